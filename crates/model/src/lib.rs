@@ -1,0 +1,14 @@
+//! The vocabulary of schedlab: time, tasks, CPUs, workloads, traces, results.
+//!
+//! Everything that two rooms must agree upon stands here, and nothing that computes: the scenario language is read
+//! into a [`workload::Workload`], a venue turns that into a stream of [`trace::Event`], and `metrics` turns the stream
+//! into a result.
+
+pub mod cpuset;
+pub mod distribution;
+pub mod ids;
+pub mod machine;
+pub mod rng;
+pub mod time;
+pub mod trace;
+pub mod workload;

@@ -1,0 +1,103 @@
+//! The simulated machine: CPUs, their topology, the tick, and what things cost.
+
+use crate::{cpuset::CpuSet, ids::CpuId, time::Time};
+
+/// The most CPUs a machine may have.
+pub const MAX_CPUS: u32 = 4096;
+
+/// How CPUs hang together. CPUs are numbered thread by thread, core by core, cache by cache, node by node: with
+/// `1n2l4c2t` CPUs 0 and 1 are the two threads of the first core, 0 to 7 share the first last-level cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// NUMA nodes.
+    pub nodes: u32,
+    /// Last-level caches in each node.
+    pub llcs_per_node: u32,
+    /// Cores on each cache.
+    pub cores_per_llc: u32,
+    /// Hardware threads of each core.
+    pub threads_per_core: u32,
+}
+
+impl Topology {
+    /// One node, one cache, one thread per core.
+    pub const fn flat(cpus: u32) -> Topology {
+        Topology { nodes: 1, llcs_per_node: 1, cores_per_llc: cpus, threads_per_core: 1 }
+    }
+
+    /// All hardware threads.
+    pub const fn cpus(&self) -> u32 {
+        self.nodes * self.llcs_per_node * self.cores_per_llc * self.threads_per_core
+    }
+
+    /// The core a CPU belongs to, numbered over the machine.
+    pub const fn core_of(&self, cpu: CpuId) -> u32 {
+        cpu.0 / self.threads_per_core
+    }
+
+    /// The last-level cache a CPU belongs to, numbered over the machine.
+    pub const fn llc_of(&self, cpu: CpuId) -> u32 {
+        self.core_of(cpu) / self.cores_per_llc
+    }
+
+    /// The NUMA node a CPU belongs to.
+    pub const fn node_of(&self, cpu: CpuId) -> u32 {
+        self.llc_of(cpu) / self.llcs_per_node
+    }
+
+    /// The CPUs for which `part` (one of the `..._of` functions) gives the same number as for `cpu`.
+    pub fn sharing(&self, cpu: CpuId, part: fn(&Topology, CpuId) -> u32) -> CpuSet {
+        (0..self.cpus()).map(CpuId).filter(|&c| part(self, c) == part(self, cpu)).collect()
+    }
+}
+
+/// What the machine and the kernel take for themselves. All zero by default; measured on a real machine, they never
+/// depend on the host that simulates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// From one task to another on a CPU, paid by that CPU before the next task runs.
+    pub switch: Time,
+    /// Making a task runnable, paid by the CPU that wakes it.
+    pub wakeup: Time,
+    /// The cold cache after a migration, paid by the new CPU before the task runs there.
+    pub migration: Time,
+    /// One timer tick, paid by its CPU.
+    pub tick: Time,
+    /// One instruction of a policy, in *picoseconds*, paid by the CPU on which its callback runs.
+    pub policy_instruction_ps: u64,
+}
+
+/// A machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// How the CPUs hang together, and so how many there are.
+    pub topology: Topology,
+    /// The period of the timer tick. Zero: no tick, slices end to the nanosecond. Otherwise a slice ends at the first
+    /// tick at or after its length, as in a kernel without a high-resolution scheduling tick.
+    pub tick: Time,
+    /// What things cost.
+    pub costs: Costs,
+}
+
+impl Machine {
+    /// The number of CPUs.
+    pub fn cpus(&self) -> u32 {
+        self.topology.cpus()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_numbered_from_thread_to_node() {
+        let t = Topology { nodes: 2, llcs_per_node: 2, cores_per_llc: 4, threads_per_core: 2 };
+        assert_eq!(t.cpus(), 32);
+        let cpu = CpuId(21);
+        assert_eq!((t.core_of(cpu), t.llc_of(cpu), t.node_of(cpu)), (10, 2, 1));
+        assert_eq!(t.sharing(cpu, Topology::core_of).to_string(), "20-21");
+        assert_eq!(t.sharing(cpu, Topology::llc_of).to_string(), "16-23");
+        assert_eq!(t.sharing(cpu, Topology::node_of).to_string(), "16-31");
+    }
+}

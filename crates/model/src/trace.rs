@@ -1,0 +1,200 @@
+//! What happens in a run: one event schema for every venue.
+//!
+//! Events arrive in the order of time; events of one instant arrive in the order in which they happened. A
+//! [`Sink`] takes them one by one, so that nothing needs the whole trace in memory.
+
+use crate::{ids::*, time::Time};
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, from the start of the run.
+    pub time: Time,
+    /// On which CPU: where the running task, the waker or the interrupt was.
+    pub cpu: CpuId,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A task came to be (not yet runnable).
+    Fork {
+        /// The new task.
+        task: TaskId,
+        /// Its group.
+        group: GroupId,
+        /// Who created it; none at the start of the run and for arrivals.
+        parent: Option<TaskId>,
+    },
+    /// A task ended. It has left its CPU before, or leaves it by the switch that follows at the same instant.
+    Exit {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task became runnable.
+    Wakeup {
+        /// The task.
+        task: TaskId,
+        /// The CPU whose run queue it was placed on.
+        target: CpuId,
+        /// The task that woke it, if a task did.
+        waker: Option<TaskId>,
+        /// What it had waited for.
+        source: WakeSource,
+    },
+    /// A CPU went from one task to another; none stands for the idle task.
+    Switch {
+        /// Who left the CPU.
+        previous: Option<TaskId>,
+        /// Why it left; [`Reason::Idle`] when nobody did.
+        reason: Reason,
+        /// Who got the CPU.
+        next: Option<TaskId>,
+    },
+    /// A runnable task was moved to another CPU's run queue, or a waking one placed elsewhere than where it last ran.
+    Migrate {
+        /// The task.
+        task: TaskId,
+        /// Where it was.
+        from: CpuId,
+        /// Where it is now.
+        to: CpuId,
+    },
+    /// A timer tick.
+    Tick,
+    /// A request begins.
+    RequestBegin {
+        /// The task that serves it.
+        task: TaskId,
+        /// When it should have begun: the arrival in an open workload, else the time of the event.
+        intended: Time,
+    },
+    /// A request ends.
+    RequestEnd {
+        /// The task that served it.
+        task: TaskId,
+        /// CPU work that it asked for.
+        demand: Time,
+    },
+    /// A policy said something about a task: a queue level, a priority, a label.
+    Status {
+        /// The task.
+        task: TaskId,
+        /// The policy's word.
+        word: u64,
+    },
+    /// The CPU worked for the system and for no task, from the time of the event for `length`.
+    Overhead {
+        /// What for.
+        what: Overhead,
+        /// For how long.
+        length: Time,
+    },
+}
+
+/// Why a task left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// Nobody was there.
+    Idle,
+    /// Its slice was over. Involuntary.
+    SliceEnd,
+    /// Another task was preferred before the slice was over. Involuntary.
+    Preempted,
+    /// It sleeps or waits. Voluntary.
+    Blocked,
+    /// It asked to be put behind others. Voluntary.
+    Yielded,
+    /// It ended. Voluntary.
+    Exited,
+}
+
+/// What a task had waited for when it became runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum WakeSource {
+    /// It is new.
+    Fork = 0,
+    /// A sleep was over.
+    Timer = 1,
+    /// A semaphore, lock or barrier.
+    Semaphore = 2,
+    /// A message by a pipe.
+    Pipe = 3,
+    /// A message by a socket.
+    Network = 4,
+    /// A device.
+    Disk = 5,
+    /// Not known (recorded traces).
+    Unknown = 6,
+}
+
+/// What the system needed CPU time for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Overhead {
+    /// A context switch.
+    Switch,
+    /// Waking a task.
+    Wakeup,
+    /// The cold cache after a migration.
+    Migration,
+    /// A timer tick.
+    Tick,
+    /// Instructions of the policy.
+    Policy,
+}
+
+/// Takes the events of a run.
+pub trait Sink {
+    /// Takes one event.
+    fn event(&mut self, event: &Event);
+    /// The run ended at this instant.
+    fn finish(&mut self, _end: Time) {}
+}
+
+/// Keeps nothing.
+impl Sink for () {
+    fn event(&mut self, _: &Event) {}
+}
+
+/// Keeps all.
+impl Sink for Vec<Event> {
+    fn event(&mut self, event: &Event) {
+        self.push(*event);
+    }
+}
+
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+    fn finish(&mut self, end: Time) {
+        self.0.finish(end);
+        self.1.finish(end);
+    }
+}
+
+impl<S: Sink> Sink for Option<S> {
+    fn event(&mut self, event: &Event) {
+        if let Some(sink) = self {
+            sink.event(event);
+        }
+    }
+    fn finish(&mut self, end: Time) {
+        if let Some(sink) = self {
+            sink.finish(end);
+        }
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn event(&mut self, event: &Event) {
+        (**self).event(event);
+    }
+    fn finish(&mut self, end: Time) {
+        (**self).finish(end);
+    }
+}

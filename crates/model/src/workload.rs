@@ -1,0 +1,189 @@
+//! A workload: a scenario after it was read, checked and compiled. What a venue takes.
+//!
+//! Everything here is known to be right: sets are not empty, objects exist, times are positive, spawns do not form a
+//! cycle. [`crate::scenario`] is the only room that makes one from a file.
+
+use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, time::Time};
+
+/// What the tasks do, and on what machine.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The scenario's name.
+    pub name: String,
+    /// What it shows, in a sentence.
+    pub about: String,
+    /// Where it runs.
+    pub machine: Machine,
+    /// The task groups, in file order. Indexed by [`GroupId`].
+    pub groups: Vec<Group>,
+    /// Semaphores, locks, channels, barriers, devices.
+    pub objects: Objects,
+    /// How long, from which seed.
+    pub run: Run,
+}
+
+/// How long a run is and where its random numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The end of the run. The run ends earlier when no task is left and none can arrive.
+    pub duration: Time,
+    /// Nothing before this instant is measured.
+    pub warmup: Time,
+    /// The seed of all random numbers.
+    pub seed: u64,
+}
+
+/// One `[[task]]` table: `count` like tasks.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The name, unique in the workload.
+    pub name: String,
+    /// Tasks created at `start`; with `arrivals`, the most that ever arrive (or no bound).
+    pub count: Option<u32>,
+    /// When the tasks come to be. A group without a birth of its own waits for a `spawn`.
+    pub birth: Birth,
+    /// The CPU on which the tasks are first placed, before they are free to move.
+    pub start_on: Option<CpuId>,
+    /// Nice value, -20 to 19.
+    pub nice: i8,
+    /// Scheduling class.
+    pub class: Class,
+    /// The CPUs on which the tasks may run.
+    pub cpus: CpuSet,
+    /// Thread or process.
+    pub kind: Kind,
+    /// What each task does.
+    pub program: Program,
+}
+
+/// When the tasks of a group come to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Birth {
+    /// All at one instant, in order.
+    At(Time),
+    /// One by one from `first` on; the time between two is drawn. An *open* workload: each arrival is one request.
+    Arrivals {
+        /// No arrival before this instant.
+        first: Time,
+        /// Time from one arrival to the next.
+        gap: Distribution,
+    },
+    /// Only by the `spawn` step of another task.
+    Spawned,
+}
+
+/// The scheduling class of a task, under the kernel's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// `SCHED_OTHER`, the default: what a policy schedules.
+    Other,
+    /// `SCHED_BATCH`.
+    Batch,
+    /// `SCHED_IDLE`: the least weight.
+    Idle,
+    /// `SCHED_FIFO` with its priority, 1 to 99: runs before every policy, by the kernel's real-time class.
+    Fifo(u8),
+    /// `SCHED_RR` with its priority: as FIFO, sharing by slices of 100 ms.
+    RoundRobin(u8),
+}
+
+/// Thread or process; a switch between processes also changes the address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A thread of the group's process.
+    Thread,
+    /// A process of its own.
+    Process,
+}
+
+/// A task's program as straight code with jumps for `repeat`.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The steps. Running past the last one starts again at the first when `repeats`, and exits otherwise.
+    pub steps: Vec<Step>,
+    /// `loop` (true) or `once` (false).
+    pub repeats: bool,
+    /// The deepest nesting of `repeat`.
+    pub repeat_depth: usize,
+}
+
+/// One step. [`Step::RequestBegin`] and [`Step::RequestEnd`] are set by the compiler: a request is one pass of a
+/// `loop`, or the whole of a `once`, without the sleeps at its beginning and at its end, which are think time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// CPU work, as long as the task takes when it runs alone.
+    Compute(Distribution),
+    /// Sleep from now for this long.
+    Sleep(Distribution),
+    /// `sched_yield`.
+    Yield,
+    /// Take one from a semaphore, sleep while it is zero. Waiters are served in order.
+    Wait(ObjectId),
+    /// Give to a semaphore, waking as many waiters.
+    Post(ObjectId, u32),
+    /// Take a mutex; waiters are served in order.
+    Lock(ObjectId),
+    /// Release a mutex that this task holds.
+    Unlock(ObjectId),
+    /// Put messages into a channel; sleeps while it is full.
+    Send(ObjectId, u32),
+    /// Take messages from a channel; sleeps while it is empty.
+    Recv(ObjectId, u32),
+    /// Wait until all parties of a barrier are here.
+    Barrier(ObjectId),
+    /// Use a device for this long: requests queue in order, the task sleeps until its own is served.
+    Io(ObjectId, Distribution),
+    /// Create this many tasks of a group.
+    Spawn(GroupId, u32),
+    /// End this task.
+    Exit,
+    /// Repeat the steps up to the matching end this many times (at least once); `end` is the index after the end.
+    RepeatBegin {
+        /// Passes.
+        times: u32,
+    },
+    /// Back to `begin` (the index after the matching begin) until all passes are done.
+    RepeatEnd {
+        /// Where a pass begins.
+        begin: usize,
+    },
+    /// A request begins.
+    RequestBegin,
+    /// A request ends.
+    RequestEnd,
+}
+
+/// Shared objects by kind, each indexed by [`ObjectId`].
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    /// Semaphores: name and initial value.
+    pub semaphores: Vec<(String, u32)>,
+    /// Mutexes by name.
+    pub locks: Vec<String>,
+    /// Channels.
+    pub channels: Vec<Channel>,
+    /// Barriers: name and number of parties.
+    pub barriers: Vec<(String, u32)>,
+    /// Devices by name: each serves one request at a time.
+    pub devices: Vec<String>,
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    /// Its name.
+    pub name: String,
+    /// How many messages it holds before a sender sleeps.
+    pub capacity: u32,
+    /// What it is made of, which is the wake source a policy sees.
+    pub kind: ChannelKind,
+}
+
+/// What a channel is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelKind {
+    /// A pipe.
+    Pipe,
+    /// A loopback socket.
+    Socket,
+}
