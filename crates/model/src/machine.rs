@@ -77,9 +77,19 @@ pub struct Machine {
     pub tick: Time,
     /// What things cost.
     pub costs: Costs,
+    /// A runnable task that waits longer than this ends the policy. A policy may ask for less (`timeout_ms`).
+    pub watchdog: Time,
 }
 
+/// How long a kernel lets a runnable task wait before it removes the policy (`SCX_WATCHDOG_MAX_TIMEOUT`).
+pub const KERNEL_WATCHDOG: Time = Time::from_s(30);
+
 impl Machine {
+    /// CPUs that share everything, slices to the nanosecond, nothing costs anything, a kernel's watchdog.
+    pub fn flat(cpus: u32) -> Machine {
+        Machine { topology: Topology::flat(cpus), tick: Time::ZERO, costs: Costs::default(), watchdog: KERNEL_WATCHDOG }
+    }
+
     /// The number of CPUs.
     pub fn cpus(&self) -> u32 {
         self.topology.cpus()

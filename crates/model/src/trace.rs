@@ -85,6 +85,14 @@ pub enum EventKind {
         /// The policy's word.
         word: u64,
     },
+    /// A task was given so much CPU time since the last such event, by a discipline that divides CPUs among tasks and so
+    /// cannot say who runs where. Told when the task blocks or ends, at the end of the warm-up, and at the end of the run.
+    Share {
+        /// The task.
+        task: TaskId,
+        /// CPU time, in whole nanoseconds that add up.
+        cpu_time: Time,
+    },
     /// The CPU worked for the system and for no task, from the time of the event for `length`.
     Overhead {
         /// What for.
@@ -150,6 +158,10 @@ pub enum Overhead {
 pub trait Sink {
     /// Takes one event.
     fn event(&mut self, event: &Event);
+    /// Takes several events, in order.
+    fn events(&mut self, events: &[Event]) {
+        events.iter().for_each(|event| self.event(event));
+    }
     /// The run ended at this instant.
     fn finish(&mut self, _end: Time) {}
 }
@@ -193,6 +205,9 @@ impl<S: Sink> Sink for Option<S> {
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn event(&mut self, event: &Event) {
         (**self).event(event);
+    }
+    fn events(&mut self, events: &[Event]) {
+        (**self).events(events);
     }
     fn finish(&mut self, end: Time) {
         (**self).finish(end);

@@ -1,0 +1,429 @@
+//! The result of a run: what `--json` prints and what the tables are made of.
+//!
+//! A result holds only what the inputs determine, so that it is the same bytes everywhere. What cannot be known is
+//! absent: never zero, never NaN. Times are integer nanoseconds in fields that end in `_ns`; fractions end in `_frac`
+//! and lie between 0 and 1. Only what happened after the warm-up counts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The name and version of this form, the first field of every result.
+pub const SCHEMA: &str = "schedlab.result/1";
+
+/// One run, or several runs that differ in the seed only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// Always `schedlab.result/1`.
+    pub schema: String,
+    /// What was run.
+    pub scenario: ScenarioInfo,
+    /// Which scheduler decided.
+    pub policy: PolicyInfo,
+    /// Where it ran: `sim`, `vm` or `host`.
+    pub venue: String,
+    /// The seed; of the first run when there are several.
+    pub seed: u64,
+    /// When the run ended. Earlier than the scenario asks for when no task was left, or when it was stopped.
+    pub duration_ns: u64,
+    /// Nothing before this instant is counted.
+    pub warmup_ns: u64,
+    /// What the numbers come from.
+    pub provenance: Provenance,
+    /// How many runs the numbers come from, when more than one. Counts and times are then those of the first run, and
+    /// `intervals` hold what all the runs say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Runs>,
+    /// One object for each `[[task]]` of the scenario, in file order.
+    pub groups: Vec<GroupResult>,
+    /// One object for each task instance, in the order of creation.
+    pub tasks: Vec<TaskResult>,
+    /// One object for each CPU.
+    pub cpus: Vec<CpuResult>,
+    /// How many tasks shared a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_distribution: Option<LoadDistribution>,
+    /// Jain's index of CPU time divided by weight, over the tasks: 1 when all got their share, 1/n when one got all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jain: Option<f64>,
+    /// The first instant after which the run-queue lengths stay balanced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_to_balance_ns: Option<u64>,
+    /// CPU time left idle while tasks waited that were allowed there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_conservation_violation: Option<WorkConservation>,
+    /// CPU time that the system took for itself, by kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead_ns: Option<OverheadTimes>,
+    /// How many events of each kind there were.
+    pub events: EventCounts,
+    /// Confidence intervals over the runs of the metrics of this level, by their path: `jain`, `overhead_ns.switch`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub intervals: BTreeMap<String, Interval>,
+    /// Events that were lost on the way; every number may be touched by them.
+    pub lost: u64,
+    /// Whether the run was stopped before its end.
+    pub partial: bool,
+}
+
+/// The scenario of a run, as far as a reader of the result needs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioInfo {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// The number of CPUs.
+    pub cpus: u32,
+    /// Nodes, last-level caches, cores, threads, as in `1n2l4c2t`.
+    pub topology: String,
+    /// The period of the timer tick; 0 where slices end to the nanosecond.
+    pub tick_ns: u64,
+}
+
+/// The policy of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyInfo {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, the defaults too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Parameter>,
+}
+
+/// The value of a policy's parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Parameter {
+    /// On or off.
+    Flag(bool),
+    /// A number, in the unit the policy documents.
+    Unsigned(u64),
+    /// A negative number.
+    Signed(i64),
+    /// A word or bytes.
+    Text(String),
+}
+
+/// What a result comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// The version of schedlab.
+    pub version: String,
+    /// SHA-256 of the scenario's canonical form.
+    pub scenario_hash: String,
+    /// SHA-256 of the policy's object file; absent for schedulers that have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_hash: Option<String>,
+    /// The kernel that ran, or the release which the simulator presents to the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+}
+
+/// The runs behind a result of several runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Runs {
+    /// How many.
+    pub count: u32,
+    /// The seed of each.
+    pub seeds: Vec<u64>,
+}
+
+/// A confidence interval over runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The mean of the runs' values.
+    pub estimate: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The probability with which such an interval holds the true value, as 0.95.
+    pub level: f64,
+}
+
+/// The metrics of one `[[task]]` group over all its task instances.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupResult {
+    /// Its name.
+    pub name: String,
+    /// How many task instances there were.
+    pub count: u64,
+    /// The metrics.
+    #[serde(flatten)]
+    pub measures: Measures,
+    /// How far apart the tasks' mean response times are: standard deviation over mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cv_of_task_means: Option<TaskMeansCv>,
+}
+
+/// The metrics of one task instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskResult {
+    /// Its number, in the order of creation.
+    pub id: u32,
+    /// Its group's name.
+    pub group: String,
+    /// The metrics.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+/// The metrics of a task or a group. `Default` has nothing in it: counts of zero and no summaries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measures {
+    /// Requests that ended. A request is one pass of a `loop` or the whole of a `once`, without think time.
+    pub requests: u64,
+    /// Requests that had begun and not ended when the run ended. Their times are in no summary but `open_age_ns`.
+    pub requests_open: u64,
+    /// Requests that began later than intended, where the venue can be late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_late: Option<u64>,
+    /// Requests that were due and never began, where the venue can drop them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_dropped: Option<u64>,
+    /// CPU time received.
+    pub cpu_ns: u64,
+    /// CPU time received, as a fraction of what the whole machine had: CPUs × measured time.
+    pub cpu_share: f64,
+    /// Ended requests per second of measured time.
+    pub throughput_per_s: f64,
+    /// Request begin to end; in an open workload from the intended arrival.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_ns: Option<TimeSummary>,
+    /// From the first time on a CPU after the request began to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_from_first_run_ns: Option<TimeSummary>,
+    /// Age of the requests that were open at the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_age_ns: Option<TimeSummary>,
+    /// Runnable to first run, for each wake-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakeup_latency_ns: Option<TimeSummary>,
+    /// Leaving the CPU while still runnable to running again, for each such wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preempt_wait_ns: Option<TimeSummary>,
+    /// Every wait for a CPU: wake-up latency and preempt wait together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_delay_ns: Option<TimeSummary>,
+    /// Fork to exit, for each task that ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turnaround_ns: Option<TimeSummary>,
+    /// Response time over the CPU work that the request asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<RatioSummary>,
+    /// The longest single wait for a CPU, waits that were not over at the end of the run included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_wait_ns: Option<u64>,
+    /// Moves to another CPU.
+    pub migrations: u64,
+    /// Times that the task left its CPU.
+    pub switches: SwitchCounts,
+    /// Confidence intervals over the runs, by the path of the metric: `throughput_per_s`, `response_ns.p99`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub intervals: BTreeMap<String, Interval>,
+}
+
+/// Times in nanoseconds, summed up.
+pub type TimeSummary = Summary<u64>;
+
+/// Ratios, summed up.
+pub type RatioSummary = Summary<f64>;
+
+/// A sample, summed up. There is none of an empty sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary<V> {
+    /// How many values.
+    pub count: u64,
+    /// Their arithmetic mean; of times to the nearest nanosecond.
+    pub mean: V,
+    /// Their standard deviation (of a sample, n − 1); absent for a single value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sd: Option<V>,
+    /// Standard deviation over mean; absent for a single value and for a mean of zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cv: Option<f64>,
+    /// The least.
+    pub min: V,
+    /// The median.
+    pub p50: V,
+    /// Nine in ten are not above it.
+    pub p90: V,
+    /// 99 in a hundred are not above it.
+    pub p99: V,
+    /// 999 in a thousand are not above it.
+    pub p999: V,
+    /// The greatest.
+    pub max: V,
+}
+
+/// Switches away from a task, by whether it wanted to go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SwitchCounts {
+    /// It slept, waited, yielded or ended.
+    pub voluntary: u64,
+    /// Its slice was over or another task was preferred.
+    pub involuntary: u64,
+}
+
+/// The coefficient of variation of the tasks' mean response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskMeansCv {
+    /// With the standard deviation of a population (divided by n).
+    pub population: f64,
+    /// With the standard deviation of a sample (divided by n − 1); absent for a single task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<f64>,
+}
+
+/// One CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuResult {
+    /// Its number.
+    pub id: u32,
+    /// Fraction of the measured time in which it ran tasks.
+    pub busy_frac: f64,
+    /// Fraction of the measured time in which it had nothing to do.
+    pub idle_frac: f64,
+    /// Fraction of the measured time which the system took: the three add to one.
+    pub overhead_frac: f64,
+    /// Fraction of the measured time with k runnable tasks here (running and queued), for each k that occurred.
+    pub runnable: BTreeMap<u32, f64>,
+}
+
+/// How many tasks shared a CPU, seen in two ways.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadDistribution {
+    /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand. It needs no look
+    /// into the scheduler. Empty where no request tells its demand.
+    pub estimated: BTreeMap<u32, f64>,
+    /// Fraction of CPU-time with k runnable tasks on a CPU, from the run queues themselves; absent where they are
+    /// not seen.
+    #[serde(rename = "true", skip_serializing_if = "Option::is_none")]
+    pub actual: Option<BTreeMap<u32, f64>>,
+}
+
+/// CPU time left idle while a task waited that was allowed there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkConservation {
+    /// Summed over the CPUs.
+    pub ns: u64,
+    /// As a fraction of CPUs × measured time.
+    pub frac: f64,
+}
+
+/// CPU time that the system took for itself, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverheadTimes {
+    /// Context switches.
+    pub switch: u64,
+    /// Wake-ups.
+    pub wakeup: u64,
+    /// Cold caches after migrations.
+    pub migration: u64,
+    /// Timer ticks.
+    pub tick: u64,
+    /// Instructions of the policy.
+    pub policy: u64,
+}
+
+/// How many events of each kind there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventCounts {
+    /// From one task to another, or to and from idle.
+    pub switches: u64,
+    /// Tasks becoming runnable.
+    pub wakeups: u64,
+    /// Moves to another CPU.
+    pub migrations: u64,
+    /// Timer ticks.
+    pub ticks: u64,
+    /// Tasks that came to be.
+    pub forks: u64,
+    /// Tasks that ended.
+    pub exits: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> RunResult {
+        let response =
+            Summary { count: 1, mean: 5, sd: None, cv: None, min: 5, p50: 5, p90: 5, p99: 5, p999: 5, max: 5 };
+        let measures = Measures { requests: 1, response_ns: Some(response), ..Measures::default() };
+        RunResult {
+            schema: SCHEMA.into(),
+            scenario: ScenarioInfo {
+                name: "s".into(),
+                about: String::new(),
+                cpus: 1,
+                topology: "1n1l1c1t".into(),
+                tick_ns: 0,
+            },
+            policy: PolicyInfo {
+                name: "rr".into(),
+                parameters: BTreeMap::from([
+                    ("boost".into(), Parameter::Flag(true)),
+                    ("quantum".into(), Parameter::Unsigned(u64::MAX)),
+                    ("shift".into(), Parameter::Signed(-1)),
+                ]),
+            },
+            venue: "sim".into(),
+            seed: 1,
+            duration_ns: 10,
+            warmup_ns: 0,
+            provenance: Provenance {
+                version: "0.1.0".into(),
+                scenario_hash: "00".into(),
+                policy_hash: None,
+                kernel: None,
+            },
+            runs: None,
+            groups: vec![GroupResult {
+                name: "g".into(),
+                count: 1,
+                measures: measures.clone(),
+                cv_of_task_means: None,
+            }],
+            tasks: vec![TaskResult { id: 0, group: "g".into(), measures }],
+            cpus: vec![CpuResult {
+                id: 0,
+                busy_frac: 0.5,
+                idle_frac: 0.5,
+                overhead_frac: 0.0,
+                runnable: BTreeMap::from([(0, 0.5), (1, 0.5)]),
+            }],
+            load_distribution: Some(LoadDistribution {
+                estimated: BTreeMap::from([(1, 1.0)]),
+                actual: Some(BTreeMap::from([(10, 0.25)])),
+            }),
+            jain: None,
+            time_to_balance_ns: None,
+            work_conservation_violation: None,
+            overhead_ns: None,
+            events: EventCounts::default(),
+            intervals: BTreeMap::new(),
+            lost: 0,
+            partial: false,
+        }
+    }
+
+    #[test]
+    fn comes_back_from_json_as_it_was() {
+        let text = serde_json::to_string(&example()).unwrap();
+        assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), example());
+    }
+
+    #[test]
+    fn absent_is_not_written_and_metrics_stand_in_the_object_itself() {
+        let value = serde_json::to_value(example()).unwrap();
+        assert_eq!(value["groups"][0]["response_ns"]["p50"], 5);
+        assert_eq!(value["tasks"][0]["id"], 0);
+        assert_eq!(value["cpus"][0]["runnable"]["1"], 0.5);
+        assert_eq!(value["load_distribution"]["true"]["10"], 0.25);
+        assert!(value["groups"][0]["response_ns"].get("sd").is_none());
+        assert!(!value.to_string().contains("null"), "{value}");
+    }
+}

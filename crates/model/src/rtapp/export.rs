@@ -1,0 +1,241 @@
+//! From a scenario to an rt-app file.
+
+use crate::{
+    distribution::Distribution,
+    scenario::{At, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
+    time::Time,
+    workload::Class,
+};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Writes the tasks of a scenario as an rt-app file. What rt-app cannot say is an error that names it. The machine, the
+/// seed and the warm-up are no part of an rt-app workload and are left out: rt-app runs on the machine that is there.
+pub fn export(scenario: &Scenario) -> Result<String, ScenarioError> {
+    scenario.compile()?;
+    let tree = file(scenario).map_err(|fault| scenario.located(fault))?;
+    let mut text = serde_json::to_string_pretty(&tree).expect("a JSON value has a form as text");
+    text.push('\n');
+    Ok(text)
+}
+
+/// A JSON value whose members keep the order in which they were added: rt-app performs events in that order.
+#[derive(Clone)]
+enum Json {
+    Number(i64),
+    Text(String),
+    List(Vec<u32>),
+    Object(Members),
+}
+
+type Members = Vec<(String, Json)>;
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Json::Number(number) => number.serialize(serializer),
+            Json::Text(text) => text.serialize(serializer),
+            Json::List(list) => list.serialize(serializer),
+            Json::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
+        }
+    }
+}
+
+fn text(text: &str) -> Json {
+    Json::Text(text.into())
+}
+
+fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+    Json::Object(members.map(|(key, value)| (key.into(), value)).into())
+}
+
+fn file(scenario: &Scenario) -> Result<Json, Fault> {
+    let root = At::root();
+    for (name, semaphore) in &scenario.semaphore {
+        if semaphore.initial != 0 {
+            let (table, message) = (root.key("semaphore"), "rt-app's semaphores start at 0: post at the start instead");
+            return Err(table.key(name).key("initial").fault(message));
+        }
+    }
+    let tasks = root.key("task");
+    let mut threads = Members::new();
+    for (index, task) in scenario.tasks.iter().enumerate() {
+        threads.push((task.name.clone(), thread(task, &tasks.index(index))?));
+    }
+    barriers(scenario, &tasks)?;
+    let run = root.key("run");
+    let duration = match &scenario.run.duration {
+        None => -1,
+        Some(t) if t.0.0 % 1_000_000_000 == 0 => (t.0.0 / 1_000_000_000) as i64,
+        Some(t) => return Err(run.key("duration").fault(format!("rt-app counts in whole seconds: round {}", t.0))),
+    };
+    let global = object([("duration", Json::Number(duration)), ("default_policy", text("SCHED_OTHER"))]);
+    Ok(object([("tasks", Json::Object(threads)), ("global", global)]))
+}
+
+fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
+    let unsaid = [
+        ("start_on", task.start_on.is_some()),
+        ("arrivals", task.arrivals.is_some()),
+        ("limit", task.limit.is_some()),
+        ("command", task.command.is_some()),
+        ("kind", task.kind == Some(KindName::Process)),
+    ];
+    if let Some((key, _)) = unsaid.iter().find(|(_, present)| *present) {
+        return Err(at.key(key).fault(format!("rt-app cannot say `{key}`: remove it")));
+    }
+    let mut thread = Members::new();
+    let mut say = |key: &str, value| thread.push((key.into(), value));
+    let instances = if task.spawned { 0 } else { task.count.unwrap_or(1) };
+    say("instance", Json::Number(instances.into()));
+    if let Some(Text(start)) = &task.start {
+        say("delay", microseconds(*start, &at.key("start"))?);
+    }
+    let (policy, priority) = match task.class.as_ref().map_or(Class::Other, |c| c.0) {
+        Class::Other => ("SCHED_OTHER", task.nice.unwrap_or(0)),
+        Class::Batch => ("SCHED_BATCH", task.nice.unwrap_or(0)),
+        Class::Idle => ("SCHED_IDLE", task.nice.unwrap_or(0)),
+        Class::Fifo(priority) => ("SCHED_FIFO", priority.into()),
+        Class::RoundRobin(priority) => ("SCHED_RR", priority.into()),
+    };
+    say("policy", text(policy));
+    say("priority", Json::Number(priority));
+    if let Some(cpus) = &task.cpus {
+        say("cpus", Json::List(cpus.iter().map(|cpu| cpu.0).collect()));
+    }
+    let (loops, steps, key) = match (&task.repeated, &task.once) {
+        (Some(steps), None) => (-1, steps, "loop"),
+        (None, Some(steps)) => (1, steps, "once"),
+        _ => return Err(at.fault("the task needs one program to be exported: write `loop` or `once`")),
+    };
+    let here = at.key(key);
+    // Two levels of repetition are all there is: the thread's and the phase's.
+    let (loops, phases) = match steps.as_slice() {
+        [Step::Repeat { repeat, steps }] if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) => {
+            (*repeat as i64, phases(steps, &here.index(0).key("steps"))?)
+        }
+        steps => (loops, phases(steps, &here)?),
+    };
+    say("loop", Json::Number(loops));
+    say("phases", phases);
+    Ok(Json::Object(thread))
+}
+
+/// Stretches of plain steps and each `repeat` become phases.
+fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
+    let mut phases: Vec<(u32, Members)> = Vec::new();
+    let mut open = false;
+    for (index, step) in steps.iter().enumerate() {
+        let here = at.index(index);
+        match step {
+            Step::Repeat { repeat, steps } => {
+                let mut events = Members::new();
+                let inside = here.key("steps");
+                for (index, step) in steps.iter().enumerate() {
+                    event(step, &inside.index(index), &mut events)?;
+                }
+                phases.push((*repeat, events));
+                open = false;
+            }
+            _ => {
+                if !open {
+                    phases.push((1, Members::new()));
+                    open = true;
+                }
+                event(step, &here, &mut phases.last_mut().expect("one was pushed").1)?;
+            }
+        }
+    }
+    let phase = |(number, (times, mut events)): (usize, (u32, Members))| {
+        events.insert(0, ("loop".into(), Json::Number(times.into())));
+        (format!("phase{number}"), Json::Object(events))
+    };
+    Ok(Json::Object(phases.into_iter().enumerate().map(phase).collect()))
+}
+
+/// Adds the events of a step. Keys are numbered, since a key may occur only once.
+fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
+    let (name, value, times) = match step {
+        Step::Compute { compute } => ("run", constant(compute, &at.key("compute"))?, 1),
+        Step::Sleep { sleep } => ("sleep", constant(sleep, &at.key("sleep"))?, 1),
+        Step::Yield { .. } => ("yield", text(""), 1),
+        Step::Lock { lock } => ("lock", text(lock), 1),
+        Step::Unlock { unlock } => ("unlock", text(unlock), 1),
+        Step::Wait { wait } => ("sem_wait", text(wait), 1),
+        Step::Post { post, times } => ("sem_post", text(post), *times),
+        Step::Barrier { barrier } => ("barrier", text(barrier), 1),
+        Step::Spawn { spawn, count } => ("fork", text(spawn), *count),
+        Step::Repeat { .. } => {
+            return Err(at
+                .key("repeat")
+                .fault("rt-app repeats a phase and a thread, nothing inside: unroll this repeat"));
+        }
+        Step::Send { .. } | Step::Recv { .. } | Step::Io { .. } | Step::Exit { .. } => {
+            return Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
+        }
+    };
+    if times > 1_000 {
+        return Err(
+            at.fault(format!("rt-app says `{}` once for each: {times} events are too many to write", step.name()))
+        );
+    }
+    for _ in 0..times {
+        events.push((format!("{name}{}", events.len()), value.clone()));
+    }
+    Ok(())
+}
+
+fn constant(time: &Distribution, at: &At) -> Result<Json, Fault> {
+    match time {
+        Distribution::Constant(time) => microseconds(*time, at),
+        _ => Err(at.fault("rt-app has no random times: write a constant")),
+    }
+}
+
+fn microseconds(time: Time, at: &At) -> Result<Json, Fault> {
+    match time.0 % 1_000 {
+        0 => Ok(Json::Number((time.0 / 1_000) as i64)),
+        _ => Err(at.fault(format!("rt-app counts in whole microseconds: round {time}"))),
+    }
+}
+
+/// rt-app counts the parties itself, each use by each instance; it must come to the number here.
+fn barriers(scenario: &Scenario, tasks: &At) -> Result<(), Fault> {
+    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
+    for (index, task) in scenario.tasks.iter().enumerate() {
+        let instances = if task.spawned { 0 } else { task.count.unwrap_or(1) as u64 };
+        let mut used = BTreeMap::new();
+        barrier_uses(task.repeated.iter().chain(&task.once).flatten(), &mut used);
+        for (name, uses) in used {
+            let count = counts.entry(name).or_insert(Count { first: index, tasks: 0, uses: 0 });
+            count.tasks += instances;
+            count.uses += instances * uses;
+        }
+    }
+    for (name, Count { first, tasks: all, uses }) in counts {
+        let parties = scenario.barrier.get(name).and_then(|b| b.parties).map_or(all, u64::from);
+        if uses != parties {
+            let message =
+                format!("rt-app counts each use of the barrier `{name}`, so {uses} would meet there, not {parties}");
+            return Err(tasks.index(first).fault(message));
+        }
+    }
+    Ok(())
+}
+
+/// Who uses a barrier: the first group, all tasks, and all their uses.
+struct Count {
+    first: usize,
+    tasks: u64,
+    uses: u64,
+}
+
+fn barrier_uses<'s>(steps: impl Iterator<Item = &'s Step>, used: &mut BTreeMap<&'s str, u64>) {
+    for step in steps {
+        match step {
+            Step::Barrier { barrier } => *used.entry(barrier).or_default() += 1,
+            Step::Repeat { steps, .. } => barrier_uses(steps.iter(), used),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,292 @@
+use super::*;
+use crate::{
+    cpuset::CpuSet,
+    distribution::Distribution,
+    ids::CpuId,
+    scenario::{Machine, Run, Scenario, Step, Task, Text, True},
+    time::Time,
+    workload::{Birth, Class, Step as Code},
+};
+use proptest::prelude::*;
+
+fn import_error(text: &str) -> String {
+    import(text, "f").unwrap_err().to_string()
+}
+
+/// A file with this one thread.
+fn thread(body: &str) -> String {
+    format!("{{ \"tasks\" : {{ \"a\" : {{\n{body}\n}} }}, \"global\" : {{ \"duration\" : 2 }} }}")
+}
+
+#[test]
+fn a_thread_that_runs_and_sleeps() {
+    let scenario = import(
+        r#"/* 20 % load */ {
+            "tasks" : {
+                "thread0" : {
+                    "instance" : 3, "delay" : 1500, "cpus" : [ 0, 2 ], "policy" : "SCHED_BATCH", "priority" : 5,
+                    "loop" : -1,
+                    "run" : 20000,
+                    "run" : 1,
+                    "sleep1" : 80000,
+                },
+            },
+            "global" : { "duration" : 2, "calibration" : "CPU0", "logdir" : "./", "gnuplot" : true },
+        }"#,
+        "dir/load.json",
+    )
+    .unwrap();
+    let w = scenario.compile().unwrap();
+    assert_eq!((w.name.as_str(), w.machine.cpus(), w.run.duration), ("load", 3, Time::from_s(2)));
+    let g = &w.groups[0];
+    assert_eq!((g.name.as_str(), g.count, &g.birth), ("thread0", Some(3), &Birth::At(Time::from_us(1500))));
+    assert_eq!((g.cpus.to_string().as_str(), g.class, g.nice), ("0,2", Class::Batch, 5));
+    let constant = |us| Distribution::Constant(Time::from_us(us));
+    assert_eq!(
+        g.program.steps,
+        [
+            Code::RequestBegin,
+            Code::Compute(constant(20_000)),
+            Code::Compute(constant(1)),
+            Code::RequestEnd,
+            Code::Sleep(constant(80_000)),
+        ]
+    );
+}
+
+#[test]
+fn phases_repeat_and_threads_fork() {
+    let scenario = import(
+        r#"{ "tasks" : {
+            "parent" : { "loop" : 2, "phases" : {
+                "light" : { "loop" : 3, "run" : 10, "sem_post" : "go" },
+                "heavy" : { "run" : 40, "fork" : "child" }
+            } },
+            "child" : { "instance" : 0, "policy" : "SCHED_FIFO", "loop" : 1, "sem_wait" : "go", "run" : 5 }
+        } }"#,
+        "f.json",
+    )
+    .unwrap();
+    let w = scenario.compile().unwrap();
+    assert_eq!(w.run.duration, Time::NEVER);
+    assert_eq!((w.groups[1].class, &w.groups[1].birth), (Class::Fifo(10), &Birth::Spawned));
+    let steps = &w.groups[0].program.steps;
+    assert_eq!((w.groups[0].program.repeat_depth, w.groups[0].program.repeats), (2, false));
+    assert_eq!(steps[1..3], [Code::RepeatBegin { times: 2 }, Code::RepeatBegin { times: 3 }]);
+}
+
+#[test]
+fn barriers_count_each_use_by_each_instance() {
+    let scenario = import(
+        r#"{ "tasks" : {
+            "a" : { "instance" : 2, "loop" : 1, "run" : 1, "barrier1" : "b" },
+            "b" : { "loop" : 1, "run" : 1, "barrier" : "b" }
+        } }"#,
+        "f",
+    )
+    .unwrap();
+    assert_eq!(scenario.compile().unwrap().objects.barriers, [("b".to_string(), 3)]);
+}
+
+#[test]
+fn what_cannot_be_carried_over_is_named() {
+    for (body, part) in [
+        ("\"runtime1\" : 5", "f:2:1: the event \"runtime1\" cannot be carried over: it burns wall time"),
+        ("\"run\" : 1, \"timer\" : { \"ref\" : \"t\", \"period\" : 5 }", "f:2:12: the event \"timer\" cannot"),
+        ("\"wait\" : { \"ref\" : \"c\", \"mutex\" : \"m\" }", "the event \"wait\""),
+        ("\"signal\" : \"c\"", "the event \"signal\""),
+        ("\"broad\" : \"c\"", "the event \"broad\""),
+        ("\"sync\" : { \"ref\" : \"c\", \"mutex\" : \"m\" }", "the event \"sync\""),
+        ("\"suspend\" : \"a\"", "the event \"suspend\""),
+        ("\"resume\" : \"a\"", "the event \"resume\""),
+        ("\"mem\" : 1000", "the event \"mem\""),
+        ("\"memrun_a\" : { }", "the event \"memrun_a\""),
+        ("\"iorun\" : 1000", "the event \"iorun\""),
+        ("\"policy\" : \"SCHED_DEADLINE\", \"run\" : 1", "the policy \"SCHED_DEADLINE\""),
+        ("\"util_min\" : 5, \"run\" : 1", "\"util_min\" cannot"),
+        ("\"taskgroup\" : \"/a\", \"run\" : 1", "\"taskgroup\" cannot"),
+        ("\"phases\" : { \"p\" : { \"cpus\" : [0], \"run\" : 1 } }", "\"cpus\" that changes in a phase"),
+        ("\"phases\" : { \"p\" : { \"loop\" : -1, \"run\" : 1 }, \"q\" : { \"run\" : 1 } }", "a phase without end"),
+        ("\"delay\" : 5, \"instance\" : 0, \"loop\" : 1, \"run\" : 1, \"fork\" : \"a\"", "\"delay\" of a thread"),
+    ] {
+        let error = import_error(&thread(body));
+        assert!(error.contains(part), "{body}\n{error}");
+    }
+    let pi = "{ \"global\" : { \"pi_enabled\" : true }, \"tasks\" : { \"a\" : { \"run\" : 1 } } }";
+    assert!(import_error(pi).contains("priority inheritance"));
+}
+
+#[test]
+fn wrong_files_say_where() {
+    for (text, part) in [
+        ("{ }", "f:1:1: the object \"tasks\" is missing"),
+        ("[]", "f:1:1: the file is a list, not an object"),
+        ("{ \"task\" : {} }", "f:1:3: unknown key \"task\": did you mean `tasks`?"),
+        (&thread("\"runn\" : \"x\"")[..], "f:2:10: \"runn\" is a whole number"),
+        (&thread("\"slep\" : 5"), "f:2:1: unknown event or property \"slep\": did you mean `sleep`?"),
+        (&thread("\"run\" : -5"), "f:2:9: \"run\" is a time in µs"),
+        (&thread("\"run\" : 99999999999999999"), "f:2:9: \"run\" is a whole number"),
+        (&thread("\"loop\" : 3"), "\"a\" has no events"),
+        (&thread("\"loop\" : 0, \"run\" : 1"), "f:2:10: \"loop\" 0"),
+        (&thread("\"instance\" : -1, \"run\" : 1"), "f:2:14: \"instance\""),
+        (&thread("\"priority\" : 20, \"run\" : 1"), "the priority 20 does not fit"),
+        (&thread("\"cpus\" : [], \"run\" : 1"), "\"cpus\" is a list"),
+        (&thread("\"run\" : 1, \"phases\" : {}"), "\"run\" stands beside \"phases\""),
+        (&thread("\"phases\" : { \"p\" : { \"delay\" : 1, \"run\" : 1 } }"), "belongs to a thread"),
+    ] {
+        let error = import_error(text);
+        assert!(error.contains(part), "{text}\n{error}");
+    }
+}
+
+fn exported(tasks: &str) -> Result<String, String> {
+    let text = format!("name = \"t\"\n[machine]\ncpus = 2\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n{tasks}");
+    export(&Scenario::parse(&text, "f").unwrap()).map_err(|e| e.to_string())
+}
+
+#[test]
+fn events_are_written_in_their_order() {
+    let text = exported(
+        r#"loop = [{ sleep = "1ms" }, { compute = "2ms" }, { repeat = 3, steps = [{ yield = true }, { compute = "5us" }] }]"#,
+    )
+    .unwrap();
+    let compact: String = text.split_whitespace().collect();
+    assert!(
+        compact.contains(
+            r#""phases":{"phase0":{"loop":1,"sleep0":1000,"run1":2000},"phase1":{"loop":3,"yield0":"","run1":5}}"#
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_rt_app_cannot_say_is_named() {
+    for (program, part) in [
+        ("once = [{ compute = \"exp(1ms)\" }]", "f:8:21: rt-app has no random times"),
+        ("once = [{ compute = \"1500ns\" }]", "f:8:21: rt-app counts in whole microseconds"),
+        ("start_on = 0\nonce = [{ compute = \"1ms\" }]", "f:8:12: rt-app cannot say `start_on`"),
+        ("kind = \"process\"\nonce = [{ compute = \"1ms\" }]", "f:8:8: rt-app cannot say `kind`"),
+        ("arrivals = \"1ms\"\nonce = [{ compute = \"1ms\" }]", "f:8:12: rt-app cannot say `arrivals`"),
+        ("once = [{ io = { device = \"d\", service = \"1ms\" } }]", "f:8:9: rt-app has no event for `io`"),
+        ("once = [{ compute = \"1ms\" }, { exit = true }]", "rt-app has no event for `exit`"),
+        ("once = [{ send = \"c\" }, { recv = \"c\" }]", "rt-app has no event for `send`"),
+        ("loop = [{ repeat = 2, steps = [{ repeat = 2, steps = [{ compute = \"1ms\" }] }] }]", "unroll"),
+        ("once = [{ wait = \"s\" }]\n[semaphore.s]\ninitial = 1", "f:10:11: rt-app's semaphores start at 0"),
+        ("once = [{ barrier = \"b\" }, { barrier = \"b\" }]", "rt-app counts each use"),
+        ("once = [{ lock = \"m\" }]", "still held"),
+    ] {
+        let error = exported(program).unwrap_err();
+        assert!(error.contains(part), "{program}\n{error}");
+    }
+}
+
+fn plain_steps() -> impl Strategy<Value = Vec<Step>> {
+    let time = || (1..1_000_000u64).prop_map(|us| Text(Distribution::Constant(Time::from_us(us))));
+    let name = |prefix: &str| {
+        (0..3u8).prop_map({
+            let prefix = prefix.to_string();
+            move |n| format!("{prefix}{n}")
+        })
+    };
+    let one = prop_oneof![
+        time().prop_map(|compute| vec![Step::Compute { compute }]),
+        time().prop_map(|sleep| vec![Step::Sleep { sleep }]),
+        Just(vec![Step::Yield { r#yield: True }]),
+        name("s").prop_map(|post| vec![Step::Post { post, times: 1 }]),
+        name("s").prop_map(|wait| vec![Step::Wait { wait }]),
+        name("child").prop_map(|spawn| vec![Step::Spawn { spawn, count: 1 }]),
+        (name("m"), time()).prop_map(|(lock, compute)| {
+            vec![Step::Lock { lock: lock.clone() }, Step::Compute { compute }, Step::Unlock { unlock: lock }]
+        }),
+    ];
+    (time(), proptest::collection::vec(one, 0..5))
+        .prop_map(|(compute, more)| [vec![Step::Compute { compute }], more.concat()].concat())
+}
+
+/// Plain steps and repeats by turns, as an import writes them.
+fn programs() -> impl Strategy<Value = Vec<Step>> {
+    let repeat = (2..100u32, plain_steps()).prop_map(|(repeat, steps)| Step::Repeat { repeat, steps });
+    (plain_steps(), proptest::collection::vec(repeat, 0..3), plain_steps()).prop_map(|(mut steps, repeats, last)| {
+        if !repeats.is_empty() {
+            steps.extend(repeats);
+            steps.extend(last);
+        }
+        steps
+    })
+}
+
+fn tasks() -> impl Strategy<Value = Task> {
+    let class = prop_oneof![
+        Just((None, None)),
+        (1..=19i64).prop_map(|nice| (None, Some(nice))),
+        Just((Some(Text(Class::Idle)), None)),
+        (1..=99u8).prop_map(|p| (Some(Text(Class::Fifo(p))), None)),
+        (1..=99u8).prop_map(|p| (Some(Text(Class::RoundRobin(p))), None)),
+    ];
+    let cpus = proptest::option::of(proptest::collection::btree_set(0..8u32, 1..4));
+    let start = proptest::option::of((1..1_000_000u64).prop_map(|us| Text(Time::from_us(us))));
+    (programs(), 0..3u8, class, cpus, start, proptest::option::of(2..50u32)).prop_map(
+        |(steps, form, (class, nice), cpus, start, count)| Task {
+            count,
+            start,
+            class,
+            nice,
+            cpus: cpus.map(|set| Text(set.into_iter().map(CpuId).collect::<CpuSet>())),
+            repeated: (form == 0).then(|| steps.clone()),
+            once: match form {
+                0 => None,
+                1 => Some(steps),
+                _ => Some(vec![Step::Repeat { repeat: 7, steps }]),
+            },
+            ..Task::default()
+        },
+    )
+}
+
+/// Generated tasks, with children for all to spawn and somebody who posts every semaphore.
+fn scenarios() -> impl Strategy<Value = Scenario> {
+    (proptest::collection::vec(tasks(), 1..4), 2..1_000u64).prop_map(|(mut tasks, seconds)| {
+        for (index, task) in tasks.iter_mut().enumerate() {
+            task.name = format!("task{index}");
+        }
+        let compute = Step::Compute { compute: Text(Distribution::Constant(Time::from_us(3))) };
+        let posts = (0..3).map(|n| Step::Post { post: format!("s{n}"), times: 1 });
+        let spawns = (0..3).map(|n| Step::Spawn { spawn: format!("child{n}"), count: 1 });
+        let helper = std::iter::once(compute.clone()).chain(posts).chain(spawns).collect();
+        tasks.push(Task { name: "helper".into(), once: Some(helper), ..Task::default() });
+        tasks.extend((0..3).map(|n| Task {
+            name: format!("child{n}"),
+            spawned: true,
+            once: Some(vec![compute.clone()]),
+            ..Task::default()
+        }));
+        let run = Run { duration: Some(Text(Time::from_s(seconds))), ..Run::default() };
+        Scenario::new("t", Machine { cpus: Some(8), ..Machine::default() }, run, tasks, "generated")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_exported_is_imported_as_it_was(scenario in scenarios()) {
+        let text = export(&scenario).unwrap();
+        let back = import(&text, "t.json").unwrap();
+        prop_assert_eq!(&back.tasks, &scenario.tasks);
+        prop_assert_eq!(&back.run, &scenario.run);
+        prop_assert!(back.compile().is_ok());
+        prop_assert_eq!(export(&back).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_written_as_toml_reads_back(scenario in scenarios()) {
+        let back = Scenario::parse(&scenario.to_toml(), "t").unwrap();
+        prop_assert_eq!(&back, &scenario);
+        prop_assert_eq!(back.hash(), scenario.hash());
+    }
+
+    #[test]
+    fn nothing_makes_the_importer_panic(text in "[{}\\[\\],:\"a-z0-9 /*#\\\\-]{0,60}") {
+        let _ = import(&text, "f");
+    }
+}

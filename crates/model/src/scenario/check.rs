@@ -1,0 +1,155 @@
+//! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
+
+use super::{At, Fault, Step, compile::MAX_TASKS, program::GroupInfo};
+use crate::{ids::GroupId, workload::Birth};
+use std::collections::BTreeMap;
+
+/// Runs all of them.
+pub(crate) fn run(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) -> Result<(), Fault> {
+    counts(groups, at)?;
+    population(groups, numbers, at)?;
+    for (index, group) in groups.iter().enumerate() {
+        let here = at.index(index);
+        locks_of(group, &here.key(group.key))?;
+    }
+    Ok(())
+}
+
+/// Not more tasks than fit.
+fn counts(groups: &[GroupInfo], at: &At) -> Result<(), Fault> {
+    let mut total = 0;
+    for (index, group) in groups.iter().enumerate() {
+        if matches!(group.birth, Birth::At(_)) {
+            total += group.count.unwrap_or(0) as u64;
+        }
+        if total > MAX_TASKS {
+            let message = format!("{total} tasks are too many: at most {MAX_TASKS} fit");
+            return Err(at.index(index).key("count").fault(message));
+        }
+    }
+    Ok(())
+}
+
+/// How many tasks there are if every program runs through once; spawns multiply. Spawners come before those whom they
+/// spawn; where no such order exists the spawns form a cycle.
+fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) -> Result<(), Fault> {
+    let mut totals: Vec<u64> = groups
+        .iter()
+        .map(|g| match g.birth {
+            Birth::At(_) => g.count.unwrap_or(0) as u64,
+            Birth::Arrivals { .. } => 1,
+            Birth::Spawned => 0,
+        })
+        .collect();
+    let spawns = |group: usize| groups[group].steps.iter().filter_map(|flat| Some((flat, spawn(flat.step, numbers)?)));
+    let mut spawners = vec![0usize; groups.len()];
+    for (_, (to, _)) in (0..groups.len()).flat_map(spawns) {
+        spawners[to] += 1;
+    }
+    if let Some(index) = (0..groups.len()).find(|&g| groups[g].birth == Birth::Spawned && spawners[g] == 0) {
+        let message = format!("no task spawns `{}`: add a {{ spawn = \"{0}\" }} step somewhere", groups[index].name);
+        return Err(at.index(index).key("spawned").fault(message));
+    }
+    let mut ready: Vec<usize> = (0..groups.len()).filter(|&g| spawners[g] == 0).collect();
+    while let Some(group) = ready.pop() {
+        for (flat, (to, count)) in spawns(group) {
+            totals[to] = totals[to].saturating_add(totals[group].saturating_mul(count).saturating_mul(flat.times));
+            if totals[to] > MAX_TASKS {
+                let message =
+                    format!("{} tasks `{}` are too many: at most {MAX_TASKS} fit", totals[to], groups[to].name);
+                return Err(flat.path.fault(message));
+            }
+            spawners[to] -= 1;
+            if spawners[to] == 0 {
+                ready.push(to);
+            }
+        }
+    }
+    match (0..groups.len()).find(|&g| spawners[g] > 0) {
+        Some(waiting) => Err(cycle(waiting, groups, numbers, &spawners)),
+        None => Ok(()),
+    }
+}
+
+/// The group that a step spawns, and how many.
+fn spawn(step: &Step, numbers: &BTreeMap<&str, GroupId>) -> Option<(usize, u64)> {
+    match step {
+        Step::Spawn { spawn, count } => Some((numbers[spawn.as_str()].index(), *count as u64)),
+        _ => None,
+    }
+}
+
+/// Goes from a group that still has spawners to one of them, again and again, until one comes a second time.
+fn cycle(start: usize, groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, spawners: &[usize]) -> Fault {
+    let mut spawner_of = vec![None; groups.len()];
+    for open in (0..groups.len()).filter(|&g| spawners[g] > 0) {
+        for flat in &groups[open].steps {
+            if let Some((to, _)) = spawn(flat.step, numbers) {
+                spawner_of[to].get_or_insert((open, flat));
+            }
+        }
+    }
+    let mut way = vec![start];
+    let mut visited = vec![None; groups.len()];
+    visited[start] = Some(0);
+    loop {
+        let (spawner, flat) =
+            spawner_of[way[way.len() - 1]].expect("a group is left over only when one that is left over spawns it");
+        way.push(spawner);
+        if let Some(first) = visited[spawner].replace(way.len() - 1) {
+            let mut names: Vec<&str> = way[first..].iter().rev().map(|&g| groups[g].name).collect();
+            if names.len() > 10 {
+                names.splice(5..names.len() - 4, ["…"]);
+            }
+            let cycle = names.join(" → ");
+            return flat
+                .path
+                .fault(format!("the spawns form a cycle, {cycle}: tasks would grow without bound; break it"));
+        }
+    }
+}
+
+/// A program takes no lock twice, releases only what it holds and keeps none.
+fn locks_of(group: &GroupInfo, at: &At) -> Result<(), Fault> {
+    let mut held = Vec::new();
+    locks(group.body, at, &mut held)?;
+    match held.first() {
+        Some(lock) if group.repeats => {
+            Err(at.fault(format!("a pass ends with `{lock}` still held, so the next waits for itself: unlock it")))
+        }
+        Some(lock) => {
+            Err(at.fault(format!("the task ends with `{lock}` still held, and nobody gets it then: unlock it")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), Fault> {
+    for (index, step) in steps.iter().enumerate() {
+        let here = at.index(index);
+        match step {
+            Step::Lock { lock } if held.contains(&lock.as_str()) => {
+                return Err(
+                    here.fault(format!("`{lock}` is already held here, so the task waits for itself: unlock it first"))
+                );
+            }
+            Step::Lock { lock } => held.push(lock),
+            Step::Unlock { unlock } => match held.iter().position(|lock| lock == unlock) {
+                Some(position) => drop(held.remove(position)),
+                None => return Err(here.fault(format!("`{unlock}` is not held here: lock it first"))),
+            },
+            Step::Repeat { repeat, steps } => {
+                let mut before = held.clone();
+                locks(steps, &here.key("steps"), held)?;
+                before.sort_unstable();
+                let mut after = held.clone();
+                after.sort_unstable();
+                if *repeat > 1 && before != after {
+                    return Err(here.fault("a pass ends with other locks than it began with: the next cannot run so"));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

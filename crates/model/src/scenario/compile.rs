@@ -1,0 +1,259 @@
+//! From a scenario to a workload: what is said alone is checked here, what is said together in the checks.
+
+use super::{
+    At, Fault, Machine, Run, Scenario, Task, check, objects,
+    program::{self, GroupInfo},
+    quantity::can_take_time,
+    step::unknown_name,
+    waits,
+};
+use crate::{
+    cpuset::CpuSet,
+    ids::{CpuId, GroupId},
+    machine::{self, Costs, MAX_CPUS, Topology},
+    time::Time,
+    workload::{self, Birth, Class, Group, Kind, Workload},
+};
+use std::collections::BTreeMap;
+
+/// The most tasks that may be there at once.
+pub(crate) const MAX_TASKS: u64 = 10_000_000;
+
+/// Compiles a scenario.
+pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
+    let root = At::root();
+    if scenario.name.trim().is_empty() {
+        return Err(root.key("name").fault("the scenario's name is empty: give it one"));
+    }
+    let machine = machine(&scenario.machine, &root.key("machine"))?;
+    if scenario.tasks.is_empty() {
+        return Err(root.fault("there are no tasks: add a [[task]] with a name and a `loop` or `once`"));
+    }
+    let at = root.key("task");
+    let numbers = names(&scenario.tasks, &at)?;
+    let infos = infos(&scenario.tasks, &at)?;
+    let run = run(&scenario.run, &infos, &root.key("run"))?;
+    known_groups(&infos, &numbers)?;
+    check::run(&infos, &numbers, &at)?;
+    let names = objects::Names::collect(scenario, &infos)?;
+    let objects = objects::objects(scenario, &names, &infos)?;
+    let mut groups = Vec::new();
+    for (index, (task, info)) in scenario.tasks.iter().zip(&infos).enumerate() {
+        let here = at.index(index);
+        let program = program::program(info, &here.key(info.key), &names, &numbers)?;
+        groups.push(group(task, info, program, machine.cpus(), run.duration, &here)?);
+    }
+    waits::run(&infos, &numbers, &names, &objects)?;
+    Ok(Workload { name: scenario.name.clone(), about: scenario.about.clone(), machine, groups, objects, run })
+}
+
+fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
+    let topology = match (machine.cpus, &machine.topology) {
+        (Some(_), Some(_)) => return Err(at.key("topology").fault("`cpus` and `topology` say the same: keep one")),
+        (None, None) => return Err(at.fault("the machine has no CPUs: write cpus = 2 or topology = \"1n2l4c2t\"")),
+        (None, Some(topology)) => topology.0,
+        (Some(cpus @ 1..=MAX_CPUS), None) => Topology::flat(cpus),
+        (Some(cpus), None) => {
+            return Err(at.key("cpus").fault(format!("a machine with {cpus} CPUs: write from 1 to {MAX_CPUS}")));
+        }
+    };
+    let tick = match (&machine.tick, machine.hz) {
+        (Some(_), Some(_)) => return Err(at.key("hz").fault("`tick` and `hz` say the same: keep one")),
+        (Some(tick), None) => tick.0,
+        (None, None) => Time::ZERO,
+        // To the nearest nanosecond, as a kernel rounds the length of its tick.
+        (None, Some(hz @ 1..=1_000_000)) => Time((1_000_000_000 + hz as u64 / 2) / hz as u64),
+        (None, Some(hz)) => {
+            return Err(at.key("hz").fault(format!("{hz} ticks per second: write from 1 to 1000000, or leave it out")));
+        }
+    };
+    let time = |t: &Option<super::Text<Time>>| t.as_ref().map_or(Time::ZERO, |t| t.0);
+    let costs = &machine.costs;
+    let costs = Costs {
+        switch: time(&costs.switch),
+        wakeup: time(&costs.wakeup),
+        migration: time(&costs.migration),
+        tick: time(&costs.tick),
+        policy_instruction_ps: costs.policy_instruction.as_ref().map_or(0, |ps| ps.0.0),
+    };
+    if costs.tick >= tick && tick > Time::ZERO {
+        let message = format!("a tick costs {}, and there is one every {tick}: no time is left", costs.tick);
+        return Err(at.key("costs").key("tick").fault(message));
+    }
+    let watchdog = machine.watchdog.as_ref().map_or(machine::KERNEL_WATCHDOG, |time| time.0);
+    if watchdog == Time::ZERO {
+        return Err(at
+            .key("watchdog")
+            .fault("no task can wait for no time at all: write how long one may, as in \"30s\""));
+    }
+    Ok(machine::Machine { topology, tick, costs, watchdog })
+}
+
+/// The numbers of the groups by name.
+fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, GroupId>, Fault> {
+    let mut numbers = BTreeMap::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let here = at.index(index);
+        if task.name.trim().is_empty() || task.name.chars().any(char::is_control) {
+            return Err(here.key("name").fault("a task's name is one line and not empty: change it"));
+        }
+        if numbers.insert(task.name.as_str(), GroupId(index as u32)).is_some() {
+            let message = format!("there are two tasks `{}`: rename one, or use `count`", task.name);
+            return Err(here.key("name").fault(message));
+        }
+    }
+    Ok(numbers)
+}
+
+fn infos<'s>(tasks: &'s [Task], at: &At) -> Result<Vec<GroupInfo<'s>>, Fault> {
+    tasks.iter().enumerate().map(|(index, task)| info(task, &at.index(index))).collect()
+}
+
+/// The program, the birth and the number of a group's tasks.
+fn info<'s>(task: &'s Task, at: &At) -> Result<GroupInfo<'s>, Fault> {
+    let (key, body) = match (&task.repeated, &task.once, &task.command) {
+        (Some(body), None, None) => ("loop", body),
+        (None, Some(body), None) => ("once", body),
+        (None, None, Some(_)) => {
+            let message =
+                "the sim venue cannot run real programs: use --venue host or vm, or write the steps as `loop`";
+            return Err(at.key("command").fault(message));
+        }
+        (None, None, None) => {
+            return Err(at.fault(format!("the task `{}` does nothing: give it a `loop` or a `once`", task.name)));
+        }
+        _ => {
+            return Err(
+                at.fault(format!("the task `{}` has two programs: keep one of `loop`, `once`, `command`", task.name))
+            );
+        }
+    };
+    let (birth, count) = birth(task, at)?;
+    let mut steps = Vec::new();
+    program::flatten(body, &at.key(key), 1, &mut steps);
+    let repeats = key == "loop" && !program::ends_with_exit(body);
+    Ok(GroupInfo { name: &task.name, count, birth, repeats, key, body, steps })
+}
+
+fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
+    let start = task.start.as_ref().map_or(Time::ZERO, |t| t.0);
+    if task.count == Some(0) || task.limit == Some(0) {
+        let key = if task.count == Some(0) { "count" } else { "limit" };
+        return Err(at.key(key).fault("no task at all: write 1 or more, or remove the group"));
+    }
+    match (&task.arrivals, task.spawned) {
+        (Some(_), true) => Err(at.key("spawned").fault("a task arrives or is spawned, not both: keep one")),
+        (Some(_), _) if task.count.is_some() => {
+            Err(at.key("count").fault("each arrival is one task: to bound the arrivals, write `limit`"))
+        }
+        (Some(_), _) if task.once.is_none() => {
+            Err(at.key("loop").fault("each arrival is one request: write `once` instead of `loop`"))
+        }
+        (Some(gap), _) if !can_take_time(gap) => {
+            Err(at.key("arrivals").fault("arrivals without time between them never end: write a longer time"))
+        }
+        (Some(gap), _) => Ok((Birth::Arrivals { first: start, gap: gap.0.clone() }, task.limit)),
+        (None, _) if task.limit.is_some() => {
+            Err(at.key("limit").fault("`limit` bounds arrivals: without `arrivals` write `count`"))
+        }
+        (None, true) if task.count.is_some() || task.start.is_some() => {
+            let key = if task.count.is_some() { "count" } else { "start" };
+            Err(at.key(key).fault(format!("the `spawn` step says how many and when: remove `{key}`")))
+        }
+        (None, true) => Ok((Birth::Spawned, Some(0))),
+        (None, false) => Ok((Birth::At(start), Some(task.count.unwrap_or(1)))),
+    }
+}
+
+fn known_groups(infos: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>) -> Result<(), Fault> {
+    for flat in infos.iter().flat_map(|info| &info.steps) {
+        if let super::Step::Spawn { spawn, .. } = flat.step {
+            let Some(target) = numbers.get(spawn.as_str()) else {
+                return Err(flat.path.fault(unknown_name("task", spawn, numbers.keys().copied())));
+            };
+            if matches!(infos[target.index()].birth, Birth::Arrivals { .. }) {
+                return Err(flat
+                    .path
+                    .fault(format!("`{spawn}` arrives by itself: only tasks without `arrivals` are spawned")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> {
+    let warmup = run.warmup.as_ref().map_or(Time::ZERO, |t| t.0);
+    let duration = match &run.duration {
+        Some(duration) if duration.0 == Time::ZERO => {
+            return Err(at.key("duration").fault("a run of no length: write a longer time, as \"60s\""));
+        }
+        Some(duration) => duration.0,
+        None => {
+            let endless =
+                |i: &&GroupInfo| i.repeats || (i.count.is_none() && matches!(i.birth, Birth::Arrivals { .. }));
+            if let Some(info) = infos.iter().find(endless) {
+                let message = format!("`{}` never ends: say how long the run is, as duration = \"60s\"", info.name);
+                return Err(at.fault(message));
+            }
+            Time::NEVER
+        }
+    };
+    if warmup >= duration {
+        let message = format!("the warm-up of {warmup} leaves nothing of the run of {duration}: make it shorter");
+        return Err(at.key("warmup").fault(message));
+    }
+    Ok(workload::Run { duration, warmup, seed: run.seed.unwrap_or(1) })
+}
+
+fn group(
+    task: &Task,
+    info: &GroupInfo,
+    program: workload::Program,
+    machine_cpus: u32,
+    duration: Time,
+    at: &At,
+) -> Result<Group, Fault> {
+    let class = task.class.as_ref().map_or(Class::Other, |c| c.0);
+    let cpus = task.cpus.as_ref().map_or_else(|| CpuSet::first(machine_cpus), |c| c.0.clone());
+    if let Some(beyond) = cpus.iter().find(|cpu| cpu.0 >= machine_cpus) {
+        let message = format!("there is no CPU {beyond}: the machine's CPUs are {}", CpuSet::first(machine_cpus));
+        return Err(at.key("cpus").fault(message));
+    }
+    let start_on = task.start_on.map(CpuId);
+    if let Some(cpu) = start_on.filter(|&cpu| !cpus.contains(cpu)) {
+        let message = format!("CPU {cpu} is none of those on which `{}` may run: they are {cpus}", task.name);
+        return Err(at.key("start_on").fault(message));
+    }
+    if let Birth::At(start) | Birth::Arrivals { first: start, .. } = &info.birth
+        && *start >= duration
+    {
+        let message =
+            format!("`{}` starts at {start}, when the run of {duration} is over: start it earlier", task.name);
+        return Err(at.key("start").fault(message));
+    }
+    Ok(Group {
+        name: task.name.clone(),
+        count: info.count,
+        birth: info.birth.clone(),
+        start_on,
+        nice: nice(task.nice, class, at)?,
+        class,
+        cpus,
+        kind: task.kind.map_or(Kind::Thread, Kind::from),
+        program,
+    })
+}
+
+fn nice(nice: Option<i64>, class: Class, at: &At) -> Result<i8, Fault> {
+    let real_time = matches!(class, Class::Fifo(_) | Class::RoundRobin(_));
+    match nice {
+        None => Ok(0),
+        Some(_) if real_time => {
+            Err(at.key("nice").fault("a nice value means nothing in the classes fifo and rr: remove it"))
+        }
+        Some(nice @ -20..=19) => Ok(nice as i8),
+        Some(nice) => {
+            Err(at.key("nice").fault(format!("nice {nice} does not exist: write from -20 (most) to 19 (least)")))
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! The scenario language: a TOML file that says what the tasks do, on what machine, for how long.
+//!
+//! The types here are the language, one field for each key; the published schema is made from them. Values are checked
+//! as they are read, what they mean together when the scenario is [compiled](Scenario::compile) into the
+//! [`Workload`] that a venue takes. `docs/reference/scenario.md` explains the language to users.
+
+mod check;
+mod compile;
+mod error;
+mod notation;
+mod objects;
+mod program;
+mod quantity;
+mod step;
+mod waits;
+mod write;
+
+pub use error::ScenarioError;
+pub use notation::{Notation, Text};
+pub use quantity::Picoseconds;
+pub use step::{Io, Step, True};
+
+pub(crate) use error::{At, Fault, did_you_mean};
+
+use crate::{
+    cpuset::CpuSet,
+    distribution::Distribution,
+    machine::Topology,
+    time::Time,
+    workload::{ChannelKind, Class, Kind, Workload},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{collections::BTreeMap, path::Path};
+
+/// A scenario as it stands in its file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// A short name.
+    pub name: String,
+    /// What it shows, in a sentence or two.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// Where it runs.
+    pub machine: Machine,
+    /// How long, from which seed.
+    pub run: Run,
+    /// Semaphores by name. One that is not declared starts at 0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub semaphore: BTreeMap<String, Semaphore>,
+    /// Channels by name. One that is not declared is a pipe for 64 messages.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub channel: BTreeMap<String, Channel>,
+    /// Barriers by name. One that is not declared waits for all tasks that use it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub barrier: BTreeMap<String, Barrier>,
+    /// Devices by name; they need not be declared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub device: BTreeMap<String, Device>,
+    /// Mutexes by name; they need not be declared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lock: BTreeMap<String, Lock>,
+    /// What others have published about the same experiment, shown beside what is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// The groups of tasks.
+    #[serde(rename = "task", default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<Task>,
+    /// Where the scenario was read from; no part of what it says.
+    #[serde(skip)]
+    source: Source,
+}
+
+/// The text behind a scenario. All are equal: two scenarios that say the same are the same, wherever they stand.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    origin: String,
+    text: Option<String>,
+}
+
+impl PartialEq for Source {
+    fn eq(&self, _: &Source) -> bool {
+        true
+    }
+}
+
+/// The machine: `cpus` or `topology`, and what else is not zero.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// The number of CPUs, 1 to 4096, in one node with one cache and one thread to a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4096))]
+    pub cpus: Option<u32>,
+    /// How the CPUs hang together, instead of `cpus`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Text<Topology>>,
+    /// The period of the timer tick. Without one slices end to the nanosecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Text<Time>>,
+    /// How long a runnable task may wait before the policy is removed; a kernel's 30 s when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Text<Time>>,
+    /// Ticks per second, instead of `tick`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub hz: Option<u32>,
+    /// What the machine and the kernel take for themselves.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub costs: Costs,
+}
+
+/// CPU time that the system takes for itself; 0 when absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// From one task to another on a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Text<Time>>,
+    /// Making a task runnable, on the CPU that wakes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakeup: Option<Text<Time>>,
+    /// The cold cache after a move to another CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration: Option<Text<Time>>,
+    /// One timer tick.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Text<Time>>,
+    /// One instruction of the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_instruction: Option<Text<Picoseconds>>,
+}
+
+/// One `[[task]]`: a group of like tasks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// The group's name.
+    pub name: String,
+    /// How many tasks; 1 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub count: Option<u32>,
+    /// When they come to be, or when arrivals begin; the start of the run when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Text<Time>>,
+    /// The CPU on which they are first placed, before they are free to move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 4095))]
+    pub start_on: Option<u32>,
+    /// Nice value, -20 (most) to 19 (least); 0 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -20, max = 19))]
+    pub nice: Option<i64>,
+    /// Scheduling class; other when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Text<Class>>,
+    /// The CPUs on which they may run; all when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Text<CpuSet>>,
+    /// Thread (when absent) or process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<KindName>,
+    /// Born only by the `spawn` step of another task.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub spawned: bool,
+    /// An open workload: the time from one arrival to the next. Each arrival is a new task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Text<Distribution>>,
+    /// The most arrivals; no bound when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub limit: Option<u32>,
+    /// Steps that repeat until the run ends. Each pass is one request.
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<Vec<Step>>,
+    /// Steps that are done once; then the task ends. They are one request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once: Option<Vec<Step>>,
+    /// A real program with its arguments, for the venues `host` and `vm`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+}
+
+/// Thread or process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KindName {
+    /// A thread of the group's process.
+    Thread,
+    /// A process of its own.
+    Process,
+}
+
+impl From<KindName> for Kind {
+    fn from(name: KindName) -> Kind {
+        match name {
+            KindName::Thread => Kind::Thread,
+            KindName::Process => Kind::Process,
+        }
+    }
+}
+
+/// How long a run is and where its random numbers come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The end of the run. It ends earlier when no task is left. May be absent when all tasks end by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Text<Time>>,
+    /// Nothing before this instant is measured; 0 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Text<Time>>,
+    /// The seed of all random numbers; 1 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+/// A semaphore.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Semaphore {
+    /// Its value at the start; 0 when absent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub initial: u32,
+}
+
+/// A channel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// How many messages it holds before a sender sleeps; 64 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub capacity: Option<u32>,
+    /// What it is made of: pipe (when absent) or socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ChannelKindName>,
+}
+
+/// What a channel is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelKindName {
+    /// A pipe.
+    Pipe,
+    /// A loopback socket.
+    Socket,
+}
+
+impl From<ChannelKindName> for ChannelKind {
+    fn from(name: ChannelKindName) -> ChannelKind {
+        match name {
+            ChannelKindName::Pipe => ChannelKind::Pipe,
+            ChannelKindName::Socket => ChannelKind::Socket,
+        }
+    }
+}
+
+/// A barrier.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Barrier {
+    /// How many tasks meet; all that use it when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub parties: Option<u32>,
+}
+
+/// A device: it serves one request at a time, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Device {}
+
+/// A mutex.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {}
+
+/// A published value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The name of the policy.
+    pub policy: String,
+    /// What was measured.
+    pub metric: PublishedMetric,
+    /// The value.
+    pub value: Text<Time>,
+    /// Where it was published.
+    pub source: String,
+}
+
+/// What a published value is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedMetric {
+    /// The mean response time of all requests.
+    ResponseMean,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Scenario {
+    /// A scenario that no file stands behind; `origin` names it in errors.
+    pub fn new(name: &str, machine: Machine, run: Run, tasks: Vec<Task>, origin: &str) -> Scenario {
+        Scenario {
+            name: name.into(),
+            about: String::new(),
+            machine,
+            run,
+            semaphore: BTreeMap::new(),
+            channel: BTreeMap::new(),
+            barrier: BTreeMap::new(),
+            device: BTreeMap::new(),
+            lock: BTreeMap::new(),
+            published: Vec::new(),
+            tasks,
+            source: Source { origin: origin.into(), text: None },
+        }
+    }
+
+    /// Reads a scenario file.
+    pub fn from_file(path: &Path) -> Result<Scenario, ScenarioError> {
+        let origin = path.display().to_string();
+        let bytes =
+            std::fs::read(path).map_err(|e| ScenarioError::whole(&origin, format!("the file cannot be read: {e}")))?;
+        Scenario::parse(&decode(&bytes, &origin)?, &origin)
+    }
+
+    /// Reads a scenario from a text; `origin` names it in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+        let says_something = |line: &str| !matches!(line.trim().chars().next(), None | Some('#'));
+        if !text.lines().any(says_something) {
+            return Err(ScenarioError::whole(
+                origin,
+                "the scenario is empty: it needs a name, [machine], [[task]] and [run]",
+            ));
+        }
+        let mut scenario: Scenario = toml::from_str(text).map_err(|e| {
+            let byte = e.span().map_or(0, |span| span.start);
+            ScenarioError::at_byte(origin, text, byte, error::with_remedy(e.message()))
+        })?;
+        scenario.source = Source { origin: origin.into(), text: Some(text.into()) };
+        Ok(scenario)
+    }
+
+    /// Checks what the scenario says as a whole and turns it into what a venue takes.
+    pub fn compile(&self) -> Result<Workload, ScenarioError> {
+        compile::workload(self).map_err(|fault| self.located(fault))
+    }
+
+    /// A fault with the place where it stands in the file.
+    pub(crate) fn located(&self, fault: Fault) -> ScenarioError {
+        fault.located(&self.source.origin, self.source.text.as_deref())
+    }
+
+    /// The scenario as a TOML text, which reads back as an equal scenario.
+    pub fn to_toml(&self) -> String {
+        write::toml(self)
+    }
+
+    /// SHA-256 of the canonical form, in hexadecimal: the same for two files that say the same.
+    pub fn hash(&self) -> String {
+        let canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
+        Sha256::digest(canonical).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The text of a file, which must be UTF-8.
+fn decode(bytes: &[u8], origin: &str) -> Result<String, ScenarioError> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.into()),
+        Err(e) => {
+            let good = e.valid_up_to();
+            let text = String::from_utf8_lossy(&bytes[..good]);
+            let message = format!("the byte 0x{:02x} here is not UTF-8: save the file as UTF-8", bytes[good]);
+            Err(ScenarioError::at_byte(origin, &text, good, message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

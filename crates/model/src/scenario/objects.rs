@@ -1,0 +1,160 @@
+//! Semaphores, locks, channels, barriers and devices: which there are, and what they are when nobody declared them.
+
+use super::{
+    At, Fault, Scenario, Step,
+    program::{Flat, GroupInfo},
+    step::unknown_name,
+};
+use crate::{
+    ids::ObjectId,
+    workload::{Birth, Channel, ChannelKind, Objects},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Messages that a channel holds when its declaration does not say.
+const DEFAULT_CAPACITY: u32 = 64;
+
+/// The kinds of shared objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ObjectKind {
+    Semaphore,
+    Lock,
+    Channel,
+    Barrier,
+    Device,
+}
+
+impl ObjectKind {
+    const ALL: [ObjectKind; 5] =
+        [ObjectKind::Semaphore, ObjectKind::Lock, ObjectKind::Channel, ObjectKind::Barrier, ObjectKind::Device];
+
+    /// The name, which is also the key of its table in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Semaphore => "semaphore",
+            ObjectKind::Lock => "lock",
+            ObjectKind::Channel => "channel",
+            ObjectKind::Barrier => "barrier",
+            ObjectKind::Device => "device",
+        }
+    }
+}
+
+/// The object that a step uses.
+pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
+    Some(match step {
+        Step::Wait { wait: name } | Step::Post { post: name, .. } => (ObjectKind::Semaphore, name),
+        Step::Lock { lock: name } | Step::Unlock { unlock: name } => (ObjectKind::Lock, name),
+        Step::Send { send: name, .. } | Step::Recv { recv: name, .. } => (ObjectKind::Channel, name),
+        Step::Barrier { barrier: name } => (ObjectKind::Barrier, name),
+        Step::Io { io } => (ObjectKind::Device, &io.device),
+        _ => return None,
+    })
+}
+
+/// All objects that are used, numbered within their kind in the order of their names.
+pub(crate) struct Names(BTreeMap<ObjectKind, BTreeMap<String, ObjectId>>);
+
+impl Names {
+    /// Collects them; an object that is declared and not used is a fault, since its name is probably misspelt.
+    pub fn collect(scenario: &Scenario, groups: &[GroupInfo]) -> Result<Names, Fault> {
+        let mut used: BTreeMap<ObjectKind, BTreeSet<&str>> = BTreeMap::new();
+        for Flat { step, path, .. } in groups.iter().flat_map(|g| &g.steps) {
+            if let Some((kind, name)) = object_of(step) {
+                if name.trim().is_empty() {
+                    return Err(path.fault(format!("the {} has an empty name: give it one", kind.name())));
+                }
+                used.entry(kind).or_default().insert(name);
+            }
+        }
+        let nothing = BTreeSet::new();
+        for kind in ObjectKind::ALL {
+            let used = used.get(&kind).unwrap_or(&nothing);
+            if let Some(name) = declared(scenario, kind).into_iter().find(|name| !used.contains(name)) {
+                let undeclared = used.iter().copied().filter(|name| !declared(scenario, kind).contains(name));
+                let hint = match unknown_name(kind.name(), name, undeclared).split_once(": ") {
+                    Some((_, hint)) => format!(": {hint}"),
+                    None => ": remove it, or use it".into(),
+                };
+                let root = At::root();
+                let message = format!("no task uses the {} `{name}`{hint}", kind.name());
+                return Err(root.key(kind.name()).key(name).fault(message));
+            }
+        }
+        let number =
+            |names: BTreeSet<&str>| (0..).map(ObjectId).zip(names).map(|(id, n)| (n.to_string(), id)).collect();
+        Ok(Names(used.into_iter().map(|(kind, names)| (kind, number(names))).collect()))
+    }
+
+    /// The number of an object that is used.
+    pub fn id(&self, kind: ObjectKind, name: &str) -> ObjectId {
+        self.0[&kind][name]
+    }
+
+    fn of(&self, kind: ObjectKind) -> impl Iterator<Item = &String> {
+        self.0.get(&kind).into_iter().flat_map(|names| names.keys())
+    }
+}
+
+fn declared(scenario: &Scenario, kind: ObjectKind) -> Vec<&str> {
+    fn keys<T>(table: &BTreeMap<String, T>) -> Vec<&str> {
+        table.keys().map(String::as_str).collect()
+    }
+    match kind {
+        ObjectKind::Semaphore => keys(&scenario.semaphore),
+        ObjectKind::Lock => keys(&scenario.lock),
+        ObjectKind::Channel => keys(&scenario.channel),
+        ObjectKind::Barrier => keys(&scenario.barrier),
+        ObjectKind::Device => keys(&scenario.device),
+    }
+}
+
+/// The objects with their properties.
+pub(crate) fn objects(scenario: &Scenario, names: &Names, groups: &[GroupInfo]) -> Result<Objects, Fault> {
+    let initial = |name: &String| scenario.semaphore.get(name).map_or(0, |s| s.initial);
+    Ok(Objects {
+        semaphores: names.of(ObjectKind::Semaphore).map(|name| (name.clone(), initial(name))).collect(),
+        locks: names.of(ObjectKind::Lock).cloned().collect(),
+        channels: names.of(ObjectKind::Channel).map(|name| channel(scenario, name)).collect::<Result<_, _>>()?,
+        barriers: names
+            .of(ObjectKind::Barrier)
+            .map(|name| Ok((name.clone(), parties(scenario, name, groups)?)))
+            .collect::<Result<_, _>>()?,
+        devices: names.of(ObjectKind::Device).cloned().collect(),
+    })
+}
+
+fn channel(scenario: &Scenario, name: &str) -> Result<Channel, Fault> {
+    let declared = scenario.channel.get(name).cloned().unwrap_or_default();
+    let capacity = declared.capacity.unwrap_or(DEFAULT_CAPACITY);
+    if capacity == 0 {
+        let (root, key) = (At::root(), ObjectKind::Channel.name());
+        let message = "a channel holds at least one message: write capacity = 1 or more";
+        return Err(root.key(key).key(name).key("capacity").fault(message));
+    }
+    Ok(Channel { name: name.into(), capacity, kind: declared.kind.map_or(ChannelKind::Pipe, ChannelKind::from) })
+}
+
+/// How many tasks meet at a barrier: as declared, else all that use it. More than there are would wait for ever.
+fn parties(scenario: &Scenario, name: &str, groups: &[GroupInfo]) -> Result<u32, Fault> {
+    let (root, key) = (At::root(), ObjectKind::Barrier.name());
+    let uses = |flat: &&Flat| object_of(flat.step) == Some((ObjectKind::Barrier, name));
+    let users: Vec<(&GroupInfo, &Flat)> = groups.iter().filter_map(|g| Some((g, g.steps.iter().find(uses)?))).collect();
+    let uncounted = users.iter().find(|(group, _)| !matches!(group.birth, Birth::At(_)));
+    let total: u32 = users.iter().filter_map(|(group, _)| group.count).sum();
+    match (scenario.barrier.get(name).and_then(|b| b.parties), uncounted) {
+        (None, Some((group, first))) => Err(first.path.fault(format!(
+            "how many tasks meet at `{name}` is not known, since `{}` has no fixed number: declare [barrier.{name}] \
+             with parties = …",
+            group.name
+        ))),
+        (None, None) => Ok(total),
+        (Some(0), _) => {
+            Err(root.key(key).key(name).key("parties").fault("a barrier without parties stops nobody: write 1 or more"))
+        }
+        (Some(parties), None) if parties > total => Err(root.key(key).key(name).key("parties").fault(format!(
+            "{parties} tasks shall meet at `{name}`, but only {total} use it: they would wait for ever"
+        ))),
+        (Some(parties), _) => Ok(parties),
+    }
+}

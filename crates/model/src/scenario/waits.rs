@@ -1,0 +1,188 @@
+//! Checks that time goes on: no task waits for what can never come, and no loop turns without any time passing.
+
+use super::{
+    Fault, Step,
+    objects::{Names, ObjectKind, object_of},
+    program::{Flat, GroupInfo},
+    quantity::can_take_time,
+    step::unknown_name,
+};
+use crate::{
+    ids::GroupId,
+    workload::{Birth, Objects},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs both.
+pub(crate) fn run(
+    groups: &[GroupInfo],
+    numbers: &BTreeMap<&str, GroupId>,
+    names: &Names,
+    objects: &Objects,
+) -> Result<(), Fault> {
+    nobody_waits_for_ever(groups, numbers, names, objects)?;
+    time_passes(groups, names, objects)
+}
+
+/// Runs all programs at once as far as they come when whatever was ever given can be taken by anybody. A program that
+/// stands still even so waits for something that nobody gives, for itself, or in a ring with others.
+fn nobody_waits_for_ever(
+    groups: &[GroupInfo],
+    numbers: &BTreeMap<&str, GroupId>,
+    names: &Names,
+    objects: &Objects,
+) -> Result<(), Fault> {
+    let initial = |name: &str| objects.semaphores[names.id(ObjectKind::Semaphore, name).index()].1;
+    let mut born: Vec<bool> = groups.iter().map(|g| g.birth != Birth::Spawned).collect();
+    let mut reached = vec![0; groups.len()];
+    let mut given = BTreeSet::new();
+    for order in sweeps(groups.len()) {
+        let mut moved = false;
+        for index in order {
+            let group = &groups[index];
+            while born[index] && reached[index] < group.steps.len() {
+                let step = group.steps[reached[index]].step;
+                match step {
+                    Step::Wait { wait } if initial(wait) == 0 && !given.contains(&object_of(step)) => break,
+                    Step::Recv { .. } if !given.contains(&object_of(step)) => break,
+                    Step::Post { .. } | Step::Send { .. } => drop(given.insert(object_of(step))),
+                    Step::Spawn { spawn, .. } => born[numbers[spawn.as_str()].index()] = true,
+                    _ => {}
+                }
+                reached[index] += 1;
+                moved = true;
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    let stuck =
+        |(group, &reached): (&GroupInfo, &usize)| group.steps.get(reached).map(|flat| stands_still(flat, groups));
+    match groups.iter().zip(&reached).zip(&born).filter(|(_, born)| **born).find_map(|(pair, _)| stuck(pair)) {
+        Some(fault) => Err(fault),
+        None => every_message_is_taken(groups),
+    }
+}
+
+/// Forwards and backwards by turns, so that a long chain of groups is done in two sweeps whatever its direction.
+fn sweeps(groups: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..).map(move |sweep| if sweep % 2 == 0 { (0..groups).collect() } else { (0..groups).rev().collect() })
+}
+
+fn stands_still(flat: &Flat, groups: &[GroupInfo]) -> Fault {
+    let (kind, name) = object_of(flat.step).expect("only steps with an object wait");
+    let gives = |step: &Step| matches!(step, Step::Post { .. } | Step::Send { .. });
+    let givers = groups.iter().flat_map(|g| &g.steps).map(|f| f.step).filter(|step| gives(step));
+    let known: BTreeSet<&str> = givers.filter_map(object_of).filter(|(k, _)| *k == kind).map(|(_, n)| n).collect();
+    let verb = if kind == ObjectKind::Semaphore { "posts" } else { "sends to" };
+    if known.contains(name) {
+        return flat.path.fault(format!(
+            "everybody who {verb} `{name}` waits first, so all wait for each other: give before taking, or set `initial`"
+        ));
+    }
+    let hint = match unknown_name(kind.name(), name, known).split_once(": ") {
+        Some((_, hint)) => hint.to_string(),
+        None => format!("add the step that {verb} it"),
+    };
+    flat.path.fault(format!("nobody {verb} `{name}`, so this waits for ever: {hint}"))
+}
+
+/// A channel from which nobody takes is full some time.
+fn every_message_is_taken(groups: &[GroupInfo]) -> Result<(), Fault> {
+    let all = || groups.iter().flat_map(|g| &g.steps);
+    let taken: BTreeSet<&str> = all()
+        .filter_map(|flat| match flat.step {
+            Step::Recv { recv, .. } => Some(recv.as_str()),
+            _ => None,
+        })
+        .collect();
+    for flat in all() {
+        if let Step::Send { send, .. } = flat.step
+            && !taken.contains(send.as_str())
+        {
+            let message =
+                format!("nobody receives from `{send}`, so this waits for ever when it is full: add a `recv`");
+            return Err(flat.path.fault(message));
+        }
+    }
+    Ok(())
+}
+
+/// Each loop takes time in every pass: by itself, or because it waits for somebody who does.
+fn time_passes(groups: &[GroupInfo], names: &Names, objects: &Objects) -> Result<(), Fault> {
+    let mut quick: Vec<bool> =
+        groups.iter().map(|g| g.repeats && !g.steps.iter().any(|f| takes_time(f.step))).collect();
+    let mut givers = BTreeMap::new();
+    for group in groups.iter().zip(&quick).filter_map(|(g, quick)| quick.then_some(g)) {
+        gifts(group).into_iter().for_each(|(gift, tasks)| *givers.entry(gift).or_insert(0) += tasks);
+    }
+    for order in sweeps(groups.len()) {
+        let mut moved = false;
+        for index in order {
+            let group = &groups[index];
+            if quick[index] && group.steps.iter().any(|flat| is_held_up(flat.step, &givers, names, objects)) {
+                gifts(group).into_iter().for_each(|(gift, tasks)| *givers.entry(gift).or_insert(0) -= tasks);
+                quick[index] = false;
+                moved = true;
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    match groups.iter().zip(quick).find(|(_, quick)| *quick) {
+        Some((group, _)) if group.steps.is_empty() => Ok(()), // said elsewhere
+        Some((group, _)) => Err(group.steps[0].path.fault(format!(
+            "a pass of the loop of `{}` can take no time at all, so it would never end: add a compute or a sleep",
+            group.name
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What one task does that another waits for.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Gift<'s> {
+    Post(&'s str),
+    Message(&'s str),
+    Room(&'s str),
+    Arrival(&'s str),
+}
+
+/// What a group gives, and how many tasks of it do.
+fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
+    let gift = |flat: &Flat<'s>| match flat.step {
+        Step::Post { post, .. } => Some(Gift::Post(post)),
+        Step::Send { send, .. } => Some(Gift::Message(send)),
+        Step::Recv { recv, .. } => Some(Gift::Room(recv)),
+        Step::Barrier { barrier } => Some(Gift::Arrival(barrier)),
+        _ => None,
+    };
+    // Any number of tasks can be spawned: more than a barrier has parties.
+    let tasks = if group.birth == Birth::Spawned { 1 << 32 } else { group.count.unwrap_or(1) as u64 };
+    group.steps.iter().filter_map(gift).map(|gift| (gift, tasks)).collect()
+}
+
+fn takes_time(step: &Step) -> bool {
+    match step {
+        Step::Compute { compute: time } | Step::Sleep { sleep: time } => can_take_time(time),
+        Step::Io { io } => can_take_time(&io.service),
+        _ => false,
+    }
+}
+
+/// Whether a step waits for somebody who takes time, given how many tasks of loops that do not give each gift.
+fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects: &Objects) -> bool {
+    let quick = |gift| givers.get(&gift).copied().unwrap_or(0);
+    match step {
+        Step::Wait { wait } => quick(Gift::Post(wait)) == 0,
+        Step::Recv { recv, .. } => quick(Gift::Message(recv)) == 0,
+        Step::Send { send, .. } => quick(Gift::Room(send)) == 0,
+        Step::Barrier { barrier } => {
+            let (_, parties) = objects.barriers[names.id(ObjectKind::Barrier, barrier).index()];
+            quick(Gift::Arrival(barrier)) < parties as u64
+        }
+        _ => false,
+    }
+}

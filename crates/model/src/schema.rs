@@ -1,0 +1,63 @@
+//! The published JSON schemas, generated from the types.
+
+use crate::{result::RunResult, scenario::Scenario};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Value, json};
+
+/// The schema of a scenario file, read as JSON.
+pub fn scenario() -> Value {
+    generate::<Scenario>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of a result.
+pub fn result() -> Value {
+    generate::<RunResult>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    without_null(&mut schema);
+    schema
+}
+
+/// The generator lets every optional value be null. TOML has no null, and in a result what cannot be known is absent.
+fn without_null(schema: &mut Value) {
+    match schema {
+        Value::Array(list) => list.iter_mut().for_each(without_null),
+        Value::Object(object) => {
+            object.values_mut().for_each(without_null);
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|t| t != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    object.insert("type".into(), only);
+                }
+            }
+            if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+                choices.retain(|choice| *choice != json!({ "type": "null" }));
+                if let [Value::Object(only)] = choices.as_slice() {
+                    let only = only.clone();
+                    object.remove("anyOf");
+                    object.extend(only);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_may_be_null_and_every_key_is_described() {
+        for schema in [scenario(), result()] {
+            assert!(!schema.to_string().contains("\"null\""));
+            for (name, property) in schema["properties"].as_object().unwrap() {
+                assert!(property.get("description").is_some(), "{name}");
+            }
+        }
+        assert_eq!(scenario()["$defs"]["Run"]["properties"]["duration"]["$ref"], "#/$defs/Time");
+    }
+}
