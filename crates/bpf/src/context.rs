@@ -1,0 +1,134 @@
+//! The state of a running call, shared by executors, machine code and host functions.
+
+use std::ffi::c_void;
+
+use crate::fault::{Fault, FaultKind};
+use crate::memory::GuestMemory;
+use crate::program::{FRAME_SIZE, FunctionId};
+use crate::vm::Vm;
+
+/// What every host function and all machine code gets as its first argument. The layout is fixed (`repr(C)`) because
+/// generated code reads it by offset.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CallContext {
+    /// Host address of guest address 0.
+    pub memory_base: *mut u8,
+    /// Instructions that the call may still execute; below zero it has to stop.
+    pub budget: i64,
+    /// Simulated time in nanoseconds: what the clocks of a program show.
+    pub now_ns: u64,
+    /// The CPU that the program runs on.
+    pub cpu: u32,
+    /// Calls into the virtual machine that are on the way, one inside the other.
+    pub depth: u32,
+    /// Guest address of the task that the CPU is running.
+    pub current: u64,
+    /// Guest address of the first free byte of the stack. A function with a frame moves it up by [`FRAME_SIZE`] and
+    /// back before it returns; its r10 is the moved value.
+    pub stack_top: u64,
+    /// Guest address behind the stack.
+    pub stack_end: u64,
+    /// Where the program is: function number << 32 | instruction in it. Kept up to date at calls of host functions.
+    pub position: u64,
+    /// The caller's own state, handed through to host functions.
+    pub host: *mut c_void,
+    /// The virtual machine.
+    pub vm: *mut Vm,
+    /// The error that ends the call. Set it through [`CallContext::raise`].
+    pub fault: Option<Box<Fault>>,
+}
+
+impl CallContext {
+    /// The virtual machine that makes the call.
+    ///
+    /// # Safety
+    /// Only inside a host function, and no other reference to the machine may be alive.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn vm<'a>(&self) -> &'a mut Vm {
+        // SAFETY: `Vm::call` sets the pointer and does not return before the host function does.
+        unsafe { &mut *self.vm }
+    }
+
+    /// The guest memory of the call.
+    ///
+    /// # Safety
+    /// Only inside a host function.
+    pub unsafe fn memory<'a>(&self) -> &'a GuestMemory {
+        // SAFETY: as above; the handle of a machine is never replaced.
+        unsafe { &(*self.vm).memory }
+    }
+
+    /// Ends the call with an error of the program at its present position. The first error stays.
+    #[cold]
+    pub fn raise(&mut self, kind: FaultKind) {
+        let position = self.position;
+        self.raise_at(FunctionId((position >> 32) as u32), position as u32, kind);
+    }
+
+    /// Ends the call with an error of the program at a given instruction.
+    #[cold]
+    pub fn raise_at(&mut self, function: FunctionId, instruction: u32, kind: FaultKind) {
+        if self.fault.is_none() {
+            // SAFETY: a context is only used while its machine is alive; the program is not changed after loading.
+            let program = unsafe { &(*self.vm).program };
+            self.fault = Some(Box::new(program.fault(function, instruction, kind)));
+        }
+        self.budget = -1;
+    }
+
+    /// Ends the call because a helper or kernel function refuses; `text` says why, as what the program does:
+    /// `dispatches task 7 twice`.
+    #[cold]
+    pub fn fail(&mut self, text: impl Into<String>) {
+        self.raise(FaultKind::Refused(text.into()));
+    }
+
+    /// Whether another frame fits on the stack.
+    pub fn has_frame(&self) -> bool {
+        self.stack_top + FRAME_SIZE <= self.stack_end
+    }
+}
+
+/// For machine code: the budget is used up at an instruction.
+///
+/// # Safety
+/// `ctx` is the context of the running call.
+pub unsafe extern "C" fn raise_endless(ctx: *mut CallContext, function: u64, instruction: u64) {
+    // SAFETY: the caller's promise. A budget that a fault set below zero keeps that fault.
+    let ctx = unsafe { &mut *ctx };
+    // SAFETY: as above.
+    let limit = unsafe { (*ctx.vm).instruction_limit };
+    ctx.raise_at(FunctionId(function as u32), instruction as u32, FaultKind::Endless { limit });
+}
+
+/// For machine code: no frame is left on the stack.
+///
+/// # Safety
+/// `ctx` is the context of the running call.
+pub unsafe extern "C" fn raise_stack_overflow(ctx: *mut CallContext, function: u64, instruction: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { (*ctx).raise_at(FunctionId(function as u32), instruction as u32, FaultKind::StackOverflow) };
+}
+
+/// For machine code: an instruction that could not be resolved is executed.
+///
+/// # Safety
+/// `ctx` is the context of the running call.
+pub unsafe extern "C" fn raise_unresolved(ctx: *mut CallContext, function: u64, instruction: u64) {
+    // SAFETY: the caller's promise.
+    let ctx = unsafe { &mut *ctx };
+    let function = FunctionId(function as u32);
+    // SAFETY: as above.
+    let what = unsafe { (*ctx.vm).program.unresolved_at(function, instruction as u32) };
+    ctx.raise_at(function, instruction as u32, FaultKind::Unresolved(what));
+}
+
+/// For machine code: calls through a register (`callx`): runs the function behind a handle.
+///
+/// # Safety
+/// `ctx` is the context of the running call, whose position is up to date.
+pub unsafe extern "C" fn call_handle(ctx: *mut CallContext, handle: u64, arguments: *const [u64; 5]) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { Vm::call_handle(ctx, handle, *arguments) }
+}

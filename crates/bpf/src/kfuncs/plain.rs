@@ -1,0 +1,42 @@
+//! Functions with little or no effect on one thread of simulated time: locks, casts, exceptions, text.
+
+use std::cmp::Ordering;
+
+use crate::call::host_functions;
+
+/// The longest text that is looked at.
+const TEXT_MAX: u64 = 4096;
+
+host_functions! {
+    /// Locks are always free, and there is nothing to protect from.
+    fn zero(call) {
+        0
+    }
+
+    /// Casts: the argument itself.
+    fn first(call, object) {
+        object
+    }
+
+    /// `bpf_throw(cookie)` and traps: a bug that the program itself has found.
+    fn throw(call, cookie) {
+        call.fail(format!("throws an exception ({cookie})"))
+    }
+
+    /// `bpf_strlen(text)`.
+    fn text_len(call, text) {
+        call.text(text, TEXT_MAX).map_or(0, |text| text.len() as u64)
+    }
+
+    /// `bpf_strcmp(a, b)`.
+    fn text_compare(call, a, b) {
+        match (call.text(a, TEXT_MAX), call.text(b, TEXT_MAX)) {
+            (Some(a), Some(b)) => match a.cmp(&b) {
+                Ordering::Less => -1i64 as u64,
+                Ordering::Equal => 0,
+                Ordering::Greater => 1,
+            },
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Globals: data sections in guest memory, with the settings of the user and the constants of the kernel put in.
+
+use std::collections::BTreeMap;
+
+use super::Addresses;
+use crate::kernel::Kernel;
+use crate::maps::{Map, Storage};
+use crate::memory::{Access, GuestMemory, PAGE_SIZE, Region};
+use crate::object::{DataKind, DataSection, LoadError, Object};
+use crate::options::Value;
+
+/// Prefix of the constants that a loader fills with the kernel's enumerators: `__SCX_SLICE_DFL` is `SCX_SLICE_DFL`.
+const ENUMERATOR_PREFIX: &str = "__";
+
+/// The data of an object in guest memory.
+pub struct Data {
+    /// Address of each data section.
+    pub sections: Addresses,
+    /// Address and size of each variable.
+    pub globals: BTreeMap<String, (u64, u32)>,
+}
+
+impl Data {
+    /// Makes a region of each section and writes the initial values.
+    pub fn place(
+        object: &Object,
+        kernel: &Kernel,
+        settings: &[(String, Value)],
+        maps: &mut [Map],
+        memory: &GuestMemory,
+    ) -> Result<Data, LoadError> {
+        let mut data = Data { sections: BTreeMap::new(), globals: BTreeMap::new() };
+        for (index, section) in object.data.iter().enumerate() {
+            let base = place_section(section, maps, memory)?;
+            data.sections.insert(index, base);
+            for (name, offset, size) in &section.variables {
+                if offset.checked_add(*size).is_some_and(|end| end <= section.size) {
+                    data.globals.insert(name.clone(), (base + offset, *size as u32));
+                }
+            }
+        }
+        data.fill_enumerators(object, kernel, memory);
+        data.apply(object, settings, memory)?;
+        Ok(data)
+    }
+
+    /// Fills the constants that stand for enumerators of the kernel; what the kernel does not have stays 0.
+    fn fill_enumerators(&self, object: &Object, kernel: &Kernel, memory: &GuestMemory) {
+        for constant in object.constants.iter().filter(|constant| constant.info.size == 8) {
+            let value =
+                constant.info.name.strip_prefix(ENUMERATOR_PREFIX).and_then(|name| kernel.types.enumerator(name));
+            if let (Some(value), Some(&(address, _))) = (value, self.globals.get(&constant.info.name)) {
+                memory.write(address, value);
+            }
+        }
+    }
+
+    fn apply(&self, object: &Object, settings: &[(String, Value)], memory: &GuestMemory) -> Result<(), LoadError> {
+        for (name, value) in settings {
+            let known = || object.constants.iter().filter(|constant| constant.is_parameter());
+            let constant = object.constants.iter().find(|constant| constant.info.name == *name);
+            let (Some(constant), Some(&(address, _))) = (constant, self.globals.get(name)) else {
+                let known = known().map(|constant| constant.info.name.clone()).collect();
+                return Err(LoadError::UnknownSetting { name: name.clone(), known });
+            };
+            memory.write_bytes(address, &constant.encode(value)?);
+        }
+        Ok(())
+    }
+}
+
+fn place_section(section: &DataSection, maps: &mut [Map], memory: &GuestMemory) -> Result<u64, LoadError> {
+    let access = if section.kind == DataKind::ReadOnly { Access::ReadOnly } else { Access::ReadWrite };
+    let base = match section.kind {
+        DataKind::Arena => place_in_arena(section, maps, memory)?,
+        _ => memory.alloc(section.size, 16, Region::whole(section.name.clone(), access))?,
+    };
+    memory.write_bytes(base, &section.bytes);
+    Ok(base)
+}
+
+/// Variables of the arena are in its first pages.
+fn place_in_arena(section: &DataSection, maps: &mut [Map], memory: &GuestMemory) -> Result<u64, LoadError> {
+    let arena = maps.iter_mut().find_map(|map| match &mut map.storage {
+        Storage::Arena(arena) => Some((&map.name, arena)),
+        _ => None,
+    });
+    let pages = u32::try_from(section.size.div_ceil(PAGE_SIZE)).unwrap_or(u32::MAX);
+    let refuse = |name: &str, reason: String| Err(LoadError::Map { name: name.to_string(), reason });
+    match arena {
+        Some((_, arena)) if pages == 0 => Ok(arena.base),
+        Some((name, arena)) => match arena.take(memory, 0, pages) {
+            0 => refuse(name, format!("its variables need {pages} pages, which it does not have")),
+            base => Ok(base),
+        },
+        // A variable of the arena without an arena: an empty library header, say. Nothing can use it.
+        None => Ok(memory.alloc(section.size, 16, Region::whole(section.name.clone(), Access::ReadWrite))?),
+    }
+}

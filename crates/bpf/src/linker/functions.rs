@@ -1,0 +1,393 @@
+//! Code: from sections with relocations to decoded functions.
+//!
+//! First the operations that the environment calls are linked with all they reach; what they need must be there. Then
+//! the other programs of the object (tracing, system calls): what those miss is only an error when it is executed,
+//! because nothing may ever call them here.
+
+use std::collections::BTreeMap;
+
+use super::data::Data;
+use super::symbols::{Symbol, Symbols};
+use crate::btf::CoreRelocation;
+use crate::core_relocation::{Answer, answer, is_field_offset};
+use crate::decode::{Decoded, Patch, Source, decode};
+use crate::fault::SourceLine;
+use crate::helpers;
+use crate::kernel::{HostFn, Kernel};
+use crate::object::{CodeSection, LoadError, Object, ObjectError, RawInsn, Target};
+use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Insn, Intrinsic, Program};
+
+/// A function of the object: section, and index in it.
+type Place = (usize, usize);
+
+/// The linked code.
+pub struct Functions {
+    /// The program, without its maps.
+    pub program: Program,
+    /// Bytes of the local types whose numbers the program uses.
+    pub local_types: BTreeMap<u64, u32>,
+}
+
+/// The work in progress.
+struct Linker<'a> {
+    object: &'a Object,
+    kernel: &'a Kernel,
+    data: &'a Data,
+    symbols: &'a Symbols,
+    pointers: &'a [u64],
+    program: Program,
+    ids: BTreeMap<Place, FunctionId>,
+    /// Functions that have a number but no code yet.
+    waiting: Vec<Place>,
+    /// By name and address: functions of one name may take different numbers of arguments.
+    hosts: BTreeMap<(String, usize), HostId>,
+    local_types: BTreeMap<u64, u32>,
+    /// Whether what is missing is an error.
+    strict: bool,
+    missing: Vec<String>,
+    unlinked: Vec<String>,
+}
+
+impl Functions {
+    /// Links all programs of the object.
+    pub fn link(
+        object: &Object,
+        kernel: &Kernel,
+        data: &Data,
+        symbols: &Symbols,
+        pointers: &[u64],
+    ) -> Result<Functions, LoadError> {
+        let mut linker = Linker {
+            object,
+            kernel,
+            data,
+            symbols,
+            pointers,
+            program: Program::default(),
+            ids: BTreeMap::new(),
+            waiting: Vec::new(),
+            hosts: BTreeMap::new(),
+            local_types: BTreeMap::new(),
+            strict: true,
+            missing: Vec::new(),
+            unlinked: Vec::new(),
+        };
+        let has_operations = object.code.iter().any(CodeSection::is_operation);
+        linker.programs(|section| section.is_operation() || !has_operations)?;
+        linker.refuse_missing()?;
+        linker.strict = false;
+        linker.programs(|section| has_operations && !section.is_operation())?;
+        refuse_recursion(&linker.program)?;
+        Ok(Functions { program: linker.program, local_types: linker.local_types })
+    }
+}
+
+impl Linker<'_> {
+    /// Links the programs of some sections and everything that they reach.
+    fn programs(&mut self, wanted: impl Fn(&CodeSection) -> bool) -> Result<(), LoadError> {
+        let object = self.object;
+        for (index, section) in object.code.iter().enumerate() {
+            if !section.is_program() || !wanted(section) {
+                continue;
+            }
+            for (number, function) in section.functions.iter().enumerate() {
+                let id = self.id((index, number));
+                let (name, section) = (function.name.clone(), section.name.clone());
+                self.program.entries.push(Entry { name, section, function: id });
+            }
+        }
+        while let Some(place) = self.waiting.pop() {
+            let function = self.function(place)?;
+            self.program.functions[self.ids[&place].index()] = function;
+        }
+        Ok(())
+    }
+
+    fn refuse_missing(&mut self) -> Result<(), LoadError> {
+        for list in [&mut self.missing, &mut self.unlinked] {
+            list.sort();
+            list.dedup();
+        }
+        if !self.unlinked.is_empty() {
+            return Err(LoadError::Unlinked(std::mem::take(&mut self.unlinked)));
+        }
+        if !self.missing.is_empty() {
+            return Err(LoadError::Missing(std::mem::take(&mut self.missing)));
+        }
+        Ok(())
+    }
+
+    /// The number of a function, which is then linked sooner or later.
+    fn id(&mut self, place: Place) -> FunctionId {
+        let next = FunctionId(self.program.functions.len() as u32);
+        let id = *self.ids.entry(place).or_insert(next);
+        if id == next {
+            self.program.functions.push(Function {
+                name: self.object.code[place.0].functions[place.1].name.clone(),
+                insns: Vec::new(),
+                blocks: Vec::new(),
+                uses_stack: false,
+                slots: Vec::new(),
+                lines: Vec::new(),
+            });
+            self.waiting.push(place);
+        }
+        id
+    }
+
+    fn host(&mut self, name: &str, call: HostFn, intrinsic: Option<Intrinsic>) -> Patch {
+        let next = HostId(self.program.hosts.len() as u32);
+        let id = *self.hosts.entry((name.to_string(), call as usize)).or_insert(next);
+        if id == next {
+            self.program.hosts.push(HostFunction { name: name.to_string(), call, intrinsic });
+        }
+        Patch::Host(id)
+    }
+
+    /// An instruction that must not be executed.
+    fn unresolved(&mut self, what: String) -> Patch {
+        self.program.unresolved.push(what);
+        Patch::Unresolved(self.program.unresolved.len() as u32 - 1)
+    }
+
+    /// Something that is missing: an error if it is needed.
+    fn miss(&mut self, what: String) -> Patch {
+        if self.strict {
+            self.missing.push(what.clone());
+        }
+        self.unresolved(what)
+    }
+
+    fn function(&mut self, place: Place) -> Result<Function, LoadError> {
+        let object = self.object;
+        let section = &object.code[place.0];
+        let found = &section.functions[place.1];
+        let range = found.start as usize..found.end as usize;
+        let mut insns = section.insns[range].to_vec();
+        let mut patches = BTreeMap::new();
+        let probes_anywhere = self.apply_core(section, found.start, &mut insns, &mut patches)?;
+        let wrong = |slot: u32, what: &str| {
+            let (function, what) = (found.name.clone(), what.to_string());
+            LoadError::Object(ObjectError::Instruction { function, instruction: slot, what })
+        };
+        let mut at = 0;
+        while at < insns.len() {
+            let slot = found.start + at as u32;
+            let wide = insns[at].code == 0x18;
+            if !patches.contains_key(&slot) {
+                let high = if wide { insns.get(at + 1).map_or(0, |high| high.imm) } else { 0 };
+                let patch = self.patch(place.0, slot, insns[at], high).map_err(|what| wrong(slot, &what))?;
+                patches.extend(patch.map(|patch| (slot, patch)));
+            }
+            at += if wide { 2 } else { 1 };
+        }
+        self.end_after_call(&mut insns, found.start, &mut patches);
+        let is_probe = |slot: u32| probes_anywhere || section.core.get(&slot).is_some_and(is_field_offset);
+        let source = Source { insns: &insns, start: found.start, patches: &patches, probes: &is_probe };
+        let decoded = decode(&source).map_err(|error| wrong(error.slot, &error.what))?;
+        Ok(finish(section, found.name.clone(), decoded))
+    }
+
+    /// A function may end with a call that does not come back (`bpf_throw`): what is behind it is never executed.
+    fn end_after_call(&mut self, insns: &mut Vec<RawInsn>, start: u32, patches: &mut BTreeMap<u32, Patch>) {
+        if insns.last().is_some_and(|last| last.code == 0x85) {
+            let patch = self.unresolved("code behind a call that does not return".to_string());
+            patches.insert(start + insns.len() as u32, patch);
+            insns.push(RawInsn { code: 0x95, dst: 0, src: 0, offset: 0, imm: 0 });
+        }
+    }
+
+    /// Applies the CO-RE relocations of a function. Gives whether it computes addresses of kernel fields, so that any
+    /// load may go through NULL.
+    fn apply_core(
+        &mut self,
+        section: &CodeSection,
+        start: u32,
+        insns: &mut [RawInsn],
+        patches: &mut BTreeMap<u32, Patch>,
+    ) -> Result<bool, LoadError> {
+        let mut computes_addresses = false;
+        for (&slot, relocation) in section.core.range(start..start + insns.len() as u32) {
+            let at = (slot - start) as usize;
+            let (btf, types) = (&self.object.btf, &self.kernel.types);
+            let answer = answer(btf, types, relocation).map_err(ObjectError::from)?;
+            self.note_local_type(relocation, &answer)?;
+            let is_load = insns[at].code & 7 == 1;
+            computes_addresses |= is_field_offset(relocation) && !is_load;
+            let value = match answer {
+                Answer::Missing(what) => {
+                    let patch = self.unresolved(what);
+                    patches.insert(slot, patch);
+                    continue;
+                }
+                Answer::Value(value) => (value, None),
+                Answer::Offset(offset, size) => (offset, size),
+            };
+            if let Err(what) = put(&mut insns[at..], value.0, value.1) {
+                let patch = self.unresolved(what);
+                patches.insert(slot, patch);
+            }
+        }
+        Ok(computes_addresses)
+    }
+
+    /// Remembers the size of a local type whose number the program gets, to make objects of it.
+    fn note_local_type(&mut self, relocation: &CoreRelocation, answer: &Answer) -> Result<(), LoadError> {
+        if *answer == Answer::Value(u64::from(relocation.ty)) {
+            let size = self.object.btf.size_of(relocation.ty).map_err(ObjectError::from)?;
+            self.local_types.insert(u64::from(relocation.ty), u32::try_from(size).unwrap_or(u32::MAX));
+        }
+        Ok(())
+    }
+
+    /// What an instruction refers to.
+    fn patch(&mut self, section: usize, slot: u32, insn: RawInsn, high: i32) -> Result<Option<Patch>, String> {
+        let target = self.object.code[section].targets.get(&slot).copied();
+        match (insn.code, target) {
+            (0x85, Some(Target::Extern(index))) => Ok(Some(self.call_extern(index))),
+            (0x85, Some(Target::Code { section, offset })) => {
+                let target = (offset / 8) as i64 + i64::from(insn.imm) + 1;
+                self.call_function(section, target).map(Some)
+            }
+            (0x85, None) if insn.src == 1 => {
+                self.call_function(section, i64::from(slot) + i64::from(insn.imm) + 1).map(Some)
+            }
+            (0x85, None) if insn.src == 0 => Ok(Some(self.call_helper(insn.imm as u32))),
+            (0x85, _) => Err("a call leads nowhere".to_string()),
+            (0x18, Some(target)) => self.constant(target, insn, high).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn call_helper(&mut self, number: u32) -> Patch {
+        let name = helpers::name(number);
+        match helpers::find(number) {
+            Some(helper) => self.host(&name, helper.call, helper.intrinsic),
+            None => self.miss(format!("helper {name} ({number})")),
+        }
+    }
+
+    fn call_extern(&mut self, index: usize) -> Patch {
+        match self.symbols.0[index].clone() {
+            Symbol::Function { name, call, intrinsic, .. } => self.host(&name, call, intrinsic),
+            Symbol::Absent(what) => self.unresolved(what),
+            Symbol::Address(_) => self.unresolved("a variable as a function".to_string()),
+            Symbol::Missing(what) => self.miss(what),
+            Symbol::Unlinked(what) => self.miss_unlinked(what),
+        }
+    }
+
+    fn miss_unlinked(&mut self, what: String) -> Patch {
+        if self.strict {
+            self.unlinked.push(what.clone());
+        }
+        self.unresolved(what)
+    }
+
+    fn call_function(&mut self, section: usize, slot: i64) -> Result<Patch, String> {
+        self.function_id(section, slot).map(Patch::Function)
+    }
+
+    fn function_id(&mut self, section: usize, slot: i64) -> Result<FunctionId, String> {
+        let object = self.object;
+        let found = u32::try_from(slot).ok().and_then(|slot| object.code[section].function_at(slot));
+        let found = found.ok_or_else(|| format!("it calls instruction {slot}, where no function begins"))?;
+        Ok(self.id((section, found)))
+    }
+
+    /// The value of a 64-bit constant that refers to something.
+    fn constant(&mut self, target: Target, insn: RawInsn, high: i32) -> Result<Patch, String> {
+        let addend = u64::from(insn.imm as u32) | u64::from(high as u32) << 32;
+        Ok(match target {
+            Target::Map(map) => Patch::Constant(self.pointers[map]),
+            Target::Data { section, offset } => {
+                let base = self.data.sections.get(&section).copied().unwrap_or(0);
+                Patch::Constant(base.wrapping_add(offset).wrapping_add(addend))
+            }
+            Target::Code { section, offset } => {
+                let slot = offset.wrapping_add(addend) / 8;
+                let function = self.function_id(section, i64::try_from(slot).unwrap_or(-1))?;
+                Patch::Constant(Program::function_handle(function))
+            }
+            Target::Extern(index) => match self.symbols.0[index].clone() {
+                Symbol::Function { handle, .. } => Patch::Constant(handle),
+                Symbol::Address(address) => Patch::Constant(address.wrapping_add(addend)),
+                Symbol::Absent(_) => Patch::Constant(0),
+                Symbol::Missing(what) => self.miss(what),
+                Symbol::Unlinked(what) => self.miss_unlinked(what),
+            },
+        })
+    }
+}
+
+/// Puts the answer to a CO-RE relocation into an instruction; an error text when it does not fit.
+fn put(insns: &mut [RawInsn], value: u64, size: Option<u32>) -> Result<(), String> {
+    match insns[0].code & 7 {
+        0 if insns.len() > 1 && insns[0].code == 0x18 => {
+            (insns[0].imm, insns[1].imm) = (value as u32 as i32, (value >> 32) as u32 as i32);
+        }
+        1..=3 => {
+            insns[0].offset = i16::try_from(value).map_err(|_| format!("a field at offset {value}, out of reach"))?;
+            if let Some(size) = size {
+                let code = match size {
+                    1 => 0x10,
+                    2 => 0x08,
+                    4 => 0x00,
+                    8 => 0x18,
+                    _ => return Err(format!("a field of {size} bytes as an integer")),
+                };
+                insns[0].code = insns[0].code & !0x18 | code;
+            }
+        }
+        4 | 7 if insns[0].code & 8 == 0 => insns[0].imm = value as i32,
+        _ => return Err("a CO-RE relocation at an instruction that has no place for it".to_string()),
+    }
+    Ok(())
+}
+
+fn finish(section: &CodeSection, name: String, decoded: Decoded) -> Function {
+    let Decoded { insns, blocks, slots, uses_stack } = decoded;
+    let mut lines = Vec::new();
+    let (first, last) = (slots.first().copied().unwrap_or(0), slots.last().copied().unwrap_or(0));
+    for line in &section.lines {
+        let slot = line.offset / 8;
+        if (first..=last).contains(&slot) && line.line > 0 {
+            let index = slots.partition_point(|&found| found < slot) as u32;
+            lines.push((index, SourceLine { file: line.file.clone(), line: line.line }));
+        }
+    }
+    Function { name, insns, blocks, uses_stack, slots, lines }
+}
+
+/// A function that calls itself would use up the stack of the host; the kernel refuses it too.
+fn refuse_recursion(program: &Program) -> Result<(), LoadError> {
+    let callees = |function: &Function| -> Vec<usize> {
+        let called = function.insns.iter().filter_map(|insn| match insn {
+            Insn::CallFunction { function } => Some(function.index()),
+            _ => None,
+        });
+        called.collect()
+    };
+    let graph: Vec<Vec<usize>> = program.functions.iter().map(callees).collect();
+    // How many functions call each one; those that nobody calls are taken away until none is left but circles.
+    let mut callers = vec![0; graph.len()];
+    graph.iter().flatten().for_each(|&callee| callers[callee] += 1);
+    let mut free: Vec<usize> = (0..graph.len()).filter(|&function| callers[function] == 0).collect();
+    let mut left = graph.len();
+    while let Some(function) = free.pop() {
+        left -= 1;
+        for &callee in &graph[function] {
+            callers[callee] -= 1;
+            if callers[callee] == 0 {
+                free.push(callee);
+            }
+        }
+    }
+    if left == 0 {
+        return Ok(());
+    }
+    let function = callers.iter().position(|&callers| callers > 0).unwrap_or(0);
+    let function = program.functions[function].name.clone();
+    let what = "it calls itself, directly or through others; BPF has no recursion".to_string();
+    Err(ObjectError::Instruction { function, instruction: 0, what }.into())
+}

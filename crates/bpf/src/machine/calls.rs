@@ -1,0 +1,109 @@
+//! Calls of the program's own functions, of host functions, and of the routines that raise faults.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
+use cranelift_module::Module;
+
+use super::translator::{Translator, signature};
+use crate::context::{CallContext, call_handle};
+use crate::kernel::HostFn;
+use crate::program::{FunctionId, HostId, Register};
+
+/// A routine that raises a fault of a function at an instruction.
+type RaiseFn = unsafe extern "C" fn(ctx: *mut CallContext, function: u64, instruction: u64);
+
+impl Translator<'_> {
+    /// Calls a function of the program. Its own entry tests the budget and the stack.
+    pub(super) fn call_function(&mut self, function: FunctionId) {
+        let callee = self.module.declare_func_in_func(self.ids[function.index()], self.builder.func);
+        let mut arguments = vec![self.ctx];
+        let set = self.known.arguments() as Register;
+        let zero = self.builder.ins().iconst(I64, 0);
+        arguments.extend((1..=5).map(|register| if register <= set { self.get(register) } else { zero }));
+        self.flush_budget();
+        let call = self.builder.ins().call(callee, &arguments);
+        let result = self.builder.inst_results(call)[0];
+        self.after_call(result);
+    }
+
+    /// Calls a host function, or writes what it does.
+    pub(super) fn call_host(&mut self, host: HostId) {
+        let host = &self.program.hosts[host.index()];
+        let result = host.intrinsic.and_then(|intrinsic| self.intrinsic(intrinsic, host.call));
+        let result = match result {
+            Some(result) => result,
+            None => self.call_routine(host.call),
+        };
+        self.forget_arguments();
+        self.set(0, result);
+    }
+
+    /// Calls a host function with r1 to r5, and stops on a fault. Registers that the program never set since the last
+    /// call are not passed: no function that takes them may be called so.
+    pub(super) fn call_routine(&mut self, routine: HostFn) -> Value {
+        let mut arguments = vec![self.ctx];
+        arguments.extend((1..=self.known.arguments() as Register).map(|register| self.get(register)));
+        self.flush_budget();
+        self.store_position();
+        let result = self.call_address(routine as *const () as usize, &arguments);
+        self.reload_budget();
+        self.stop_on_fault();
+        result
+    }
+
+    /// Calls the function whose handle is in a register.
+    pub(super) fn call_through_handle(&mut self, src: Register) {
+        let slot = self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 40, 3));
+        for register in 1..=5 {
+            let value = self.get(register);
+            self.builder.ins().stack_store(I64, value, slot, 8 * (i32::from(register) - 1));
+        }
+        let (handle, words) = (self.get(src), self.builder.ins().stack_addr(I64, slot, 0));
+        self.flush_budget();
+        self.store_position();
+        let result = self.call_address(call_handle as *const () as usize, &[self.ctx, handle, words]);
+        self.after_call(result);
+    }
+
+    fn after_call(&mut self, result: Value) {
+        self.reload_budget();
+        self.stop_on_fault();
+        self.forget_arguments();
+        self.set(0, result);
+    }
+
+    /// A call leaves r1 to r5 without a value; keeping the old ones would cost registers.
+    fn forget_arguments(&mut self) {
+        let zero = self.builder.ins().iconst(I64, 0);
+        (1..=5).for_each(|register| self.set(register, zero));
+    }
+
+    /// Says where the program is, for the message of a fault.
+    fn store_position(&mut self) {
+        let position = u64::from(self.id.0) << 32 | u64::from(self.instruction);
+        let position = self.builder.ins().iconst(I64, position as i64);
+        self.store_context(position, offset_of!(CallContext, position));
+    }
+
+    /// Raises a fault of this function, at an instruction or at its entry.
+    pub(super) fn raise(&mut self, routine: RaiseFn, instruction: Option<i64>) {
+        let instruction = self.builder.ins().iconst(I64, instruction.unwrap_or(0));
+        self.raise_at(routine, instruction);
+    }
+
+    /// Raises a fault of this function.
+    pub(super) fn raise_at(&mut self, routine: RaiseFn, instruction: Value) {
+        let function = self.builder.ins().iconst(I64, i64::from(self.id.0));
+        self.call_address(routine as *const () as usize, &[self.ctx, function, instruction]);
+    }
+
+    fn call_address(&mut self, address: usize, arguments: &[Value]) -> Value {
+        let convention = self.module.isa().default_call_conv();
+        let signature = self.builder.import_signature(signature(convention, arguments.len() - 1));
+        let address = self.builder.ins().iconst(I64, address as i64);
+        let call = self.builder.ins().call_indirect(signature, address, arguments);
+        self.builder.inst_results(call)[0]
+    }
+}

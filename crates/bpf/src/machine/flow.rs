@@ -1,0 +1,137 @@
+//! Where control goes: jumps with the test of the budget, returns, and ways out after a fault.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{self, InstBuilder, Value};
+
+use super::translator::{Translator, type_of};
+use crate::context::{CallContext, raise_endless};
+use crate::program::{BlockId, Condition, Operand, Register, Width};
+
+impl Translator<'_> {
+    /// Returns r0.
+    pub(super) fn exit(&mut self) {
+        self.flush_budget();
+        self.pop_frame();
+        let result = self.get(0);
+        self.builder.ins().return_(&[result]);
+    }
+
+    /// The block behind the present one.
+    pub(super) fn next(&self) -> ir::Block {
+        self.blocks[self.block + 1].expect("control goes on to it")
+    }
+
+    /// The block of a target.
+    fn block_of(&self, target: BlockId) -> ir::Block {
+        self.blocks[target.index()].expect("a jump reaches it")
+    }
+
+    /// Goes to a block.
+    pub(super) fn jump(&mut self, target: BlockId) {
+        if target.index() <= self.block {
+            self.test_budget_then(target);
+        } else {
+            let to = self.block_of(target);
+            self.builder.ins().jump(to, &[]);
+        }
+    }
+
+    /// Goes to `target`, by way of a test of the budget if that is backward, when `taken` is not zero.
+    fn branch_to(&mut self, taken: Value, target: BlockId) {
+        let next = self.next();
+        if target.index() > self.block {
+            let to = self.block_of(target);
+            self.builder.ins().brif(taken, to, &[], next, &[]);
+            return;
+        }
+        let backward = self.builder.create_block();
+        self.builder.ins().brif(taken, backward, &[], next, &[]);
+        self.builder.switch_to_block(backward);
+        self.jump(target);
+    }
+
+    /// Goes to a block or the next one.
+    pub(super) fn branch(
+        &mut self,
+        condition: Condition,
+        width: Width,
+        dst: Register,
+        operand: Operand,
+        target: BlockId,
+    ) {
+        let ty = type_of(width);
+        let (a, b) = (self.get_as(dst, ty), self.operand(operand, ty));
+        let taken = match compare(condition) {
+            Some(code) => self.builder.ins().icmp(code, a, b),
+            None => self.builder.ins().band(a, b),
+        };
+        self.branch_to(taken, target);
+    }
+
+    /// Goes to a block when all passes are used up.
+    pub(super) fn may_goto(&mut self, target: BlockId) {
+        let left = self.builder.use_var(self.passes);
+        let over = self.builder.ins().icmp_imm_s(IntCC::Equal, left, 0);
+        let less = self.builder.ins().iadd_imm_s(left, -1);
+        // Once it is 0 it stays 0: every later one jumps too.
+        let less = self.builder.ins().select(over, left, less);
+        self.builder.def_var(self.passes, less);
+        self.branch_to(over, target);
+    }
+
+    /// Goes to `target` if the budget covers it.
+    pub(super) fn test_budget_then(&mut self, target: BlockId) {
+        let (to, block) = (self.block_of(target), self.function.blocks[target.index()]);
+        let budget = self.builder.use_var(self.budget);
+        let over = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, budget, i64::from(block.len()));
+        let instruction = self.builder.ins().iconst(I64, i64::from(block.start));
+        self.builder.ins().brif(over, self.endless, &[instruction.into()], to, &[]);
+    }
+
+    /// Writes the blocks that end a call after a fault.
+    pub(super) fn write_stops(&mut self) {
+        self.builder.switch_to_block(self.endless);
+        let instruction = self.builder.block_params(self.endless)[0];
+        self.raise_at(raise_endless, instruction);
+        self.builder.ins().jump(self.stop, &[]);
+        // The budget in the context is already below zero and is left alone.
+        self.builder.switch_to_block(self.stop);
+        self.pop_frame();
+        self.return_after_fault();
+    }
+
+    /// Nobody looks at the result of a call that failed. Any value will do that is the same on every host and, unlike
+    /// a constant, takes no register on the way here.
+    pub(super) fn return_after_fault(&mut self) {
+        let result = self.load_context(I64, offset_of!(CallContext, budget));
+        self.builder.ins().return_(&[result]);
+    }
+
+    /// Leaves the function if a call that has just returned raised a fault.
+    pub(super) fn stop_on_fault(&mut self) {
+        let fault = self.load_context(I64, offset_of!(CallContext, fault));
+        let go_on = self.builder.create_block();
+        self.builder.ins().brif(fault, self.stop, &[], go_on, &[]);
+        self.builder.switch_to_block(go_on);
+    }
+}
+
+/// The comparison of a condition; `None` for the test of bits.
+fn compare(condition: Condition) -> Option<IntCC> {
+    Some(match condition {
+        Condition::Equal => IntCC::Equal,
+        Condition::NotEqual => IntCC::NotEqual,
+        Condition::Greater => IntCC::UnsignedGreaterThan,
+        Condition::GreaterEqual => IntCC::UnsignedGreaterThanOrEqual,
+        Condition::Less => IntCC::UnsignedLessThan,
+        Condition::LessEqual => IntCC::UnsignedLessThanOrEqual,
+        Condition::SignedGreater => IntCC::SignedGreaterThan,
+        Condition::SignedGreaterEqual => IntCC::SignedGreaterThanOrEqual,
+        Condition::SignedLess => IntCC::SignedLessThan,
+        Condition::SignedLessEqual => IntCC::SignedLessThanOrEqual,
+        Condition::Set => return None,
+    })
+}

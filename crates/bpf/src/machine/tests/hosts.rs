@@ -1,0 +1,156 @@
+//! Host functions for the tests: plain models of what the code generator writes in line, and observers.
+
+use crate::context::CallContext;
+use crate::program::{FunctionId, HostFunction, HostId, Intrinsic, MapLayout};
+use crate::vm::Vm;
+
+pub(super) const MIX: HostId = HostId(0);
+pub(super) const OBSERVE: HostId = HostId(1);
+pub(super) const REFUSE: HostId = HostId(2);
+pub(super) const REENTER: HostId = HostId(3);
+pub(super) const LOOKUP: HostId = HostId(4);
+pub(super) const LOOKUP_CPU: HostId = HostId(5);
+pub(super) const NOW: HostId = HostId(6);
+pub(super) const CPU: HostId = HostId(7);
+pub(super) const CURRENT: HostId = HostId(8);
+pub(super) const STORAGE: HostId = HostId(9);
+pub(super) const ITER_NEW: HostId = HostId(10);
+pub(super) const ITER_NEXT: HostId = HostId(11);
+pub(super) const NOTHING: HostId = HostId(12);
+pub(super) const IDENTITY: HostId = HostId(13);
+pub(super) const SECOND: HostId = HostId(14);
+
+pub(super) fn hosts() -> Vec<HostFunction> {
+    let host = |name: &str, call, intrinsic| HostFunction { name: name.to_string(), call, intrinsic };
+    vec![
+        host("mix", mix, None),
+        host("observe", observe, None),
+        host("refuse", refuse, None),
+        host("reenter", reenter, None),
+        host("lookup", lookup, Some(Intrinsic::MapLookup)),
+        host("lookup_cpu", lookup_cpu, Some(Intrinsic::MapLookupPerCpu)),
+        host("now", now, Some(Intrinsic::NowNs)),
+        host("cpu", cpu, Some(Intrinsic::ProcessorId)),
+        host("current", current, Some(Intrinsic::CurrentTask)),
+        host("storage", storage, Some(Intrinsic::TaskStorageGet)),
+        host("iter_new", iter_new, Some(Intrinsic::IterNumNew)),
+        host("iter_next", iter_next, Some(Intrinsic::IterNumNext)),
+        host("nothing", nothing, Some(Intrinsic::Nothing)),
+        host("identity", identity, Some(Intrinsic::Identity)),
+        host("second", second, None),
+    ]
+}
+
+/// Depends on every argument.
+unsafe extern "C" fn mix(_: *mut CallContext, a: u64, b: u64, c: u64, d: u64, e: u64) -> u64 {
+    [a, b, c, d, e].iter().fold(7, |sum: u64, word| sum.wrapping_mul(31).rotate_left(9) ^ word)
+}
+
+/// What the context shows of the run: budget, position, stack.
+unsafe extern "C" fn observe(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    let ctx = unsafe { &*ctx };
+    (ctx.budget as u64).wrapping_mul(1_000_003) ^ ctx.position.rotate_left(20) ^ ctx.stack_top << 40
+}
+
+/// Raises a fault for a quarter of all first arguments.
+unsafe extern "C" fn refuse(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    if a % 4 == 3 {
+        unsafe { (*ctx).fail(format!("asks for {a}")) };
+    }
+    a.wrapping_add(1)
+}
+
+/// Calls the last function of the program with the first two arguments.
+unsafe extern "C" fn reenter(ctx: *mut CallContext, a: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
+    unsafe {
+        let last = (*ctx).vm().program.functions.len() as u32 - 1;
+        Vm::call_function(ctx, FunctionId(last), [a, b, 0, 0, 0])
+    }
+}
+
+unsafe fn element(ctx: *mut CallContext, map: u64, key: u64, cpu: u64) -> u64 {
+    let vm = unsafe { (*ctx).vm() };
+    let key = u64::from(vm.memory.read::<u32>(key));
+    let Some(map) = vm.program.map_at(map) else { return 0 };
+    match vm.program.maps[map.index()].layout {
+        MapLayout::Array { base, stride, entries } if key < entries.into() => base + key * u64::from(stride),
+        MapLayout::PerCpuArray { base, stride, entries, cpu_stride, cpus }
+            if key < entries.into() && cpu < cpus.into() =>
+        {
+            base + cpu * cpu_stride + key * u64::from(stride)
+        }
+        _ => 0,
+    }
+}
+
+unsafe extern "C" fn lookup(ctx: *mut CallContext, map: u64, key: u64, _: u64, _: u64, _: u64) -> u64 {
+    unsafe { element(ctx, map, key, (*ctx).cpu.into()) }
+}
+
+unsafe extern "C" fn lookup_cpu(ctx: *mut CallContext, map: u64, key: u64, cpu: u64, _: u64, _: u64) -> u64 {
+    unsafe { element(ctx, map, key, u64::from(cpu as u32)) }
+}
+
+unsafe extern "C" fn now(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    unsafe { (*ctx).now_ns }
+}
+
+unsafe extern "C" fn cpu(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    unsafe { (*ctx).cpu.into() }
+}
+
+unsafe extern "C" fn current(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    unsafe { (*ctx).current }
+}
+
+/// Gives the value of an owner; a missing one is made up, so that one sees who was asked.
+unsafe extern "C" fn storage(ctx: *mut CallContext, map: u64, owner: u64, _: u64, flags: u64, _: u64) -> u64 {
+    let vm = unsafe { (*ctx).vm() };
+    let Some(map) = vm.program.map_at(map) else { return 0 };
+    let MapLayout::Storage { table, owners, owner_stride, count } = vm.program.maps[map.index()].layout else {
+        return 0;
+    };
+    let Some(offset) = owner.checked_sub(owners) else { return 1 };
+    let index = offset / u64::from(owner_stride);
+    if index >= count.into() {
+        return 2;
+    }
+    let value = vm.memory.read::<u32>(table + 4 * index);
+    if value == 0 { 1000 + index + flags } else { value.into() }
+}
+
+unsafe extern "C" fn iter_new(ctx: *mut CallContext, it: u64, start: u64, end: u64, _: u64, _: u64) -> u64 {
+    let memory = unsafe { (*ctx).memory() };
+    let (start, end) = (start as i32, end as i32);
+    let (pair, result): ((i32, i32), i64) = match i64::from(end) - i64::from(start) {
+        ..0 => ((0, 0), -22),
+        0..=8_388_608 => ((start.wrapping_sub(1), end), 0),
+        _ => ((0, 0), -7),
+    };
+    memory.write(it, pair.0);
+    memory.write(it + 4, pair.1);
+    result as u64
+}
+
+unsafe extern "C" fn iter_next(ctx: *mut CallContext, it: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    let memory = unsafe { (*ctx).memory() };
+    let next = memory.read::<i32>(it).wrapping_add(1);
+    if next >= memory.read::<i32>(it + 4) {
+        memory.write(it, 0u64);
+        return 0;
+    }
+    memory.write(it, next);
+    it
+}
+
+unsafe extern "C" fn nothing(_: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    0
+}
+
+unsafe extern "C" fn identity(_: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    a
+}
+
+unsafe extern "C" fn second(_: *mut CallContext, _: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
+    b
+}

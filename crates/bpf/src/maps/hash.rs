@@ -1,0 +1,266 @@
+//! Hash maps, also with a value for each CPU, also forgetting the least recently used entry.
+//!
+//! An element is a key followed by its values, in a slot of guest memory that never moves. The index over the slots is
+//! a hash table on the host's side with a fixed hash function; walks go in the order of the slots.
+
+use hashbrown::HashTable;
+
+use crate::memory::{Access, GuestMemory, MemoryError, Region};
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+pub struct Hash {
+    base: u64,
+    key_size: u32,
+    /// Bytes from an element's start to its first value.
+    value_offset: u32,
+    /// Bytes from a CPU's value to the next; 0 when there is one value.
+    cpu_stride: u32,
+    cpus: u32,
+    stride: u64,
+    entries: u32,
+    index: HashTable<u32>,
+    /// Slots that were used and are free again.
+    free: Vec<u32>,
+    /// Whether each slot that was ever used is taken.
+    taken: Vec<bool>,
+    recency: Option<Recency>,
+}
+
+impl Hash {
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        name: &str,
+        key_size: u32,
+        value_size: u32,
+        entries: u32,
+        cpus: Option<u32>,
+        lru: bool,
+        memory: &GuestMemory,
+    ) -> Result<Hash, MemoryError> {
+        let value_offset = key_size.next_multiple_of(8);
+        let value_stride = u64::from(value_size).next_multiple_of(8);
+        let stride = u64::from(value_offset) + value_stride.saturating_mul(u64::from(cpus.unwrap_or(1)));
+        let element = u32::try_from(stride).unwrap_or(u32::MAX - 7);
+        let region = Region::array(format!("map {name}"), element, element, Access::ReadWrite);
+        let base = memory.alloc(stride.saturating_mul(u64::from(entries)), 8, region)?;
+        Ok(Hash {
+            base,
+            key_size,
+            value_offset,
+            cpu_stride: if cpus.is_some() { value_stride as u32 } else { 0 },
+            cpus: cpus.unwrap_or(1),
+            stride,
+            entries,
+            index: HashTable::new(),
+            free: Vec::new(),
+            taken: Vec::new(),
+            recency: lru.then(Recency::default),
+        })
+    }
+
+    fn key_address(&self, slot: u32) -> u64 {
+        self.base + u64::from(slot) * self.stride
+    }
+
+    fn value_address(&self, slot: u32, cpu: u32) -> u64 {
+        self.key_address(slot) + u64::from(self.value_offset) + u64::from(cpu) * u64::from(self.cpu_stride)
+    }
+
+    fn find(&self, memory: &GuestMemory, key: &[u8]) -> Option<u32> {
+        let len = self.key_size as usize;
+        let found = self.index.find(hash(key), |&slot| memory.bytes(self.key_address(slot), len) == Some(key));
+        found.copied()
+    }
+
+    /// Guest address of a key's value on a CPU.
+    pub fn lookup(&mut self, memory: &GuestMemory, key: &[u8], cpu: u32) -> Option<u64> {
+        let slot = self.find(memory, key).filter(|_| self.cpu_stride == 0 || cpu < self.cpus)?;
+        if let Some(recency) = &mut self.recency {
+            recency.touch(slot);
+        }
+        Some(self.value_address(slot, cpu))
+    }
+
+    /// Adds a key that is not there and gives the address of its value, zeroed; `None` when the map is full.
+    pub fn insert(&mut self, memory: &GuestMemory, key: &[u8], cpu: u32) -> Option<u64> {
+        let slot = self.free_slot(memory)?;
+        let (at, len) = (self.key_address(slot), self.key_size as usize);
+        memory.zero(at, self.stride as usize);
+        memory.write_bytes(at, key);
+        let (base, stride) = (self.base, self.stride);
+        self.index.insert_unique(hash(key), slot, |&slot| {
+            hash(memory.bytes(base + u64::from(slot) * stride, len).unwrap_or_default())
+        });
+        self.taken[slot as usize] = true;
+        if let Some(recency) = &mut self.recency {
+            recency.push(slot);
+        }
+        Some(self.value_address(slot, cpu))
+    }
+
+    fn free_slot(&mut self, memory: &GuestMemory) -> Option<u32> {
+        if let Some(slot) = self.free.pop() {
+            return Some(slot);
+        }
+        if self.taken.len() < self.entries as usize {
+            self.taken.push(false);
+            return Some(self.taken.len() as u32 - 1);
+        }
+        let oldest = self.recency.as_ref()?.oldest()?;
+        self.remove_slot(memory, oldest);
+        self.free.pop()
+    }
+
+    fn remove_slot(&mut self, memory: &GuestMemory, slot: u32) {
+        let key = memory.bytes(self.key_address(slot), self.key_size as usize).unwrap_or_default();
+        if let Ok(entry) = self.index.find_entry(hash(key), |&other| other == slot) {
+            entry.remove();
+            self.taken[slot as usize] = false;
+            self.free.push(slot);
+        }
+        if let Some(recency) = &mut self.recency {
+            recency.unlink(slot);
+        }
+    }
+
+    /// Removes a key; gives the address of its first value, which keeps its content until the slot is used again.
+    pub fn remove(&mut self, memory: &GuestMemory, key: &[u8]) -> Option<u64> {
+        let slot = self.find(memory, key)?;
+        self.remove_slot(memory, slot);
+        Some(self.value_address(slot, 0))
+    }
+
+    /// The first element at or behind a slot: slot, address of the key, address of a CPU's value.
+    pub fn next_element(&self, from: u32, cpu: u32) -> Option<(u32, u64, u64)> {
+        let slot = (from as usize..self.taken.len()).find(|&slot| self.taken[slot])? as u32;
+        Some((slot, self.key_address(slot), self.value_address(slot, cpu)))
+    }
+
+    /// The value around an address and the address of its key.
+    pub fn element_around(&self, address: u64) -> Option<(u64, u64)> {
+        let slot = address.checked_sub(self.base)? / self.stride;
+        let slot = u32::try_from(slot).ok().filter(|&slot| slot < self.entries)?;
+        Some((self.value_address(slot, 0), self.key_address(slot)))
+    }
+}
+
+/// A hash of bytes that is the same everywhere (FNV-1a over words, then mixed).
+fn hash(key: &[u8]) -> u64 {
+    let mut state = 0xCBF2_9CE4_8422_2325u64;
+    for chunk in key.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        state = (state ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01B3);
+        state ^= state >> 32;
+    }
+    state.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// The order of use: a list through the slots, most recent first.
+#[derive(Clone, Debug)]
+struct Recency {
+    /// Neighbours of each slot: more and less recently used.
+    links: Vec<(u32, u32)>,
+    newest: u32,
+    oldest: u32,
+}
+
+impl Default for Recency {
+    fn default() -> Recency {
+        Recency { links: Vec::new(), newest: NONE, oldest: NONE }
+    }
+}
+
+impl Recency {
+    fn oldest(&self) -> Option<u32> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    fn push(&mut self, slot: u32) {
+        if self.links.len() <= slot as usize {
+            self.links.resize(slot as usize + 1, (NONE, NONE));
+        }
+        self.links[slot as usize] = (NONE, self.newest);
+        match self.newest {
+            NONE => self.oldest = slot,
+            newest => self.links[newest as usize].0 = slot,
+        }
+        self.newest = slot;
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let (newer, older) = self.links[slot as usize];
+        match newer {
+            NONE => self.newest = older,
+            newer => self.links[newer as usize].1 = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.links[older as usize].0 = newer,
+        }
+    }
+
+    fn touch(&mut self, slot: u32) {
+        if self.newest != slot {
+            self.unlink(slot);
+            self.push(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(hash: &Hash, memory: &GuestMemory) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some((slot, key, _)) = hash.next_element(from, 0) {
+            found.push(memory.read(key));
+            from = slot + 1;
+        }
+        found
+    }
+
+    #[test]
+    fn finds_what_was_inserted_and_forgets_what_was_removed() {
+        let memory = GuestMemory::new().unwrap();
+        let mut map = Hash::new("seen", 4, 8, 3, None, false, &memory).unwrap();
+        for key in [5u32, 6, 7] {
+            let value = map.insert(&memory, &key.to_le_bytes(), 0).unwrap();
+            memory.write(value, u64::from(key) * 10);
+        }
+        assert_eq!(map.insert(&memory, &8u32.to_le_bytes(), 0), None);
+        let value = map.lookup(&memory, &6u32.to_le_bytes(), 0).unwrap();
+        assert_eq!(memory.read::<u64>(value), 60);
+        assert_eq!(map.element_around(value + 3), Some((value, value - 8)));
+        assert_eq!(map.remove(&memory, &6u32.to_le_bytes()), Some(value));
+        assert_eq!(map.lookup(&memory, &6u32.to_le_bytes(), 0), None);
+        let again = map.insert(&memory, &9u32.to_le_bytes(), 0).unwrap();
+        assert_eq!((again, memory.read::<u64>(again)), (value, 0));
+        assert_eq!(keys(&map, &memory), [5, 9, 7]);
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let memory = GuestMemory::new().unwrap();
+        let mut map = Hash::new("recent", 4, 4, 2, None, true, &memory).unwrap();
+        map.insert(&memory, &1u32.to_le_bytes(), 0).unwrap();
+        map.insert(&memory, &2u32.to_le_bytes(), 0).unwrap();
+        assert!(map.lookup(&memory, &1u32.to_le_bytes(), 0).is_some());
+        map.insert(&memory, &3u32.to_le_bytes(), 0).unwrap();
+        assert_eq!(keys(&map, &memory), [1, 3]);
+    }
+
+    #[test]
+    fn each_cpu_has_its_value() {
+        let memory = GuestMemory::new().unwrap();
+        let mut map = Hash::new("per cpu", 3, 12, 4, Some(3), false, &memory).unwrap();
+        let first = map.insert(&memory, b"abc", 1).unwrap();
+        assert_eq!(map.lookup(&memory, b"abc", 2), Some(first + 16));
+        assert_eq!(map.lookup(&memory, b"abc", 3), None);
+    }
+}

@@ -1,0 +1,460 @@
+//! Guest memory: the one 4 GiB range in which everything lives that a BPF program can point at.
+//!
+//! A BPF pointer is an offset into the range, so a program's arithmetic on pointers gives the same numbers in every
+//! process and machine code that masks a pointer to 32 bits cannot reach anything else. Untouched memory reads as
+//! zero, and page 0 is never handed out: a load through a NULL kernel pointer reads 0, as in a kernel.
+
+use std::borrow::Cow;
+use std::cell::UnsafeCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes in a page, the grain in which memory is given to regions.
+pub const PAGE_SIZE: u64 = 4096;
+/// Bytes of guest memory.
+pub const MEMORY_SIZE: u64 = 1 << 32;
+/// Bytes of scratch on each side, so that a masked pointer plus a 16-bit offset stays inside the mapping.
+const GUARD_SIZE: u64 = 64 * 1024;
+/// Addresses from here on are handles (functions), never memory.
+pub const HANDLE_BASE: u64 = 0xF000_0000;
+
+/// Why guest memory could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// The host refused the address range.
+    #[error("cannot reserve 4 GiB of address space for a simulation: {0}; raise the limit (ulimit -v)")]
+    Reserve(String),
+    /// The 4 GiB are used up.
+    #[error(
+        "guest memory is full: {what} needs {len} bytes, {left} of 4 GiB are left; use fewer tasks or smaller maps"
+    )]
+    Full {
+        /// Name of the region that was asked for.
+        what: String,
+        /// Bytes asked for.
+        len: u64,
+        /// Bytes left.
+        left: u64,
+    },
+}
+
+/// What programs may do with a region. Host code is not bound by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Loads and stores.
+    ReadWrite,
+    /// Loads only.
+    ReadOnly,
+    /// Loads everywhere, stores inside these byte ranges of an element.
+    WritableRanges(&'static [Range<u32>]),
+    /// Nothing: memory of the host's own bookkeeping.
+    Hidden,
+}
+
+/// A piece of guest memory: an array of equal elements, `stride` bytes apart, each `element_size` bytes long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// What a person calls it: `task_struct`, `map stats`, `stack`.
+    pub name: Cow<'static, str>,
+    /// Bytes from one element to the next; an access must stay inside one element.
+    pub stride: u32,
+    /// Bytes of an element that exist.
+    pub element_size: u32,
+    /// What programs may do.
+    pub access: Access,
+}
+
+impl Region {
+    /// Elements of `element_size` bytes, `stride` apart.
+    pub fn array(name: impl Into<Cow<'static, str>>, stride: u32, element_size: u32, access: Access) -> Region {
+        debug_assert!(element_size <= stride && stride > 0);
+        Region { name: name.into(), stride, element_size, access }
+    }
+
+    /// One single element that fills the whole region.
+    pub fn whole(name: impl Into<Cow<'static, str>>, access: Access) -> Region {
+        Region { name: name.into(), stride: 0, element_size: u32::MAX, access }
+    }
+}
+
+/// Why a program may not touch an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessError {
+    /// No region holds the address.
+    Outside,
+    /// The region, or this part of it, is not to be written.
+    ReadOnly(String),
+    /// The access runs over the end of an element of the region.
+    Overrun(String),
+}
+
+/// A region where it was placed.
+#[derive(Debug)]
+struct Placed {
+    start: u32,
+    len: u32,
+    /// Bytes from an element to the next, where that is a power of two or the whole region, less 1; else 0.
+    mask: u32,
+    stride: u32,
+    element_size: u32,
+    /// Whether any load, and any store, inside an element is allowed without a further look.
+    simple_load: bool,
+    simple_store: bool,
+    /// Not all pages are open: the last byte's page is looked at too.
+    sparse: bool,
+    region: Region,
+}
+
+impl Placed {
+    fn new(region: Region, start: u64, len: u64, sparse: bool) -> Placed {
+        let mask = match region.stride {
+            0 => u32::MAX,
+            stride if stride.is_power_of_two() => stride - 1,
+            _ => 0,
+        };
+        Placed {
+            start: start as u32,
+            len: len as u32,
+            mask,
+            stride: region.stride.max(1),
+            element_size: region.element_size,
+            simple_load: !sparse && region.access != Access::Hidden,
+            simple_store: !sparse && region.access == Access::ReadWrite,
+            sparse,
+            region,
+        }
+    }
+
+    /// The place of a byte of the region in its element.
+    #[inline(always)]
+    fn within_element(&self, offset: u32) -> u32 {
+        if self.mask != 0 { offset & self.mask } else { offset % self.stride }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    next: u64,
+    /// Index 0 stands for "nothing".
+    regions: Vec<Placed>,
+    /// Region of each page.
+    pages: Vec<u16>,
+}
+
+#[derive(Debug)]
+struct Mapping {
+    start: *mut u8,
+    state: UnsafeCell<State>,
+}
+
+impl Mapping {
+    const LEN: usize = (MEMORY_SIZE + 2 * GUARD_SIZE) as usize;
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by `GuestMemory::new` and no handle is left.
+        unsafe { libc::munmap(self.start.cast(), Mapping::LEN) };
+    }
+}
+
+/// A handle to one simulation's guest memory. Cloning is cheap and gives the same memory.
+///
+/// All handles of one memory belong to one simulation and are used by one thread at a time.
+#[derive(Clone, Debug)]
+pub struct GuestMemory {
+    base: *mut u8,
+    mapping: Arc<Mapping>,
+}
+
+// SAFETY: a simulation with all its handles moves between threads as a whole; the type is not Sync.
+unsafe impl Send for GuestMemory {}
+
+mod sealed {
+    /// Plain integers.
+    pub trait Word: Copy {}
+    impl Word for u8 {}
+    impl Word for u16 {}
+    impl Word for u32 {}
+    impl Word for u64 {}
+    impl Word for i8 {}
+    impl Word for i16 {}
+    impl Word for i32 {}
+    impl Word for i64 {}
+}
+
+impl GuestMemory {
+    /// Reserves the range; no memory is used before it is touched.
+    pub fn new() -> Result<GuestMemory, MemoryError> {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+        // SAFETY: an anonymous mapping at an address of the kernel's choice disturbs nothing.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), Mapping::LEN, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(MemoryError::Reserve(std::io::Error::last_os_error().to_string()));
+        }
+        let start: *mut u8 = start.cast();
+        let nothing = Placed::new(Region::whole("nothing", Access::Hidden), 0, 0, true);
+        let state =
+            State { next: PAGE_SIZE, regions: vec![nothing], pages: vec![0; (MEMORY_SIZE / PAGE_SIZE) as usize] };
+        // Arc, though the content is not Sync: clones may end up in different fields of one simulation that moves.
+        #[allow(clippy::arc_with_non_send_sync)]
+        let mapping = Arc::new(Mapping { start, state: UnsafeCell::new(state) });
+        // SAFETY: the mapping is longer than the guard.
+        Ok(GuestMemory { base: unsafe { start.add(GUARD_SIZE as usize) }, mapping })
+    }
+
+    /// Hands out `len` bytes, zeroed, as a region that starts on a page of its own.
+    pub fn alloc(&self, len: u64, align: u64, region: Region) -> Result<u64, MemoryError> {
+        let start = self.place(len, align, region, false)?;
+        self.open_pages(start, len);
+        Ok(start)
+    }
+
+    /// Reserves `len` bytes as a region none of whose pages may be touched before [`open_pages`](Self::open_pages).
+    pub fn alloc_sparse(&self, len: u64, align: u64, region: Region) -> Result<u64, MemoryError> {
+        self.place(len, align, region, true)
+    }
+
+    fn place(&self, len: u64, align: u64, region: Region, sparse: bool) -> Result<u64, MemoryError> {
+        debug_assert!(align.is_power_of_two());
+        // SAFETY: one thread at a time, and no reference into the state outlives a method.
+        let state = unsafe { &mut *self.mapping.state.get() };
+        let start = state.next.next_multiple_of(align.max(PAGE_SIZE));
+        let left = HANDLE_BASE.saturating_sub(start);
+        if len > left || state.regions.len() > usize::from(u16::MAX) {
+            return Err(MemoryError::Full { what: region.name.into_owned(), len, left });
+        }
+        state.next = (start + len.max(1)).next_multiple_of(PAGE_SIZE);
+        state.regions.push(Placed::new(region, start, len, sparse));
+        Ok(start)
+    }
+
+    /// Lets programs touch the pages of `len` bytes at `addr`, inside the region that was reserved there.
+    pub fn open_pages(&self, addr: u64, len: u64) {
+        self.mark(addr, len, true);
+    }
+
+    /// Takes pages back from programs.
+    pub fn close_pages(&self, addr: u64, len: u64) {
+        self.mark(addr, len, false);
+    }
+
+    fn mark(&self, addr: u64, len: u64, open: bool) {
+        // SAFETY: as in `place`.
+        let state = unsafe { &mut *self.mapping.state.get() };
+        let after = state.regions.partition_point(|placed| u64::from(placed.start) <= addr);
+        let id = if open { (after - 1) as u16 } else { 0 };
+        let pages = (addr / PAGE_SIZE) as usize..(addr + len).div_ceil(PAGE_SIZE) as usize;
+        state.pages[pages].fill(id);
+    }
+
+    /// Host address of guest address 0.
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// Host address of a guest address, which is masked to 32 bits.
+    #[inline(always)]
+    pub fn host(&self, addr: u64) -> *mut u8 {
+        // SAFETY: the mapping spans every 32-bit offset.
+        unsafe { self.base.add(addr as u32 as usize) }
+    }
+
+    /// Whether a program may load (`write` false) or store `len` bytes at `addr`.
+    #[inline]
+    pub fn allows(&self, addr: u64, len: u64, write: bool) -> bool {
+        // SAFETY: as in `place`.
+        let state = unsafe { &*self.mapping.state.get() };
+        let Some(&id) = state.pages.get((addr / PAGE_SIZE) as usize) else { return false };
+        let placed = &state.regions[usize::from(id)];
+        let offset = (addr as u32).wrapping_sub(placed.start);
+        let within = u64::from(placed.within_element(offset));
+        let fits = len <= u64::from(placed.element_size.saturating_sub(within as u32))
+            && u64::from(offset) + len <= u64::from(placed.len);
+        let simple = if write { placed.simple_store } else { placed.simple_load };
+        fits && id != 0 && (simple || self.check(addr, len, write).is_ok())
+    }
+
+    /// As [`allows`](Self::allows), with the reason if not.
+    pub fn check(&self, addr: u64, len: u64, write: bool) -> Result<(), AccessError> {
+        // SAFETY: as in `place`.
+        let state = unsafe { &*self.mapping.state.get() };
+        let id = state.pages.get((addr / PAGE_SIZE) as usize).copied().unwrap_or(0);
+        let placed = &state.regions[usize::from(id)];
+        if id == 0 || placed.region.access == Access::Hidden {
+            return Err(AccessError::Outside);
+        }
+        let offset = addr as u32 - placed.start;
+        let from = u64::from(placed.within_element(offset));
+        let to = from.saturating_add(len);
+        if to > u64::from(placed.element_size) || u64::from(offset).saturating_add(len) > u64::from(placed.len) {
+            return Err(placed.refusal(offset, AccessError::Overrun));
+        }
+        if placed.sparse && len > 0 && state.pages[((addr + len - 1) / PAGE_SIZE) as usize] != id {
+            return Err(AccessError::Outside);
+        }
+        let is_inside = |range: &Range<u32>| u64::from(range.start) <= from && to <= u64::from(range.end);
+        match &placed.region.access {
+            Access::WritableRanges(ranges) if write && !ranges.iter().any(is_inside) => {
+                Err(placed.refusal(offset, AccessError::ReadOnly))
+            }
+            Access::ReadOnly if write => Err(placed.refusal(offset, AccessError::ReadOnly)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether `len` bytes at `addr` may be read by a program.
+    pub fn readable(&self, addr: u64, len: u64) -> bool {
+        self.allows(addr, len, false)
+    }
+
+    /// Whether `len` bytes at `addr` may be written by a program.
+    pub fn writable(&self, addr: u64, len: u64) -> bool {
+        self.allows(addr, len, true)
+    }
+
+    /// The name of the region around `addr`, for messages.
+    pub fn region_name(&self, addr: u64) -> Option<String> {
+        // SAFETY: as in `place`.
+        let state = unsafe { &*self.mapping.state.get() };
+        let id = *state.pages.get((addr / PAGE_SIZE) as usize)?;
+        (id != 0).then(|| state.regions[usize::from(id)].region.name.to_string())
+    }
+
+    /// Reads an integer. Anything that lies in guest memory may be read, whatever its region allows.
+    #[inline(always)]
+    pub fn read<T: sealed::Word>(&self, addr: u64) -> T {
+        // SAFETY: `host` plus 8 bytes is inside the mapping, guard included.
+        unsafe { self.host(addr).cast::<T>().read_unaligned() }
+    }
+
+    /// Writes an integer.
+    #[inline(always)]
+    pub fn write<T: sealed::Word>(&self, addr: u64, value: T) {
+        // SAFETY: as in `read`.
+        unsafe { self.host(addr).cast::<T>().write_unaligned(value) }
+    }
+
+    /// How many of `len` bytes at `addr` lie inside guest memory.
+    fn inside(addr: u64, len: usize) -> usize {
+        len.min((MEMORY_SIZE - u64::from(addr as u32)) as usize)
+    }
+
+    /// Bytes of guest memory in place; `None` when they reach over its end.
+    ///
+    /// Meant for a short look: nothing may write to them while the slice is used.
+    pub(crate) fn bytes(&self, addr: u64, len: usize) -> Option<&[u8]> {
+        // SAFETY: the range is inside the mapping, which is initialised (zeroed) from the start.
+        (Self::inside(addr, len) == len).then(|| unsafe { std::slice::from_raw_parts(self.host(addr), len) })
+    }
+
+    /// Copies bytes out; what would lie behind the end of guest memory reads as zero.
+    pub fn read_bytes(&self, addr: u64, into: &mut [u8]) {
+        let (inside, outside) = into.split_at_mut(Self::inside(addr, into.len()));
+        // SAFETY: the range is inside the mapping, and a host slice never overlaps guest memory.
+        unsafe { std::ptr::copy_nonoverlapping(self.host(addr), inside.as_mut_ptr(), inside.len()) };
+        outside.fill(0);
+    }
+
+    /// Copies bytes in; what would lie behind the end of guest memory is dropped.
+    pub fn write_bytes(&self, addr: u64, bytes: &[u8]) {
+        // SAFETY: as in `read_bytes`.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.host(addr), Self::inside(addr, bytes.len())) };
+    }
+
+    /// Copies `len` bytes inside guest memory; the two ranges may overlap.
+    pub fn copy(&self, from: u64, to: u64, len: usize) {
+        let len = Self::inside(from, len).min(Self::inside(to, len));
+        // SAFETY: both ranges are inside the mapping.
+        unsafe { std::ptr::copy(self.host(from), self.host(to), len) };
+    }
+
+    /// Sets `len` bytes to zero.
+    pub fn zero(&self, addr: u64, len: usize) {
+        // SAFETY: the range is inside the mapping.
+        unsafe { std::ptr::write_bytes(self.host(addr), 0, Self::inside(addr, len)) };
+    }
+
+    /// Whether two runs of `len` bytes are equal.
+    pub fn equal(&self, a: u64, b: u64, len: usize) -> bool {
+        (0..len as u64).all(|i| self.read::<u8>(a.wrapping_add(i)) == self.read::<u8>(b.wrapping_add(i)))
+    }
+
+    /// The bytes at `addr` up to the first zero, at most `limit` of them.
+    pub fn read_text(&self, addr: u64, limit: usize) -> String {
+        let mut bytes = vec![0; Self::inside(addr, limit)];
+        self.read_bytes(addr, &mut bytes);
+        let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..len]).into_owned()
+    }
+}
+
+impl Placed {
+    #[cold]
+    fn refusal(&self, offset: u32, kind: fn(String) -> AccessError) -> AccessError {
+        let Region { name, stride, .. } = &self.region;
+        match offset.checked_div(*stride) {
+            None => kind(format!("{name} (offset {offset} of {})", self.len)),
+            Some(index) => kind(format!("{name} (element {index}, offset {})", offset % stride)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn untouched_memory_reads_zero_and_page_zero_is_nobodys() {
+        let memory = GuestMemory::new().unwrap();
+        assert_eq!(memory.read::<u64>(16), 0);
+        assert_eq!(memory.check(16, 8, false), Err(AccessError::Outside));
+        assert_eq!(memory.alloc(10, 8, Region::whole("first", Access::ReadWrite)).unwrap(), PAGE_SIZE);
+    }
+
+    #[test]
+    fn an_access_stays_inside_one_element() {
+        let memory = GuestMemory::new().unwrap();
+        let at = memory.alloc(320, 8, Region::array("things", 32, 20, Access::ReadWrite)).unwrap();
+        assert!(memory.writable(at + 32 + 12, 8));
+        assert!(!memory.readable(at + 32 + 16, 8));
+        assert!(!memory.readable(at + 32 + 24, 1));
+        assert!(!memory.readable(at + 320, 1));
+        assert!(!memory.readable(at.wrapping_sub(1), 1));
+        assert!(!memory.readable(u64::MAX, 8));
+    }
+
+    #[test]
+    fn only_the_listed_ranges_are_writable() {
+        const RANGES: &[Range<u32>] = &[8..16, 24..28];
+        let memory = GuestMemory::new().unwrap();
+        let at = memory.alloc(64, 8, Region::array("task", 32, 32, Access::WritableRanges(RANGES))).unwrap();
+        assert!(memory.readable(at, 8) && !memory.writable(at, 8));
+        assert!(memory.writable(at + 32 + 8, 8) && memory.writable(at + 24, 4) && !memory.writable(at + 24, 8));
+        assert_eq!(memory.region_name(at + 40), Some("task".to_string()));
+    }
+
+    #[test]
+    fn sparse_pages_open_and_close() {
+        let memory = GuestMemory::new().unwrap();
+        let at = memory.alloc_sparse(4 * PAGE_SIZE, 8, Region::whole("arena", Access::ReadWrite)).unwrap();
+        memory.alloc(8, 8, Region::whole("behind", Access::ReadWrite)).unwrap();
+        assert!(!memory.readable(at, 1));
+        memory.open_pages(at + PAGE_SIZE, PAGE_SIZE);
+        assert!(memory.readable(at + PAGE_SIZE, 8) && !memory.readable(at + 2 * PAGE_SIZE - 4, 8));
+        memory.close_pages(at + PAGE_SIZE, PAGE_SIZE);
+        assert!(!memory.readable(at + PAGE_SIZE, 8));
+    }
+
+    #[test]
+    fn the_end_of_memory_is_an_error() {
+        let memory = GuestMemory::new().unwrap();
+        let error = memory.alloc(MEMORY_SIZE, 8, Region::whole("map big", Access::ReadWrite)).unwrap_err();
+        assert!(error.to_string().contains("map big needs 4294967296 bytes"), "{error}");
+        memory.write_bytes(MEMORY_SIZE - 2, &[1, 2, 3, 4]);
+        let mut bytes = [9; 4];
+        memory.read_bytes(MEMORY_SIZE - 2, &mut bytes);
+        assert_eq!(bytes, [1, 2, 0, 0]);
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Instruction sequences written by hand: r1 points at two words, a and b; r0 is compared. */
+#include "mini.bpf.h"
+
+/* A program of r2 = a, r3 = b, then the given instructions. */
+#define TEST(name, code)                                                                                               \
+	SEC("syscall") __attribute__((naked)) int name(u64 *ctx)                                                       \
+	{                                                                                                              \
+		asm volatile("r2 = *(u64 *)(r1 + 0); r3 = *(u64 *)(r1 + 8); r0 = 0;" code "; exit;");                  \
+	}
+
+TEST(add, "r0 = r2; r0 += r3")
+TEST(add32, "w0 = w2; w0 += w3")
+TEST(sub_constant, "r0 = r2; r0 -= -5")
+TEST(mul32, "w0 = w2; w0 *= w3")
+TEST(div, "r0 = r2; r0 /= r3")
+TEST(div32, "w0 = w2; w0 /= w3")
+TEST(mod, "r0 = r2; r0 %= r3")
+TEST(mod32, "w0 = w2; w0 %= w3")
+TEST(sdiv, "r0 = r2; r0 s/= r3")
+TEST(sdiv32, "w0 = w2; w0 s/= w3")
+TEST(smod, "r0 = r2; r0 s%= r3")
+TEST(smod32, "w0 = w2; w0 s%= w3")
+TEST(shl, "r0 = r2; r0 <<= r3")
+TEST(shl32, "w0 = w2; w0 <<= w3")
+TEST(shr32, "w0 = w2; w0 >>= w3")
+TEST(sar, "r0 = r2; r0 s>>= r3")
+TEST(sar32, "w0 = w2; w0 s>>= w3")
+TEST(neg, "r0 = r2; r0 = -r0")
+TEST(neg32, "w0 = w2; w0 = -w0")
+TEST(move32, "r0 = -1; w0 = w2")
+TEST(movsx8, "r0 = (s8)r2")
+TEST(movsx16, "r0 = (s16)r2")
+TEST(movsx32, "r0 = (s32)r2")
+TEST(movsx8_32, "w0 = (s8)w2")
+TEST(swap16, "r0 = r2; r0 = bswap16 r0")
+TEST(swap32, "r0 = r2; r0 = bswap32 r0")
+TEST(swap64, "r0 = r2; r0 = bswap64 r0")
+TEST(to_big16, "r0 = r2; r0 = be16 r0")
+TEST(to_big64, "r0 = r2; r0 = be64 r0")
+TEST(to_little32, "r0 = r2; r0 = le32 r0")
+TEST(constant64, "r0 = 0x8877665544332211 ll; r0 ^= r2")
+TEST(load_signed, "*(u64 *)(r10 - 8) = r2; r0 = *(s8 *)(r10 - 8); r4 = *(s16 *)(r10 - 8); r0 += r4; r4 = *(s32 *)(r10 - 8); r0 += r4")
+TEST(store_sizes, "*(u64 *)(r10 - 8) = 0; *(u8 *)(r10 - 8) = r2; *(u16 *)(r10 - 6) = r2; *(u32 *)(r10 - 4) = r2; r0 = *(u64 *)(r10 - 8)")
+TEST(store_constant, "*(u64 *)(r10 - 8) = -1; *(u32 *)(r10 - 8) = 7; *(u8 *)(r10 - 1) = 3; r0 = *(u64 *)(r10 - 8)")
+TEST(fetch_add32, "*(u64 *)(r10 - 8) = r2; w4 = w3; w4 = atomic_fetch_add((u32 *)(r10 - 8), w4); r0 = *(u64 *)(r10 - 8); r0 ^= r4")
+TEST(exchange, "*(u64 *)(r10 - 8) = r2; r3 = xchg_64(r10 - 8, r3); r0 = *(u64 *)(r10 - 8); r0 -= r3")
+TEST(exchange32, "*(u64 *)(r10 - 8) = r2; w3 = xchg32_32(r10 - 8, w3); r0 = *(u64 *)(r10 - 8); r0 ^= r3")
+TEST(compare_exchange, "*(u64 *)(r10 - 8) = r2; r0 = r3; r4 = 77; r0 = cmpxchg_64(r10 - 8, r0, r4); r5 = *(u64 *)(r10 - 8); r0 += r5")
+TEST(compare_exchange32, "*(u64 *)(r10 - 8) = r2; r0 = r3; r4 = 77; w0 = cmpxchg32_32(r10 - 8, w0, w4); r5 = *(u64 *)(r10 - 8); r0 += r5")
+TEST(locked, "*(u64 *)(r10 - 8) = r2; lock *(u64 *)(r10 - 8) |= r3; lock *(u64 *)(r10 - 8) += r3; lock *(u32 *)(r10 - 8) &= w3; r0 = *(u64 *)(r10 - 8)")
+TEST(if_signed, "if r2 s< r3 goto +1; exit; r0 = 1")
+TEST(if_unsigned, "if r2 < r3 goto +1; exit; r0 = 1")
+TEST(if_signed32, "if w2 s< w3 goto +1; exit; r0 = 1")
+TEST(if_equal32, "if w2 == w3 goto +1; exit; r0 = 1")
+TEST(if_bits, "if r2 & r3 goto +1; exit; r0 = 1")
+TEST(if_constant, "if r2 s> -2 goto +1; exit; r0 = 1")
+TEST(far_jump, "gotol +1; exit; r0 = 5")
+TEST(back_jump, "r0 += 3; r2 -= 1; if r2 != 0 goto -3")
+TEST(may_goto, "r0 += 1; .byte 0xe5, 0, 1, 0, 0, 0, 0, 0; goto -3; r0 += 1000")
