@@ -1,1 +1,14 @@
-//! (being built)
+//! Estimators and statistics: events and numbers in, numbers out. Knows no venue, no file and no format.
+//!
+//! [`collector::Collector`] turns the events of a run into a result while they stream by; [`validator::Validator`]
+//! checks that they can have happened. Everything else is pure functions.
+
+pub mod collector;
+pub mod fairness;
+pub mod histogram;
+pub mod load;
+pub mod statistics;
+#[cfg(test)]
+mod test_helpers;
+pub mod theory;
+pub mod validator;

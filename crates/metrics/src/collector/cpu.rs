@@ -1,0 +1,201 @@
+//! What the collector knows about each CPU: who is on it, its idle time, its run-queue length, its overhead.
+
+use schedlab_model::{result::OverheadTimes, trace::Overhead};
+use std::collections::VecDeque;
+
+/// Time that a CPU spends for the system. Lengths are served one after the other: one that is announced while an
+/// earlier one lasts begins when that is over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OverheadClock {
+    until: u64,
+    /// All that was ever announced.
+    announced: u64,
+    times: OverheadTimes,
+    /// What may not be over yet: kind, begin, end.
+    pending: VecDeque<(Overhead, u64, u64)>,
+}
+
+fn time_of(times: &mut OverheadTimes, kind: Overhead) -> &mut u64 {
+    match kind {
+        Overhead::Switch => &mut times.switch,
+        Overhead::Wakeup => &mut times.wakeup,
+        Overhead::Migration => &mut times.migration,
+        Overhead::Tick => &mut times.tick,
+        Overhead::Policy => &mut times.policy,
+    }
+}
+
+impl OverheadClock {
+    pub fn announce(&mut self, now: u64, kind: Overhead, length: u64) {
+        while self.pending.front().is_some_and(|&(_, _, end)| end <= now) {
+            self.pending.pop_front();
+        }
+        let begin = self.until.max(now);
+        self.until = begin + length;
+        self.announced += length;
+        *time_of(&mut self.times, kind) += length;
+        match self.pending.back_mut() {
+            Some((last, _, end)) if *last == kind && *end == begin => *end = self.until,
+            _ => self.pending.push_back((kind, begin, self.until)),
+        }
+    }
+
+    /// Overhead from the start of the run until `now`, which is not before anything that was announced. What is still
+    /// to come is one piece from `now` on, because each length begins at once or right after another.
+    #[inline]
+    pub fn elapsed(&self, now: u64) -> u64 {
+        self.announced - self.until.saturating_sub(now)
+    }
+
+    /// When the CPU is through with it.
+    pub fn until(&self) -> u64 {
+        self.until
+    }
+
+    /// By kind what lies after `now`.
+    fn remaining(&self, now: u64) -> OverheadTimes {
+        let mut rest = OverheadTimes::default();
+        for &(kind, begin, end) in &self.pending {
+            *time_of(&mut rest, kind) += end.saturating_sub(begin.max(now));
+        }
+        rest
+    }
+
+    /// By kind, from the last [`OverheadClock::clear`] until `now`.
+    pub fn times(&self, now: u64) -> OverheadTimes {
+        let rest = self.remaining(now);
+        OverheadTimes {
+            switch: self.times.switch - rest.switch,
+            wakeup: self.times.wakeup - rest.wakeup,
+            migration: self.times.migration - rest.migration,
+            tick: self.times.tick - rest.tick,
+            policy: self.times.policy - rest.policy,
+        }
+    }
+
+    /// Starts the count by kind anew.
+    pub fn clear(&mut self, now: u64) {
+        self.times = self.remaining(now);
+    }
+}
+
+/// All kinds together.
+pub(super) fn total(times: &OverheadTimes) -> u64 {
+    times.switch + times.wakeup + times.migration + times.tick + times.policy
+}
+
+/// One CPU. Times in ns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cpu {
+    /// Whether a task is on it.
+    pub occupied: bool,
+    /// Whether the idle watch counts it as idle.
+    pub watched_idle: bool,
+    /// While not occupied: since when, and what the overhead clock showed then.
+    idle_since: u64,
+    idle_mark: u64,
+    pub idle_ns: u64,
+    pub overhead: OverheadClock,
+    /// Runnable tasks here, running and queued.
+    load: u32,
+    load_since: u64,
+    /// How long there were so many.
+    pub time_at_load: Vec<u64>,
+}
+
+impl Cpu {
+    /// Idle from the start of the run.
+    pub fn new() -> Cpu {
+        Cpu { watched_idle: true, ..Cpu::default() }
+    }
+
+    pub fn begin_idle(&mut self, now: u64) {
+        self.occupied = false;
+        self.idle_since = now;
+        self.idle_mark = self.overhead.elapsed(now);
+    }
+
+    pub fn end_idle(&mut self, now: u64) {
+        self.settle_idle(now);
+        self.occupied = true;
+    }
+
+    fn settle_idle(&mut self, now: u64) {
+        let mark = self.overhead.elapsed(now);
+        self.idle_ns += (now - self.idle_since) - (mark - self.idle_mark);
+        (self.idle_since, self.idle_mark) = (now, mark);
+    }
+
+    fn settle_load(&mut self, now: u64) {
+        if now > self.load_since {
+            let load = self.load as usize;
+            if load >= self.time_at_load.len() {
+                self.time_at_load.resize(load + 1, 0);
+            }
+            self.time_at_load[load] += now - self.load_since;
+            self.load_since = now;
+        }
+    }
+
+    /// One task more (`true`) or fewer; gives the length before and after.
+    pub fn change_load(&mut self, now: u64, more: bool) -> (u32, u32) {
+        self.settle_load(now);
+        let before = self.load;
+        self.load = if more { before + 1 } else { before.saturating_sub(1) };
+        (before, self.load)
+    }
+
+    /// Brings all sums to `now`.
+    pub fn settle(&mut self, now: u64) {
+        self.settle_load(now);
+        if !self.occupied {
+            self.settle_idle(now);
+        }
+    }
+
+    /// Starts all sums anew; they must be settled.
+    pub fn clear(&mut self, now: u64) {
+        self.idle_ns = 0;
+        self.time_at_load.clear();
+        self.overhead.clear(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overhead_is_served_in_order_and_clipped_by_kind() {
+        let mut clock = OverheadClock::default();
+        clock.announce(100, Overhead::Switch, 10);
+        clock.announce(100, Overhead::Policy, 5);
+        assert_eq!([90, 100, 104, 110, 115, 200].map(|t| clock.elapsed(t.max(100))), [0, 0, 4, 10, 15, 15]);
+        assert_eq!(clock.times(112), OverheadTimes { switch: 10, policy: 2, ..Default::default() });
+        clock.clear(105);
+        assert_eq!(clock.times(112), OverheadTimes { switch: 5, policy: 2, ..Default::default() });
+        clock.announce(200, Overhead::Policy, 1);
+        assert_eq!((clock.elapsed(200), clock.elapsed(201), clock.until()), (15, 16, 201));
+    }
+
+    #[test]
+    fn idle_time_excludes_overhead() {
+        let mut cpu = Cpu::default();
+        cpu.overhead.announce(10, Overhead::Wakeup, 4);
+        cpu.end_idle(12);
+        assert_eq!(cpu.idle_ns, 10);
+        cpu.begin_idle(13);
+        cpu.settle(20);
+        assert_eq!(cpu.idle_ns, 16);
+    }
+
+    #[test]
+    fn time_at_each_load() {
+        let mut cpu = Cpu::default();
+        cpu.change_load(5, true);
+        cpu.change_load(5, true);
+        assert_eq!(cpu.change_load(8, false), (2, 1));
+        cpu.settle(10);
+        assert_eq!(cpu.time_at_load, [5, 2, 3]);
+    }
+}

@@ -1,0 +1,227 @@
+//! What a run measured, in the form of the result.
+
+use super::measures::{Observations, Totals};
+use super::{Collector, cpu};
+use crate::statistics::BatchMeans;
+use schedlab_model::ids::{GroupId, TaskId};
+use schedlab_model::result::{
+    CpuResult, EventCounts, GroupResult, LoadDistribution, OverheadTimes, PolicyInfo, Provenance, RunResult, SCHEMA,
+    ScenarioInfo, TaskResult, WorkConservation,
+};
+use std::collections::BTreeMap;
+
+/// All that the collector knows at the end of a run.
+#[derive(Clone, Debug)]
+pub struct RunMeasures {
+    /// When the run ended.
+    pub duration_ns: u64,
+    /// Since when it was measured; at most the duration.
+    pub warmup_ns: u64,
+    /// One for each group of the workload.
+    pub groups: Vec<GroupResult>,
+    /// One for each task instance; empty when there were more than [`super::MAX_TASKS_IN_DETAIL`].
+    pub tasks: Vec<TaskResult>,
+    /// One for each CPU.
+    pub cpus: Vec<CpuResult>,
+    /// See [`RunResult`].
+    pub load_distribution: Option<LoadDistribution>,
+    /// See [`super::Collector`].
+    pub jain: Option<f64>,
+    /// See [`RunResult`].
+    pub time_to_balance_ns: Option<u64>,
+    /// See [`RunResult`]; absent for fluid disciplines.
+    pub work_conservation_violation: Option<WorkConservation>,
+    /// Over all CPUs.
+    pub overhead_ns: OverheadTimes,
+    /// Events after the warm-up.
+    pub events: EventCounts,
+    /// For each group, response times (ns) in the order in which the requests ended, in batches: intervals for the mean
+    /// of a single long run. Not part of the result.
+    pub response_batches: Vec<BatchMeans>,
+}
+
+/// What a venue knows about a run, and the collector does not.
+#[derive(Clone, Debug)]
+pub struct RunIdentity {
+    /// What was run.
+    pub scenario: ScenarioInfo,
+    /// Which scheduler decided.
+    pub policy: PolicyInfo,
+    /// Where.
+    pub venue: String,
+    /// From which seed.
+    pub seed: u64,
+    /// What the numbers come from.
+    pub provenance: Provenance,
+    /// Events that were lost.
+    pub lost: u64,
+    /// Whether the run was stopped before its end.
+    pub partial: bool,
+}
+
+impl RunMeasures {
+    /// The result of a run.
+    pub fn into_result(self, identity: RunIdentity) -> RunResult {
+        RunResult {
+            schema: SCHEMA.into(),
+            scenario: identity.scenario,
+            policy: identity.policy,
+            venue: identity.venue,
+            seed: identity.seed,
+            duration_ns: self.duration_ns,
+            warmup_ns: self.warmup_ns,
+            provenance: identity.provenance,
+            runs: None,
+            groups: self.groups,
+            tasks: self.tasks,
+            cpus: self.cpus,
+            load_distribution: self.load_distribution,
+            jain: self.jain,
+            time_to_balance_ns: self.time_to_balance_ns,
+            work_conservation_violation: self.work_conservation_violation,
+            overhead_ns: Some(self.overhead_ns),
+            events: self.events,
+            intervals: BTreeMap::new(),
+            lost: identity.lost,
+            partial: identity.partial,
+        }
+    }
+}
+
+impl Collector {
+    /// The numbers. The run must be over.
+    pub fn into_measures(mut self) -> RunMeasures {
+        assert!(self.finished, "the measures of a run that is not over");
+        let window_ns = self.now - self.window_from;
+        let cpus = self.cpus.len() as u32;
+        let tasks = self.task_results(window_ns);
+        self.join_details();
+        let overhead_ns = self.overhead_times();
+        RunMeasures {
+            duration_ns: self.now,
+            warmup_ns: self.window_from,
+            tasks,
+            cpus: self.cpu_results(window_ns),
+            load_distribution: self.load_distribution(window_ns),
+            jain: self.jain.index(),
+            time_to_balance_ns: self.balance.as_ref().and_then(|balance| balance.found()),
+            work_conservation_violation: self.idle_watch.as_ref().map(|watch| WorkConservation {
+                ns: watch.violation_ns(),
+                frac: fraction(watch.violation_ns(), window_ns * u64::from(cpus)),
+            }),
+            overhead_ns,
+            events: self.events,
+            groups: self
+                .groups
+                .iter()
+                .zip(&self.observations)
+                .map(|(group, observations)| GroupResult {
+                    name: group.name.clone(),
+                    count: group.count,
+                    measures: group.totals.measures(observations, window_ns, cpus),
+                    cv_of_task_means: group.task_means.cv(),
+                })
+                .collect(),
+            response_batches: self.groups.into_iter().map(|group| group.response_batches).collect(),
+        }
+    }
+
+    fn task_results(&self, window_ns: u64) -> Vec<TaskResult> {
+        let cpus = self.cpus.len() as u32;
+        let detailed = self.details.iter().zip(&self.observations[self.groups.len()..]);
+        let mut tasks: Vec<TaskResult> = detailed
+            .filter(|(detail, _)| detail.measured)
+            .map(|(detail, observations)| TaskResult {
+                id: detail.id.0,
+                group: self.groups[detail.group.index()].name.clone(),
+                measures: detail.totals.measures(observations, window_ns, cpus),
+            })
+            .collect();
+        tasks.sort_by_key(|task| task.id);
+        tasks
+    }
+
+    fn cpu_results(&self, window_ns: u64) -> Vec<CpuResult> {
+        // A fluid discipline gives work to the machine as a whole; each CPU bears an equal part.
+        let fluid_part = fraction(self.fluid_ns, window_ns * self.cpus.len() as u64);
+        self.cpus
+            .iter()
+            .enumerate()
+            .map(|(id, cpu)| {
+                let overhead_frac = fraction(cpu::total(&cpu.overhead.times(self.now)), window_ns);
+                let idle_frac = fraction(cpu.idle_ns, window_ns) - fluid_part;
+                CpuResult {
+                    id: id as u32,
+                    busy_frac: if window_ns > 0 { (1.0 - idle_frac - overhead_frac).clamp(0.0, 1.0) } else { 0.0 },
+                    idle_frac: idle_frac.max(0.0),
+                    overhead_frac,
+                    runnable: if self.fluid { BTreeMap::new() } else { fractions(&cpu.time_at_load, window_ns) },
+                }
+            })
+            .collect()
+    }
+
+    fn load_distribution(&self, window_ns: u64) -> Option<LoadDistribution> {
+        let requests: u64 = self.estimated_load.iter().sum();
+        let estimated = fractions(&self.estimated_load, requests);
+        let actual = (!self.fluid && window_ns > 0).then(|| {
+            let mut time_at_load = Vec::new();
+            for cpu in &self.cpus {
+                time_at_load.resize(time_at_load.len().max(cpu.time_at_load.len()), 0);
+                time_at_load.iter_mut().zip(&cpu.time_at_load).for_each(|(sum, time)| *sum += time);
+            }
+            fractions(&time_at_load, window_ns * self.cpus.len() as u64)
+        });
+        (actual.is_some() || !estimated.is_empty()).then_some(LoadDistribution { estimated, actual })
+    }
+
+    pub(super) fn overhead_times(&self) -> OverheadTimes {
+        let mut sum = OverheadTimes::default();
+        for times in self.cpus.iter().map(|cpu| cpu.overhead.times(self.now)) {
+            sum.switch += times.switch;
+            sum.wakeup += times.wakeup;
+            sum.migration += times.migration;
+            sum.tick += times.tick;
+            sum.policy += times.policy;
+        }
+        sum
+    }
+
+    /// Lets the observations of single tasks flow into those of their groups, and forgets the tasks.
+    pub(super) fn join_details(&mut self) {
+        let (groups, details) = self.observations.split_at_mut(self.groups.len());
+        for (detail, observations) in self.details.iter().zip(details) {
+            groups[detail.group.index()].merge(observations);
+        }
+        self.observations.truncate(self.groups.len());
+        self.details.clear();
+    }
+}
+
+/// A task whose numbers are kept apart; its observations stand behind those of the groups, in the same order.
+#[derive(Debug)]
+pub(super) struct Detail {
+    pub id: TaskId,
+    pub group: GroupId,
+    /// Set when the task has ended, or the run.
+    pub totals: Totals,
+    /// Whether it lived after the warm-up.
+    pub measured: bool,
+}
+
+/// Adds a task to those kept apart.
+pub(super) fn keep_apart(details: &mut Vec<Detail>, observations: &mut Vec<Observations>, detail: Detail) -> u32 {
+    details.push(detail);
+    observations.push(Observations::default());
+    (observations.len() - 1) as u32
+}
+
+fn fraction(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}
+
+/// The parts that are not zero, as fractions of the whole, by their index.
+fn fractions(parts: &[u64], whole: u64) -> BTreeMap<u32, f64> {
+    let present = parts.iter().enumerate().filter(|&(_, &part)| part > 0);
+    present.map(|(index, &part)| (index as u32, fraction(part, whole))).collect()
+}

@@ -1,0 +1,283 @@
+//! Histograms that merge, with exact moments beside them.
+//!
+//! A value below 256 has a bucket of its own; above, every power of two is divided into 256 buckets of equal width, as
+//! in Tene's HdrHistogram (<http://hdrhistogram.org>). A bucket keeps how many values it got *and* how far above its
+//! lower edge they lay in all, so that a quantile is the mean of its bucket: exact where all values of the bucket are
+//! equal (which is common: slices, demands), and never further from the true one than the bucket is wide.
+
+/// Buckets to a power of two, as an exponent.
+const SUB_BITS: u32 = 8;
+const SUB: usize = 1 << SUB_BITS;
+/// Values below `SUB` are one row, then one row for each further power of two.
+const ROWS: usize = 64 - SUB_BITS as usize + 1;
+const NO_ROW: u16 = u16::MAX;
+
+/// No quantile is off by more than this share of the true value.
+pub const RELATIVE_ERROR: f64 = 1.0 / SUB as f64;
+
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+struct Bucket {
+    count: u64,
+    /// Sum of the distances of the values from the lower edge.
+    above: u64,
+}
+
+/// Counts of unsigned integers (nanoseconds), with exact count, sum, minimum, maximum and sum of squares.
+///
+/// Takes memory (4 KiB) only for the powers of two that occur.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    /// Modulo 2^128, see [`Histogram::sum_of_squared_deviations`].
+    sum_of_squares: u128,
+    /// Where the buckets of a row start in `buckets`, in rows.
+    rows: [u16; ROWS],
+    buckets: Vec<Bucket>,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram {
+            count: 0,
+            min: u64::MAX,
+            max: 0,
+            sum: 0,
+            sum_of_squares: 0,
+            rows: [NO_ROW; ROWS],
+            buckets: Vec::new(),
+        }
+    }
+}
+
+/// The row of a value and its place there.
+fn position(value: u64) -> (usize, usize) {
+    let row = (64 - (value >> SUB_BITS).leading_zeros()) as usize;
+    // Rows 0 and 1 both have buckets of width one; row r > 1 has width 2^(r - 1).
+    let shift = row.saturating_sub(1);
+    (row, (value >> shift) as usize & (SUB - 1))
+}
+
+/// The smallest value of a bucket.
+fn lower_edge(row: usize, place: usize) -> u64 {
+    match row {
+        0 => place as u64,
+        _ => ((SUB + place) as u64) << (row - 1),
+    }
+}
+
+impl Histogram {
+    /// Takes one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += value as u128;
+        self.sum_of_squares = self.sum_of_squares.wrapping_add(value as u128 * value as u128);
+        let (row, place) = position(value);
+        let mut start = self.rows[row];
+        if start == NO_ROW {
+            start = self.add_row(row);
+        }
+        let bucket = &mut self.buckets[start as usize * SUB + place];
+        bucket.count += 1;
+        // Saturated, the mean of a bucket is too low, but still in the bucket.
+        bucket.above = bucket.above.saturating_add(value & ((1 << row.saturating_sub(1)) - 1));
+    }
+
+    #[cold]
+    fn add_row(&mut self, row: usize) -> u16 {
+        let start = (self.buckets.len() / SUB) as u16;
+        self.rows[row] = start;
+        self.buckets.resize(self.buckets.len() + SUB, Bucket::default());
+        start
+    }
+
+    /// Takes all values of another.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
+        for row in (0..ROWS).filter(|&row| other.rows[row] != NO_ROW) {
+            let to = match self.rows[row] {
+                NO_ROW => self.add_row(row),
+                start => start,
+            } as usize
+                * SUB;
+            let from = other.rows[row] as usize * SUB;
+            for (mine, theirs) in self.buckets[to..to + SUB].iter_mut().zip(&other.buckets[from..from + SUB]) {
+                mine.count += theirs.count;
+                mine.above = mine.above.saturating_add(theirs.above);
+            }
+        }
+    }
+
+    /// Forgets all values; keeps the memory.
+    pub fn clear(&mut self) {
+        let mut buckets = std::mem::take(&mut self.buckets);
+        buckets.clear();
+        *self = Histogram { buckets, ..Histogram::default() };
+    }
+
+    /// How many values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all values.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The smallest value.
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The largest value.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The arithmetic mean, of exact sums.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The standard deviation of the values as a sample (divided by n − 1), of exact sums; none of fewer than two.
+    pub fn sd(&self) -> Option<f64> {
+        (self.count > 1).then(|| (self.sum_of_squared_deviations() / (self.count - 1) as f64).sqrt())
+    }
+
+    /// Σ(x − x̄)². With m = ⌊Σx/n⌋ it is Σ(x − m)² − (Σx − n·m)²/n, whose first term is an integer. All integers are
+    /// taken modulo 2^128, so the result is right as long as Σ(x − m)² itself is smaller than that: 10^14 values that
+    /// lie half an hour from their mean.
+    fn sum_of_squared_deviations(&self) -> f64 {
+        let n = self.count as u128;
+        let m = self.sum / n;
+        let about_m = self
+            .sum_of_squares
+            .wrapping_sub(2u128.wrapping_mul(m).wrapping_mul(self.sum))
+            .wrapping_add(n.wrapping_mul(m).wrapping_mul(m));
+        let rest = (self.sum - n * m) as f64;
+        (about_m as f64 - rest * rest / n as f64).max(0.0)
+    }
+
+    /// The quantile `q` in (0, 1] by the nearest rank: the smallest value that has at least ⌈q·n⌉ values at or below
+    /// it (Hyndman and Fan 1996, definition 1). At most [`RELATIVE_ERROR`] off.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        // A product such as 0.999 × 1000 must not be pushed over the next integer by its rounding error.
+        let rank = ((q * self.count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        for row in (0..ROWS).filter(|&row| self.rows[row] != NO_ROW) {
+            let start = self.rows[row] as usize * SUB;
+            for (place, bucket) in self.buckets[start..start + SUB].iter().enumerate() {
+                seen += bucket.count;
+                if bucket.count > 0 && seen >= rank {
+                    let value = lower_edge(row, place) + bucket.above / bucket.count;
+                    return Some(value.clamp(self.min, self.max));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut h = Histogram::default();
+        values.iter().for_each(|&v| h.record(v));
+        h
+    }
+
+    #[test]
+    fn known_answers() {
+        let h = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((h.mean(), h.sd()), (Some(5.0), Some((32.0f64 / 7.0).sqrt())));
+        assert_eq!((h.min(), h.max(), h.count()), (Some(2), Some(9), 8));
+        assert_eq!([0.001, 0.5, 0.625, 0.75, 0.99].map(|q| h.quantile(q).unwrap()), [2, 4, 5, 5, 9]);
+        assert_eq!(Histogram::default().quantile(0.5), None);
+        assert_eq!((Histogram::default().mean(), of(&[3]).sd()), (None, None));
+    }
+
+    /// The three response times of the heavy load: atoms come back to the nanosecond.
+    #[test]
+    fn atoms_are_exact() {
+        let h = of(&[650_000_001, 850_000_002, 850_000_002, 1_150_000_003]);
+        assert_eq!(
+            [0.25, 0.5, 0.75, 1.0].map(|q| h.quantile(q).unwrap()),
+            [650_000_001, 850_000_002, 850_000_002, 1_150_000_003]
+        );
+    }
+
+    #[test]
+    fn percentile_of_a_thousand_is_the_rank() {
+        let h = of(&(1..=1000).collect::<Vec<_>>());
+        let rank = h.quantile(0.999).unwrap();
+        assert!(rank.abs_diff(999) <= 4, "{rank}");
+        let h = of(&(0..200).collect::<Vec<_>>());
+        assert_eq!([0.5, 0.9, 0.99, 0.995].map(|q| h.quantile(q).unwrap()), [99, 179, 197, 198]);
+    }
+
+    #[test]
+    fn the_deviation_of_large_values_is_exact() {
+        let base = 1 << 60;
+        let h = of(&[base + 1, base + 2, base + 3]);
+        assert_eq!(h.sd(), Some(1.0));
+    }
+
+    #[test]
+    fn every_row_joins_the_next() {
+        for row in 0..ROWS {
+            for place in [0, 1, SUB - 1] {
+                assert_eq!(position(lower_edge(row, place)), (row, place));
+            }
+        }
+        assert_eq!(position(u64::MAX), (ROWS - 1, SUB - 1));
+    }
+
+    #[test]
+    fn cleared_is_empty() {
+        let mut h = of(&[1, 1000, 1 << 40]);
+        h.clear();
+        h.record(7);
+        assert_eq!((h.quantile(0.5), h.count(), h.sum()), (Some(7), 1, 7));
+    }
+
+    proptest! {
+        /// Against the sorted values: quantiles within the stated error.
+        #[test]
+        fn quantiles_keep_the_stated_error(values in prop::collection::vec(0u64..1 << 50, 1..300), q in 0.001f64..1.0) {
+            let h = of(&values);
+            let mut sorted = values;
+            sorted.sort_unstable();
+            let rank = ((q * sorted.len() as f64).ceil() as usize).max(1);
+            let exact = sorted[rank - 1] as f64;
+            let got = h.quantile(q).unwrap() as f64;
+            prop_assert!((got - exact).abs() <= exact * RELATIVE_ERROR, "{} for {}", got, exact);
+        }
+
+        /// Merging two is the same as recording all in one.
+        #[test]
+        fn merge_is_union(a in prop::collection::vec(any::<u32>(), 0..50), b in prop::collection::vec(any::<u32>(), 0..50)) {
+            let wide = |v: &[u32]| v.iter().map(|&x| x as u64 * 1000).collect::<Vec<_>>();
+            let mut merged = of(&wide(&a));
+            merged.merge(&of(&wide(&b)));
+            let whole = of(&wide(&[a, b].concat()));
+            prop_assert_eq!(merged.sd(), whole.sd());
+            prop_assert_eq!((merged.min(), merged.max(), merged.sum()), (whole.min(), whole.max(), whole.sum()));
+            for q in [0.1, 0.5, 0.9, 0.99] {
+                prop_assert_eq!(merged.quantile(q), whole.quantile(q));
+            }
+        }
+    }
+}
