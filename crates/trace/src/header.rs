@@ -1,0 +1,177 @@
+//! What a trace file says about its run.
+
+use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, time::Time, workload::Workload};
+use serde::{Deserialize, Serialize};
+
+/// The schema of the files that this version writes and reads.
+pub const SCHEMA: &str = "schedlab.trace/1";
+
+/// What ran, where, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The policy's name.
+    pub policy: String,
+    /// Where it ran: `sim`, `vm`, `host`.
+    pub venue: String,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// The CPUs of the machine, numbered from 0.
+    pub cpus: u32,
+    /// The task groups, by [`schedlab_model::ids::GroupId`].
+    pub groups: Vec<Group>,
+    /// The end of the run. In the header of a file that was read: the true end.
+    pub end: Time,
+    /// Events that happened but could not be recorded.
+    pub lost: u64,
+}
+
+/// A group of like tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The CPUs on which its tasks may run.
+    pub cpus: CpuSet,
+}
+
+/// Why a text is no header.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum HeaderError {
+    /// Another schema.
+    Newer(String),
+    /// Anything else.
+    Invalid(String),
+}
+
+impl Header {
+    /// The header of a run of `workload` under the named policy in the named venue.
+    pub fn of(workload: &Workload, policy: &str, venue: &str) -> Header {
+        Header {
+            scenario: workload.name.clone(),
+            policy: policy.to_owned(),
+            venue: venue.to_owned(),
+            seed: workload.run.seed,
+            cpus: workload.machine.cpus(),
+            groups: workload.groups.iter().map(|g| Group { name: g.name.clone(), cpus: g.cpus.clone() }).collect(),
+            end: workload.run.duration,
+            lost: 0,
+        }
+    }
+
+    /// The names of the groups.
+    pub(crate) fn group_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.groups.iter().map(|group| group.name.clone())
+    }
+
+    /// The header as one line of JSON.
+    pub(crate) fn to_json(&self) -> String {
+        let groups = self.groups.iter().map(|g| GroupJson { name: g.name.clone(), cpus: g.cpus.to_string() });
+        let json = HeaderJson {
+            schema: SCHEMA.to_owned(),
+            scenario: self.scenario.clone(),
+            policy: self.policy.clone(),
+            venue: self.venue.clone(),
+            seed: self.seed,
+            cpus: self.cpus,
+            groups: groups.collect(),
+            end_ns: self.end.ns(),
+            lost: self.lost,
+        };
+        serde_json::to_string(&json).expect("strings and numbers are JSON")
+    }
+
+    /// Reads what [`Header::to_json`] wrote.
+    pub(crate) fn from_json(text: &str) -> Result<Header, HeaderError> {
+        let invalid = |error: serde_json::Error| HeaderError::Invalid(format!("its header: {error}"));
+        // The schema comes first: a newer one may have other keys.
+        let SchemaJson { schema } = serde_json::from_str(text).map_err(invalid)?;
+        if schema != SCHEMA {
+            return Err(HeaderError::Newer(schema));
+        }
+        let json: HeaderJson = serde_json::from_str(text).map_err(invalid)?;
+        let groups = json.groups.into_iter().map(|group| match parse_cpus(&group.cpus) {
+            Some(cpus) => Ok(Group { name: group.name, cpus }),
+            None => Err(HeaderError::Invalid(format!("its header: `{}` is no list of CPUs", group.cpus))),
+        });
+        Ok(Header {
+            groups: groups.collect::<Result<_, _>>()?,
+            scenario: json.scenario,
+            policy: json.policy,
+            venue: json.venue,
+            seed: json.seed,
+            cpus: json.cpus,
+            end: Time(json.end_ns),
+            lost: json.lost,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct SchemaJson {
+    schema: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeaderJson {
+    schema: String,
+    scenario: String,
+    policy: String,
+    venue: String,
+    seed: u64,
+    cpus: u32,
+    groups: Vec<GroupJson>,
+    end_ns: u64,
+    lost: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GroupJson {
+    name: String,
+    cpus: String,
+}
+
+/// The set that [`CpuSet`] shows as `0-3,8`.
+fn parse_cpus(text: &str) -> Option<CpuSet> {
+    let mut set = CpuSet::default();
+    for range in text.split(',').filter(|range| !range.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last || last >= MAX_CPUS {
+            return None;
+        }
+        (first..=last).for_each(|cpu| set.insert(CpuId(cpu)));
+    }
+    Some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_helpers::header;
+
+    #[test]
+    fn comes_back_from_json() {
+        let header = header();
+        assert_eq!(Header::from_json(&header.to_json()), Ok(header));
+    }
+
+    #[test]
+    fn another_schema_is_seen_before_other_keys() {
+        let newer = Header::from_json(r#"{"schema":"schedlab.trace/2","machines":[]}"#);
+        assert_eq!(newer, Err(HeaderError::Newer("schedlab.trace/2".into())));
+        assert!(matches!(Header::from_json("{}"), Err(HeaderError::Invalid(_))));
+        assert!(matches!(Header::from_json("\u{0}"), Err(HeaderError::Invalid(_))));
+    }
+
+    #[test]
+    fn sets_of_cpus_are_bounded() {
+        let set: CpuSet = [0, 1, 2, 8].map(CpuId).into_iter().collect();
+        assert_eq!(parse_cpus("0-2,8"), Some(set));
+        assert_eq!(parse_cpus(""), Some(CpuSet::default()));
+        for wrong in ["1-0", "x", "0-", "4096", "0-4294967295", "-1"] {
+            assert_eq!(parse_cpus(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What people call a task: the name of its group and its number in it, `worker/3`.
+
+use schedlab_model::{
+    ids::{GroupId, TaskId},
+    time::Time,
+    trace::{Event, EventKind},
+};
+use std::{collections::HashMap, mem};
+
+/// Gives tasks their names as the events stream by. The instances of a group are numbered from 0 in the order of
+/// their forks. A task is forgotten after the instant of its exit, so memory follows the tasks that are alive.
+#[derive(Clone, Debug)]
+pub struct Names {
+    groups: Vec<String>,
+    instances: HashMap<GroupId, u32>,
+    tasks: HashMap<TaskId, (GroupId, u32)>,
+    /// Tasks that ended at `now`: the switch away from them may still come.
+    ended: Vec<TaskId>,
+    now: Time,
+}
+
+impl Names {
+    /// No tasks yet; the names of the groups, by [`GroupId`].
+    pub fn new(groups: impl IntoIterator<Item = String>) -> Names {
+        let groups = groups.into_iter().collect();
+        Names { groups, instances: HashMap::new(), tasks: HashMap::new(), ended: Vec::new(), now: Time::ZERO }
+    }
+
+    /// Takes notice of an event, and gives the tasks that are forgotten with it. Must see all events, before names of
+    /// the tasks in them are asked for.
+    pub fn observe(&mut self, event: &Event) -> Vec<TaskId> {
+        let mut forgotten = Vec::new();
+        if event.time > self.now {
+            self.now = event.time;
+            forgotten = mem::take(&mut self.ended);
+            for task in &forgotten {
+                self.tasks.remove(task);
+            }
+        }
+        match event.kind {
+            EventKind::Fork { task, group, .. } => {
+                let next = self.instances.entry(group).or_default();
+                self.tasks.insert(task, (group, *next));
+                *next += 1;
+            }
+            EventKind::Exit { task } => self.ended.push(task),
+            _ => {}
+        }
+        forgotten
+    }
+
+    /// The group of a task and its number in it, if its fork was seen.
+    pub fn get(&self, task: TaskId) -> Option<(GroupId, u32)> {
+        self.tasks.get(&task).copied()
+    }
+
+    /// The name of a group; `group4` when it has none.
+    pub fn group(&self, group: GroupId) -> String {
+        self.groups.get(group.index()).cloned().unwrap_or_else(|| format!("group{group}"))
+    }
+
+    /// The name of a task; `task17` when its fork was not seen.
+    pub fn task(&self, task: TaskId) -> String {
+        match self.get(task) {
+            Some((group, instance)) => format!("{}/{instance}", self.group(group)),
+            None => format!("task{task}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_model::ids::CpuId;
+
+    fn at(ms: u64, kind: EventKind) -> Event {
+        Event { time: Time::from_ms(ms), cpu: CpuId(0), kind }
+    }
+
+    #[test]
+    fn instances_are_numbered_in_their_group_and_forgotten_after_their_end() {
+        let mut names = Names::new(["worker".into(), "timer".into()]);
+        for (task, group) in [(0, 0), (1, 1), (2, 0), (3, 7)] {
+            let (task, group) = (TaskId(task), GroupId(group));
+            names.observe(&at(0, EventKind::Fork { task, group, parent: None }));
+        }
+        let shown = [0, 1, 2, 3, 4].map(|task| names.task(TaskId(task)));
+        assert_eq!(shown, ["worker/0", "timer/0", "worker/1", "group7/0", "task4"]);
+        names.observe(&at(1, EventKind::Exit { task: TaskId(0) }));
+        assert_eq!(names.get(TaskId(0)), Some((GroupId(0), 0)));
+        assert_eq!(names.observe(&at(2, EventKind::Tick)), [TaskId(0)]);
+        assert_eq!(names.get(TaskId(0)), None);
+        names.observe(&at(2, EventKind::Fork { task: TaskId(9), group: GroupId(0), parent: None }));
+        assert_eq!(names.task(TaskId(9)), "worker/2");
+    }
+}

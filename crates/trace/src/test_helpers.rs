@@ -1,0 +1,91 @@
+//! Runs for the tests.
+
+use crate::header::{Group, Header};
+use proptest::prelude::*;
+use schedlab_model::{
+    cpuset::CpuSet,
+    ids::{CpuId, GroupId, TaskId},
+    time::Time,
+    trace::{Event, EventKind, Overhead, Reason, WakeSource},
+};
+
+/// Two groups on two CPUs.
+pub(crate) fn header() -> Header {
+    Header {
+        scenario: "three".into(),
+        policy: "rr".into(),
+        venue: "sim".into(),
+        seed: 7,
+        cpus: 2,
+        groups: vec![
+            Group { name: "worker".into(), cpus: CpuSet::first(2) },
+            Group { name: "timer".into(), cpus: [CpuId(1)].into_iter().collect() },
+        ],
+        end: Time::from_ms(20),
+        lost: 2,
+    }
+}
+
+/// A run of two tasks in which each kind of event happens.
+pub(crate) fn story() -> Vec<Event> {
+    let (first, second) = (TaskId(0), TaskId(1));
+    let group = GroupId(0);
+    let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };
+    let wakeup = |task, waker| EventKind::Wakeup { task, target: CpuId(0), waker, source: WakeSource::Fork };
+    let lines = [
+        (0, 0, EventKind::Fork { task: first, group, parent: None }),
+        (0, 0, wakeup(first, None)),
+        (0, 0, switch(None, Reason::Idle, Some(first))),
+        (0, 0, EventKind::RequestBegin { task: first, intended: Time::ZERO }),
+        (0, 1, EventKind::Fork { task: second, group, parent: Some(first) }),
+        (0, 1, wakeup(second, Some(first))),
+        (4_000, 0, EventKind::Tick),
+        (10_000, 0, EventKind::Overhead { what: Overhead::Switch, length: Time::from_us(2) }),
+        (10_000, 0, switch(Some(first), Reason::SliceEnd, Some(second))),
+        (10_000, 0, EventKind::Status { task: second, word: 3 }),
+        (11_000, 1, EventKind::Migrate { task: first, from: CpuId(0), to: CpuId(1) }),
+        (11_000, 1, switch(None, Reason::Idle, Some(first))),
+        (12_500, 1, EventKind::RequestEnd { task: first, demand: Time::from_us(11_500) }),
+        (12_500, 1, EventKind::Exit { task: first }),
+        (12_500, 1, switch(Some(first), Reason::Exited, None)),
+        (13_000, 0, EventKind::RequestBegin { task: second, intended: Time::from_ms(12) }),
+        (14_000, 0, switch(Some(second), Reason::Blocked, None)),
+    ];
+    lines.map(|(us, cpu, kind)| Event { time: Time::from_us(us), cpu: CpuId(cpu), kind }).into()
+}
+
+/// Any event at all, possible in a run or not.
+pub(crate) fn any_event() -> impl Strategy<Value = Event> {
+    let time = prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
+    let cpu = prop_oneof![0..4u32, any::<u32>()].prop_map(CpuId);
+    (time, cpu, any_kind()).prop_map(|(time, cpu, kind)| Event { time, cpu, kind })
+}
+
+fn any_kind() -> impl Strategy<Value = EventKind> {
+    let task = || prop_oneof![0..5u32, any::<u32>()].prop_map(TaskId);
+    let cpu = || (0..4u32).prop_map(CpuId);
+    let maybe = move || proptest::option::of(task());
+    let length = || prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
+    let reasons = [Reason::Idle, Reason::SliceEnd, Reason::Preempted, Reason::Blocked, Reason::Yielded, Reason::Exited];
+    let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Unknown];
+    let overheads = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];
+    prop_oneof![
+        (task(), 0..3u32, maybe()).prop_map(|(task, group, parent)| EventKind::Fork {
+            task,
+            group: GroupId(group),
+            parent
+        }),
+        task().prop_map(|task| EventKind::Exit { task }),
+        (task(), cpu(), maybe(), prop::sample::select(sources.to_vec()))
+            .prop_map(|(task, target, waker, source)| EventKind::Wakeup { task, target, waker, source }),
+        (maybe(), prop::sample::select(reasons.to_vec()), maybe())
+            .prop_map(|(previous, reason, next)| EventKind::Switch { previous, reason, next }),
+        (task(), cpu(), cpu()).prop_map(|(task, from, to)| EventKind::Migrate { task, from, to }),
+        Just(EventKind::Tick),
+        (task(), length()).prop_map(|(task, intended)| EventKind::RequestBegin { task, intended }),
+        (task(), length()).prop_map(|(task, demand)| EventKind::RequestEnd { task, demand }),
+        (task(), any::<u64>()).prop_map(|(task, word)| EventKind::Status { task, word }),
+        (prop::sample::select(overheads.to_vec()), length())
+            .prop_map(|(what, length)| EventKind::Overhead { what, length }),
+    ]
+}
