@@ -1,0 +1,33 @@
+# schedlab. `make` alone lists the verbs.
+
+# Where rustup puts cargo, for shells that were not told.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+.PHONY: help setup build demo test lint bench docs clean
+
+help: ## list these verbs
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+
+setup: ## install what is missing: a C and a BPF compiler, Rust
+	@tools/setup
+
+build: setup ## make target/release/schedlab
+	cargo build --release --locked -p schedlab
+
+demo: build ## compare three schedulers on a busy machine
+	target/release/schedlab compare scenarios/heavy-load.toml --policy fcfs,rr,mlfq
+
+test: setup ## run every test
+	@tools/test
+
+lint: setup ## check form, warnings and house rules
+	@tools/lint
+
+bench: setup ## measure speed
+	cargo bench --locked --workspace --benches
+
+docs: setup ## make the reference of the libraries in target/doc
+	cargo doc --locked --workspace --no-deps
+
+clean: ## remove what was built
+	cargo clean

@@ -1,0 +1,58 @@
+//! The policies that come with the program.
+
+/// A policy of the folder `policies/`, compiled when the program was built.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped {
+    /// Its name.
+    pub name: &'static str,
+    /// The BPF object.
+    pub object: &'static [u8],
+    /// The C source.
+    pub source: &'static str,
+    /// The text of its `README.md`.
+    pub readme: &'static str,
+}
+
+/// All shipped policies in order of name.
+pub fn catalog() -> &'static [Shipped] {
+    include!(concat!(env!("OUT_DIR"), "/catalog.rs"))
+}
+
+impl Shipped {
+    /// What it is, in one line: the title of its README after the name.
+    pub fn about(&self) -> &'static str {
+        let title = self.readme.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
+        title.split_once(": ").map_or(title, |(_, about)| about)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_has_an_object_a_source_and_a_line() {
+        let names: Vec<_> = catalog().iter().map(|policy| policy.name).collect();
+        for name in ["fcfs", "mlfq", "rr"] {
+            assert!(names.contains(&name), "{names:?}");
+        }
+        assert!(names.is_sorted());
+        for policy in catalog() {
+            assert!(policy.object.starts_with(b"\x7fELF"), "{}", policy.name);
+            assert!(policy.source.contains("SCX_OPS_DEFINE"), "{}", policy.name);
+            assert!(policy.readme.starts_with(&format!("# {}: ", policy.name)), "{}", policy.name);
+            assert!((10..=100).contains(&policy.about().len()), "{}", policy.about());
+        }
+    }
+
+    /// Upstream's enumerators as variables are 0 unless upstream's own loader fills them.
+    #[test]
+    fn objects_load_with_any_loader_and_tell_no_path() {
+        for policy in catalog() {
+            for unwanted in ["__SCX_DSQ", "__SCX_SLICE", "__SCX_ENQ", "/home/", "/root/", "/tmp/", env!("OUT_DIR")] {
+                let found = policy.object.windows(unwanted.len()).any(|bytes| bytes == unwanted.as_bytes());
+                assert!(!found, "{} contains {unwanted}", policy.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Finds clang and runs it. Shared by the build script, which compiles the shipped policies, and the program, which
+//! compiles a user's: with one compiler both make the same bytes from the same source.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The oldest clang whose BPF back end knows what sched_ext needs.
+pub const OLDEST: u32 = 19;
+
+/// Where the compiler is to be looked for, the pinned version first, so that machines which have several agree.
+const CANDIDATES: [&str; 6] = ["clang-19", "clang-20", "clang-21", "clang-22", "clang-23", "clang"];
+
+/// What to tell a user who has no compiler.
+pub const REMEDY: &str = "install the package clang-19 (or newer), or set CLANG to the compiler's path";
+
+/// A compiler that was found.
+#[derive(Clone, Debug)]
+pub struct Clang {
+    /// The command.
+    pub command: OsString,
+    /// The first line of `--version`.
+    pub version: String,
+}
+
+impl Clang {
+    /// The compiler that the environment variable `CLANG` names, else the first good one of the path.
+    pub fn find() -> Result<Clang, String> {
+        if let Some(command) = std::env::var_os("CLANG") {
+            return Clang::probe(&command).map_err(|why| format!("CLANG={}: {why}", command.to_string_lossy()));
+        }
+        CANDIDATES
+            .iter()
+            .find_map(|name| Clang::probe(&OsString::from(name)).ok())
+            .ok_or_else(|| format!("no clang {OLDEST} or newer on the path; {REMEDY}"))
+    }
+
+    fn probe(command: &OsString) -> Result<Clang, String> {
+        let output = Command::new(command).arg("--version").output().map_err(|e| e.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.lines().next().unwrap_or_default().to_string();
+        match major(&version) {
+            Some(major) if major >= OLDEST => Ok(Clang { command: command.clone(), version }),
+            Some(major) => Err(format!("clang {major} is too old, {OLDEST} is the oldest that works")),
+            None => Err(format!("not a clang: `--version` says `{version}`")),
+        }
+    }
+
+    /// Runs the compiler on `source` with upstream's and our headers from `headers`, `-c` or `-E` being `mode`. The
+    /// working directory is the source's own and every path is mapped, so that no place of this machine enters the
+    /// output.
+    pub fn run(&self, mode: &str, source: &Path, headers: &Path, output: &Path) -> std::io::Result<Output> {
+        let name = source.file_name().unwrap_or(source.as_os_str());
+        let directory = source.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut command = Command::new(&self.command);
+        command.current_dir(directory).args(FLAGS);
+        command.arg(joined("-ffile-prefix-map=", headers, "=include"));
+        command.arg(joined("-I", headers, "")).arg(joined("-I", headers, "/bpf-compat"));
+        // Where Debian keeps <asm/...>: found when a scheduler includes a header of the C library.
+        command.args(["-idirafter", "/usr/include/x86_64-linux-gnu"]);
+        command.arg(mode).arg(name).arg("-o").arg(output).output()
+    }
+}
+
+/// One architecture's kernel types for all: field offsets are relocated at load time, and the same source is the same
+/// object on every machine. The suppressed warning is about libbpf's own `bpf_for`.
+const FLAGS: [&str; 11] = [
+    "-g",
+    "-O2",
+    "-Wall",
+    "-Wno-compare-distinct-pointer-types",
+    "-target",
+    "bpf",
+    "-mcpu=v3",
+    "-D__TARGET_ARCH_x86",
+    "-D__SCX_TARGET_ARCH_x86",
+    "-ffile-compilation-dir=.",
+    "-fno-addrsig",
+];
+
+fn joined(before: &str, path: &Path, after: &str) -> OsString {
+    let mut text = OsString::from(before);
+    text.push(path);
+    text.push(after);
+    text
+}
+
+/// `19` from `Debian clang version 19.1.7 (3~deb12u1)`.
+fn major(version: &str) -> Option<u32> {
+    let (_, number) = version.split_once("clang version ")?;
+    number.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_major_version_as_vendors_write_it() {
+        assert_eq!(major("Debian clang version 19.1.7 (3~deb12u1)"), Some(19));
+        assert_eq!(major("clang version 22.0.0git"), Some(22));
+        assert_eq!(major("gcc (Debian) 12.2.0"), None);
+    }
+
+    #[test]
+    fn a_compiler_that_is_too_old_or_no_compiler_is_named() {
+        let error = Clang::probe(&OsString::from("no-such-compiler")).unwrap_err();
+        assert!(error.contains("No such file"), "{error}");
+        let error = Clang::probe(&OsString::from("echo")).unwrap_err();
+        assert!(error.contains("not a clang"), "{error}");
+    }
+}

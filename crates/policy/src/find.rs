@@ -1,0 +1,131 @@
+//! From a name or a file to the bytes of an object.
+
+use crate::catalog::{Shipped, catalog};
+use crate::compile::{CompileError, compile};
+use crate::did_you_mean;
+use crate::spec::{PolicySpec, Reference};
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// A policy that was found: an object and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Its name: the shipped one's, or the file's without its ending.
+    pub name: String,
+    /// The BPF object.
+    pub object: Cow<'static, [u8]>,
+    /// The shipped policy, when it is one: it has passed a kernel's verifier, a user's file has not.
+    pub shipped: Option<&'static Shipped>,
+    /// What the compiler said, when it said something.
+    pub warnings: String,
+}
+
+/// No policy was found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// Nobody has that name.
+    #[error("there is no policy `{name}`{hint}")]
+    Unknown {
+        /// What the user wrote.
+        name: String,
+        /// The likely name, or the list of all.
+        hint: String,
+    },
+    /// The object cannot be read.
+    #[error("cannot read {path}: {error}", path = path.display())]
+    Object {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The source does not become an object.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+}
+
+/// Finds a policy: shipped, from a source (which is compiled) or from an object. `others` are names that are not in the
+/// catalogue and that the caller knows, for the hint only.
+pub fn find(spec: &PolicySpec, others: &[&str]) -> Result<Policy, FindError> {
+    let name = spec.name();
+    let file = |object, warnings| Policy { name: name.clone(), object: Cow::Owned(object), shipped: None, warnings };
+    match &spec.reference {
+        Reference::Name(name) => shipped(name, others),
+        Reference::Source(path) => {
+            let compiled = compile(path)?;
+            Ok(file(compiled.object, compiled.warnings))
+        }
+        Reference::Object(path) => match fs::read(path) {
+            Ok(object) => Ok(file(object, String::new())),
+            Err(error) => Err(FindError::Object { path: path.clone(), error }),
+        },
+    }
+}
+
+fn shipped(name: &str, others: &[&str]) -> Result<Policy, FindError> {
+    if let Some(shipped) = catalog().iter().find(|policy| policy.name == name) {
+        let object = Cow::Borrowed(shipped.object);
+        return Ok(Policy { name: name.into(), object, shipped: Some(shipped), warnings: String::new() });
+    }
+    let names = || catalog().iter().map(|policy| policy.name).chain(others.iter().copied());
+    let hint = match did_you_mean(name, names()) {
+        hint if hint.is_empty() => format!(
+            "; there are: {}; a file needs its folder and its ending, as in ./{name}.bpf.c",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+        hint => hint,
+    };
+    Err(FindError::Unknown { name: name.into(), hint })
+}
+
+/// The SHA-256 of some bytes, in hexadecimal: what a result's provenance says about an object.
+pub fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find_text(text: &str) -> Result<Policy, FindError> {
+        find(&PolicySpec::parse(text).unwrap(), &["ps", "srpt"])
+    }
+
+    #[test]
+    fn shipped_policies_are_found_by_name() {
+        let rr = find_text("rr:quantum=5ms").unwrap();
+        assert_eq!((rr.name.as_str(), rr.shipped.map(|shipped| shipped.name)), ("rr", Some("rr")));
+        assert!(rr.object.starts_with(b"\x7fELF"));
+    }
+
+    #[test]
+    fn objects_are_read_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("their.bpf.o");
+        fs::write(&path, "anything").unwrap();
+        let their = find_text(path.to_str().unwrap()).unwrap();
+        assert_eq!((their.name.as_str(), &*their.object), ("their", b"anything".as_slice()));
+        assert!(their.shipped.is_none());
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_hint() {
+        for (text, part) in [
+            ("mflq", "did you mean `mlfq`?"),
+            ("srtp", "did you mean `srpt`?"),
+            ("completely-fair", "there are: fcfs, mlfq, rr, ps, srpt"),
+            ("./none.bpf.o", "cannot read ./none.bpf.o: "),
+        ] {
+            let error = find_text(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_sha256() {
+        assert_eq!(hash(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

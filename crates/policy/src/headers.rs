@@ -1,0 +1,55 @@
+//! The headers that a policy includes, carried inside of the program and unpacked into the cache once.
+
+use crate::cache;
+use crate::find::hash;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/headers.tar.zst"));
+
+/// The include folder under `cache`, named by the hash of what it holds; unpacked when it is not there.
+pub fn folder(cache: &Path) -> io::Result<PathBuf> {
+    let folder = cache.join(format!("headers-{}", &identity()[..16]));
+    cache::make(&folder, unpack)?;
+    Ok(folder)
+}
+
+/// The hash of all headers.
+pub fn identity() -> &'static str {
+    static HASH: OnceLock<String> = OnceLock::new();
+    HASH.get_or_init(|| hash(ARCHIVE))
+}
+
+fn unpack(folder: &Path) -> io::Result<()> {
+    let decoder = ruzstd::decoding::StreamingDecoder::new(ARCHIVE).map_err(io::Error::other)?;
+    let mut archive = tar::Archive::new(decoder);
+    archive.set_preserve_mtime(false);
+    archive.unpack(folder)
+}
+
+/// A cache for tests, in which the headers that the build has unpacked stand in for the archive's.
+#[cfg(test)]
+pub fn test_cache() -> tempfile::TempDir {
+    let cache = tempfile::tempdir().unwrap();
+    let link = cache.path().join(format!("headers-{}", &identity()[..16]));
+    std::os::unix::fs::symlink(concat!(env!("OUT_DIR"), "/headers"), link).unwrap();
+    cache
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_policy_includes_is_there() {
+        let cache = tempfile::tempdir().unwrap();
+        let headers = folder(cache.path()).unwrap();
+        for name in ["vmlinux.h", "scx/common.bpf.h", "bpf/bpf_helpers.h", "schedlab/common.bpf.h", "lib/cgroup.h"] {
+            assert!(headers.join(name).is_file(), "{name}");
+        }
+        assert_eq!(folder(cache.path()).unwrap(), headers);
+        let built = std::fs::read(concat!(env!("OUT_DIR"), "/headers/vmlinux.h")).unwrap();
+        assert!(std::fs::read(headers.join("vmlinux.h")).unwrap() == built);
+    }
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every policy of schedlab starts with: upstream's sched_ext headers, and parameters.
+ *
+ * Everything here is ordinary BPF. An object that uses it loads with libbpf alone.
+ */
+#ifndef SCHEDLAB_COMMON_BPF_H
+#define SCHEDLAB_COMMON_BPF_H
+
+/*
+ * Upstream's enums.bpf.h replaces SCX_DSQ_LOCAL, SCX_SLICE_INF and the like by variables that only upstream's own
+ * loader fills; with any other loader they are 0. Its guard keeps it out, so those names are the enumerators of
+ * vmlinux.h. cid.bpf.h stays out because it brings functions on arenas, which none of our policies calls.
+ */
+#define __SCX_ENUMS_BPF_H
+#define __SCX_CID_BPF_H
+#include <scx/common.bpf.h>
+
+/*
+ * The numbers of almost all enumerators are the same in every kernel. These two follow the scheduler core's own flags
+ * and have moved; a relocation takes them from the kernel that loads the object.
+ */
+#define SCX_ENQ_HEAD bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_HEAD)
+#define SCX_ENQ_CPU_SELECTED bpf_core_enum_value(enum scx_enq_flags, SCX_ENQ_CPU_SELECTED)
+
+/*
+ * A number that the user of a policy may set before it starts: `--policy rr:quantum=5ms`. The text becomes a
+ * declaration tag in the object's BTF, where `schedlab policies` reads it. It is a list of key=value:
+ *
+ *	unit=ns            the user writes 5ms or 2s, the program sees nanoseconds; without it the value is a plain number
+ *	range=1us..10s     the least and the greatest value that make sense, both allowed
+ *	choices=a,b,c      the user writes a word, the program sees its place in the list, from 0; "b(other)" also takes
+ *	                   an argument, as in b(5ms), and sets the parameter `other` to it
+ *	about=...          what it is; the last key, to the end of the text
+ */
+#define PARAMETER(type, name, value, text) \
+	const volatile type name __attribute__((btf_decl_tag("parameter " text))) = (value)
+
+/* Nanoseconds in a millisecond and in a second. */
+#define NS_PER_MS 1000000ULL
+#define NS_PER_S 1000000000ULL
+
+/* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */
+static inline bool still_runnable(const struct task_struct *p)
+{
+	return p && (p->scx.flags & SCX_TASK_QUEUED);
+}
+
+/* Has an idle CPU of @cpus, if there is one, look for work. For tasks that wait and were not placed by select_cpu(). */
+static inline void kick_idle_cpu(const struct cpumask *cpus)
+{
+	s32 cpu = scx_bpf_pick_idle_cpu(cpus, 0);
+
+	if (cpu >= 0)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+}
+
+#endif /* SCHEDLAB_COMMON_BPF_H */

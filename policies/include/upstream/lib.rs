@@ -1,0 +1,1 @@
+//! Empty: only the sources of the dependencies are wanted.
