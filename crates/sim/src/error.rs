@@ -1,0 +1,61 @@
+//! What can end a run early.
+
+use schedlab_bpf::{LoadError, MemoryError, ObjectError};
+use schedlab_model::time::Time;
+use std::fmt;
+
+/// A policy failed: it made an error, let tasks starve, or asked to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFailure {
+    /// The operation that was running.
+    pub operation: Option<&'static str>,
+    /// The task it was about.
+    pub task: Option<String>,
+    /// The simulated time.
+    pub time: Time,
+    /// What happened.
+    pub message: String,
+}
+
+impl fmt::Display for PolicyFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the policy failed at {}", self.time)?;
+        if let Some(operation) = self.operation {
+            write!(f, " in ops.{operation}")?;
+        }
+        if let Some(task) = &self.task {
+            write!(f, " for {task}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Why a run could not start or did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The object cannot be used. The input is wrong.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The object cannot be loaded. The input is wrong.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Memory is used up.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The policy failed. The run ends here.
+    #[error("{0}")]
+    Policy(PolicyFailure),
+    /// A program of the scenario never lets time go by.
+    #[error(
+        "the tasks of group '{group}' do endless steps at {time} without any time going by; add a compute or sleep step"
+    )]
+    Stuck {
+        /// The group of the task that did the last step.
+        group: String,
+        /// The simulated time.
+        time: Time,
+    },
+    /// The workload asks for something that this place does not have.
+    #[error("{0}")]
+    Unsupported(String),
+}

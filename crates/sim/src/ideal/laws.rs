@@ -1,0 +1,199 @@
+//! Laws that hold for every workload, on generated ones.
+
+use super::test_helpers::*;
+use super::*;
+use proptest::prelude::*;
+use schedlab_model::distribution::Distribution;
+use schedlab_model::workload::{Birth, ChannelKind, Group, Program, Step};
+use schedlab_model::{cpuset::CpuSet, ids::*, time::Time, workload};
+
+fn time() -> impl Strategy<Value = Distribution> {
+    let us = Time::from_us;
+    prop_oneof![
+        (0..20_000u64).prop_map(move |t| Distribution::Constant(us(t))),
+        (1..9_000u64).prop_map(move |t| Distribution::Exponential(us(t))),
+        (1..9_000u64).prop_map(move |t| Distribution::Uniform(us(t), us(2 * t))),
+    ]
+}
+
+/// Steps that do not wait for ever if others do them too.
+fn step() -> impl Strategy<Value = Vec<Step>> {
+    let object = || (0..2u32).prop_map(ObjectId);
+    prop_oneof![
+        4 => time().prop_map(|t| vec![Step::Compute(t)]),
+        2 => time().prop_map(|t| vec![Step::Sleep(t)]),
+        1 => Just(vec![Step::Yield]),
+        1 => (object(), time()).prop_map(|(o, t)| vec![Step::Io(o, t)]),
+        1 => (object(), time()).prop_map(|(o, t)| vec![Step::Lock(o), Step::Compute(t), Step::Unlock(o)]),
+        1 => object().prop_map(|o| vec![Step::Post(o, 1)]),
+        1 => object().prop_map(|o| vec![Step::Wait(o)]),
+        1 => (object(), 1..3u32).prop_map(|(o, n)| vec![Step::Send(o, n)]),
+        1 => (object(), 1..3u32).prop_map(|(o, n)| vec![Step::Recv(o, n)]),
+        1 => (2..4u32, time()).prop_map(|(times, t)| {
+            vec![Step::RepeatBegin { times }, Step::Compute(t), Step::RepeatEnd { begin: usize::MAX }]
+        }),
+        1 => Just(vec![Step::Spawn(GroupId(0), 1)]),
+    ]
+}
+
+fn program() -> impl Strategy<Value = Program> {
+    (prop::collection::vec(step(), 1..6), any::<bool>()).prop_map(|(parts, repeats)| {
+        let mut steps = [vec![Step::RequestBegin], parts.concat(), vec![Step::RequestEnd]].concat();
+        // A pass of a loop takes time.
+        steps.push(Step::Sleep(ms(1)));
+        for (index, step) in steps.iter_mut().enumerate() {
+            if let Step::RepeatEnd { begin } = step {
+                *begin = index - 1;
+            }
+        }
+        Program { steps, repeats, repeat_depth: 1 }
+    })
+}
+
+fn group(index: usize) -> impl Strategy<Value = Group> {
+    let birth = prop_oneof![
+        (0..50u64).prop_map(|t| Birth::At(Time::from_ms(t))),
+        (2..200u64)
+            .prop_map(|t| Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(Time::from_ms(t)) }),
+    ];
+    (birth, 1..6u32, -3..3i8, program()).prop_map(move |(birth, count, nice, program)| Group {
+        count: Some(count),
+        birth,
+        nice,
+        program,
+        ..once(&format!("group{index}"), 0, vec![])
+    })
+}
+
+/// The first group computes only and is what others spawn.
+fn any_workload() -> impl Strategy<Value = Workload> {
+    let groups = (group(1), group(2), group(3)).prop_map(|(a, b, c)| vec![a, b, c]);
+    (1..5u32, groups, prop::collection::vec(1..32u32, 3), 0..200u64).prop_map(|(cpus, mut groups, sets, warmup)| {
+        for (group, set) in groups.iter_mut().zip(sets) {
+            group.cpus = (0..cpus).filter(|cpu| set >> cpu & 1 == 1).map(CpuId).collect();
+        }
+        groups.insert(0, Group { birth: Birth::Spawned, ..job("spawned", 0, 3) });
+        let mut workload = workload(cpus, groups);
+        workload.run.warmup = Time::from_ms(warmup);
+        workload.objects = workload::Objects {
+            semaphores: vec![("a".into(), 3), ("b".into(), 0)],
+            locks: vec!["a".into(), "b".into()],
+            channels: ["a", "b"]
+                .map(|name| workload::Channel { name: name.into(), capacity: 3, kind: ChannelKind::Pipe })
+                .into(),
+            barriers: vec![],
+            devices: vec!["a".into(), "b".into()],
+        };
+        workload
+    })
+}
+
+/// The same on all CPUs for everybody, so that fluid disciplines know it too.
+fn anywhere(mut workload: Workload) -> Workload {
+    let all = CpuSet::first(workload.machine.cpus());
+    workload.groups.iter_mut().for_each(|group| group.cpus = all.clone());
+    workload
+}
+
+/// Jobs of one `compute` that come by themselves: instants in microseconds and works.
+fn jobs() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    prop::collection::vec((0..40_000u64, 1..9_000u64), 1..25)
+}
+
+fn of_jobs(cpus: u32, jobs: &[(u64, u64)]) -> Workload {
+    let group = |(index, &(at, work)): (usize, &(u64, u64))| Group {
+        birth: Birth::At(Time::from_us(at)),
+        ..once(&format!("job{index}"), 0, vec![Step::Compute(Distribution::Constant(Time::from_us(work)))])
+    };
+    workload(cpus, jobs.iter().enumerate().map(group).collect())
+}
+
+/// What each job would get, found anew at every instant from the rule itself: rates of the jobs by attained service.
+fn rates(discipline: Discipline, cpus: f64, attained: &[f64], here: &[usize]) -> Vec<f64> {
+    let mut rates = vec![0.0; attained.len()];
+    let mut left = cpus;
+    let mut order = here.to_vec();
+    order.sort_by(|&a, &b| attained[a].total_cmp(&attained[b]));
+    while let Some(&first) = order.first() {
+        let same = |&&i: &&usize| discipline == Discipline::Ps || attained[i] - attained[first] < 1e-6;
+        let level = order.iter().take_while(same).count();
+        let rate = (left / level as f64).min(1.0);
+        order.drain(..level).for_each(|i| rates[i] = rate);
+        left -= rate * level as f64;
+    }
+    rates
+}
+
+/// Ends of the jobs in microseconds, in floating point, one arrival, end or meeting at a time.
+fn naive_ends(discipline: Discipline, cpus: u32, jobs: &[(u64, u64)]) -> Vec<f64> {
+    let (mut now, mut attained, mut ends) = (0.0f64, vec![0.0; jobs.len()], vec![f64::NAN; jobs.len()]);
+    while ends.iter().any(|end| end.is_nan()) {
+        let here: Vec<usize> = (0..jobs.len()).filter(|&i| ends[i].is_nan() && jobs[i].0 as f64 <= now).collect();
+        let rates = rates(discipline, cpus.into(), &attained, &here);
+        let arrival = jobs.iter().map(|job| job.0 as f64 - now).filter(|&t| t > 0.0);
+        let end = here.iter().filter(|&&i| rates[i] > 0.0).map(|&i| (jobs[i].1 as f64 - attained[i]) / rates[i]);
+        let pairs = here.iter().flat_map(|&a| here.iter().map(move |&b| (a, b)));
+        let meeting = pairs
+            .filter(|&(a, b)| attained[b] - attained[a] > 1e-6 && rates[a] > rates[b])
+            .map(|(a, b)| (attained[b] - attained[a]) / (rates[a] - rates[b]));
+        let meeting: Vec<f64> = if discipline == Discipline::Fb { meeting.collect() } else { vec![] };
+        let step = arrival.chain(end).chain(meeting).fold(f64::INFINITY, f64::min);
+        now += step;
+        for &i in &here {
+            attained[i] += rates[i] * step;
+            if attained[i] >= jobs[i].1 as f64 - 1e-6 {
+                ends[i] = now;
+            }
+        }
+    }
+    ends
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    /// Trace laws, conservation of CPU time, allowed CPUs: all checked by `events`. The same inputs give the same
+    /// events.
+    #[test]
+    fn every_run_is_lawful_and_repeats(workload in any_workload()) {
+        for discipline in Discipline::ALL {
+            let workload = if discipline.is_fluid() { anywhere(workload.clone()) } else { workload.clone() };
+            prop_assert!(events(&workload, discipline) == events(&workload, discipline));
+        }
+    }
+
+    /// No discipline idles while there is work: on one CPU all are done with it at the same time, but for the fluid ones'
+    /// rounding of each end to a nanosecond.
+    #[test]
+    fn one_cpu_is_done_with_all_jobs_at_the_same_time(jobs in jobs()) {
+        let workload = of_jobs(1, &jobs);
+        let last = Discipline::ALL.map(|discipline| ends_ns(&events(&workload, discipline)).into_iter().max().unwrap());
+        prop_assert!(last.iter().all(|&end| end.abs_diff(last[0]) <= jobs.len() as u64), "{last:?}");
+    }
+
+    /// Shortest remaining first has the least mean response of all on one CPU, on every sequence of jobs.
+    #[test]
+    fn shortest_remaining_first_is_best(jobs in jobs()) {
+        let workload = of_jobs(1, &jobs);
+        let sum = |discipline| ends_ns(&events(&workload, discipline)).iter().sum::<u64>();
+        let best = sum(Discipline::Srpt);
+        for discipline in Discipline::ALL {
+            prop_assert!(best <= sum(discipline), "{discipline}");
+        }
+    }
+
+    #[test]
+    fn fluid_disciplines_give_what_their_rule_says(cpus in 1..5u32, jobs in jobs()) {
+        let workload = of_jobs(cpus, &jobs);
+        for discipline in [Discipline::Ps, Discipline::Fb] {
+            let expected = naive_ends(discipline, cpus, &jobs);
+            // Tasks are numbered as they come; jobs that come at once keep their order.
+            let mut order: Vec<usize> = (0..jobs.len()).collect();
+            order.sort_by_key(|&i| jobs[i].0);
+            for (&end_ns, index) in ends_ns(&events(&workload, discipline)).iter().zip(order) {
+                let (end, expected) = (end_ns as f64 / 1000.0, expected[index]);
+                prop_assert!((end - expected).abs() < 0.1, "{discipline}: {end} µs, expected {expected}");
+            }
+        }
+    }
+}

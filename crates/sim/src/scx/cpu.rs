@@ -1,0 +1,56 @@
+//! A CPU: who runs there, and where its time went.
+
+/// No task.
+pub const NONE: u32 = u32::MAX;
+
+/// A CPU and its run queue.
+pub struct Cpu {
+    /// The slot of the task that runs, [`NONE`] when idle.
+    pub current: u32,
+    /// Up to this instant the CPU's time is accounted for. It lies in the future while the CPU pays for a switch, a
+    /// wake-up or the policy's instructions.
+    pub accounted_ns: u64,
+    /// Time given to tasks.
+    pub task_ns: u64,
+    /// Time with nothing to run.
+    pub idle_ns: u64,
+    /// Time paid for the system.
+    pub overhead_ns: u64,
+    /// Whether the scheduler must choose anew.
+    pub need_resched: bool,
+    /// Whether the current task's work or slice may have changed since the CPU's timer was set.
+    pub stale_timer: bool,
+    /// Whether the current task lost its slice before it was over.
+    pub preempted: bool,
+    /// Runnable tasks of this run queue, the running one included.
+    pub runnable: u32,
+    /// Instructions of the policy not yet paid for, in picoseconds.
+    pub unpaid_ps: u64,
+    /// Timer ticks seen by tasks here.
+    pub ticks: u64,
+    /// Real-time tasks that wait here, best first.
+    pub realtime: Vec<u32>,
+    /// Whether a real-time task has taken the CPU from the policy.
+    pub taken_by_realtime: bool,
+}
+
+impl Cpu {
+    /// An idle CPU at time zero.
+    pub fn new() -> Cpu {
+        Cpu {
+            current: NONE,
+            accounted_ns: 0,
+            task_ns: 0,
+            idle_ns: 0,
+            overhead_ns: 0,
+            need_resched: false,
+            stale_timer: false,
+            preempted: false,
+            runnable: 0,
+            unpaid_ps: 0,
+            ticks: 0,
+            realtime: Vec::new(),
+            taken_by_realtime: false,
+        }
+    }
+}

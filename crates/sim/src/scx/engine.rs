@@ -1,0 +1,306 @@
+//! The run: takes what happens next, lets it have all its consequences, goes on.
+
+use super::consts::SCX_EXIT_ERROR_STALL;
+use super::consts::SCX_EXIT_UNREG;
+use super::cpu::NONE;
+use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
+use super::ops::Op;
+use super::policy::{SCRATCH_BYTES, Sim};
+use crate::error::RunError;
+use crate::world::queue::Due;
+use crate::{Control, Outcome};
+use schedlab_model::{time::Time, trace::*};
+
+/// Events are handed on in lots of this size.
+const LOT: usize = 256;
+
+impl Sim {
+    /// Runs to the end of the workload, handing events to `sink`.
+    pub fn run(&mut self, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
+        let end = self.core.world.workload.run.duration.ns();
+        self.start();
+        let mut partial = false;
+        let mut turns: u64 = 0;
+        while !self.has_failed() && self.stuck.is_none() {
+            turns += 1;
+            if turns.is_multiple_of(1 << 14) && !control.go_on(Time(self.core.world.now_ns)) {
+                partial = true;
+                break;
+            }
+            if !self.turn(end) {
+                break;
+            }
+            if self.core.world.events.len() >= LOT {
+                flush(&mut self.core.world.events, sink);
+            }
+        }
+        flush(&mut self.core.world.events, sink);
+        self.outcome(sink, if partial { self.core.world.now_ns } else { end }, partial)
+    }
+
+    /// Takes the next thing that happens before `end`. False: there is none.
+    fn turn(&mut self, end: u64) -> bool {
+        let timer_at = self.core.world.timers.next_ns();
+        let (cpu_at, cpu) = self.core.cpu_timers.next();
+        let at = timer_at.min(cpu_at);
+        if at >= end || (cpu_at == u64::MAX && self.nothing_left()) {
+            return false;
+        }
+        debug_assert!(at >= self.core.world.now_ns, "time goes back from {} to {at}", self.core.world.now_ns);
+        self.core.world.now_ns = at;
+        if timer_at <= cpu_at {
+            let due = self.core.world.timers.pop().expect("a timer is due");
+            if let Some(due) = self.core.world.due(due) {
+                self.scheduler_timer(due);
+            }
+        } else {
+            self.cpu_event(cpu as u32);
+        }
+        self.settle();
+        true
+    }
+
+    /// Whether no task is alive and none can come: the rest of the run would be idle.
+    fn nothing_left(&self) -> bool {
+        self.core.world.tasks.alive() == 0 && !self.core.world.expects_tasks()
+    }
+
+    fn start(&mut self) {
+        self.core.keeps_idle = !self.ops.has(Op::UpdateIdle) || self.ops.flag(super::consts::SCX_OPS_KEEP_BUILTIN_IDLE);
+        self.core.max_batch = self.ops.max_batch;
+        self.call_init();
+        for cpu in 0..self.core.cpus.len() as u32 {
+            if self.core.keeps_idle {
+                self.core.idle.set(cpu);
+            }
+            self.call(Op::UpdateIdle, cpu, NONE, &[cpu as u64, 1]);
+        }
+        self.core.world.timers.push(self.patience_ns(), Due::Watchdog);
+        self.settle();
+    }
+
+    fn scheduler_timer(&mut self, due: Due) {
+        match due {
+            Due::Release => self.release_held(),
+            Due::Policy(index, generation) => self.fire_timer(index, generation),
+            Due::Watchdog => self.watch(),
+            Due::Birth(_) | Due::Arrival(_) | Due::Timer(_) | Due::Device(_) => unreachable!("the world's own"),
+        }
+    }
+
+    /// Something ended on a CPU: work, slice, or a payment.
+    fn cpu_event(&mut self, cpu: u32) {
+        self.core.account(cpu);
+        self.core.mark_stale(cpu);
+        let Some(slot) = self.core.current(cpu) else { return };
+        let now = self.core.world.now_ns;
+        if self.ticks_are_felt() && now.is_multiple_of(self.core.machine.tick.ns()) {
+            self.tick(cpu, slot);
+        }
+        // Work that ends with the slice is done first: what the task does next may be to sleep.
+        if self.core.world.tasks[slot].work_ns == 0 {
+            self.core.active.push_back(cpu);
+        }
+        self.slices_over.push(cpu);
+    }
+
+    /// The timer tick, for those who want to know of it.
+    fn tick(&mut self, cpu: u32, slot: u32) {
+        self.core.cpus[cpu as usize].ticks += 1;
+        self.core.world.emit(cpu, EventKind::Tick);
+        self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
+        if !self.core.entity(slot).is_realtime() {
+            let address = self.core.entity(slot).address;
+            self.call(Op::Tick, cpu, slot, &[address]);
+        }
+    }
+
+    /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
+    /// happen at which a slice ends.
+    fn ticks_are_felt(&self) -> bool {
+        self.core.machine.tick > Time::ZERO && (self.ops.has(Op::Tick) || self.core.machine.costs.tick > Time::ZERO)
+    }
+
+    /// Lets everything happen that follows at this instant.
+    fn settle(&mut self) {
+        loop {
+            if self.has_failed() || self.stuck.is_some() {
+                return;
+            }
+            if let Some(wake) = self.next_wake() {
+                self.wake(wake);
+            } else if let Some(birth) = self.core.world.births.pop_front() {
+                self.give_birth(birth);
+            } else if let Some(cpu) = self.core.resched.pop_front() {
+                if self.core.cpus[cpu as usize].need_resched {
+                    self.schedule(cpu, None);
+                }
+            } else if let Some(cpu) = self.core.reenqueue.pop_front() {
+                self.reenqueue_local(cpu);
+            } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
+                self.kick(cpu, flags);
+            } else if let Some(cpu) = self.core.active.pop_front() {
+                self.do_step(cpu);
+            } else if !self.end_slices() {
+                break;
+            }
+        }
+        if !self.held.is_empty() && !self.release_is_set {
+            // Everything that starts at this instant starts before anything is set free.
+            self.release_is_set = true;
+            self.core.world.timers.push(self.core.world.now_ns, Due::Release);
+        }
+        while let Some(cpu) = self.core.stale.pop() {
+            self.core.cpus[cpu as usize].stale_timer = false;
+            let at = self.next_end(cpu);
+            self.core.cpu_timers.set(cpu as usize, at);
+        }
+    }
+
+    /// When something ends on a CPU if nothing else happens before.
+    fn next_end(&self, cpu: u32) -> u64 {
+        let c = &self.core.cpus[cpu as usize];
+        let Some(slot) = self.core.current(cpu) else { return u64::MAX };
+        let from = c.accounted_ns.max(self.core.world.now_ns);
+        let entity = self.core.entity(slot);
+        let slice = match entity.is_realtime() {
+            true if entity.class_has_slice() => entity.realtime_slice_ns,
+            true => u64::MAX,
+            false => entity.task().scx.slice,
+        };
+        let tick = self.core.machine.tick.ns();
+        let mut slice_end = from.saturating_add(slice);
+        if tick > 0 && slice != u64::MAX {
+            slice_end = slice_end.div_ceil(tick).saturating_mul(tick);
+        }
+        if self.ticks_are_felt() {
+            slice_end = slice_end.min((self.core.world.now_ns / tick + 1) * tick);
+        }
+        slice_end.min(from.saturating_add(self.core.world.tasks[slot].work_ns))
+    }
+
+    /// Ends a slice that ended at this instant, after all else: whoever became ready now queues first.
+    fn end_slices(&mut self) -> bool {
+        let Some(cpu) = self.slices_over.pop() else { return false };
+        let tick = self.core.machine.tick.ns();
+        if tick == 0 || self.core.world.now_ns.is_multiple_of(tick) {
+            self.end_slice(cpu);
+        }
+        true
+    }
+
+    fn end_slice(&mut self, cpu: u32) {
+        let Some(slot) = self.core.current(cpu) else { return };
+        let entity = self.core.entity(slot);
+        let over = if entity.is_realtime() {
+            entity.class_has_slice() && entity.realtime_slice_ns == 0
+        } else {
+            entity.task().scx.slice == 0
+        };
+        if over {
+            self.core.request_resched(cpu);
+        }
+    }
+
+    /// How long a runnable task may wait.
+    fn patience_ns(&self) -> u64 {
+        let machine = self.core.machine.watchdog.ns();
+        self.ops.timeout_ns.map_or(machine, |policy| policy.min(machine))
+    }
+
+    /// Finds a task that has waited too long (`check_rq_for_timeouts`).
+    fn watch(&mut self) {
+        let timeout = self.patience_ns();
+        let now = self.core.world.now_ns;
+        let oldest = self.core.longest_waiting();
+        if let Some(slot) = oldest {
+            let since = self.core.entity(slot).waiting_since_ns;
+            if now - since >= timeout {
+                let waited = Time(now - since);
+                let message = format!("it wants a CPU and got none for {waited}: the policy has lost it or starves it");
+                return self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
+            }
+        }
+        let from = oldest.map_or(now, |slot| self.core.entity(slot).waiting_since_ns);
+        self.core.world.timers.push(from + timeout, Due::Watchdog);
+    }
+}
+
+impl Sim {
+    /// Accounts for all time up to `end`, tells the policy that it is over, and says how it went.
+    fn outcome(&mut self, sink: &mut dyn Sink, end: u64, partial: bool) -> Result<Outcome, RunError> {
+        self.dismiss();
+        if let Some(exit) = &self.core.exit {
+            return Err(RunError::Policy(exit.failure.clone()));
+        }
+        if let Some(group) = self.stuck {
+            let group = self.core.world.workload.groups[group.index()].name.clone();
+            return Err(RunError::Stuck { group, time: Time(self.core.world.now_ns) });
+        }
+        self.core.world.now_ns = end;
+        sink.finish(Time(end));
+        let cpus = (0..self.core.cpus.len() as u32).map(|cpu| self.core.final_time(cpu, end)).collect();
+        let ticks = self.core.cpus.iter().map(|c| c.ticks).sum();
+        Ok(Outcome {
+            end: Time(end),
+            partial,
+            cpus,
+            tasks: self.core.world.tasks.created(),
+            ticks,
+            instructions: self.vm.instructions(),
+            printed: std::mem::take(&mut self.printed),
+            printed_dropped: self.printed_dropped,
+        })
+    }
+
+    /// `ops.init`, and `ops.cgroup_init` for the only control group.
+    fn call_init(&mut self) {
+        let result = self.call(Op::Init, 0, NONE, &[]) as i32;
+        if result < 0 && !self.has_failed() {
+            self.core.error(format!("ops.init gives {result}"));
+        }
+        let root = self.core.root_cgroup;
+        self.write_scratch(GuestCgroupInit {
+            weight: 100,
+            bw_period_us: 0,
+            bw_quota_us: 0,
+            bw_burst_us: 0,
+            sched_idle: false,
+        });
+        let result = self.call(Op::CgroupInit, 0, NONE, &[root, self.scratch]) as i32;
+        if result < 0 && !self.has_failed() {
+            self.core.error(format!("ops.cgroup_init gives {result}"));
+        }
+    }
+
+    /// `ops.exit`, with the reason if there is one.
+    fn dismiss(&mut self) {
+        let exit = self.core.exit.as_ref();
+        let (kind, code) = exit.map_or((SCX_EXIT_UNREG, 0), |e| (e.kind, e.code));
+        let message = exit.map_or(String::new(), |e| e.failure.message.clone());
+        // The text goes behind the structure.
+        let text_at = self.scratch + size_of::<GuestExitInfo>() as u64;
+        let room = SCRATCH_BYTES as usize - size_of::<GuestExitInfo>() - 1;
+        let end = message.floor_char_boundary(message.len().min(room));
+        self.core.memory.zero(text_at, room + 1);
+        self.core.memory.write_bytes(text_at, message[..end].as_bytes());
+        let text = Pointer(text_at);
+        self.write_scratch(GuestExitInfo {
+            kind: ExitKind(kind as u32),
+            exit_cpu: self.core.this_cpu as i32,
+            exit_code: code,
+            flags: 0,
+            reason: text,
+            bt: NULL,
+            bt_len: 0,
+            msg: text,
+            dump: NULL,
+        });
+        self.call(Op::Exit, 0, NONE, &[self.scratch]);
+    }
+}
+
+fn flush(events: &mut Vec<Event>, sink: &mut dyn Sink) {
+    sink.events(events);
+    events.clear();
+}

@@ -1,0 +1,183 @@
+//! From runnable to queued: waking, choosing a CPU, enqueueing (`select_task_rq_scx`, `enqueue_task_scx`,
+//! `do_enqueue_task`).
+
+use super::consts::*;
+use super::cpu::NONE;
+use super::entity::{Custody, Direct, State};
+use super::ops::Op;
+use super::policy::Sim;
+use crate::world::Wake;
+use schedlab_model::ids::CpuId;
+use schedlab_model::trace::*;
+
+impl Sim {
+    /// A sleeping task becomes runnable.
+    pub fn wake(&mut self, wake: Wake) {
+        let Wake { slot, waker, source } = wake;
+        debug_assert_eq!(self.core.entity(slot).state, State::Sleeping);
+        let previous = self.core.entity(slot).cpu;
+        // A timer or a device interrupts the CPU on which the task went to sleep.
+        let here = waker.map_or(previous, |w| self.core.entity(w).cpu);
+        self.core.world.ready(slot);
+        let mut flags = SCX_WAKE_TTWU;
+        if matches!(source, WakeSource::Pipe | WakeSource::Network) {
+            flags |= SCX_WAKE_SYNC;
+        }
+        self.publish_wake_source(slot, source);
+        self.place(slot, here, flags, SCX_ENQ_WAKEUP, waker, source);
+        self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
+    }
+
+    /// Chooses a CPU for a task that is about to be runnable, and enqueues it there.
+    pub fn place(
+        &mut self,
+        slot: u32,
+        here: u32,
+        wake_flags: u64,
+        enqueue_flags: u64,
+        waker: Option<u32>,
+        source: WakeSource,
+    ) {
+        self.core.this_cpu = here;
+        let realtime = self.core.entity(slot).is_realtime();
+        let (cpu, selected) =
+            if realtime { (self.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };
+        if cpu != self.core.entity(slot).cpu {
+            if self.core.entity(slot).has_run {
+                self.core.migrate(slot, cpu);
+            } else {
+                self.core.set_cpu(slot, cpu);
+            }
+        }
+        let task = self.core.world.tasks[slot].id;
+        let waker = waker.map(|w| self.core.world.tasks[w].id);
+        self.core.world.emit(here, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
+        self.core.entity_mut(slot).state = State::Runnable;
+        self.core.cpus[cpu as usize].runnable += 1;
+        if realtime {
+            self.enqueue_realtime(slot);
+            return;
+        }
+        let selected = if selected { SCX_ENQ_CPU_SELECTED } else { 0 };
+        self.enqueue_task(slot, enqueue_flags | selected);
+        // A task of the policy is above the idle class, wherever it was put.
+        if self.core.cpus[cpu as usize].current == NONE {
+            self.core.request_resched(cpu);
+        }
+    }
+
+    /// The CPU for a waking task, and whether it was chosen: a task that may run on one CPU only has no choice.
+    fn select_cpu(&mut self, slot: u32, here: u32, flags: u64) -> (u32, bool) {
+        let entity = self.core.entity(slot);
+        let previous = entity.cpu;
+        if entity.allowed_count == 1 {
+            return (self.core.allowed(slot).iter().next().unwrap_or(previous), false);
+        }
+        let address = entity.address;
+        if !self.ops.has(Op::SelectCpu) {
+            return (self.default_cpu(slot, here, flags), true);
+        }
+        let chosen = self.call_direct(Op::SelectCpu, here, slot, &[address, previous as u64, flags]) as i32;
+        if chosen < 0 || chosen as u32 >= self.core.cpus.len() as u32 {
+            if !self.has_failed() {
+                let name = self.core.world.name(slot);
+                self.core.error(format!("ops.select_cpu gives cpu {chosen} for {name}, which does not exist"));
+            }
+            return (previous, true);
+        }
+        self.core.entity_mut(slot).task_mut().scx.selected_cpu = chosen;
+        if self.core.allowed(slot).contains(chosen as u32) {
+            return (chosen as u32, true);
+        }
+        (self.core.allowed(slot).iter().next().unwrap_or(previous), true)
+    }
+
+    /// Without `ops.select_cpu`: the kernel's choice, and straight into the local queue if it is an idle CPU.
+    fn default_cpu(&mut self, slot: u32, here: u32, flags: u64) -> u32 {
+        let previous = self.core.entity(slot).cpu;
+        if !self.core.keeps_idle {
+            return previous;
+        }
+        match self.core.select_idle(slot, previous, here, flags) {
+            Some(cpu) => {
+                let entity = self.core.entity_mut(slot);
+                entity.task_mut().scx.slice = SCX_SLICE_DFL;
+                entity.direct = Some(Direct { queue: SCX_DSQ_LOCAL, flags: 0 });
+                cpu
+            }
+            None if self.core.allowed(slot).contains(previous) => previous,
+            None => self.core.allowed(slot).iter().next().unwrap_or(previous),
+        }
+    }
+
+    /// A task that wants a CPU and holds none meets the policy.
+    pub fn enqueue_task(&mut self, slot: u32, flags: u64) {
+        self.begin_runnable(slot, flags);
+        self.enqueue(slot, flags);
+    }
+
+    /// The policy hears that a task wants a CPU.
+    pub fn begin_runnable(&mut self, slot: u32, flags: u64) {
+        let now = self.core.world.now_ns;
+        let entity = self.core.entity_mut(slot);
+        let (cpu, address) = (entity.cpu, entity.address);
+        let task = entity.task_mut();
+        task.scx.flags |= SCX_TASK_QUEUED as u32;
+        task.scx.runnable_at = now / 1_000_000;
+        (task.on_rq, task.se.on_rq, task.__state) = (1, 1, 0);
+        self.core.begin_waiting(slot);
+        self.call(Op::Runnable, cpu, slot, &[address, flags]);
+    }
+
+    /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
+    pub fn enqueue(&mut self, slot: u32, flags: u64) {
+        if let Some(direct) = self.core.entity_mut(slot).direct.take() {
+            return self.dispatch_direct(slot, direct, flags);
+        }
+        let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
+        let entity = self.core.entity_mut(slot);
+        let (cpu, address) = (entity.cpu, entity.address);
+        if on_its_own {
+            entity.task_mut().scx.slice = SCX_SLICE_DFL;
+            let global = self.core.cpus.len() as u32;
+            return self.core.enqueue_in(global, slot, flags);
+        }
+        entity.enqueues += 1;
+        entity.custody = Custody::Queueing;
+        self.call_direct(Op::Enqueue, cpu, slot, &[address, flags]);
+        match self.core.entity_mut(slot).direct.take() {
+            Some(direct) => self.dispatch_direct(slot, direct, flags),
+            None => self.core.entity_mut(slot).custody = Custody::Policy,
+        }
+    }
+
+    /// Carries a direct dispatch out.
+    fn dispatch_direct(&mut self, slot: u32, direct: Direct, flags: u64) {
+        let cpu = self.core.entity(slot).cpu;
+        let queue = self.core.resolve(cpu, direct.queue, slot);
+        self.core.dispatch_to(queue, slot, direct.flags | flags & SCX_ENQ_WAKEUP);
+    }
+
+    /// Takes a task that wants a CPU out of wherever it is, because something about it changes (`dequeue_task_scx`).
+    pub fn dequeue_task(&mut self, slot: u32, flags: u64) {
+        let entity = self.core.entity(slot);
+        let (cpu, address) = (entity.cpu, entity.address);
+        match entity.custody {
+            Custody::Policy => {
+                self.call(Op::Dequeue, cpu, slot, &[address, flags]);
+                self.core.entity_mut(slot).custody = Custody::Kernel;
+            }
+            Custody::Queueing => unreachable!("an enqueue is never interrupted"),
+            Custody::Kernel => self.core.queues.remove(slot),
+        }
+        self.core.end_waiting(slot);
+        if self.core.current(cpu) == Some(slot) {
+            self.core.account(cpu);
+            self.call(Op::Stopping, cpu, slot, &[address, 0]);
+        }
+        self.call(Op::Quiescent, cpu, slot, &[address, flags]);
+        let task = self.core.entity_mut(slot).task_mut();
+        task.scx.flags &= !(SCX_TASK_QUEUED as u32);
+        (task.on_rq, task.se.on_rq) = (0, 0);
+    }
+}

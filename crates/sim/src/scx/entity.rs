@@ -1,0 +1,128 @@
+//! What the sched_ext core knows of a task beside what a policy sees of it.
+
+use super::cpu::NONE;
+use super::layout::GuestTask;
+use schedlab_model::workload::Class;
+
+/// Where a task is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Waits for something, or has not begun.
+    Sleeping,
+    /// Wants a CPU.
+    Runnable,
+    /// Has one.
+    Running,
+}
+
+/// Who holds a runnable task: the kernel's `ops_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Custody {
+    /// The kernel: the task runs or is in a dispatch queue.
+    Kernel,
+    /// `ops.enqueue` is at work.
+    Queueing,
+    /// The policy: it has taken the task without putting it anywhere.
+    Policy,
+}
+
+/// A direct dispatch that `ops.select_cpu` or `ops.enqueue` asked for and that is not carried out yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direct {
+    /// The queue's identity.
+    pub queue: u64,
+    /// `SCX_ENQ_*`.
+    pub flags: u64,
+}
+
+/// One task as the core sees it.
+pub struct Entity {
+    /// Its `task_struct`, as the host reaches it.
+    pub guest: *mut GuestTask,
+    /// Its `task_struct`, as policies point to it.
+    pub address: u64,
+    /// The CPU whose run queue it belongs to, or ran last.
+    pub cpu: u32,
+    /// Sleeping, runnable or running.
+    pub state: State,
+    /// Who holds it while it is runnable.
+    pub custody: Custody,
+    /// Counts enqueues, so that a dispatch that comes too late is recognised.
+    pub enqueues: u64,
+    /// A direct dispatch to be carried out.
+    pub direct: Option<Direct>,
+    /// Index of its CPU mask.
+    pub allowed: u32,
+    /// CPUs in the mask.
+    pub allowed_count: u32,
+    /// Scheduling class; real-time tasks never meet the policy.
+    pub class: Class,
+    /// Whether it came to its CPU since it ran last, and so finds a cold cache.
+    pub moved: bool,
+    /// Whether it ran before.
+    pub has_run: bool,
+    /// The status word that was last recorded.
+    pub status: u64,
+    /// Since when it has waited for a CPU; neighbours in the list of waiting tasks, oldest first.
+    pub waiting_since_ns: u64,
+    /// The task that has waited next longer.
+    pub older: u32,
+    /// The task that has waited next shorter.
+    pub younger: u32,
+    /// Rest of a real-time round-robin slice.
+    pub realtime_slice_ns: u64,
+}
+
+impl Entity {
+    /// A sleeping task on `cpu`.
+    pub fn new(guest: *mut GuestTask, address: u64, cpu: u32, class: Class) -> Entity {
+        Entity {
+            guest,
+            address,
+            cpu,
+            state: State::Sleeping,
+            custody: Custody::Kernel,
+            enqueues: 0,
+            direct: None,
+            allowed: 0,
+            allowed_count: 0,
+            class,
+            moved: false,
+            has_run: false,
+            status: 0,
+            waiting_since_ns: u64::MAX,
+            older: NONE,
+            younger: NONE,
+            realtime_slice_ns: 0,
+        }
+    }
+
+    /// Whether the kernel's real-time class schedules it.
+    #[inline]
+    pub fn is_realtime(&self) -> bool {
+        matches!(self.class, Class::Fifo(_) | Class::RoundRobin(_))
+    }
+
+    /// Real-time priority, 0 for all others.
+    pub fn priority(&self) -> u8 {
+        match self.class {
+            Class::Fifo(p) | Class::RoundRobin(p) => p,
+            _ => 0,
+        }
+    }
+
+    /// What policies see of the task.
+    #[inline]
+    pub fn task(&self) -> &GuestTask {
+        // SAFETY: the pointer leads to this task's element of the task region, which lives as long as the simulation;
+        // programs and host code take turns, and no reference is kept over a call into a program.
+        unsafe { &*self.guest }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn task_mut(&mut self) -> &mut GuestTask {
+        // SAFETY: as in `task`.
+        unsafe { &mut *self.guest }
+    }
+}

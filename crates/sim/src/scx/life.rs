@@ -1,0 +1,231 @@
+//! A task comes to be, blocks, yields and ends (`wake_up_new_task`, `scx_enable_task`, `try_to_block_task`,
+//! `sched_ext_dead`).
+
+use super::consts::*;
+use super::cpu::NONE;
+use super::entity::State;
+use super::layout::{GuestExitTask, GuestInitTask, Pointer};
+use super::ops::Op;
+use super::policy::Sim;
+use crate::world::{Birth, Next, Wake};
+use schedlab_model::workload::{Class, Group, Kind};
+use schedlab_model::{ids::CpuId, trace::*};
+
+/// First process number of a simulated task; its number in the trace is added.
+pub const FIRST_PID: i32 = 1000;
+const PF_FORKNOEXEC: u32 = 0x40;
+
+/// Load weights by nice value, -20 first (`sched_prio_to_weight` of the kernel).
+pub const NICE_WEIGHTS: [u64; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
+    1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// Weight of a `SCHED_IDLE` task (`WEIGHT_IDLEPRIO`).
+const IDLE_WEIGHT: u64 = 3;
+
+/// The weight that a policy sees: 100 for nice 0, 1 to 10000 (`sched_weight_to_cgroup`).
+fn policy_weight(load_weight: u64) -> u32 {
+    ((load_weight * 100 + 512) / 1024).clamp(1, 10_000) as u32
+}
+
+fn load_weight(group: &Group) -> u64 {
+    match group.class {
+        Class::Idle => IDLE_WEIGHT,
+        _ => NICE_WEIGHTS[(group.nice + 20) as usize],
+    }
+}
+
+impl Sim {
+    /// Creates a task, shows it to the policy and makes it runnable.
+    pub fn give_birth(&mut self, birth: Birth) {
+        let workload = self.core.world.workload.clone();
+        let group = &workload.groups[birth.group.index()];
+        let here = birth.parent.map_or_else(|| first_cpu(group), |p| self.core.entity(p).cpu);
+        let slot = self.core.world.create(birth, here);
+        let first = group.start_on.map_or(here, |c| c.0);
+        self.core.add_entity(slot, first, group.class);
+        self.fill_task(slot, group, birth);
+        if group.start_on.is_some() {
+            // Held there until all tasks of this instant have started.
+            self.set_allowed(slot, self.core.pinned[&first]);
+            self.held.push(slot);
+        }
+        if !self.core.entity(slot).is_realtime() {
+            self.from_outside = birth.parent.is_none();
+            self.show_to_policy(slot, here);
+            self.from_outside = false;
+        }
+        self.publish_wake_source(slot, WakeSource::Fork);
+        self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
+        self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
+    }
+
+    fn show_to_policy(&mut self, slot: u32, here: u32) {
+        let address = self.core.entity(slot).address;
+        self.write_scratch(GuestInitTask { fork: true, cgroup: Pointer(self.core.root_cgroup) });
+        let result = self.call(Op::InitTask, here, slot, &[address, self.scratch]) as i32;
+        if result != 0 && !self.has_failed() {
+            let name = self.core.world.name(slot);
+            self.core.error(format!("ops.init_task gives {result} for {name}"));
+        }
+        let task = self.core.entity_mut(slot).task_mut();
+        task.scx.flags |= SCX_TASK_ENABLED as u32;
+        let weight = task.scx.weight as u64;
+        self.call(Op::Enable, here, slot, &[address]);
+        self.call(Op::SetWeight, here, slot, &[address, weight]);
+    }
+
+    /// Fills what a policy sees of a new task.
+    fn fill_task(&mut self, slot: u32, group: &Group, birth: Birth) {
+        let id = self.core.world.tasks[slot].id;
+        let parent = birth.parent.map_or(0, |p| self.core.entity(p).address);
+        let now = self.core.world.now_ns;
+        self.set_allowed(slot, birth.group.0);
+        let cpu = self.core.entity(slot).cpu;
+        let weight = load_weight(group);
+        let (policy, priority) = match group.class {
+            Class::Other => (0, 120 + group.nice as i32),
+            Class::Batch => (3, 120 + group.nice as i32),
+            Class::Idle => (5, 120 + group.nice as i32),
+            Class::Fifo(p) => (1, 99 - p as i32),
+            Class::RoundRobin(p) => (2, 99 - p as i32),
+        };
+        let realtime = self.core.entity(slot).priority();
+        let address = self.core.entity(slot).address;
+        let itself = (FIRST_PID + id.0 as i32, address);
+        let first = *self.leaders[birth.group.index()].get_or_insert(itself);
+        let (tgid, leader) = if group.kind == Kind::Thread { first } else { itself };
+        let mm = self.memory_map(slot, group.kind, birth.group);
+        let task = self.core.entity_mut(slot).task_mut();
+        (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
+        (task.policy, task.prio, task.normal_prio) = (policy, priority, priority);
+        (task.static_prio, task.rt_priority) = (120 + group.nice as i32, realtime as u32);
+        (task.real_parent, task.parent, task.group_leader, task.mm) =
+            (Pointer(parent), Pointer(parent), Pointer(leader), Pointer(mm));
+        (task.start_time, task.start_boottime) = (now, now);
+        (task.scx.weight, task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) =
+            (policy_weight(weight), SCX_SLICE_DFL, -1, -1);
+        (task.scx.ddsp_dsq_id, task.scx.tid) = (SCX_DSQ_INVALID, id.0 as u64 + 1);
+        (task.se.load.weight, task.cpu, task.thread_info.cpu) = (weight * 1024, cpu, cpu);
+        (task.wake_cpu, task.recent_used_cpu) = (cpu as i32, cpu as i32);
+        let name = group.name.as_bytes();
+        let length = name.len().min(15);
+        task.comm[..length].copy_from_slice(&name[..length]);
+    }
+
+    /// Sets the CPUs on which a task may run, by the index of the mask.
+    pub fn set_allowed(&mut self, slot: u32, mask: u32) {
+        let (address, count) = {
+            let mask = &self.core.allowed[mask as usize];
+            (mask.address, mask.len())
+        };
+        let entity = self.core.entity_mut(slot);
+        (entity.allowed, entity.allowed_count) = (mask, count);
+        let task = entity.task_mut();
+        (task.cpus_ptr, task.nr_cpus_allowed) = (Pointer(address), count as i32);
+    }
+
+    /// Sets the tasks free that were held on the CPU on which they started (`set_cpus_allowed_scx`).
+    pub fn release_held(&mut self) {
+        self.release_is_set = false;
+        for slot in std::mem::take(&mut self.held) {
+            let Some(task) = self.core.world.tasks.get(slot) else { continue };
+            let group = task.group.0;
+            let entity = self.core.entity(slot);
+            let (cpu, address, state) = (entity.cpu, entity.address, entity.state);
+            let requeue = state != State::Sleeping && !entity.is_realtime();
+            self.core.this_cpu = cpu;
+            if requeue {
+                self.dequeue_task(slot, SCX_DEQ_SCHED_CHANGE);
+            }
+            self.set_allowed(slot, group);
+            if self.core.entity(slot).is_realtime() {
+                continue;
+            }
+            let mask = self.core.allowed(slot).address;
+            self.call(Op::SetCpumask, cpu, slot, &[address, mask]);
+            match state {
+                State::Runnable => self.enqueue_task(slot, 0),
+                // It never leaves its CPU, and so the policy is not asked where it is to go.
+                State::Running => {
+                    self.begin_runnable(slot, 0);
+                    self.set_next(cpu, slot);
+                }
+                State::Sleeping => {}
+            }
+        }
+    }
+
+    /// Does the next step of the task that runs on a CPU.
+    pub fn do_step(&mut self, cpu: u32) {
+        let Some(slot) = self.core.current(cpu) else { return };
+        self.core.account(cpu);
+        if self.core.cpus[cpu as usize].accounted_ns > self.core.world.now_ns {
+            // The CPU still pays for the switch: the step comes after that.
+            return self.core.mark_stale(cpu);
+        }
+        match self.core.world.step(slot, cpu) {
+            Next::Work => self.core.mark_stale(cpu),
+            Next::Again => self.core.active.push_front(cpu),
+            Next::Block => self.block(cpu, slot),
+            Next::Yield => self.yield_cpu(cpu, slot),
+            Next::Exit => self.end(cpu, slot),
+            Next::Stuck => self.stuck = Some(self.core.world.tasks[slot].group),
+        }
+    }
+
+    fn block(&mut self, cpu: u32, slot: u32) {
+        if !self.core.entity(slot).is_realtime() {
+            self.dequeue_task(slot, SCX_DEQ_SLEEP);
+        }
+        let entity = self.core.entity_mut(slot);
+        entity.state = State::Sleeping;
+        entity.task_mut().__state = 1;
+        self.core.cpus[cpu as usize].runnable -= 1;
+        self.schedule(cpu, Some(Reason::Blocked));
+    }
+
+    /// `sched_yield`: the policy's `yield`, or the rest of the slice is lost.
+    fn yield_cpu(&mut self, cpu: u32, slot: u32) {
+        if !self.core.entity(slot).is_realtime() {
+            let address = self.core.entity(slot).address;
+            if self.ops.has(Op::Yield) {
+                self.call(Op::Yield, cpu, slot, &[address, 0]);
+            } else {
+                self.core.entity_mut(slot).task_mut().scx.slice = 0;
+            }
+        }
+        self.schedule(cpu, Some(Reason::Yielded));
+    }
+
+    fn end(&mut self, cpu: u32, slot: u32) {
+        let (address, realtime) = (self.core.entity(slot).address, self.core.entity(slot).is_realtime());
+        self.core.entity_mut(slot).task_mut().flags |= 4;
+        let task = self.core.world.tasks[slot].id;
+        self.core.world.emit(cpu, EventKind::Exit { task });
+        if !realtime {
+            self.dequeue_task(slot, SCX_DEQ_SLEEP);
+        }
+        self.core.entity_mut(slot).state = State::Sleeping;
+        self.core.cpus[cpu as usize].runnable -= 1;
+        self.schedule(cpu, Some(Reason::Exited));
+        if !realtime {
+            self.call(Op::Disable, cpu, NONE, &[address]);
+            self.write_scratch(GuestExitTask { cancelled: false });
+            self.call(Op::ExitTask, cpu, NONE, &[address, self.scratch]);
+        }
+        self.vm.release_owner(address);
+        self.core.world.tasks.remove(slot);
+    }
+
+    /// Wakes that came up in the last step.
+    pub fn next_wake(&mut self) -> Option<Wake> {
+        self.core.world.wakes.pop_front()
+    }
+}
+
+/// Where the tasks of a group begin when nobody on a CPU creates them.
+fn first_cpu(group: &Group) -> u32 {
+    group.start_on.or_else(|| group.cpus.iter().next()).unwrap_or(CpuId(0)).0
+}

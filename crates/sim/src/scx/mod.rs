@@ -1,0 +1,133 @@
+//! The sched_ext core: what `kernel/sched/ext` does between a policy and a machine.
+//!
+//! Where the simulated core differs from the kernel's:
+//!
+//! - Operations never run at the same time; the CPUs of one instant take turns in the order of their number.
+//! - A kick, a dispatch to a remote CPU and a re-enqueue take effect at the same instant, after the operation.
+//! - Without a tick (`machine.tick = "0s"`) a slice ends to the nanosecond. A policy that shortens the slice of a task
+//!   that runs elsewhere by writing to it, without a kick, is felt when that CPU looks next.
+//! - Among equal idle CPUs the lowest number is taken (see [`idle`]).
+//! - There is one control group, no hot plugging, no core scheduling, no second scheduler.
+
+pub mod consts;
+mod core;
+mod cpu;
+mod dsq;
+mod engine;
+mod enqueue;
+mod entity;
+mod idle;
+mod iter;
+mod kfuncs;
+mod layout;
+mod life;
+mod mask;
+pub mod ops;
+pub mod policy;
+mod realtime;
+mod schedule;
+
+use crate::error::RunError;
+use crate::world::World;
+use crate::{Control, Options, Outcome};
+use layout::{GuestCgroup, GuestKernfs, GuestRq};
+use schedlab_bpf::{
+    Access, GuestMemory, Kernel, KernelVariable, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
+};
+use schedlab_model::{cpuset::CpuSet, ids::CpuId, trace::Sink, workload::Workload};
+use std::rc::Rc;
+
+/// The kernel whose sched_ext is simulated.
+const KERNEL_VERSION: u32 = 7 << 16 | 2 << 8;
+
+/// What a simulated kernel offers to an object: types, functions, variables, configuration. Enough to say what an
+/// object needs that is not there.
+pub fn kernel() -> Kernel {
+    let mut kernel = Kernel::new(layout::type_table());
+    kernel.functions = kfuncs::all();
+    kernel.configs = vec![("CONFIG_HZ", 1000), ("CONFIG_SMP", 1), ("CONFIG_PREEMPT_RCU", 1)];
+    kernel.version = KERNEL_VERSION;
+    kernel
+}
+
+/// Simulates a workload under a policy.
+pub fn run(
+    workload: &Workload,
+    object: &Object,
+    options: &Options,
+    sink: &mut dyn Sink,
+    control: &mut dyn Control,
+) -> Result<Outcome, RunError> {
+    let mut sim = prepare(&Rc::new(workload.clone()), object, options)?;
+    sim.run(sink, control)
+}
+
+/// Builds the machine and puts the policy in charge.
+fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Result<policy::Sim, RunError> {
+    let ops = object.ops()?;
+    let memory = GuestMemory::new()?;
+    let mut core = core::Core::new(World::new(workload, options.seed), memory.clone())?;
+    add_masks(&mut core, workload)?;
+    let cgroups = add_control_group(&mut core)?;
+    let run_queues = add_run_queues(&mut core)?;
+    let mut kernel = kernel();
+    kernel.variables.push(run_queues);
+    let (base, stride, count) = core.task_table();
+    let topology = core.machine.topology;
+    let load = LoadOptions {
+        executor: options.executor,
+        cpus: core.machine.cpus(),
+        cpu_nodes: (0..core.machine.cpus()).map(|c| topology.node_of(CpuId(c))).collect(),
+        seed: options.seed,
+        task_owners: OwnerTable { base, stride, count },
+        cgroup_owners: cgroups,
+        ..LoadOptions::default()
+    };
+    let vm: Vm = object.load(&kernel, &options.settings, &load, memory)?;
+    let ops = ops::Operations::new(ops, &vm);
+    Ok(policy::Sim::new(vm, ops, core)?)
+}
+
+/// One mask for each group, then one for each CPU that is some group's `start_on`.
+fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryError> {
+    for group in &workload.groups {
+        let mask = core.masks.create(&group.cpus)?;
+        core.allowed.push(mask);
+    }
+    for group in &workload.groups {
+        if let Some(cpu) = group.start_on {
+            let index = core.allowed.len() as u32;
+            if let std::collections::btree_map::Entry::Vacant(entry) = core.pinned.entry(cpu.0) {
+                entry.insert(index);
+                let only: CpuSet = [cpu].into_iter().collect();
+                let mask = core.masks.create(&only)?;
+                core.allowed.push(mask);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_control_group(core: &mut core::Core) -> Result<OwnerTable, MemoryError> {
+    let memory = core.memory.clone();
+    let nodes = memory.alloc(size_of::<GuestKernfs>() as u64, 8, Region::whole("kernfs_node", Access::ReadOnly))?;
+    memory.write(nodes, kfuncs::ROOT_CGROUP_ID);
+    let stride = size_of::<GuestCgroup>() as u32;
+    let root = memory.alloc(stride as u64, 8, Region::array("cgroup", stride, stride, Access::ReadOnly))?;
+    memory.write(root + std::mem::offset_of!(GuestCgroup, kn) as u64, nodes);
+    core.root_cgroup = root;
+    Ok(OwnerTable { base: root, stride, count: 1 })
+}
+
+fn add_run_queues(core: &mut core::Core) -> Result<KernelVariable, MemoryError> {
+    let stride = (size_of::<GuestRq>() as u32).next_multiple_of(64);
+    let cpus = core.machine.cpus();
+    let region = Region::array("rq", stride, size_of::<GuestRq>() as u32, Access::ReadOnly);
+    let base = core.memory.alloc(stride as u64 * cpus as u64, 64, region)?;
+    for cpu in 0..cpus {
+        let at = base + (stride * cpu) as u64 + std::mem::offset_of!(GuestRq, cpu) as u64;
+        core.memory.write(at, cpu as i32);
+    }
+    core.run_queues = (base, stride as u64);
+    Ok(KernelVariable { name: "runqueues", address: base, per_cpu_stride: Some(stride) })
+}

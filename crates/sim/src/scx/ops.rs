@@ -1,0 +1,115 @@
+//! The operations of a policy: what the machine calls, and when.
+//!
+//! | operation | when it is called |
+//! |---|---|
+//! | `init`, `exit` | once, before the first task and when the policy has to go |
+//! | `init_task`, `enable`, `set_weight` | a task comes to be, in this order, before it is first runnable |
+//! | `select_cpu` | a task wakes and may run on several CPUs; may put it straight into a queue |
+//! | `runnable` | a task begins to want a CPU |
+//! | `enqueue` | a runnable task is the policy's to place: after waking, or when it lost its CPU with no slice left |
+//! | `dequeue` | a task that the policy holds is taken from it, because something about it changes |
+//! | `dispatch` | a CPU's local queue is empty and the running task cannot go on |
+//! | `running`, `stopping` | a task gets and leaves a CPU |
+//! | `tick` | at each timer tick, for the running task |
+//! | `yield` | the running task asked to be put behind others |
+//! | `quiescent` | a task no longer wants a CPU |
+//! | `update_idle` | a CPU becomes idle or ceases to be |
+//! | `set_cpumask` | the CPUs on which a task may run change |
+//! | `cpu_release`, `cpu_acquire` | a real-time task takes a CPU, and gives it back |
+//! | `disable`, `exit_task` | a task has ended |
+
+use super::consts::SCX_DSP_DFL_MAX_BATCH;
+use schedlab_bpf::{ProgramId, StructOps, Vm};
+
+macro_rules! operations {
+    ($($variant:ident $name:literal),* $(,)?) => {
+        /// An operation of `struct sched_ext_ops`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Op { $(#[doc = concat!("`ops.", $name, "`")] $variant),* }
+
+        impl Op {
+            /// All operations that the machine calls.
+            pub const ALL: &[Op] = &[$(Op::$variant),*];
+
+            /// The member of `struct sched_ext_ops`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Op::$variant => $name),* }
+            }
+        }
+    };
+}
+
+operations! {
+    Init "init", Exit "exit", InitTask "init_task", ExitTask "exit_task", Enable "enable", Disable "disable",
+    SetWeight "set_weight", SetCpumask "set_cpumask", SelectCpu "select_cpu", Runnable "runnable", Enqueue "enqueue",
+    Dequeue "dequeue", Dispatch "dispatch", Running "running", Stopping "stopping", Quiescent "quiescent",
+    Tick "tick", Yield "yield", UpdateIdle "update_idle", CpuAcquire "cpu_acquire", CpuRelease "cpu_release",
+    CgroupInit "cgroup_init", CgroupExit "cgroup_exit", Timer "bpf_timer",
+}
+
+/// Operations that a policy may have and that nothing in a simulated machine ever asks for: hot plugging, moves
+/// between control groups, core scheduling, dumps.
+pub const NEVER_CALLED: &[&str] = &[
+    "cpu_online",
+    "cpu_offline",
+    "core_sched_before",
+    "dump",
+    "dump_cpu",
+    "dump_task",
+    "cgroup_prep_move",
+    "cgroup_move",
+    "cgroup_cancel_move",
+    "cgroup_set_weight",
+    "cgroup_set_bandwidth",
+    "cgroup_set_idle",
+];
+
+/// The operations of a loaded policy.
+pub struct Operations {
+    programs: [Option<ProgramId>; Op::ALL.len()],
+    /// `ops.flags`.
+    pub flags: u64,
+    /// `ops.timeout_ms` as nanoseconds, if the policy sets it.
+    pub timeout_ns: Option<u64>,
+    /// `ops.dispatch_max_batch`.
+    pub max_batch: usize,
+    /// `ops.name`.
+    pub name: String,
+}
+
+impl Operations {
+    /// Looks the operations of an object up in the program made of it.
+    pub fn new(ops: &StructOps, vm: &Vm) -> Operations {
+        let mut programs = [None; Op::ALL.len()];
+        for op in Op::ALL {
+            programs[*op as usize] = ops.operation(op.name()).and_then(|name| vm.program(name));
+        }
+        let or_default = |name: &str, default: u64| Some(ops.scalar(name)).filter(|&n| n != 0).unwrap_or(default);
+        Operations {
+            programs,
+            flags: ops.scalar("flags"),
+            timeout_ns: Some(ops.scalar("timeout_ms") * 1_000_000).filter(|&ns| ns != 0),
+            max_batch: or_default("dispatch_max_batch", SCX_DSP_DFL_MAX_BATCH) as usize,
+            name: ops.text("name").unwrap_or_default().to_string(),
+        }
+    }
+
+    /// The program of an operation, if the policy has it.
+    #[inline]
+    pub fn program(&self, op: Op) -> Option<ProgramId> {
+        self.programs[op as usize]
+    }
+
+    /// Whether the policy has the operation.
+    #[inline]
+    pub fn has(&self, op: Op) -> bool {
+        self.programs[op as usize].is_some()
+    }
+
+    /// Whether `ops.flags` has this bit.
+    #[inline]
+    pub fn flag(&self, bit: u64) -> bool {
+        self.flags & bit != 0
+    }
+}

@@ -1,0 +1,256 @@
+//! A policy at work: its loaded object, its operations, and the core that it is in charge of.
+
+use super::core::{Core, DirectTask, MAX_TASKS};
+use super::cpu::NONE;
+use super::layout::GuestMm;
+use super::ops::{Op, Operations};
+use crate::world::queue::Due;
+use schedlab_bpf::{Access, MapId, MemoryError, Region, TimerAction, Vm};
+use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
+use std::ffi::c_void;
+
+/// Name of the task-storage map into which a policy writes a word about a task.
+pub const STATUS_MAP: &str = "schedlab_status";
+/// Name of the task-storage map in which a policy finds what a task had waited for.
+pub const WAKE_MAP: &str = "schedlab_wake";
+
+/// So many printed lines are kept.
+pub const PRINTED_LINES: usize = 1000;
+
+/// Bytes for the structures that operations get as arguments.
+pub const SCRATCH_BYTES: u64 = 1024;
+
+/// A timer of the policy.
+struct PolicyTimer {
+    address: u64,
+    generation: u32,
+    cpu: u32,
+}
+
+/// The machine under a policy.
+pub struct Sim {
+    /// The policy's program.
+    pub vm: Vm,
+    /// Its operations.
+    pub ops: Operations,
+    /// Everything else.
+    pub core: Core,
+    status_map: Option<MapId>,
+    wake_map: Option<MapId>,
+    timers: Vec<PolicyTimer>,
+    /// What the policy printed, with the simulated time.
+    pub printed: Vec<(Time, String)>,
+    /// Lines that it printed beyond [`PRINTED_LINES`].
+    pub printed_dropped: u64,
+    /// CPUs whose task may have used its slice up.
+    pub slices_over: Vec<u32>,
+    /// Whether a release of the held tasks is set for this instant.
+    pub release_is_set: bool,
+    /// Whether what happens is no task's doing: `current` is nobody then, though a CPU may be running one.
+    pub from_outside: bool,
+    /// Tasks held on the CPU on which they started.
+    pub held: Vec<u32>,
+    /// Set when the tasks of this group let no time go by.
+    pub stuck: Option<GroupId>,
+    /// For each group the process number and the address of its first task.
+    pub leaders: Vec<Option<(i32, u64)>>,
+    memory_maps: u64,
+    /// Scratch in guest memory for the structures that operations get as arguments.
+    pub scratch: u64,
+}
+
+impl Sim {
+    /// Puts a loaded program in charge of a machine.
+    pub fn new(vm: Vm, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
+        let (status_map, wake_map) = (vm.map(STATUS_MAP), vm.map(WAKE_MAP));
+        let groups = core.world.workload.groups.len();
+        let scratch = core.memory.alloc(SCRATCH_BYTES, 8, Region::whole("arguments", Access::ReadWrite))?;
+        let size = size_of::<GuestMm>() as u32;
+        let region = Region::array("mm_struct", size, size, Access::ReadOnly);
+        let memory_maps = core.memory.alloc((groups as u64 + MAX_TASKS as u64) * size as u64, 8, region)?;
+        Ok(Sim {
+            vm,
+            ops,
+            core,
+            status_map,
+            wake_map,
+            timers: Vec::new(),
+            printed: Vec::new(),
+            printed_dropped: 0,
+            slices_over: Vec::new(),
+            release_is_set: false,
+            from_outside: false,
+            held: Vec::new(),
+            stuck: None,
+            leaders: vec![None; groups],
+            memory_maps,
+            scratch,
+        })
+    }
+
+    /// Writes the argument structure of the next operation.
+    pub fn write_scratch<T>(&mut self, value: T) {
+        assert!(size_of::<T>() as u64 <= SCRATCH_BYTES);
+        // SAFETY: the scratch region is guest memory of that size, aligned for any plain structure.
+        unsafe { self.core.memory.host(self.scratch).cast::<T>().write(value) };
+    }
+
+    /// The address space of a task: its group's, or its own if it is a process.
+    pub fn memory_map(&self, slot: u32, kind: Kind, group: GroupId) -> u64 {
+        let index = match kind {
+            Kind::Thread => group.0 as u64,
+            Kind::Process => self.leaders.len() as u64 + slot as u64,
+        };
+        self.memory_maps + index * size_of::<GuestMm>() as u64
+    }
+
+    /// Whether the run cannot go on.
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        self.core.exit.is_some()
+    }
+
+    /// Calls an operation on a CPU, about a task if it is about one. An operation that the policy does not have, and
+    /// any after the policy has failed, does nothing and gives zero.
+    #[inline]
+    pub fn call(&mut self, op: Op, cpu: u32, slot: u32, args: &[u64]) -> u64 {
+        match self.ops.program(op) {
+            Some(program) if self.core.exit.is_none() || op == Op::Exit => {
+                let before = self.enter(op, cpu, slot);
+                let result = self.vm.call(program, args, &raw mut self.core as *mut c_void);
+                self.leave(op, cpu, slot, before, result.map_err(|fault| fault.to_string()))
+            }
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, op: Op, cpu: u32, slot: u32) -> u64 {
+        self.core.running_op = Some(op);
+        self.core.running_slot = slot;
+        self.core.this_cpu = cpu;
+        let current = self.core.cpus[cpu as usize].current;
+        let context = &mut self.vm.context;
+        context.now_ns = self.core.world.now_ns;
+        context.cpu = cpu;
+        context.current = if current == NONE || self.from_outside { 0 } else { self.core.entity(current).address };
+        self.vm.instructions()
+    }
+
+    #[inline]
+    fn leave(&mut self, op: Op, cpu: u32, slot: u32, before: u64, result: Result<u64, String>) -> u64 {
+        self.core.running_op = None;
+        if !self.vm.timer_requests().is_empty() {
+            self.take_timer_requests(cpu);
+        }
+        if !self.vm.printed.is_empty() || !self.vm.released.is_empty() {
+            self.take_leftovers();
+        }
+        let ps = self.core.machine.costs.policy_instruction_ps;
+        if ps > 0 {
+            self.pay_for(cpu, (self.vm.instructions() - before) * ps);
+        }
+        if slot != NONE && self.status_map.is_some() {
+            self.record_status(cpu, slot);
+        }
+        match result {
+            Ok(value) => value,
+            Err(message) => {
+                self.core.running_op = Some(op);
+                self.core.error(message);
+                self.core.running_op = None;
+                0
+            }
+        }
+    }
+
+    /// A policy's instructions are paid for in whole nanoseconds; the rest is kept.
+    fn pay_for(&mut self, cpu: u32, picoseconds: u64) {
+        let unpaid = &mut self.core.cpus[cpu as usize].unpaid_ps;
+        *unpaid += picoseconds;
+        let ns = *unpaid / 1000;
+        *unpaid %= 1000;
+        self.core.pay(cpu, Overhead::Policy, ns);
+    }
+
+    fn record_status(&mut self, cpu: u32, slot: u32) {
+        let Some(map) = self.status_map else { return };
+        let Some(address) = self.vm.storage_value(map, self.core.entity(slot).address) else { return };
+        let word: u64 = self.core.memory.read(address);
+        let entity = self.core.entity_mut(slot);
+        if entity.status != word {
+            entity.status = word;
+            let task = self.core.world.tasks[slot].id;
+            self.core.world.emit(cpu, EventKind::Status { task, word });
+        }
+    }
+
+    /// Tells the policy what a task had waited for.
+    pub fn publish_wake_source(&mut self, slot: u32, source: WakeSource) {
+        let Some(map) = self.wake_map else { return };
+        let address = self.core.entity(slot).address;
+        if let Some(value) = self.vm.storage_value_or_create(map, address) {
+            self.core.memory.write(value, source as u32);
+        }
+    }
+
+    /// Lines that the policy printed, and masks that it let go of.
+    #[cold]
+    fn take_leftovers(&mut self) {
+        let now = Time(self.core.world.now_ns);
+        for line in self.vm.printed.drain(..) {
+            match self.printed.len() < PRINTED_LINES {
+                true => self.printed.push((now, line)),
+                false => self.printed_dropped += 1,
+            }
+        }
+        for released in self.vm.released.drain(..) {
+            if released.type_name == "bpf_cpumask" {
+                self.core.masks.put(released.object);
+            }
+        }
+    }
+
+    fn take_timer_requests(&mut self, cpu: u32) {
+        for request in std::mem::take(self.vm.timer_requests()) {
+            let index = match self.timers.iter().position(|t| t.address == request.timer) {
+                Some(index) => index,
+                None => {
+                    self.timers.push(PolicyTimer { address: request.timer, generation: 0, cpu });
+                    self.timers.len() - 1
+                }
+            };
+            let timer = &mut self.timers[index];
+            timer.generation += 1;
+            if let TimerAction::Start { at_ns, cpu: on, pinned } = request.action {
+                timer.cpu = if pinned { on } else { cpu };
+                self.core.world.timers.push(at_ns, Due::Policy(index as u32, timer.generation));
+            }
+        }
+    }
+
+    /// A timer of the policy is due, unless it was set anew or stopped since.
+    pub fn fire_timer(&mut self, index: u32, generation: u32) {
+        let timer = &self.timers[index as usize];
+        if timer.generation != generation || self.has_failed() {
+            return;
+        }
+        let (address, cpu) = (timer.address, timer.cpu);
+        let before = self.enter(Op::Timer, cpu, NONE);
+        let result = self.vm.fire_timer(address, &raw mut self.core as *mut c_void);
+        self.leave(Op::Timer, cpu, NONE, before, result.map(|()| 0).map_err(|fault| fault.to_string()));
+        if self.status_map.is_some() {
+            // A timer may speak of any task.
+            let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();
+            alive.into_iter().for_each(|slot| self.record_status(cpu, slot));
+        }
+    }
+
+    /// Runs `op` while exactly one task may be put straight into a queue.
+    pub fn call_direct(&mut self, op: Op, cpu: u32, slot: u32, args: &[u64]) -> u64 {
+        self.core.direct_task = DirectTask::Expected(slot);
+        let result = self.call(op, cpu, slot, args);
+        self.core.direct_task = DirectTask::None;
+        result
+    }
+}

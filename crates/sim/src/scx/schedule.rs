@@ -1,0 +1,234 @@
+//! A CPU chooses: who leaves, who comes (`__schedule`, `balance_one`, `put_prev_task_scx`, `pick_task_scx`,
+//! `set_next_task_scx`).
+
+use super::consts::*;
+use super::cpu::NONE;
+use super::entity::{Custody, State};
+use super::ops::Op;
+use super::policy::Sim;
+use schedlab_model::trace::*;
+
+/// What the search for a task found.
+#[derive(PartialEq, Eq)]
+enum Found {
+    /// The running task goes on.
+    Keep,
+    /// The local queue has a task.
+    Local,
+    /// Nothing.
+    Nothing,
+}
+
+impl Sim {
+    /// The CPU chooses anew. `left` says why the running task leaves it, if it cannot go on.
+    pub fn schedule(&mut self, cpu: u32, left: Option<Reason>) {
+        self.core.account(cpu);
+        self.core.cpus[cpu as usize].need_resched = false;
+        self.core.this_cpu = cpu;
+        let previous = self.core.cpus[cpu as usize].current;
+        if self.choose_realtime(cpu, previous, left) {
+            return;
+        }
+        let found = self.balance(cpu, previous);
+        if found == Found::Keep {
+            let slice = &mut self.core.entity_mut(previous).task_mut().scx.slice;
+            if *slice == 0 {
+                *slice = SCX_SLICE_DFL;
+            }
+            self.core.mark_stale(cpu);
+            self.continue_steps(cpu);
+            return;
+        }
+        let preempted = std::mem::take(&mut self.core.cpus[cpu as usize].preempted);
+        let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
+        if previous != NONE && self.core.entity(previous).state == State::Running {
+            self.put_previous(cpu, previous);
+        }
+        let next = self.core.queues.first(cpu).unwrap_or(NONE);
+        self.switch(cpu, previous, next, reason);
+    }
+
+    /// Finds the CPU something to run (`balance_one`).
+    fn balance(&mut self, cpu: u32, previous: u32) -> Found {
+        let runs_on = previous != NONE && {
+            let entity = self.core.entity(previous);
+            entity.state == State::Running && !entity.is_realtime()
+        };
+        if self.core.cpus[cpu as usize].taken_by_realtime {
+            self.core.cpus[cpu as usize].taken_by_realtime = false;
+            self.call(Op::CpuAcquire, cpu, NONE, &[cpu as u64, self.scratch]);
+        }
+        if runs_on && self.core.entity(previous).task().scx.slice > 0 {
+            return Found::Keep;
+        }
+        let global = self.core.cpus.len() as u32;
+        if self.core.queues.first(cpu).is_some() || self.core.move_to_local(cpu, global) {
+            return Found::Local;
+        }
+        if self.ops.has(Op::Dispatch) {
+            if let Some(found) = self.dispatch(cpu, previous, runs_on) {
+                return found;
+            }
+        }
+        if runs_on && (!self.ops.flag(SCX_OPS_ENQ_LAST) || self.core.exit.is_some()) {
+            return Found::Keep;
+        }
+        Found::Nothing
+    }
+
+    /// Asks the policy for tasks until one is there or it has none.
+    fn dispatch(&mut self, cpu: u32, previous: u32, runs_on: bool) -> Option<Found> {
+        let global = self.core.cpus.len() as u32;
+        let argument = match previous {
+            NONE => 0,
+            slot if self.core.entity(slot).is_realtime() => 0,
+            slot => self.core.entity(slot).address,
+        };
+        for _ in 0..SCX_DSP_MAX_LOOPS {
+            self.core.dispatched = false;
+            self.call(Op::Dispatch, cpu, previous, &[cpu as u64, argument]);
+            self.core.finish_dispatches(cpu);
+            if runs_on && self.core.entity(previous).task().scx.slice > 0 {
+                return Some(Found::Keep);
+            }
+            if self.core.queues.first(cpu).is_some() || self.core.move_to_local(cpu, global) {
+                return Some(Found::Local);
+            }
+            if !self.core.dispatched || self.core.exit.is_some() {
+                return None;
+            }
+        }
+        // The policy dispatches elsewhere all the time: let others go on and come back.
+        self.core.kicks.push_back((cpu, 0));
+        None
+    }
+
+    /// The running task stays runnable but has to leave its CPU.
+    pub fn put_previous(&mut self, cpu: u32, slot: u32) {
+        let address = self.core.entity(slot).address;
+        self.call(Op::Stopping, cpu, slot, &[address, 1]);
+        self.core.entity_mut(slot).state = State::Runnable;
+        self.core.begin_waiting(slot);
+        // Only a higher class takes a task off its CPU before its slice is over: it goes on when that is done.
+        if self.core.entity(slot).task().scx.slice > 0 {
+            return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
+        }
+        let last = self.ops.flag(SCX_OPS_ENQ_LAST) && self.core.queues.first(cpu).is_none();
+        self.enqueue(slot, if last { SCX_ENQ_LAST } else { 0 });
+    }
+
+    /// From one task to another, either of which may be nobody.
+    pub fn switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
+        if previous == next {
+            if next == NONE {
+                // Idle and still idle: the CPU is free to be chosen again.
+                if self.core.keeps_idle {
+                    self.core.idle.set(cpu);
+                }
+                return;
+            }
+            // The policy gave the CPU back to the task it took it from.
+            self.set_next(cpu, next);
+            return self.continue_steps(cpu);
+        }
+        let id = |slot: u32| (slot != NONE).then(|| self.core.world.tasks[slot].id);
+        let reason = if previous == NONE { Reason::Idle } else { reason };
+        let event = EventKind::Switch { previous: id(previous), reason, next: id(next) };
+        self.core.world.emit(cpu, event);
+        self.leave_cpu(previous, reason);
+        self.core.cpus[cpu as usize].current = next;
+        self.core.mark_stale(cpu);
+        let address = if next == NONE { 0 } else { self.core.entity(next).address };
+        self.core.publish_current(cpu, address);
+        if (previous == NONE) != (next == NONE) {
+            self.update_idle(cpu, next == NONE);
+        }
+        if next != NONE {
+            self.core.pay(cpu, Overhead::Switch, self.core.machine.costs.switch.ns());
+            self.set_next(cpu, next);
+            self.continue_steps(cpu);
+        }
+    }
+
+    fn leave_cpu(&mut self, previous: u32, reason: Reason) {
+        if previous == NONE {
+            return;
+        }
+        let entity = self.core.entity_mut(previous);
+        let task = entity.task_mut();
+        task.on_cpu = 0;
+        match reason {
+            Reason::SliceEnd | Reason::Preempted | Reason::Idle => task.nivcsw += 1,
+            Reason::Blocked | Reason::Yielded | Reason::Exited => task.nvcsw += 1,
+        }
+    }
+
+    /// A task gets a CPU (`set_next_task_scx`).
+    pub fn set_next(&mut self, cpu: u32, slot: u32) {
+        let now = self.core.world.now_ns;
+        if self.core.entity(slot).moved {
+            self.core.entity_mut(slot).moved = false;
+            self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
+        }
+        self.core.queues.remove(slot);
+        let entity = self.core.entity_mut(slot);
+        (entity.state, entity.has_run, entity.custody) = (State::Running, true, Custody::Kernel);
+        let address = entity.address;
+        let realtime = entity.is_realtime();
+        let task = entity.task_mut();
+        (task.on_cpu, task.se.exec_start) = (1, now);
+        if realtime {
+            return;
+        }
+        if task.scx.slice == 0 {
+            task.scx.slice = SCX_SLICE_DFL;
+        }
+        self.core.end_waiting(slot);
+        self.call(Op::Running, cpu, slot, &[address]);
+        self.core.mark_stale(cpu);
+    }
+
+    fn update_idle(&mut self, cpu: u32, idle: bool) {
+        if self.core.keeps_idle {
+            if idle {
+                self.core.idle.set(cpu);
+            } else {
+                self.core.idle.clear(cpu);
+            }
+        }
+        self.call(Op::UpdateIdle, cpu, NONE, &[cpu as u64, idle as u64]);
+    }
+
+    /// The CPU's task goes on; if it has no work left, with its next step.
+    pub fn continue_steps(&mut self, cpu: u32) {
+        if let Some(slot) = self.core.current(cpu) {
+            if self.core.world.tasks[slot].work_ns == 0 {
+                self.core.active.push_back(cpu);
+            }
+        }
+    }
+
+    /// Gives the tasks of a CPU's local queue back to the policy (`scx_bpf_reenqueue_local`).
+    pub fn reenqueue_local(&mut self, cpu: u32) {
+        let waiting: Vec<u32> = self.core.queues.iter(cpu).collect();
+        for slot in waiting {
+            self.core.queues.remove(slot);
+            self.enqueue(slot, SCX_ENQ_REENQ);
+        }
+    }
+
+    /// A kick that a policy asked for.
+    pub fn kick(&mut self, cpu: u32, flags: u64) {
+        match self.core.current(cpu) {
+            None => self.core.request_resched(cpu),
+            Some(_) if flags & SCX_KICK_IDLE != 0 => {}
+            Some(slot) if self.core.entity(slot).is_realtime() => {}
+            Some(slot) => {
+                if flags & SCX_KICK_PREEMPT != 0 {
+                    self.core.preempt(cpu, slot);
+                }
+                self.core.request_resched(cpu);
+            }
+        }
+    }
+}

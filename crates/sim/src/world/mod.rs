@@ -1,0 +1,189 @@
+//! The world outside the scheduler: time, the tasks' programs, the objects they share, arrivals, and the events that
+//! tell what happened. It decides what a task does next, never who runs.
+
+pub mod objects;
+pub mod queue;
+mod steps;
+pub mod tasks;
+
+use objects::Objects;
+use queue::{Due, Timers};
+use schedlab_model::workload::{self, Group, Workload};
+use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
+use std::collections::VecDeque;
+use std::rc::Rc;
+pub use steps::Next;
+use tasks::Tasks;
+
+/// Events are handed on in lots of this size.
+const LOT: usize = 256;
+
+/// A task that is to become runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// The task's slot.
+    pub slot: u32,
+    /// The slot of the task that woke it.
+    pub waker: Option<u32>,
+    /// What it had waited for.
+    pub source: WakeSource,
+}
+
+/// A task that is to come to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Birth {
+    /// Its group.
+    pub group: GroupId,
+    /// The slot of the task that creates it.
+    pub parent: Option<u32>,
+}
+
+/// The state of everything but the scheduler.
+pub struct World {
+    /// The present, in nanoseconds.
+    pub now_ns: u64,
+    /// What will happen.
+    pub timers: Timers,
+    /// The tasks alive.
+    pub tasks: Tasks,
+    /// What the tasks do.
+    pub workload: Rc<Workload>,
+    objects: Objects,
+    group_rngs: Vec<Rng>,
+    arrival_rngs: Vec<Rng>,
+    arrivals_left: Vec<u32>,
+    woken: Vec<u32>,
+    /// Births and arrivals whose timers are set.
+    tasks_to_come: u32,
+    /// Tasks to make runnable, in order; the scheduler takes them.
+    pub wakes: VecDeque<Wake>,
+    /// Tasks to create, in order; the scheduler takes them.
+    pub births: VecDeque<Birth>,
+    /// Events not yet handed on.
+    pub events: Vec<Event>,
+    /// Steps executed at the present instant, to find programs that never let time go by.
+    steps_at_once: u64,
+    steps_at_ns: u64,
+}
+
+impl World {
+    /// The world at time zero, all births and arrivals set.
+    pub fn new(workload: &Rc<Workload>, seed: u64) -> World {
+        let stream = |kind: &str, g: &Group| Rng::split(seed, &format!("{kind}/{}", g.name));
+        let groups = &workload.groups;
+        let mut world = World {
+            now_ns: 0,
+            timers: Timers::default(),
+            tasks: Tasks::default(),
+            workload: workload.clone(),
+            objects: Objects::new(&workload.objects),
+            group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
+            arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),
+            arrivals_left: groups.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
+            woken: Vec::new(),
+            tasks_to_come: 0,
+            wakes: VecDeque::new(),
+            births: VecDeque::new(),
+            events: Vec::with_capacity(1024),
+            steps_at_once: 0,
+            steps_at_ns: 0,
+        };
+        for (index, group) in groups.iter().enumerate() {
+            match &group.birth {
+                workload::Birth::At(time) => world.expect(time.ns(), Due::Birth(index as u32)),
+                workload::Birth::Arrivals { first, .. } => world.draw_arrival(index as u32, first.ns()),
+                workload::Birth::Spawned => {}
+            }
+        }
+        world
+    }
+
+    /// Records an event.
+    #[inline]
+    pub fn emit(&mut self, cpu: u32, kind: EventKind) {
+        self.events.push(Event { time: Time(self.now_ns), cpu: CpuId(cpu), kind });
+    }
+
+    /// Hands the events on: all, or those of a lot when one is full.
+    #[inline]
+    pub fn hand_on(&mut self, sink: &mut dyn Sink, all: bool) {
+        if all || self.events.len() >= LOT {
+            sink.events(&self.events);
+            self.events.clear();
+        }
+    }
+
+    fn expect(&mut self, at_ns: u64, due: Due) {
+        self.tasks_to_come += 1;
+        self.timers.push(at_ns, due);
+    }
+
+    /// Sets the next arrival of a group, if one is left.
+    fn draw_arrival(&mut self, group: u32, from_ns: u64) {
+        let index = group as usize;
+        if self.arrivals_left[index] == 0 {
+            return;
+        }
+        self.arrivals_left[index] -= 1;
+        if let workload::Birth::Arrivals { gap, .. } = &self.workload.groups[index].birth {
+            let at = from_ns.saturating_add(gap.sample(&mut self.arrival_rngs[index]).ns());
+            self.expect(at, Due::Arrival(group));
+        }
+    }
+
+    /// Does what a due timer stands for, as far as it concerns the world: wakes and births are left in
+    /// [`World::wakes`] and [`World::births`]. Returns a timer that concerns the scheduler.
+    pub fn due(&mut self, due: Due) -> Option<Due> {
+        match due {
+            Due::Birth(group) => {
+                self.tasks_to_come -= 1;
+                let count = self.workload.groups[group as usize].count.unwrap_or(1);
+                self.births.extend((0..count).map(|_| Birth { group: GroupId(group), parent: None }));
+            }
+            Due::Arrival(group) => {
+                self.tasks_to_come -= 1;
+                self.births.push_back(Birth { group: GroupId(group), parent: None });
+                self.draw_arrival(group, self.now_ns);
+            }
+            Due::Timer(slot) => self.wakes.push_back(Wake { slot, waker: None, source: WakeSource::Timer }),
+            Due::Device(slot) => self.wakes.push_back(Wake { slot, waker: None, source: WakeSource::Disk }),
+            other => return Some(other),
+        }
+        None
+    }
+
+    /// Creates a task; the scheduler makes it runnable afterwards.
+    pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
+        let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], self.now_ns);
+        let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
+        self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, group: birth.group, parent });
+        slot
+    }
+
+    /// The group of a task.
+    pub fn group(&self, slot: u32) -> &Group {
+        &self.workload.groups[self.tasks[slot].group.index()]
+    }
+
+    /// Whether tasks may still come to be by themselves.
+    pub fn expects_tasks(&self) -> bool {
+        self.tasks_to_come > 0
+    }
+
+    /// A task became runnable now.
+    #[inline]
+    pub fn ready(&mut self, slot: u32) {
+        let now = self.now_ns;
+        let task = &mut self.tasks[slot];
+        task.ready_ns = now;
+        task.fresh = true;
+    }
+
+    /// A task's name for people: group and running number of the task in the run.
+    pub fn name(&self, slot: u32) -> String {
+        match self.tasks.get(slot) {
+            Some(task) => format!("{}/{}", self.workload.groups[task.group.index()].name, task.id),
+            None => "nobody".into(),
+        }
+    }
+}

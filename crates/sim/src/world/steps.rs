@@ -1,0 +1,191 @@
+//! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
+//! after each that woke somebody.
+
+use super::queue::Due;
+use super::{Birth, Wake, World};
+use schedlab_model::workload::{ChannelKind, Step};
+use schedlab_model::{time::Time, trace::*};
+
+/// What follows a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The task has CPU work to do: `Task::work_ns` is not zero.
+    Work,
+    /// Done in no time; ask again.
+    Again,
+    /// The task waits; a [`Wake`] will come.
+    Block,
+    /// The task gives the CPU to others and goes on later.
+    Yield,
+    /// The task has ended.
+    Exit,
+    /// The tasks did so many steps at one instant that they would do so forever.
+    Stuck,
+}
+
+/// So many steps at one instant are taken for an endless loop: more than any burst of messages needs.
+const STEPS_AT_ONCE: u64 = 50_000_000;
+
+impl World {
+    /// Does one step of the task in `slot`, which runs on `cpu`.
+    pub fn step(&mut self, slot: u32, cpu: u32) -> Next {
+        if self.steps_at_ns != self.now_ns {
+            (self.steps_at_ns, self.steps_at_once) = (self.now_ns, 0);
+        }
+        self.steps_at_once += 1;
+        if self.steps_at_once > STEPS_AT_ONCE {
+            return Next::Stuck;
+        }
+        let workload = self.workload.clone();
+        let task = &mut self.tasks[slot];
+        if task.work_ns > 0 {
+            return Next::Work;
+        }
+        let program = &workload.groups[task.group.index()].program;
+        let Some(step) = program.steps.get(task.step as usize) else {
+            task.step = 0;
+            return if program.repeats { Next::Again } else { Next::Exit };
+        };
+        task.step += 1;
+        let next = self.do_step(slot, cpu, step);
+        // A request that opens the turn began when the task became ready; whatever else it does ends that.
+        if !matches!(step, Step::RequestBegin | Step::RepeatBegin { .. }) {
+            self.tasks[slot].fresh = false;
+        }
+        next
+    }
+
+    /// Does the steps that concern nobody but the task, up to its next work, for a scheduler that goes by sizes:
+    /// [`Next::Work`], or [`Next::Again`] if the task does something else before, or [`Next::Stuck`].
+    pub fn foresee(&mut self, slot: u32, cpu: u32) -> Next {
+        while self.concerns_nobody_else(slot) {
+            match self.step(slot, cpu) {
+                Next::Again => {}
+                other => return other,
+            }
+        }
+        Next::Again
+    }
+
+    fn concerns_nobody_else(&self, slot: u32) -> bool {
+        let task = &self.tasks[slot];
+        let program = &self.workload.groups[task.group.index()].program;
+        match program.steps.get(task.step as usize) {
+            Some(step) => {
+                use Step::*;
+                matches!(step, Compute(_) | RequestBegin | RepeatBegin { .. } | RepeatEnd { .. })
+            }
+            None => program.repeats,
+        }
+    }
+
+    fn do_step(&mut self, slot: u32, cpu: u32, step: &Step) -> Next {
+        match step {
+            Step::Compute(length) => self.compute(slot, length),
+            Step::Sleep(length) => {
+                let length = length.sample(&mut self.tasks[slot].rng);
+                self.sleep_until(self.now_ns.saturating_add(length.ns()), Due::Timer(slot))
+            }
+            Step::Io(device, service) => {
+                let service = service.sample(&mut self.tasks[slot].rng);
+                let free_at = &mut self.objects.devices[device.index()];
+                *free_at = (*free_at).max(self.now_ns).saturating_add(service.ns());
+                let served_at = *free_at;
+                self.sleep_until(served_at, Due::Device(slot))
+            }
+            Step::Yield => Next::Yield,
+            Step::Wait(s) => go_or_block(self.objects.semaphores[s.index()].wait(slot)),
+            Step::Lock(l) => go_or_block(self.objects.locks[l.index()].lock(slot)),
+            Step::Post(s, count) => {
+                self.objects.semaphores[s.index()].post(*count, &mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            Step::Unlock(l) => {
+                self.objects.locks[l.index()].unlock(&mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            Step::Barrier(b) => {
+                let last = self.objects.barriers[b.index()].arrive(slot, &mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, last)
+            }
+            Step::Send(c, n) | Step::Recv(c, n) => {
+                let channel = &mut self.objects.channels[c.index()];
+                let source = match channel.kind {
+                    ChannelKind::Pipe => WakeSource::Pipe,
+                    ChannelKind::Socket => WakeSource::Network,
+                };
+                let sends = matches!(step, Step::Send(..));
+                let operation = if sends { super::objects::Channel::send } else { super::objects::Channel::recv };
+                let done = operation(channel, slot, *n, &mut self.woken);
+                self.wake_all(slot, source, done)
+            }
+            Step::Spawn(group, count) => {
+                self.births.extend((0..*count).map(|_| Birth { group: *group, parent: Some(slot) }));
+                Next::Again
+            }
+            Step::Exit => Next::Exit,
+            Step::RepeatBegin { times } => {
+                self.tasks[slot].repeats.push(*times);
+                Next::Again
+            }
+            Step::RepeatEnd { begin } => self.repeat(slot, *begin),
+            Step::RequestBegin => self.begin_request(slot, cpu),
+            Step::RequestEnd => self.end_request(slot, cpu),
+        }
+    }
+
+    fn compute(&mut self, slot: u32, length: &schedlab_model::distribution::Distribution) -> Next {
+        let task = &mut self.tasks[slot];
+        task.work_ns = length.sample(&mut task.rng).ns();
+        task.demand_ns += task.work_ns;
+        if task.work_ns > 0 { Next::Work } else { Next::Again }
+    }
+
+    fn sleep_until(&mut self, at_ns: u64, due: Due) -> Next {
+        if at_ns == self.now_ns {
+            return Next::Again;
+        }
+        self.timers.push(at_ns, due);
+        Next::Block
+    }
+
+    /// Turns the slots in `woken` into wakes by `waker`; `goes_on` says whether the task itself may go on.
+    fn wake_all(&mut self, waker: u32, source: WakeSource, goes_on: bool) -> Next {
+        self.wakes.extend(self.woken.drain(..).map(|slot| Wake { slot, waker: Some(waker), source }));
+        go_or_block(goes_on)
+    }
+
+    fn repeat(&mut self, slot: u32, begin: usize) -> Next {
+        let task = &mut self.tasks[slot];
+        let left = task.repeats.last_mut().expect("a repeat was begun");
+        *left -= 1;
+        if *left > 0 {
+            task.step = begin as u32;
+        } else {
+            task.repeats.pop();
+        }
+        Next::Again
+    }
+
+    fn begin_request(&mut self, slot: u32, cpu: u32) -> Next {
+        let now = self.now_ns;
+        let task = &mut self.tasks[slot];
+        let intended = Time(if task.fresh { task.ready_ns } else { now });
+        (task.demand_ns, task.in_request) = (0, true);
+        let task = task.id;
+        self.emit(cpu, EventKind::RequestBegin { task, intended });
+        Next::Again
+    }
+
+    fn end_request(&mut self, slot: u32, cpu: u32) -> Next {
+        let task = &mut self.tasks[slot];
+        task.in_request = false;
+        let (task, demand) = (task.id, Time(task.demand_ns));
+        self.emit(cpu, EventKind::RequestEnd { task, demand });
+        Next::Again
+    }
+}
+
+fn go_or_block(goes: bool) -> Next {
+    if goes { Next::Again } else { Next::Block }
+}

@@ -1,0 +1,127 @@
+//! The tasks of a run, in slots that are used again when a task has ended, so that a run of millions of short tasks
+//! needs memory only for those alive at once.
+
+use schedlab_model::{ids::*, rng::Rng};
+
+/// One task: where it is in its program.
+pub struct Task {
+    /// Its number in the trace.
+    pub id: TaskId,
+    /// Its group.
+    pub group: GroupId,
+    /// The next step.
+    pub step: u32,
+    /// Passes left of each `repeat` that the task is in, innermost last.
+    pub repeats: Vec<u32>,
+    /// CPU work left of the current `compute`, in nanoseconds.
+    pub work_ns: u64,
+    /// CPU work asked for since the request began.
+    pub demand_ns: u64,
+    /// When it last became runnable.
+    pub ready_ns: u64,
+    /// Whether it has not yet done a step since then: a request that begins now began when the task became ready.
+    pub fresh: bool,
+    /// Whether a request is open.
+    pub in_request: bool,
+    /// Its own random numbers.
+    pub rng: Rng,
+}
+
+/// All tasks alive, by slot.
+#[derive(Default)]
+pub struct Tasks {
+    slots: Vec<Option<Task>>,
+    free: Vec<u32>,
+    created: u32,
+    alive: u32,
+}
+
+impl Tasks {
+    /// Creates a task of a group. `rng` is the group's stream; the task takes the child of its own number.
+    pub fn create(&mut self, group: GroupId, rng: &Rng, now_ns: u64) -> u32 {
+        let id = TaskId(self.created);
+        self.created += 1;
+        self.alive += 1;
+        let task = Task {
+            id,
+            group,
+            step: 0,
+            repeats: Vec::new(),
+            work_ns: 0,
+            demand_ns: 0,
+            ready_ns: now_ns,
+            fresh: true,
+            in_request: false,
+            rng: rng.child(id.0 as u64),
+        };
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(task);
+                slot
+            }
+            None => {
+                self.slots.push(Some(task));
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Frees the slot of a task that has ended.
+    pub fn remove(&mut self, slot: u32) {
+        let task = self.slots[slot as usize].take();
+        assert!(task.is_some(), "slot {slot} is freed twice");
+        self.free.push(slot);
+        self.alive -= 1;
+    }
+
+    /// The task in a slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> Option<&Task> {
+        self.slots.get(slot as usize).and_then(|t| t.as_ref())
+    }
+
+    /// Slots in use, in ascending order.
+    pub fn alive_slots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.slots.iter().enumerate().filter(|(_, t)| t.is_some()).map(|(i, _)| i as u32)
+    }
+
+    /// How many tasks are alive.
+    pub fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    /// How many tasks there have been.
+    pub fn created(&self) -> u32 {
+        self.created
+    }
+}
+
+impl std::ops::Index<u32> for Tasks {
+    type Output = Task;
+    #[inline]
+    fn index(&self, slot: u32) -> &Task {
+        self.slots[slot as usize].as_ref().expect("a living task")
+    }
+}
+
+impl std::ops::IndexMut<u32> for Tasks {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut Task {
+        self.slots[slot as usize].as_mut().expect("a living task")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_used_again_and_numbers_are_not() {
+        let mut tasks = Tasks::default();
+        let rng = Rng::split(1, "group");
+        let (a, b) = (tasks.create(GroupId(0), &rng, 0), tasks.create(GroupId(0), &rng, 0));
+        tasks.remove(a);
+        let c = tasks.create(GroupId(0), &rng, 0);
+        assert_eq!((c, tasks[b].id, tasks[c].id, tasks.alive(), tasks.created()), (a, TaskId(1), TaskId(2), 2, 3));
+    }
+}
