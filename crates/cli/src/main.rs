@@ -1,1 +1,36 @@
-fn main() {}
+//! `schedlab`: from flags to libraries and back to a terminal. Everything that computes is elsewhere.
+
+mod args;
+mod catalogue;
+mod commands;
+mod failure;
+mod interrupt;
+mod job;
+mod output;
+mod progress;
+
+use args::{Args, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::install_panic_hook();
+    // The hook has told what there is to tell; a panic that unwinds to here has let go of what it held.
+    std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)
+}
+
+fn run() -> ExitCode {
+    let result = Args::try_parse().map_err(Failure::from).and_then(|args| match args.command {
+        Command::Run(args) => commands::run::run(args),
+        Command::Compare(args) => commands::compare::run(args),
+        Command::Policies(args) => commands::policies::run(args),
+        Command::Scenarios(args) => commands::scenarios::run(args),
+        Command::Schema(args) => commands::schema::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

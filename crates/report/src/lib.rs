@@ -1,1 +1,20 @@
-//! (being built)
+//! Results for people and for programs: tables, verdicts in words, comparisons with each other and with theory.
+//!
+//! A table is plain text of at most [`WIDTH`] columns where names allow it; colours are the caller's choice.
+
+pub mod comparison;
+mod metric;
+mod number;
+pub mod result;
+mod style;
+mod table;
+mod text;
+pub mod theory;
+
+pub use number::{Percent, Quantity, Times};
+pub use style::Style;
+pub use table::{Column, Table};
+pub use text::{columns_of, wrap};
+
+/// The width that tables and texts keep to.
+pub const WIDTH: usize = 80;

@@ -1,1 +1,71 @@
-//! (being built)
+//! The places where a run can happen, behind one trait, and what is the same for all of them: finding the policy,
+//! repeating a run with other seeds, putting the runs together.
+//!
+//! A [`Policy`] is found once and holds everything a venue needs to know about it. A [`Venue`] turns a [`Request`] into
+//! a [`Run`]. A [`Plan`] asks for several policies and several seeds; [`Plan::carry_out`] spreads the runs over threads
+//! and gives the same [`PolicyOutcome`]s at any number of them.
+
+mod error;
+mod inspect;
+mod merge;
+mod monitor;
+mod plan;
+mod policy;
+mod replay;
+mod sim;
+
+pub use error::{ErrorClass, VenueError};
+pub use inspect::{Need, Needs, inspect};
+pub use merge::LEVEL;
+pub use monitor::Monitor;
+pub use plan::{Plan, PolicyOutcome, RunSet, seeds};
+pub use policy::{Discipline, Policy, Scheduler, ideal_name};
+pub use replay::{Replay, replay};
+pub use schedlab_bpf::Executor;
+pub use schedlab_sim::Control;
+pub use sim::SimVenue;
+
+use schedlab_metrics::statistics::BatchMeans;
+use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};
+
+/// A place where a workload can run under a policy.
+pub trait Venue: Sync {
+    /// The name of the place, as results give it.
+    fn name(&self) -> &'static str;
+
+    /// Runs a workload under a policy. `sink`, when there is one, gets every event; `control` can end the run early,
+    /// which makes the result partial.
+    fn run(&self, request: &Request, sink: Option<&mut dyn Sink>, control: &mut dyn Control)
+    -> Result<Run, VenueError>;
+}
+
+/// One run to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// What the tasks do, and on what machine.
+    pub workload: &'a Workload,
+    /// The hash of the scenario behind the workload, for the result.
+    pub scenario_hash: &'a str,
+    /// Who decides.
+    pub policy: &'a Policy,
+    /// The seed of all random numbers; it replaces the workload's.
+    pub seed: u64,
+    /// How the policy's programs are executed; when absent, shipped ones as machine code, a user's checked.
+    pub executor: Option<Executor>,
+    /// Whether the events are held against the laws of traces while they happen.
+    pub check: bool,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What is printed.
+    pub result: RunResult,
+    /// The mean response times of consecutive batches of requests, for each group: what there is for an interval when
+    /// there is one run only.
+    pub response_batches: Vec<BatchMeans>,
+    /// Lines that the policy printed, each with the simulated time.
+    pub printed: Vec<(Time, String)>,
+    /// How many more lines it printed.
+    pub printed_dropped: u64,
+}

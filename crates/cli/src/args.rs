@@ -1,0 +1,236 @@
+//! The flags.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use schedlab_model::machine::Topology;
+use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
+use schedlab_policy::PolicySpec;
+use std::path::PathBuf;
+
+/// What stands below the help.
+const EPILOGUE: &str = "\
+Examples:
+  schedlab run moderate-load --policy rr:quantum=20ms
+  schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
+
+Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.";
+
+/// A laboratory for CPU schedulers: one workload file, one policy file
+#[derive(Debug, Parser)]
+#[command(name = "schedlab", version, max_term_width = 80, disable_help_subcommand = true)]
+#[command(after_help = EPILOGUE)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario under one policy
+    Run(RunArgs),
+    /// Run a scenario under several policies and compare them
+    Compare(CompareArgs),
+    /// List the policies, look into one, or begin a new one
+    Policies(PoliciesArgs),
+    /// List the scenarios, print one, translate from and to rt-app
+    Scenarios(ScenariosArgs),
+    /// Print a JSON schema
+    Schema(SchemaArgs),
+    /// Check a trace file
+    Check(CheckArgs),
+}
+
+/// What `run` takes.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms
+    #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
+    pub policy: PolicySpec,
+    /// Also write the events of the (first) run: .parquet, .pftrace (Perfetto) or .txt; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub trace: Vec<PathBuf>,
+    /// Also print a row for each task
+    #[arg(long, conflicts_with = "json")]
+    pub tasks: bool,
+    /// What runs have in common.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+}
+
+/// What `compare` takes.
+#[derive(Debug, clap::Args)]
+pub struct CompareArgs {
+    /// The policies: a list as in fcfs,rr:quantum=5ms,./mine.bpf.c; may be repeated; the first is the baseline
+    #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]
+    pub policy: Vec<SpecList>,
+    /// What runs have in common.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+}
+
+/// One `--policy` of `compare`.
+pub type SpecList = std::sync::Arc<[PolicySpec]>;
+
+fn parse_list(text: &str) -> Result<SpecList, schedlab_policy::SpecError> {
+    PolicySpec::parse_list(text).map(SpecList::from)
+}
+
+/// What all runs take.
+#[derive(Debug, clap::Args)]
+pub struct SharedArgs {
+    /// A scenario file, or the name of a shipped one
+    pub scenario: String,
+    /// Where it runs
+    #[arg(long, value_enum, default_value = "sim")]
+    pub venue: VenueName,
+    /// The seed of all random numbers, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Repeat with derived seeds, for confidence intervals
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: u32,
+    /// The length of a run, instead of the scenario's, as in 60s
+    #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
+    pub duration: Option<Time>,
+    /// The number of CPUs, instead of the scenario's machine
+    #[arg(long, value_name = "N", conflicts_with = "topology")]
+    pub cpus: Option<u32>,
+    /// The CPUs and how they hang together, as in 1n2l4c2t
+    #[arg(long, value_name = "TOPOLOGY", value_parser = read::<Topology>)]
+    pub topology: Option<Topology>,
+    /// The period of the timer tick, as in 4ms; 0ns for none
+    #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
+    pub tick: Option<Time>,
+    /// How policies are executed; by default shipped ones as machine code and files by the checked interpreter
+    #[arg(long, value_enum)]
+    pub executor: Option<ExecutorName>,
+    /// Execute policy files as machine code too: fast, but their memory accesses are not checked
+    #[arg(long, conflicts_with = "executor")]
+    pub unchecked: bool,
+    /// Hold the events of every run against the laws of traces
+    #[arg(long)]
+    pub check: bool,
+    /// How many runs may happen at once; all cores by default; no influence on results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+    /// Print JSON, the same bytes everywhere
+    #[arg(long)]
+    pub json: bool,
+    /// No progress bar, no remarks on standard error
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+fn read<T: Notation>(text: &str) -> Result<T, String> {
+    T::read(text)
+}
+
+/// Where runs happen.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum VenueName {
+    /// The simulated machine
+    Sim,
+}
+
+/// How policies are executed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ExecutorName {
+    /// Every memory access is checked
+    Interpreter,
+    /// Fast; nothing is checked but the number of instructions
+    Machine,
+}
+
+/// What `policies` takes.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct PoliciesArgs {
+    /// A policy's name, or a file: FILE.bpf.c or FILE.bpf.o
+    pub policy: Option<PolicyArgument>,
+    /// Print the C source of a shipped policy
+    #[arg(long, requires = "policy")]
+    pub source: bool,
+    /// More verbs.
+    #[command(subcommand)]
+    pub command: Option<PoliciesCommand>,
+}
+
+/// A policy as text; settings are of no use here.
+pub type PolicyArgument = String;
+
+/// Verbs of `policies`.
+#[derive(Debug, Subcommand)]
+pub enum PoliciesCommand {
+    /// Write NAME.bpf.c, a minimal commented policy that runs
+    New {
+        /// Lower-case letters, digits and _
+        name: String,
+    },
+}
+
+/// What `scenarios` takes.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ScenariosArgs {
+    /// The name of a shipped scenario
+    pub name: Option<String>,
+    /// More verbs.
+    #[command(subcommand)]
+    pub command: Option<ScenariosCommand>,
+}
+
+/// Verbs of `scenarios`.
+#[derive(Debug, Subcommand)]
+pub enum ScenariosCommand {
+    /// Print the scenario that an rt-app JSON file describes
+    Import {
+        /// The rt-app file
+        file: PathBuf,
+    },
+    /// Print a scenario as an rt-app JSON file
+    Export {
+        /// A scenario file, or the name of a shipped one
+        scenario: String,
+    },
+}
+
+/// What `schema` takes.
+#[derive(Debug, clap::Args)]
+pub struct SchemaArgs {
+    /// Of what
+    pub of: SchemaName,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaName {
+    /// A scenario file, read as JSON
+    Scenario,
+    /// What `run --json` prints
+    Result,
+    /// What `compare --json` prints
+    Comparison,
+}
+
+/// What `check` takes.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The trace file: .parquet or .pftrace
+    pub trace: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_are_sound_and_the_help_fits_a_screen() {
+        Args::command().debug_assert();
+        let help = Args::command().render_help().to_string();
+        assert!(help.lines().count() <= 24, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    }
+}

@@ -1,0 +1,38 @@
+//! `schedlab compare`: several policies.
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::job::Job;
+use crate::output;
+use schedlab_report::comparison::{Candidate, Comparison};
+use schedlab_venue::{Policy, RunSet};
+
+/// Runs all and prints them side by side.
+pub fn run(args: CompareArgs) -> Result<(), Failure> {
+    let json = args.shared.json;
+    let specs: Vec<_> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
+    let job = Job::new(args.shared, &specs, Vec::new())?;
+    let done = job.run()?;
+    if done.sets.is_empty() {
+        return done.end();
+    }
+    let candidates: Vec<Candidate> =
+        done.sets.iter().map(|(number, set)| candidate(&job.policies[*number], set)).collect();
+    let mut comparison = Comparison::new(&candidates, &job.workload, &job.scenario.published, job.policies_draw());
+    comparison.failures = done.failures.iter().map(ToString::to_string).collect();
+    if json {
+        output::print_json(&comparison)?;
+    } else {
+        output::print(&comparison.show(output::style()))?;
+    }
+    done.end()
+}
+
+fn candidate<'a>(policy: &Policy, set: &'a RunSet) -> Candidate<'a> {
+    Candidate {
+        label: policy.label.clone(),
+        result: &set.result,
+        runs: set.runs.iter().map(|run| &run.result).collect(),
+        batches: set.runs.first().map_or(&[], |run| &run.response_batches),
+    }
+}

@@ -1,0 +1,8 @@
+//! The verbs, one file each.
+
+pub mod check;
+pub mod compare;
+pub mod policies;
+pub mod run;
+pub mod scenarios;
+pub mod schema;

@@ -1,0 +1,154 @@
+//! `schedlab policies`.
+
+use crate::args::{PoliciesArgs, PoliciesCommand};
+use crate::failure::Failure;
+use crate::output;
+use schedlab_policy::{Parameter, PolicySpec, Shipped, catalog, new_policy};
+use schedlab_report::wrap;
+use schedlab_venue::{Discipline, Need, Needs, Policy, Scheduler, VenueError, ideal_name, inspect};
+use std::path::Path;
+
+/// The width of the column of names.
+const NAMES: usize = 20;
+
+/// Lists, shows one, or writes a new one.
+pub fn run(args: PoliciesArgs) -> Result<(), Failure> {
+    match (args.command, args.policy) {
+        (Some(PoliciesCommand::New { name }), _) => new(&name),
+        (None, Some(policy)) if args.source => source(&policy),
+        (None, Some(policy)) => details(&policy),
+        (None, None) => list(),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut text = String::from("Shipped, as sched_ext objects:\n");
+    for policy in catalog() {
+        text += &wrap(&format!("  {:<NAMES$}", policy.name), NAMES + 2, policy.about());
+    }
+    text += "\nIdeal disciplines, in the simulator alone:\n";
+    for discipline in Discipline::ALL {
+        text += &wrap(&format!("  {:<NAMES$}", ideal_name(discipline)), NAMES + 2, discipline.about());
+    }
+    text += "\nYour own: ./FILE.bpf.c or ./FILE.bpf.o; `schedlab policies new NAME` begins one.\n";
+    output::print(&text)
+}
+
+fn new(name: &str) -> Result<(), Failure> {
+    let path = new_policy(name, Path::new("."))?;
+    let path = path.display();
+    output::print(&format!("{path} is written; try: schedlab run heavy-load --policy {path}\n"))
+}
+
+fn source(name: &str) -> Result<(), Failure> {
+    match catalog().iter().find(|policy| policy.name == name) {
+        Some(policy) => output::print(policy.source),
+        None => Err(Failure::Input(format!("`{name}` is not shipped as a source; `schedlab policies` lists those"))),
+    }
+}
+
+fn details(argument: &str) -> Result<(), Failure> {
+    let spec = PolicySpec::parse(argument)?;
+    let policy = Policy::find(&spec)?;
+    if !policy.warnings.is_empty() {
+        output::remark(&policy.warnings);
+    }
+    let needs = match (&policy.scheduler, inspect(&policy)) {
+        (Scheduler::Ideal(discipline), _) => return ideal(*discipline),
+        (_, Some(needs)) => needs.map_err(|error| VenueError::Parameter { policy: argument.into(), error })?,
+        (_, None) => return Ok(()),
+    };
+    let shipped = catalog().iter().find(|shipped| policy.shipped && shipped.name == policy.info.name);
+    output::print(&match shipped {
+        Some(shipped) => about_shipped(shipped, &needs),
+        None => about_file(argument, &needs),
+    })
+}
+
+fn ideal(discipline: Discipline) -> Result<(), Failure> {
+    let name = ideal_name(discipline);
+    let text = format!("{}. An ideal discipline, for the simulator alone; it has no parameters.", discipline.about());
+    output::print(&wrap(&format!("{name}: "), 0, &text))
+}
+
+/// The title and the first paragraph of the README, and the parameters as the object has them.
+fn about_shipped(shipped: &Shipped, needs: &Needs) -> String {
+    let mut paragraphs = shipped.readme.split("\n\n");
+    let title = paragraphs.next().unwrap_or_default().trim_start_matches(['#', ' ']);
+    let about = paragraphs.next().unwrap_or_default();
+    let mut text = wrap("", 0, title) + "\n" + &wrap("", 0, about);
+    text += &parameters(&needs.parameters);
+    let name = shipped.name;
+    let more = format!("policies/{name}/README.md says more; `schedlab policies {name} --source` prints the source.");
+    text + "\n" + &wrap("", 0, &more)
+}
+
+/// Everything about an object that nobody has described.
+fn about_file(argument: &str, needs: &Needs) -> String {
+    let verdict = if needs.missing.is_empty() { "can be simulated" } else { "cannot be simulated yet" };
+    let mut text = format!("{argument}: {verdict}\n\n");
+    let mut line = |name: &str, items: Vec<String>| {
+        if !items.is_empty() {
+            text += &wrap(&format!("{name:<NAMES$}"), NAMES, &items.join(", "));
+        }
+    };
+    line("not simulated", needs.missing.clone());
+    line("licence", vec![needs.license.clone()]);
+    line("settings", needs.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect());
+    line("operations", needs.operations.clone());
+    line("never called", needs.never_called.clone());
+    line("other programs", needs.other_programs.clone());
+    let maps = needs.maps.iter().map(|map| {
+        let entries = if map.max_entries > 0 { format!(", {} entries", map.max_entries) } else { String::new() };
+        format!("{} ({}, {} to {} bytes{entries})", map.name, map.kind, map.key_size, map.value_size)
+    });
+    line("maps", maps.collect());
+    line("kernel functions", names(&needs.kernel_functions));
+    line("kernel variables", names(&needs.kernel_variables));
+    line("helpers", needs.helpers.clone());
+    text + &parameters(&needs.parameters)
+}
+
+/// The names without the suffix that tells several declarations of one function apart, as libbpf has it.
+fn names(needs: &[Need]) -> Vec<String> {
+    let mut names: Vec<(&str, bool)> = Vec::new();
+    for need in needs {
+        let plain = need.name.split("___").next().unwrap_or_default();
+        match names.iter_mut().find(|(name, _)| *name == plain) {
+            Some((_, weak)) => *weak &= need.weak,
+            None => names.push((plain, need.weak)),
+        }
+    }
+    names.iter().map(|(name, weak)| if *weak { format!("{name} (if there)") } else { name.to_string() }).collect()
+}
+
+/// Each parameter with its default, what it may be, and what it means.
+fn parameters(parameters: &[Parameter]) -> String {
+    if parameters.is_empty() {
+        return "\nIt has no parameters.\n".into();
+    }
+    let mut text = String::from("\nParameters and their defaults:\n");
+    for parameter in parameters {
+        let default = parameter.show(parameter.default);
+        text += &wrap(&format!("  {} = {default}  ", parameter.name), 6, &format!("({})", values(parameter)));
+        if !parameter.about.is_empty() {
+            text += &wrap("      ", 6, &parameter.about);
+        }
+    }
+    text
+}
+
+/// What a parameter may be.
+fn values(parameter: &Parameter) -> String {
+    if !parameter.choices.is_empty() {
+        let words = parameter.choices.iter().map(|choice| match &choice.argument {
+            Some(argument) => format!("{}({argument})", choice.word),
+            None => choice.word.clone(),
+        });
+        return words.collect::<Vec<_>>().join(", ");
+    }
+    match parameter.range {
+        Some((least, greatest)) => format!("{} to {}", parameter.show(least), parameter.show(greatest)),
+        None => parameter.c_type.clone(),
+    }
+}

@@ -1,0 +1,28 @@
+//! `schedlab run`: one policy.
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::job::Job;
+use crate::output;
+use schedlab_report::result;
+
+/// Runs and prints the result.
+pub fn run(args: RunArgs) -> Result<(), Failure> {
+    let (json, tasks) = (args.shared.json, args.tasks);
+    let job = Job::new(args.shared, &[args.policy], args.trace)?;
+    let done = job.run()?;
+    let Some((number, set)) = done.sets.first() else { return done.end() };
+    let policy = &job.policies[*number];
+    if json {
+        output::print_json(&set.result)?;
+    } else {
+        let style = output::style();
+        let mut page = result::show(&set.result, &policy.label, style);
+        if tasks {
+            page += "\n";
+            page += &result::tasks(&set.result, style);
+        }
+        output::print(&page)?;
+    }
+    done.end()
+}

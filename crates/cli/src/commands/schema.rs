@@ -1,0 +1,16 @@
+//! `schedlab schema`.
+
+use crate::args::{SchemaArgs, SchemaName};
+use crate::failure::Failure;
+use crate::output;
+use schedlab_model::schema;
+use schedlab_report::comparison;
+
+/// Prints a schema.
+pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
+    output::print_json(&match args.of {
+        SchemaName::Scenario => schema::scenario(),
+        SchemaName::Result => schema::result(),
+        SchemaName::Comparison => comparison::schema(),
+    })
+}

@@ -1,0 +1,17 @@
+//! Ctrl-C.
+
+use crate::failure::{Failure, INTERRUPTED};
+use schedlab_venue::Monitor;
+use std::sync::Arc;
+
+/// From now on Ctrl-C asks the runs to end, and a second one ends the program at once.
+pub fn watch(monitor: &Arc<Monitor>) -> Result<(), Failure> {
+    let monitor = monitor.clone();
+    let handler = move || {
+        if monitor.is_stopped() {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        monitor.stop();
+    };
+    ctrlc::set_handler(handler).map_err(|error| Failure::Failed(format!("cannot watch for Ctrl-C: {error}")))
+}

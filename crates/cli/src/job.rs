@@ -1,0 +1,151 @@
+//! From the flags of `run` and `compare` to runs.
+
+use crate::args::{ExecutorName, SharedArgs, VenueName};
+use crate::failure::Failure;
+use crate::{catalogue, interrupt, output, progress};
+use schedlab_model::scenario::{Scenario, Text};
+use schedlab_model::time::Time;
+use schedlab_model::workload::Workload;
+use schedlab_policy::PolicySpec;
+use schedlab_venue::{Executor, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, VenueError, seeds};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Everything that was asked for, read and checked.
+pub struct Job {
+    args: SharedArgs,
+    /// The scenario as it is run, with what the flags change.
+    pub scenario: Scenario,
+    /// What the tasks do, and on what machine.
+    pub workload: Workload,
+    /// Who decides.
+    pub policies: Vec<Policy>,
+    traces: Vec<PathBuf>,
+}
+
+/// What came of it.
+pub struct Done {
+    /// The policies that ran, by their number; those that had not begun at a Ctrl-C are missing.
+    pub sets: Vec<(usize, RunSet)>,
+    /// The policies that failed.
+    pub failures: Vec<VenueError>,
+    /// Whether Ctrl-C was pressed.
+    pub interrupted: bool,
+}
+
+impl Job {
+    /// Reads the scenario and finds the policies.
+    pub fn new(args: SharedArgs, specs: &[PolicySpec], traces: Vec<PathBuf>) -> Result<Job, Failure> {
+        let scenario = scenario(&args)?;
+        let workload = scenario.compile()?;
+        let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
+        for policy in policies.iter().filter(|policy| !policy.warnings.is_empty() && !args.quiet) {
+            output::remark(&policy.warnings);
+        }
+        Ok(Job { args, scenario, workload, policies, traces })
+    }
+
+    /// Makes the runs.
+    pub fn run(&self) -> Result<Done, Failure> {
+        let args = &self.args;
+        let monitor = Arc::new(Monitor::default());
+        interrupt::watch(&monitor)?;
+        let venue = match args.venue {
+            VenueName::Sim => SimVenue,
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let seeds = seeds(args.seed.unwrap_or(self.workload.run.seed), args.runs);
+        let plan = Plan {
+            venue: &venue,
+            workload: &self.workload,
+            scenario_hash: &self.scenario.hash(),
+            policies: &self.policies,
+            seeds: &seeds,
+            threads: args.threads.map_or_else(cores, |threads| threads as usize),
+            executor: executor(args),
+            check: args.check || cfg!(debug_assertions),
+            traces: &self.traces,
+        };
+        let jobs = (self.policies.len() * seeds.len()) as u64;
+        let duration = self.workload.run.duration;
+        let total_ns = (duration < Time::NEVER).then(|| duration.ns().saturating_mul(jobs));
+        let begin = Instant::now();
+        let outcomes = progress::show(&monitor, total_ns, args.quiet, || plan.carry_out(&monitor))?;
+        let mut done = Done { sets: Vec::new(), failures: Vec::new(), interrupted: monitor.is_stopped() };
+        for (number, outcome) in outcomes.into_iter().enumerate() {
+            match outcome {
+                PolicyOutcome::Ran(set) => done.sets.push((number, *set)),
+                PolicyOutcome::Failed(error) => done.failures.push(error),
+                PolicyOutcome::NotBegun => {}
+            }
+        }
+        if !args.quiet && !done.sets.is_empty() {
+            remarks(&done.sets, begin.elapsed().as_secs_f64());
+        }
+        Ok(done)
+    }
+
+    /// Whether any of the policies draws random numbers.
+    pub fn policies_draw(&self) -> bool {
+        self.policies.iter().any(Policy::draws)
+    }
+}
+
+impl Done {
+    /// How the program ends when everything is printed: policies that failed are told now, and an interrupted run has
+    /// its own exit code.
+    pub fn end(self) -> Result<(), Failure> {
+        match (self.failures.is_empty(), self.interrupted) {
+            (false, _) => Err(Failure::Policies(self.failures)),
+            (true, true) => Err(Failure::Interrupted),
+            (true, false) => Ok(()),
+        }
+    }
+}
+
+/// The scenario with what the flags change about it.
+fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
+    let mut scenario = catalogue::load(&args.scenario)?;
+    if args.cpus.is_some() || args.topology.is_some() {
+        scenario.machine.cpus = args.cpus;
+        scenario.machine.topology = args.topology.map(Text);
+    }
+    if let Some(tick) = args.tick {
+        scenario.machine.hz = None;
+        scenario.machine.tick = (tick > Time::ZERO).then_some(Text(tick));
+    }
+    if let Some(duration) = args.duration {
+        scenario.run.duration = Some(Text(duration));
+    }
+    Ok(scenario)
+}
+
+fn executor(args: &SharedArgs) -> Option<Executor> {
+    match args.executor {
+        Some(ExecutorName::Interpreter) => Some(Executor::Interpreter),
+        Some(ExecutorName::Machine) => Some(Executor::Machine),
+        None => args.unchecked.then_some(Executor::Machine),
+    }
+}
+
+/// What the policies printed in the first runs, and what the runs took: nothing of this is part of a result.
+fn remarks(sets: &[(usize, RunSet)], seconds: f64) {
+    for (_, set) in sets {
+        let Some(run) = set.runs.first() else { continue };
+        for (time, line) in &run.printed {
+            output::remark(&format!("{time} {}: {line}", set.result.policy.name));
+        }
+        if run.printed_dropped > 0 {
+            output::remark(&format!("{} more lines of {}", run.printed_dropped, set.result.policy.name));
+        }
+    }
+    let runs: usize = sets.iter().map(|(_, set)| set.runs.len()).sum();
+    let all = sets.iter().flat_map(|(_, set)| &set.runs);
+    let switches: u64 = all.map(|run| run.result.events.switches).sum();
+    let rate = switches as f64 / seconds / 1e6;
+    let plural = if runs == 1 { "" } else { "s" };
+    output::remark(&format!(
+        "{runs} run{plural} in {seconds:.2} s of wall time, {rate:.2} million switches per second"
+    ));
+}

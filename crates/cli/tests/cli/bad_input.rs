@@ -1,0 +1,180 @@
+//! Whatever is wrong: one line that says what, where and what to do, the right exit code, and nothing written.
+
+use crate::lab::{Lab, SMALL};
+use schedlab_policy::catalog;
+
+/// Runs `small.toml` as it is, or another scenario, and expects one line on standard error with all the parts.
+fn refused(lab: &Lab, args: &[&str], code: i32, parts: &[&str]) {
+    let before = lab.files();
+    let trace = [args, &["--trace", "trace.parquet"]].concat();
+    let output = lab.run(&trace);
+    assert_eq!((output.code, output.out.as_str()), (Some(code), ""), "{args:?}: {}", output.err);
+    assert_eq!(output.err.lines().count(), 1, "{args:?}: {}", output.err);
+    assert!(output.err.starts_with("schedlab: "), "{}", output.err);
+    for part in parts {
+        assert!(output.err.contains(part), "{args:?}: no {part:?} in {}", output.err);
+    }
+    assert_eq!(lab.files(), before, "{args:?} has written something");
+}
+
+fn refused_scenario(content: impl AsRef<[u8]>, parts: &[&str]) {
+    let lab = Lab::new();
+    lab.write("bad.toml", content);
+    refused(&lab, &["run", "bad.toml", "--policy", "rr"], 2, parts);
+}
+
+fn refused_policy(lab: &Lab, policy: &str, code: i32, parts: &[&str]) {
+    refused(lab, &["run", "small.toml", "--policy", policy], code, parts);
+}
+
+/// The scenario `small` with one line replaced.
+fn small_with(line: &str, other: &str) -> String {
+    assert!(SMALL.contains(line), "{line}");
+    SMALL.replace(line, other)
+}
+
+#[test]
+fn scenarios_that_are_wrong_name_file_line_and_remedy() {
+    refused_scenario(small_with("count = 2", "cuont = 2"), &["bad.toml:10:1", "`cuont`", "did you mean `count`?"]);
+    refused_scenario(small_with("\"2s\"", "2"), &["bad.toml:14:12", "no unit", "write \"2ms\""]);
+    refused_scenario(small_with("\"30ms\"", "\"-30ms\""), &["bad.toml:11:", "-30ms"]);
+    refused_scenario(small_with("count = 2", "cpus = \"3-5\""), &["bad.toml:10:8", "there is no CPU 3"]);
+    refused_scenario(small_with("count = 2", "count = 1000000000"), &["bad.toml:10:9", "1000000000", "at most"]);
+    refused_scenario(small_with("exp(5ms)", "exp(5ms"), &["bad.toml:11:", "exp("]);
+    refused_scenario("", &["bad.toml", "empty", "[[task]]"]);
+    refused_scenario("\n# nothing\n", &["bad.toml", "empty"]);
+    refused_scenario(b"name = \"\xff\"", &["bad.toml:1:9", "0xff", "UTF-8"]);
+    refused_scenario("name = \"x\"\n[machine\n", &["bad.toml:2:"]);
+}
+
+#[test]
+fn spawns_in_a_circle_are_found() {
+    let text = "name = \"c\"\n[machine]\ncpus = 1\n[[task]]\nname = \"a\"\nonce = [{ spawn = \"b\" }]\n[[task]]\n\
+                name = \"b\"\nspawned = true\nonce = [{ spawn = \"b\" }]\n[run]\nduration = \"1s\"\n";
+    refused_scenario(text, &["bad.toml:10:", "cycle", "b → b", "break it"]);
+}
+
+#[test]
+fn scenarios_that_are_not_there() {
+    let lab = Lab::new();
+    refused(&lab, &["run", "heavy-laod", "--policy", "rr"], 2, &["`heavy-laod`", "did you mean `heavy-load`?"]);
+    refused(&lab, &["run", "x", "--policy", "rr"], 2, &["`x`", "shipped are", "rr-vs-ps"]);
+    refused(&lab, &["run", "./x.toml", "--policy", "rr"], 2, &["./x.toml", "cannot be read"]);
+    refused(&lab, &["run", ".", "--policy", "rr"], 2, &[".: ", "cannot be read"]);
+    refused(&lab, &["run", "heavy-load", "--policy", "rr", "--cpus", "0"], 2, &["0 CPUs", "1 to 4096"]);
+}
+
+#[test]
+fn tasks_that_never_let_time_go_by() {
+    let lab = Lab::new();
+    let text = small_with("loop = [{ compute = \"30ms\" }, { sleep = \"exp(5ms)\" }]", "loop = [{ yield = true }]");
+    lab.write("stuck.toml", text);
+    let output = lab.run(&["run", "stuck.toml", "--policy", "rr"]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(output.err.contains("worker") || output.err.contains("stuck.toml:"), "{}", output.err);
+}
+
+#[test]
+fn policies_and_parameters_that_are_not_there() {
+    let lab = Lab::with_small();
+    refused_policy(&lab, "mflq", 2, &["`mflq`", "did you mean `mlfq`?"]);
+    refused_policy(&lab, "rr:quantom=5ms", 2, &["rr:quantom=5ms", "`quantom`", "did you mean `quantum`?"]);
+    refused_policy(&lab, "rr:quantum=5", 2, &["quantum", "5ms"]);
+    refused_policy(&lab, "rr:quantum=0ms", 2, &["quantum", "1us to 1000s"]);
+    refused_policy(&lab, "ps:quantum=5ms", 2, &["no parameters"]);
+    refused_policy(&lab, "./none.bpf.c", 2, &["./none.bpf.c"]);
+    refused_policy(&lab, "./none.txt", 2, &[".bpf.c"]);
+}
+
+#[test]
+fn objects_that_are_none() {
+    let lab = Lab::with_small();
+    let rr = catalog().iter().find(|policy| policy.name == "rr").unwrap().object;
+    lab.write("empty.bpf.o", "");
+    lab.write("text.bpf.o", "no object at all");
+    lab.write("half.bpf.o", &rr[..rr.len() / 2]);
+    let mut foreign = rr.to_vec();
+    foreign[18] = 62; // e_machine: x86-64
+    lab.write("foreign.bpf.o", &foreign);
+    // Under another name nobody finds the section.
+    let mut bare = rr.to_vec();
+    let names: Vec<usize> = (0..rr.len() - 5).filter(|&at| &rr[at..at + 5] == b".BTF\0").collect();
+    names.iter().for_each(|&at| bare[at + 1] = b'X');
+    assert!(!names.is_empty());
+    lab.write("bare.bpf.o", &bare);
+    refused_policy(&lab, "./empty.bpf.o", 2, &["./empty.bpf.o", "empty"]);
+    refused_policy(&lab, "./text.bpf.o", 2, &["./text.bpf.o", "no ELF file"]);
+    refused_policy(&lab, "./half.bpf.o", 2, &["./half.bpf.o", "cut off"]);
+    refused_policy(&lab, "./foreign.bpf.o", 2, &["./foreign.bpf.o", "not for BPF", "-target bpf"]);
+    refused_policy(&lab, "./bare.bpf.o", 2, &["./bare.bpf.o", "no BTF", "-g"]);
+}
+
+#[test]
+fn a_source_that_does_not_compile_shows_what_the_compiler_says() {
+    let lab = Lab::with_small();
+    lab.write("bad.bpf.c", "#include <schedlab/common.bpf.h>\nint x = nothing;\n");
+    let output = lab.run(&["run", "small.toml", "--policy", "./bad.bpf.c"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+    assert!(output.err.contains("./bad.bpf.c does not compile:"), "{}", output.err);
+    assert!(output.err.contains("bad.bpf.c:2:9: error:"), "{}", output.err);
+}
+
+#[test]
+fn policies_that_fail_name_callback_task_and_time() {
+    let lab = Lab::with_small();
+    let cases: [(&str, &[&str]); 5] = [
+        ("wild.bpf.c", &["ops.enqueue", "worker/", "wild.bpf.c:", "outside of everything"]),
+        ("endless.bpf.c", &["ops.enqueue", "worker/", "does not end"]),
+        ("twice.bpf.c", &["ops.enqueue", "worker/", "twice"]),
+        ("stall.bpf.c", &["worker/", "starves it"]),
+        ("gives_up.bpf.c", &["ops.enqueue", "enough of this"]),
+    ];
+    for (name, parts) in cases {
+        lab.policy(name);
+        refused_policy(&lab, &format!("./{name}"), 1, parts);
+        refused_policy(&lab, &format!("./{name}"), 1, &["the policy failed at "]);
+    }
+}
+
+#[test]
+fn machine_code_catches_what_it_can() {
+    let lab = Lab::with_small();
+    lab.policy("endless.bpf.c");
+    refused(&lab, &["run", "small.toml", "--policy", "./endless.bpf.c", "--unchecked"], 1, &["does not end"]);
+}
+
+#[test]
+fn an_object_that_needs_what_is_not_there() {
+    let lab = Lab::with_small();
+    lab.policy("exotic.bpf.c");
+    refused_policy(&lab, "./exotic.bpf.c", 2, &["not simulated", "scx_bpf_not_there"]);
+    let said = lab.out(&["policies", "./exotic.bpf.c"]);
+    assert!(said.contains("cannot be simulated yet") && said.contains("scx_bpf_not_there"), "{said}");
+}
+
+#[test]
+fn trace_files_that_cannot_be() {
+    let lab = Lab::with_small();
+    let run = |trace: &str| lab.run(&["run", "small.toml", "--policy", "rr", "--trace", trace]);
+    let wrong = run("trace.json");
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("trace.json") && wrong.err.contains(".parquet"), "{}", wrong.err);
+    let nowhere = run("no/folder/trace.txt");
+    assert_eq!((nowhere.code, nowhere.out.as_str()), (Some(1), ""), "{}", nowhere.err);
+    lab.write("text.parquet", "PAR1 but no more");
+    lab.write("other.pftrace", "something else");
+    for name in ["text.parquet", "other.pftrace", "none.parquet"] {
+        let output = lab.run(&["check", name]);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+        assert!(output.err.lines().count() == 1 && output.err.contains(name), "{}", output.err);
+    }
+}
+
+#[test]
+fn rtapp_files_that_cannot_be_carried_over() {
+    let lab = Lab::new();
+    lab.write("load.json", r#"{"tasks": {"t": {"loop": 1, "mem": 5}}}"#);
+    let output = lab.run(&["scenarios", "import", "load.json"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+    assert!(output.err.contains("load.json:1:") && output.err.contains("mem"), "{}", output.err);
+}

@@ -1,0 +1,96 @@
+//! A folder of its own for each test, and the program in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A folder that goes away with it.
+pub struct Lab {
+    folder: tempfile::TempDir,
+}
+
+/// What the program did.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Output {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// One CPU and two tasks that compute; short.
+pub const SMALL: &str = r#"
+name = "small"
+about = "Two tasks take turns."
+
+[machine]
+cpus = 1
+
+[[task]]
+name = "worker"
+count = 2
+loop = [{ compute = "30ms" }, { sleep = "exp(5ms)" }]
+
+[run]
+duration = "2s"
+"#;
+
+impl Lab {
+    /// An empty folder.
+    pub fn new() -> Lab {
+        Lab { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A folder with the scenario `small.toml`.
+    pub fn with_small() -> Lab {
+        let lab = Lab::new();
+        lab.write("small.toml", SMALL);
+        lab
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Copies a policy from the tests' own.
+    pub fn policy(&self, name: &str) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/policies").join(name);
+        fs::copy(source, self.path(name)).unwrap();
+    }
+
+    /// The names of all files, in order.
+    pub fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// The program, not yet started. Compiled policies are kept in the build folder.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_schedlab"));
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        let output = self.command(args).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Output { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// What the program prints when all is well.
+    pub fn out(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert_eq!(output.code, Some(0), "{args:?}: {}", output.err);
+        output.out
+    }
+
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        serde_json::from_str(&self.out(args)).unwrap()
+    }
+}

@@ -1,0 +1,8 @@
+//! The program as a user meets it: the built binary, its output, its exit codes, the files it leaves.
+
+mod bad_input;
+mod determinism;
+mod documents;
+mod help;
+mod lab;
+mod verbs;

@@ -1,0 +1,158 @@
+//! What each verb prints when all is well.
+
+use crate::lab::Lab;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+#[test]
+fn run_prints_tables_of_eighty_columns_without_colours() {
+    let lab = Lab::with_small();
+    let output = lab.run(&["run", "small.toml", "--policy", "rr:quantum=5ms", "--tasks", "--runs", "2"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let page = &output.out;
+    assert!(
+        page.starts_with("small under rr:quantum=5ms: 2s on 1 CPU in sim, means of 2 runs from seed 1\n"),
+        "{page}"
+    );
+    assert!(page.contains("Two tasks take turns.") && page.contains("95 % interval"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80) && !page.contains('\x1b'), "{page}");
+    assert!(output.err.contains("2 runs in ") && output.err.contains("wall time"), "{}", output.err);
+    assert_eq!(lab.run(&["run", "small.toml", "--policy", "rr", "--quiet"]).err, "");
+}
+
+#[test]
+fn json_is_as_the_schemas_say() {
+    let lab = Lab::with_small();
+    let cases: [(&str, &[&str]); 3] = [
+        ("result", &["run", "small.toml", "--policy", "mlfq", "--json", "--runs", "2"]),
+        ("comparison", &["compare", "small.toml", "--policy", "fcfs,rr", "--json"]),
+        ("comparison", &["compare", "rr-vs-ps", "--policy", "fcfs,ps", "--json", "--duration", "300s"]),
+    ];
+    for (name, args) in cases {
+        let schema = lab.json(&["schema", name]);
+        let value = lab.json(args);
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        validator.validate(&value).unwrap_or_else(|error| panic!("{args:?}: {}: {error}", error.instance_path()));
+    }
+    assert_eq!(lab.json(&["schema", "scenario"])["type"], "object");
+}
+
+#[test]
+fn flags_change_the_machine_and_the_length() {
+    let lab = Lab::with_small();
+    let args = ["run", "small.toml", "--policy", "rr", "--json", "--duration", "1s", "--tick", "10ms"];
+    let result = lab.json(&[&args[..], &["--topology", "2n1l2c1t"]].concat());
+    let scenario = &result["scenario"];
+    assert_eq!((&scenario["cpus"], &scenario["topology"]), (&4.into(), &"2n1l2c1t".into()));
+    assert_eq!((&scenario["tick_ns"], &result["duration_ns"]), (&10_000_000.into(), &1_000_000_000.into()));
+    assert_eq!(lab.json(&[&args[..], &["--cpus", "3"]].concat())["cpus"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn compare_says_how_much_and_how_sure() {
+    let lab = Lab::with_small();
+    let page = lab.out(&["compare", "small.toml", "--policy", "fcfs,mlfq:levels=4,step=5ms", "--runs", "10"]);
+    assert!(page.contains("\nfcfs ") && page.contains("\nmlfq:levels=4,step=5ms"), "{page}");
+    assert!(page.contains("- worker, mean response: mlfq:levels=4,step=5ms is "), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("than fcfs, 95 % interval "), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    let exact = lab.out(&["compare", "heavy-load", "--policy", "rr", "--policy", "fcfs"]);
+    assert!(exact.contains("Nothing here is random"), "{exact}");
+    assert!(exact.contains("Under fcfs a task of worker waited for 60s"), "{exact}");
+}
+
+#[test]
+fn compare_shows_theory_and_published_values() {
+    let lab = Lab::new();
+    let args = ["compare", "rr-vs-ps", "--policy", "fcfs,rr,ps", "--duration", "2000s", "--json"];
+    let comparison = lab.json(&args);
+    let expected: Vec<_> = comparison["theory"].as_array().unwrap().iter().collect();
+    assert_eq!(expected.len(), 3);
+    for (row, (model, ms)) in expected.iter().zip([("M/D/1 FCFS", 220.0), ("M/D/1 FCFS", 220.0), ("M/D/1 PS", 420.0)]) {
+        assert_eq!(row["model"], model);
+        assert!((row["expected_ns"].as_f64().unwrap() / 1e6 - ms).abs() < 1e-6, "{row}");
+        assert!(row["published_ns"].is_u64() && row["measured_ns"].is_f64(), "{row}");
+    }
+    let page = lab.out(&args[..args.len() - 1]);
+    assert!(page.contains("published: Happe et al.") && page.contains("M/D/1 PS"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn policies_are_listed_and_looked_into() {
+    let lab = Lab::new();
+    let list = lab.out(&["policies"]);
+    for name in ["  fcfs ", "  rr ", "  mlfq ", "  ps ", "  srpt ", "  ideal-fcfs "] {
+        assert!(list.contains(name), "{list}");
+    }
+    let rr = lab.out(&["policies", "rr"]);
+    assert!(rr.starts_with("rr: round robin") && rr.contains("quantum = 100ms  (1us to 1000s)"), "{rr}");
+    assert!(lab.out(&["policies", "ps"]).contains("no parameters"));
+    lab.write("mine.bpf.c", lab.out(&["policies", "rr", "--source"]));
+    let mine = lab.out(&["policies", "./mine.bpf.c"]);
+    assert!(mine.starts_with("./mine.bpf.c: can be simulated"), "{mine}");
+    for part in ["operations", "enqueue", "kernel functions", "scx_bpf_dsq_move_to_local", "licence", "quantum"] {
+        assert!(mine.contains(part), "{part} is missing:\n{mine}");
+    }
+}
+
+#[test]
+fn a_new_policy_runs_at_once() {
+    let lab = Lab::with_small();
+    assert!(lab.out(&["policies", "new", "mine"]).contains("./mine.bpf.c is written"));
+    assert!(lab.out(&["run", "small.toml", "--policy", "./mine.bpf.c:slice=5ms"]).contains("./mine.bpf.c:slice=5ms"));
+    let again = lab.run(&["policies", "new", "mine"]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("exists"), "{}", again.err);
+}
+
+#[test]
+fn scenarios_are_listed_printed_and_translated() {
+    let lab = Lab::new();
+    assert!(lab.out(&["scenarios"]).contains("heavy-load"));
+    // rt-app has no word for where a task starts.
+    lab.write("copy.toml", lab.out(&["scenarios", "moderate-load"]).replace("start_on = 0\n", ""));
+    lab.write("load.json", lab.out(&["scenarios", "export", "copy.toml"]));
+    lab.write("back.toml", lab.out(&["scenarios", "import", "load.json"]));
+    let result = lab.json(&["run", "back.toml", "--policy", "rr", "--duration", "2s", "--json"]);
+    assert_eq!(result["tasks"].as_array().map(Vec::len), Some(7));
+}
+
+#[test]
+fn ctrl_c_prints_what_there_is_and_says_so() {
+    let lab = Lab::with_small();
+    for (args, tell) in [(&["--json"][..], "\"partial\": true"), (&[], "PARTIAL: stopped before the end")] {
+        let run = ["run", "small.toml", "--policy", "rr", "--duration", "100000000s", "--trace", "t.parquet"];
+        let mut command = lab.command(&[&run[..], args].concat());
+        let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        // The hidden file of the trace appears when the run begins.
+        let begin = Instant::now();
+        while !lab.files().iter().any(|name| name.contains(".partial")) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "the run does not begin");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{out}");
+        assert!(out.contains(tell), "{out}");
+        assert_eq!(lab.files(), ["small.toml", "t.parquet"]);
+        if tell.starts_with('"') {
+            let result: Value = serde_json::from_str(&out).unwrap();
+            assert!(result["duration_ns"].as_u64().unwrap() < 100_000_000_000_000_000);
+        }
+        std::fs::remove_file(lab.path("t.parquet")).unwrap();
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let lab = Lab::with_small();
+    let mut command = lab.command(&["schema", "result"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+}

@@ -1,0 +1,384 @@
+//! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
+
+use crate::metric::Metrics;
+use crate::result::{cautions, heading, load, names, speed_columns, whole_number};
+use crate::theory::{Queue, draws};
+use crate::{Column, Style, Table, WIDTH, columns_of, wrap};
+use schedlab_metrics::statistics::{BatchMeans, Better, compare, compare_paired};
+use schedlab_model::result::{Interval, RunResult};
+use schedlab_model::scenario::Published;
+use schedlab_model::workload::Workload;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::Serialize;
+
+/// The name and version of the form of a [`Comparison`].
+pub const SCHEMA: &str = "schedlab.comparison/1";
+
+/// The coverage of all intervals.
+const LEVEL: f64 = 0.95;
+
+/// With fewer batches of requests than this a single run has no interval.
+const LEAST_BATCHES: usize = 10;
+
+/// One policy of a comparison.
+#[derive(Clone, Debug)]
+pub struct Candidate<'a> {
+    /// As the user wrote it.
+    pub label: String,
+    /// Its runs put together.
+    pub result: &'a RunResult,
+    /// Each of its runs.
+    pub runs: Vec<&'a RunResult>,
+    /// The response times of the first run in batches, for each group.
+    pub batches: &'a [BatchMeans],
+}
+
+/// What `schedlab compare --json` prints.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Comparison {
+    /// Always `schedlab.comparison/1`.
+    pub schema: String,
+    /// The policies that ran, as the user wrote them. The first is the baseline.
+    pub policies: Vec<String>,
+    /// What other policies failed of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
+    /// One result for each policy.
+    pub results: Vec<RunResult>,
+    /// How each other policy differs from the baseline, by policy, group and metric.
+    pub differences: Vec<Difference>,
+    /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub theory: Vec<Theory>,
+}
+
+/// A metric of a group under two policies.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The group.
+    pub group: String,
+    /// The path of the metric in the group: `response_ns.mean`.
+    pub metric: String,
+    /// The policy that the other is compared with.
+    pub baseline: String,
+    /// The other.
+    pub policy: String,
+    /// What the intervals come from.
+    pub evidence: Evidence,
+    /// The other's value over the baseline's; absent for a baseline of zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Its confidence interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_interval: Option<Interval>,
+    /// The other's value minus the baseline's.
+    pub difference: f64,
+    /// Its confidence interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference_interval: Option<Interval>,
+    /// How well the two separate, from -1 to 1.
+    pub cliffs_delta: f64,
+    /// All that in words.
+    pub verdict: String,
+}
+
+/// What an interval comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Evidence {
+    /// Several runs; those with the same seed are compared in pairs.
+    Runs,
+    /// One run, cut into batches of consecutive requests.
+    Batches,
+    /// One run, in which nothing is random: every run would be the same.
+    Exact,
+    /// One run: there is no interval.
+    Single,
+}
+
+/// A measured mean response time beside the one of theory.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Theory {
+    /// The policy as the user wrote it.
+    pub policy: String,
+    /// The queue and its discipline, as in `M/D/1 FCFS`; absent where theory is silent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The mean response time of theory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_ns: Option<f64>,
+    /// Whether the formula is an approximation.
+    pub approximate: bool,
+    /// The measured mean response time.
+    pub measured_ns: f64,
+    /// Its confidence interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_interval: Option<Interval>,
+    /// What others have published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_ns: Option<u64>,
+    /// Where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_in: Option<String>,
+}
+
+/// A metric that is compared: its path, its name for people, which way it is good.
+const METRICS: [(&str, &str, Better); 4] = [
+    ("response_ns.mean", "mean response", Better::Lower),
+    ("response_ns.p99", "p99 of response", Better::Lower),
+    ("throughput_per_s", "throughput", Better::Higher),
+    ("cpu_share", "CPU share", Better::Neither),
+];
+
+impl Comparison {
+    /// Compares all candidates with the first. `policies_draw` says whether any of them uses random numbers.
+    pub fn new(
+        candidates: &[Candidate],
+        workload: &Workload,
+        published: &[Published],
+        policies_draw: bool,
+    ) -> Comparison {
+        let random = policies_draw || draws(workload);
+        let mut differences = Vec::new();
+        if let [baseline, others @ ..] = candidates {
+            for other in others {
+                for group in 0..baseline.result.groups.len() {
+                    let pair = Pair { baseline, other, group, random };
+                    differences.extend(METRICS.iter().filter_map(|metric| pair.difference(metric)));
+                }
+            }
+        }
+        let queue = Queue::of(workload);
+        Comparison {
+            schema: SCHEMA.into(),
+            policies: candidates.iter().map(|candidate| candidate.label.clone()).collect(),
+            failures: Vec::new(),
+            results: candidates.iter().map(|candidate| candidate.result.clone()).collect(),
+            differences,
+            theory: match (queue, published) {
+                (None, []) => Vec::new(),
+                (queue, _) => candidates.iter().filter_map(|c| theory(queue.as_ref(), c, published)).collect(),
+            },
+        }
+    }
+}
+
+/// The JSON schema of a [`Comparison`].
+pub fn schema() -> serde_json::Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<Comparison>().to_value()
+}
+
+/// Two policies and a group.
+struct Pair<'a> {
+    baseline: &'a Candidate<'a>,
+    other: &'a Candidate<'a>,
+    group: usize,
+    random: bool,
+}
+
+impl Pair<'_> {
+    fn difference(&self, (path, name, better): &(&str, &str, Better)) -> Option<Difference> {
+        let values = |candidate: &Candidate| -> Vec<(u64, Option<f64>)> {
+            let of_run =
+                |run: &&RunResult| (run.seed, Metrics::of_measures(&run.groups[self.group].measures).get(path));
+            candidate.runs.iter().map(of_run).collect()
+        };
+        let (first, second) = (values(self.baseline), values(self.other));
+        let seed = first.first()?.0;
+        let same_seed = |(seed, value): &(u64, Option<f64>)| {
+            let other = second.iter().find(|(other, _)| other == seed)?;
+            Some((value.as_ref().copied()?, other.1?))
+        };
+        let pairs: Vec<(f64, f64)> = first.iter().filter_map(same_seed).collect();
+        let (evidence, comparison) = match (pairs.as_slice(), self.batches(path)) {
+            ([], _) => return None,
+            ([pair], _) if !self.random => (Evidence::Exact, compare_paired(&[*pair, *pair], LEVEL, seed)?),
+            // With the same seed the batches hold the same requests, but for few at their ends.
+            ([_], Some((a, b))) if a.len() == b.len() => {
+                let batches: Vec<_> = a.into_iter().zip(b).collect();
+                (Evidence::Batches, compare_paired(&batches, LEVEL, seed)?)
+            }
+            ([_], Some((a, b))) => (Evidence::Batches, compare(&a, &b, LEVEL, seed)?),
+            ([(a, b)], None) => (Evidence::Single, compare(&[*a], &[*b], LEVEL, seed)?),
+            (pairs, _) => (Evidence::Runs, compare_paired(pairs, LEVEL, seed)?),
+        };
+        let group = &self.baseline.result.groups[self.group].name;
+        let words = comparison.verdict(&self.baseline.label, &self.other.label, *better);
+        Some(Difference {
+            group: group.clone(),
+            metric: path.to_string(),
+            baseline: self.baseline.label.clone(),
+            policy: self.other.label.clone(),
+            evidence,
+            ratio: comparison.ratio,
+            ratio_interval: comparison.ratio_interval,
+            difference: comparison.difference,
+            difference_interval: comparison.difference_interval,
+            cliffs_delta: comparison.cliffs_delta,
+            verdict: format!("{group}, {name}: {words}"),
+        })
+    }
+
+    /// The batches of both sides, where the metric is one that is kept in batches and there are enough.
+    fn batches(&self, path: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+        let of = |candidate: &Candidate| candidate.batches.get(self.group).map_or(Vec::new(), BatchMeans::means);
+        let (a, b) = (of(self.baseline), of(self.other));
+        (path == "response_ns.mean" && a.len().min(b.len()) >= LEAST_BATCHES).then_some((a, b))
+    }
+}
+
+fn theory(queue: Option<&Queue>, candidate: &Candidate, published: &[Published]) -> Option<Theory> {
+    let measures = &candidate.result.groups.first()?.measures;
+    let over_runs = measures.intervals.get("response_ns.mean").copied();
+    let in_batches = || candidate.batches.first().and_then(|batches| batches.interval(LEVEL));
+    let policy = &candidate.result.policy;
+    let prediction = queue.and_then(|queue| queue.predict(policy));
+    let published = published.iter().find(|published| published.policy == policy.name);
+    Some(Theory {
+        policy: candidate.label.clone(),
+        expected_ns: prediction.as_ref().map(|prediction| prediction.response_mean_ns),
+        approximate: prediction.as_ref().is_some_and(|prediction| prediction.approximate),
+        model: prediction.map(|prediction| prediction.model),
+        measured_ns: Metrics::of_measures(measures).get("response_ns.mean")?,
+        measured_interval: over_runs.or_else(in_batches),
+        published_ns: published.map(|published| published.value.ns()),
+        published_in: published.map(|published| published.source.clone()),
+    })
+}
+
+impl Comparison {
+    /// The comparison as tables and sentences.
+    pub fn show(&self, style: Style) -> String {
+        let Some(first) = self.results.first() else { return String::new() };
+        let mut page = heading(first, &first.scenario.name, style);
+        page += "\n";
+        page += &self.speed().show(style);
+        page += "\n";
+        page += &self.behaviour().show(style);
+        if !self.theory.is_empty() {
+            page += "\n";
+            page += &self.beside_theory().show(style);
+            page += &self.sources();
+        }
+        page += &self.verdicts();
+        let each = self.results.iter().zip(&self.policies);
+        let mut told: Vec<String> = each.map(|(result, policy)| cautions(result, policy, style)).collect();
+        told.dedup();
+        page + &told.concat()
+    }
+
+    /// One value for each policy and group, in the order of the rows.
+    fn rows<'a, T>(&'a self, of: impl Fn(usize, usize) -> T + 'a) -> impl Iterator<Item = T> + 'a {
+        let groups = self.results.first().map_or(0, |result| result.groups.len());
+        (0..self.results.len() * groups).map(move |row| of(row / groups, row % groups))
+    }
+
+    /// The name of the policy in its first row.
+    fn names(&self) -> Vec<Column> {
+        let policy = |policy: usize, group| if group == 0 { self.policies[policy].clone() } else { String::new() };
+        let groups = self.results.iter().flat_map(|result| names(&result.groups));
+        vec![Column::words("policy", self.rows(policy)), Column::words("group", groups)]
+    }
+
+    fn metrics(&self) -> Vec<Metrics<'_>> {
+        self.rows(|policy, group| Metrics::of_measures(&self.results[policy].groups[group].measures)).collect()
+    }
+
+    fn speed(&self) -> Table {
+        let rows = self.metrics();
+        let mut columns = self.names();
+        columns.extend(speed_columns(&rows));
+        columns.push(Column::times("mean", rows.iter().map(|row| row.get("run_delay_ns.mean"))).under("run delay"));
+        Table::new(columns)
+    }
+
+    fn behaviour(&self) -> Table {
+        let rows = self.metrics();
+        let count = |path: &str| rows.iter().map(|row| whole_number(row.get(path))).collect::<Vec<_>>();
+        let once = |of: &dyn Fn(&RunResult) -> String| -> Vec<String> {
+            self.rows(|policy, group| if group == 0 { of(&self.results[policy]) } else { String::new() }).collect()
+        };
+        let jain =
+            |result: &RunResult| Metrics::of_run(result).get("jain").map_or("-".into(), |jain| format!("{jain:.4}"));
+        // What the names and five columns of numbers leave.
+        let longest = |names: &mut dyn Iterator<Item = &String>| names.map(|name| columns_of(name)).max().unwrap_or(0);
+        let groups = longest(&mut self.results[0].groups.iter().map(|group| &group.name));
+        let room = WIDTH.saturating_sub(40 + longest(&mut self.policies.iter()) + groups).clamp(20, 40);
+        let load_of = |result: &RunResult| {
+            let actual = result.load_distribution.as_ref().and_then(|load| load.actual.as_ref());
+            actual.map_or("-".into(), |actual| load(actual, room))
+        };
+        let mut columns = self.names();
+        columns.extend([
+            Column::numbers("own", count("switches.voluntary")).under("switches"),
+            Column::numbers("forced", count("switches.involuntary")).under("switches"),
+            Column::numbers("moves", count("migrations")),
+            Column::numbers("Jain", once(&jain)),
+            Column::words("tasks on a CPU, time", once(&load_of)),
+        ]);
+        Table::new(columns)
+    }
+
+    fn beside_theory(&self) -> Table {
+        let low = self.theory.iter().map(|row| row.measured_interval.map(|interval| interval.low));
+        let high = self.theory.iter().map(|row| row.measured_interval.map(|interval| interval.high));
+        let model = |row: &Theory| match &row.model {
+            Some(model) if row.approximate => format!("{model}, about"),
+            Some(model) => model.clone(),
+            None => "no formula".into(),
+        };
+        let (interval, mean) = ("95 % interval", "mean response");
+        let rows = || self.theory.iter();
+        let mut columns = vec![
+            Column::words("policy", rows().map(|row| row.policy.clone())),
+            Column::times("measured", rows().map(|row| Some(row.measured_ns))).under(mean),
+            Column::times("from", low).under(interval),
+            Column::times("to", high).under(interval),
+        ];
+        if rows().any(|row| row.published_ns.is_some()) {
+            columns.push(Column::times("published", rows().map(|row| row.published_ns.map(|ns| ns as f64))));
+        }
+        if rows().any(|row| row.model.is_some()) {
+            columns.push(Column::times("theory", rows().map(|row| row.expected_ns)));
+            columns.push(Column::words("model", rows().map(model)));
+        }
+        Table::new(columns)
+    }
+
+    /// Where the published values are from.
+    fn sources(&self) -> String {
+        let mut sources: Vec<&str> = self.theory.iter().filter_map(|row| row.published_in.as_deref()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        if sources.is_empty() { String::new() } else { wrap("published: ", 0, &sources.join("; ")) }
+    }
+
+    /// One sentence for each policy and group about the metric that says most, and what the sentences rest on.
+    fn verdicts(&self) -> String {
+        let chosen: Vec<&Difference> =
+            self.differences.iter().filter(|difference| self.says_most(difference)).collect();
+        if chosen.is_empty() {
+            return String::new();
+        }
+        let sentences: String = chosen.iter().map(|difference| wrap("- ", 2, &difference.verdict)).collect();
+        let weakest = chosen.iter().map(|difference| difference.evidence).max_by_key(|evidence| *evidence as u8);
+        let basis = match weakest {
+            Some(Evidence::Runs) | None => "",
+            Some(Evidence::Batches) => "Intervals from batches of one run; --runs 30 gives firmer ones.",
+            Some(Evidence::Exact) => "Nothing here is random: every run gives these numbers.",
+            Some(Evidence::Single) => "One run each tells little: take --runs 30 for intervals.",
+        };
+        let basis = if basis.is_empty() { String::new() } else { format!("{basis}\n") };
+        format!("\n{sentences}{basis}")
+    }
+
+    /// The mean response time, or the CPU share in groups without requests.
+    fn says_most(&self, difference: &Difference) -> bool {
+        let same = |other: &&Difference| other.group == difference.group && other.policy == difference.policy;
+        let path = &difference.metric;
+        path == "response_ns.mean"
+            || path == "cpu_share"
+                && !self.differences.iter().filter(same).any(|other| other.metric == "response_ns.mean")
+    }
+}

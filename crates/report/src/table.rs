@@ -1,0 +1,176 @@
+//! Aligned columns.
+
+use crate::text::{columns_of, shorten};
+use crate::{Style, Times, WIDTH};
+
+/// The least width to which a column of words is cut.
+const LEAST_WORD: usize = 8;
+
+/// One column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// What stands above it and its neighbours with the same text; may be empty.
+    over: String,
+    head: String,
+    cells: Vec<String>,
+    words: bool,
+}
+
+impl Column {
+    /// Words, aligned at the left, cut off where the table would become too wide.
+    pub fn words(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
+        Column { over: String::new(), head: head.into(), cells: cells.into_iter().collect(), words: true }
+    }
+
+    /// Numbers, aligned at the right.
+    pub fn numbers(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
+        Column { words: false, ..Column::words(head, cells) }
+    }
+
+    /// Times in nanoseconds, in the unit that suits them, which stands in the head.
+    pub fn times(head: &str, values: impl IntoIterator<Item = Option<f64>>) -> Column {
+        let values: Vec<_> = values.into_iter().collect();
+        let times = Times::of(&values);
+        let cells = values.iter().map(|value| times.show(*value)).collect::<Vec<_>>();
+        Column::numbers(&format!("{head} {}", times.unit), cells)
+    }
+
+    /// The column under a head that it shares with its neighbours.
+    pub fn under(self, over: &str) -> Column {
+        Column { over: over.into(), ..self }
+    }
+
+    fn width(&self) -> usize {
+        self.cells.iter().map(|cell| columns_of(cell)).max().unwrap_or(0).max(columns_of(&self.head))
+    }
+}
+
+/// A table: columns of equal length, two spaces apart.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    columns: Vec<Column>,
+}
+
+impl Table {
+    /// A table of these columns.
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
+        Table { columns: columns.into_iter().collect() }
+    }
+
+    /// The table as lines of text.
+    pub fn show(&self, style: Style) -> String {
+        let widths = self.widths();
+        let mut text = String::new();
+        if self.columns.iter().any(|column| !column.over.is_empty()) {
+            text += &emphasised(&self.shared_heads(&widths), style);
+        }
+        let heads = self.columns.iter().map(|column| column.head.as_str());
+        text += &emphasised(&self.line(heads, &widths), style);
+        let rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+        for row in 0..rows {
+            let cells = self.columns.iter().map(|column| column.cells.get(row).map_or("", String::as_str));
+            text += &(self.line(cells, &widths) + "\n");
+        }
+        text
+    }
+
+    /// The width of each column. A shared head widens the last of its columns; words give way, the widest first, until
+    /// the table fits.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
+        for (from, until) in self.spans() {
+            let missing = columns_of(&self.columns[from].over).saturating_sub(span_width(&widths[from..until]));
+            widths[until - 1] += missing;
+        }
+        while span_width(&widths) > WIDTH {
+            let words = (0..widths.len()).filter(|&index| self.columns[index].words && widths[index] > LEAST_WORD);
+            let Some(widest) = words.max_by_key(|&index| widths[index]) else { break };
+            widths[widest] -= 1;
+        }
+        widths
+    }
+
+    /// The ranges of columns with the same shared head; a column without one stands alone.
+    fn spans(&self) -> Vec<(usize, usize)> {
+        let (mut spans, mut from) = (Vec::new(), 0);
+        while from < self.columns.len() {
+            let over = &self.columns[from].over;
+            let same = |column: &&Column| !over.is_empty() && column.over == *over;
+            let until = from + self.columns[from..].iter().take_while(same).count().max(1);
+            spans.push((from, until));
+            from = until;
+        }
+        spans
+    }
+
+    fn line<'a>(&'a self, cells: impl Iterator<Item = &'a str>, widths: &[usize]) -> String {
+        let padded = cells.zip(&self.columns).zip(widths).map(|((cell, column), &width)| match column.words {
+            true => format!("{:<width$}", shorten(cell, width)),
+            false => format!("{cell:>width$}"),
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    }
+
+    /// The line of heads that several columns share, each at the right end of its columns.
+    fn shared_heads(&self, widths: &[usize]) -> String {
+        let head = |(from, until): (usize, usize)| {
+            let width = span_width(&widths[from..until]);
+            format!("{:>width$}", ruled(&self.columns[from].over, width))
+        };
+        self.spans().into_iter().map(head).collect::<Vec<_>>().join("  ").trim_end().to_string()
+    }
+}
+
+/// The width of neighbouring columns with the gaps between them.
+fn span_width(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+}
+
+/// A shared head with a rule on both sides that shows how far it reaches.
+fn ruled(head: &str, width: usize) -> String {
+    let free = width.saturating_sub(columns_of(head) + 2);
+    if head.is_empty() || free < 2 {
+        return head.to_string();
+    }
+    format!("{} {head} {}", "─".repeat(free / 2), "─".repeat(free - free / 2))
+}
+
+fn emphasised(line: &str, style: Style) -> String {
+    style.bold(line) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(list: &[&str]) -> Vec<String> {
+        list.iter().map(|word| word.to_string()).collect()
+    }
+
+    #[test]
+    fn numbers_stand_at_the_right_and_shared_heads_above() {
+        let table = Table::new([
+            Column::words("group", words(&["worker", "db"])),
+            Column::numbers("per s", words(&["8.00", "120.00"])),
+            Column::times("mean", [Some(865e6), None]).under("response"),
+            Column::times("max", [Some(1000e6), Some(5e6)]).under("response"),
+        ]);
+        let expected = "                ── response ───\n\
+                        group    per s  mean ms  max ms\n\
+                        worker    8.00      865    1000\n\
+                        db      120.00        -       5\n";
+        assert_eq!(table.show(Style::PLAIN), expected);
+        let coloured = table.show(Style { colours: true });
+        assert!(coloured.contains("\x1b[1mgroup"), "{coloured}");
+    }
+
+    #[test]
+    fn words_give_way_when_the_table_is_too_wide() {
+        let table = Table::new([
+            Column::words("name", words(&[&"n".repeat(100)])),
+            Column::numbers("number", words(&["1234567890"])),
+        ]);
+        let text = table.show(Style::PLAIN);
+        assert!(text.lines().all(|line| columns_of(line) <= WIDTH) && text.contains("n…  1234567890"), "{text}");
+    }
+}

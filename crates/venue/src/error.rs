@@ -1,0 +1,117 @@
+//! What can go wrong, and whose fault it is.
+
+use schedlab_bpf::{LoadError, ObjectError};
+use schedlab_metrics::{collector::Violation, validator::TraceViolation};
+use schedlab_model::scenario::ScenarioError;
+use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
+use schedlab_sim::RunError;
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// The user's input cannot be used: nothing has run.
+    WrongInput,
+    /// The input was good, and something failed: the policy, the disk, memory.
+    Failed,
+}
+
+/// Why there is no result. Each is one line (a compiler's message below it): what, where, what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum VenueError {
+    /// The scenario cannot be used.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The text names no policy.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// No such policy.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// A parameter that is not there or cannot have this value.
+    #[error("policy {policy}: {error}")]
+    Parameter {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// What is wrong.
+        error: ParameterError,
+    },
+    /// The object cannot be used.
+    #[error("policy {policy}: {error}")]
+    Object {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// What is wrong.
+        error: ObjectError,
+    },
+    /// A venue's own policy was given a parameter.
+    #[error("policy {policy}: `{name}` has no parameters; write {name} alone")]
+    NoParameters {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// Its name.
+        name: String,
+    },
+    /// The run did not start or did not end.
+    #[error("policy {policy}: {error}")]
+    Run {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// What happened.
+        error: Box<RunError>,
+    },
+    /// A trace file.
+    #[error(transparent)]
+    Trace(#[from] schedlab_trace::Error),
+    /// CPU time got lost.
+    #[error("policy {policy}, seed {seed}: {violation}")]
+    NotConserved {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// The run's seed.
+        seed: u64,
+        /// What was found.
+        violation: Violation,
+    },
+    /// The venue made a trace that cannot be.
+    #[error("policy {policy}, seed {seed}: {violation}; this is a defect of the venue, please report it")]
+    Unlawful {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// The run's seed.
+        seed: u64,
+        /// The first law that was broken.
+        violation: TraceViolation,
+    },
+}
+
+impl VenueError {
+    /// Whether a policy failed in a run: a finding about that policy, and not about anything else.
+    pub fn is_failure_of_policy(&self) -> bool {
+        matches!(self, VenueError::Run { error, .. } if matches!(**error, RunError::Policy(_)))
+    }
+
+    /// Whose fault it is.
+    pub fn class(&self) -> ErrorClass {
+        let failed = match self {
+            VenueError::Scenario(_)
+            | VenueError::Spec(_)
+            | VenueError::Parameter { .. }
+            | VenueError::NoParameters { .. }
+            | VenueError::Object { .. } => false,
+            VenueError::Find(FindError::Compile(error)) => {
+                !matches!(error, CompileError::Source { .. } | CompileError::Refused { .. })
+            }
+            VenueError::Find(_) => false,
+            VenueError::Run { error, .. } => match &**error {
+                RunError::Object(_) | RunError::Stuck { .. } | RunError::Unsupported(_) => false,
+                RunError::Load(error) => matches!(error, LoadError::Memory(_) | LoadError::Machine(_)),
+                RunError::Policy(_) | RunError::Memory(_) => true,
+            },
+            VenueError::Trace(error) => {
+                matches!(error, schedlab_trace::Error::Write { .. } | schedlab_trace::Error::Unfinished { .. })
+            }
+            VenueError::NotConserved { .. } | VenueError::Unlawful { .. } => true,
+        };
+        if failed { ErrorClass::Failed } else { ErrorClass::WrongInput }
+    }
+}

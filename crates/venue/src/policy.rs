@@ -1,0 +1,203 @@
+//! A policy that was found: its object or its discipline, with its parameters settled.
+
+use crate::VenueError;
+use schedlab_bpf::{ConstantInfo, ConstantValue, Object, Value};
+use schedlab_model::result::{Parameter as ResultParameter, PolicyInfo};
+use schedlab_policy::{
+    Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, hash, parameters, settle,
+};
+pub use schedlab_sim::ideal::Discipline;
+use std::collections::BTreeMap;
+
+/// The helper `bpf_get_prandom_u32`, by its number in the kernel's interface.
+const GET_PRANDOM_U32: u32 = 7;
+
+/// Stands before the name of a discipline, which is needed where a shipped policy has the same name.
+const IDEAL: &str = "ideal-";
+
+/// A policy, ready to be run by any venue that can.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// As the user wrote it: `rr:quantum=5ms`.
+    pub label: String,
+    /// What results say about it.
+    pub info: PolicyInfo,
+    /// SHA-256 of its object; absent where there is none.
+    pub hash: Option<String>,
+    /// Whether the object comes with the program.
+    pub shipped: bool,
+    /// What the compiler said, when it said something.
+    pub warnings: String,
+    /// What decides.
+    pub scheduler: Scheduler,
+}
+
+/// What decides who runs.
+#[derive(Clone, Debug)]
+pub enum Scheduler {
+    /// A BPF object with values for its parameters.
+    Object {
+        /// The object.
+        object: Box<Object>,
+        /// The parameters that the user has set.
+        settings: Vec<(String, Value)>,
+    },
+    /// A discipline that only the simulator has.
+    Ideal(Discipline),
+}
+
+/// The name by which a discipline is asked for: its own, with `ideal-` before it where a shipped policy has that name.
+pub fn ideal_name(discipline: Discipline) -> String {
+    let taken = catalog().iter().any(|shipped| shipped.name == discipline.name());
+    if taken { format!("{IDEAL}{discipline}") } else { discipline.to_string() }
+}
+
+/// The discipline that a name asks for.
+pub(crate) fn discipline(name: &str) -> Option<Discipline> {
+    match name.strip_prefix(IDEAL) {
+        Some(plain) => Discipline::from_name(plain),
+        None => Discipline::from_name(name).filter(|found| ideal_name(*found) == *name),
+    }
+}
+
+impl Policy {
+    /// Finds a policy by what the user wrote, compiles it if it is a source, and settles its parameters.
+    pub fn find(spec: &PolicySpec) -> Result<Policy, VenueError> {
+        if let Reference::Name(name) = &spec.reference
+            && let Some(discipline) = discipline(name)
+        {
+            return Policy::ideal(spec, discipline);
+        }
+        let disciplines = Discipline::ALL.map(ideal_name);
+        let found = find(spec, &disciplines.each_ref().map(String::as_str))?;
+        let in_object = |error| VenueError::Object { policy: spec.to_string(), error };
+        let object = Object::parse(&found.object).map_err(in_object)?;
+        object.ops().map_err(in_object)?;
+        let wrong = |error| VenueError::Parameter { policy: spec.to_string(), error };
+        let known = parameters_of(&object).map_err(wrong)?;
+        let assignments = settle(&known, &spec.settings).map_err(wrong)?;
+        let settings = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
+        Ok(Policy {
+            label: spec.to_string(),
+            info: PolicyInfo { name: found.name, parameters: values(&known, &assignments) },
+            hash: Some(hash(&found.object)),
+            shipped: found.shipped.is_some(),
+            warnings: found.warnings,
+            scheduler: Scheduler::Object { object: Box::new(object), settings },
+        })
+    }
+
+    /// Whether it may use random numbers.
+    pub fn draws(&self) -> bool {
+        match &self.scheduler {
+            Scheduler::Object { object, .. } => object.helpers().iter().any(|(number, _)| *number == GET_PRANDOM_U32),
+            Scheduler::Ideal(_) => false,
+        }
+    }
+
+    fn ideal(spec: &PolicySpec, discipline: Discipline) -> Result<Policy, VenueError> {
+        let name = ideal_name(discipline);
+        if !spec.settings.is_empty() {
+            return Err(VenueError::NoParameters { policy: spec.to_string(), name });
+        }
+        Ok(Policy {
+            label: name.clone(),
+            info: PolicyInfo { name, parameters: BTreeMap::new() },
+            hash: None,
+            shipped: true,
+            warnings: String::new(),
+            scheduler: Scheduler::Ideal(discipline),
+        })
+    }
+}
+
+/// The parameters of an object.
+pub(crate) fn parameters_of(object: &Object) -> Result<Vec<Parameter>, schedlab_policy::ParameterError> {
+    let constants = object.constants();
+    let defaults: Vec<Vec<u8>> = constants.iter().map(default_bytes).collect();
+    let declarations: Vec<Declaration> = constants.iter().zip(&defaults).map(|(c, d)| declaration(c, d)).collect();
+    parameters(&declarations)
+}
+
+fn declaration<'a>(constant: &'a ConstantInfo, default: &'a [u8]) -> Declaration<'a> {
+    Declaration { name: &constant.name, c_type: &constant.type_name, default, tags: &constant.tags }
+}
+
+/// The value in the object as the variable's bytes.
+fn default_bytes(constant: &ConstantInfo) -> Vec<u8> {
+    let mut bytes = match &constant.default {
+        ConstantValue::Integer(value) => value.to_le_bytes().to_vec(),
+        ConstantValue::Bool(value) => vec![u8::from(*value)],
+        ConstantValue::Text(text) => text.clone().into_bytes(),
+        ConstantValue::Bytes(bytes) => bytes.clone(),
+    };
+    bytes.resize(constant.size as usize, 0);
+    bytes
+}
+
+/// What results say: every parameter that is a number or a word, set or not.
+fn values(known: &[Parameter], assignments: &[Assignment]) -> BTreeMap<String, ResultParameter> {
+    let set = |name: &str| assignments.iter().find(|a| a.name == name).map(|a| a.value);
+    let numbers = known.iter().filter(|parameter| parameter.kind != Kind::Other);
+    numbers.map(|p| (p.name.clone(), value(p, set(&p.name).unwrap_or(p.default)))).collect()
+}
+
+fn value(parameter: &Parameter, value: i128) -> ResultParameter {
+    if !parameter.choices.is_empty() {
+        return ResultParameter::Text(parameter.show(value));
+    }
+    match parameter.kind {
+        Kind::Boolean => ResultParameter::Flag(value != 0),
+        _ => u64::try_from(value).map_or(ResultParameter::Signed(value as i64), ResultParameter::Unsigned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorClass;
+
+    fn find_text(text: &str) -> Result<Policy, VenueError> {
+        Policy::find(&PolicySpec::parse(text).unwrap())
+    }
+
+    #[test]
+    fn all_parameters_are_told_and_the_set_ones_are_passed_on() {
+        let rr = find_text("rr:quantum=5ms").unwrap();
+        assert_eq!((rr.label.as_str(), rr.info.name.as_str(), rr.shipped), ("rr:quantum=5ms", "rr", true));
+        assert_eq!(rr.info.parameters["quantum"], ResultParameter::Unsigned(5_000_000));
+        let mlfq = find_text("mlfq:starve=age(50ms)").unwrap();
+        assert_eq!(mlfq.info.parameters["starve"], ResultParameter::Text("age".into()));
+        assert_eq!(mlfq.info.parameters["slices"], ResultParameter::Text("linear".into()));
+        let Scheduler::Object { settings, .. } = mlfq.scheduler else { panic!("mlfq is an object") };
+        assert_eq!(settings[1], ("age_after".to_string(), Value::Integer(50_000_000)));
+    }
+
+    #[test]
+    fn disciplines_have_names_beside_the_shipped_policies() {
+        let is_ideal = |text, wanted| matches!(find_text(text).unwrap().scheduler, Scheduler::Ideal(d) if d == wanted);
+        assert!(is_ideal("ps", Discipline::Ps) && is_ideal("ideal-ps", Discipline::Ps));
+        assert!(is_ideal("ideal-fcfs", Discipline::Fcfs));
+        assert!(matches!(find_text("fcfs").unwrap().scheduler, Scheduler::Object { .. }));
+        let error = find_text("ps:quantum=5ms").unwrap_err().to_string();
+        assert_eq!(error, "policy ps:quantum=5ms: `ps` has no parameters; write ps alone");
+        assert!(find_text("srtp").unwrap_err().to_string().contains("did you mean `srpt`?"));
+    }
+
+    #[test]
+    fn wrong_parameters_name_the_policy() {
+        let error = find_text("rr:quantum=5").unwrap_err();
+        assert_eq!(error.class(), ErrorClass::WrongInput);
+        assert!(error.to_string().starts_with("policy rr:quantum=5: parameter `quantum`: "), "{error}");
+    }
+
+    #[test]
+    fn objects_that_are_none_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text.bpf.o");
+        std::fs::write(&path, "this is no object").unwrap();
+        let error = find_text(path.to_str().unwrap()).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::WrongInput);
+        assert!(error.to_string().contains("text.bpf.o: this is no ELF file"), "{error}");
+    }
+}

@@ -1,0 +1,104 @@
+//! The simulated machine as a venue.
+
+use crate::{Control, Executor, Policy, Request, Run, Scheduler, Venue, VenueError};
+use schedlab_metrics::collector::{Collector, RunIdentity};
+use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::result::{Provenance, ScenarioInfo};
+use schedlab_model::scenario::Notation;
+use schedlab_model::{trace::Sink, workload::Workload};
+use schedlab_sim::{Options, Outcome, RunError, ideal, scx};
+
+/// The simulator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SimVenue;
+
+impl Venue for SimVenue {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn run(
+        &self,
+        request: &Request,
+        sink: Option<&mut dyn Sink>,
+        control: &mut dyn Control,
+    ) -> Result<Run, VenueError> {
+        let fluid = matches!(request.policy.scheduler, Scheduler::Ideal(discipline) if discipline.is_fluid());
+        let expectations = Expectations { workload: Some(request.workload), fluid, ..Expectations::default() };
+        let validator = request.check.then(|| Validator::new(expectations));
+        let new_collector = if fluid { Collector::new_fluid } else { Collector::new };
+        let mut sinks = (new_collector(request.workload), (validator, sink));
+        let outcome = simulate(request, &mut sinks, control)
+            .map_err(|error| VenueError::Run { policy: request.policy.label.clone(), error: Box::new(error) })?;
+        let (collector, (validator, _)) = sinks;
+        check(request, &collector, validator)?;
+        let mut measures = collector.into_measures();
+        let response_batches = std::mem::take(&mut measures.response_batches);
+        let result = measures.into_result(identity(self.name(), request, &outcome));
+        let Outcome { printed, printed_dropped, .. } = outcome;
+        Ok(Run { result, response_batches, printed, printed_dropped })
+    }
+}
+
+fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
+    let Request { workload, policy, seed, .. } = *request;
+    match &policy.scheduler {
+        Scheduler::Object { object, settings } => {
+            let executor = request.executor.unwrap_or_else(|| default_executor(policy));
+            let options = Options { executor, settings: settings.clone(), seed };
+            scx::run(workload, object, &options, sink, control)
+        }
+        Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
+    }
+}
+
+/// A shipped policy has passed a kernel's verifier; a user's may do anything.
+fn default_executor(policy: &Policy) -> Executor {
+    if policy.shipped { Executor::Machine } else { Executor::Interpreter }
+}
+
+/// Holds the run against the laws that no run may break.
+fn check(request: &Request, collector: &Collector, validator: Option<Validator>) -> Result<(), VenueError> {
+    let (policy, seed) = (request.policy.label.clone(), request.seed);
+    if let Err(violation) = collector.conservation() {
+        return Err(VenueError::NotConserved { policy, seed, violation });
+    }
+    match validator.and_then(|validator| validator.into_findings().reported.into_iter().next()) {
+        Some(violation) => Err(VenueError::Unlawful { policy, seed, violation }),
+        None => Ok(()),
+    }
+}
+
+fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
+    let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. });
+    RunIdentity {
+        scenario: scenario_info(request.workload),
+        policy: request.policy.info.clone(),
+        venue: venue.into(),
+        seed: request.seed,
+        provenance: Provenance {
+            version: env!("CARGO_PKG_VERSION").into(),
+            scenario_hash: request.scenario_hash.into(),
+            policy_hash: request.policy.hash.clone(),
+            kernel: simulates_kernel.then(kernel_release),
+        },
+        lost: 0,
+        partial: outcome.partial,
+    }
+}
+
+fn scenario_info(workload: &Workload) -> ScenarioInfo {
+    ScenarioInfo {
+        name: workload.name.clone(),
+        about: workload.about.clone(),
+        cpus: workload.machine.cpus(),
+        topology: workload.machine.topology.write(),
+        tick_ns: workload.machine.tick.ns(),
+    }
+}
+
+/// The release that the simulated kernel presents, as `7.2`.
+fn kernel_release() -> String {
+    let version = scx::kernel().version;
+    format!("{}.{}", version >> 16, version >> 8 & 0xff)
+}
