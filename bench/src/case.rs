@@ -1,0 +1,143 @@
+//! What is measured.
+
+use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Step, Workload};
+use schedlab_model::{cpuset::CpuSet, distribution::Distribution, machine::*, time::Time};
+
+/// One case: a machine full of tasks.
+pub struct Case {
+    /// What the table calls it.
+    pub name: &'static str,
+    /// The policy.
+    pub policy: &'static str,
+    /// CPUs.
+    pub cpus: u32,
+    /// Tasks for each CPU.
+    pub tasks_per_cpu: u32,
+    /// Whether a third of the tasks computes and the rest sleeps most of the time; else all compute.
+    pub mixed: bool,
+    /// Simulated time.
+    pub duration: Time,
+    /// Whether the interpreter is measured too.
+    pub interpreted: bool,
+}
+
+/// All cases. The first three are those for which other simulators have been measured.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "2 x 7 compute",
+        policy: "rr",
+        cpus: 2,
+        tasks_per_cpu: 7,
+        mixed: false,
+        duration: Time::from_s(100_000),
+        interpreted: true,
+    },
+    Case {
+        name: "8 x 100 mixed",
+        policy: "rr",
+        cpus: 8,
+        tasks_per_cpu: 100,
+        mixed: true,
+        duration: Time::from_s(120),
+        interpreted: true,
+    },
+    Case {
+        name: "64 x 1000 mixed",
+        policy: "rr",
+        cpus: 64,
+        tasks_per_cpu: 1000,
+        mixed: true,
+        duration: Time::from_s(20),
+        interpreted: false,
+    },
+    Case {
+        name: "8 x 8 mixed",
+        policy: "rr",
+        cpus: 8,
+        tasks_per_cpu: 8,
+        mixed: true,
+        duration: Time::from_s(120),
+        interpreted: false,
+    },
+    Case {
+        name: "8 x 1000 mixed",
+        policy: "rr",
+        cpus: 8,
+        tasks_per_cpu: 1000,
+        mixed: true,
+        duration: Time::from_s(120),
+        interpreted: false,
+    },
+    Case {
+        name: "1024 x 1000 mixed",
+        policy: "rr",
+        cpus: 1024,
+        tasks_per_cpu: 1000,
+        mixed: true,
+        duration: Time::from_s(1),
+        interpreted: false,
+    },
+    Case {
+        name: "8 x 100 mixed, fcfs",
+        policy: "fcfs",
+        cpus: 8,
+        tasks_per_cpu: 100,
+        mixed: true,
+        duration: Time::from_s(20),
+        interpreted: false,
+    },
+    Case {
+        name: "8 x 100 mixed, mlfq",
+        policy: "mlfq",
+        cpus: 8,
+        tasks_per_cpu: 100,
+        mixed: true,
+        duration: Time::from_s(120),
+        interpreted: false,
+    },
+];
+
+impl Case {
+    /// The workload.
+    pub fn workload(&self) -> Workload {
+        let tasks = self.cpus * self.tasks_per_cpu;
+        let ms = |n: u64| Step::Compute(Distribution::Constant(Time::from_us(n * 100)));
+        let sleep = |n: u64| Step::Sleep(Distribution::Constant(Time::from_ms(n)));
+        let hog = vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_ms(250))), Step::RequestEnd];
+        let busy = vec![Step::RequestBegin, ms(20), Step::RequestEnd, sleep(10)];
+        let light = vec![Step::RequestBegin, ms(2), Step::RequestEnd, sleep(5)];
+        let groups = match self.mixed {
+            false => vec![self.group("compute", tasks, hog)],
+            true => {
+                let third = tasks / 3;
+                vec![
+                    self.group("compute", tasks - 2 * third, hog),
+                    self.group("busy", third, busy),
+                    self.group("light", third, light),
+                ]
+            }
+        };
+        Workload {
+            name: self.name.into(),
+            about: String::new(),
+            machine: Machine::flat(self.cpus),
+            groups,
+            objects: Objects::default(),
+            run: Run { duration: self.duration, warmup: Time::ZERO, seed: 1 },
+        }
+    }
+
+    fn group(&self, name: &str, count: u32, steps: Vec<Step>) -> Group {
+        Group {
+            name: name.into(),
+            count: Some(count),
+            birth: Birth::At(Time::ZERO),
+            start_on: None,
+            nice: 0,
+            class: Class::Other,
+            cpus: CpuSet::first(self.cpus),
+            kind: Kind::Thread,
+            program: Program { steps, repeats: true, repeat_depth: 0 },
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! One measurement: a whole run with its metrics, no trace kept.
+
+use crate::case::Case;
+use schedlab_bpf::{Executor, Object};
+use schedlab_metrics::Collector;
+use schedlab_model::trace::{Event, EventKind, Sink};
+use schedlab_sim::{Options, scx};
+
+/// What was seen.
+pub struct Sample {
+    /// Context switches.
+    pub switches: u64,
+    /// CPU time of the run in nanoseconds, loading included.
+    pub cpu_ns: u64,
+    /// Largest resident size of the process in KiB.
+    pub peak_kib: u64,
+}
+
+impl Sample {
+    /// Switches per second of CPU time.
+    pub fn switches_per_s(&self) -> f64 {
+        self.switches as f64 * 1e9 / self.cpu_ns as f64
+    }
+
+    /// For the parent process.
+    pub fn to_line(&self) -> String {
+        format!("{} {} {}", self.switches, self.cpu_ns, self.peak_kib)
+    }
+
+    /// What a child process printed.
+    pub fn from_line(line: &str) -> Result<Sample, String> {
+        let numbers: Option<Vec<u64>> = line.split_whitespace().map(|n| n.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[switches, cpu_ns, peak_kib]) => Ok(Sample { switches, cpu_ns, peak_kib }),
+            _ => Err(format!("unexpected output: {line}")),
+        }
+    }
+}
+
+/// Counts switches beside the collector.
+struct Counter {
+    collector: Collector,
+    switches: u64,
+}
+
+impl Sink for Counter {
+    fn event(&mut self, event: &Event) {
+        self.switches += matches!(event.kind, EventKind::Switch { .. }) as u64;
+        self.collector.event(event);
+    }
+
+    fn finish(&mut self, end: schedlab_model::time::Time) {
+        self.collector.finish(end);
+    }
+}
+
+/// Runs a case once.
+pub fn measure(case: &Case, executor: Executor) -> Result<Sample, String> {
+    let shipped =
+        schedlab_policy::catalog().iter().find(|p| p.name == case.policy).ok_or("the policy is not shipped")?;
+    let object = Object::parse(shipped.object).map_err(|e| e.to_string())?;
+    let mut workload = case.workload();
+    if executor == Executor::Interpreter {
+        workload.run.duration = schedlab_model::time::Time(workload.run.duration.ns() / 10);
+    }
+    let mut sink = Counter { collector: Collector::new(&workload), switches: 0 };
+    let options = Options { executor, settings: Vec::new(), seed: 1 };
+    let before = cpu_ns();
+    scx::run(&workload, &object, &options, &mut sink, &mut ()).map_err(|e| e.to_string())?;
+    let cpu_ns = cpu_ns() - before;
+    sink.collector.conservation().map_err(|v| v.to_string())?;
+    Ok(Sample { switches: sink.switches, cpu_ns, peak_kib: peak_kib() })
+}
+
+/// CPU time of this process.
+fn cpu_ns() -> u64 {
+    // SAFETY: clock_gettime fills the structure it is given.
+    unsafe {
+        let mut time: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+}
+
+fn peak_kib() -> u64 {
+    // SAFETY: getrusage fills the structure it is given.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage.ru_maxrss as u64
+    }
+}

@@ -1,0 +1,40 @@
+//! Running a workload under a policy and looking at everything that happened.
+
+use schedlab_bpf::{Executor, Object, Value};
+use schedlab_model::{trace::*, workload::Workload};
+use schedlab_policy::{PolicySpec, find};
+use schedlab_sim::{Options, Outcome, RunError, scx};
+use std::path::PathBuf;
+
+/// Everything that happened in a run.
+pub struct Run {
+    pub events: Vec<Event>,
+    pub outcome: Outcome,
+}
+
+/// A policy object: a shipped one by name, or one of the deliberately wrong ones in `tests/policies`.
+pub fn object(name: &str) -> Object {
+    let wrong = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("policies").join(format!("{name}.bpf.c"));
+    let spec = if wrong.exists() { wrong.display().to_string() } else { name.to_string() };
+    let policy = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).expect("the policy is found");
+    Object::parse(&policy.object).expect("the object is whole")
+}
+
+/// Runs with an executor and numbers for parameters.
+pub fn run_with(
+    workload: &Workload,
+    policy: &str,
+    executor: Executor,
+    settings: &[(&str, u64)],
+) -> Result<Run, RunError> {
+    let settings = settings.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value as i128))).collect();
+    let options = Options { executor, settings, seed: workload.run.seed };
+    let mut events = Vec::new();
+    let outcome = scx::run(workload, &object(policy), &options, &mut events, &mut ())?;
+    Ok(Run { events, outcome })
+}
+
+/// Runs as machine code with the policy's own parameters.
+pub fn run(workload: &Workload, policy: &str) -> Result<Run, RunError> {
+    run_with(workload, policy, Executor::Machine, &[])
+}

@@ -1,0 +1,8 @@
+//! Questions that concern several rooms at once. One binary, sorted by question.
+
+mod determinism;
+mod generate;
+mod lab;
+mod laws;
+#[path = "../policies/tests.rs"]
+mod policies;
