@@ -120,6 +120,15 @@ impl LeastAttained {
         }
     }
 
+    /// While no level shares, the highest one at full speed gets what is spare: it was of the level that shared before.
+    fn give_spare_to_full(&mut self) {
+        let Some((base, _)) = self.highest_full().filter(|_| self.spare > 0) else { return };
+        let level = self.take_full(base);
+        let (part, rest) = divide(self.spare, level.len());
+        self.spare = rest;
+        self.put_full(base - part, level);
+    }
+
     /// Divides the levels anew into full, shared and frozen ones.
     fn balance(&mut self) {
         while self.full_tasks > self.cpus {
@@ -206,7 +215,10 @@ impl Sharing for LeastAttained {
                 *attained += part;
                 self.spare = rest;
             }
-            None => self.idle += left,
+            None => {
+                self.idle += left;
+                self.give_spare_to_full();
+            }
         }
         loop {
             self.collect_done(done);
@@ -215,7 +227,7 @@ impl Sharing for LeastAttained {
                 break;
             }
         }
-        if self.shared.is_none() {
+        if self.shared.is_none() && self.free_cpus() > 0 {
             self.idle += std::mem::take(&mut self.spare);
         }
     }

@@ -95,15 +95,16 @@ fn anywhere(mut workload: Workload) -> Workload {
     workload
 }
 
-/// Jobs of one `compute` that come by themselves: instants in microseconds and works.
+/// Jobs of one `compute` that come by themselves: instants and works, in nanoseconds.
 fn jobs() -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop::collection::vec((0..40_000u64, 1..9_000u64), 1..25)
+        .prop_map(|jobs| jobs.into_iter().map(|(at, work)| (at * 1000, work * 1000)).collect())
 }
 
 fn of_jobs(cpus: u32, jobs: &[(u64, u64)]) -> Workload {
     let group = |(index, &(at, work)): (usize, &(u64, u64))| Group {
-        birth: Birth::At(Time::from_us(at)),
-        ..once(&format!("job{index}"), 0, vec![Step::Compute(Distribution::Constant(Time::from_us(work)))])
+        birth: Birth::At(Time(at)),
+        ..once(&format!("job{index}"), 0, vec![Step::Compute(Distribution::Constant(Time(work)))])
     };
     workload(cpus, jobs.iter().enumerate().map(group).collect())
 }
@@ -115,7 +116,7 @@ fn rates(discipline: Discipline, cpus: f64, attained: &[f64], here: &[usize]) ->
     let mut order = here.to_vec();
     order.sort_by(|&a, &b| attained[a].total_cmp(&attained[b]));
     while let Some(&first) = order.first() {
-        let same = |&&i: &&usize| discipline == Discipline::Ps || attained[i] - attained[first] < 1e-6;
+        let same = |&&i: &&usize| discipline == Discipline::Ps || attained[i] - attained[first] < 1e-3;
         let level = order.iter().take_while(same).count();
         let rate = (left / level as f64).min(1.0);
         order.drain(..level).for_each(|i| rates[i] = rate);
@@ -124,7 +125,7 @@ fn rates(discipline: Discipline, cpus: f64, attained: &[f64], here: &[usize]) ->
     rates
 }
 
-/// Ends of the jobs in microseconds, in floating point, one arrival, end or meeting at a time.
+/// Ends of the jobs in nanoseconds, in floating point, one arrival, end or meeting at a time.
 fn naive_ends(discipline: Discipline, cpus: u32, jobs: &[(u64, u64)]) -> Vec<f64> {
     let (mut now, mut attained, mut ends) = (0.0f64, vec![0.0; jobs.len()], vec![f64::NAN; jobs.len()]);
     while ends.iter().any(|end| end.is_nan()) {
@@ -134,14 +135,14 @@ fn naive_ends(discipline: Discipline, cpus: u32, jobs: &[(u64, u64)]) -> Vec<f64
         let end = here.iter().filter(|&&i| rates[i] > 0.0).map(|&i| (jobs[i].1 as f64 - attained[i]) / rates[i]);
         let pairs = here.iter().flat_map(|&a| here.iter().map(move |&b| (a, b)));
         let meeting = pairs
-            .filter(|&(a, b)| attained[b] - attained[a] > 1e-6 && rates[a] > rates[b])
+            .filter(|&(a, b)| attained[b] - attained[a] > 1e-3 && rates[a] > rates[b])
             .map(|(a, b)| (attained[b] - attained[a]) / (rates[a] - rates[b]));
         let meeting: Vec<f64> = if discipline == Discipline::Fb { meeting.collect() } else { vec![] };
         let step = arrival.chain(end).chain(meeting).fold(f64::INFINITY, f64::min);
         now += step;
         for &i in &here {
             attained[i] += rates[i] * step;
-            if attained[i] >= jobs[i].1 as f64 - 1e-6 {
+            if attained[i] >= jobs[i].1 as f64 - 1e-3 {
                 ends[i] = now;
             }
         }
@@ -162,13 +163,12 @@ proptest! {
         }
     }
 
-    /// No discipline idles while there is work: on one CPU all are done with it at the same time, but for the fluid ones'
-    /// rounding of each end to a nanosecond.
+    /// No discipline idles while there is work: on one CPU all are done with it at the same time, to the nanosecond.
     #[test]
     fn one_cpu_is_done_with_all_jobs_at_the_same_time(jobs in jobs()) {
         let workload = of_jobs(1, &jobs);
         let last = Discipline::ALL.map(|discipline| ends_ns(&events(&workload, discipline)).into_iter().max().unwrap());
-        prop_assert!(last.iter().all(|&end| end.abs_diff(last[0]) <= jobs.len() as u64), "{last:?}");
+        prop_assert!(last.iter().all(|&end| end == last[0]), "{last:?}");
     }
 
     /// Shortest remaining first has the least mean response of all on one CPU, on every sequence of jobs.
@@ -183,16 +183,18 @@ proptest! {
     }
 
     #[test]
-    fn fluid_disciplines_give_what_their_rule_says(cpus in 1..5u32, jobs in jobs()) {
+    fn fluid_disciplines_give_what_their_rule_says(cpus in 1..5u32, mut jobs in jobs()) {
+        // An end that is rounded to the nanosecond must not fall on an arrival.
+        jobs.iter_mut().enumerate().for_each(|(index, job)| job.0 += index as u64);
         let workload = of_jobs(cpus, &jobs);
         for discipline in [Discipline::Ps, Discipline::Fb] {
             let expected = naive_ends(discipline, cpus, &jobs);
-            // Tasks are numbered as they come; jobs that come at once keep their order.
+            // Tasks are numbered as they come.
             let mut order: Vec<usize> = (0..jobs.len()).collect();
             order.sort_by_key(|&i| jobs[i].0);
-            for (&end_ns, index) in ends_ns(&events(&workload, discipline)).iter().zip(order) {
-                let (end, expected) = (end_ns as f64 / 1000.0, expected[index]);
-                prop_assert!((end - expected).abs() < 0.1, "{discipline}: {end} µs, expected {expected}");
+            for (&end, index) in ends_ns(&events(&workload, discipline)).iter().zip(order) {
+                let expected = expected[index];
+                prop_assert!((end as f64 - expected).abs() < 100.0, "{discipline}: {end} ns, expected {expected}");
             }
         }
     }

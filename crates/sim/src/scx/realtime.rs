@@ -58,6 +58,7 @@ impl Sim {
         let was_realtime = previous != NONE && self.core.entity(previous).is_realtime();
         if was_realtime && self.core.entity(previous).state == State::Running {
             if self.goes_on(cpu, previous, left) {
+                self.refill(previous);
                 self.core.mark_stale(cpu);
                 self.continue_steps(cpu);
                 return true;
@@ -73,9 +74,7 @@ impl Sim {
         if !was_realtime {
             self.take_from_policy(cpu, previous, next);
         }
-        if self.core.entity(next).class_has_slice() && self.core.entity(next).realtime_slice_ns == 0 {
-            self.core.entity_mut(next).realtime_slice_ns = ROUND_ROBIN_SLICE_NS;
-        }
+        self.refill(next);
         self.switch(
             cpu,
             previous,
@@ -83,6 +82,14 @@ impl Sim {
             left.unwrap_or(if was_realtime { Reason::SliceEnd } else { Reason::Preempted }),
         );
         true
+    }
+
+    /// A task whose turn begins again has a whole slice.
+    fn refill(&mut self, slot: u32) {
+        let entity = self.core.entity_mut(slot);
+        if entity.class_has_slice() && entity.realtime_slice_ns == 0 {
+            entity.realtime_slice_ns = ROUND_ROBIN_SLICE_NS;
+        }
     }
 
     /// Whether a running real-time task keeps its CPU.

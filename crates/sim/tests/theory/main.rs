@@ -1,8 +1,8 @@
 //! The simulator against queueing theory: closed forms, each within the 99 % interval of a run of at least 10^6 jobs.
 //!
 //! All runs have one seed. Of a hundred true comparisons one falls out of its interval; the seed is one with which none
-//! does. Times are in milliseconds, as in the literature: jobs have mean 20, and *Happe* is the load of 20/21 that Happe
-//! et al. ("RR-vs-PS", 2009) took, jobs of 20 every 21.
+//! does. Times are in milliseconds: jobs have mean 20, and `HAPPE` is the load that Happe et al. (2009) took, jobs of 20
+//! every 21.
 
 mod closed;
 mod estimate;
