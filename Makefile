@@ -24,7 +24,7 @@ lint: setup ## check form, warnings and house rules
 	@tools/lint
 
 bench: setup ## measure speed
-	cargo bench --locked --workspace --benches
+	cargo run --release --locked -p schedlab-bench
 
 docs: setup ## make the reference of the libraries in target/doc
 	cargo doc --locked --workspace --no-deps

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use schedlab_bpf::{Executor, Object};
-use schedlab_metrics::Collector;
+use schedlab_metrics::collector::Collector;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_sim::{Options, scx};
 

@@ -283,7 +283,7 @@ impl Sim {
         let room = SCRATCH_BYTES as usize - size_of::<GuestExitInfo>() - 1;
         let end = message.floor_char_boundary(message.len().min(room));
         self.core.memory.zero(text_at, room + 1);
-        self.core.memory.write_bytes(text_at, message[..end].as_bytes());
+        self.core.memory.write_bytes(text_at, &message.as_bytes()[..end]);
         let text = Pointer(text_at);
         self.write_scratch(GuestExitInfo {
             kind: ExitKind(kind as u32),

@@ -166,11 +166,11 @@ impl Idle {
         if may_stay && self.clear(previous) {
             return Some(previous);
         }
-        if self.smt() {
-            if let Some(sibling) = self.threads(previous).find(|&c| allowed.contains(c) && self.cpus.contains(c)) {
-                self.clear(sibling);
-                return Some(sibling);
-            }
+        if self.smt()
+            && let Some(sibling) = self.threads(previous).find(|&c| allowed.contains(c) && self.cpus.contains(c))
+        {
+            self.clear(sibling);
+            return Some(sibling);
         }
         let found = near.iter().flatten().find_map(|span| self.take(allowed, Some(span), false));
         found.or_else(|| self.take(allowed, None, false))

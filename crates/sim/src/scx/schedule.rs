@@ -65,10 +65,10 @@ impl Sim {
         if self.core.queues.first(cpu).is_some() || self.core.move_to_local(cpu, global) {
             return Found::Local;
         }
-        if self.ops.has(Op::Dispatch) {
-            if let Some(found) = self.dispatch(cpu, previous, runs_on) {
-                return found;
-            }
+        if self.ops.has(Op::Dispatch)
+            && let Some(found) = self.dispatch(cpu, previous, runs_on)
+        {
+            return found;
         }
         if runs_on && (!self.ops.flag(SCX_OPS_ENQ_LAST) || self.core.exit.is_some()) {
             return Found::Keep;
@@ -201,10 +201,8 @@ impl Sim {
 
     /// The CPU's task goes on; if it has no work left, with its next step.
     pub fn continue_steps(&mut self, cpu: u32) {
-        if let Some(slot) = self.core.current(cpu) {
-            if self.core.world.tasks[slot].work_ns == 0 {
-                self.core.active.push_back(cpu);
-            }
+        if self.core.current(cpu).is_some_and(|slot| self.core.world.tasks[slot].work_ns == 0) {
+            self.core.active.push_back(cpu);
         }
     }
 
