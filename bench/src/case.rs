@@ -1,7 +1,7 @@
 //! What is measured.
 
 use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Step, Workload};
-use schedlab_model::{cpuset::CpuSet, distribution::Distribution, machine::*, time::Time};
+use schedlab_model::{cpuset::CpuSet, distribution::Distribution, machine::Machine, time::Time};
 
 /// One case: a machine full of tasks.
 pub struct Case {

@@ -2,7 +2,7 @@
 
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
-use schedlab_model::machine::{Costs, Machine, Topology};
+use schedlab_model::machine::Machine;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, WakeSource};
