@@ -523,10 +523,15 @@ impl Core {
 
     /// The kernel's choice of an idle CPU for a waking task (`scx_bpf_select_cpu_dfl`), which it then counts as busy.
     pub fn select_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
-        let sync = wake_flags & SCX_WAKE_SYNC != 0 && self.current(here).is_some();
-        let waker = sync.then(|| (here, self.queues.first(here).is_none()));
+        let waker = self.sync_waker(here, wake_flags);
         let allowed = self.allowed(slot).clone();
         self.idle.select(previous, &allowed, waker, false)
+    }
+
+    /// The CPU of a waker that is about to sleep, and whether its local queue is empty; none for any other wake-up.
+    pub fn sync_waker(&self, here: u32, wake_flags: u64) -> Option<(u32, bool)> {
+        let sync = wake_flags & SCX_WAKE_SYNC != 0 && self.current(here).is_some();
+        sync.then(|| (here, self.queues.first(here).is_none()))
     }
 
     /// Shows policies who runs on a CPU, in its `struct rq`.

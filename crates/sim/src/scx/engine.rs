@@ -11,9 +11,6 @@ use crate::world::queue::Due;
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
-/// Events are handed on in lots of this size.
-const LOT: usize = 256;
-
 impl Sim {
     /// Runs to the end of the workload, handing events to `sink`.
     pub fn run(&mut self, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
@@ -30,11 +27,9 @@ impl Sim {
             if !self.turn(end) {
                 break;
             }
-            if self.core.world.events.len() >= LOT {
-                flush(&mut self.core.world.events, sink);
-            }
+            self.core.world.hand_on(sink, false);
         }
-        flush(&mut self.core.world.events, sink);
+        self.core.world.hand_on(sink, true);
         self.outcome(sink, if partial { self.core.world.now_ns } else { end }, partial)
     }
 
@@ -298,9 +293,4 @@ impl Sim {
         });
         self.call(Op::Exit, 0, NONE, &[self.scratch]);
     }
-}
-
-fn flush(events: &mut Vec<Event>, sink: &mut dyn Sink) {
-    sink.events(events);
-    events.clear();
 }

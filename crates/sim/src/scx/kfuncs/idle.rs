@@ -41,8 +41,7 @@ impl Core {
         let among = self.mask_at(among);
         self.allowed(slot).iter().filter(|&c| among.contains(c)).for_each(|c| both.insert(c));
         let here = self.this_cpu;
-        let sync = wake_flags & SCX_WAKE_SYNC != 0 && self.current(here).is_some();
-        let waker = sync.then(|| (here, self.queues.first(here).is_none()));
+        let waker = self.sync_waker(here, wake_flags);
         let found = self.idle.select(previous.max(0) as u32, &both, waker, flags & SCX_PICK_IDLE_CORE != 0);
         self.masks.release(both.address);
         found.map_or(EBUSY, |cpu| cpu as i32)
