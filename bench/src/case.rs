@@ -11,8 +11,8 @@ pub struct Case {
     pub policy: &'static str,
     /// CPUs.
     pub cpus: u32,
-    /// Tasks for each CPU.
-    pub tasks_per_cpu: u32,
+    /// Tasks on all CPUs together.
+    pub tasks: u32,
     /// Whether a third of the tasks computes and the rest sleeps most of the time; else all compute.
     pub mixed: bool,
     /// Simulated time.
@@ -24,64 +24,64 @@ pub struct Case {
 /// All cases. The first three are those for which other simulators have been measured.
 pub const CASES: &[Case] = &[
     Case {
-        name: "2 x 7 compute",
+        name: "2 CPUs, 7 compute",
         policy: "rr",
         cpus: 2,
-        tasks_per_cpu: 7,
+        tasks: 7,
         mixed: false,
         duration: Time::from_s(100_000),
         interpreted: true,
     },
     Case {
-        name: "8 x 100 mixed",
+        name: "8 CPUs, 100 mixed",
         policy: "rr",
         cpus: 8,
-        tasks_per_cpu: 100,
+        tasks: 100,
         mixed: true,
         duration: Time::from_s(4000),
         interpreted: true,
     },
     Case {
-        name: "64 x 1000 mixed",
+        name: "64 CPUs, 1000 mixed",
         policy: "rr",
         cpus: 64,
-        tasks_per_cpu: 1000,
+        tasks: 1000,
         mixed: true,
         duration: Time::from_s(1200),
         interpreted: false,
     },
     Case {
-        name: "8 x 8 mixed",
+        name: "8 CPUs, 8 x 8 mixed",
         policy: "rr",
         cpus: 8,
-        tasks_per_cpu: 8,
+        tasks: 64,
         mixed: true,
         duration: Time::from_s(4000),
         interpreted: false,
     },
     Case {
-        name: "8 x 1000 mixed",
+        name: "8 CPUs, 8 x 1000 mixed",
         policy: "rr",
         cpus: 8,
-        tasks_per_cpu: 1000,
+        tasks: 8000,
         mixed: true,
         duration: Time::from_s(4000),
         interpreted: false,
     },
     Case {
-        name: "1024 x 1000 mixed",
+        name: "1024 CPUs, 1000000 mixed",
         policy: "rr",
         cpus: 1024,
-        tasks_per_cpu: 1000,
+        tasks: 1_000_000,
         mixed: true,
         duration: Time::from_s(60),
         interpreted: false,
     },
     Case {
-        name: "8 x 100 mixed, mlfq",
+        name: "8 CPUs, 100 mixed, mlfq",
         policy: "mlfq",
         cpus: 8,
-        tasks_per_cpu: 100,
+        tasks: 100,
         mixed: true,
         duration: Time::from_s(120),
         interpreted: false,
@@ -91,7 +91,7 @@ pub const CASES: &[Case] = &[
 impl Case {
     /// The workload.
     pub fn workload(&self) -> Workload {
-        let tasks = self.cpus * self.tasks_per_cpu;
+        let tasks = self.tasks;
         let ms = |n: u64| Step::Compute(Distribution::Constant(Time::from_us(n * 100)));
         let sleep = |n: u64| Step::Sleep(Distribution::Constant(Time::from_ms(n)));
         let hog = vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_ms(250))), Step::RequestEnd];

@@ -8,15 +8,15 @@ mod case;
 mod measure;
 
 use case::{CASES, Case};
-use measure::Sample;
-use schedlab_bpf::Executor;
+use measure::{Mode, Sample};
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["--one", name, executor] => one(name, executor),
+        ["--one", name, mode] => one(name, mode, None),
+        ["--one", name, mode, seconds] => one(name, mode, seconds.parse().ok()),
         ["--rounds", rounds] if rounds.parse::<usize>().is_ok_and(|n| n > 0) => all(rounds.parse().unwrap_or(1)),
         [] => all(5),
         _ => {
@@ -27,10 +27,10 @@ fn main() -> ExitCode {
 }
 
 /// Measures one case in this process and prints the figures for the parent.
-fn one(name: &str, executor: &str) -> ExitCode {
-    let executor = if executor == "interpreter" { Executor::Interpreter } else { Executor::Machine };
-    let found = CASES.iter().find(|c| c.name == name).ok_or_else(|| format!("there is no case {name}"));
-    match found.and_then(|case| measure::measure(case, executor)) {
+fn one(name: &str, mode: &str, seconds: Option<u64>) -> ExitCode {
+    let mode = Mode::ALL.into_iter().find(|m| m.name() == mode).ok_or_else(|| format!("there is no mode {mode}"));
+    let case = CASES.iter().find(|c| c.name == name).ok_or_else(|| format!("there is no case {name}"));
+    match mode.and_then(|mode| measure::measure(case?, mode, seconds)) {
         Ok(sample) => {
             println!("{}", sample.to_line());
             ExitCode::SUCCESS
@@ -42,18 +42,18 @@ fn one(name: &str, executor: &str) -> ExitCode {
     }
 }
 
+/// Samples by case and mode.
+type Samples = BTreeMap<(usize, Mode), Vec<Sample>>;
+
 /// Measures all cases in turns and prints the table.
 fn all(rounds: usize) -> ExitCode {
-    let mut samples: BTreeMap<(usize, bool), Vec<Sample>> = BTreeMap::new();
+    let mut samples = Samples::new();
     for round in 0..rounds {
         for (index, case) in CASES.iter().enumerate() {
-            for interpreted in [false, true] {
-                if interpreted && !case.interpreted {
-                    continue;
-                }
+            for mode in Mode::ALL.into_iter().filter(|&m| m != Mode::Interpreted || case.interpreted) {
                 eprint!("\rround {} of {rounds}: {:<30}", round + 1, case.name);
-                match child(case, interpreted) {
-                    Ok(sample) => samples.entry((index, interpreted)).or_default().push(sample),
+                match child(case, mode) {
+                    Ok(sample) => samples.entry((index, mode)).or_default().push(sample),
                     Err(message) => {
                         eprintln!("\nbench: {}: {message}", case.name);
                         return ExitCode::FAILURE;
@@ -67,42 +67,52 @@ fn all(rounds: usize) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn child(case: &Case, interpreted: bool) -> Result<Sample, String> {
-    let executor = if interpreted { "interpreter" } else { "machine" };
+fn child(case: &Case, mode: Mode) -> Result<Sample, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let output = Command::new(program).args(["--one", case.name, executor]).output().map_err(|e| e.to_string())?;
+    let output = Command::new(program).args(["--one", case.name, mode.name()]).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
     }
     Sample::from_line(&String::from_utf8_lossy(&output.stdout))
 }
 
-fn print_table(samples: &BTreeMap<(usize, bool), Vec<Sample>>) {
+fn print_table(samples: &Samples) {
+    println!("Rates in million switches per CPU-second: least, **median**, greatest of the rounds.");
+    println!();
     println!(
-        "| case | policy | switches | M switches per CPU-second (min, median, max) | ns per switch | times interpreter | peak MiB |"
+        "| case | policy | switches | with metrics | ns per switch | machine alone | times interpreter | peak MiB |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     for (index, case) in CASES.iter().enumerate() {
-        let machine = &samples[&(index, false)];
-        let rates = sorted(machine.iter().map(Sample::switches_per_s));
-        let median = rates[rates.len() / 2];
-        let against = samples.get(&(index, true)).map(|interpreted| {
-            let slow = sorted(interpreted.iter().map(Sample::switches_per_s));
-            format!("{:.1}", median / slow[slow.len() / 2])
-        });
+        let full = &samples[&(index, Mode::Full)];
+        let (full_rates, bare_rates) = (rates(full), rates(&samples[&(index, Mode::Bare)]));
+        let against = samples.get(&(index, Mode::Interpreted)).map(|slow| median(&full_rates) / median(&rates(slow)));
         println!(
-            "| {} | {} | {} | {:.2}, **{:.2}**, {:.2} | {:.0} | {} | {} |",
+            "| {} | {} | {} | {} | {:.0} | {} | {} | {} |",
             case.name,
             case.policy,
-            machine[0].switches,
-            rates[0] / 1e6,
-            median / 1e6,
-            rates[rates.len() - 1] / 1e6,
-            1e9 / median,
-            against.unwrap_or_else(|| "-".into()),
-            machine.iter().map(|s| s.peak_kib).max().unwrap_or(0) / 1024,
+            full[0].switches,
+            spread(&full_rates),
+            1e9 / median(&full_rates),
+            spread(&bare_rates),
+            against.map_or("-".into(), |ratio| format!("{ratio:.1}")),
+            full.iter().map(|s| s.peak_kib).max().unwrap_or(0) / 1024,
         );
     }
+}
+
+/// Rates in ascending order.
+fn rates(samples: &[Sample]) -> Vec<f64> {
+    sorted(samples.iter().map(Sample::switches_per_s))
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}
+
+fn spread(sorted: &[f64]) -> String {
+    let [least, middle, greatest] = [sorted[0], median(sorted), sorted[sorted.len() - 1]].map(|rate| rate / 1e6);
+    format!("{least:.2}, **{middle:.2}**, {greatest:.2}")
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

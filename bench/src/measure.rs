@@ -3,6 +3,7 @@
 use crate::case::Case;
 use schedlab_bpf::{Executor, Object};
 use schedlab_metrics::collector::Collector;
+use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_sim::{Options, scx};
 
@@ -37,38 +38,72 @@ impl Sample {
     }
 }
 
-/// Counts switches beside the collector.
+/// How a case is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// As a user runs it: machine code, all metrics.
+    Full,
+    /// The machine alone: machine code, switches counted and nothing else.
+    Bare,
+    /// The checked interpreter, all metrics, for a tenth of the simulated time.
+    Interpreted,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 3] = [Mode::Full, Mode::Bare, Mode::Interpreted];
+
+    /// What it is called between parent and child.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Full => "full",
+            Mode::Bare => "bare",
+            Mode::Interpreted => "interpreted",
+        }
+    }
+}
+
+/// Counts switches, beside the collector if there is one.
 struct Counter {
-    collector: Collector,
+    collector: Option<Collector>,
     switches: u64,
 }
 
 impl Sink for Counter {
     fn event(&mut self, event: &Event) {
         self.switches += matches!(event.kind, EventKind::Switch { .. }) as u64;
-        self.collector.event(event);
+        if let Some(collector) = &mut self.collector {
+            collector.event(event);
+        }
     }
 
-    fn finish(&mut self, end: schedlab_model::time::Time) {
-        self.collector.finish(end);
+    fn finish(&mut self, end: Time) {
+        if let Some(collector) = &mut self.collector {
+            collector.finish(end);
+        }
     }
 }
 
-/// Runs a case once.
-pub fn measure(case: &Case, executor: Executor) -> Result<Sample, String> {
+/// Runs a case once, for another simulated time than its own if one is given.
+pub fn measure(case: &Case, mode: Mode, seconds: Option<u64>) -> Result<Sample, String> {
     let shipped =
         schedlab_policy::catalog().iter().find(|p| p.name == case.policy).ok_or("the policy is not shipped")?;
     let object = Object::parse(shipped.object).map_err(|e| e.to_string())?;
     let mut workload = case.workload();
-    if executor == Executor::Interpreter {
-        workload.run.duration = schedlab_model::time::Time(workload.run.duration.ns() / 10);
+    if mode == Mode::Interpreted {
+        workload.run.duration = Time(workload.run.duration.ns() / 10);
     }
-    let mut sink = Counter { collector: Collector::new(&workload), switches: 0 };
+    workload.run.duration = seconds.map_or(workload.run.duration, Time::from_s);
+    let collector = (mode != Mode::Bare).then(|| Collector::new(&workload));
+    let mut sink = Counter { collector, switches: 0 };
+    let executor = if mode == Mode::Interpreted { Executor::Interpreter } else { Executor::Machine };
     let options = Options { executor, settings: Vec::new(), seed: 1 };
     let before = cpu_ns();
     scx::run(&workload, &object, &options, &mut sink, &mut ()).map_err(|e| e.to_string())?;
     let cpu_ns = cpu_ns() - before;
-    sink.collector.conservation().map_err(|v| v.to_string())?;
+    if let Some(collector) = &sink.collector {
+        collector.conservation().map_err(|v| v.to_string())?;
+    }
     Ok(Sample { switches: sink.switches, cpu_ns, peak_kib: peak_kib() })
 }
 

@@ -122,27 +122,38 @@ impl Vm {
     ///
     /// A host function may call in turn; each call has a budget of its own.
     #[inline]
-    pub fn call(&mut self, program: ProgramId, args: &[u64], host: *mut c_void) -> Result<u64, Box<Fault>> {
+    pub fn call<const N: usize>(
+        &mut self,
+        program: ProgramId,
+        args: [u64; N],
+        host: *mut c_void,
+    ) -> Result<u64, Box<Fault>> {
+        const { assert!(N <= ARGUMENTS_MAX) };
         let function = self.program.entries[program.index()].function;
         match &self.machine {
-            Some(machine) if self.context.depth == 0 && args.len() <= ARGUMENTS_MAX => {
+            Some(machine) if self.context.depth == 0 => {
                 let entry = machine.entry(function);
                 self.call_machine(entry, args, host)
             }
-            _ => self.call_nested(function, args, host),
+            _ => self.call_nested(function, &args, host),
         }
     }
 
     /// The usual call: machine code, and no other call is on the way whose state would have to be kept.
     #[inline]
-    fn call_machine(&mut self, entry: EntryFn, args: &[u64], host: *mut c_void) -> Result<u64, Box<Fault>> {
+    fn call_machine<const N: usize>(
+        &mut self,
+        entry: EntryFn,
+        args: [u64; N],
+        host: *mut c_void,
+    ) -> Result<u64, Box<Fault>> {
         let vm: *mut Vm = self;
         // SAFETY: as in `enter`; the stack is empty, so that the arguments fit.
         unsafe {
             let ctx = &raw mut (*vm).context;
             let (at, limit) = ((*ctx).stack_top, (*vm).instruction_limit);
             let to = (*vm).memory.host(at).cast::<u64>();
-            for (index, &arg) in args.iter().enumerate() {
+            for (index, arg) in args.into_iter().enumerate() {
                 // Volatile, so that words that were just stored one by one are not loaded in pairs: that would wait
                 // for the stores to leave the processor.
                 to.add(index).write_volatile(arg);
@@ -150,7 +161,7 @@ impl Vm {
             (*ctx).budget = limit;
             (*ctx).host = host;
             (*ctx).vm = vm;
-            (*ctx).stack_top = at + 8 * args.len() as u64;
+            (*ctx).stack_top = at + 8 * N as u64;
             (*ctx).depth = 1;
             let result = entry(ctx, at, 0, 0, 0, 0);
             (*ctx).depth = 0;
@@ -313,6 +324,12 @@ impl Vm {
     /// What programs asked of timers since the host last took it; take it after each call.
     pub fn timer_requests(&mut self) -> &mut Vec<TimerRequest> {
         &mut self.timers.requests
+    }
+
+    /// Whether calls left anything for the host to take: timer requests, printed lines, released objects.
+    #[inline]
+    pub fn has_leftovers(&self) -> bool {
+        self.timers.requests.len() | self.printed.len() | self.released.len() != 0
     }
 
     /// Runs the callback of a timer that expired. Nothing happens if it was cancelled or its value is gone.

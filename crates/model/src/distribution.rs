@@ -20,7 +20,15 @@ pub enum Distribution {
 impl Distribution {
     /// Draws one value, rounded to the nanosecond. The same stream gives the same values on every machine: the
     /// logarithm and the exponential come from a software library, not from the platform.
+    #[inline]
     pub fn sample(&self, rng: &mut Rng) -> Time {
+        match self {
+            Distribution::Constant(t) => *t,
+            other => other.draw(rng),
+        }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Time {
         match self {
             Distribution::Constant(t) => *t,
             Distribution::Uniform(low, high) => Time(low.0 + rng.below(high.0 - low.0 + 1)),

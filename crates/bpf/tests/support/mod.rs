@@ -92,7 +92,7 @@ unsafe extern "C" fn sim_reenter(ctx: *mut CallContext, a: u64, _: u64, _: u64, 
         let name = if a < 1000 { "again" } else { "deep" };
         let Some(program) = (*vm).program(name) else { return Call::new(ctx).fail(format!("has no program {name}")) };
         let host = (*ctx).host;
-        match (*vm).call(program, &[a], host) {
+        match (*vm).call(program, [a], host) {
             Ok(value) => value,
             Err(fault) => Call::new(ctx).fail(format!("nested: {fault}")),
         }
@@ -177,7 +177,9 @@ impl Machine {
     pub fn call(&mut self, name: &str, args: &[u64]) -> Result<u64, Box<Fault>> {
         let program = self.vm.program(name).unwrap_or_else(|| panic!("no program {name}"));
         let host = (&raw mut *self.world).cast::<c_void>();
-        self.vm.call(program, args, host)
+        let mut words = [0; 5];
+        words[..args.len()].copy_from_slice(args);
+        self.vm.call(program, words, host)
     }
 
     /// Calls a program that is known to succeed.

@@ -5,7 +5,7 @@ use super::order::Order;
 use super::vacancy::Vacancy;
 use super::waiting::{Entry, Waiting};
 use crate::CpuTime;
-use crate::world::queue::CpuTimers;
+use crate::world::cpu_timers::CpuTimers;
 use crate::world::{Birth, Next, Wake, World};
 use schedlab_model::{ids::*, time::Time, trace::*};
 use std::collections::{BTreeSet, VecDeque};

@@ -11,7 +11,7 @@ use super::ops::Op;
 use super::{consts::*, iter::Iterators};
 use crate::CpuTime;
 use crate::error::PolicyFailure;
-use crate::world::{World, queue::CpuTimers};
+use crate::world::{World, cpu_timers::CpuTimers};
 use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
 use schedlab_model::machine::Machine;
 use schedlab_model::{time::Time, trace::*};
@@ -117,6 +117,8 @@ pub struct Core {
     pub run_queues: (u64, u64),
     /// Guest address of the root control group.
     pub root_cgroup: u64,
+    /// Real-time tasks alive; without any, nobody looks for one.
+    pub realtime_tasks: u32,
 }
 
 /// The most tasks alive at once.
@@ -170,6 +172,7 @@ impl Core {
             exit: None,
             run_queues: (0, 0),
             root_cgroup: 0,
+            realtime_tasks: 0,
             memory,
         })
     }
@@ -253,13 +256,16 @@ impl Core {
     }
 
     /// Gives the time since the CPU was last looked at to whom it belongs.
-    #[inline]
+    #[inline(always)]
     pub fn account(&mut self, cpu: u32) {
+        if self.world.now_ns > self.cpus[cpu as usize].accounted_ns {
+            self.account_passed(cpu);
+        }
+    }
+
+    fn account_passed(&mut self, cpu: u32) {
         let now = self.world.now_ns;
         let c = &mut self.cpus[cpu as usize];
-        if now <= c.accounted_ns {
-            return;
-        }
         let delta = now - c.accounted_ns;
         c.accounted_ns = now;
         if c.current == NONE {
@@ -282,10 +288,14 @@ impl Core {
     }
 
     /// The CPU pays for the system. What it does after that, it does later.
+    #[inline(always)]
     pub fn pay(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
-        if length_ns == 0 {
-            return;
+        if length_ns > 0 {
+            self.pay_some(cpu, what, length_ns);
         }
+    }
+
+    fn pay_some(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
         self.account(cpu);
         let c = &mut self.cpus[cpu as usize];
         c.accounted_ns += length_ns;
@@ -524,8 +534,8 @@ impl Core {
     /// The kernel's choice of an idle CPU for a waking task (`scx_bpf_select_cpu_dfl`), which it then counts as busy.
     pub fn select_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
         let waker = self.sync_waker(here, wake_flags);
-        let allowed = self.allowed(slot).clone();
-        self.idle.select(previous, &allowed, waker, false)
+        let allowed = &self.allowed[self.entities[slot as usize].allowed as usize];
+        self.idle.select(previous, allowed, waker, false)
     }
 
     /// The CPU of a waker that is about to sleep, and whether its local queue is empty; none for any other wake-up.
@@ -541,11 +551,15 @@ impl Core {
     }
 
     /// Moves a runnable task that is in no queue to another CPU's run queue.
+    #[inline(always)]
     pub fn migrate(&mut self, slot: u32, to: u32) {
         let from = self.entity(slot).cpu;
-        if from == to {
-            return;
+        if from != to {
+            self.migrate_from(from, slot, to);
         }
+    }
+
+    fn migrate_from(&mut self, from: u32, slot: u32, to: u32) {
         if self.entity(slot).state != State::Sleeping {
             self.cpus[from as usize].runnable -= 1;
             self.cpus[to as usize].runnable += 1;

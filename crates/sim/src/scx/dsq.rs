@@ -17,12 +17,11 @@ pub struct Link {
     key: i64,
     /// When the task was put in, counted per queue; an iterator skips what came after it.
     pub sequence: u64,
-    by_key: bool,
 }
 
 impl Default for Link {
     fn default() -> Link {
-        Link { queue: NONE, previous: NONE, next: NONE, key: 0, sequence: 0, by_key: false }
+        Link { queue: NONE, previous: NONE, next: NONE, key: 0, sequence: 0 }
     }
 }
 
@@ -30,6 +29,7 @@ impl Default for Link {
 pub struct Queue {
     /// Its identity for policies.
     pub id: u64,
+    /// [`NONE`] while tasks lie in it by key.
     first: u32,
     last: u32,
     by_key: BTreeMap<(i64, u64), u32>,
@@ -160,7 +160,7 @@ impl Queues {
         }
         let link = &mut self.links[slot as usize];
         debug_assert_eq!(link.queue, NONE, "a task is in two queues");
-        *link = Link { queue, previous, next, key: 0, sequence: q.sequence, by_key: false };
+        (link.queue, link.previous, link.next, link.sequence) = (queue, previous, next, q.sequence);
         Ok(())
     }
 
@@ -175,20 +175,21 @@ impl Queues {
         q.length += 1;
         let (key, sequence) = (key as i64, q.sequence);
         q.by_key.insert((key, sequence), slot);
-        self.links[slot as usize] = Link { queue, previous: NONE, next: NONE, key, sequence, by_key: true };
+        self.links[slot as usize] = Link { queue, previous: NONE, next: NONE, key, sequence };
         Ok(())
     }
 
     /// Takes a task out of the queue it is in, if it is in one.
     #[inline]
     pub fn remove(&mut self, slot: u32) {
-        let link = std::mem::take(&mut self.links[slot as usize]);
+        let link = self.links[slot as usize];
         if link.queue == NONE {
             return;
         }
+        self.links[slot as usize].queue = NONE;
         let q = &mut self.queues[link.queue as usize];
         q.length -= 1;
-        if link.by_key {
+        if q.first == NONE {
             let taken = q.by_key.remove(&(link.key, link.sequence));
             debug_assert_eq!(taken, Some(slot));
             return;
@@ -216,9 +217,10 @@ impl Queues {
     /// The task after one that is in a queue.
     pub fn next(&self, slot: u32) -> Option<u32> {
         let link = &self.links[slot as usize];
-        if link.by_key {
+        let queue = &self.queues[link.queue as usize];
+        if queue.first == NONE {
             let after = (std::ops::Bound::Excluded((link.key, link.sequence)), std::ops::Bound::Unbounded);
-            return self.queues[link.queue as usize].by_key.range(after).next().map(|(_, &s)| s);
+            return queue.by_key.range(after).next().map(|(_, &s)| s);
         }
         Some(link.next).filter(|&s| s != NONE)
     }

@@ -7,7 +7,7 @@ use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
 use super::policy::{SCRATCH_BYTES, Sim};
 use crate::error::RunError;
-use crate::world::queue::Due;
+use crate::world::timers::Due;
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
@@ -68,7 +68,7 @@ impl Sim {
             if self.core.keeps_idle {
                 self.core.idle.set(cpu);
             }
-            self.call(Op::UpdateIdle, cpu, NONE, &[cpu as u64, 1]);
+            self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, 1]);
         }
         self.core.world.timers.push(self.patience_ns(), Due::Watchdog);
         self.settle();
@@ -92,11 +92,13 @@ impl Sim {
         if self.ticks_are_felt() && now.is_multiple_of(self.core.machine.tick.ns()) {
             self.tick(cpu, slot);
         }
-        // Work that ends with the slice is done first: what the task does next may be to sleep.
-        if self.core.world.tasks[slot].work_ns == 0 {
-            self.core.active.push_back(cpu);
+        // A slice that ends with the work is looked at after it: what the task does next may be to sleep.
+        if self.slice_is_over(slot) {
+            self.slices_over.push(cpu);
         }
-        self.slices_over.push(cpu);
+        if self.core.world.tasks[slot].work_ns == 0 {
+            self.do_steps(cpu);
+        }
     }
 
     /// The timer tick, for those who want to know of it.
@@ -106,7 +108,7 @@ impl Sim {
         self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
         if !self.core.entity(slot).is_realtime() {
             let address = self.core.entity(slot).address;
-            self.call(Op::Tick, cpu, slot, &[address]);
+            self.call(Op::Tick, cpu, slot, [address]);
         }
     }
 
@@ -135,7 +137,7 @@ impl Sim {
             } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
                 self.kick(cpu, flags);
             } else if let Some(cpu) = self.core.active.pop_front() {
-                self.do_step(cpu);
+                self.do_steps(cpu);
             } else if !self.end_slices() {
                 break;
             }
@@ -185,15 +187,18 @@ impl Sim {
     }
 
     fn end_slice(&mut self, cpu: u32) {
-        let Some(slot) = self.core.current(cpu) else { return };
+        if self.core.current(cpu).is_some_and(|slot| self.slice_is_over(slot)) {
+            self.core.request_resched(cpu);
+        }
+    }
+
+    #[inline]
+    fn slice_is_over(&self, slot: u32) -> bool {
         let entity = self.core.entity(slot);
-        let over = if entity.is_realtime() {
+        if entity.is_realtime() {
             entity.class_has_slice() && entity.realtime_slice_ns == 0
         } else {
             entity.task().scx.slice == 0
-        };
-        if over {
-            self.core.request_resched(cpu);
         }
     }
 
@@ -250,7 +255,7 @@ impl Sim {
 
     /// `ops.init`, and `ops.cgroup_init` for the only control group.
     fn call_init(&mut self) {
-        let result = self.call(Op::Init, 0, NONE, &[]) as i32;
+        let result = self.call(Op::Init, 0, NONE, []) as i32;
         if result < 0 && !self.has_failed() {
             self.core.error(format!("ops.init gives {result}"));
         }
@@ -262,7 +267,7 @@ impl Sim {
             bw_burst_us: 0,
             sched_idle: false,
         });
-        let result = self.call(Op::CgroupInit, 0, NONE, &[root, self.scratch]) as i32;
+        let result = self.call(Op::CgroupInit, 0, NONE, [root, self.scratch]) as i32;
         if result < 0 && !self.has_failed() {
             self.core.error(format!("ops.cgroup_init gives {result}"));
         }
@@ -291,6 +296,6 @@ impl Sim {
             msg: text,
             dump: NULL,
         });
-        self.call(Op::Exit, 0, NONE, &[self.scratch]);
+        self.call(Op::Exit, 0, NONE, [self.scratch]);
     }
 }

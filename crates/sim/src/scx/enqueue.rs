@@ -77,7 +77,7 @@ impl Sim {
         if !self.ops.has(Op::SelectCpu) {
             return (self.default_cpu(slot, here, flags), true);
         }
-        let chosen = self.call_direct(Op::SelectCpu, here, slot, &[address, previous as u64, flags]) as i32;
+        let chosen = self.call_direct(Op::SelectCpu, here, slot, [address, previous as u64, flags]) as i32;
         if chosen < 0 || chosen as u32 >= self.core.cpus.len() as u32 {
             if !self.has_failed() {
                 let name = self.core.world.name(slot);
@@ -126,7 +126,7 @@ impl Sim {
         task.scx.runnable_at = now / 1_000_000;
         (task.on_rq, task.se.on_rq, task.__state) = (1, 1, 0);
         self.core.begin_waiting(slot);
-        self.call(Op::Runnable, cpu, slot, &[address, flags]);
+        self.call(Op::Runnable, cpu, slot, [address, flags]);
     }
 
     /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
@@ -144,7 +144,7 @@ impl Sim {
         }
         entity.enqueues += 1;
         entity.custody = Custody::Queueing;
-        self.call_direct(Op::Enqueue, cpu, slot, &[address, flags]);
+        self.call_direct(Op::Enqueue, cpu, slot, [address, flags]);
         match self.core.entity_mut(slot).direct.take() {
             Some(direct) => self.dispatch_direct(slot, direct, flags),
             None => self.core.entity_mut(slot).custody = Custody::Policy,
@@ -164,7 +164,7 @@ impl Sim {
         let (cpu, address) = (entity.cpu, entity.address);
         match entity.custody {
             Custody::Policy => {
-                self.call(Op::Dequeue, cpu, slot, &[address, flags]);
+                self.call(Op::Dequeue, cpu, slot, [address, flags]);
                 self.core.entity_mut(slot).custody = Custody::Kernel;
             }
             Custody::Queueing => unreachable!("an enqueue is never interrupted"),
@@ -173,9 +173,9 @@ impl Sim {
         self.core.end_waiting(slot);
         if self.core.current(cpu) == Some(slot) {
             self.core.account(cpu);
-            self.call(Op::Stopping, cpu, slot, &[address, 0]);
+            self.call(Op::Stopping, cpu, slot, [address, 0]);
         }
-        self.call(Op::Quiescent, cpu, slot, &[address, flags]);
+        self.call(Op::Quiescent, cpu, slot, [address, flags]);
         let task = self.core.entity_mut(slot).task_mut();
         task.scx.flags &= !(SCX_TASK_QUEUED as u32);
         (task.on_rq, task.se.on_rq) = (0, 0);

@@ -147,6 +147,11 @@ impl Idle {
         if self.count == 0 {
             return None;
         }
+        if !self.smt() && self.llcs.is_empty() {
+            // No CPU is nearer than another.
+            let stays = may_stay && self.clear(previous);
+            return if stays { Some(previous) } else { self.take(allowed, None, false) };
+        }
         let near: [Option<Mask>; 2] = [
             self.llcs.get(self.topology.llc_of(CpuId(previous)) as usize).cloned(),
             self.nodes.get(self.topology.node_of(CpuId(previous)) as usize).cloned(),

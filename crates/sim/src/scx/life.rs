@@ -45,6 +45,7 @@ impl Sim {
         let slot = self.core.world.create(birth, here);
         let first = group.start_on.map_or(here, |c| c.0);
         self.core.add_entity(slot, first, group.class);
+        self.core.realtime_tasks += self.core.entity(slot).is_realtime() as u32;
         self.fill_task(slot, group, birth);
         if group.start_on.is_some() {
             // Held there until all tasks of this instant have started.
@@ -64,7 +65,7 @@ impl Sim {
     fn show_to_policy(&mut self, slot: u32, here: u32) {
         let address = self.core.entity(slot).address;
         self.write_scratch(GuestInitTask { fork: true, cgroup: Pointer(self.core.root_cgroup) });
-        let result = self.call(Op::InitTask, here, slot, &[address, self.scratch]) as i32;
+        let result = self.call(Op::InitTask, here, slot, [address, self.scratch]) as i32;
         if result != 0 && !self.has_failed() {
             let name = self.core.world.name(slot);
             self.core.error(format!("ops.init_task gives {result} for {name}"));
@@ -72,8 +73,8 @@ impl Sim {
         let task = self.core.entity_mut(slot).task_mut();
         task.scx.flags |= SCX_TASK_ENABLED as u32;
         let weight = task.scx.weight as u64;
-        self.call(Op::Enable, here, slot, &[address]);
-        self.call(Op::SetWeight, here, slot, &[address, weight]);
+        self.call(Op::Enable, here, slot, [address]);
+        self.call(Op::SetWeight, here, slot, [address, weight]);
     }
 
     /// Fills what a policy sees of a new task.
@@ -144,7 +145,7 @@ impl Sim {
                 continue;
             }
             let mask = self.core.allowed(slot).address;
-            self.call(Op::SetCpumask, cpu, slot, &[address, mask]);
+            self.call(Op::SetCpumask, cpu, slot, [address, mask]);
             match state {
                 State::Runnable => self.enqueue_task(slot, 0),
                 // It never leaves its CPU, and so the policy is not asked where it is to go.
@@ -157,15 +158,15 @@ impl Sim {
         }
     }
 
-    /// Does the next step of the task that runs on a CPU.
-    pub fn do_step(&mut self, cpu: u32) {
+    /// Does the next steps of the task that runs on a CPU.
+    pub fn do_steps(&mut self, cpu: u32) {
         let Some(slot) = self.core.current(cpu) else { return };
         self.core.account(cpu);
         if self.core.cpus[cpu as usize].accounted_ns > self.core.world.now_ns {
             // The CPU still pays for the switch: the step comes after that.
             return self.core.mark_stale(cpu);
         }
-        match self.core.world.step(slot, cpu) {
+        match self.core.world.steps(slot, cpu) {
             Next::Work => self.core.mark_stale(cpu),
             Next::Again => self.core.active.push_front(cpu),
             Next::Block => self.block(cpu, slot),
@@ -191,7 +192,7 @@ impl Sim {
         if !self.core.entity(slot).is_realtime() {
             let address = self.core.entity(slot).address;
             if self.ops.has(Op::Yield) {
-                self.call(Op::Yield, cpu, slot, &[address, 0]);
+                self.call(Op::Yield, cpu, slot, [address, 0]);
             } else {
                 self.core.entity_mut(slot).task_mut().scx.slice = 0;
             }
@@ -211,10 +212,11 @@ impl Sim {
         self.core.cpus[cpu as usize].runnable -= 1;
         self.schedule(cpu, Some(Reason::Exited));
         if !realtime {
-            self.call(Op::Disable, cpu, NONE, &[address]);
+            self.call(Op::Disable, cpu, NONE, [address]);
             self.write_scratch(GuestExitTask { cancelled: false });
-            self.call(Op::ExitTask, cpu, NONE, &[address, self.scratch]);
+            self.call(Op::ExitTask, cpu, NONE, [address, self.scratch]);
         }
+        self.core.realtime_tasks -= realtime as u32;
         self.vm.release_owner(address);
         self.core.world.tasks.remove(slot);
     }

@@ -4,8 +4,8 @@ use super::core::{Core, DirectTask, MAX_TASKS};
 use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
-use crate::world::queue::Due;
-use schedlab_bpf::{Access, MapId, MemoryError, Region, TimerAction, Vm};
+use crate::world::timers::Due;
+use schedlab_bpf::{Access, Fault, MapId, MemoryError, ProgramId, Region, TimerAction, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
 use std::ffi::c_void;
 
@@ -112,16 +112,23 @@ impl Sim {
 
     /// Calls an operation on a CPU, about a task if it is about one. An operation that the policy does not have, and
     /// any after the policy has failed, does nothing and gives zero.
-    #[inline]
-    pub fn call(&mut self, op: Op, cpu: u32, slot: u32, args: &[u64]) -> u64 {
+    #[inline(always)]
+    pub fn call<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
         match self.ops.program(op) {
-            Some(program) if self.core.exit.is_none() || op == Op::Exit => {
-                let before = self.enter(op, cpu, slot);
-                let result = self.vm.call(program, args, &raw mut self.core as *mut c_void);
-                self.leave(op, cpu, slot, before, result.map_err(|fault| fault.to_string()))
-            }
-            _ => 0,
+            Some(program) => self.call_program(program, op, cpu, slot, args),
+            None => 0,
         }
+    }
+
+    /// The same for an operation that the policy has. There is one of it for each number of arguments.
+    #[inline(never)]
+    fn call_program<const N: usize>(&mut self, program: ProgramId, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
+        if self.core.exit.is_some() && op != Op::Exit {
+            return 0;
+        }
+        let before = self.enter(op, cpu, slot);
+        let result = self.vm.call(program, args, &raw mut self.core as *mut c_void);
+        self.leave(op, cpu, slot, before, result)
     }
 
     #[inline]
@@ -138,13 +145,10 @@ impl Sim {
     }
 
     #[inline]
-    fn leave(&mut self, op: Op, cpu: u32, slot: u32, before: u64, result: Result<u64, String>) -> u64 {
+    fn leave(&mut self, op: Op, cpu: u32, slot: u32, before: u64, result: Result<u64, Box<Fault>>) -> u64 {
         self.core.running_op = None;
-        if !self.vm.timer_requests().is_empty() {
-            self.take_timer_requests(cpu);
-        }
-        if !self.vm.printed.is_empty() || !self.vm.released.is_empty() {
-            self.take_leftovers();
+        if self.vm.has_leftovers() {
+            self.take_leftovers(cpu);
         }
         let ps = self.core.machine.costs.policy_instruction_ps;
         if ps > 0 {
@@ -155,13 +159,18 @@ impl Sim {
         }
         match result {
             Ok(value) => value,
-            Err(message) => {
-                self.core.running_op = Some(op);
-                self.core.error(message);
-                self.core.running_op = None;
+            Err(fault) => {
+                self.fault(op, &fault);
                 0
             }
         }
+    }
+
+    #[cold]
+    fn fault(&mut self, op: Op, fault: &Fault) {
+        self.core.running_op = Some(op);
+        self.core.error(fault.to_string());
+        self.core.running_op = None;
     }
 
     /// A policy's instructions are paid for in whole nanoseconds; the rest is kept.
@@ -194,9 +203,10 @@ impl Sim {
         }
     }
 
-    /// Lines that the policy printed, and masks that it let go of.
+    /// Timers that the policy set, lines that it printed, and masks that it let go of.
     #[cold]
-    fn take_leftovers(&mut self) {
+    fn take_leftovers(&mut self, cpu: u32) {
+        self.take_timer_requests(cpu);
         let now = Time(self.core.world.now_ns);
         for line in self.vm.printed.drain(..) {
             match self.printed.len() < PRINTED_LINES {
@@ -238,7 +248,7 @@ impl Sim {
         let (address, cpu) = (timer.address, timer.cpu);
         let before = self.enter(Op::Timer, cpu, NONE);
         let result = self.vm.fire_timer(address, &raw mut self.core as *mut c_void);
-        self.leave(Op::Timer, cpu, NONE, before, result.map(|()| 0).map_err(|fault| fault.to_string()));
+        self.leave(Op::Timer, cpu, NONE, before, result.map(|()| 0));
         if self.status_map.is_some() {
             // A timer may speak of any task.
             let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();
@@ -247,7 +257,7 @@ impl Sim {
     }
 
     /// Runs `op` while exactly one task may be put straight into a queue.
-    pub fn call_direct(&mut self, op: Op, cpu: u32, slot: u32, args: &[u64]) -> u64 {
+    pub fn call_direct<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
         self.core.direct_task = DirectTask::Expected(slot);
         let result = self.call(op, cpu, slot, args);
         self.core.direct_task = DirectTask::None;

@@ -111,7 +111,7 @@ impl Sim {
             let task = Pointer(self.core.entity(next).address);
             let args = GuestCpuRelease { reason: PreemptReason(super::consts::SCX_CPU_PREEMPT_RT as u32), task };
             self.write_scratch(args);
-            self.call(Op::CpuRelease, cpu, NONE, &[cpu as u64, self.scratch]);
+            self.call(Op::CpuRelease, cpu, NONE, [cpu as u64, self.scratch]);
         }
     }
 

@@ -26,7 +26,7 @@ impl Sim {
         self.core.cpus[cpu as usize].need_resched = false;
         self.core.this_cpu = cpu;
         let previous = self.core.cpus[cpu as usize].current;
-        if self.choose_realtime(cpu, previous, left) {
+        if self.core.realtime_tasks > 0 && self.choose_realtime(cpu, previous, left) {
             return;
         }
         let found = self.balance(cpu, previous);
@@ -56,7 +56,7 @@ impl Sim {
         };
         if self.core.cpus[cpu as usize].taken_by_realtime {
             self.core.cpus[cpu as usize].taken_by_realtime = false;
-            self.call(Op::CpuAcquire, cpu, NONE, &[cpu as u64, self.scratch]);
+            self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, self.scratch]);
         }
         if runs_on && self.core.entity(previous).task().scx.slice > 0 {
             return Found::Keep;
@@ -86,7 +86,7 @@ impl Sim {
         };
         for _ in 0..SCX_DSP_MAX_LOOPS {
             self.core.dispatched = false;
-            self.call(Op::Dispatch, cpu, previous, &[cpu as u64, argument]);
+            self.call(Op::Dispatch, cpu, previous, [cpu as u64, argument]);
             self.core.finish_dispatches(cpu);
             if runs_on && self.core.entity(previous).task().scx.slice > 0 {
                 return Some(Found::Keep);
@@ -106,7 +106,7 @@ impl Sim {
     /// The running task stays runnable but has to leave its CPU.
     pub fn put_previous(&mut self, cpu: u32, slot: u32) {
         let address = self.core.entity(slot).address;
-        self.call(Op::Stopping, cpu, slot, &[address, 1]);
+        self.call(Op::Stopping, cpu, slot, [address, 1]);
         self.core.entity_mut(slot).state = State::Runnable;
         self.core.begin_waiting(slot);
         // Only a higher class takes a task off its CPU before its slice is over: it goes on when that is done.
@@ -184,7 +184,7 @@ impl Sim {
             task.scx.slice = SCX_SLICE_DFL;
         }
         self.core.end_waiting(slot);
-        self.call(Op::Running, cpu, slot, &[address]);
+        self.call(Op::Running, cpu, slot, [address]);
         self.core.mark_stale(cpu);
     }
 
@@ -196,7 +196,7 @@ impl Sim {
                 self.core.idle.clear(cpu);
             }
         }
-        self.call(Op::UpdateIdle, cpu, NONE, &[cpu as u64, idle as u64]);
+        self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, idle as u64]);
     }
 
     /// The CPU's task goes on; if it has no work left, with its next step.

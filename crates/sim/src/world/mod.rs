@@ -1,19 +1,20 @@
 //! The world outside the scheduler: time, the tasks' programs, the objects they share, arrivals, and the events that
 //! tell what happened. It decides what a task does next, never who runs.
 
+pub mod cpu_timers;
 pub mod objects;
-pub mod queue;
 mod steps;
 pub mod tasks;
+pub mod timers;
 
 use objects::Objects;
-use queue::{Due, Timers};
 use schedlab_model::workload::{self, Group, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
 use std::collections::VecDeque;
 use std::rc::Rc;
 pub use steps::Next;
 use tasks::Tasks;
+use timers::{Due, Timers};
 
 /// Events are handed on in lots of this size.
 const LOT: usize = 256;

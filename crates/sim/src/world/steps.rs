@@ -1,9 +1,9 @@
 //! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
 //! after each that woke somebody.
 
-use super::queue::Due;
+use super::timers::Due;
 use super::{Birth, Wake, World};
-use schedlab_model::workload::{ChannelKind, Step};
+use schedlab_model::workload::{ChannelKind, Program, Step};
 use schedlab_model::{time::Time, trace::*};
 
 /// What follows a step.
@@ -29,30 +29,58 @@ const STEPS_AT_ONCE: u64 = 50_000_000;
 impl World {
     /// Does one step of the task in `slot`, which runs on `cpu`.
     pub fn step(&mut self, slot: u32, cpu: u32) -> Next {
+        let workload = self.workload.clone();
+        let program = &workload.groups[self.tasks[slot].group.index()].program;
+        let next = self.step_of(program, slot, cpu);
+        self.count_steps(1, next)
+    }
+
+    /// Does steps of the task in `slot` up to one that lets time go by or that concerns others: [`Next::Again`] means
+    /// that wakes or births are to be seen to before it goes on.
+    pub fn steps(&mut self, slot: u32, cpu: u32) -> Next {
+        let workload = self.workload.clone();
+        let program = &workload.groups[self.tasks[slot].group.index()].program;
+        let mut done = 0;
+        let next = loop {
+            let next = self.step_of(program, slot, cpu);
+            done += 1;
+            if next != Next::Again || !self.wakes.is_empty() || !self.births.is_empty() || done > STEPS_AT_ONCE {
+                break next;
+            }
+        };
+        self.count_steps(done, next)
+    }
+
+    /// Counts steps at the present instant; what follows is [`Next::Stuck`] when they are too many.
+    #[inline]
+    fn count_steps(&mut self, done: u64, next: Next) -> Next {
         if self.steps_at_ns != self.now_ns {
             (self.steps_at_ns, self.steps_at_once) = (self.now_ns, 0);
         }
-        self.steps_at_once += 1;
-        if self.steps_at_once > STEPS_AT_ONCE {
-            return Next::Stuck;
-        }
-        let workload = self.workload.clone();
+        self.steps_at_once += done;
+        if self.steps_at_once > STEPS_AT_ONCE { Next::Stuck } else { next }
+    }
+
+    #[inline(always)]
+    fn step_of(&mut self, program: &Program, slot: u32, cpu: u32) -> Next {
         let task = &mut self.tasks[slot];
         if task.work_ns > 0 {
             return Next::Work;
         }
-        let program = &workload.groups[task.group.index()].program;
         let Some(step) = program.steps.get(task.step as usize) else {
             task.step = 0;
             return if program.repeats { Next::Again } else { Next::Exit };
         };
         task.step += 1;
-        let next = self.do_step(slot, cpu, step);
         // A request that opens the turn began when the task became ready; whatever else it does ends that.
-        if !matches!(step, Step::RequestBegin | Step::RepeatBegin { .. }) {
-            self.tasks[slot].fresh = false;
+        let fresh = task.fresh;
+        task.fresh = fresh && matches!(step, Step::RequestBegin | Step::RepeatBegin { .. });
+        match step {
+            Step::Compute(length) => self.compute(slot, length),
+            Step::RequestBegin => self.begin_request(slot, cpu, fresh),
+            Step::RequestEnd => self.end_request(slot, cpu),
+            step => self.do_step(slot, step),
         }
-        next
     }
 
     /// Does the steps that concern nobody but the task, up to its next work, for a scheduler that goes by sizes:
@@ -79,9 +107,8 @@ impl World {
         }
     }
 
-    fn do_step(&mut self, slot: u32, cpu: u32, step: &Step) -> Next {
+    fn do_step(&mut self, slot: u32, step: &Step) -> Next {
         match step {
-            Step::Compute(length) => self.compute(slot, length),
             Step::Sleep(length) => {
                 let length = length.sample(&mut self.tasks[slot].rng);
                 self.sleep_until(self.now_ns.saturating_add(length.ns()), Due::Timer(slot))
@@ -129,11 +156,11 @@ impl World {
                 Next::Again
             }
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
-            Step::RequestBegin => self.begin_request(slot, cpu),
-            Step::RequestEnd => self.end_request(slot, cpu),
+            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd => unreachable!("done by step_of"),
         }
     }
 
+    #[inline]
     fn compute(&mut self, slot: u32, length: &schedlab_model::distribution::Distribution) -> Next {
         let task = &mut self.tasks[slot];
         task.work_ns = length.sample(&mut task.rng).ns();
@@ -167,16 +194,18 @@ impl World {
         Next::Again
     }
 
-    fn begin_request(&mut self, slot: u32, cpu: u32) -> Next {
+    #[inline]
+    fn begin_request(&mut self, slot: u32, cpu: u32, fresh: bool) -> Next {
         let now = self.now_ns;
         let task = &mut self.tasks[slot];
-        let intended = Time(if task.fresh { task.ready_ns } else { now });
+        let intended = Time(if fresh { task.ready_ns } else { now });
         (task.demand_ns, task.in_request) = (0, true);
         let task = task.id;
         self.emit(cpu, EventKind::RequestBegin { task, intended });
         Next::Again
     }
 
+    #[inline]
     fn end_request(&mut self, slot: u32, cpu: u32) -> Next {
         let task = &mut self.tasks[slot];
         task.in_request = false;

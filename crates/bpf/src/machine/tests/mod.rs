@@ -92,7 +92,7 @@ fn run(executor: Executor, limit: i64, build: &dyn Fn(&World) -> Vec<Function>) 
     let memory = world.memory.clone();
     let mut vm = new_vm(program, memory.clone(), executor, limit);
     let stack = vm.context.stack_top;
-    let result = vm.call(ProgramId(0), &[], std::ptr::null_mut()).map_err(|fault| *fault);
+    let result = vm.call(ProgramId(0), [], std::ptr::null_mut()).map_err(|fault| *fault);
     assert_eq!(vm.context.stack_top, stack, "the stack is as it was");
     let mut bytes = vec![0; 16 * 4096];
     memory.read_bytes(world.data, &mut bytes);
