@@ -27,11 +27,22 @@ pub fn run_with(
     executor: Executor,
     settings: &[(&str, u64)],
 ) -> Result<Run, RunError> {
+    let mut events = Vec::new();
+    let outcome = run_into(&mut events, workload, policy, executor, settings)?;
+    Ok(Run { events, outcome })
+}
+
+/// The same for a run of which not every event can be kept.
+pub fn run_into(
+    sink: &mut dyn Sink,
+    workload: &Workload,
+    policy: &str,
+    executor: Executor,
+    settings: &[(&str, u64)],
+) -> Result<Outcome, RunError> {
     let settings = settings.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value as i128))).collect();
     let options = Options { executor, settings, seed: workload.run.seed };
-    let mut events = Vec::new();
-    let outcome = scx::run(workload, &object(policy), &options, &mut events, &mut ())?;
-    Ok(Run { events, outcome })
+    scx::run(workload, &object(policy), &options, sink, &mut ())
 }
 
 /// Runs as machine code with the policy's own parameters.

@@ -6,3 +6,4 @@ mod lab;
 mod laws;
 #[path = "../policies/tests.rs"]
 mod policies;
+mod theory;

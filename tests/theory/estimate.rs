@@ -9,6 +9,22 @@ use schedlab_metrics::statistics::{BatchMeans, mean, student};
 
 const LEVEL: f64 = 0.99;
 
+/// A mean that somebody else's simulation gave.
+#[derive(Clone, Copy)]
+pub struct Published {
+    pub mean: f64,
+    /// Half the width of its 95 % interval.
+    pub half_95: f64,
+}
+
+impl Published {
+    /// Half the width at our level, the error taken to be normal.
+    fn half(&self) -> f64 {
+        let normal = |level: f64| student::quantile(0.5 + level / 2.0, 1e9);
+        self.half_95 * normal(LEVEL) / normal(0.95)
+    }
+}
+
 /// Estimates the mean of what is recorded.
 #[derive(Default)]
 pub struct Estimate {
@@ -58,5 +74,17 @@ impl Estimate {
         println!("{what:<44} {middle:>9.3} ± {half:>7.3}  theory {expected:>9.3}  {:>9} jobs", self.count);
         assert!((middle - expected).abs() <= half, "{what}: {middle} ± {half}, theory says {expected}");
         assert!(half <= width * expected, "{what}: ± {half} of {expected} says too little");
+    }
+
+    /// The published mean is the one estimated here, at our level. Both are estimates with an error of their own, and
+    /// independent, since no random number is shared: the variance of their difference is the sum of both variances, so
+    /// its interval has the half width √(ours² + theirs²), theirs brought to our level. Zero has to lie in it. Our half
+    /// is not wider than `width` of the mean.
+    pub fn assert_published(&self, what: &str, (middle, half): (f64, f64), published: Published, width: f64) {
+        let (theirs, both) = (published.mean, published.half().hypot(half));
+        let allowed = format!("{middle:.3} ± {half:.3}, published {theirs} ± {:.3}", published.half());
+        println!("{what:<44} {allowed}, apart {:.3} of {both:.3}  {:>9} jobs", middle - theirs, self.count);
+        assert!((middle - theirs).abs() <= both, "{what}: {allowed}");
+        assert!(half <= width * theirs, "{what}: {allowed} says too little");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::HAPPE;
 use super::estimate::Estimate;
-use super::queue::{Queue, deterministic};
+use super::queue::{Queue, Server, deterministic};
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_sim::ideal::Discipline;
 
@@ -55,7 +55,8 @@ impl Sink for NumberWaiting {
 fn md1_number_waiting() {
     for (load, expected) in [(HAPPE, 9.52381), (0.95, 9.025)] {
         let mut number = NumberWaiting::default();
-        Queue::new(1, load, deterministic()).millions(4).run(Discipline::Fcfs, &mut number);
+        let queue = Queue::new(1, load, deterministic()).millions(4);
+        Discipline::Fcfs.serve(&queue.workload(), &mut number);
         number.estimate.assert_plain(&format!("M/D/1 {load:.4} number waiting"), expected, 0.07);
     }
 }

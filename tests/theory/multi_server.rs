@@ -1,9 +1,8 @@
 //! Several servers and one queue: vectors 22 to 26.
 
 use super::HAPPE;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Published};
 use super::queue::{Queue, deterministic, exponential};
-use schedlab_metrics::statistics::student;
 use schedlab_metrics::theory::multi_server;
 use schedlab_sim::ideal::Discipline;
 
@@ -63,7 +62,7 @@ fn mmc_blind_disciplines() {
 /// Vector 26: no closed form; the reference is a simulation of 10^8 jobs with a 95 % interval of its own.
 #[test]
 fn mdc_fcfs() {
-    for (cpus, load, reference, reference_half) in [
+    for (cpus, load, mean, half_95) in [
         (2, 0.5, 23.535, 0.003),
         (2, 0.8, 38.065, 0.03),
         (2, 0.95, 112.7, 0.6),
@@ -76,11 +75,7 @@ fn mdc_fcfs() {
             assert!(job.is_fcfs(), "{job:?}");
             estimate.record(job.response, 0.0);
         });
-        let (middle, half) = estimate.plain();
-        let normal = |p| student::quantile(p, 1e9);
-        let reference_half = reference_half * normal(0.995) / normal(0.975);
-        println!("M/D/{cpus} {load} fcfs {middle:.3} ± {half:.3}, reference {reference} ± {reference_half:.3}");
-        assert!((middle - reference).abs() <= half.hypot(reference_half), "M/D/{cpus} {load}: {middle} ± {half}");
-        assert!(half <= 0.1 * reference, "M/D/{cpus} {load}: ± {half} says too little");
+        let what = format!("M/D/{cpus} {load} fcfs");
+        estimate.assert_published(&what, estimate.plain(), Published { mean, half_95 }, 0.1);
     }
 }

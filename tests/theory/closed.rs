@@ -1,12 +1,14 @@
 //! Batches and closed systems: exact, vectors 33 and 34.
 
+use super::queue::Server;
+use schedlab_metrics::statistics::mean;
 use schedlab_metrics::theory::closed;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::machine::Machine;
 use schedlab_model::trace::{Event, EventKind};
 use schedlab_model::workload::*;
 use schedlab_model::{cpuset::CpuSet, time::Time};
-use schedlab_sim::ideal::{self, Discipline};
+use schedlab_sim::ideal::Discipline;
 
 /// `tasks` tasks that compute for 20 ms once, or for 250 ms and then think for 10 ms again and again.
 fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload {
@@ -32,9 +34,9 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
 }
 
 /// Begin and end of each request, in the order of the ends, in milliseconds.
-fn requests(workload: &Workload, discipline: Discipline) -> Vec<(f64, f64)> {
+fn requests(workload: &Workload, server: impl Server) -> Vec<(f64, f64)> {
     let mut events: Vec<Event> = Vec::new();
-    ideal::run(workload, discipline, 1, &mut events, &mut ()).expect("a run");
+    server.serve(workload, &mut events);
     let mut begins = vec![0.0; workload.groups[0].count.unwrap_or(0) as usize];
     let mut requests = Vec::new();
     for event in events {
@@ -51,14 +53,17 @@ fn compute(length: u64) -> Vec<Step> {
     vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_ms(length))), Step::RequestEnd]
 }
 
+/// When four jobs of 20 ms that are there at once end.
+pub fn ends_of_four(server: impl Server) -> Vec<f64> {
+    requests(&workload(1, 4, compute(20), false), server).into_iter().map(|request| request.1).collect()
+}
+
 #[test]
 fn four_jobs_at_once() {
-    let workload = workload(1, 4, compute(20), false);
-    let ends = |discipline| requests(&workload, discipline).into_iter().map(|request| request.1).collect::<Vec<_>>();
-    assert_eq!(ends(Discipline::Fcfs), closed::round_robin_batch(4, 20.0, 20.0));
-    assert_eq!(ends(Discipline::Fcfs).iter().sum::<f64>() / 4.0, 50.0);
-    assert_eq!(ends(Discipline::Ps), [80.0; 4]);
-    assert_eq!(ends(Discipline::Fb), [80.0; 4]);
+    assert_eq!(ends_of_four(Discipline::Fcfs), closed::round_robin_batch(4, 20.0, 20.0));
+    assert_eq!(mean(&ends_of_four(Discipline::Fcfs)), Some(50.0));
+    assert_eq!(ends_of_four(Discipline::Ps), [80.0; 4]);
+    assert_eq!(ends_of_four(Discipline::Fb), [80.0; 4]);
 }
 
 /// Seven tasks on two CPUs. The order of first come, first served repeats every seven passes of both CPUs.

@@ -14,6 +14,17 @@ const SEED: u64 = 1;
 /// measured ones meet others as all do. At the highest load the queue forgets within a few thousand jobs.
 const MARGIN: u64 = 100_000;
 
+/// What serves a queue: a discipline of theory, or a policy.
+pub trait Server {
+    fn serve(&self, workload: &Workload, sink: &mut dyn Sink);
+}
+
+impl Server for Discipline {
+    fn serve(&self, workload: &Workload, sink: &mut dyn Sink) {
+        ideal::run(workload, *self, workload.run.seed, sink, &mut ()).expect("a run");
+    }
+}
+
 /// A queue with Poisson arrivals.
 #[derive(Clone)]
 pub struct Queue {
@@ -88,7 +99,7 @@ impl Queue {
     }
 
     /// Hands the measured jobs to `visit`, in the order of their arrival.
-    pub fn visit(&self, discipline: Discipline, mut visit: impl FnMut(&Job)) {
+    pub fn visit(&self, server: impl Server, mut visit: impl FnMut(&Job)) {
         let measured = MARGIN..MARGIN + self.jobs;
         let mut number = 0;
         let mut jobs = Jobs::new(self.cpus, |job: &Job| {
@@ -97,19 +108,15 @@ impl Queue {
             }
             number += 1;
         });
-        self.run(discipline, &mut jobs);
+        server.serve(&self.workload(), &mut jobs);
         drop(jobs);
         assert!(number >= measured.end, "{number} jobs are done");
     }
 
-    pub fn run(&self, discipline: Discipline, sink: &mut dyn Sink) {
-        ideal::run(&self.workload(), discipline, SEED, sink, &mut ()).expect("a run");
-    }
-
     /// The mean response time.
-    pub fn response(&self, discipline: Discipline) -> Estimate {
+    pub fn response(&self, server: impl Server) -> Estimate {
         let mut estimate = Estimate::default();
-        self.visit(discipline, |job| estimate.record(job.response, job.fcfs_wait));
+        self.visit(server, |job| estimate.record(job.response, job.fcfs_wait));
         estimate
     }
 }
