@@ -3,3 +3,5 @@
 mod golden;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
+#[path = "rr/tests.rs"]
+mod rr;
