@@ -1,0 +1,64 @@
+//! When the tasks of open workloads arrive.
+
+use crate::site::Site;
+use schedlab_model::distribution::Distribution;
+use schedlab_model::rng::Rng;
+use schedlab_model::workload::Birth;
+
+/// The arrivals of all groups in the order of time, drawn as the simulator draws them.
+pub struct Arrivals<'a> {
+    streams: Vec<Stream<'a>>,
+}
+
+struct Stream<'a> {
+    group: u32,
+    gap: &'a Distribution,
+    rng: Rng,
+    left: u32,
+    next_ns: u64,
+}
+
+impl<'a> Arrivals<'a> {
+    /// Those of a run that begins at `start`.
+    pub fn new(site: &'a Site, start: u64) -> Arrivals<'a> {
+        let groups = site.workload.groups.iter().enumerate();
+        let streams = groups.filter_map(|(index, group)| {
+            let Birth::Arrivals { first, gap } = &group.birth else { return None };
+            let rng = Rng::split(site.seed, &format!("arrivals/{}", group.name));
+            let left = group.count.unwrap_or(u32::MAX);
+            let mut stream = Stream { group: index as u32, gap, rng, left, next_ns: start + first.ns() };
+            stream.advance();
+            Some(stream)
+        });
+        Arrivals { streams: streams.collect() }
+    }
+
+    fn first(&mut self) -> Option<&mut Stream<'a>> {
+        self.streams.iter_mut().min_by_key(|stream| stream.next_ns)
+    }
+
+    /// When the next task arrives, `u64::MAX` when none does.
+    pub fn next_ns(&mut self) -> u64 {
+        self.first().map_or(u64::MAX, |stream| stream.next_ns)
+    }
+
+    /// Takes the next arrival: its group and its instant.
+    pub fn pop(&mut self) -> (u32, u64) {
+        let stream = self.first().expect("there is an arrival");
+        let arrival = (stream.group, stream.next_ns);
+        stream.advance();
+        arrival
+    }
+}
+
+impl Stream<'_> {
+    fn advance(&mut self) {
+        let Some(left) = self.left.checked_sub(1) else {
+            self.next_ns = u64::MAX;
+            return;
+        };
+        self.left = left;
+        let gap = self.gap.sample(&mut self.rng);
+        self.next_ns = self.next_ns.saturating_add(gap.ns());
+    }
+}

@@ -1,0 +1,83 @@
+//! What the kernel is told about a thread: class, nice value, CPUs, name.
+
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::CpuId;
+use schedlab_model::workload::{Class, Group};
+use std::io;
+
+/// Sets class and nice value of the calling thread.
+pub fn set_class(group: &Group) -> io::Result<()> {
+    let (policy, priority) = match group.class {
+        Class::Other => (libc::SCHED_OTHER, 0),
+        Class::Batch => (libc::SCHED_BATCH, 0),
+        Class::Idle => (libc::SCHED_IDLE, 0),
+        Class::Fifo(priority) => (libc::SCHED_FIFO, priority),
+        Class::RoundRobin(priority) => (libc::SCHED_RR, priority),
+    };
+    let parameters = libc::sched_param { sched_priority: libc::c_int::from(priority) };
+    // SAFETY: the kernel only reads the structure; 0 is the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, policy, &parameters) })?;
+    if matches!(group.class, Class::Other | Class::Batch) {
+        // SAFETY: plain numbers; on Linux 0 means the calling thread.
+        check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(group.nice)) })?;
+    }
+    Ok(())
+}
+
+/// Binds a thread to CPUs; 0 is the calling one.
+pub fn set_cpus(tid: i32, cpus: &CpuSet) -> io::Result<()> {
+    // SAFETY: a zeroed set is an empty one, and the macro checks its bounds.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        cpus.iter().filter(|cpu| cpu.0 < libc::CPU_SETSIZE as u32).for_each(|cpu| libc::CPU_SET(cpu.index(), &mut set));
+        check(libc::sched_setaffinity(tid, size_of::<libc::cpu_set_t>(), &set))
+    }
+}
+
+/// The CPUs on which the calling thread may run.
+pub fn cpus() -> io::Result<CpuSet> {
+    // SAFETY: the kernel fills the set that it is given.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        check(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set))?;
+        Ok((0..libc::CPU_SETSIZE as u32).filter(|&cpu| libc::CPU_ISSET(cpu as usize, &set)).map(CpuId).collect())
+    }
+}
+
+/// Names the calling thread, as `top` and traces show it; the kernel keeps 15 bytes.
+pub fn set_name(name: &str) {
+    let mut bytes = [0u8; 16];
+    let end = name.floor_char_boundary(name.len().min(15));
+    bytes[..end].copy_from_slice(&name.as_bytes()[..end]);
+    // SAFETY: 16 bytes that end in a zero.
+    unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
+}
+
+/// The calling thread's number.
+pub fn tid() -> i32 {
+    // SAFETY: it takes nothing.
+    unsafe { libc::gettid() }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_bound_and_freed() {
+        std::thread::spawn(|| {
+            let before = cpus().unwrap();
+            let one: CpuSet = before.iter().take(1).collect();
+            set_cpus(0, &one).unwrap();
+            assert_eq!(cpus().unwrap(), one);
+            set_cpus(0, &before).unwrap();
+            assert_eq!(cpus().unwrap(), before);
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,192 @@
+//! How long a piece of work takes on this machine.
+//!
+//! The CPU time of `n` pieces is taken to be `a + b·n`. Several sizes are measured in turns, so that a machine that
+//! slows down slows all of them, and the line is fitted by the median of all pairwise slopes (Theil 1950, Sen 1968),
+//! which up to a quarter of disturbed measurements cannot move far. A machine on which repetitions differ too much is
+//! refused: no number made there would mean anything.
+
+use crate::algorithm::{Algorithm, Engine};
+use crate::clock::thread_cpu_ns;
+use serde::{Deserialize, Serialize};
+
+/// Sizes that are measured, as CPU time.
+const SIZES_NS: [f64; 5] = [0.2e6, 0.5e6, 1e6, 2e6, 4e6];
+/// Measurements of each size.
+const REPETITIONS: usize = 15;
+/// How far the quartiles of repeated measurements may lie from one another, in parts of their median.
+pub const MAX_SPREAD: f64 = 0.05;
+/// How far a check may lie from what was expected.
+pub const TOLERANCE: f64 = 0.02;
+
+/// What was found for one algorithm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// CPU time of a piece in nanoseconds: the slope b.
+    pub ns_per_piece: f64,
+    /// CPU time of nothing in nanoseconds: the intercept a, which is the cost of reading the clock and of the call.
+    pub ns_per_call: f64,
+    /// Distance of the quartiles of the time per piece at the largest size, in parts of its median.
+    pub spread: f64,
+    /// The largest distance of a size's median from the line, in parts of it.
+    pub misfit: f64,
+    /// How many measurements there were.
+    pub measurements: u32,
+}
+
+/// Why there is no calibration.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CalibrationError {
+    /// Repetitions differ too much.
+    #[error(
+        "this machine is too noisy to calibrate `{algorithm}`: the same work takes {:.1} % more or less CPU time from \
+         one time to the next, {:.0} % is the most that means anything; stop what else runs here, or fix the CPU \
+         frequency",
+        spread * 100.0,
+        MAX_SPREAD * 100.0
+    )]
+    Noisy {
+        /// The algorithm.
+        algorithm: String,
+        /// Distance of the quartiles in parts of the median.
+        spread: f64,
+    },
+    /// Time is not a line in the amount of work.
+    #[error(
+        "the CPU time of `{algorithm}` does not grow with its work: {:.1} % off the line; the CPU frequency seems to \
+         change, fix it",
+        misfit * 100.0
+    )]
+    Bent {
+        /// The algorithm.
+        algorithm: String,
+        /// Largest distance from the line in parts of it.
+        misfit: f64,
+    },
+}
+
+impl Calibration {
+    /// The pieces that make so much CPU time.
+    pub fn pieces(&self, cpu_ns: u64) -> u64 {
+        (cpu_ns as f64 / self.ns_per_piece).round() as u64
+    }
+}
+
+/// Measures an algorithm on the CPU on which the caller runs, from which it should not be moved meanwhile.
+pub fn calibrate(algorithm: Algorithm) -> Result<Calibration, CalibrationError> {
+    let mut engine = Engine::new(algorithm);
+    let rough = rough_ns_per_piece(&mut engine);
+    let sizes = SIZES_NS.map(|ns| ((ns / rough) as u64).max(1));
+    let mut points: Vec<(u64, f64)> = Vec::with_capacity(sizes.len() * REPETITIONS);
+    for _ in 0..REPETITIONS {
+        points.extend(sizes.iter().map(|&pieces| (pieces, cpu_time(&mut engine, pieces))));
+    }
+    judge(algorithm, &sizes, &points)
+}
+
+/// Whether a calibration still holds: the median of a few short measurements is as expected.
+pub fn still_holds(calibration: &Calibration, algorithm: Algorithm) -> bool {
+    let mut engine = Engine::new(algorithm);
+    let pieces = calibration.pieces(1_000_000).max(1);
+    engine.burn(pieces);
+    let expected = calibration.ns_per_call + calibration.ns_per_piece * pieces as f64;
+    let measured: Vec<f64> = (0..9).map(|_| cpu_time(&mut engine, pieces)).collect();
+    (median(&measured) / expected - 1.0).abs() <= TOLERANCE
+}
+
+/// CPU time of some pieces.
+pub fn cpu_time(engine: &mut Engine, pieces: u64) -> f64 {
+    let before = thread_cpu_ns();
+    engine.burn(pieces);
+    (thread_cpu_ns() - before) as f64
+}
+
+/// A first guess: doubles the work until it takes a millisecond, which also wakes the CPU up.
+fn rough_ns_per_piece(engine: &mut Engine) -> f64 {
+    let mut pieces = 64;
+    loop {
+        let time = cpu_time(engine, pieces);
+        if time >= 1e6 {
+            return time / pieces as f64;
+        }
+        pieces *= 2;
+    }
+}
+
+/// Fits the line and says whether it can be trusted.
+fn judge(algorithm: Algorithm, sizes: &[u64], points: &[(u64, f64)]) -> Result<Calibration, CalibrationError> {
+    let slope = median(&pairwise_slopes(points));
+    let intercept = median(&points.iter().map(|&(n, t)| t - slope * n as f64).collect::<Vec<_>>());
+    let of_size = |size: u64| points.iter().filter(|p| p.0 == size).map(|p| p.1).collect::<Vec<f64>>();
+    let largest = of_size(sizes[sizes.len() - 1]);
+    let spread = (quantile(&largest, 0.75) - quantile(&largest, 0.25)) / median(&largest);
+    let off = |&size: &u64| {
+        let line = intercept + slope * size as f64;
+        (median(&of_size(size)) / line - 1.0).abs()
+    };
+    let misfit = sizes.iter().map(off).fold(0.0, f64::max);
+    let algorithm = algorithm.to_string();
+    if spread > MAX_SPREAD {
+        return Err(CalibrationError::Noisy { algorithm, spread });
+    }
+    if misfit > MAX_SPREAD {
+        return Err(CalibrationError::Bent { algorithm, misfit });
+    }
+    let measurements = points.len() as u32;
+    Ok(Calibration { algorithm, ns_per_piece: slope, ns_per_call: intercept, spread, misfit, measurements })
+}
+
+fn pairwise_slopes(points: &[(u64, f64)]) -> Vec<f64> {
+    let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
+    pairs.filter(|(a, b)| a.0 != b.0).map(|(a, b)| (b.1 - a.1) / (b.0 as f64 - a.0 as f64)).collect()
+}
+
+/// The middle value.
+pub fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// The quantile `q`, linear between neighbours (Hyndman and Fan 1996, definition 7).
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = q * (sorted.len() - 1) as f64;
+    let (below, part) = (at as usize, at.fract());
+    let above = sorted[(below + 1).min(sorted.len() - 1)];
+    sorted[below] + part * (above - sorted[below])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [u64; 4] = [100, 200, 400, 800];
+
+    fn points(time: impl Fn(u64, usize) -> f64) -> Vec<(u64, f64)> {
+        (0..8).flat_map(|i| SIZES.map(|n| (n, time(n, i)))).collect()
+    }
+
+    #[test]
+    fn a_line_is_found_in_spite_of_a_few_disturbances() {
+        let disturbed = points(|n, i| 50.0 + 3.0 * n as f64 + if i == 2 { 900.0 } else { 0.0 });
+        let found = judge(Algorithm::Spin, &SIZES, &disturbed).unwrap();
+        assert!((found.ns_per_piece - 3.0).abs() < 1e-9 && (found.ns_per_call - 50.0).abs() < 1e-9, "{found:?}");
+        assert_eq!((found.spread, found.pieces(3_000)), (0.0, 1000));
+    }
+
+    #[test]
+    fn noise_and_bends_are_refused_with_the_reason() {
+        let noisy = points(|n, i| 3.0 * n as f64 * (1.0 + 0.03 * i as f64));
+        let error = judge(Algorithm::Pi, &SIZES, &noisy).unwrap_err();
+        assert!(error.to_string().starts_with("this machine is too noisy to calibrate `pi`"), "{error}");
+        let bent = points(|n, _| n as f64 * n as f64);
+        let error = judge(Algorithm::Fft, &SIZES, &bent).unwrap_err();
+        assert!(matches!(error, CalibrationError::Bent { .. }), "{error}");
+    }
+
+    #[test]
+    fn quantiles_of_few_values() {
+        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[1.0, 2.0]), quantile(&[0.0, 4.0], 0.25)), (2.0, 1.5, 1.0));
+    }
+}

@@ -1,0 +1,46 @@
+//! The clocks of the running kernel, in nanoseconds.
+
+/// The monotonic clock, which the kernel's recorder uses too.
+pub fn now_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time of the calling thread.
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the structure that it is given.
+    let failed = unsafe { libc::clock_gettime(clock, &mut time) };
+    assert_eq!(failed, 0, "clock {clock} cannot be read");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// An instant of the monotonic clock as the kernel takes it.
+pub fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
+}
+
+/// Sleeps until an instant of the monotonic clock; false when a signal ended it.
+pub fn sleep_until(ns: u64) -> bool {
+    let until = timespec(ns);
+    // SAFETY: the kernel only reads the structure.
+    let failed =
+        unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &until, std::ptr::null_mut()) };
+    failed == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_and_sleep_costs_none_of_ours() {
+        let (before, cpu_before) = (now_ns(), thread_cpu_ns());
+        assert!(sleep_until(before + 2_000_000));
+        assert!(now_ns() >= before + 2_000_000);
+        assert!(thread_cpu_ns() - cpu_before < 2_000_000, "sleeping is not computing");
+    }
+}

@@ -1,0 +1,169 @@
+//! Sleeping on a word of shared memory, between threads and processes alike, and what is made of it: semaphores,
+//! mutexes, barriers. The kernel wakes sleepers of equal class in the order in which they came.
+
+use crate::shared::Shared;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+/// Sleeps while the word has this value; returns early for signals and for no reason at all.
+pub fn wait(word: &AtomicU32, value: u32) {
+    // SAFETY: the word lives as long as the call; the kernel only reads it.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, std::ptr::null::<u8>()) };
+}
+
+/// The same for so many nanoseconds at most.
+pub fn wait_for(word: &AtomicU32, value: u32, ns: u64) {
+    let timeout = crate::clock::timespec(ns);
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &timeout) };
+}
+
+/// Wakes so many sleepers.
+pub fn wake(word: &AtomicU32, count: u32) {
+    let count = count.min(i32::MAX as u32);
+    // SAFETY: the kernel uses the address as a name only.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count) };
+}
+
+/// Whether a wait was ended by the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// It is over.
+    Done,
+    /// Everybody is to end.
+    Stopped,
+}
+
+/// Takes one from a semaphore: word 0 is its value, word 1 the number of sleepers.
+pub fn semaphore_wait(shared: &Shared, semaphore: u32) -> Waited {
+    let [value, sleepers, ..] = shared.object(semaphore);
+    loop {
+        let taken = value.fetch_update(Acquire, Relaxed, |v| v.checked_sub(1));
+        if taken.is_ok() {
+            return Waited::Done;
+        }
+        if shared.is_stopped() {
+            return Waited::Stopped;
+        }
+        sleepers.fetch_add(1, SeqCst);
+        wait(value, 0);
+        sleepers.fetch_sub(1, SeqCst);
+    }
+}
+
+/// Gives `count` to a semaphore.
+pub fn semaphore_post(shared: &Shared, semaphore: u32, count: u32) {
+    let [value, sleepers, ..] = shared.object(semaphore);
+    value.fetch_add(count, SeqCst);
+    if sleepers.load(SeqCst) > 0 {
+        wake(value, count);
+    }
+}
+
+/// Takes a mutex: word 0 is 0 when free, 1 when held, 2 when somebody may sleep (Drepper, "Futexes are tricky", 2011).
+pub fn lock(shared: &Shared, mutex: u32) -> Waited {
+    let word = &shared.object(mutex)[0];
+    if word.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
+        return Waited::Done;
+    }
+    while word.swap(2, Acquire) != 0 {
+        if shared.is_stopped() {
+            return Waited::Stopped;
+        }
+        wait(word, 2);
+    }
+    Waited::Done
+}
+
+/// Releases it.
+pub fn unlock(shared: &Shared, mutex: u32) {
+    let word = &shared.object(mutex)[0];
+    if word.swap(0, Release) == 2 {
+        wake(word, 1);
+    }
+}
+
+/// Sleeps until so many parties are here: word 0 counts rounds, word 1 those who are here.
+pub fn barrier(shared: &Shared, barrier: u32, parties: u32) -> Waited {
+    let [round, here, ..] = shared.object(barrier);
+    let mine = round.load(Acquire);
+    if here.fetch_add(1, AcqRel) + 1 == parties {
+        here.store(0, Relaxed);
+        round.fetch_add(1, Release);
+        wake(round, u32::MAX);
+        return Waited::Done;
+    }
+    while round.load(Acquire) == mine {
+        if shared.is_stopped() {
+            return Waited::Stopped;
+        }
+        wait(round, mine);
+    }
+    Waited::Done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_semaphore_is_a_count() {
+        let shared = Shared::new(1).unwrap();
+        semaphore_post(&shared, 0, 3);
+        std::thread::scope(|scope| {
+            let waiters: Vec<_> = (0..5).map(|_| scope.spawn(|| semaphore_wait(&shared, 0))).collect();
+            semaphore_post(&shared, 0, 1);
+            semaphore_post(&shared, 0, 2);
+            assert!(waiters.into_iter().all(|w| w.join().unwrap() == Waited::Done));
+        });
+        assert_eq!(shared.object(0)[0].load(Relaxed), 1);
+    }
+
+    #[test]
+    fn a_mutex_excludes() {
+        let shared = Shared::new(2).unwrap();
+        let counter = &shared.object(1)[0];
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10_000 {
+                        lock(&shared, 0);
+                        // A read and a write that others could come between.
+                        let seen = counter.load(Relaxed);
+                        counter.store(seen + 1, Relaxed);
+                        unlock(&shared, 0);
+                    }
+                });
+            }
+        });
+        assert_eq!(counter.load(Relaxed), 40_000);
+    }
+
+    #[test]
+    fn nobody_passes_a_barrier_alone() {
+        let shared = Shared::new(2).unwrap();
+        let passed = &shared.object(1)[0];
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for round in 0..100 {
+                        passed.fetch_add(1, SeqCst);
+                        assert_eq!(barrier(&shared, 0, 3), Waited::Done);
+                        assert!(passed.load(SeqCst) >= 3 * (round + 1));
+                        assert_eq!(barrier(&shared, 0, 3), Waited::Done);
+                    }
+                });
+            }
+        });
+        assert_eq!(passed.load(SeqCst), 300);
+    }
+
+    #[test]
+    fn a_stop_ends_every_wait() {
+        let shared = Shared::new(3).unwrap();
+        lock(&shared, 1);
+        shared.control().stop.store(1, SeqCst);
+        assert_eq!(semaphore_wait(&shared, 0), Waited::Stopped);
+        assert_eq!(lock(&shared, 1), Waited::Stopped);
+        assert_eq!(barrier(&shared, 2, 2), Waited::Stopped);
+    }
+}

@@ -1,0 +1,25 @@
+//! Turns a scenario's programs into real threads and processes, which burn calibrated work and really sleep, wait,
+//! send and fork, and says what they saw.
+//!
+//! The tasks live in a child process of the program: it dies with the program, they die with it, and everything that
+//! they saw is in memory which the program shares with them. Nothing here looks at the kernel's scheduler; that is the
+//! recorder's business.
+
+pub mod algorithm;
+mod arrivals;
+mod attributes;
+pub mod calibration;
+mod channel;
+mod clock;
+mod futex;
+mod master;
+mod process;
+mod refusal;
+mod run;
+mod shared;
+mod site;
+mod worker;
+
+pub use algorithm::Algorithm;
+pub use calibration::{Calibration, CalibrationError};
+pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, pinned, run};

@@ -1,0 +1,314 @@
+//! The process in which the tasks of a run live: it creates them, opens the gate, lets arrivals come, and ends
+//! everything. It runs in a child of the program, dies with it, and takes all that it started along.
+
+use crate::arrivals::Arrivals;
+use crate::attributes as attr;
+use crate::clock::now_ns;
+use crate::futex;
+use crate::process::{bury, die_with, hurry, install_nudge, nudge};
+use crate::site::Site;
+use crate::worker::{Spawner, Worker};
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::CpuId;
+use schedlab_model::workload::{Birth, Group, Kind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::thread::Scope;
+
+/// What each thread gets for a stack.
+const STACK_BYTES: usize = 256 << 10;
+/// From the moment when all are ready to the begin of the run.
+const LEAD_NS: u64 = 2_000_000;
+/// How long tasks may take to get ready.
+const READY_NS: u64 = 20_000_000_000;
+/// How long tasks may take to end.
+const GRACE_NS: u64 = 2_000_000_000;
+
+/// Exit codes of the process, beside 0.
+pub mod code {
+    /// A task could not be created.
+    pub const NO_TASK: i32 = 10;
+    /// A class, nice value or CPU set was refused.
+    pub const REFUSED: i32 = 11;
+    /// Tasks did not get ready in time.
+    pub const NOT_READY: i32 = 12;
+    /// Tasks did not end and were killed.
+    pub const HUNG: i32 = 13;
+    /// The master itself failed.
+    pub const PANIC: i32 = 14;
+}
+
+/// A task that is to be created.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    group: u32,
+    parent: Option<u32>,
+    intended_ns: u64,
+    /// Whether it waits at the gate.
+    at_gate: bool,
+}
+
+/// Runs everything; the calling process does nothing else and exits with the result.
+pub fn run(site: &Site) -> i32 {
+    install_nudge();
+    site.shared.control().master.store(std::process::id() as i32, Relaxed);
+    let outbox = Outbox::default();
+    std::thread::scope(|scope| {
+        let master = Master { site, scope, outbox: &outbox };
+        let code = master.run();
+        master.stop().unwrap_or(code)
+    })
+}
+
+/// Orders of running tasks that only the master can carry out.
+#[derive(Default)]
+struct Outbox {
+    orders: Mutex<Vec<Order>>,
+    /// Counts orders. A futex.
+    posted: AtomicU32,
+}
+
+impl Spawner for Outbox {
+    fn spawn(&self, group: u32, count: u32, parent: u32) {
+        let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
+        let mut orders = self.orders.lock().expect("nobody panics while holding it");
+        orders.extend((0..count).map(|_| order));
+        drop(orders);
+        self.posted.fetch_add(1, Release);
+        futex::wake(&self.posted, 1);
+    }
+}
+
+struct Master<'scope, 'env> {
+    site: &'env Site<'env>,
+    scope: &'scope Scope<'scope, 'env>,
+    outbox: &'env Outbox,
+}
+
+impl<'scope, 'env> Master<'scope, 'env> {
+    fn run(&self) -> i32 {
+        let orders = self.first_orders();
+        let expected = orders.len() as u32;
+        let numbered: Option<Vec<(u32, Order)>> = orders.into_iter().map(|order| self.number(order)).collect();
+        let Some(numbered) = numbered else { return code::NO_TASK };
+        // Processes first: a fork copies one thread only, and there should be no other.
+        let (processes, threads): (Vec<_>, Vec<_>) =
+            numbered.into_iter().partition(|(_, order)| self.is_process(order));
+        if !processes.into_iter().chain(threads).all(|(number, order)| self.create(number, order)) {
+            return code::NO_TASK;
+        }
+        if let Err(code) = self.await_ready(expected) {
+            return code;
+        }
+        hurry();
+        self.open_gate();
+        self.lead();
+        0
+    }
+
+    fn is_process(&self, order: &Order) -> bool {
+        self.group(order.group).kind == Kind::Process
+    }
+
+    fn group(&self, group: u32) -> &'env Group {
+        &self.site.workload.groups[group as usize]
+    }
+
+    /// Tasks that are born at a known instant, relative to the begin.
+    fn first_orders(&self) -> Vec<Order> {
+        let groups = self.site.workload.groups.iter().enumerate();
+        groups
+            .flat_map(|(index, group)| {
+                let birth = match group.birth {
+                    Birth::At(time) => Some((time.ns(), group.count.unwrap_or(1))),
+                    _ => None,
+                };
+                let (at, count) = birth.unwrap_or((0, 0));
+                let order = Order { group: index as u32, parent: None, intended_ns: at, at_gate: true };
+                (0..count).map(move |_| order)
+            })
+            .collect()
+    }
+
+    fn number(&self, order: Order) -> Option<(u32, Order)> {
+        let number = self.site.shared.add_task(order.group, order.parent, order.intended_ns)?;
+        Some((number, order))
+    }
+
+    /// Creates a task; false when it could not be.
+    fn create(&self, number: u32, order: Order) -> bool {
+        if self.is_process(&order) { self.fork(number, order) } else { self.thread(number, order) }
+    }
+
+    fn thread(&self, number: u32, order: Order) -> bool {
+        let (site, outbox) = (self.site, self.outbox);
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        builder.spawn_scoped(self.scope, move || live(site, outbox, number, order)).is_ok()
+    }
+
+    fn fork(&self, number: u32, order: Order) -> bool {
+        let parent = std::process::id() as i32;
+        // SAFETY: the child runs the task and leaves by `_exit`. Its C library's locks are in order after a fork.
+        match unsafe { libc::fork() } {
+            0 => {
+                die_with(parent);
+                // A process has nobody to create tasks for it but the master, whose outbox it cannot reach: scenarios
+                // with a `spawn` in a process are refused before.
+                live(self.site, &Nobody, number, order);
+                // SAFETY: nothing of the master is to be run.
+                unsafe { libc::_exit(0) }
+            }
+            pid => pid > 0,
+        }
+    }
+
+    fn await_ready(&self, expected: u32) -> Result<(), i32> {
+        let control = self.site.shared.control();
+        let until = now_ns() + READY_NS;
+        loop {
+            let ready = control.ready.load(Acquire);
+            if ready & REFUSED_BIT != 0 {
+                return Err(code::REFUSED);
+            }
+            if ready >= expected {
+                return Ok(());
+            }
+            if now_ns() > until || self.site.shared.is_stopped() {
+                return Err(if self.site.shared.is_stopped() { 0 } else { code::NOT_READY });
+            }
+            futex::wait_for(&control.ready, ready, 10_000_000);
+        }
+    }
+
+    /// Lets all begin at one instant and sets those free that were placed on a CPU.
+    fn open_gate(&self) {
+        let control = self.site.shared.control();
+        let start = now_ns() + LEAD_NS;
+        control.start_ns.store(start, Relaxed);
+        crate::clock::sleep_until(start);
+        control.gate.store(1, Release);
+        futex::wake(&control.gate, u32::MAX);
+        let placed = (0..self.site.shared.tasks()).filter_map(|number| {
+            let record = self.site.shared.task(number);
+            let group = self.group(record.group.load(Relaxed));
+            group.start_on.map(|_| (record.tid.load(Relaxed), &group.cpus))
+        });
+        control.freed_ns[0].store(now_ns(), Relaxed);
+        // A task that has ended already needs no freedom.
+        placed.for_each(|(tid, cpus)| _ = attr::set_cpus(tid, cpus));
+        control.freed_ns[1].store(now_ns(), Relaxed);
+    }
+
+    /// Lets arrivals come and carries orders out until the run is over.
+    fn lead(&self) {
+        let control = self.site.shared.control();
+        let start = control.start_ns.load(Relaxed);
+        let end = start.saturating_add(self.site.workload.run.duration.ns());
+        let mut arrivals = Arrivals::new(self.site, start);
+        loop {
+            let posted = self.outbox.posted.load(Acquire);
+            let orders = std::mem::take(&mut *self.outbox.orders.lock().expect("nobody panics while holding it"));
+            let idle = orders.is_empty();
+            orders.into_iter().for_each(|order| self.create_late(order));
+            let next = arrivals.next_ns();
+            let now = now_ns();
+            if self.site.shared.is_stopped() || now >= end {
+                return;
+            }
+            if next <= now {
+                let (group, intended_ns) = arrivals.pop();
+                self.create_late(Order { group, parent: None, intended_ns, at_gate: false });
+            } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
+                return;
+            } else {
+                // The end of the last task is noticed a little late.
+                let until = next.min(end).min(now + 20_000_000);
+                futex::wait_for(&self.outbox.posted, posted, until - now);
+            }
+        }
+    }
+
+    /// A task that cannot be created while the run goes on is dropped: its record never begins.
+    fn create_late(&self, order: Order) {
+        if let Some((number, order)) = self.number(order)
+            && !self.create(number, order)
+        {
+            self.site.shared.control().alive.fetch_sub(1, AcqRel);
+        }
+    }
+
+    /// Ends all tasks. An exit code if they would not.
+    fn stop(&self) -> Option<i32> {
+        let shared = &self.site.shared;
+        let control = shared.control();
+        control.stop.store(1, SeqCst);
+        control.gate.store(1, Release);
+        futex::wake(&control.gate, u32::MAX);
+        let until = now_ns() + GRACE_NS;
+        loop {
+            let alive = control.alive.load(Acquire);
+            if alive == 0 {
+                bury();
+                return None;
+            }
+            if now_ns() > until {
+                // Threads that do not end would keep the scope open for ever.
+                // SAFETY: what is left is the kernel's to take away.
+                unsafe { libc::_exit(code::HUNG) };
+            }
+            for number in 0..shared.tasks() {
+                let record = shared.task(number);
+                let (tid, pid) = (record.tid.load(Relaxed), record.pid.load(Relaxed));
+                if tid != 0 && record.ended_ns.load(Relaxed) == 0 {
+                    nudge(pid, tid);
+                }
+            }
+            futex::wait_for(&control.alive, alive, 2_000_000);
+        }
+    }
+}
+
+/// In a process of its own there is nobody who could create tasks.
+struct Nobody;
+
+impl Spawner for Nobody {
+    fn spawn(&self, _: u32, _: u32, _: u32) {}
+}
+
+/// In `ready`: a task was refused what its group asks for.
+const REFUSED_BIT: u32 = 1 << 31;
+
+/// A task from its first instruction to its last, in the thread or process that is the task.
+fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
+    let group = &site.workload.groups[order.group as usize];
+    let record = site.shared.task(number);
+    let control = site.shared.control();
+    attr::set_name(&group.name);
+    // The working set of a task that is there from the begin is its own; others share one, since making it takes time.
+    let engine = if order.at_gate { crate::algorithm::Engine::new(site.algorithm) } else { site.engine.clone() };
+    let worker = Worker::new(site, spawner, number, engine);
+    let first: CpuSet = group.start_on.into_iter().collect();
+    let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
+    let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(group)).is_err();
+    record.pid.store(std::process::id() as i32, Relaxed);
+    record.tid.store(attr::tid(), Release);
+    if refused {
+        control.ready.fetch_or(REFUSED_BIT, AcqRel);
+    }
+    if order.at_gate {
+        control.ready.fetch_add(1, AcqRel);
+        futex::wake(&control.ready, 1);
+        while control.gate.load(Acquire) == 0 {
+            futex::wait(&control.gate, 0);
+        }
+        let birth = control.start_ns.load(Relaxed) + order.intended_ns;
+        record.intended_ns.store(birth, Relaxed);
+        while order.intended_ns > 0 && !site.shared.is_stopped() && !crate::clock::sleep_until(birth) {}
+    }
+    worker.run();
+}
+
+/// The CPUs that a workload needs.
+pub fn cpus_needed(groups: &[Group]) -> Option<CpuId> {
+    groups.iter().flat_map(|group| group.cpus.iter()).max()
+}

@@ -1,0 +1,47 @@
+//! Processes and signals: dying together, ending sleeps, burying the dead.
+
+/// The signal that ends sleeps; its handler does nothing.
+const NUDGE: libc::c_int = libc::SIGUSR1;
+
+/// Asks the kernel to kill the calling process when its parent dies, and sees that it has not died already.
+pub fn die_with(parent: i32) {
+    // SAFETY: plain numbers.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
+    }
+}
+
+/// Gives the master the first word where it may have it: it sleeps nearly always, and must not come late.
+pub fn hurry() {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the kernel only reads the structure. Without the right for it, things stay as they are.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// Makes [`nudge`] harmless.
+pub fn install_nudge() {
+    // SAFETY: a handler that does nothing, without SA_RESTART, so that sleeping calls end.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as *const () as usize;
+        libc::sigaction(NUDGE, &action, std::ptr::null_mut());
+    }
+}
+
+/// Ends a sleeping call of a thread of ours.
+pub fn nudge(pid: i32, tid: i32) {
+    // SAFETY: a signal whose handler does nothing.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NUDGE) };
+}
+
+/// Waits for processes that have done their task, so that none is left behind as a zombie.
+pub fn bury() {
+    let mut status = 0;
+    // SAFETY: our own children, which have nothing left to do but to leave.
+    while unsafe { libc::waitpid(-1, &mut status, 0) } > 0 {}
+}

@@ -1,0 +1,75 @@
+//! What this machine cannot hold is refused before anything starts, in one line that says what would help.
+
+use crate::run::LoadError;
+use crate::shared::MAX_TASKS;
+use crate::{attributes, master};
+use schedlab_model::workload::{Birth, Class, Group, Kind, Step, Workload};
+
+/// The share of a CPU's time that the kernel keeps from real-time tasks, from `/proc`: parts of a million, per period.
+const REALTIME_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+/// Refuses a workload that cannot be run here as it says.
+pub fn check(workload: &Workload) -> Result<(), LoadError> {
+    let refused = |text: String| Err(LoadError::Refused(text));
+    let here = attributes::cpus().map_err(|error| LoadError::System { what: "read the allowed CPUs", error })?;
+    if let Some(most) = master::cpus_needed(&workload.groups)
+        && let Some(missing) = (0..=most.0).find(|&cpu| !here.contains(schedlab_model::ids::CpuId(cpu)))
+    {
+        return refused(format!(
+            "the scenario's machine has {} CPUs and this one lets us use {}: CPU {missing} is missing; run with \
+             --cpus {} or on a larger machine",
+            workload.machine.cpus(),
+            here.len(),
+            (0..).take_while(|&cpu| here.contains(schedlab_model::ids::CpuId(cpu))).count().max(1),
+        ));
+    }
+    for group in &workload.groups {
+        if let Some(why) = of_group(group) {
+            return refused(format!("task `{}`: {why}", group.name));
+        }
+    }
+    if workload.groups.iter().any(is_realtime) && !realtime_is_limited() {
+        return refused(format!(
+            "real-time tasks could take this machine away: {REALTIME_RUNTIME} is -1; set it to 950000, which is the \
+             kernel's default"
+        ));
+    }
+    Ok(())
+}
+
+fn is_realtime(group: &Group) -> bool {
+    matches!(group.class, Class::Fifo(_) | Class::RoundRobin(_))
+}
+
+/// Why a group cannot be run.
+fn of_group(group: &Group) -> Option<String> {
+    if group.nice < 0 && !matches!(group.class, Class::Idle) && !may_raise_nice(group.nice) {
+        return Some(format!("nice {} needs root or CAP_SYS_NICE", group.nice));
+    }
+    if is_realtime(group) && !is_root() {
+        return Some("a real-time class needs root or CAP_SYS_NICE".into());
+    }
+    let spawns = group.program.steps.iter().any(|step| matches!(step, Step::Spawn(..)));
+    if spawns && group.kind == Kind::Process {
+        return Some("`spawn` in a process of its own cannot be run on a real machine; make it a thread".into());
+    }
+    let at_once = if matches!(group.birth, Birth::At(_)) { group.count.unwrap_or(1) } else { 0 };
+    (at_once > MAX_TASKS / 2).then(|| format!("{at_once} tasks are too many for a real machine"))
+}
+
+fn is_root() -> bool {
+    // SAFETY: it takes nothing.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Whether the resource limit allows so low a nice value.
+fn may_raise_nice(nice: i8) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills the structure that it is given.
+    unsafe { libc::getrlimit(libc::RLIMIT_NICE, &mut limit) };
+    is_root() || i64::from(20 - i32::from(nice)) <= limit.rlim_cur as i64
+}
+
+fn realtime_is_limited() -> bool {
+    std::fs::read_to_string(REALTIME_RUNTIME).is_ok_and(|text| text.trim() != "-1")
+}

@@ -1,0 +1,320 @@
+//! A run from outside: checks first whether the machine can hold what is promised, starts the process in which the
+//! tasks live, watches it, and reads what it left in shared memory.
+
+use crate::algorithm::Algorithm;
+use crate::calibration::Calibration;
+use crate::clock::now_ns;
+use crate::master::{self, code};
+use crate::process::die_with;
+use crate::shared::{MAX_REQUESTS, Shared};
+use crate::site::Site;
+use crate::{attributes, refusal};
+use schedlab_model::time::Time;
+use schedlab_model::workload::Workload;
+use std::sync::atomic::Ordering::*;
+use std::time::Duration;
+
+/// How long a run may last beyond its duration before it is killed.
+const OVERTIME: Duration = Duration::from_secs(30);
+/// Between two looks at the run.
+const LOOK: Duration = Duration::from_millis(20);
+/// A request that begins so much later than intended because its task was created late, counts as late.
+pub const LATE_NS: u64 = 1_000_000;
+
+/// Why a run did not happen or is not to be believed.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The machine cannot hold what the scenario asks for.
+    #[error("{0}")]
+    Refused(String),
+    /// The kernel refused something.
+    #[error("cannot {what}: {error}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// The process of the tasks failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What a task saw. Times in nanoseconds from the begin of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskReport {
+    /// Its number for the kernel, and its process's.
+    pub tid: i32,
+    /// Its process.
+    pub pid: i32,
+    /// The index of its group.
+    pub group: u32,
+    /// The number of the task that created it.
+    pub parent: Option<u32>,
+    /// When it should have begun.
+    pub intended_ns: u64,
+    /// When it began; none if it could not be created.
+    pub began_ns: Option<u64>,
+    /// When it ended, unless the end of the run ended it.
+    pub ended_ns: u64,
+    /// CPU time, as the kernel counts it.
+    pub cpu_ns: u64,
+    /// How long it waited for a CPU, if the kernel tells.
+    pub run_delay_ns: Option<u64>,
+    /// Voluntary and involuntary switches.
+    pub switches: (u64, u64),
+    /// When its open request should have begun.
+    pub open_intended_ns: Option<u64>,
+}
+
+/// A request as the task saw it. Times in nanoseconds from the begin of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestReport {
+    /// The task's number.
+    pub task: u32,
+    /// When it should have begun.
+    pub intended_ns: u64,
+    /// When it began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// CPU work that it asked for.
+    pub demand_ns: u64,
+}
+
+/// What a run left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The begin of the run on the monotonic clock.
+    pub start_ns: u64,
+    /// How long it lasted.
+    pub length_ns: u64,
+    /// All tasks by number.
+    pub tasks: Vec<TaskReport>,
+    /// All requests in the order of their ends.
+    pub requests: Vec<RequestReport>,
+    /// Requests for which there was no memory.
+    pub requests_lost: u64,
+    /// Tasks that arrived and could not be created.
+    pub dropped: u64,
+    /// Tasks that arrived and were created more than [`LATE_NS`] late.
+    pub late: u64,
+    /// From the first to the last task that was set free from the CPU on which it was placed.
+    pub freeing_ns: u64,
+    /// Whether it was stopped before its time.
+    pub partial: bool,
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What tasks compute.
+    pub algorithm: Algorithm,
+    /// How much of it a nanosecond is.
+    pub calibration: Calibration,
+    /// The seed of all random numbers.
+    pub seed: u64,
+}
+
+/// Told how a run goes, and asked whether it goes on.
+pub trait Watcher {
+    /// The process of the tasks exists; no task has begun.
+    fn started(&mut self, _pid: i32) -> Result<(), LoadError> {
+        Ok(())
+    }
+    /// So much of the run is over. False ends it.
+    fn go_on(&mut self, now: Time) -> bool;
+}
+
+/// Runs a workload on this machine.
+pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) -> Result<Report, LoadError> {
+    refusal::check(workload)?;
+    let system = |what| move |error| LoadError::System { what, error };
+    let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed)
+        .map_err(system("open what the tasks share"))?;
+    // Nobody may run before whoever watches is ready.
+    let child = start(&site).map_err(system("start a process for the tasks"))?;
+    let child = Child { pid: child };
+    watcher.started(child.pid)?;
+    child.go();
+    let (status, partial) = watch(&site, &child, watcher);
+    judge(status)?;
+    Ok(report(&site.shared, partial))
+}
+
+/// Starts the process of the tasks, which waits for a signal to go on.
+fn start(site: &Site) -> std::io::Result<i32> {
+    let parent = std::process::id() as i32;
+    // SAFETY: the child runs the master and leaves by `_exit`.
+    match unsafe { libc::fork() } {
+        0 => {
+            die_with(parent);
+            // SAFETY: plain numbers. The child is stopped until the parent is ready.
+            unsafe {
+                libc::setpgid(0, 0);
+                libc::raise(libc::SIGSTOP);
+            }
+            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| master::run(site)));
+            // SAFETY: nothing of the parent is to be run.
+            unsafe { libc::_exit(code.unwrap_or(code::PANIC)) }
+        }
+        pid if pid > 0 => {
+            // Set on both sides, so that it is done whoever comes first.
+            // SAFETY: our own child.
+            unsafe { libc::setpgid(pid, pid) };
+            Ok(pid)
+        }
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// The process of the tasks: gone when this is gone.
+struct Child {
+    pid: i32,
+}
+
+impl Child {
+    fn go(&self) {
+        let mut status = 0;
+        // SAFETY: our own child. It stops itself before it does anything.
+        unsafe {
+            libc::waitpid(self.pid, &mut status, libc::WUNTRACED);
+            libc::kill(self.pid, libc::SIGCONT);
+        }
+    }
+
+    /// The status, once it has ended.
+    fn ended(&self) -> Option<libc::c_int> {
+        let mut status = 0;
+        // SAFETY: our own child.
+        (unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } == self.pid).then_some(status)
+    }
+
+    fn kill(&self) {
+        // SAFETY: its own group, which it leads.
+        unsafe { libc::kill(-self.pid, libc::SIGKILL) };
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+        let mut status = 0;
+        // SAFETY: our own child; it fails when it was waited for already.
+        unsafe { libc::waitpid(self.pid, &mut status, 0) };
+    }
+}
+
+/// Waits for the end; gives the status (none if it had to be killed) and whether it was asked to end early.
+fn watch(site: &Site, child: &Child, watcher: &mut dyn Watcher) -> (Option<libc::c_int>, bool) {
+    let begun = now_ns();
+    let limit = site.workload.run.duration.ns().saturating_add(OVERTIME.as_nanos() as u64);
+    let mut stopped = None;
+    loop {
+        if let Some(status) = child.ended() {
+            return (Some(status), stopped.is_some());
+        }
+        let control = site.shared.control();
+        let start = control.start_ns.load(Relaxed);
+        let passed = if start == 0 { 0 } else { now_ns().saturating_sub(start) };
+        if stopped.is_none() && !watcher.go_on(Time(passed)) {
+            control.stop.store(1, SeqCst);
+            stopped = Some(now_ns());
+        }
+        let overdue = stopped.is_some_and(|at| now_ns() - at > OVERTIME.as_nanos() as u64);
+        if now_ns() - begun > limit || overdue {
+            child.kill();
+            return (None, stopped.is_some());
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn judge(status: Option<libc::c_int>) -> Result<(), LoadError> {
+    let failed = |text: &str| Err(LoadError::Failed(text.into()));
+    let Some(status) = status else {
+        return failed("the tasks did not end in time and were killed; a step of the scenario may wait for ever");
+    };
+    if !libc::WIFEXITED(status) {
+        let signal = libc::WTERMSIG(status);
+        return Err(LoadError::Failed(format!("the process of the tasks was killed by signal {signal}")));
+    }
+    match libc::WEXITSTATUS(status) {
+        0 => Ok(()),
+        code::NO_TASK => failed("the kernel creates no more threads or processes: fewer tasks, or raise `ulimit -u`"),
+        code::REFUSED => failed("the kernel refuses a task's class, nice value or CPUs"),
+        code::NOT_READY => failed("the tasks did not get ready within 20 s: this machine is too slow for so many"),
+        code::HUNG => failed("tasks hung at the end of the run and were killed"),
+        other => Err(LoadError::Failed(format!("the process of the tasks ended with code {other}"))),
+    }
+}
+
+fn report(shared: &Shared, partial: bool) -> Report {
+    let control = shared.control();
+    let start_ns = control.start_ns.load(Relaxed);
+    let since = |ns: u64| ns.saturating_sub(start_ns);
+    let tasks: Vec<TaskReport> = (0..shared.tasks())
+        .map(|number| {
+            let record = shared.task(number);
+            let some = |value: u64| (value != 0).then(|| since(value));
+            TaskReport {
+                tid: record.tid.load(Relaxed),
+                pid: record.pid.load(Relaxed),
+                group: record.group.load(Relaxed),
+                parent: record.parent.load(Relaxed).checked_sub(1),
+                intended_ns: since(record.intended_ns.load(Relaxed)),
+                began_ns: some(record.began_ns.load(Relaxed)),
+                ended_ns: since(record.ended_ns.load(Acquire)),
+                cpu_ns: record.cpu_ns.load(Relaxed),
+                run_delay_ns: Some(record.run_delay_ns.load(Relaxed)).filter(|&ns| ns != u64::MAX),
+                switches: (record.switches[0].load(Relaxed), record.switches[1].load(Relaxed)),
+                open_intended_ns: some(record.open_intended_ns.load(Relaxed)),
+            }
+        })
+        .collect();
+    let length_ns = tasks.iter().map(|task| task.ended_ns).max().unwrap_or(0);
+    let late = |task: &&TaskReport| task.began_ns.is_some_and(|began| began > task.intended_ns + LATE_NS);
+    Report {
+        start_ns,
+        length_ns,
+        requests: requests(shared, start_ns),
+        requests_lost: control.requests_lost.load(Relaxed),
+        dropped: tasks.iter().filter(|task| task.began_ns.is_none()).count() as u64,
+        late: tasks.iter().filter(late).count() as u64,
+        freeing_ns: control.freed_ns[1].load(Relaxed) - control.freed_ns[0].load(Relaxed),
+        tasks,
+        partial,
+    }
+}
+
+fn requests(shared: &Shared, start_ns: u64) -> Vec<RequestReport> {
+    let places = shared.control().requests.load(Acquire).min(MAX_REQUESTS);
+    let ended = |place: u32| {
+        let record = shared.request(place);
+        let end_ns = record.end_ns.load(Acquire);
+        let task = record.task.load(Relaxed).checked_sub(1)?;
+        let since = |ns: u64| ns.saturating_sub(start_ns);
+        (end_ns != 0).then(|| RequestReport {
+            task,
+            intended_ns: since(record.intended_ns.load(Relaxed)),
+            begin_ns: since(record.begin_ns.load(Relaxed)),
+            end_ns: since(end_ns),
+            demand_ns: record.demand_ns.load(Relaxed),
+        })
+    };
+    let mut all: Vec<RequestReport> = (0..places).filter_map(ended).collect();
+    all.sort_by_key(|request| (request.end_ns, request.task));
+    all
+}
+
+/// Binds the calling thread to the CPU on which it is while `f` runs.
+pub fn pinned<T>(f: impl FnOnce() -> T) -> std::io::Result<T> {
+    let before = attributes::cpus()?;
+    // SAFETY: it takes nothing.
+    let cpu = unsafe { libc::sched_getcpu() };
+    let here = [schedlab_model::ids::CpuId(cpu.max(0) as u32)].into_iter().collect();
+    attributes::set_cpus(0, &here)?;
+    let result = f();
+    attributes::set_cpus(0, &before)?;
+    Ok(result)
+}

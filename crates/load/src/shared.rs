@@ -1,0 +1,203 @@
+//! Memory that the tasks of a run share with one another and with the program that started them, whether they are
+//! threads or processes: it is mapped before the first of them exists. What a task saw is still there when the task has
+//! been killed.
+
+use std::mem::size_of;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
+
+/// The most tasks of one run, dead ones included.
+pub const MAX_TASKS: u32 = 1 << 20;
+/// The most requests of one run that are kept.
+pub const MAX_REQUESTS: u32 = 1 << 24;
+
+/// What steers a run.
+#[repr(C)]
+#[derive(Default)]
+pub struct Control {
+    /// 1 when everybody is to end. A futex.
+    pub stop: AtomicU32,
+    /// 1 when tasks may begin. A futex.
+    pub gate: AtomicU32,
+    /// Tasks that wait at the gate. A futex.
+    pub ready: AtomicU32,
+    /// Tasks that have been numbered.
+    pub tasks: AtomicU32,
+    /// Tasks alive. A futex.
+    pub alive: AtomicU32,
+    /// Places for requests that have been given out.
+    pub requests: AtomicU32,
+    /// Requests for which there was no place.
+    pub requests_lost: AtomicU64,
+    /// When the run began.
+    pub start_ns: AtomicU64,
+    /// When the first and when the last task placed by `start_on` was set free.
+    pub freed_ns: [AtomicU64; 2],
+    /// The process that runs the tasks.
+    pub master: AtomicI32,
+}
+
+/// What is known of a task. Times are of the monotonic clock; zero stands for "not yet".
+#[repr(C)]
+#[derive(Default)]
+pub struct TaskRecord {
+    /// Its number for the kernel.
+    pub tid: AtomicI32,
+    /// Its process.
+    pub pid: AtomicI32,
+    /// Its group.
+    pub group: AtomicU32,
+    /// The number of the task that created it, plus one.
+    pub parent: AtomicU32,
+    /// When it was to begin: its birth or arrival.
+    pub intended_ns: AtomicU64,
+    /// When it did begin.
+    pub began_ns: AtomicU64,
+    /// When it ended.
+    pub ended_ns: AtomicU64,
+    /// CPU time, as the kernel counted it at the end.
+    pub cpu_ns: AtomicU64,
+    /// Time that it waited for a CPU, from `/proc`, [`u64::MAX`] if the kernel does not tell.
+    pub run_delay_ns: AtomicU64,
+    /// Voluntary and involuntary switches.
+    pub switches: [AtomicU64; 2],
+    /// The begin of its open request, as intended.
+    pub open_intended_ns: AtomicU64,
+}
+
+/// A request that ended.
+#[repr(C)]
+#[derive(Default)]
+pub struct RequestRecord {
+    /// The task's number plus one; zero while the place is empty.
+    pub task: AtomicU32,
+    /// When it should have begun.
+    pub intended_ns: AtomicU64,
+    /// When it did begin.
+    pub begin_ns: AtomicU64,
+    /// When it ended; written last.
+    pub end_ns: AtomicU64,
+    /// CPU work that it asked for.
+    pub demand_ns: AtomicU64,
+}
+
+/// A mapping of all that.
+pub struct Shared {
+    base: *mut u8,
+    objects: u32,
+}
+
+// SAFETY: everything in the mapping is atomic.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+const CONTROL_BYTES: usize = 4096;
+const TASK_BYTES: usize = MAX_TASKS as usize * size_of::<TaskRecord>();
+const REQUEST_BYTES: usize = MAX_REQUESTS as usize * size_of::<RequestRecord>();
+
+impl Shared {
+    /// Maps it, with so many words for objects. Only what is touched takes memory.
+    pub fn new(objects: u32) -> std::io::Result<Shared> {
+        assert!(size_of::<Control>() <= CONTROL_BYTES);
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+        // SAFETY: a new mapping, wherever the kernel likes.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), Shared::bytes(objects), protection, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok(Shared { base: base.cast(), objects })
+    }
+
+    fn bytes(objects: u32) -> usize {
+        CONTROL_BYTES + TASK_BYTES + REQUEST_BYTES + objects as usize * OBJECT_STRIDE
+    }
+
+    /// What steers the run.
+    pub fn control(&self) -> &Control {
+        // SAFETY: the mapping begins with it, zeroed, and is aligned to a page.
+        unsafe { &*self.base.cast() }
+    }
+
+    /// A task's record.
+    pub fn task(&self, number: u32) -> &TaskRecord {
+        assert!(number < MAX_TASKS);
+        // SAFETY: inside the mapping, which is zeroed at first; all fields are atomic.
+        unsafe { &*self.base.add(CONTROL_BYTES).cast::<TaskRecord>().add(number as usize) }
+    }
+
+    /// A place for a request.
+    pub fn request(&self, place: u32) -> &RequestRecord {
+        assert!(place < MAX_REQUESTS);
+        // SAFETY: as above.
+        unsafe { &*self.base.add(CONTROL_BYTES + TASK_BYTES).cast::<RequestRecord>().add(place as usize) }
+    }
+
+    /// The four words of an object, on a cache line of their own.
+    pub fn object(&self, index: u32) -> &[AtomicU32; 4] {
+        assert!(index < self.objects);
+        let at = CONTROL_BYTES + TASK_BYTES + REQUEST_BYTES + index as usize * OBJECT_STRIDE;
+        // SAFETY: as above.
+        unsafe { &*self.base.add(at).cast() }
+    }
+
+    /// Numbers a new task; none when there are too many.
+    pub fn add_task(&self, group: u32, parent: Option<u32>, intended_ns: u64) -> Option<u32> {
+        let number = self.control().tasks.fetch_add(1, Relaxed);
+        if number >= MAX_TASKS {
+            self.control().tasks.store(MAX_TASKS, Relaxed);
+            return None;
+        }
+        let record = self.task(number);
+        record.group.store(group, Relaxed);
+        record.parent.store(parent.map_or(0, |p| p + 1), Relaxed);
+        record.intended_ns.store(intended_ns, Relaxed);
+        record.run_delay_ns.store(u64::MAX, Relaxed);
+        self.control().alive.fetch_add(1, Relaxed);
+        Some(number)
+    }
+
+    /// Whether everybody is to end.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.control().stop.load(Relaxed) != 0
+    }
+
+    /// How many tasks there have been.
+    pub fn tasks(&self) -> u32 {
+        self.control().tasks.load(Acquire).min(MAX_TASKS)
+    }
+}
+
+const OBJECT_STRIDE: usize = 64;
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and whoever borrowed from it is gone.
+        unsafe { libc::munmap(self.base.cast(), Shared::bytes(self.objects)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_child_writes_the_parent_reads() {
+        let shared = Shared::new(2).unwrap();
+        // SAFETY: the child only stores into the mapping and leaves at once.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let number = shared.add_task(3, Some(4), 5).unwrap();
+            shared.object(1)[2].store(number + 7, Relaxed);
+            // SAFETY: nothing of the parent is to be run.
+            unsafe { libc::_exit(0) };
+        }
+        let mut status = 0;
+        // SAFETY: our own child.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!((shared.tasks(), shared.object(1)[2].load(Relaxed)), (1, 7));
+        let record = shared.task(0);
+        assert_eq!((record.group.load(Relaxed), record.parent.load(Relaxed)), (3, 5));
+    }
+}

@@ -1,0 +1,105 @@
+//! What all tasks of a run work with: shared memory, channels, the disk, the amount of work in a nanosecond.
+
+use crate::algorithm::{Algorithm, Engine};
+use crate::calibration::Calibration;
+use crate::channel::Ends;
+use crate::shared::Shared;
+use schedlab_model::workload::Workload;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Everything of a run that tasks share.
+pub struct Site<'a> {
+    /// What the tasks do.
+    pub workload: &'a Workload,
+    /// Memory that outlives them.
+    pub shared: Shared,
+    /// Channels, as numbered in the workload.
+    pub channels: Vec<Ends>,
+    /// A file for tasks that use a device, gone from its folder already.
+    pub disk: Option<Disk>,
+    /// What they compute.
+    pub engine: Engine,
+    /// The algorithm behind it.
+    pub algorithm: Algorithm,
+    /// Pieces of work in a nanosecond.
+    pub pieces_per_ns: f64,
+    /// The seed of all random numbers.
+    pub seed: u64,
+}
+
+impl<'a> Site<'a> {
+    /// Opens everything that the workload names.
+    pub fn open(
+        workload: &'a Workload,
+        calibration: &Calibration,
+        algorithm: Algorithm,
+        seed: u64,
+    ) -> io::Result<Site<'a>> {
+        let objects = &workload.objects;
+        let words = objects.semaphores.len() + objects.locks.len() + objects.barriers.len() + objects.devices.len();
+        let shared = Shared::new(words as u32)?;
+        for (index, (_, initial)) in objects.semaphores.iter().enumerate() {
+            shared.object(index as u32)[0].store(*initial, Relaxed);
+        }
+        Ok(Site {
+            workload,
+            shared,
+            channels: objects.channels.iter().map(Ends::open).collect::<io::Result<_>>()?,
+            disk: if objects.devices.is_empty() { None } else { Some(Disk::open()?) },
+            engine: Engine::new(algorithm),
+            algorithm,
+            pieces_per_ns: 1.0 / calibration.ns_per_piece,
+            seed,
+        })
+    }
+
+    /// The place of a lock among the objects; semaphores come before, barriers and devices after.
+    pub fn lock(&self, index: usize) -> u32 {
+        (self.workload.objects.semaphores.len() + index) as u32
+    }
+
+    /// The place of a barrier.
+    pub fn barrier(&self, index: usize) -> u32 {
+        self.lock(self.workload.objects.locks.len() + index)
+    }
+
+    /// The place of a device, which is a mutex here.
+    pub fn device(&self, index: usize) -> u32 {
+        self.barrier(self.workload.objects.barriers.len() + index)
+    }
+}
+
+/// A temporary file of one block that is read past the page cache where the file system allows it.
+pub struct Disk {
+    file: std::fs::File,
+}
+
+const BLOCK: usize = 4096;
+
+#[repr(align(4096))]
+struct Block([u8; BLOCK]);
+
+impl Disk {
+    fn open() -> io::Result<Disk> {
+        let folder = std::env::var_os("TMPDIR").map_or_else(|| "/var/tmp".into(), std::path::PathBuf::from);
+        let path = folder.join(format!("schedlab-{}.io", std::process::id()));
+        std::fs::write(&path, [0; BLOCK])?;
+        let direct = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&path);
+        let found = match direct {
+            Ok(file) => Ok(Disk { file }),
+            Err(_) => std::fs::File::open(&path).map(|file| Disk { file }),
+        };
+        std::fs::remove_file(&path)?;
+        found
+    }
+
+    /// Reads the block once.
+    pub fn read(&self) {
+        use std::os::unix::fs::FileExt;
+        let mut block = Block([0; BLOCK]);
+        // A failed read costs what it costs; the service time follows in any case.
+        let _ = self.file.read_at(&mut block.0, 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! Workloads run for real. What is asserted are counts and what the kernel counted, never how long something took on a
+//! machine that others may be using.
+
+use schedlab_load::algorithm::Engine;
+use schedlab_load::{Algorithm, Calibration, LoadError, Report, Settings, Watcher, calibration, run};
+use schedlab_model::scenario::Scenario;
+use schedlab_model::time::Time;
+use schedlab_model::workload::Workload;
+use std::sync::OnceLock;
+
+fn workload(tasks: &str, duration: &str) -> Workload {
+    let text = format!("name = \"t\"\n[machine]\ncpus = 1\n{tasks}\n[run]\nduration = \"{duration}\"\n");
+    Scenario::parse(&text, "test").unwrap().compile().unwrap()
+}
+
+/// Good enough to burn by: a single measurement, taken on whatever machine this is.
+fn settings() -> Settings {
+    static NS_PER_PIECE: OnceLock<f64> = OnceLock::new();
+    let ns_per_piece = *NS_PER_PIECE.get_or_init(|| {
+        let mut engine = Engine::new(Algorithm::Spin);
+        (0..20).map(|_| calibration::cpu_time(&mut engine, 10_000) / 10_000.0).fold(f64::INFINITY, f64::min)
+    });
+    let algorithm = Algorithm::Spin.to_string();
+    let calibration =
+        Calibration { algorithm, ns_per_piece, ns_per_call: 0.0, spread: 0.0, misfit: 0.0, measurements: 1 };
+    Settings { algorithm: Algorithm::Spin, calibration, seed: 1 }
+}
+
+struct Patient;
+
+impl Watcher for Patient {
+    fn go_on(&mut self, _: Time) -> bool {
+        true
+    }
+}
+
+fn done(tasks: &str, duration: &str) -> Report {
+    run(&workload(tasks, duration), &settings(), &mut Patient).unwrap()
+}
+
+#[test]
+fn every_task_does_all_of_its_program_once() {
+    let report = done(
+        "[[task]]\nname = \"a\"\ncount = 3\nonce = [{ compute = \"1ms\" }, { sleep = \"1ms\" }, { yield = true }, \
+         { repeat = 2, steps = [{ compute = \"1ms\" }] }]\n\
+         [[task]]\nname = \"b\"\nkind = \"process\"\ncount = 2\nonce = [{ compute = \"2ms\" }]\n",
+        "20s",
+    );
+    assert_eq!((report.tasks.len(), report.requests.len(), report.requests_lost, report.dropped), (5, 5, 0, 0));
+    for request in &report.requests {
+        let task = &report.tasks[request.task as usize];
+        assert_eq!(request.demand_ns, if task.group == 0 { 3_000_000 } else { 2_000_000 });
+        // As much work as was asked for costs at least as much CPU time as the best of the measurements.
+        assert!(task.cpu_ns as f64 >= 0.9 * request.demand_ns as f64, "{task:?}");
+        assert!(request.intended_ns <= request.begin_ns && request.begin_ns < request.end_ns);
+    }
+    let pids: std::collections::BTreeSet<i32> = report.tasks.iter().map(|task| task.pid).collect();
+    assert_eq!(pids.len(), 3, "three threads in one process, and two processes");
+    assert!(report.length_ns < 20_000_000_000, "the run ends with its last task");
+}
+
+#[test]
+fn shared_objects_work_across_processes() {
+    let report = done(
+        "[semaphore.s]\ninitial = 1\n\
+         [[task]]\nname = \"p\"\nkind = \"process\"\nonce = [{ repeat = 50, steps = [{ wait = \"s\" }, { send = \"c\" }, \
+         { recv = \"d\" }, { lock = \"m\" }, { compute = \"10us\" }, { unlock = \"m\" }, { post = \"s\" }] }, \
+         { barrier = \"b\" }]\n\
+         [[task]]\nname = \"q\"\nonce = [{ repeat = 50, steps = [{ recv = \"c\" }, { lock = \"m\" }, { unlock = \"m\" }, \
+         { send = \"d\" }] }, { barrier = \"b\" }]\n[channel.d]\nkind = \"socket\"\n",
+        "20s",
+    );
+    assert_eq!(report.requests.len(), 2, "both came to the end");
+}
+
+#[test]
+fn arrivals_are_those_of_the_seed_and_count_from_their_intended_instant() {
+    let text = "[[task]]\nname = \"job\"\narrivals = \"exp(2ms)\"\nlimit = 40\nonce = [{ compute = \"100us\" }]\n";
+    let report = done(text, "20s");
+    assert_eq!((report.tasks.len(), report.requests.len()), (40, 40));
+    let mut rng = schedlab_model::rng::Rng::split(1, "arrivals/job");
+    let gap = schedlab_model::distribution::Distribution::Exponential(Time::from_ms(2));
+    let mut expected = 0;
+    for (number, task) in report.tasks.iter().enumerate() {
+        expected += gap.sample(&mut rng).ns();
+        assert_eq!(task.intended_ns, expected);
+        let request = report.requests.iter().find(|request| request.task == number as u32).unwrap();
+        assert_eq!(request.intended_ns, expected);
+    }
+}
+
+#[test]
+fn tasks_create_tasks() {
+    let report = done(
+        "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 3 }, { wait = \"s\" }, { wait = \"s\" }, \
+         { wait = \"s\" }]\n[[task]]\nname = \"child\"\nspawned = true\nonce = [{ post = \"s\" }]\n",
+        "20s",
+    );
+    let parents: Vec<Option<u32>> = report.tasks.iter().map(|task| task.parent).collect();
+    assert_eq!(parents, [None, Some(0), Some(0), Some(0)]);
+    assert_eq!(report.requests.len(), 4);
+}
+
+#[test]
+fn devices_serve_one_at_a_time() {
+    let report =
+        done("[[task]]\nname = \"t\"\ncount = 4\nonce = [{ io = { device = \"disk\", service = \"5ms\" } }]\n", "20s");
+    let last = report.requests.last().unwrap();
+    assert!(last.end_ns >= 20_000_000, "four times 5 ms in a row: {last:?}");
+}
+
+#[test]
+fn the_end_of_the_run_ends_all() {
+    let report = done(
+        "[[task]]\nname = \"hog\"\nloop = [{ compute = \"100s\" }]\n\
+         [[task]]\nname = \"sleeper\"\nkind = \"process\"\nloop = [{ sleep = \"100s\" }, { compute = \"1us\" }]\n\
+         [[task]]\nname = \"waiter\"\nonce = [{ recv = \"c\" }]\n[[task]]\nname = \"giver\"\nonce = [{ sleep = \"100s\" }, \
+         { send = \"c\" }]\n",
+        "100ms",
+    );
+    assert!(report.requests.is_empty() && !report.partial);
+    assert!(report.length_ns >= 100_000_000);
+    assert!(report.tasks[0].open_intended_ns.is_some(), "the hog's request was open");
+    assert!(report.tasks.iter().all(|task| task.ended_ns > 0), "nobody had to be killed");
+}
+
+struct Impatient(u32);
+
+impl Watcher for Impatient {
+    fn started(&mut self, pid: i32) -> Result<(), LoadError> {
+        self.0 = pid as u32;
+        Ok(())
+    }
+
+    fn go_on(&mut self, now: Time) -> bool {
+        now < Time::from_ms(30)
+    }
+}
+
+#[test]
+fn a_stopped_run_is_partial_and_leaves_nobody() {
+    let text = "[[task]]\nname = \"t\"\nkind = \"process\"\ncount = 3\nloop = [{ compute = \"1ms\" }]\n";
+    let mut watcher = Impatient(0);
+    let report = run(&workload(text, "100s"), &settings(), &mut watcher).unwrap();
+    assert!(report.partial && !report.requests.is_empty());
+    for pid in report.tasks.iter().map(|task| task.pid).chain([watcher.0 as i32]) {
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
+    }
+}
+
+#[test]
+fn what_the_machine_cannot_hold_is_refused_in_one_line() {
+    let text = "name = \"t\"\n[machine]\ncpus = 4096\n[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]\n[run]\n";
+    let workload = Scenario::parse(text, "test").unwrap().compile().unwrap();
+    let error = run(&workload, &settings(), &mut Patient).unwrap_err().to_string();
+    assert!(error.starts_with("the scenario's machine has 4096 CPUs and this one lets us use "), "{error}");
+    assert!(!error.contains('\n'));
+}
