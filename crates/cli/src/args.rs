@@ -5,6 +5,7 @@ use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
+use schedlab_venue::Algorithm;
 use std::path::PathBuf;
 
 /// What stands below the help.
@@ -38,6 +39,8 @@ pub enum Command {
     Scenarios(ScenariosArgs),
     /// Print a JSON schema
     Schema(SchemaArgs),
+    /// Measure this machine: what work and switches cost
+    Calibrate(CalibrateArgs),
     /// Check a trace file
     Check(CheckArgs),
 }
@@ -82,9 +85,12 @@ fn parse_list(text: &str) -> Result<SpecList, schedlab_policy::SpecError> {
 pub struct SharedArgs {
     /// A scenario file, or the name of a shipped one
     pub scenario: String,
-    /// Where it runs
-    #[arg(long, value_enum, default_value = "sim")]
-    pub venue: VenueName,
+    /// Where it runs; `compare` takes a list, as in sim,host
+    #[arg(long, value_enum, default_value = "sim", value_delimiter = ',', value_name = "VENUE")]
+    pub venue: Vec<VenueName>,
+    /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB)
+    #[arg(long, value_name = "LOAD", default_value = "spin")]
+    pub load: Algorithm,
     /// The seed of all random numbers, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -128,10 +134,12 @@ fn read<T: Notation>(text: &str) -> Result<T, String> {
 }
 
 /// Where runs happen.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum VenueName {
     /// The simulated machine
     Sim,
+    /// This machine, under the kernel that runs
+    Host,
 }
 
 /// How policies are executed.
@@ -212,6 +220,17 @@ pub enum SchemaName {
     Result,
     /// What `compare --json` prints
     Comparison,
+}
+
+/// What `calibrate` takes.
+#[derive(Debug, clap::Args)]
+pub struct CalibrateArgs {
+    /// Only this load: fibonacci, fft, pi, spin, memory or memory:SIZE; may be repeated; by default one of each
+    #[arg(long, value_name = "LOAD")]
+    pub load: Vec<Algorithm>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What `check` takes.

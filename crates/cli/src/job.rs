@@ -7,7 +7,10 @@ use schedlab_model::scenario::{Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Executor, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, VenueError, seeds};
+use schedlab_venue::{
+    Algorithm, Executor, HostVenue, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, Venue, VenueError,
+    seeds,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,8 +29,8 @@ pub struct Job {
 
 /// What came of it.
 pub struct Done {
-    /// The policies that ran, by their number; those that had not begun at a Ctrl-C are missing.
-    pub sets: Vec<(usize, RunSet)>,
+    /// The policies that ran, each with its label; those that had not begun at a Ctrl-C are missing.
+    pub sets: Vec<(String, RunSet)>,
     /// The policies that failed.
     pub failures: Vec<VenueError>,
     /// Whether Ctrl-C was pressed.
@@ -46,38 +49,28 @@ impl Job {
         Ok(Job { args, scenario, workload, policies, traces })
     }
 
-    /// Makes the runs.
+    /// Makes the runs, venue by venue.
     pub fn run(&self) -> Result<Done, Failure> {
         let args = &self.args;
         let monitor = Arc::new(Monitor::default());
         interrupt::watch(&monitor)?;
-        let venue = match args.venue {
-            VenueName::Sim => SimVenue,
-        };
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let seeds = seeds(args.seed.unwrap_or(self.workload.run.seed), args.runs);
-        let plan = Plan {
-            venue: &venue,
-            workload: &self.workload,
-            scenario_hash: &self.scenario.hash(),
-            policies: &self.policies,
-            seeds: &seeds,
-            threads: args.threads.map_or_else(cores, |threads| threads as usize),
-            executor: executor(args),
-            check: args.check || cfg!(debug_assertions),
-            traces: &self.traces,
-        };
-        let jobs = (self.policies.len() * seeds.len()) as u64;
+        let shares = self.shares()?;
+        let jobs = (shares.iter().map(|share| share.policies.len()).sum::<usize>() * seeds.len()) as u64;
         let duration = self.workload.run.duration;
         let total_ns = (duration < Time::NEVER).then(|| duration.ns().saturating_mul(jobs));
         let begin = Instant::now();
-        let outcomes = progress::show(&monitor, total_ns, args.quiet, || plan.carry_out(&monitor))?;
+        let outcomes = progress::show(&monitor, total_ns, args.quiet, || {
+            shares.iter().map(|share| self.carry_out(share, &seeds, &monitor)).collect::<Result<Vec<_>, VenueError>>()
+        })?;
         let mut done = Done { sets: Vec::new(), failures: Vec::new(), interrupted: monitor.is_stopped() };
-        for (number, outcome) in outcomes.into_iter().enumerate() {
-            match outcome {
-                PolicyOutcome::Ran(set) => done.sets.push((number, *set)),
-                PolicyOutcome::Failed(error) => done.failures.push(error),
-                PolicyOutcome::NotBegun => {}
+        for (share, outcomes) in shares.iter().zip(outcomes) {
+            for (policy, outcome) in share.policies.iter().zip(outcomes) {
+                match outcome {
+                    PolicyOutcome::Ran(set) => done.sets.push((self.label(policy, share), *set)),
+                    PolicyOutcome::Failed(error) => done.failures.push(error),
+                    PolicyOutcome::NotBegun => {}
+                }
             }
         }
         if !args.quiet && !done.sets.is_empty() {
@@ -86,9 +79,70 @@ impl Job {
         Ok(done)
     }
 
-    /// Whether any of the policies draws random numbers.
-    pub fn policies_draw(&self) -> bool {
-        self.policies.iter().any(Policy::draws)
+    /// What is run in each venue: the policies that can be. One that can be run nowhere is an error. Where none can be,
+    /// a kernel's own scheduler still can.
+    fn shares(&self) -> Result<Vec<Share>, Failure> {
+        let venues: Vec<Box<dyn Venue>> = self.args.venue.iter().map(|name| venue(*name, self.args.load)).collect();
+        for policy in &self.policies {
+            let refusals: Vec<VenueError> = venues.iter().filter_map(|venue| venue.accepts(policy).err()).collect();
+            if refusals.len() == venues.len() {
+                return Err(refusals.into_iter().next().expect("there is a venue").into());
+            }
+            if !self.args.quiet {
+                refusals.iter().for_each(|refusal| output::remark(&format!("not run: {refusal}")));
+            }
+        }
+        let kernel = Policy::find(&PolicySpec::parse(KERNEL)?)?;
+        let share = |venue: Box<dyn Venue>| {
+            let mut policies: Vec<Policy> =
+                self.policies.iter().filter(|policy| venue.accepts(policy).is_ok()).cloned().collect();
+            if policies.is_empty() && venue.accepts(&kernel).is_ok() {
+                policies.push(kernel.clone());
+            }
+            Share { venue, policies }
+        };
+        Ok(venues.into_iter().map(share).collect())
+    }
+
+    fn carry_out(&self, share: &Share, seeds: &[u64], monitor: &Monitor) -> Result<Vec<PolicyOutcome>, VenueError> {
+        let args = &self.args;
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let plan = Plan {
+            venue: &*share.venue,
+            workload: &self.workload,
+            scenario_hash: &self.scenario.hash(),
+            policies: &share.policies,
+            seeds,
+            threads: args.threads.map_or_else(cores, |threads| threads as usize),
+            executor: executor(args),
+            check: args.check || cfg!(debug_assertions),
+            traces: &self.traces,
+        };
+        plan.carry_out(monitor)
+    }
+
+    /// A policy as the user wrote it, with its venue where there are several.
+    fn label(&self, policy: &Policy, share: &Share) -> String {
+        let venue = if self.args.venue.len() > 1 { format!("@{}", share.venue.name()) } else { String::new() };
+        policy.label.clone() + &venue
+    }
+
+    /// Whether chance had a part, beside the scenario's: a policy that draws random numbers, or a real machine.
+    pub fn draws(&self, done: &Done) -> bool {
+        self.policies.iter().any(Policy::draws) || done.sets.iter().any(|(_, set)| set.result.calibration.is_some())
+    }
+}
+
+/// What is run in one venue.
+struct Share {
+    venue: Box<dyn Venue>,
+    policies: Vec<Policy>,
+}
+
+fn venue(name: VenueName, load: Algorithm) -> Box<dyn Venue> {
+    match name {
+        VenueName::Sim => Box::new(SimVenue),
+        VenueName::Host => Box::new(HostVenue::new(load)),
     }
 }
 
@@ -130,7 +184,7 @@ fn executor(args: &SharedArgs) -> Option<Executor> {
 }
 
 /// What the policies printed in the first runs, and what the runs took: nothing of this is part of a result.
-fn remarks(sets: &[(usize, RunSet)], seconds: f64) {
+fn remarks(sets: &[(String, RunSet)], seconds: f64) {
     for (_, set) in sets {
         let Some(run) = set.runs.first() else { continue };
         for (time, line) in &run.printed {

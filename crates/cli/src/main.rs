@@ -27,6 +27,7 @@ fn run() -> ExitCode {
         Command::Policies(args) => commands::policies::run(args),
         Command::Scenarios(args) => commands::scenarios::run(args),
         Command::Schema(args) => commands::schema::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(args),
         Command::Check(args) => commands::check::run(&args),
     });
     match result {

@@ -18,8 +18,10 @@ mod refusal;
 mod run;
 mod shared;
 mod site;
+mod store;
 mod worker;
 
 pub use algorithm::Algorithm;
 pub use calibration::{Calibration, CalibrationError};
 pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, pinned, run};
+pub use store::{calibration as obtain, fingerprint};

@@ -36,7 +36,7 @@ pub struct RunResult {
     pub runs: Option<Runs>,
     /// One object for each `[[task]]` of the scenario, in file order.
     pub groups: Vec<GroupResult>,
-    /// One object for each task instance, in the order of creation.
+    /// One object for each task instance, in the order of creation; empty when there were more than 256.
     pub tasks: Vec<TaskResult>,
     /// One object for each CPU.
     pub cpus: Vec<CpuResult>,
@@ -64,6 +64,23 @@ pub struct RunResult {
     pub lost: u64,
     /// Whether the run was stopped before its end.
     pub partial: bool,
+    /// How much work a nanosecond is, where tasks really compute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CalibrationInfo>,
+    /// What could not be measured here, and why: the metrics concerned are absent or zero.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// How the work of a real run was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CalibrationInfo {
+    /// What the tasks compute.
+    pub algorithm: String,
+    /// CPU time of one piece of it, in nanoseconds.
+    pub ns_per_piece: f64,
+    /// Distance of the quartiles of repeated measurements, in parts of their median.
+    pub spread_frac: f64,
 }
 
 /// The scenario of a run, as far as a reader of the result needs it.
@@ -406,6 +423,8 @@ mod tests {
             events: EventCounts::default(),
             intervals: BTreeMap::new(),
             lost: 0,
+            calibration: None,
+            missing: Vec::new(),
             partial: false,
         }
     }

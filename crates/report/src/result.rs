@@ -276,6 +276,7 @@ pub(crate) fn cautions(result: &RunResult, policy: &str, style: Style) -> String
     if result.lost > 0 {
         cautions.push(format!("{} events were lost; every number may be touched by that.", result.lost));
     }
+    cautions.extend(result.missing.iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue)));
     let silent: Vec<_> = result.groups.iter().filter(|group| group.measures.requests == 0 && group.count > 0).collect();
     if !silent.is_empty() {
         let names = silent.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -1,6 +1,7 @@
 //! What can go wrong, and whose fault it is.
 
-use schedlab_bpf::{LoadError, ObjectError};
+use schedlab_bpf::ObjectError;
+use schedlab_load::LoadError;
 use schedlab_metrics::{collector::Violation, validator::TraceViolation};
 use schedlab_model::scenario::ScenarioError;
 use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
@@ -51,6 +52,19 @@ pub enum VenueError {
         /// Its name.
         name: String,
     },
+    /// The policy cannot be run in this venue.
+    #[error("policy {policy} cannot be run in the venue `{venue}`: {why}")]
+    NotHere {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// The venue's name.
+        venue: &'static str,
+        /// What is missing, and what to do about it.
+        why: String,
+    },
+    /// The tasks could not be run on this machine.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The run did not start or did not end.
     #[error("policy {policy}: {error}")]
     Run {
@@ -97,14 +111,20 @@ impl VenueError {
             | VenueError::Spec(_)
             | VenueError::Parameter { .. }
             | VenueError::NoParameters { .. }
+            | VenueError::NotHere { .. }
+            | VenueError::Load(LoadError::Refused(_))
             | VenueError::Object { .. } => false,
+            VenueError::Load(_) => true,
             VenueError::Find(FindError::Compile(error)) => {
                 !matches!(error, CompileError::Source { .. } | CompileError::Refused { .. })
             }
             VenueError::Find(_) => false,
             VenueError::Run { error, .. } => match &**error {
                 RunError::Object(_) | RunError::Stuck { .. } | RunError::Unsupported(_) => false,
-                RunError::Load(error) => matches!(error, LoadError::Memory(_) | LoadError::Machine(_)),
+                RunError::Load(error) => {
+                    use schedlab_bpf::LoadError::*;
+                    matches!(error, Memory(_) | Machine(_))
+                }
                 RunError::Policy(_) | RunError::Memory(_) => true,
             },
             VenueError::Trace(error) => {

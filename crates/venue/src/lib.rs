@@ -6,6 +6,7 @@
 //! and gives the same [`PolicyOutcome`]s at any number of them.
 
 mod error;
+mod host;
 mod inspect;
 mod merge;
 mod monitor;
@@ -15,13 +16,15 @@ mod replay;
 mod sim;
 
 pub use error::{ErrorClass, VenueError};
+pub use host::HostVenue;
 pub use inspect::{Need, Needs, inspect};
 pub use merge::LEVEL;
 pub use monitor::Monitor;
 pub use plan::{Plan, PolicyOutcome, RunSet, seeds};
-pub use policy::{Discipline, Policy, Scheduler, ideal_name};
+pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use replay::{Replay, replay};
 pub use schedlab_bpf::Executor;
+pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate};
 pub use schedlab_sim::Control;
 pub use sim::SimVenue;
 
@@ -32,6 +35,14 @@ use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workl
 pub trait Venue: Sync {
     /// The name of the place, as results give it.
     fn name(&self) -> &'static str;
+
+    /// Whether the policy can be run here at all.
+    fn accepts(&self, policy: &Policy) -> Result<(), VenueError>;
+
+    /// Whether several runs may happen at once: where time is simulated.
+    fn is_shareable(&self) -> bool {
+        true
+    }
 
     /// Runs a workload under a policy. `sink`, when there is one, gets every event; `control` can end the run early,
     /// which makes the result partial.

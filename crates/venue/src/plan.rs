@@ -75,7 +75,8 @@ impl Plan<'_> {
         let state = State { next: AtomicUsize::new(0), failed: Failures::new(self.policies.len()), monitor };
         let slots: Vec<Slot> = (0..jobs).map(|_| Mutex::new(None)).collect();
         std::thread::scope(|scope| {
-            for _ in 0..self.threads.clamp(1, jobs) {
+            let threads = if self.venue.is_shareable() { self.threads } else { 1 };
+            for _ in 0..threads.clamp(1, jobs) {
                 scope.spawn(|| self.work(&state, &slots));
             }
         });

@@ -44,7 +44,12 @@ pub enum Scheduler {
     },
     /// A discipline that only the simulator has.
     Ideal(Discipline),
+    /// The scheduler inside the kernel that runs, measured in place.
+    Kernel,
 }
+
+/// The name of the scheduler inside the kernel.
+pub const KERNEL: &str = "kernel";
 
 /// The name by which a discipline is asked for: its own, with `ideal-` before it where a shipped policy has that name.
 pub fn ideal_name(discipline: Discipline) -> String {
@@ -63,13 +68,16 @@ pub(crate) fn discipline(name: &str) -> Option<Discipline> {
 impl Policy {
     /// Finds a policy by what the user wrote, compiles it if it is a source, and settles its parameters.
     pub fn find(spec: &PolicySpec) -> Result<Policy, VenueError> {
-        if let Reference::Name(name) = &spec.reference
-            && let Some(discipline) = discipline(name)
-        {
-            return Policy::ideal(spec, discipline);
+        if let Reference::Name(name) = &spec.reference {
+            if let Some(discipline) = discipline(name) {
+                return Policy::without_object(spec, ideal_name(discipline), Scheduler::Ideal(discipline));
+            }
+            if name == KERNEL {
+                return Policy::without_object(spec, KERNEL.into(), Scheduler::Kernel);
+            }
         }
-        let disciplines = Discipline::ALL.map(ideal_name);
-        let found = find(spec, &disciplines.each_ref().map(String::as_str))?;
+        let others: Vec<String> = Discipline::ALL.map(ideal_name).into_iter().chain([KERNEL.into()]).collect();
+        let found = find(spec, &others.iter().map(String::as_str).collect::<Vec<_>>())?;
         let in_object = |error| VenueError::Object { policy: spec.to_string(), error };
         let object = Object::parse(&found.object).map_err(in_object)?;
         object.ops().map_err(in_object)?;
@@ -91,12 +99,11 @@ impl Policy {
     pub fn draws(&self) -> bool {
         match &self.scheduler {
             Scheduler::Object { object, .. } => object.helpers().iter().any(|(number, _)| *number == GET_PRANDOM_U32),
-            Scheduler::Ideal(_) => false,
+            Scheduler::Ideal(_) | Scheduler::Kernel => false,
         }
     }
 
-    fn ideal(spec: &PolicySpec, discipline: Discipline) -> Result<Policy, VenueError> {
-        let name = ideal_name(discipline);
+    fn without_object(spec: &PolicySpec, name: String, scheduler: Scheduler) -> Result<Policy, VenueError> {
         if !spec.settings.is_empty() {
             return Err(VenueError::NoParameters { policy: spec.to_string(), name });
         }
@@ -106,7 +113,7 @@ impl Policy {
             hash: None,
             shipped: true,
             warnings: String::new(),
-            scheduler: Scheduler::Ideal(discipline),
+            scheduler,
         })
     }
 }

@@ -17,12 +17,19 @@ impl Venue for SimVenue {
         "sim"
     }
 
+    fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
+        let Scheduler::Kernel = policy.scheduler else { return Ok(()) };
+        let why = "it is the kernel that runs on this machine; use --venue host".into();
+        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
+    }
+
     fn run(
         &self,
         request: &Request,
         sink: Option<&mut dyn Sink>,
         control: &mut dyn Control,
     ) -> Result<Run, VenueError> {
+        self.accepts(request.policy)?;
         let fluid = matches!(request.policy.scheduler, Scheduler::Ideal(discipline) if discipline.is_fluid());
         let expectations = Expectations { workload: Some(request.workload), fluid, ..Expectations::default() };
         let validator = request.check.then(|| Validator::new(expectations));
@@ -49,6 +56,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
+        Scheduler::Kernel => unreachable!("not accepted"),
     }
 }
 
@@ -84,10 +92,12 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         },
         lost: 0,
         partial: outcome.partial,
+        calibration: None,
+        missing: Vec::new(),
     }
 }
 
-fn scenario_info(workload: &Workload) -> ScenarioInfo {
+pub(crate) fn scenario_info(workload: &Workload) -> ScenarioInfo {
     ScenarioInfo {
         name: workload.name.clone(),
         about: workload.about.clone(),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::job::Job;
 use crate::output;
 use schedlab_report::comparison::{Candidate, Comparison};
-use schedlab_venue::{Policy, RunSet};
+use schedlab_venue::RunSet;
 
 /// Runs all and prints them side by side.
 pub fn run(args: CompareArgs) -> Result<(), Failure> {
@@ -16,9 +16,8 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     if done.sets.is_empty() {
         return done.end();
     }
-    let candidates: Vec<Candidate> =
-        done.sets.iter().map(|(number, set)| candidate(&job.policies[*number], set)).collect();
-    let mut comparison = Comparison::new(&candidates, &job.workload, &job.scenario.published, job.policies_draw());
+    let candidates: Vec<Candidate> = done.sets.iter().map(|(label, set)| candidate(label, set)).collect();
+    let mut comparison = Comparison::new(&candidates, &job.workload, &job.scenario.published, job.draws(&done));
     comparison.failures = done.failures.iter().map(ToString::to_string).collect();
     if json {
         output::print_json(&comparison)?;
@@ -28,9 +27,9 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     done.end()
 }
 
-fn candidate<'a>(policy: &Policy, set: &'a RunSet) -> Candidate<'a> {
+fn candidate<'a>(label: &str, set: &'a RunSet) -> Candidate<'a> {
     Candidate {
-        label: policy.label.clone(),
+        label: label.into(),
         result: &set.result,
         runs: set.runs.iter().map(|run| &run.result).collect(),
         batches: set.runs.first().map_or(&[], |run| &run.response_batches),

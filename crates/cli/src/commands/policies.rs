@@ -56,7 +56,9 @@ fn details(argument: &str) -> Result<(), Failure> {
     let needs = match (&policy.scheduler, inspect(&policy)) {
         (Scheduler::Ideal(discipline), _) => return ideal(*discipline),
         (_, Some(needs)) => needs.map_err(|error| VenueError::Parameter { policy: argument.into(), error })?,
-        (_, None) => return Ok(()),
+        (_, None) => {
+            return output::print("kernel. The scheduler inside the kernel, measured in place (--venue host).\n");
+        }
     };
     let shipped = catalog().iter().find(|shipped| policy.shipped && shipped.name == policy.info.name);
     output::print(&match shipped {

@@ -5,8 +5,8 @@ use super::{Collector, cpu};
 use crate::statistics::BatchMeans;
 use schedlab_model::ids::{GroupId, TaskId};
 use schedlab_model::result::{
-    CpuResult, EventCounts, GroupResult, LoadDistribution, OverheadTimes, PolicyInfo, Provenance, RunResult, SCHEMA,
-    ScenarioInfo, TaskResult, WorkConservation,
+    CalibrationInfo, CpuResult, EventCounts, GroupResult, LoadDistribution, OverheadTimes, PolicyInfo, Provenance,
+    RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
 };
 use std::collections::BTreeMap;
 
@@ -57,6 +57,10 @@ pub struct RunIdentity {
     pub lost: u64,
     /// Whether the run was stopped before its end.
     pub partial: bool,
+    /// How work was measured, where tasks really compute.
+    pub calibration: Option<CalibrationInfo>,
+    /// What could not be measured, and why.
+    pub missing: Vec<String>,
 }
 
 impl RunMeasures {
@@ -84,6 +88,8 @@ impl RunMeasures {
             intervals: BTreeMap::new(),
             lost: identity.lost,
             partial: identity.partial,
+            calibration: identity.calibration,
+            missing: identity.missing,
         }
     }
 }
