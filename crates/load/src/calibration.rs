@@ -148,7 +148,7 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// The quantile `q`, linear between neighbours (Hyndman and Fan 1996, definition 7).
-fn quantile(values: &[f64], q: f64) -> f64 {
+pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = q * (sorted.len() - 1) as f64;

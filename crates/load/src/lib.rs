@@ -11,6 +11,7 @@ mod attributes;
 pub mod calibration;
 mod channel;
 mod clock;
+pub mod costs;
 mod futex;
 mod master;
 mod process;

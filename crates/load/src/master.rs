@@ -248,7 +248,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         loop {
             let alive = control.alive.load(Acquire);
             if alive == 0 {
-                bury();
+                bury(-1);
                 return None;
             }
             if now_ns() > until {

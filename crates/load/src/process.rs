@@ -39,9 +39,9 @@ pub fn nudge(pid: i32, tid: i32) {
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NUDGE) };
 }
 
-/// Waits for processes that have done their task, so that none is left behind as a zombie.
-pub fn bury() {
+/// Waits for a process of ours that has nothing left to do but to leave; -1 stands for any, until there is none.
+pub fn bury(pid: i32) {
     let mut status = 0;
-    // SAFETY: our own children, which have nothing left to do but to leave.
-    while unsafe { libc::waitpid(-1, &mut status, 0) } > 0 {}
+    // SAFETY: our own children.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } > 0 && pid == -1 {}
 }
