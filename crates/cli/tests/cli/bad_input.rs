@@ -122,11 +122,12 @@ fn a_source_that_does_not_compile_shows_what_the_compiler_says() {
 #[test]
 fn policies_that_fail_name_callback_task_and_time() {
     let lab = Lab::with_small();
-    let cases: [(&str, &[&str]); 5] = [
+    let cases: [(&str, &[&str]); 6] = [
         ("wild.bpf.c", &["ops.enqueue", "worker/", "wild.bpf.c:", "outside of everything"]),
         ("endless.bpf.c", &["ops.enqueue", "worker/", "does not end"]),
         ("twice.bpf.c", &["ops.enqueue", "worker/", "twice"]),
         ("stall.bpf.c", &["worker/", "starves it"]),
+        ("restless.bpf.c", &["no time goes by"]),
         ("gives_up.bpf.c", &["ops.enqueue", "enough of this"]),
     ];
     for (name, parts) in cases {
