@@ -151,6 +151,12 @@ fn an_object_that_needs_what_is_not_there() {
     refused_policy(&lab, "./exotic.bpf.c", 2, &["not simulated", "scx_bpf_not_there"]);
     let said = lab.out(&["policies", "./exotic.bpf.c"]);
     assert!(said.contains("cannot be simulated yet") && said.contains("scx_bpf_not_there"), "{said}");
+    lab.policy("by_place.bpf.c");
+    refused_policy(&lab, "./by_place.bpf.c", 2, &["not simulated: struct sched_ext_ops_cid"]);
+    let said = lab.out(&["policies", "./by_place.bpf.c"]);
+    assert!(said.contains("cannot be simulated yet") && said.contains("struct sched_ext_ops_cid"), "{said}");
+    lab.policy("numbering.bpf.c");
+    refused_policy(&lab, "./numbering.bpf.c", 2, &["not simulated: operation init_cids"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::world::World;
 use crate::{Control, Options, Outcome};
 use layout::{GuestCgroup, GuestKernfs, GuestRq};
 use schedlab_bpf::{
-    Access, GuestMemory, Kernel, KernelVariable, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
+    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
 };
 use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, trace::Sink, workload::Workload};
 use std::rc::Rc;
@@ -70,6 +70,10 @@ pub fn run(
 /// Builds the machine and puts the policy in charge.
 fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Result<policy::Sim, RunError> {
     let ops = object.ops()?;
+    let not_simulated = ops::not_simulated(ops);
+    if !not_simulated.is_empty() {
+        return Err(LoadError::Missing(not_simulated).into());
+    }
     let memory = GuestMemory::new()?;
     let mut core = core::Core::new(World::new(workload, options.seed), memory.clone())?;
     add_masks(&mut core, workload)?;
