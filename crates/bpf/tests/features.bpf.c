@@ -52,6 +52,9 @@ struct {
 } queues SEC(".maps") = { .values = { [0] = &inner0, [1] = &inner1 } };
 
 const volatile u64 constant = 5;
+/* Upstream's RESIZABLE_ARRAY, and an array of one that is none. */
+u64 sized[1] SEC(".data.sized");
+u64 fixed[1] SEC(".data.other");
 u64 total, result[8];
 char text[64];
 struct rb_root tree;
@@ -459,3 +462,12 @@ SEC("syscall") int bad_callback(u64 *ctx) { return loop(3, (void *)ctx[0], NULL,
 SEC("syscall") int bad_map(u64 *ctx) { u32 key = 0; return map_delete((void *)ctx[0], &key); }
 
 SEC("syscall") int deep(u64 *ctx) { volatile u64 local[60]; local[0] = ctx[0]; return sim_reenter(ctx[0]) + local[0]; }
+
+SEC("syscall") int arrays_of_one(u64 *ctx)
+{
+	u64 *element = (ctx[0] ? sized : fixed) + ctx[1];
+
+	asm volatile("" : "+r"(element));
+	*element += 7;
+	return *element;
+}

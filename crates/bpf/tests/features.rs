@@ -5,7 +5,7 @@ mod support;
 use std::sync::LazyLock;
 
 use schedlab_bpf::{Executor, FaultKind, Object, TimerAction, TimerRequest};
-use support::{EXECUTORS, Machine, compile, load};
+use support::{CPUS, EXECUTORS, Machine, compile, load};
 
 /// The object of all tests of this file.
 static OBJECT: LazyLock<Object> = LazyLock::new(|| Object::parse(&compile("features", "v3")).expect("a good object"));
@@ -31,6 +31,21 @@ fn arrays_keep_their_values() {
         // Keys 0, 1, 2 with values 0, 0, 5: 0 + 100 + 205 in three visits, then the callback stops.
         assert_eq!(number(&mut machine, "each", &[]), 3053);
     });
+}
+
+#[test]
+fn an_array_for_the_loader_to_size_has_an_element_for_each_cpu() {
+    on_both(|mut machine| {
+        let last = u64::from(CPUS) - 1;
+        assert_eq!(number(&mut machine, "arrays_of_one", &[1, last]), 7);
+        assert_eq!(number(&mut machine, "arrays_of_one", &[1, last]), 14);
+        assert_eq!(number(&mut machine, "arrays_of_one", &[1, 0]), 7);
+        assert_eq!(number(&mut machine, "arrays_of_one", &[0, 0]), 7);
+    });
+    for (args, name) in [([1, 4], ".data.sized"), ([0, 1], ".data.other")] {
+        let fault = fault("arrays_of_one", &args).to_string();
+        assert!(fault.contains(&format!("over the end of {name}")), "{fault}");
+    }
 }
 
 #[test]

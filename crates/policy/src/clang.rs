@@ -2,7 +2,7 @@
 //! compiles a user's: with one compiler both make the same bytes from the same source.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The oldest clang whose BPF back end knows what sched_ext needs.
@@ -54,6 +54,9 @@ impl Clang {
         let directory = source.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut command = Command::new(&self.command);
         command.current_dir(directory).args(FLAGS);
+        if let Some(own) = own_headers(source) {
+            command.arg(joined("-ffile-prefix-map=", &own, "=include")).arg(joined("-I", &own, ""));
+        }
         command.arg(joined("-ffile-prefix-map=", headers, "=include"));
         command.arg(joined("-I", headers, "")).arg(joined("-I", headers, "/bpf-compat"));
         // Where Debian keeps <asm/...>: found when a scheduler includes a header of the C library.
@@ -77,6 +80,17 @@ const FLAGS: [&str; 11] = [
     "-ffile-compilation-dir=.",
     "-fno-addrsig",
 ];
+
+/// How far above its source a scheduler's own headers are looked for: sched-ext/scx has five folders between them.
+const FOLDERS_ABOVE: usize = 6;
+
+/// The headers that a scheduler brings along: the nearest folder `include` above its source that has upstream's main
+/// header. They come before ours, since a scheduler is written for one state of them.
+fn own_headers(source: &Path) -> Option<PathBuf> {
+    let source = source.canonicalize().ok()?;
+    let folders = source.ancestors().skip(1).take(FOLDERS_ABOVE).map(|folder| folder.join("include"));
+    folders.into_iter().find(|include| include.join("scx/common.bpf.h").is_file())
+}
 
 fn joined(before: &str, path: &Path, after: &str) -> OsString {
     let mut text = OsString::from(before);

@@ -70,6 +70,8 @@ pub struct Parameter {
     pub default: i128,
     /// What it is.
     pub about: String,
+    /// Whether it is the number of CPUs when nobody sets it.
+    pub is_cpu_count: bool,
 }
 
 /// What a text stands for: a value, and with a word that takes an argument the other parameter and its text.
@@ -115,6 +117,11 @@ pub fn parameters(declarations: &[Declaration]) -> Result<Vec<Parameter>, Parame
     declarations.iter().filter(ours).map(Parameter::from_declaration).collect()
 }
 
+/// The names under which schedulers ask their loader for the number of CPUs. Every loader answers, so that the default
+/// in the object means nothing; whoever runs an object here is its loader.
+const CPU_COUNTS: [&str; 7] =
+    ["nr_cpu_ids", "nr_cpus", "nr_cpus_onln", "nr_online_cpus", "nr_possible_cpus", "num_cpus", "num_possible_cpus"];
+
 impl Parameter {
     fn from_declaration(declaration: &Declaration) -> Result<Parameter, ParameterError> {
         let (kind, size) = (kind(declaration.c_type, declaration.default.len()), declaration.default.len());
@@ -128,9 +135,13 @@ impl Parameter {
             choices: Vec::new(),
             default: decode(kind, declaration.default),
             about: String::new(),
+            is_cpu_count: false,
         };
         if let Some(text) = declaration.tags.iter().find_map(|tag| tag.strip_prefix("parameter ")) {
             parameter.describe(text).map_err(|why| ParameterError::Tag { name: declaration.name.into(), why })?;
+        } else if matches!(kind, Kind::Unsigned | Kind::Signed) && CPU_COUNTS.contains(&declaration.name) {
+            parameter.is_cpu_count = true;
+            parameter.about = "unless it is set: the number of CPUs of the machine".into();
         }
         Ok(parameter)
     }
@@ -296,6 +307,14 @@ mod tests {
         );
         assert_eq!(quantum.parse("10ms"), plain(10_000_000));
         assert_eq!(quantum.encode(10_000_000), 10_000_000_u64.to_le_bytes());
+    }
+
+    #[test]
+    fn a_number_of_cpus_is_known_by_its_name_unless_it_is_described() {
+        let is_count = |name, c_type, tag| one(name, c_type, &[1, 0, 0, 0], tag).unwrap().is_cpu_count;
+        assert!(is_count("nr_cpu_ids", "u32", "") && is_count("num_possible_cpus", "s32", ""));
+        assert!(!is_count("nr_cpus_max", "u32", "") && !is_count("nr_cpus", "u8[4]", ""));
+        assert!(!is_count("nr_cpus", "u32", "parameter about=How many CPUs it may use."));
     }
 
     #[test]

@@ -88,8 +88,12 @@ fn number(name: &str, value: u64) -> String {
     if name == "flags" { format!("{value:#x}") } else { value.to_string() }
 }
 
-/// What a load of the object says.
+/// What its table of operations has that is not simulated, or what a load of the object says.
 fn missing(object: &Object) -> Vec<String> {
+    let not_simulated = object.ops().map(ops::not_simulated).unwrap_or_default();
+    if !not_simulated.is_empty() {
+        return not_simulated;
+    }
     let loaded = GuestMemory::new()
         .map_err(LoadError::from)
         .and_then(|memory| object.load(&scx::kernel(), &[], &LoadOptions::default(), memory));

@@ -41,6 +41,8 @@ pub enum Scheduler {
         object: Box<Object>,
         /// The parameters that the user has set.
         settings: Vec<(String, Value)>,
+        /// Parameters that the user has not set and that are the number of CPUs of the machine.
+        cpu_counts: Vec<String>,
     },
     /// A discipline that only the simulator has.
     Ideal(Discipline),
@@ -84,14 +86,16 @@ impl Policy {
         let wrong = |error| VenueError::Parameter { policy: spec.to_string(), error };
         let known = parameters_of(&object).map_err(wrong)?;
         let assignments = settle(&known, &spec.settings).map_err(wrong)?;
-        let settings = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
+        let settings: Vec<_> = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
+        let is_set = |name: &str| assignments.iter().any(|a| a.name == name);
+        let cpu_counts = known.iter().filter(|p| p.is_cpu_count && !is_set(&p.name)).map(|p| p.name.clone()).collect();
         Ok(Policy {
             label: spec.to_string(),
             info: PolicyInfo { name: found.name, parameters: values(&known, &assignments) },
             hash: Some(hash(&found.object)),
             shipped: found.shipped.is_some(),
             warnings: found.warnings,
-            scheduler: Scheduler::Object { object: Box::new(object), settings },
+            scheduler: Scheduler::Object { object: Box::new(object), settings, cpu_counts },
         })
     }
 

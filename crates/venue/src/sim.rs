@@ -1,9 +1,10 @@
 //! The simulated machine as a venue.
 
 use crate::{Control, Executor, Policy, Request, Run, Scheduler, Venue, VenueError};
+use schedlab_bpf::Value;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::result::{Provenance, ScenarioInfo};
+use schedlab_model::result::{Parameter, PolicyInfo, Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
 use schedlab_model::{trace::Sink, workload::Workload};
 use schedlab_sim::{Options, Outcome, RunError, ideal, scx};
@@ -50,9 +51,11 @@ impl Venue for SimVenue {
 fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
     let Request { workload, policy, seed, .. } = *request;
     match &policy.scheduler {
-        Scheduler::Object { object, settings } => {
+        Scheduler::Object { object, settings, cpu_counts } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
-            let options = Options { executor, settings: settings.clone(), seed };
+            let cpus = Value::Integer(workload.machine.cpus().into());
+            let filled = cpu_counts.iter().map(|name| (name.clone(), cpus.clone()));
+            let options = Options { executor, settings: settings.iter().cloned().chain(filled).collect(), seed };
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
@@ -81,7 +84,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. });
     RunIdentity {
         scenario: scenario_info(request.workload),
-        policy: request.policy.info.clone(),
+        policy: policy_info(request),
         venue: venue.into(),
         seed: request.seed,
         provenance: Provenance {
@@ -95,6 +98,16 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         missing: Vec::new(),
     }
+}
+
+/// What the result says about the policy: the parameters as they were.
+fn policy_info(request: &Request) -> PolicyInfo {
+    let mut info = request.policy.info.clone();
+    if let Scheduler::Object { cpu_counts, .. } = &request.policy.scheduler {
+        let cpus = request.workload.machine.cpus();
+        info.parameters.extend(cpu_counts.iter().map(|name| (name.clone(), Parameter::Unsigned(cpus.into()))));
+    }
+    info
 }
 
 pub(crate) fn scenario_info(workload: &Workload) -> ScenarioInfo {

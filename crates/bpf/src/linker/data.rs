@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Addresses;
+use crate::btf::{Btf, Kind};
 use crate::kernel::Kernel;
 use crate::maps::{Map, Storage};
 use crate::memory::{Access, GuestMemory, PAGE_SIZE, Region};
@@ -21,17 +22,20 @@ pub struct Data {
 }
 
 impl Data {
-    /// Makes a region of each section and writes the initial values.
+    /// Makes a region of each section and writes the initial values. `cpus` is how many elements there is room for in
+    /// an array that the loader is to size.
     pub fn place(
         object: &Object,
         kernel: &Kernel,
         settings: &[(String, Value)],
+        cpus: u32,
         maps: &mut [Map],
         memory: &GuestMemory,
     ) -> Result<Data, LoadError> {
         let mut data = Data { sections: BTreeMap::new(), globals: BTreeMap::new() };
         for (index, section) in object.data.iter().enumerate() {
-            let base = place_section(section, maps, memory)?;
+            let room = section.size * if is_resizable(section, &object.btf) { u64::from(cpus) } else { 1 };
+            let base = place_section(section, room, maps, memory)?;
             data.sections.insert(index, base);
             for (name, offset, size) in &section.variables {
                 if offset.checked_add(*size).is_some_and(|end| end <= section.size) {
@@ -69,11 +73,27 @@ impl Data {
     }
 }
 
-fn place_section(section: &DataSection, maps: &mut [Map], memory: &GuestMemory) -> Result<u64, LoadError> {
+/// Whether a section holds one array of one element that has the section's name: upstream's `RESIZABLE_ARRAY`, which
+/// every loader makes as long as the machine has CPUs.
+fn is_resizable(section: &DataSection, btf: &Btf) -> bool {
+    let Some((_, ty)) = btf.iter().find(|(_, ty)| ty.name == section.name) else { return false };
+    let Kind::DataSection(variables) = &ty.kind else { return false };
+    let [only] = variables.as_slice() else { return false };
+    let Ok(variable) = btf.get(only.ty) else { return false };
+    let own_section = section.name.rsplit_once('.').is_some_and(|(_, last)| last == variable.name);
+    match variable.kind {
+        Kind::Variable { ty, .. } if own_section => {
+            btf.resolve(ty).is_ok_and(|(_, ty)| matches!(ty.kind, Kind::Array { count: 1, .. }))
+        }
+        _ => false,
+    }
+}
+
+fn place_section(section: &DataSection, room: u64, maps: &mut [Map], memory: &GuestMemory) -> Result<u64, LoadError> {
     let access = if section.kind == DataKind::ReadOnly { Access::ReadOnly } else { Access::ReadWrite };
     let base = match section.kind {
         DataKind::Arena => place_in_arena(section, maps, memory)?,
-        _ => memory.alloc(section.size, 16, Region::whole(section.name.clone(), access))?,
+        _ => memory.alloc(room, 16, Region::whole(section.name.clone(), access))?,
     };
     memory.write_bytes(base, &section.bytes);
     Ok(base)

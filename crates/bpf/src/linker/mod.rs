@@ -33,7 +33,7 @@ pub fn load(
 ) -> Result<Vm, LoadError> {
     let (mut maps, pointers) = make_maps(object, options, &memory)?;
     fill_maps_of_maps(object, &mut maps, &pointers, &memory);
-    let data = Data::place(object, kernel, settings, &mut maps, &memory)?;
+    let data = Data::place(object, kernel, settings, options.cpus, &mut maps, &memory)?;
     let symbols = Symbols::resolve(object, kernel, &memory)?;
     let functions = Functions::link(object, kernel, &data, &symbols, &pointers)?;
     let linked = maps.iter().zip(&pointers);

@@ -68,7 +68,11 @@ pub enum LoadError {
     #[error("the object needs what is not simulated: {}", .0.join(", "))]
     Missing(Vec<String>),
     /// It calls what is defined elsewhere.
-    #[error("the object does not define {}; link its parts into one object with `bpftool gen object`", .0.join(", "))]
+    #[error(
+        "the object does not define {}; compile one source that includes all its parts, or link their objects with \
+         `bpftool gen object`",
+        .0.join(", ")
+    )]
     Unlinked(Vec<String>),
     /// A setting for nothing.
     #[error("there is no parameter `{name}`; {}", list(.known))]

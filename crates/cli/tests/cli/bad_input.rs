@@ -122,11 +122,12 @@ fn a_source_that_does_not_compile_shows_what_the_compiler_says() {
 #[test]
 fn policies_that_fail_name_callback_task_and_time() {
     let lab = Lab::with_small();
-    let cases: [(&str, &[&str]); 5] = [
+    let cases: [(&str, &[&str]); 6] = [
         ("wild.bpf.c", &["ops.enqueue", "worker/", "wild.bpf.c:", "outside of everything"]),
         ("endless.bpf.c", &["ops.enqueue", "worker/", "does not end"]),
         ("twice.bpf.c", &["ops.enqueue", "worker/", "twice"]),
         ("stall.bpf.c", &["worker/", "starves it"]),
+        ("restless.bpf.c", &["no time goes by"]),
         ("gives_up.bpf.c", &["ops.enqueue", "enough of this"]),
     ];
     for (name, parts) in cases {
@@ -150,6 +151,12 @@ fn an_object_that_needs_what_is_not_there() {
     refused_policy(&lab, "./exotic.bpf.c", 2, &["not simulated", "scx_bpf_not_there"]);
     let said = lab.out(&["policies", "./exotic.bpf.c"]);
     assert!(said.contains("cannot be simulated yet") && said.contains("scx_bpf_not_there"), "{said}");
+    lab.policy("by_place.bpf.c");
+    refused_policy(&lab, "./by_place.bpf.c", 2, &["not simulated: struct sched_ext_ops_cid"]);
+    let said = lab.out(&["policies", "./by_place.bpf.c"]);
+    assert!(said.contains("cannot be simulated yet") && said.contains("struct sched_ext_ops_cid"), "{said}");
+    lab.policy("numbering.bpf.c");
+    refused_policy(&lab, "./numbering.bpf.c", 2, &["not simulated: operation init_cids"]);
 }
 
 #[test]

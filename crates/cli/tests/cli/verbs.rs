@@ -98,6 +98,40 @@ fn policies_are_listed_and_looked_into() {
 }
 
 #[test]
+fn a_foreign_policy_gets_what_its_loader_would_fill_in() {
+    let lab = Lab::with_small();
+    lab.policy("loaded.bpf.c");
+    let said = lab.out(&["policies", "./loaded.bpf.c"]);
+    assert!(said.contains("can be simulated") && said.contains("the number of CPUs of the machine"), "{said}");
+    let run = ["run", "small.toml", "--cpus", "3", "--json", "--policy"];
+    let result = lab.json(&[&run[..], &["./loaded.bpf.c"]].concat());
+    assert_eq!(result["policy"]["parameters"]["nr_cpu_ids"], 3, "{}", result["policy"]);
+    let set = lab.run(&[&run[..], &["./loaded.bpf.c:nr_cpu_ids=2"]].concat());
+    assert_eq!(set.code, Some(1), "what the user sets stays");
+    assert!(set.err.contains("ops.init gives -22"), "{}", set.err);
+}
+
+#[test]
+fn a_task_that_loses_its_cpu_is_still_running() {
+    let lab = Lab::with_small();
+    lab.policy("central.bpf.c");
+    let result = lab.json(&["run", "small.toml", "--policy", "./central.bpf.c", "--check", "--json"]);
+    // Two tasks of 30 ms and a sleep on one CPU: one of them always wants it but for the first sleeps.
+    let requests = result["groups"][0]["requests"].as_u64().unwrap_or_default();
+    assert!((60..=66).contains(&requests), "{}", result["groups"][0]);
+}
+
+#[test]
+fn headers_beside_a_policy_come_before_ours() {
+    let lab = Lab::with_small();
+    lab.write("include/scx/common.bpf.h", "#error \"their own\"\n");
+    lab.write("src/bpf/main.bpf.c", "#include <scx/common.bpf.h>\n");
+    let output = lab.run(&["policies", "./src/bpf/main.bpf.c"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("include/scx/common.bpf.h:1:2: error: \"their own\""), "{}", output.err);
+}
+
+#[test]
 fn a_new_policy_runs_at_once() {
     let lab = Lab::with_small();
     assert!(lab.out(&["policies", "new", "mine"]).contains("./mine.bpf.c is written"));

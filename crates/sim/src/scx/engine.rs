@@ -11,6 +11,11 @@ use crate::world::timers::Due;
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
+/// More than this never happens at one instant, but for what many tasks do that start together. Without a limit a
+/// policy that kicks a CPU whenever that CPU chooses would never let time go by.
+const STEPS_AT_ONCE: u64 = 1 << 19;
+const STEPS_PER_TASK: u64 = 100;
+
 impl Sim {
     /// Runs to the end of the workload, handing events to `sink`.
     pub fn run(&mut self, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
@@ -120,9 +125,15 @@ impl Sim {
 
     /// Lets everything happen that follows at this instant.
     fn settle(&mut self) {
+        let mut steps: u64 = 0;
         loop {
             if self.has_failed() || self.stuck.is_some() {
                 return;
+            }
+            steps += 1;
+            if steps > STEPS_AT_ONCE && steps > STEPS_PER_TASK * self.core.world.tasks.created() as u64 {
+                let message = "its CPUs choose again and again and no time goes by: each choice asks for the next";
+                return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
             }
             if let Some(wake) = self.next_wake() {
                 self.wake(wake);

@@ -32,20 +32,25 @@ use crate::world::World;
 use crate::{Control, Options, Outcome};
 use layout::{GuestCgroup, GuestKernfs, GuestRq};
 use schedlab_bpf::{
-    Access, GuestMemory, Kernel, KernelVariable, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
+    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
 };
-use schedlab_model::{cpuset::CpuSet, ids::CpuId, trace::Sink, workload::Workload};
+use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, trace::Sink, workload::Workload};
 use std::rc::Rc;
 
 /// The kernel whose sched_ext is simulated.
 const KERNEL_VERSION: u32 = 7 << 16 | 2 << 8;
 
+/// The variables of the simulated kernel: each CPU's run queue and driver of its frequency, of which there is none.
+const VARIABLES: [&str; 2] = ["runqueues", "cpufreq_cpu_data"];
+
 /// What a simulated kernel offers to an object: types, functions, variables, configuration. Enough to say what an
-/// object needs that is not there.
+/// object needs that is not there; the variables get their places with a machine.
 pub fn kernel() -> Kernel {
     let mut kernel = Kernel::new(layout::type_table());
     kernel.functions = kfuncs::all();
-    kernel.configs = vec![("CONFIG_HZ", 1000), ("CONFIG_SMP", 1), ("CONFIG_PREEMPT_RCU", 1)];
+    kernel.configs =
+        vec![("CONFIG_HZ", 1000), ("CONFIG_SMP", 1), ("CONFIG_PREEMPT_RCU", 1), ("CONFIG_NR_CPUS", MAX_CPUS.into())];
+    kernel.variables = VARIABLES.map(|name| KernelVariable { name, address: 0, per_cpu_stride: None }).into();
     kernel.version = KERNEL_VERSION;
     kernel
 }
@@ -65,13 +70,16 @@ pub fn run(
 /// Builds the machine and puts the policy in charge.
 fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Result<policy::Sim, RunError> {
     let ops = object.ops()?;
+    let not_simulated = ops::not_simulated(ops);
+    if !not_simulated.is_empty() {
+        return Err(LoadError::Missing(not_simulated).into());
+    }
     let memory = GuestMemory::new()?;
     let mut core = core::Core::new(World::new(workload, options.seed), memory.clone())?;
     add_masks(&mut core, workload)?;
     let cgroups = add_control_group(&mut core)?;
-    let run_queues = add_run_queues(&mut core)?;
     let mut kernel = kernel();
-    kernel.variables.push(run_queues);
+    kernel.variables = vec![add_run_queues(&mut core)?, add_frequency_drivers(&core)?];
     let (base, stride, count) = core.task_table();
     let topology = core.machine.topology;
     let load = LoadOptions {
@@ -129,5 +137,13 @@ fn add_run_queues(core: &mut core::Core) -> Result<KernelVariable, MemoryError> 
         core.memory.write(at, cpu as i32);
     }
     core.run_queues = (base, stride as u64);
-    Ok(KernelVariable { name: "runqueues", address: base, per_cpu_stride: Some(stride) })
+    Ok(KernelVariable { name: VARIABLES[0], address: base, per_cpu_stride: Some(stride) })
+}
+
+/// For each CPU a NULL pointer: nothing drives its frequency.
+fn add_frequency_drivers(core: &core::Core) -> Result<KernelVariable, MemoryError> {
+    let stride = size_of::<u64>() as u32;
+    let region = Region::array("cpufreq_cpu_data", stride, stride, Access::ReadOnly);
+    let address = core.memory.alloc(stride as u64 * core.machine.cpus() as u64, 8, region)?;
+    Ok(KernelVariable { name: VARIABLES[1], address, per_cpu_stride: Some(stride) })
 }

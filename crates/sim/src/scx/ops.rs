@@ -19,7 +19,7 @@
 //! | `disable`, `exit_task` | a task has ended |
 
 use super::consts::SCX_DSP_DFL_MAX_BATCH;
-use schedlab_bpf::{ProgramId, StructOps, Vm};
+use schedlab_bpf::{Member, ProgramId, StructOps, Vm};
 
 macro_rules! operations {
     ($($variant:ident $name:literal),* $(,)?) => {
@@ -49,7 +49,7 @@ operations! {
 }
 
 /// Operations that a policy may have and that nothing in a simulated machine ever asks for: hot plugging, moves
-/// between control groups, core scheduling, dumps.
+/// between control groups, core scheduling, schedulers of control groups, dumps.
 pub const NEVER_CALLED: &[&str] = &[
     "cpu_online",
     "cpu_offline",
@@ -63,7 +63,27 @@ pub const NEVER_CALLED: &[&str] = &[
     "cgroup_set_weight",
     "cgroup_set_bandwidth",
     "cgroup_set_idle",
+    "sub_attach",
+    "sub_detach",
+    "sub_caps_updated",
+    "sub_ecaps_updated",
+    "sub_cid_sched_updated",
+    "sub_child_ecaps_updated",
 ];
+
+/// The table of operations that is simulated; newer kernels have a second one, for CPUs numbered by their place.
+const TABLE: &str = "sched_ext_ops";
+
+/// What a table of operations has that is not simulated: without it the policy would be another one.
+pub fn not_simulated(ops: &StructOps) -> Vec<String> {
+    let plain = ops.type_name.split("___").next().unwrap_or_default();
+    if plain != TABLE {
+        return vec![format!("struct {plain}")];
+    }
+    let is_known = |name: &str| Op::ALL.iter().any(|op| op.name() == name) || NEVER_CALLED.contains(&name);
+    let programs = ops.members.iter().filter(|(_, member)| matches!(member, Member::Program(_)));
+    programs.filter(|(name, _)| !is_known(name)).map(|(name, _)| format!("operation {name}")).collect()
+}
 
 /// The operations of a loaded policy.
 pub struct Operations {

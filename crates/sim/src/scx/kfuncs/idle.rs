@@ -21,6 +21,16 @@ impl Core {
         self.keeps_idle
     }
 
+    /// Asks for a kick. Kicks of a CPU that are still to be carried out become one, as in the kernel, where they are
+    /// bits of two masks: one of the CPUs to kick if they idle, one of those to kick in any case.
+    fn add_kick(&mut self, cpu: u32, flags: u64) {
+        let same = |kick: &&mut (u32, u64)| kick.0 == cpu && (kick.1 ^ flags) & SCX_KICK_IDLE == 0;
+        match self.kicks.iter_mut().find(same) {
+            Some(kick) => kick.1 |= flags,
+            None => self.kicks.push_back((cpu, flags)),
+        }
+    }
+
     /// Any CPU of a mask, another one each time.
     pub fn any_cpu(&mut self, mask: &Mask) -> Option<u32> {
         let from = self.rotor;
@@ -140,7 +150,7 @@ kernel_functions! {
 
     fn scx_bpf_kick_cpu(call, cpu: i32, flags: u64) {
         if let Some(cpu) = call.cpu(cpu) {
-            call.core.kicks.push_back((cpu, flags));
+            call.core.add_kick(cpu, flags);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::kernel_functions;
 use crate::scx::consts::SCX_CPUPERF_ONE;
-use crate::scx::entity::State;
 use crate::scx::life::FIRST_PID;
 use schedlab_model::ids::CpuId;
 
@@ -32,8 +31,9 @@ kernel_functions! {
 
     fn scx_bpf_put_cpumask(call, _mask: u64) {}
 
+    /// Whether it is its CPU's current task, which a task that loses its CPU still is while it is enqueued again.
     fn scx_bpf_task_running(call, task: u64) -> bool {
-        call.task(task).is_some_and(|slot| call.core.entity(slot).state == State::Running)
+        call.task(task).is_some_and(|slot| call.core.current(call.core.entity(slot).cpu) == Some(slot))
     }
 
     fn scx_bpf_task_cpu(call, task: u64) -> i32 {
