@@ -109,6 +109,9 @@ pub struct SharedArgs {
     /// The period of the timer tick, as in 4ms; 0ns for none
     #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
     pub tick: Option<Time>,
+    /// Simulate with the costs of a machine, from a file that `calibrate --machine` wrote
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
     /// How policies are executed; by default shipped ones as machine code and files by the checked interpreter
     #[arg(long, value_enum)]
     pub executor: Option<ExecutorName>,
@@ -228,6 +231,9 @@ pub struct CalibrateArgs {
     /// Only this load: fibonacci, fft, pi, spin, memory or memory:SIZE; may be repeated; by default one of each
     #[arg(long, value_name = "LOAD")]
     pub load: Vec<Algorithm>,
+    /// Also write what the system takes for itself into this file, for `run --machine FILE`
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -3,7 +3,7 @@
 use crate::args::{ExecutorName, SharedArgs, VenueName};
 use crate::failure::Failure;
 use crate::{catalogue, interrupt, output, progress};
-use schedlab_model::scenario::{Scenario, Text};
+use schedlab_model::scenario::{MachineFile, Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
@@ -168,6 +168,9 @@ fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
     if let Some(tick) = args.tick {
         scenario.machine.hz = None;
         scenario.machine.tick = (tick > Time::ZERO).then_some(Text(tick));
+    }
+    if let Some(path) = &args.machine {
+        scenario.machine.costs = MachineFile::from_file(path)?.costs;
     }
     if let Some(duration) = args.duration {
         scenario.run.duration = Some(Text(duration));

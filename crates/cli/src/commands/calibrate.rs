@@ -3,34 +3,79 @@
 use crate::args::CalibrateArgs;
 use crate::failure::Failure;
 use crate::output;
+use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
+use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
-use schedlab_venue::{Algorithm, Calibration, calibrate, fingerprint};
+use schedlab_venue::{Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs};
 use serde::Serialize;
+use std::path::Path;
 
+/// What is printed.
 #[derive(Serialize)]
 struct Page {
     machine: String,
     loads: Vec<Calibration>,
+    costs: Costs,
 }
 
 /// Measures and prints.
 pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let algorithms = if args.load.is_empty() { Algorithm::ALL.to_vec() } else { args.load };
-    let failed = |error: schedlab_venue::CalibrationError| Failure::Failed(error.to_string());
+    let failed = |error: CalibrationError| Failure::Failed(error.to_string());
     let loads = algorithms.into_iter().map(|load| calibrate(load, true).map_err(failed)).collect::<Result<_, _>>()?;
-    let page = Page { machine: fingerprint(), loads };
+    let costs = measure_costs().map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
+    let page = Page { machine: fingerprint(), loads, costs };
+    if let Some(path) = &args.machine {
+        save(path, &page)?;
+    }
     if args.json { output::print_json(&page) } else { output::print(&show(&page)) }
+}
+
+/// Writes the machine file: what the simulator takes, in its words.
+fn save(path: &Path, page: &Page) -> Result<(), Failure> {
+    let time = |cost: Option<Cost>| cost.map(|cost| Text(Time(cost.median_ns.round() as u64)));
+    let costs = CostKeys {
+        switch: time(page.costs.switch_thread),
+        wakeup: time(page.costs.wakeup),
+        migration: time(page.costs.migration_cold),
+        tick: time(page.costs.tick),
+        policy_instruction: None,
+    };
+    let file = MachineFile { about: page.machine.clone(), costs };
+    let failed = |error| Failure::Failed(format!("cannot write {}: {error}", path.display()));
+    std::fs::write(path, file.to_toml()).map_err(failed)
 }
 
 fn show(page: &Page) -> String {
     let all = |show: fn(&Calibration) -> String| page.loads.iter().map(show).collect::<Vec<_>>();
     let percent = |x: f64| format!("{:.2}", 100.0 * x);
-    let table = Table::new([
+    let loads = Table::new([
         Column::words("load", all(|load| load.algorithm.clone())),
         Column::numbers("ns per piece", all(|load| format!("{:.2}", load.ns_per_piece))),
-        Column::numbers("ns per call", all(|load| format!("{:.0}", load.ns_per_call))),
         Column::numbers("spread %", page.loads.iter().map(|load| percent(load.spread))),
         Column::numbers("off the line %", page.loads.iter().map(|load| percent(load.misfit))),
     ]);
-    format!("{}\n\n{}", page.machine, table.show(output::style()))
+    let costs = named(&page.costs);
+    let known = |show: fn(Cost) -> f64| {
+        costs.iter().map(|(_, cost)| cost.map_or("-".into(), |cost| format!("{:.0}", show(cost)))).collect::<Vec<_>>()
+    };
+    let costs = Table::new([
+        Column::words("cost", costs.iter().map(|(name, _)| name.to_string())),
+        Column::numbers("median ns", known(|cost| cost.median_ns)),
+        Column::numbers("lower", known(|cost| cost.quartiles_ns.0)).under("quartiles"),
+        Column::numbers("upper", known(|cost| cost.quartiles_ns.1)).under("quartiles"),
+    ]);
+    let style = output::style();
+    format!("{}\n\n{}\n{}", page.machine, loads.show(style), costs.show(style))
+}
+
+fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 6] {
+    [
+        ("switch between threads", costs.switch_thread),
+        ("switch between processes", costs.switch_process),
+        ("wake-up on another CPU", costs.wakeup),
+        ("tick", costs.tick),
+        ("migration, warm cache", costs.migration_warm),
+        ("migration, cold cache", costs.migration_cold),
+    ]
 }

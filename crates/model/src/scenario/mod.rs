@@ -7,6 +7,7 @@
 mod check;
 mod compile;
 mod error;
+mod machine_file;
 mod notation;
 mod objects;
 mod program;
@@ -16,6 +17,7 @@ mod waits;
 mod write;
 
 pub use error::ScenarioError;
+pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
 pub use step::{Io, Step, True};
