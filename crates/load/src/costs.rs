@@ -6,7 +6,7 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::attributes::{cpus, set_cpus};
 use crate::calibration::quantile;
-use crate::clock::now_ns;
+use crate::clock::{now_ns, thread_cpu_ns};
 use crate::futex;
 use crate::process::{bury, die_with};
 use crate::shared::Shared;
@@ -50,7 +50,7 @@ const WORKING_SET_KIB: u32 = 256;
 /// How long to look for ticks.
 const TICK_WATCH_NS: u64 = 400_000_000;
 /// A gap in a spinning thread's time that a tick can be: longer is something else, shorter the loop itself.
-const TICK_GAP_NS: std::ops::Range<u64> = 400..50_000;
+const TICK_GAP_NS: std::ops::Range<u64> = 400..10_000;
 
 impl Cost {
     fn of(values: &[f64]) -> Option<Cost> {
@@ -200,6 +200,13 @@ fn time(f: impl FnOnce()) -> f64 {
     (now_ns() - begin) as f64
 }
 
+/// CPU time, which waiting for the CPU is no part of.
+fn cpu_time(f: impl FnOnce()) -> f64 {
+    let begin = thread_cpu_ns();
+    f();
+    (thread_cpu_ns() - begin) as f64
+}
+
 /// Gaps in the time of a thread that does nothing but look at the clock. Most of those of the right length are ticks.
 fn ticks() -> Vec<f64> {
     let begin = now_ns();
@@ -225,16 +232,16 @@ fn moves(first: CpuId, other: CpuId) -> io::Result<(Vec<f64>, Vec<f64>)> {
     for _ in 0..ROUNDS {
         bind(first)?;
         whole(&mut engine, WORKING_SET_KIB);
-        let stay = time(|| _ = bind(first));
-        let there_and_back = time(|| _ = bind(other).and_then(|()| bind(first)));
+        let stay = cpu_time(|| _ = bind(first));
+        let there_and_back = cpu_time(|| _ = bind(other).and_then(|()| bind(first)));
         warm.push((there_and_back - 2.0 * stay) / 2.0);
         bind(other)?;
         whole(&mut others, 8 * WORKING_SET_KIB);
         bind(first)?;
         whole(&mut engine, WORKING_SET_KIB);
-        let usual = time(|| whole(&mut engine, WORKING_SET_KIB));
+        let usual = cpu_time(|| whole(&mut engine, WORKING_SET_KIB));
         bind(other)?;
-        let after_move = time(|| whole(&mut engine, WORKING_SET_KIB));
+        let after_move = cpu_time(|| whole(&mut engine, WORKING_SET_KIB));
         cold.push(after_move - usual);
     }
     warm.retain(|&ns| ns > 0.0);

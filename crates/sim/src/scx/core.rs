@@ -2,14 +2,13 @@
 //! that nothing is half done when a policy asks for something.
 
 use super::cpu::{Cpu, NONE};
-use super::dsq::{Mixed, QueueIndex, Queues};
-use super::entity::{Custody, Direct, Entity, State};
+use super::dsq::{QueueIndex, Queues};
+use super::entity::{Entity, State};
 use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
 use super::{consts::*, iter::Iterators};
-use crate::CpuTime;
 use crate::error::PolicyFailure;
 use crate::world::{World, cpu_timers::CpuTimers};
 use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
@@ -78,7 +77,7 @@ pub struct Core {
     pub pinned: BTreeMap<u32, u32>,
     /// All CPUs.
     pub all_cpus: Mask,
-    entities: Vec<Entity>,
+    pub(super) entities: Vec<Entity>,
     tasks_base: u64,
     pages_opened: u64,
     /// CPUs that have to choose anew, in order.
@@ -110,7 +109,7 @@ pub struct Core {
     /// Iterators over queues.
     pub iterators: Iterators,
     /// The oldest and the youngest waiting task.
-    waiting: (u32, u32),
+    pub(super) waiting: (u32, u32),
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
     /// Guest addresses of run queues: first and stride.
@@ -255,65 +254,6 @@ impl Core {
         self.fail(SCX_EXIT_ERROR, 0, slot, message);
     }
 
-    /// Gives the time since the CPU was last looked at to whom it belongs.
-    #[inline(always)]
-    pub fn account(&mut self, cpu: u32) {
-        if self.world.now_ns > self.cpus[cpu as usize].accounted_ns {
-            self.account_passed(cpu);
-        }
-    }
-
-    fn account_passed(&mut self, cpu: u32) {
-        let now = self.world.now_ns;
-        let c = &mut self.cpus[cpu as usize];
-        let delta = now - c.accounted_ns;
-        c.accounted_ns = now;
-        if c.current == NONE {
-            c.idle_ns += delta;
-            return;
-        }
-        c.task_ns += delta;
-        let slot = c.current;
-        let work = &mut self.world.tasks[slot].work_ns;
-        assert!(*work >= delta, "cpu {cpu} gave task {slot} {delta} ns of which it wanted {work}");
-        *work -= delta;
-        let entity = &mut self.entities[slot as usize];
-        entity.realtime_slice_ns = entity.realtime_slice_ns.saturating_sub(delta);
-        let task = entity.task_mut();
-        task.se.sum_exec_runtime += delta;
-        task.se.exec_start = now;
-        if task.scx.slice != SCX_SLICE_INF {
-            task.scx.slice = task.scx.slice.saturating_sub(delta);
-        }
-    }
-
-    /// The CPU pays for the system. What it does after that, it does later.
-    #[inline(always)]
-    pub fn pay(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
-        if length_ns > 0 {
-            self.pay_some(cpu, what, length_ns);
-        }
-    }
-
-    fn pay_some(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
-        self.account(cpu);
-        let c = &mut self.cpus[cpu as usize];
-        c.accounted_ns += length_ns;
-        c.overhead_ns += length_ns;
-        self.mark_stale(cpu);
-        self.world.emit(cpu, EventKind::Overhead { what, length: Time(length_ns) });
-    }
-
-    /// Where a CPU's time went up to the end of the run. What it would have paid after the end is not counted.
-    pub fn final_time(&mut self, cpu: u32, end_ns: u64) -> CpuTime {
-        self.account(cpu);
-        let c = &mut self.cpus[cpu as usize];
-        c.overhead_ns -= c.accounted_ns.saturating_sub(end_ns);
-        let sum = c.task_ns + c.idle_ns + c.overhead_ns;
-        assert_eq!(sum, end_ns, "cpu {cpu}: {} + {} + {} ns", c.task_ns, c.idle_ns, c.overhead_ns);
-        CpuTime { task: Time(c.task_ns), idle: Time(c.idle_ns), overhead: Time(c.overhead_ns) }
-    }
-
     /// The CPU's timer is to be set anew.
     #[inline]
     pub fn mark_stale(&mut self, cpu: u32) {
@@ -331,188 +271,6 @@ impl Core {
         if !c.need_resched {
             c.need_resched = true;
             self.resched.push_back(cpu);
-        }
-    }
-
-    /// A task begins to wait for a CPU.
-    pub fn begin_waiting(&mut self, slot: u32) {
-        let (oldest, youngest) = self.waiting;
-        let now = self.world.now_ns;
-        let entity = &mut self.entities[slot as usize];
-        if entity.waiting_since_ns != u64::MAX {
-            return;
-        }
-        (entity.waiting_since_ns, entity.older, entity.younger) = (now, youngest, NONE);
-        match youngest {
-            NONE => self.waiting = (slot, slot),
-            last => {
-                self.entities[last as usize].younger = slot;
-                self.waiting = (oldest, slot);
-            }
-        }
-    }
-
-    /// A task has a CPU, or wants none any more.
-    pub fn end_waiting(&mut self, slot: u32) {
-        let entity = &mut self.entities[slot as usize];
-        if entity.waiting_since_ns == u64::MAX {
-            return;
-        }
-        entity.waiting_since_ns = u64::MAX;
-        let (older, younger) = (entity.older, entity.younger);
-        match older {
-            NONE => self.waiting.0 = younger,
-            o => self.entities[o as usize].younger = younger,
-        }
-        match younger {
-            NONE => self.waiting.1 = older,
-            y => self.entities[y as usize].older = older,
-        }
-    }
-
-    /// The task that has waited longest for a CPU.
-    pub fn longest_waiting(&self) -> Option<u32> {
-        Some(self.waiting.0).filter(|&s| s != NONE)
-    }
-
-    /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
-    /// the dispatch, as the running operation demands. False: refused, the policy has to go.
-    pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
-        let scx = &mut self.entity_mut(slot).task_mut().scx;
-        // A slice of zero keeps what is left; a task never starts with none.
-        scx.slice = if slice != 0 { slice } else { scx.slice.max(1) };
-        let flags = flags & !SCX_ENQ_DSQ_PRIQ | if vtime.is_some() { SCX_ENQ_DSQ_PRIQ } else { 0 };
-        if let Some(vtime) = vtime {
-            scx.dsq_vtime = vtime;
-        }
-        match (self.direct_task, self.running_op) {
-            (DirectTask::Expected(expected), _) if expected == slot => {
-                self.direct_task = DirectTask::Done;
-                self.entity_mut(slot).direct = Some(Direct { queue, flags });
-                true
-            }
-            (DirectTask::Expected(expected), _) => {
-                let (wanted, given) = (self.world.name(expected), self.world.name(slot));
-                self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
-                false
-            }
-            (DirectTask::Done, _) => {
-                let name = self.world.name(slot);
-                self.error(format!("{name} is inserted into a queue twice"));
-                false
-            }
-            (DirectTask::None, Some(Op::Dispatch)) => {
-                if self.dispatches.len() >= self.max_batch {
-                    self.error(format!("ops.dispatch inserts more than {} tasks (dispatch_max_batch)", self.max_batch));
-                    return false;
-                }
-                let enqueues = self.entity(slot).enqueues;
-                self.dispatches.push(Dispatch { slot, enqueues, queue, flags });
-                true
-            }
-            (DirectTask::None, op) => {
-                let op = op.map_or("nothing", |o| o.name());
-                self.error(format!("tasks can be inserted from select_cpu, enqueue and dispatch, not from {op}"));
-                false
-            }
-        }
-    }
-
-    /// The queue with an identity, as seen from the run queue of `cpu`; an unknown one is an error and gives the
-    /// global queue.
-    pub fn resolve(&mut self, cpu: u32, queue: u64, slot: u32) -> QueueIndex {
-        let cpus = self.cpus.len() as u64;
-        match queue {
-            SCX_DSQ_LOCAL => return cpu,
-            SCX_DSQ_GLOBAL => return cpus as u32,
-            id if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON => {
-                let target = id & SCX_DSQ_LOCAL_CPU_MASK;
-                if target < cpus {
-                    return target as u32;
-                }
-                self.error(format!("there is no cpu {target} whose local queue a task could go to"));
-                return cpus as u32;
-            }
-            id => {
-                if let Some(index) = self.queues.find(id) {
-                    return index;
-                }
-            }
-        }
-        let name = self.world.name(slot);
-        self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
-        cpus as u32
-    }
-
-    /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
-    pub fn enqueue_in(&mut self, queue: QueueIndex, slot: u32, flags: u64) {
-        let built_in = self.is_built_in(queue);
-        let by_key = flags & SCX_ENQ_DSQ_PRIQ != 0;
-        let result = if by_key && !built_in {
-            let key = self.entity(slot).task().scx.dsq_vtime;
-            self.queues.push_by_key(queue, slot, key)
-        } else {
-            // The kernel preempts by putting the task first.
-            self.queues.push(queue, slot, flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0)
-        };
-        if by_key && built_in {
-            self.error("the built-in dispatch queues cannot be ordered by vtime");
-        }
-        if let Err(Mixed) = result {
-            let id = self.queues.get(queue).id;
-            self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
-            // The task must not be lost.
-            let global = self.cpus.len() as u32;
-            self.queues.push(global, slot, false).expect("the global queue is never ordered");
-        }
-        self.entity_mut(slot).custody = Custody::Kernel;
-        if queue < self.cpus.len() as u32 {
-            self.after_local_insert(queue, flags);
-        }
-    }
-
-    /// Puts a task into a queue; into another CPU's local queue only if it may run there.
-    pub fn dispatch_to(&mut self, queue: u32, slot: u32, flags: u64) {
-        let is_local = queue < self.cpus.len() as u32;
-        if !is_local || queue == self.entity(slot).cpu {
-            return self.enqueue_in(queue, slot, flags);
-        }
-        if !self.allowed(slot).contains(queue) {
-            let name = self.world.name(slot);
-            self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
-            let global = self.cpus.len() as u32;
-            return self.enqueue_in(global, slot, flags);
-        }
-        self.migrate(slot, queue);
-        self.enqueue_in(queue, slot, flags);
-    }
-
-    /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).
-    pub fn finish_dispatches(&mut self, cpu: u32) {
-        self.dispatched |= !self.dispatches.is_empty();
-        let mut dispatches = std::mem::take(&mut self.dispatches);
-        for d in dispatches.drain(..) {
-            let alive = self.world.tasks.get(d.slot).is_some();
-            let entity = self.entity(d.slot);
-            // Not the policy's to give: it was dequeued meanwhile, or dispatched before.
-            if !alive || entity.custody != Custody::Policy || entity.enqueues != d.enqueues {
-                continue;
-            }
-            let queue = self.resolve(cpu, d.queue, d.slot);
-            self.dispatch_to(queue, d.slot, d.flags | SCX_ENQ_CLEAR_OPSS);
-        }
-        self.dispatches = dispatches;
-    }
-
-    /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to.
-    fn after_local_insert(&mut self, cpu: u32, flags: u64) {
-        match self.current(cpu) {
-            None => self.request_resched(cpu),
-            Some(running) if flags & SCX_ENQ_PREEMPT != 0 && !self.entity(running).is_realtime() => {
-                self.preempt(cpu, running);
-                self.request_resched(cpu);
-            }
-            Some(_) => {}
         }
     }
 
@@ -578,20 +336,5 @@ impl Core {
         let task = entity.task_mut();
         (task.cpu, task.thread_info.cpu, task.wake_cpu) = (cpu, cpu, cpu as i32);
         task.se.nr_migrations += 1;
-    }
-
-    /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
-    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
-        let mut next = self.queues.first(queue);
-        while let Some(slot) = next {
-            if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
-                self.queues.remove(slot);
-                self.migrate(slot, cpu);
-                self.enqueue_in(cpu, slot, 0);
-                return true;
-            }
-            next = self.queues.next(slot);
-        }
-        false
     }
 }

@@ -9,9 +9,11 @@
 //! - Among equal idle CPUs the lowest number is taken (see [`idle`]).
 //! - There is one control group, no hot plugging, no core scheduling, no second scheduler.
 
+mod accounting;
 pub mod consts;
 mod core;
 mod cpu;
+mod dispatching;
 mod dsq;
 mod engine;
 mod enqueue;
@@ -26,6 +28,7 @@ pub mod ops;
 pub mod policy;
 mod realtime;
 mod schedule;
+mod waiting;
 
 use crate::error::RunError;
 use crate::world::World;

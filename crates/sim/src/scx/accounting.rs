@@ -1,0 +1,68 @@
+//! Where a CPU's time goes: to its task, to nobody, to the system.
+
+use super::consts::SCX_SLICE_INF;
+use super::core::Core;
+use super::cpu::NONE;
+use crate::CpuTime;
+use schedlab_model::{time::Time, trace::*};
+
+impl Core {
+    /// Gives the time since the CPU was last looked at to whom it belongs.
+    #[inline(always)]
+    pub fn account(&mut self, cpu: u32) {
+        if self.world.now_ns > self.cpus[cpu as usize].accounted_ns {
+            self.account_passed(cpu);
+        }
+    }
+
+    fn account_passed(&mut self, cpu: u32) {
+        let now = self.world.now_ns;
+        let c = &mut self.cpus[cpu as usize];
+        let delta = now - c.accounted_ns;
+        c.accounted_ns = now;
+        if c.current == NONE {
+            c.idle_ns += delta;
+            return;
+        }
+        c.task_ns += delta;
+        let slot = c.current;
+        let work = &mut self.world.tasks[slot].work_ns;
+        assert!(*work >= delta, "cpu {cpu} gave task {slot} {delta} ns of which it wanted {work}");
+        *work -= delta;
+        let entity = &mut self.entities[slot as usize];
+        entity.realtime_slice_ns = entity.realtime_slice_ns.saturating_sub(delta);
+        let task = entity.task_mut();
+        task.se.sum_exec_runtime += delta;
+        task.se.exec_start = now;
+        if task.scx.slice != SCX_SLICE_INF {
+            task.scx.slice = task.scx.slice.saturating_sub(delta);
+        }
+    }
+
+    /// The CPU pays for the system. What it does after that, it does later.
+    #[inline(always)]
+    pub fn pay(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
+        if length_ns > 0 {
+            self.pay_some(cpu, what, length_ns);
+        }
+    }
+
+    fn pay_some(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
+        self.account(cpu);
+        let c = &mut self.cpus[cpu as usize];
+        c.accounted_ns += length_ns;
+        c.overhead_ns += length_ns;
+        self.mark_stale(cpu);
+        self.world.emit(cpu, EventKind::Overhead { what, length: Time(length_ns) });
+    }
+
+    /// Where a CPU's time went up to the end of the run. What it would have paid after the end is not counted.
+    pub fn final_time(&mut self, cpu: u32, end_ns: u64) -> CpuTime {
+        self.account(cpu);
+        let c = &mut self.cpus[cpu as usize];
+        c.overhead_ns -= c.accounted_ns.saturating_sub(end_ns);
+        let sum = c.task_ns + c.idle_ns + c.overhead_ns;
+        assert_eq!(sum, end_ns, "cpu {cpu}: {} + {} + {} ns", c.task_ns, c.idle_ns, c.overhead_ns);
+        CpuTime { task: Time(c.task_ns), idle: Time(c.idle_ns), overhead: Time(c.overhead_ns) }
+    }
+}

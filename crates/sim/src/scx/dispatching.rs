@@ -1,0 +1,166 @@
+//! Into which dispatch queue a task goes, when, and what follows (`scx_dsq_insert`, `dispatch_enqueue`,
+//! `flush_dispatch_buf`, `move_task_between_dsqs`).
+
+use super::consts::*;
+use super::core::{Core, DirectTask, Dispatch};
+use super::dsq::{Mixed, QueueIndex};
+use super::entity::{Custody, Direct};
+use super::ops::Op;
+
+impl Core {
+    /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
+    /// the dispatch, as the running operation demands. False: refused, the policy has to go.
+    pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
+        let scx = &mut self.entity_mut(slot).task_mut().scx;
+        // A slice of zero keeps what is left; a task never starts with none.
+        scx.slice = if slice != 0 { slice } else { scx.slice.max(1) };
+        let flags = flags & !SCX_ENQ_DSQ_PRIQ | if vtime.is_some() { SCX_ENQ_DSQ_PRIQ } else { 0 };
+        if let Some(vtime) = vtime {
+            scx.dsq_vtime = vtime;
+        }
+        match (self.direct_task, self.running_op) {
+            (DirectTask::Expected(expected), _) if expected == slot => {
+                self.direct_task = DirectTask::Done;
+                self.entity_mut(slot).direct = Some(Direct { queue, flags });
+                true
+            }
+            (DirectTask::Expected(expected), _) => {
+                let (wanted, given) = (self.world.name(expected), self.world.name(slot));
+                self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
+                false
+            }
+            (DirectTask::Done, _) => {
+                let name = self.world.name(slot);
+                self.error(format!("{name} is inserted into a queue twice"));
+                false
+            }
+            (DirectTask::None, Some(Op::Dispatch)) => {
+                if self.dispatches.len() >= self.max_batch {
+                    self.error(format!("ops.dispatch inserts more than {} tasks (dispatch_max_batch)", self.max_batch));
+                    return false;
+                }
+                let enqueues = self.entity(slot).enqueues;
+                self.dispatches.push(Dispatch { slot, enqueues, queue, flags });
+                true
+            }
+            (DirectTask::None, op) => {
+                let op = op.map_or("nothing", |o| o.name());
+                self.error(format!("tasks can be inserted from select_cpu, enqueue and dispatch, not from {op}"));
+                false
+            }
+        }
+    }
+
+    /// The queue with an identity, as seen from the run queue of `cpu`; an unknown one is an error and gives the
+    /// global queue.
+    pub fn resolve(&mut self, cpu: u32, queue: u64, slot: u32) -> QueueIndex {
+        let cpus = self.cpus.len() as u64;
+        match queue {
+            SCX_DSQ_LOCAL => return cpu,
+            SCX_DSQ_GLOBAL => return cpus as u32,
+            id if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON => {
+                let target = id & SCX_DSQ_LOCAL_CPU_MASK;
+                if target < cpus {
+                    return target as u32;
+                }
+                self.error(format!("there is no cpu {target} whose local queue a task could go to"));
+                return cpus as u32;
+            }
+            id => {
+                if let Some(index) = self.queues.find(id) {
+                    return index;
+                }
+            }
+        }
+        let name = self.world.name(slot);
+        self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
+        cpus as u32
+    }
+
+    /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
+    pub fn enqueue_in(&mut self, queue: QueueIndex, slot: u32, flags: u64) {
+        let built_in = self.is_built_in(queue);
+        let by_key = flags & SCX_ENQ_DSQ_PRIQ != 0;
+        let result = if by_key && !built_in {
+            let key = self.entity(slot).task().scx.dsq_vtime;
+            self.queues.push_by_key(queue, slot, key)
+        } else {
+            // The kernel preempts by putting the task first.
+            self.queues.push(queue, slot, flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0)
+        };
+        if by_key && built_in {
+            self.error("the built-in dispatch queues cannot be ordered by vtime");
+        }
+        if let Err(Mixed) = result {
+            let id = self.queues.get(queue).id;
+            self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
+            // The task must not be lost.
+            let global = self.cpus.len() as u32;
+            self.queues.push(global, slot, false).expect("the global queue is never ordered");
+        }
+        self.entity_mut(slot).custody = Custody::Kernel;
+        if queue < self.cpus.len() as u32 {
+            self.after_local_insert(queue, flags);
+        }
+    }
+
+    /// Puts a task into a queue; into another CPU's local queue only if it may run there.
+    pub fn dispatch_to(&mut self, queue: u32, slot: u32, flags: u64) {
+        let is_local = queue < self.cpus.len() as u32;
+        if !is_local || queue == self.entity(slot).cpu {
+            return self.enqueue_in(queue, slot, flags);
+        }
+        if !self.allowed(slot).contains(queue) {
+            let name = self.world.name(slot);
+            self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
+            let global = self.cpus.len() as u32;
+            return self.enqueue_in(global, slot, flags);
+        }
+        self.migrate(slot, queue);
+        self.enqueue_in(queue, slot, flags);
+    }
+
+    /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).
+    pub fn finish_dispatches(&mut self, cpu: u32) {
+        self.dispatched |= !self.dispatches.is_empty();
+        let mut dispatches = std::mem::take(&mut self.dispatches);
+        for d in dispatches.drain(..) {
+            let alive = self.world.tasks.get(d.slot).is_some();
+            let entity = self.entity(d.slot);
+            // Not the policy's to give: it was dequeued meanwhile, or dispatched before.
+            if !alive || entity.custody != Custody::Policy || entity.enqueues != d.enqueues {
+                continue;
+            }
+            let queue = self.resolve(cpu, d.queue, d.slot);
+            self.dispatch_to(queue, d.slot, d.flags | SCX_ENQ_CLEAR_OPSS);
+        }
+        self.dispatches = dispatches;
+    }
+
+    /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to.
+    fn after_local_insert(&mut self, cpu: u32, flags: u64) {
+        match self.current(cpu) {
+            None => self.request_resched(cpu),
+            Some(running) if flags & SCX_ENQ_PREEMPT != 0 && !self.entity(running).is_realtime() => {
+                self.preempt(cpu, running);
+                self.request_resched(cpu);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
+    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
+        let mut next = self.queues.first(queue);
+        while let Some(slot) = next {
+            if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
+                self.queues.remove(slot);
+                self.migrate(slot, cpu);
+                self.enqueue_in(cpu, slot, 0);
+                return true;
+            }
+            next = self.queues.next(slot);
+        }
+        false
+    }
+}
