@@ -15,6 +15,7 @@ pub mod costs;
 mod futex;
 mod master;
 mod process;
+mod program;
 mod refusal;
 mod run;
 mod shared;

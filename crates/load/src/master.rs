@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::attributes as attr;
 use crate::clock::now_ns;
 use crate::futex;
-use crate::process::{bury, die_with, hurry, install_nudge, nudge};
+use crate::process::{bury, die_with, hurry, install_nudge, kill, nudge};
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
@@ -259,6 +259,10 @@ impl<'scope, 'env> Master<'scope, 'env> {
             for number in 0..shared.tasks() {
                 let record = shared.task(number);
                 let (tid, pid) = (record.tid.load(Relaxed), record.pid.load(Relaxed));
+                let program = record.program.load(Acquire);
+                if program != 0 {
+                    kill(program);
+                }
                 if tid != 0 && record.ended_ns.load(Relaxed) == 0 {
                     nudge(pid, tid);
                 }

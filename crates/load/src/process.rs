@@ -45,3 +45,9 @@ pub fn bury(pid: i32) {
     // SAFETY: our own children.
     while unsafe { libc::waitpid(pid, &mut status, 0) } > 0 && pid == -1 {}
 }
+
+/// Kills a process of ours.
+pub fn kill(pid: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}

@@ -2,7 +2,7 @@
 
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
-use crate::{attributes, master};
+use crate::{attributes, master, program};
 use schedlab_model::workload::{Birth, Class, Group, Kind, Step, Workload};
 
 /// The share of a CPU's time that the kernel keeps from real-time tasks, from `/proc`: parts of a million, per period.
@@ -48,6 +48,13 @@ fn of_group(group: &Group) -> Option<String> {
     }
     if is_realtime(group) && !is_root() {
         return Some("a real-time class needs root or CAP_SYS_NICE".into());
+    }
+    let missing = |step: &Step| match step {
+        Step::Command(words) if program::find(&words[0]).is_none() => Some(words[0].clone()),
+        _ => None,
+    };
+    if let Some(name) = group.program.steps.iter().find_map(missing) {
+        return Some(format!("there is no program `{name}` here; install it, or write the path to it"));
     }
     let spawns = group.program.steps.iter().any(|step| matches!(step, Step::Spawn(..)));
     if spawns && group.kind == Kind::Process {

@@ -8,9 +8,9 @@ use crate::master::{self, code};
 use crate::process::die_with;
 use crate::shared::{MAX_REQUESTS, Shared};
 use crate::site::Site;
-use crate::{attributes, refusal};
+use crate::{attributes, program, refusal};
 use schedlab_model::time::Time;
-use schedlab_model::workload::Workload;
+use schedlab_model::workload::{Step, Workload};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -138,8 +138,20 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     watcher.started(child.pid)?;
     child.go();
     let (status, partial) = watch(&site, &child, watcher);
+    if let Some((task, failure)) = program::failure(&site.shared) {
+        return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
+    }
     judge(status)?;
     Ok(report(&site.shared, partial))
+}
+
+fn of_program(workload: &Workload, group: u32, failure: program::Failure) -> String {
+    let group = &workload.groups[group as usize];
+    let words = group.program.steps.iter().find_map(|step| match step {
+        Step::Command(words) => Some(words.join(" ")),
+        _ => None,
+    });
+    format!("task `{}`: the program `{}` {failure}", group.name, words.unwrap_or_default())
 }
 
 /// Starts the process of the tasks, which waits for a signal to go on.

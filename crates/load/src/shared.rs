@@ -34,6 +34,10 @@ pub struct Control {
     pub freed_ns: [AtomicU64; 2],
     /// The process that runs the tasks.
     pub master: AtomicI32,
+    /// The number plus one of the first task whose program failed, and how: see [`crate::program`].
+    pub failed_task: AtomicU32,
+    /// How it failed.
+    pub failure: AtomicI32,
 }
 
 /// What is known of a task. Times are of the monotonic clock; zero stands for "not yet".
@@ -62,6 +66,8 @@ pub struct TaskRecord {
     pub switches: [AtomicU64; 2],
     /// The begin of its open request, as intended.
     pub open_intended_ns: AtomicU64,
+    /// The process of the real program that it runs or ran.
+    pub program: AtomicI32,
 }
 
 /// A request that ended.

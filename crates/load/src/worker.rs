@@ -3,6 +3,7 @@
 use crate::algorithm::Engine;
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 use crate::futex::{self, Waited};
+use crate::program;
 use crate::shared::MAX_REQUESTS;
 use crate::site::Site;
 use schedlab_model::rng::Rng;
@@ -50,6 +51,8 @@ pub struct Worker<'a> {
     demand_ns: u64,
     /// The open request: when it should have begun, and when it did.
     request: Option<(u64, u64)>,
+    /// CPU time of programs that it ran.
+    program_cpu_ns: u64,
     /// Places for requests that it has taken.
     places: std::ops::Range<u32>,
 }
@@ -72,6 +75,7 @@ impl<'a> Worker<'a> {
             fresh: true,
             demand_ns: 0,
             request: None,
+            program_cpu_ns: 0,
             places: 0..0,
         }
     }
@@ -131,6 +135,7 @@ impl<'a> Worker<'a> {
             Step::Send(c, n) if site.channels[c.index()].send(*n).is_err() => return Next::End,
             Step::Recv(c, n) if site.channels[c.index()].receive(*n).is_err() => return Next::End,
             Step::Send(..) | Step::Recv(..) => {}
+            Step::Command(words) => return self.run_program(words),
             Step::Io(device, service) => {
                 let service = service.sample(&mut self.rng).ns();
                 return self.use_device(device.index(), service);
@@ -159,6 +164,20 @@ impl<'a> Worker<'a> {
         }
         (self.ready_ns, self.fresh) = (until, true);
         Next::Step
+    }
+
+    /// Runs a real program to its end. One that fails ends the run.
+    fn run_program(&mut self, words: &[String]) -> Next {
+        match program::run(&self.site.shared, self.number, words) {
+            Ok(cpu_ns) => {
+                self.program_cpu_ns += cpu_ns;
+                Next::Step
+            }
+            Err(failure) => {
+                program::tell(&self.site.shared, self.number, failure);
+                Next::End
+            }
+        }
     }
 
     /// Has the device to itself for the service time, in which it reads a block.
@@ -235,7 +254,7 @@ impl<'a> Worker<'a> {
         };
         record.switches[0].store(usage.ru_nvcsw as u64, Relaxed);
         record.switches[1].store(usage.ru_nivcsw as u64, Relaxed);
-        record.cpu_ns.store(thread_cpu_ns(), Relaxed);
+        record.cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
         record.ended_ns.store(now_ns(), Release);
         shared.control().alive.fetch_sub(1, AcqRel);
         futex::wake(&shared.control().alive, 1);

@@ -156,3 +156,30 @@ fn what_the_machine_cannot_hold_is_refused_in_one_line() {
     assert!(error.starts_with("the scenario's machine has 4096 CPUs and this one lets us use "), "{error}");
     assert!(!error.contains('\n'));
 }
+
+#[test]
+fn real_programs_are_tasks() {
+    let report = done("[[task]]\nname = \"p\"\ncount = 2\ncommand = [\"sh\", \"-c\", \"exec sleep 0.01\"]\n", "20s");
+    assert_eq!(report.requests.len(), 2);
+    assert!(report.requests.iter().all(|request| request.end_ns - request.begin_ns >= 10_000_000));
+}
+
+#[test]
+fn a_program_that_fails_ends_the_run_with_the_reason() {
+    let run_it = |command: &str| {
+        let text = format!(
+            "[[task]]\nname = \"hog\"\nloop = [{{ compute = \"1ms\" }}]\n[[task]]\nname = \"p\"\ncommand = {command}\n"
+        );
+        run(&workload(&text, "20s"), &settings(), &mut Patient).unwrap_err().to_string()
+    };
+    assert_eq!(run_it("[\"sh\", \"-c\", \"exit 3\"]"), "task `p`: the program `sh -c exit 3` ended with code 3");
+    assert!(run_it("[\"sh\", \"-c\", \"kill -9 $$\"]").ends_with("was killed by signal 9"));
+    let error = run_it("[\"no-such-program\"]");
+    assert_eq!(error, "task `p`: there is no program `no-such-program` here; install it, or write the path to it");
+}
+
+#[test]
+fn programs_end_with_the_run() {
+    let report = done("[[task]]\nname = \"p\"\ncommand = [\"sleep\", \"100\"]\n", "50ms");
+    assert!(report.requests.is_empty() && report.tasks[0].open_intended_ns.is_some());
+}

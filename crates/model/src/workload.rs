@@ -135,6 +135,8 @@ pub enum Step {
     Io(ObjectId, Distribution),
     /// Create this many tasks of a group.
     Spawn(GroupId, u32),
+    /// Run a real program, given as its words, and wait for its end. Not to be simulated.
+    Command(Vec<String>),
     /// End this task.
     Exit,
     /// Repeat the steps up to the matching end this many times (at least once); `end` is the index after the end.

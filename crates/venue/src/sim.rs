@@ -6,7 +6,8 @@ use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::{Parameter, PolicyInfo, Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
-use schedlab_model::{trace::Sink, workload::Workload};
+use schedlab_model::trace::Sink;
+use schedlab_model::workload::{Group, Step, Workload};
 use schedlab_sim::{Options, Outcome, RunError, ideal, scx};
 
 /// The simulator.
@@ -50,6 +51,7 @@ impl Venue for SimVenue {
 
 fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
     let Request { workload, policy, seed, .. } = *request;
+    refuse_programs(workload)?;
     match &policy.scheduler {
         Scheduler::Object { object, settings, cpu_counts } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
@@ -61,6 +63,17 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
         Scheduler::Kernel => unreachable!("not accepted"),
     }
+}
+
+/// Real programs cannot be simulated.
+fn refuse_programs(workload: &Workload) -> Result<(), RunError> {
+    let is_real = |group: &&Group| group.program.steps.iter().any(|step| matches!(step, Step::Command(_)));
+    let Some(group) = workload.groups.iter().find(is_real) else { return Ok(()) };
+    Err(RunError::Unsupported(format!(
+        "task `{}` is a real program (`command`), which cannot be simulated: use --venue host, or write what it does as \
+         a `loop`",
+        group.name
+    )))
 }
 
 /// A shipped policy has passed a kernel's verifier; a user's may do anything.

@@ -40,7 +40,10 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     let mut groups = Vec::new();
     for (index, (task, info)) in scenario.tasks.iter().zip(&infos).enumerate() {
         let here = at.index(index);
-        let program = program::program(info, &here.key(info.key), &names, &numbers)?;
+        let program = match &task.command {
+            Some(words) => program::command(words),
+            None => program::program(info, &here.key(info.key), &names, &numbers)?,
+        };
         groups.push(group(task, info, program, machine.cpus(), run.duration, &here)?);
     }
     waits::run(&infos, &numbers, &names, &objects)?;
@@ -109,18 +112,23 @@ fn infos<'s>(tasks: &'s [Task], at: &At) -> Result<Vec<GroupInfo<'s>>, Fault> {
     tasks.iter().enumerate().map(|(index, task)| info(task, &at.index(index))).collect()
 }
 
+/// The steps of a real program.
+const NO_STEPS: &Vec<super::Step> = &Vec::new();
+
 /// The program, the birth and the number of a group's tasks.
 fn info<'s>(task: &'s Task, at: &At) -> Result<GroupInfo<'s>, Fault> {
     let (key, body) = match (&task.repeated, &task.once, &task.command) {
         (Some(body), None, None) => ("loop", body),
         (None, Some(body), None) => ("once", body),
-        (None, None, Some(_)) => {
-            let message =
-                "the sim venue cannot run real programs: use --venue host or vm, or write the steps as `loop`";
-            return Err(at.key("command").fault(message));
+        (None, None, Some(words)) => {
+            if words.first().is_none_or(String::is_empty) {
+                return Err(at.key("command").fault("no program is named: write it as [\"7z\", \"b\"]"));
+            }
+            ("command", NO_STEPS)
         }
         (None, None, None) => {
-            return Err(at.fault(format!("the task `{}` does nothing: give it a `loop` or a `once`", task.name)));
+            let message = format!("the task `{}` does nothing: give it a `loop`, a `once` or a `command`", task.name);
+            return Err(at.fault(message));
         }
         _ => {
             return Err(
@@ -146,7 +154,7 @@ fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
         (Some(_), _) if task.count.is_some() => {
             Err(at.key("count").fault("each arrival is one task: to bound the arrivals, write `limit`"))
         }
-        (Some(_), _) if task.once.is_none() => {
+        (Some(_), _) if task.repeated.is_some() => {
             Err(at.key("loop").fault("each arrival is one request: write `once` instead of `loop`"))
         }
         (Some(gap), _) if !can_take_time(gap) => {

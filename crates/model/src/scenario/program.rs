@@ -57,6 +57,12 @@ pub(crate) fn ends_with_exit(steps: &[Step]) -> bool {
     matches!(steps.last(), Some(Step::Exit { .. }))
 }
 
+/// A real program: one request from its start to its end.
+pub(crate) fn command(words: &[String]) -> Program {
+    let steps = vec![workload::Step::RequestBegin, workload::Step::Command(words.into()), workload::Step::RequestEnd];
+    Program { steps, repeats: false, repeat_depth: 0 }
+}
+
 /// Compiles a group's program.
 pub(crate) fn program(
     group: &GroupInfo,

@@ -173,7 +173,7 @@ fn a_run_without_a_length_needs_tasks_that_end() {
 #[test]
 fn wrong_programs_are_found() {
     for (program, place, part) in [
-        ("", "6:1", "does nothing: give it a `loop` or a `once`"),
+        ("", "6:1", "does nothing: give it a `loop`, a `once` or a `command`"),
         ("loop = []", "8:8", "the program is empty"),
         (r#"loop = [{ compute = 5 }]"#, "8:21", "the time 5 has no unit: write \"5ms\""),
         (r#"loop = [{ compute = 2.5 }]"#, "8:21", "the time 2.5 has no unit"),
@@ -203,7 +203,8 @@ fn wrong_programs_are_found() {
         (r#"once = [{ exit = true }, { compute = "1ms" }]"#, "8:9", "nothing after `exit`"),
         (r#"once = [{ spawn = "b" }]"#, "8:9", "there is no task `b`"),
         (r#"once = [{ spawn = "a" }]"#, "8:9", "the spawns form a cycle, a → a"),
-        (r#"command = ["7z", "b"]"#, "8:11", "cannot run real programs"),
+        ("command = []", "8:11", "no program is named"),
+        ("command = [\"a\"]\nonce = [{ yield = true }]", "6:1", "two programs"),
         ("loop = [{ yield = true }]\nonce = [{ yield = true }]", "6:1", "two programs"),
         ("nice = 20\nonce = [{ yield = true }]", "8:8", "nice 20 does not exist"),
         ("class = \"fifo\"\nonce = [{ yield = true }]", "8:9", "needs a priority"),

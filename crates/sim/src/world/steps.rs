@@ -151,6 +151,7 @@ impl World {
                 Next::Again
             }
             Step::Exit => Next::Exit,
+            Step::Command(_) => unreachable!("refused before the run"),
             Step::RepeatBegin { times } => {
                 self.tasks[slot].repeats.push(*times);
                 Next::Again

@@ -1,0 +1,121 @@
+//! Real programs as tasks.
+
+use crate::process::die_with;
+use crate::shared::Shared;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering::*;
+
+/// How a program failed, as one number that fits into shared memory: the kernel's error for one that did not start
+/// (negative), and its wait status for one that ended badly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure(i32);
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let status = self.0;
+        match status {
+            ..0 => write!(f, "did not start: {}", io::Error::from_raw_os_error(-status)),
+            _ if libc::WIFSIGNALED(status) => write!(f, "was killed by signal {}", libc::WTERMSIG(status)),
+            _ => write!(f, "ended with code {}", libc::WEXITSTATUS(status)),
+        }
+    }
+}
+
+/// Runs a program to its end with the class, nice value and CPUs of the calling thread; what it prints is not kept.
+/// Gives its CPU time in nanoseconds, its children's included.
+pub fn run(shared: &Shared, task: u32, words: &[String]) -> Result<u64, Failure> {
+    let parent = std::process::id() as i32;
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: the child only makes system calls before it becomes the program.
+    unsafe {
+        command.pre_exec(move || {
+            die_with(parent);
+            Ok(())
+        })
+    };
+    let mut child = command.spawn().map_err(|error| Failure(-error.raw_os_error().unwrap_or(libc::EIO)))?;
+    let record = shared.task(task);
+    record.program.store(child.id() as i32, Release);
+    // The end of the run may have come between: whoever ends it looks at the record, and this looks at the run.
+    if shared.is_stopped() {
+        let _ = child.kill();
+    }
+    let (status, usage) = wait(child.id() as i32);
+    record.program.store(0, Release);
+    match status {
+        0 => Ok(usage),
+        _ if shared.is_stopped() => Ok(usage),
+        status => Err(Failure(status)),
+    }
+}
+
+/// Waits for a child; gives its status and CPU time in nanoseconds.
+fn wait(pid: i32) -> (i32, u64) {
+    let mut status = 0;
+    // SAFETY: the kernel fills both.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        while libc::wait4(pid, &mut status, 0, &mut usage) < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        usage
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    (status, ns(usage.ru_utime) + ns(usage.ru_stime))
+}
+
+/// Notes the first failure and ends the run.
+pub fn tell(shared: &Shared, task: u32, failure: Failure) {
+    let control = shared.control();
+    if control.failed_task.compare_exchange(0, task + 1, AcqRel, Relaxed).is_ok() {
+        control.failure.store(failure.0, Release);
+    }
+    control.stop.store(1, SeqCst);
+}
+
+/// The task whose program failed first, and how.
+pub fn failure(shared: &Shared) -> Option<(u32, Failure)> {
+    let control = shared.control();
+    let task = control.failed_task.load(Acquire).checked_sub(1)?;
+    Some((task, Failure(control.failure.load(Acquire))))
+}
+
+/// Where a program is, looked for as a shell does.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &Path| {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| is_program(path));
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        assert!(find("sh").is_some() && find("/bin/sh").is_some());
+        assert_eq!((find("/bin"), find("no-such-program-anywhere"), find("./sh")), (None, None, None));
+    }
+
+    #[test]
+    fn failures_say_what_happened() {
+        let shared = Shared::new(0).unwrap();
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        assert!(run(&shared, 0, &words("true")).is_ok());
+        assert_eq!(run(&shared, 0, &words("false")).unwrap_err().to_string(), "ended with code 1");
+        let kill = ["sh".into(), "-c".into(), "kill -9 $$".into()];
+        assert_eq!(run(&shared, 0, &kill).unwrap_err().to_string(), "was killed by signal 9");
+        let error = run(&shared, 0, &words("/no/such/program")).unwrap_err().to_string();
+        assert!(error.starts_with("did not start: No such file"), "{error}");
+    }
+}
