@@ -1,8 +1,8 @@
 //! Compiles every policy of `policies/` and packs the headers that a user's policy needs, so that the finished program
 //! carries both and works where neither this checkout nor cargo is.
 
-use schedlab_clang::headers::{self, Tree, Upstream};
 use schedlab_clang::Clang;
+use schedlab_clang::headers::{self, Tree, Upstream};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

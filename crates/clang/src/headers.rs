@@ -134,13 +134,17 @@ mod tests {
         assert_eq!(pack(&tree).unwrap(), packed);
         let decoder = ruzstd::decoding::StreamingDecoder::new(packed.as_slice()).unwrap();
         let mut archive = tar::Archive::new(decoder);
-        let found: Tree = archive.entries().unwrap().map(|entry| {
-            let mut entry = entry.unwrap();
-            let name = entry.path().unwrap().to_string_lossy().into_owned();
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes).unwrap();
-            (name, bytes)
-        }).collect();
+        let found: Tree = archive
+            .entries()
+            .unwrap()
+            .map(|entry| {
+                let mut entry = entry.unwrap();
+                let name = entry.path().unwrap().to_string_lossy().into_owned();
+                let mut bytes = Vec::new();
+                entry.read_to_end(&mut bytes).unwrap();
+                (name, bytes)
+            })
+            .collect();
         assert_eq!(found, tree);
     }
 

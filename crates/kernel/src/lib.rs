@@ -13,7 +13,7 @@
 //! # Ok::<(), schedlab_kernel::Lack>(())
 //! ```
 
-//mod convert;
+mod convert;
 mod lack;
 mod order;
 mod preempt_count;
@@ -24,7 +24,7 @@ mod ring;
 mod stats;
 mod wire;
 
-//pub use convert::{Converter, Known, Summary};
+pub use convert::{Converter, Known, Summary};
 pub use lack::Lack;
 pub use process::{SchedStat, schedstat};
 pub use record::{Comm, Departure, Record, RecordKind, Thread, Waker};

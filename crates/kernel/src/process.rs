@@ -63,7 +63,9 @@ fn descend(roots: &[i32], parents: &BTreeMap<i32, i32>) -> BTreeSet<i32> {
     let mut found: BTreeSet<i32> = roots.iter().copied().collect();
     loop {
         let before = found.len();
-        found.extend(parents.iter().filter(|(_, parent)| found.contains(parent)).map(|(&tgid, _)| tgid).collect::<Vec<_>>());
+        found.extend(
+            parents.iter().filter(|(_, parent)| found.contains(parent)).map(|(&tgid, _)| tgid).collect::<Vec<_>>(),
+        );
         if found.len() == before {
             return found;
         }
@@ -72,8 +74,7 @@ fn descend(roots: &[i32], parents: &BTreeMap<i32, i32>) -> BTreeSet<i32> {
 
 fn numbers(folder: &str) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut numbers: Vec<i32> =
-        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    let mut numbers: Vec<i32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     numbers.sort_unstable();
     numbers
 }

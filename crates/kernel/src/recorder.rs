@@ -1,12 +1,12 @@
 //! Loads the programs, follows processes, and ends.
 
 use crate::lack::Lack;
+use crate::preempt_count;
 use crate::process::{self, Shown};
 use crate::record::{Record, RecordKind};
 use crate::ring::{Ring, monotonic_ns};
 use crate::stats::{Cost, Losses, Stats};
 use crate::wire::KINDS;
-use crate::preempt_count;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput};
 use std::collections::BTreeSet;
 use std::fs;
@@ -137,7 +137,13 @@ impl Recorder {
                 // SAFETY: the kernel writes at most `size` bytes.
                 let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(fd, &mut info, &mut size) };
                 let program = program.name().to_string_lossy().into_owned();
-                (failed == 0).then_some(Cost { program, id: info.id, runs: info.run_cnt, time_ns: info.run_time_ns })
+                (failed == 0).then_some(Cost {
+                    program,
+                    id: info.id,
+                    runs: info.run_cnt,
+                    time_ns: info.run_time_ns,
+                    misses: info.recursion_misses,
+                })
             })
             .collect()
     }

@@ -53,6 +53,8 @@ pub struct Cost {
     pub runs: u64,
     /// For how long in all, in nanoseconds.
     pub time_ns: u64,
+    /// How often the kernel did not run it, because it was running on that CPU already.
+    pub misses: u64,
 }
 
 #[cfg(test)]
