@@ -1,8 +1,8 @@
 //! Compiles a user's policy with clang and keeps the object under the hash of everything that went into it.
 
-use crate::clang::Clang;
 use crate::find::hash;
-use crate::{cache, headers, strip};
+use crate::{cache, headers};
+use schedlab_clang::{Clang, strip};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, Compil
         return Ok(Compiled { object, warnings: String::new() });
     }
     let (bytes, warnings) = job.run("-c", "o")?;
-    let object = strip::strip(&bytes).map_err(|error| job.refused(error.to_string()))?;
+    let object = strip(&bytes).map_err(|error| job.refused(error.to_string()))?;
     if warnings.is_empty() {
         cache::make(&target, |fresh| fs::write(fresh, &object)).map_err(broken)?;
     }

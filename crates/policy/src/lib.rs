@@ -5,9 +5,7 @@
 //! [`find`] turns it into the bytes of an object, [`settle`] turns its settings into values of the object's parameters.
 
 mod cache;
-mod canonical;
 mod catalog;
-mod clang;
 mod compile;
 mod create;
 mod find;
@@ -15,7 +13,6 @@ mod headers;
 mod parameter;
 mod settings;
 mod spec;
-mod strip;
 mod value;
 
 pub use catalog::{Shipped, catalog};

@@ -1,7 +1,9 @@
-//! Finds clang and runs it. Shared by the build script, which compiles the shipped policies, and the program, which
+//! Finds clang and runs it. Shared by the build scripts, which compile what is shipped, and the program, which
 //! compiles a user's: with one compiler both make the same bytes from the same source.
 
+use crate::strip::strip;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -62,6 +64,20 @@ impl Clang {
         // Where Debian keeps <asm/...>: found when a scheduler includes a header of the C library.
         command.args(["-idirafter", "/usr/include/x86_64-linux-gnu"]);
         command.arg(mode).arg(name).arg("-o").arg(output).output()
+    }
+
+    /// Compiles `source` to the stripped `object`: the compiler's warnings, or why there is no object.
+    pub fn compile(&self, source: &Path, headers: &Path, object: &Path) -> Result<String, String> {
+        let output = self.run("-c", source, headers, object).map_err(|e| format!("cannot run clang: {e}"))?;
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            return Err(format!("{} does not compile:\n{messages}", source.display()));
+        }
+        let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", object.display());
+        let bytes = fs::read(object).map_err(|e| failed(&e))?;
+        let stripped = strip(&bytes).map_err(|e| failed(&e))?;
+        fs::write(object, stripped).map_err(|e| failed(&e))?;
+        Ok(messages)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Puts the types of an object's BTF into one order. Shared by the build script and the program.
+//! Puts the types of an object's BTF into one order.
 //!
 //! clang writes the forward declarations at the end of BTF in the order of their addresses in its own memory, which
 //! changes with the length of a path on its command line. Sorted by name, the same source is the same object anywhere.

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records what the scheduler of the running kernel does.
+ *
+ * Each program sits on one of the scheduler's tracepoints, asks whether the task is of interest, and writes one record
+ * of fixed form into a ring buffer. A task is of interest when its process (tgid) is in the map `followed`; a process
+ * that a followed one creates is put there too. When the ring is full the record is counted in `lost` and gone.
+ *
+ * Order: a program takes its place in the ring first and looks at the clock then. So whatever is behind a place in the
+ * ring has a later time than the moment at which that place was free, and a reader that knows the ring's end at some
+ * instant and has read up to it has everything before that instant (see src/order.rs). The scheduler's tracepoints are
+ * inside of its own locks, so what causes something else also has the earlier time.
+ */
+#include <vmlinux.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Must agree with src/wire.rs. */
+enum kind {
+	SWITCH = 0,
+	WAKEUP = 1,
+	MIGRATE = 2,
+	FORK = 3,
+	EXEC = 4,
+	EXIT = 5,
+	RENAME = 6,
+	RUNNING = 7,
+	SOFTIRQ_ENTRY = 8,
+	SOFTIRQ_EXIT = 9,
+	TICK = 10,
+	KINDS = 11,
+};
+
+/* How a task left its CPU. */
+enum why {
+	PREEMPTED = 0,
+	YIELDED = 1,
+	BLOCKED = 2,
+	EXITED = 3,
+};
+
+/* Bits of `flags`: of a switch above two bits of `why`, of a wakeup, of the rest. */
+enum {
+	PREVIOUS_FOLLOWED = 4,
+	NEXT_FOLLOWED = 8,
+	NEW = 1,
+	WAKER_UNKNOWN = 2,
+	FOLLOWED = 1,
+	ON_INTERRUPT = 2,
+};
+
+struct head {
+	u64 time;
+	u32 cpu;
+	u16 kind;
+	u16 flags;
+};
+
+struct switch_record {
+	struct head head;
+	s32 previous, previous_tgid;
+	s32 next, next_tgid;
+	s16 previous_priority, next_priority;
+	u32 unused;
+};
+
+/* Of a wakeup, a: where to, b: who woke it. Of a migration, a: from, b: to. Of a fork, a: parent. Of an exec, a: former tid. */
+struct task_record {
+	struct head head;
+	s32 tid, tgid;
+	s32 a, b;
+	s16 priority;
+	u16 unused[3];
+};
+
+struct named_record {
+	struct task_record task;
+	char comm[16];
+};
+
+/* What src/recorder.rs sets before it loads the programs. */
+const volatile struct {
+	bool everything;
+	bool preempt_count_known;
+	u8 unused[2];
+	/* The reader is woken when so many bytes wait. */
+	u32 wake_bytes;
+	/* Kernel function that a timer interrupt runs for the tick, or 0. */
+	u64 tick_function;
+	/* From a CPU's run queue to its preemption count, in bytes. */
+	s64 queue_to_preempt_count;
+} options = { .wake_bytes = 1 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, s32);
+	__type(value, u8);
+} followed SEC(".maps");
+
+/* Records that found no place, by kind; and as the last one processes that found none in `followed`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KINDS + 1);
+	__type(key, u32);
+	__type(value, u64);
+} lost SEC(".maps");
+
+/*
+ * Who wakes a task, and where: known when the waking begins, wanted when the task is put on a run queue, which may
+ * happen in an interrupt on another CPU. Two tasks that are being woken at the same time and whose tids share an entry
+ * overwrite each other: seen, since the tid is in the entry, and told as not known.
+ */
+#define WAKING 65536
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WAKING);
+	__type(key, u32);
+	__type(value, u64);
+} waking SEC(".maps");
+
+/* An entry, from its low end: the task's tid, the waker's tid or 0 (the kernel has 22 bits for one), the CPU, a bit. */
+#define TID_BITS 22
+#define TID_MASK ((1 << TID_BITS) - 1)
+#define CPU_SHIFT (2 * TID_BITS)
+#define NOT_KNOWN (1ULL << 63)
+
+/* Names of fields in older kernels. */
+struct task_struct___cpu {
+	unsigned int cpu;
+} __attribute__((preserve_access_index));
+
+struct task_struct___state {
+	long state;
+} __attribute__((preserve_access_index));
+
+#define IDLE 0
+#define TASK_DEAD 0x80
+#define ON_RQ_QUEUED 1
+#define PF_KTHREAD 0x00200000
+#define NR_sched_yield 24
+#define INTERRUPT_BITS 0x00ff0100 /* NMI, hard interrupt, serving a soft interrupt; not: soft interrupts disabled */
+
+static void count_lost(u32 kind)
+{
+	u64 *count = bpf_map_lookup_elem(&lost, &kind);
+
+	if (count)
+		(*count)++;
+}
+
+static bool of_interest(s32 tgid)
+{
+	return options.everything || bpf_map_lookup_elem(&followed, &tgid);
+}
+
+static void follow(s32 tgid)
+{
+	u8 one = 1;
+
+	if (!options.everything && bpf_map_update_elem(&followed, &tgid, &one, BPF_ANY))
+		count_lost(KINDS);
+}
+
+static u64 waiting(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+}
+
+/* A place in the ring, stamped. Only here: the order of the records hangs on the place being taken before the look. */
+#define RESERVE(type, of_kind)                                             \
+	({                                                                 \
+		type *__r = bpf_ringbuf_reserve(&ring, sizeof(type), 0);   \
+		if (__r)                                                   \
+			stamp((struct head *)__r, of_kind);                \
+		else                                                       \
+			count_lost(of_kind);                               \
+		__r;                                                       \
+	})
+
+static __always_inline void stamp(struct head *head, enum kind kind)
+{
+	head->time = bpf_ktime_get_ns();
+	head->cpu = bpf_get_smp_processor_id();
+	head->kind = kind;
+	head->flags = 0;
+}
+
+/* Wakes the reader once, by the record that makes the waiting ones so many; else the reader comes by itself. */
+static __always_inline void submit(void *record, u64 waited)
+{
+	bool enough = waited < options.wake_bytes && waiting() >= options.wake_bytes;
+
+	bpf_ringbuf_submit(record, enough ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline u32 cpu_of(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->thread_info.cpu))
+		return p->thread_info.cpu;
+	return BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
+}
+
+static __always_inline long state_of(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->__state))
+		return p->__state;
+	return BPF_CORE_READ((struct task_struct___state *)p, state);
+}
+
+/*
+ * A task that blocked may stay on the queue until its turn ("delayed dequeue", since 6.12): it is not runnable. The two
+ * fields are read as bit fields because their widths differ between kernels.
+ */
+static __always_inline bool is_runnable(struct task_struct *task)
+{
+	struct sched_entity *entity = &task->se;
+
+	if (BPF_CORE_READ_BITFIELD(task, on_rq) != ON_RQ_QUEUED)
+		return false;
+	if (bpf_core_field_exists(entity->sched_delayed))
+		return !BPF_CORE_READ_BITFIELD(entity, sched_delayed);
+	return true;
+}
+
+/*
+ * Whether a task that leaves its CPU runnable does so inside of the system call sched_yield. Elsewhere than on x86 and
+ * before 5.15, where this cannot be seen, a yield counts as preempted.
+ */
+static __always_inline bool is_yielding(bool preempted, struct task_struct *p)
+{
+	struct pt_regs *registers;
+
+	if (preempted || p->flags & PF_KTHREAD)
+		return false;
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return false;
+	registers = (struct pt_regs *)bpf_task_pt_regs(p);
+	return registers->orig_ax == NR_sched_yield;
+}
+
+static __always_inline enum why why_leaving(bool preempted, struct task_struct *p)
+{
+	if (state_of(p) & TASK_DEAD)
+		return EXITED;
+	if (!is_runnable(p))
+		return BLOCKED;
+	return is_yielding(preempted, p) ? YIELDED : PREEMPTED;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	s32 from = previous->tgid, to = next->tgid;
+	struct switch_record *record;
+	u16 flags = 0;
+	u64 waited;
+
+	/* The idle task has no process: of no interest by itself, even where everything is. */
+	if (from != IDLE && of_interest(from))
+		flags |= PREVIOUS_FOLLOWED;
+	if (to != IDLE && (to == from ? flags : of_interest(to)))
+		flags |= NEXT_FOLLOWED;
+	if (!flags)
+		return 0;
+	waited = waiting();
+	record = RESERVE(struct switch_record, SWITCH);
+	if (!record)
+		return 0;
+	record->head.flags = flags | why_leaving(preempted, previous);
+	record->previous = previous->pid;
+	record->previous_tgid = from;
+	record->next = next->pid;
+	record->next_tgid = to;
+	record->previous_priority = previous->prio;
+	record->next_priority = next->prio;
+	record->unused = 0;
+	submit(record, waited);
+	return 0;
+}
+
+enum place { IN_TASK, IN_INTERRUPT, NOWHERE_KNOWN };
+
+/*
+ * What runs on this CPU: the current task or an interrupt on top of it. The kernel's own count tells. It is a per-CPU
+ * variable, whose name only few kernels hand out; but types and distances of such variables are known, and the run
+ * queue of this CPU, another of them, is reached from the current task.
+ */
+static __always_inline enum place place(void)
+{
+	struct task_struct *current = (struct task_struct *)bpf_get_current_task();
+	void *queue;
+	int count;
+
+	if (!options.preempt_count_known || !bpf_core_field_exists(current->se.cfs_rq->rq))
+		return NOWHERE_KNOWN;
+	queue = BPF_CORE_READ(current, se.cfs_rq, rq);
+	if (!queue || bpf_probe_read_kernel(&count, sizeof(count), queue + options.queue_to_preempt_count))
+		return NOWHERE_KNOWN;
+	return count & INTERRUPT_BITS ? IN_INTERRUPT : IN_TASK;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(schedlab_waking, struct task_struct *p)
+{
+	u32 entry = p->pid & (WAKING - 1), waker = 0;
+	enum place where;
+	u64 *waking_now, facts;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waking_now = bpf_map_lookup_elem(&waking, &entry);
+	if (!waking_now)
+		return 0;
+	where = place();
+	if (where == IN_TASK)
+		waker = (u32)bpf_get_current_pid_tgid();
+	facts = p->pid | (u64)waker << TID_BITS | (u64)bpf_get_smp_processor_id() << CPU_SHIFT;
+	if (where == NOWHERE_KNOWN)
+		facts |= NOT_KNOWN;
+	*waking_now = facts;
+	return 0;
+}
+
+static __always_inline void fill(struct task_record *record, struct task_struct *p)
+{
+	record->tid = p->pid;
+	record->tgid = p->tgid;
+	record->a = record->b = 0;
+	record->priority = p->prio;
+	record->unused[0] = record->unused[1] = record->unused[2] = 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(schedlab_wakeup, struct task_struct *p)
+{
+	u32 entry = p->pid & (WAKING - 1);
+	struct task_record *record;
+	u64 *waking_now, facts, waited;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waking_now = bpf_map_lookup_elem(&waking, &entry);
+	facts = waking_now ? *waking_now : 0;
+	waited = waiting();
+	record = RESERVE(struct task_record, WAKEUP);
+	if (!record)
+		return 0;
+	fill(record, p);
+	record->a = cpu_of(p);
+	if ((facts & TID_MASK) == p->pid) {
+		record->head.cpu = facts >> CPU_SHIFT & 0xffff;
+		record->b = facts >> TID_BITS & TID_MASK;
+		if (facts & NOT_KNOWN)
+			record->head.flags = WAKER_UNKNOWN;
+	} else {
+		record->head.flags = WAKER_UNKNOWN;
+	}
+	submit(record, waited);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(schedlab_wakeup_new, struct task_struct *p)
+{
+	struct task_record *record;
+	u64 waited;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waited = waiting();
+	record = RESERVE(struct task_record, WAKEUP);
+	if (!record)
+		return 0;
+	fill(record, p);
+	record->a = cpu_of(p);
+	record->b = (u32)bpf_get_current_pid_tgid();
+	record->head.flags = NEW;
+	submit(record, waited);
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(schedlab_migrate, struct task_struct *p, int to)
+{
+	struct task_record *record;
+	u64 waited;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waited = waiting();
+	record = RESERVE(struct task_record, MIGRATE);
+	if (!record)
+		return 0;
+	fill(record, p);
+	record->a = cpu_of(p);
+	record->b = to;
+	submit(record, waited);
+	return 0;
+}
+
+/* A child of a process of interest is of interest. It has not run yet. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(schedlab_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct named_record *record;
+	u64 waited;
+
+	if (!of_interest(parent->tgid))
+		return 0;
+	if (child->tgid != parent->tgid)
+		follow(child->tgid);
+	waited = waiting();
+	record = RESERVE(struct named_record, FORK);
+	if (!record)
+		return 0;
+	fill(&record->task, child);
+	record->task.a = parent->pid;
+	__builtin_memcpy(record->comm, child->comm, sizeof(record->comm));
+	submit(record, waited);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(schedlab_exec, struct task_struct *p, int former)
+{
+	struct named_record *record;
+	u64 waited;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waited = waiting();
+	record = RESERVE(struct named_record, EXEC);
+	if (!record)
+		return 0;
+	fill(&record->task, p);
+	record->task.a = former;
+	__builtin_memcpy(record->comm, p->comm, sizeof(record->comm));
+	submit(record, waited);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(schedlab_exit, struct task_struct *p)
+{
+	struct task_record *record;
+	u64 waited;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waited = waiting();
+	record = RESERVE(struct task_record, EXIT);
+	if (!record)
+		return 0;
+	fill(record, p);
+	submit(record, waited);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(schedlab_rename, struct task_struct *p, const char *comm)
+{
+	struct named_record *record;
+	u64 waited;
+
+	if (!of_interest(p->tgid))
+		return 0;
+	waited = waiting();
+	record = RESERVE(struct named_record, RENAME);
+	if (!record)
+		return 0;
+	fill(&record->task, p);
+	__builtin_memset(record->comm, 0, sizeof(record->comm));
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), comm);
+	submit(record, waited);
+	return 0;
+}
+
+/* Not at its exit: the switch by which it leaves its CPU comes later. The last task of a process to go is its leader. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(schedlab_free, struct task_struct *p)
+{
+	s32 tgid = p->tgid;
+
+	if (p->pid == tgid)
+		bpf_map_delete_elem(&followed, &tgid);
+	return 0;
+}
+
+/* Who is on this CPU. Not attached: src/recorder.rs runs it on each CPU in turn. */
+SEC("raw_tp")
+int schedlab_running(void *context)
+{
+	struct task_struct *p = (struct task_struct *)bpf_get_current_task();
+	s32 tgid = BPF_CORE_READ(p, tgid);
+	u64 waited = waiting();
+	struct task_record *record = RESERVE(struct task_record, RUNNING);
+
+	if (!record)
+		return 0;
+	record->head.flags = tgid != IDLE && of_interest(tgid) ? FOLLOWED : 0;
+	if (place() == IN_INTERRUPT)
+		record->head.flags |= ON_INTERRUPT;
+	record->tid = BPF_CORE_READ(p, pid);
+	record->tgid = tgid;
+	record->a = record->b = 0;
+	record->priority = BPF_CORE_READ(p, prio);
+	record->unused[0] = record->unused[1] = record->unused[2] = 0;
+	submit(record, waited);
+	return 0;
+}
+
+static __always_inline void mark(enum kind kind)
+{
+	u64 waited = waiting();
+	struct head *head = RESERVE(struct head, kind);
+
+	if (head)
+		submit(head, waited);
+}
+
+#define SCHED_SOFTIRQ 7
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(schedlab_softirq_entry, unsigned int number)
+{
+	if (number == SCHED_SOFTIRQ)
+		mark(SOFTIRQ_ENTRY);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(schedlab_softirq_exit, unsigned int number)
+{
+	if (number == SCHED_SOFTIRQ)
+		mark(SOFTIRQ_EXIT);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(schedlab_tick, struct hrtimer *timer)
+{
+	if ((u64)timer->function == options.tick_function)
+		mark(TICK);
+	return 0;
+}

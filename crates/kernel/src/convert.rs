@@ -1,0 +1,375 @@
+//! Makes the events of a run of the kernel's records. Pure: no kernel is asked here.
+//!
+//! The kernel tells facts about threads; a trace tells the lives of tasks, by laws that
+//! `schedlab_metrics::validator` states. Three things lie between. A recording begins when threads already run, wait
+//! and sleep: what comes before its start only builds up that state, which is then told as events at time zero. The
+//! kernel says more than happened: it wakes threads that have not gone to sleep; such wakeups are left out. And when
+//! records were lost, what is known contradicts what is told: the missing step is put in at the time at which it is
+//! missed, and counted as repaired.
+
+use crate::record::{Comm, Departure, Record, RecordKind, Thread, Waker};
+use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
+use std::collections::BTreeMap;
+
+/// A task of the trace; its place in [`Summary::tasks`] is its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its thread, as first seen.
+    pub thread: Thread,
+    /// Its name, as last seen; empty when it was never told.
+    pub comm: Comm,
+    /// Its group.
+    pub group: GroupId,
+}
+
+/// What came of the records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The tasks, in the order of their first appearance.
+    pub tasks: Vec<Known>,
+    /// Tasks that were there with neither a fork nor the start to explain it: threads that the kernel makes without
+    /// telling, as for `io_uring`, or after a loss.
+    pub adopted: u64,
+    /// Missing steps that were put in. Zero when nothing was lost, but for a program that another than the first
+    /// thread of its process started: the kernel swaps the two threads' numbers.
+    pub repaired: u64,
+    /// Wakeups left out, of threads that ran or were runnable.
+    pub redundant_wakeups: u64,
+}
+
+/// Turns records, in the order of time, into events.
+pub struct Converter<G> {
+    start_ns: u64,
+    begun: bool,
+    group_of: G,
+    /// Threads by number; none stands for one that the caller does not want.
+    numbers: BTreeMap<i32, Option<usize>>,
+    tasks: Vec<Task>,
+    /// Who is on each CPU.
+    cpus: Vec<Option<usize>>,
+    events: Vec<Event>,
+    summary: Summary,
+}
+
+struct Task {
+    thread: Thread,
+    comm: Comm,
+    group: GroupId,
+    state: State,
+    /// The CPU where it runs or would.
+    home: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Just seen for the first time, what it does is not known.
+    New,
+    Off,
+    Runnable,
+    Running(u32),
+    Ended,
+}
+
+impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
+    /// For a recording that began at `start_ns` ([`crate::Recorder::started_ns`]), which becomes the time zero.
+    /// `group_of` is asked once for each thread of interest; none leaves the thread out, as if it were idle.
+    pub fn new(start_ns: u64, group_of: G) -> Converter<G> {
+        Converter {
+            start_ns,
+            begun: false,
+            group_of,
+            numbers: BTreeMap::new(),
+            tasks: Vec::new(),
+            cpus: Vec::new(),
+            events: Vec::new(),
+            summary: Summary::default(),
+        }
+    }
+
+    /// Takes the next record.
+    pub fn record(&mut self, record: &Record, sink: &mut impl Sink) {
+        if record.time_ns >= self.start_ns && !self.begun {
+            self.begin();
+        }
+        self.take(record);
+        sink.events(&self.events);
+        self.events.clear();
+    }
+
+    /// The recording ended at `end_ns`.
+    pub fn finish(mut self, end_ns: u64, sink: &mut impl Sink) -> Summary {
+        if !self.begun {
+            self.begin();
+            sink.events(&self.events);
+        }
+        sink.finish(Time(end_ns.saturating_sub(self.start_ns)));
+        let known = |task: Task| Known { thread: task.thread, comm: task.comm, group: task.group };
+        self.summary.tasks = self.tasks.into_iter().map(known).collect();
+        self.summary
+    }
+
+    fn take(&mut self, record: &Record) {
+        let (now, cpu) = (record.time_ns, record.cpu);
+        match record.kind {
+            RecordKind::Switch { previous, how, next } => self.switch(now, cpu, &previous, how, &next),
+            RecordKind::Running { thread, .. } => {
+                let task = self.seen(now, cpu, &thread);
+                self.vacate(now, cpu, task);
+                if let Some(task) = task.filter(|_| self.on(cpu) != task) {
+                    self.put_on(now, cpu, task);
+                }
+            }
+            RecordKind::Wakeup { thread, target, waker, new } => {
+                if let Some(task) = self.seen(now, target, &thread) {
+                    self.wakeup(now, cpu, task, target, waker, new);
+                }
+            }
+            RecordKind::Migrate { thread, from, to } => self.migrate(now, cpu, &thread, from, to),
+            RecordKind::Fork { parent, child, comm } => self.fork(now, cpu, parent, &child, comm),
+            RecordKind::Present { thread, comm, runnable, cpu } => self.present(now, cpu, &thread, comm, runnable),
+            RecordKind::Exec { thread, former, comm } => self.exec(now, cpu, &thread, former, comm),
+            RecordKind::Rename { thread, comm } => {
+                if let Some(task) = self.seen(now, cpu, &thread) {
+                    self.tasks[task].comm = comm;
+                }
+            }
+            RecordKind::Tick => self.emit(now, cpu, EventKind::Tick),
+            // A thread's end is the switch by which it leaves; for soft interrupts a trace has no event.
+            RecordKind::Exit { .. } | RecordKind::SoftirqEntry | RecordKind::SoftirqExit => {}
+        }
+    }
+
+    fn emit(&mut self, now_ns: u64, cpu: u32, kind: EventKind) {
+        if self.begun {
+            self.events.push(Event { time: Time(now_ns.saturating_sub(self.start_ns)), cpu: CpuId(cpu), kind });
+        }
+    }
+
+    fn on(&mut self, cpu: u32) -> Option<usize> {
+        let cpu = cpu as usize;
+        if self.cpus.len() <= cpu {
+            self.cpus.resize(cpu + 1, None);
+        }
+        self.cpus[cpu]
+    }
+
+    /// Tells the state that the records before the start have built up, with the tasks numbered anew without gaps.
+    fn begin(&mut self) {
+        self.begun = true;
+        self.summary = Summary::default();
+        let mut places = vec![None; self.tasks.len()];
+        for (old, mut task) in std::mem::take(&mut self.tasks).into_iter().enumerate() {
+            let group = if task.state == State::Ended { None } else { (self.group_of)(&task.thread, &task.comm) };
+            if let Some(group) = group {
+                task.group = group;
+                places[old] = Some(self.tasks.len());
+                self.tasks.push(task);
+            }
+        }
+        self.numbers.values_mut().for_each(|place| *place = place.and_then(|old| places[old]));
+        self.cpus.clear();
+        for task in 0..self.tasks.len() {
+            let (state, cpu) = (self.tasks[task].state, self.tasks[task].home);
+            self.tell_fork(self.start_ns, cpu, task, None);
+            self.tasks[task].state = State::Off;
+            match state {
+                State::Runnable => self.tell_wakeup(self.start_ns, cpu, task, cpu, None, WakeSource::Unknown),
+                State::Running(cpu) => self.put_on(self.start_ns, cpu, task),
+                State::New | State::Off | State::Ended => {}
+            }
+        }
+    }
+
+    /// The task of a thread, which may be seen for the first time; none for the idle task and what is not wanted.
+    fn seen(&mut self, now: u64, cpu: u32, thread: &Thread) -> Option<usize> {
+        if !thread.followed {
+            return None;
+        }
+        match self.numbers.get(&thread.tid) {
+            Some(&task) => task,
+            None => {
+                let task = self.add(now, cpu, thread, Comm::default(), None);
+                self.summary.adopted += u64::from(task.is_some());
+                task
+            }
+        }
+    }
+
+    /// A new task.
+    fn add(&mut self, now: u64, cpu: u32, thread: &Thread, comm: Comm, parent: Option<usize>) -> Option<usize> {
+        // Before the start nobody is asked for groups, since names may come later.
+        let group = if self.begun { (self.group_of)(thread, &comm) } else { Some(GroupId(0)) };
+        let task = group.map(|group| {
+            self.tasks.push(Task { thread: *thread, comm, group, state: State::New, home: cpu });
+            self.tasks.len() - 1
+        });
+        self.numbers.insert(thread.tid, task);
+        if let Some(task) = task {
+            self.tell_fork(now, cpu, task, parent);
+        }
+        task
+    }
+
+    fn tell_fork(&mut self, now: u64, cpu: u32, task: usize, parent: Option<usize>) {
+        let (group, parent) = (self.tasks[task].group, parent.map(id));
+        self.emit(now, cpu, EventKind::Fork { task: id(task), group, parent });
+    }
+
+    fn tell_wakeup(&mut self, now: u64, cpu: u32, task: usize, target: u32, waker: Option<usize>, source: WakeSource) {
+        (self.tasks[task].state, self.tasks[task].home) = (State::Runnable, target);
+        let (target, waker) = (CpuId(target), waker.map(id));
+        self.emit(now, cpu, EventKind::Wakeup { task: id(task), target, waker, source });
+    }
+
+    /// Tells that a CPU went from who is on it to `next`.
+    fn tell_switch(&mut self, now: u64, cpu: u32, reason: Reason, next: Option<usize>) {
+        let previous = self.on(cpu);
+        self.cpus[cpu as usize] = next;
+        if let Some(task) = previous {
+            self.tasks[task].state = match reason {
+                Reason::Preempted | Reason::Yielded | Reason::SliceEnd => State::Runnable,
+                Reason::Blocked | Reason::Idle => State::Off,
+                Reason::Exited => State::Ended,
+            };
+        }
+        if let Some(task) = next {
+            (self.tasks[task].state, self.tasks[task].home) = (State::Running(cpu), cpu);
+        }
+        let (previous, next) = (previous.map(id), next.map(id));
+        self.emit(now, cpu, EventKind::Switch { previous, reason, next });
+    }
+
+    /// Takes off the CPU whoever is on it, unless it is `but`.
+    fn vacate(&mut self, now: u64, cpu: u32, but: Option<usize>) {
+        if self.on(cpu).is_some() && self.on(cpu) != but {
+            self.summary.repaired += 1;
+            self.tell_switch(now, cpu, Reason::Blocked, None);
+        }
+    }
+
+    /// Makes a task runnable that is about to be on `cpu`, from whatever state.
+    fn rouse(&mut self, now: u64, cpu: u32, task: usize) {
+        if let State::Running(elsewhere) = self.tasks[task].state {
+            self.vacate(now, elsewhere, None);
+        }
+        if self.tasks[task].state != State::Runnable {
+            self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Unknown);
+        }
+    }
+
+    /// Puts a task on an empty CPU.
+    fn put_on(&mut self, now: u64, cpu: u32, task: usize) {
+        self.rouse(now, cpu, task);
+        self.tell_switch(now, cpu, Reason::Idle, Some(task));
+    }
+
+    fn switch(&mut self, now: u64, cpu: u32, previous: &Thread, how: Departure, next: &Thread) {
+        let (from, to) = (self.seen(now, cpu, previous), self.seen(now, cpu, next));
+        self.vacate(now, cpu, from);
+        if let Some(task) = from.filter(|_| self.on(cpu) != from) {
+            self.miss(task);
+            self.put_on(now, cpu, task);
+        }
+        if let Some(task) = to.filter(|&task| self.tasks[task].state != State::Runnable) {
+            self.miss(task);
+            self.rouse(now, cpu, task);
+        }
+        let reason = match how {
+            _ if from.is_none() => Reason::Idle,
+            Departure::Preempted => Reason::Preempted,
+            Departure::Yielded => Reason::Yielded,
+            Departure::Blocked => Reason::Blocked,
+            Departure::Exited => Reason::Exited,
+        };
+        if how == Departure::Exited {
+            // The number may be given to another now.
+            self.numbers.remove(&previous.tid);
+            from.into_iter().for_each(|task| self.emit(now, cpu, EventKind::Exit { task: id(task) }));
+        }
+        if from.is_some() || to.is_some() {
+            self.tell_switch(now, cpu, reason, to);
+        }
+    }
+
+    /// A step of this task was not told. That of one just adopted cannot have been.
+    fn miss(&mut self, task: usize) {
+        if self.tasks[task].state != State::New {
+            self.summary.repaired += 1;
+        }
+    }
+
+    fn wakeup(&mut self, now: u64, cpu: u32, task: usize, target: u32, waker: Waker, new: bool) {
+        if !matches!(self.tasks[task].state, State::New | State::Off) {
+            self.summary.redundant_wakeups += 1;
+            return;
+        }
+        let waker = match waker {
+            Waker::Task(tid) => self.numbers.get(&tid).copied().flatten(),
+            Waker::Interrupt | Waker::Unknown => None,
+        };
+        let source = if new { WakeSource::Fork } else { WakeSource::Unknown };
+        self.tell_wakeup(now, cpu, task, target, waker, source);
+    }
+
+    fn migrate(&mut self, now: u64, cpu: u32, thread: &Thread, from: u32, to: u32) {
+        let Some(task) = self.seen(now, from, thread) else { return };
+        if let State::Running(on) = self.tasks[task].state {
+            // It must have left its CPU, or it could not be moved.
+            self.summary.repaired += 1;
+            self.tell_switch(now, on, Reason::Preempted, None);
+        }
+        self.tasks[task].home = to;
+        let (from, to) = (CpuId(from), CpuId(to));
+        self.emit(now, cpu, EventKind::Migrate { task: id(task), from, to });
+    }
+
+    fn fork(&mut self, now: u64, cpu: u32, parent: i32, child: &Thread, comm: Comm) {
+        self.end(now, child.tid);
+        let parent = self.numbers.get(&parent).copied().flatten();
+        self.add(now, cpu, child, comm, parent);
+    }
+
+    fn present(&mut self, now: u64, cpu: u32, thread: &Thread, comm: Comm, runnable: bool) {
+        let known = self.numbers.get(&thread.tid).copied();
+        let Some(task) = known.unwrap_or_else(|| self.add(now, cpu, thread, comm, None)) else { return };
+        self.tasks[task].comm = comm;
+        if runnable && matches!(self.tasks[task].state, State::New | State::Off) {
+            self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Unknown);
+        }
+    }
+
+    /// The thread that calls for another program takes over its process's number.
+    fn exec(&mut self, now: u64, cpu: u32, thread: &Thread, former: i32, comm: Comm) {
+        if former != thread.tid && self.numbers.contains_key(&thread.tid) {
+            self.end(now, former);
+        } else if former != thread.tid
+            && let Some(task) = self.numbers.remove(&former)
+        {
+            self.numbers.insert(thread.tid, task);
+        }
+        if let Some(task) = self.seen(now, cpu, thread) {
+            self.tasks[task].comm = comm;
+        }
+    }
+
+    /// Ends the task of a thread, if there is one, whose own end was not told.
+    fn end(&mut self, now: u64, tid: i32) {
+        let Some(Some(task)) = self.numbers.remove(&tid) else { return };
+        self.summary.repaired += 1;
+        if let State::Running(cpu) = self.tasks[task].state {
+            self.tell_switch(now, cpu, Reason::Blocked, None);
+        }
+        self.tasks[task].state = State::Ended;
+        let cpu = self.tasks[task].home;
+        self.emit(now, cpu, EventKind::Exit { task: id(task) });
+    }
+}
+
+fn id(task: usize) -> TaskId {
+    TaskId(u32::try_from(task).expect("fewer tasks than numbers"))
+}
+
+#[cfg(test)]
+mod tests;

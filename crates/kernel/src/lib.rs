@@ -1,0 +1,32 @@
+//! Records what the scheduler of the running kernel does: the one place that knows libbpf.
+//!
+//! A [`Recorder`] loads small programs onto the scheduler's tracepoints, which write into a ring buffer; it hands on
+//! [`Record`]s in the order of time. A [`Converter`] makes the events of [`schedlab_model::trace`] of them.
+//!
+//! ```no_run
+//! use schedlab_kernel::{Filter, Recorder};
+//! let mut recorder = Recorder::start(&Filter { everything: true, ..Filter::default() }, 16 << 20)?;
+//! let mut print = |record| println!("{record:?}");
+//! recorder.poll(std::time::Duration::from_secs(1), &mut print);
+//! let stats = recorder.stop(&mut print);
+//! eprintln!("{} records, {} lost", stats.delivered, stats.lost.total());
+//! # Ok::<(), schedlab_kernel::Lack>(())
+//! ```
+
+mod convert;
+mod lack;
+mod order;
+mod preempt_count;
+mod process;
+mod record;
+mod recorder;
+mod ring;
+mod stats;
+mod wire;
+
+pub use convert::{Converter, Known, Summary};
+pub use lack::Lack;
+pub use process::{SchedStat, schedstat};
+pub use record::{Comm, Departure, Record, RecordKind, Thread, Waker};
+pub use recorder::{Filter, Recorder};
+pub use stats::{Cost, Losses, Stats};

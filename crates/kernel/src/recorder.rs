@@ -1,0 +1,311 @@
+//! Loads the programs, follows processes, and ends.
+
+use crate::lack::Lack;
+use crate::preempt_count;
+use crate::process::{self, Shown};
+use crate::record::{Record, RecordKind};
+use crate::ring::{Ring, monotonic_ns};
+use crate::stats::{Cost, Losses, Stats};
+use crate::wire::KINDS;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput};
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
+
+/// What to record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// These processes with all their threads, all their descendants, and whatever these create.
+    pub tgids: Vec<i32>,
+    /// The whole machine.
+    pub everything: bool,
+    /// The soft interrupt in which the scheduler balances load.
+    pub softirq: bool,
+    /// The timer's tick. Kernels that do not tell where their functions are give none.
+    pub tick: bool,
+}
+
+/// Records what the scheduler does, from its start until it is stopped or dropped.
+pub struct Recorder {
+    // In the order in which they are to go.
+    links: Vec<Link>,
+    ring: Ring,
+    object: Object,
+    costs: Option<OwnedFd>,
+    everything: bool,
+    started_ns: u64,
+    delivered: u64,
+}
+
+/// The reader comes at least this often; what a full ring must hold.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+impl Recorder {
+    /// Begins. The ring holds `ring_bytes`, rounded up to a power of two of at least a page; a record takes 40 to 64.
+    pub fn start(filter: &Filter, ring_bytes: usize) -> Result<Recorder, Lack> {
+        Lack::check()?;
+        libbpf_rs::set_print(None);
+        let ring_bytes = u32::try_from(ring_bytes.next_power_of_two().max(page_bytes())).unwrap_or(1 << 31);
+        let object = load(filter, ring_bytes)?;
+        let ring = map(&object, "ring").and_then(|map| Ring::new(&map));
+        let ring = ring.map_err(|e| Lack::of("open the ring", &e))?;
+        let mut recorder = Recorder {
+            links: Vec::new(),
+            ring,
+            object,
+            costs: None,
+            everything: filter.everything,
+            started_ns: 0,
+            delivered: 0,
+        };
+        recorder.links = attach(&recorder.object)?;
+        if filter.everything {
+            recorder.show(process::processes());
+            recorder.ask_who_runs()?;
+        } else {
+            recorder.follow_all(&filter.tgids)?;
+        }
+        recorder.started_ns = monotonic_ns();
+        Ok(recorder)
+    }
+
+    /// Follows one more process, its descendants, and whatever these create from now on.
+    pub fn follow(&mut self, tgid: i32) -> Result<(), Lack> {
+        if self.everything { Ok(()) } else { self.follow_all(&[tgid]) }
+    }
+
+    /// When everything that was asked for at the start was followed, in nanoseconds of `CLOCK_MONOTONIC`. Records
+    /// before that tell the state in which the recording begins.
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    /// Waits for records, at most `timeout`, and hands on what is there, in the order of time.
+    pub fn poll(&mut self, timeout: Duration, each: &mut impl FnMut(Record)) {
+        let end = Instant::now() + timeout;
+        loop {
+            self.ring.wait(end.saturating_duration_since(Instant::now()).min(INTERVAL));
+            self.drain(u64::MAX, each);
+            if Instant::now() >= end {
+                return;
+            }
+        }
+    }
+
+    /// Ends, and hands on everything up to now.
+    pub fn stop(mut self, each: &mut impl FnMut(Record)) -> Stats {
+        let ended_ns = monotonic_ns();
+        self.links.clear();
+        wait_for_running_programs();
+        while !self.drain(ended_ns, each) {
+            std::thread::yield_now();
+        }
+        let (lost, unfollowed) = self.losses();
+        let (started_ns, delivered, late) = (self.started_ns, self.delivered, self.ring.late());
+        Stats { started_ns, ended_ns, delivered, lost, late, unfollowed }
+    }
+
+    /// Records that have been lost so far.
+    pub fn lost(&self) -> Losses {
+        self.losses().0
+    }
+
+    /// Has the kernel measure what the programs cost, at some cost of its own, as long as this recorder lives.
+    pub fn measure_costs(&mut self) -> std::io::Result<()> {
+        // SAFETY: a plain system call; the descriptor is owned from here.
+        unsafe {
+            let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
+            if fd < 0 {
+                return Err(std::io::Error::from_raw_os_error(-fd));
+            }
+            self.costs = Some(OwnedFd::from_raw_fd(fd));
+        }
+        Ok(())
+    }
+
+    /// What each program has cost; all zero unless the kernel measures it.
+    pub fn costs(&self) -> Vec<Cost> {
+        self.object
+            .progs()
+            .filter_map(|program| {
+                let mut info = libbpf_sys::bpf_prog_info::default();
+                let mut size = size_of_val(&info) as u32;
+                let fd = program.as_fd().as_raw_fd();
+                // SAFETY: the kernel writes at most `size` bytes.
+                let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(fd, &mut info, &mut size) };
+                let program = program.name().to_string_lossy().into_owned();
+                (failed == 0).then_some(Cost {
+                    program,
+                    id: info.id,
+                    runs: info.run_cnt,
+                    time_ns: info.run_time_ns,
+                    misses: info.recursion_misses,
+                })
+            })
+            .collect()
+    }
+
+    fn drain(&mut self, until_ns: u64, each: &mut impl FnMut(Record)) -> bool {
+        let delivered = &mut self.delivered;
+        self.ring.drain(until_ns, &mut |record| {
+            *delivered += 1;
+            each(record);
+        })
+    }
+
+    /// The programs see every child of a followed process from the moment it is in the map. Those that were made
+    /// before are found in `/proc`, again and again until there is no new one.
+    fn follow_all(&mut self, roots: &[i32]) -> Result<(), Lack> {
+        let mut followed: BTreeSet<i32> = BTreeSet::new();
+        let mut found: BTreeSet<i32> = roots.iter().copied().collect();
+        while !found.is_subset(&followed) {
+            for tgid in found.difference(&followed) {
+                let map = map(&self.object, "followed");
+                let added = map.and_then(|map| map.update(&tgid.to_ne_bytes(), &[1], MapFlags::ANY));
+                added.map_err(|e| Lack::of("follow a process", &e))?;
+            }
+            followed.append(&mut found);
+            found = process::with_descendants(roots);
+        }
+        self.show(followed);
+        self.ask_who_runs()
+    }
+
+    /// Adds what `/proc` knows of the threads of these processes.
+    fn show(&mut self, tgids: impl IntoIterator<Item = i32>) {
+        for tgid in tgids {
+            let time_ns = monotonic_ns();
+            for Shown { thread, comm, runnable, cpu, .. } in process::threads(tgid) {
+                self.ring.add(Record { time_ns, cpu, kind: RecordKind::Present { thread, comm, runnable, cpu } });
+            }
+        }
+    }
+
+    /// Runs a program on each CPU that tells who is there. It interrupts the CPU, so its answer has its place between
+    /// that CPU's switches.
+    fn ask_who_runs(&self) -> Result<(), Lack> {
+        let failed = |e: libbpf_rs::Error| Lack::of("ask the CPUs who runs", &e);
+        let program = self.object.progs_mut().find(|program| program.name() == "schedlab_running");
+        let program = program.expect("the object has it");
+        for cpu in online_cpus(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".into())) {
+            let flags = libbpf_sys::BPF_F_TEST_RUN_ON_CPU;
+            let result = program.test_run(ProgramInput { cpu, flags, ..ProgramInput::default() });
+            result.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Lost records, and processes that could not be followed.
+    fn losses(&self) -> (Losses, u64) {
+        let map = map(&self.object, "lost").expect("the object has it");
+        let count = |kind: usize| -> u64 {
+            let counts = map.lookup_percpu(&(kind as u32).to_ne_bytes(), MapFlags::ANY);
+            let counts = counts.expect("the map is ours").expect("an array has all its entries");
+            counts.iter().map(|count| u64::from_ne_bytes(count[..8].try_into().expect("eight"))).sum()
+        };
+        (Losses(std::array::from_fn(count)), count(KINDS.len()))
+    }
+}
+
+fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Result<libbpf_rs::Map<'a>> {
+    let missing = || libbpf_rs::Error::from_raw_os_error(libc::ENOENT);
+    object.maps().find(|map| map.name() == name).ok_or_else(missing)
+}
+
+/// Opens the object, sets its options, and has the kernel check it.
+fn load(filter: &Filter, ring_bytes: u32) -> Result<Object, Lack> {
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| Lack::of("open the programs", &e))?;
+    let tick = if filter.tick { tick_function() } else { 0 };
+    configure(&mut open, filter.everything, ring_bytes, tick).map_err(|e| Lack::of("set up the programs", &e))?;
+    for mut program in open.progs_mut() {
+        let wanted = match program.name().to_str() {
+            Some("schedlab_softirq_entry" | "schedlab_softirq_exit") => filter.softirq,
+            Some("schedlab_tick") => tick != 0,
+            _ => true,
+        };
+        program.set_autoload(wanted);
+    }
+    open.load().map_err(|e| Lack::of("load the programs", &e))
+}
+
+/// Writes `options` of bpf/recorder.bpf.c and the size of the ring.
+fn configure(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64) -> libbpf_rs::Result<()> {
+    let preempt_count = preempt_count::from_run_queue();
+    let mut options = vec![u8::from(everything), u8::from(preempt_count.is_some()), 0, 0];
+    options.extend((ring_bytes / 4).to_ne_bytes());
+    options.extend(tick.to_ne_bytes());
+    options.extend(preempt_count.unwrap_or(0).to_ne_bytes());
+    for mut map in open.maps_mut() {
+        match map.name().to_str() {
+            Some("ring") => map.set_max_entries(ring_bytes)?,
+            Some(name) if name.ends_with(".rodata") => {
+                let value = map.initial_value_mut().expect("a section of the object has a value");
+                value[..options.len()].copy_from_slice(&options);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn attach(object: &Object) -> Result<Vec<Link>, Lack> {
+    let attached = object.progs_mut().filter(|program| program.autoload() && program.name() != "schedlab_running");
+    attached
+        .map(|program| program.attach().map_err(|e| Lack::of(&format!("attach {}", program.name().display()), &e)))
+        .collect()
+}
+
+/// The function that the timer interrupt runs for the tick, under its name in newer and older kernels.
+fn tick_function() -> u64 {
+    let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let address = |wanted: &str| {
+        symbols.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let address = u64::from_str_radix(words.next()?, 16).ok()?;
+            (words.nth(1) == Some(wanted)).then_some(address)
+        })
+    };
+    address("tick_nohz_handler").or_else(|| address("tick_sched_timer")).unwrap_or(0)
+}
+
+/// Returns when every program that ran at the call has ended: the kernel waits for a grace period of RCU, under which
+/// tracepoints call programs.
+fn wait_for_running_programs() {
+    const MEMBARRIER_CMD_GLOBAL: libc::c_long = 1;
+    // SAFETY: a plain system call without memory.
+    unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) };
+}
+
+fn page_bytes() -> usize {
+    // SAFETY: a plain question to the C library.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// `0-3,5` as numbers.
+fn online_cpus(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(online_cpus("0-3,5,8-9\n"), [0, 1, 2, 3, 5, 8, 9]);
+        assert_eq!(online_cpus("0\n"), [0]);
+    }
+
+    #[test]
+    fn a_recorder_can_go_to_another_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<Recorder>();
+    }
+}

@@ -1,0 +1,7 @@
+//! The recorder on the kernel that runs, held against that kernel's own counters.
+
+mod accounts;
+mod lives;
+mod remains;
+mod rights;
+mod workers;
