@@ -39,6 +39,7 @@ pub fn run(shared: &Shared, task: u32, words: &[String]) -> Result<u64, Failure>
     };
     let mut child = command.spawn().map_err(|error| Failure(-error.raw_os_error().unwrap_or(libc::EIO)))?;
     let record = shared.task(task);
+    record.last_program.store(child.id() as i32, Relaxed);
     record.program.store(child.id() as i32, Release);
     // The end of the run may have come between: whoever ends it looks at the record, and this looks at the run.
     if shared.is_stopped() {

@@ -65,6 +65,8 @@ pub struct TaskReport {
     pub switches: (u64, u64),
     /// When its open request should have begun.
     pub open_intended_ns: Option<u64>,
+    /// The process of the real program that it ran.
+    pub program: Option<i32>,
 }
 
 /// A request as the task saw it. Times in nanoseconds from the begin of the run.
@@ -281,6 +283,7 @@ fn report(shared: &Shared, partial: bool) -> Report {
                 run_delay_ns: Some(record.run_delay_ns.load(Relaxed)).filter(|&ns| ns != u64::MAX),
                 switches: (record.switches[0].load(Relaxed), record.switches[1].load(Relaxed)),
                 open_intended_ns: some(record.open_intended_ns.load(Relaxed)),
+                program: Some(record.last_program.load(Relaxed)).filter(|&pid| pid != 0),
             }
         })
         .collect();

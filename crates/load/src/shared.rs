@@ -66,8 +66,10 @@ pub struct TaskRecord {
     pub switches: [AtomicU64; 2],
     /// The begin of its open request, as intended.
     pub open_intended_ns: AtomicU64,
-    /// The process of the real program that it runs or ran.
+    /// The process of the real program that it runs.
     pub program: AtomicI32,
+    /// The last one that it ran.
+    pub last_program: AtomicI32,
 }
 
 /// A request that ended.

@@ -82,7 +82,7 @@ fn default_executor(policy: &Policy) -> Executor {
 }
 
 /// Holds the run against the laws that no run may break.
-fn check(request: &Request, collector: &Collector, validator: Option<Validator>) -> Result<(), VenueError> {
+pub(crate) fn check(request: &Request, collector: &Collector, validator: Option<Validator>) -> Result<(), VenueError> {
     let (policy, seed) = (request.policy.label.clone(), request.seed);
     if let Err(violation) = collector.conservation() {
         return Err(VenueError::NotConserved { policy, seed, violation });

@@ -1,0 +1,194 @@
+//! This machine as a venue: real threads and processes under the scheduler of the kernel that runs.
+
+mod recorded;
+mod seen;
+mod watch;
+
+use crate::sim::scenario_info;
+use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
+use schedlab_kernel::{Record, Stats};
+use schedlab_load::{Algorithm, Calibration, CalibrationError, LATE_NS, LoadError, Report, Settings, TaskReport};
+use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
+use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::result::{CalibrationInfo, Provenance};
+use schedlab_model::time::Time;
+use schedlab_model::trace::Sink;
+use schedlab_model::workload::{Birth, Workload};
+use std::sync::OnceLock;
+use watch::Watch;
+
+/// Where a kernel says that it has sched_ext.
+const SCHED_EXT: &str = "/sys/kernel/sched_ext";
+
+/// The running kernel.
+#[derive(Debug)]
+pub struct HostVenue {
+    algorithm: Algorithm,
+    calibration: OnceLock<Result<Calibration, CalibrationError>>,
+}
+
+impl HostVenue {
+    /// With tasks that compute by this algorithm.
+    pub fn new(algorithm: Algorithm) -> HostVenue {
+        HostVenue { algorithm, calibration: OnceLock::new() }
+    }
+
+    /// How much work a nanosecond is here; measured once, before the first run.
+    fn calibration(&self) -> Result<Calibration, VenueError> {
+        let calibration = self.calibration.get_or_init(|| schedlab_load::obtain(self.algorithm, false));
+        calibration.clone().map_err(|error| LoadError::Failed(error.to_string()).into())
+    }
+}
+
+impl Venue for HostVenue {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
+        let why = match policy.scheduler {
+            Scheduler::Kernel => return Ok(()),
+            Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
+            Scheduler::Object { .. } if std::path::Path::new(SCHED_EXT).exists() => {
+                "loading policies into the running kernel is not built yet; use --venue sim".into()
+            }
+            Scheduler::Object { .. } => format!(
+                "the running kernel, {}, has no sched_ext; boot one that has (6.12 or newer), or use --venue sim; the \
+                 kernel's own scheduler is --policy kernel",
+                kernel_release()
+            ),
+        };
+        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
+    }
+
+    fn is_shareable(&self) -> bool {
+        false
+    }
+
+    fn run(
+        &self,
+        request: &Request,
+        sink: Option<&mut dyn Sink>,
+        control: &mut dyn Control,
+    ) -> Result<Run, VenueError> {
+        self.accepts(request.policy)?;
+        let calibration = self.calibration()?;
+        let settings = Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed };
+        let mut watch = Watch::new(control);
+        let report = schedlab_load::run(request.workload, &settings, &mut watch)?;
+        let run = HostRun { request, report: &report, calibration: &calibration };
+        match watch.end() {
+            Ok((records, stats)) => run.recorded(&records, &stats, sink),
+            Err(lack) => Ok(run.seen(&lack, sink)),
+        }
+    }
+}
+
+/// A run that is over.
+struct HostRun<'a> {
+    request: &'a Request<'a>,
+    report: &'a Report,
+    calibration: &'a Calibration,
+}
+
+impl HostRun<'_> {
+    /// What the kernel's scheduling events say.
+    fn recorded(&self, records: &[Record], stats: &Stats, sink: Option<&mut dyn Sink>) -> Result<Run, VenueError> {
+        let workload = self.request.workload;
+        let end = end_ns(workload, self.report);
+        let (events, _) = recorded::events(records, self.report, workload.machine.cpus(), end);
+        let expectations = Expectations { workload: Some(workload), ..Expectations::default() };
+        let validator = self.request.check.then(|| Validator::new(expectations));
+        let mut sinks = (Collector::new(workload), (validator, sink));
+        sinks.events(&events);
+        sinks.finish(Time(end));
+        let (collector, (validator, _)) = sinks;
+        // Lost events break laws that the kernel kept.
+        if !stats.is_partial() {
+            crate::sim::check(self.request, &collector, validator)?;
+        }
+        let mut measures = collector.into_measures();
+        self.add_arrivals(&mut measures);
+        let response_batches = std::mem::take(&mut measures.response_batches);
+        let mut result = measures.into_result(self.identity(stats.lost.total(), Vec::new()));
+        // What the kernel takes for itself is in the tasks' time.
+        result.overhead_ns = None;
+        Ok(Run { result, response_batches, printed: Vec::new(), printed_dropped: 0 })
+    }
+
+    /// What the tasks saw themselves, when nothing else is known.
+    fn seen(&self, lack: &str, sink: Option<&mut dyn Sink>) -> Run {
+        let mut sinks = (Collector::new_fluid(self.request.workload), sink);
+        sinks.events(&seen::whole(self.report));
+        sinks.finish(Time(end_ns(self.request.workload, self.report)));
+        let mut measures = sinks.0.into_measures();
+        self.add_switches(&mut measures);
+        self.add_arrivals(&mut measures);
+        let response_batches = std::mem::take(&mut measures.response_batches);
+        let missing = format!("waits, migrations, run-queue lengths, balance: {lack}");
+        let mut result = measures.into_result(self.identity(0, vec![missing]));
+        (result.jain, result.work_conservation_violation, result.overhead_ns) = (None, None, None);
+        Run { result, response_batches, printed: Vec::new(), printed_dropped: 0 }
+    }
+
+    /// The switches that the kernel counted for each task.
+    fn add_switches(&self, measures: &mut RunMeasures) {
+        for (index, group) in measures.groups.iter_mut().enumerate() {
+            let tasks = || self.report.tasks.iter().filter(move |task| task.group as usize == index);
+            group.measures.switches.voluntary = tasks().map(|task| task.switches.0).sum();
+            group.measures.switches.involuntary = tasks().map(|task| task.switches.1).sum();
+        }
+        for task in &mut measures.tasks {
+            let seen = &self.report.tasks[task.id as usize];
+            (task.measures.switches.voluntary, task.measures.switches.involuntary) = seen.switches;
+        }
+    }
+
+    /// Arrivals that came late, and those that were dropped.
+    fn add_arrivals(&self, measures: &mut RunMeasures) {
+        let late = |task: &&TaskReport| task.began_ns.is_some_and(|began| began > task.intended_ns + LATE_NS);
+        for (index, group) in measures.groups.iter_mut().enumerate() {
+            if matches!(self.request.workload.groups[index].birth, Birth::Arrivals { .. }) {
+                let tasks = || self.report.tasks.iter().filter(move |task| task.group as usize == index);
+                group.measures.requests_late = Some(tasks().filter(late).count() as u64);
+                group.measures.requests_dropped = Some(tasks().filter(|task| task.began_ns.is_none()).count() as u64);
+            }
+        }
+    }
+
+    fn identity(&self, lost: u64, missing: Vec<String>) -> RunIdentity {
+        let Request { workload, policy, seed, scenario_hash, .. } = self.request;
+        RunIdentity {
+            scenario: scenario_info(workload),
+            policy: policy.info.clone(),
+            venue: "host".into(),
+            seed: *seed,
+            provenance: Provenance {
+                version: env!("CARGO_PKG_VERSION").into(),
+                scenario_hash: (*scenario_hash).into(),
+                policy_hash: policy.hash.clone(),
+                kernel: Some(kernel_release()),
+            },
+            lost: lost + self.report.requests_lost,
+            partial: self.report.partial,
+            calibration: Some(CalibrationInfo {
+                algorithm: self.calibration.algorithm.clone(),
+                ns_per_piece: self.calibration.ns_per_piece,
+                spread_frac: self.calibration.spread,
+            }),
+            missing,
+        }
+    }
+}
+
+/// The end of the run: the scenario's, or that of its last task.
+fn end_ns(workload: &Workload, report: &Report) -> u64 {
+    let asked = workload.run.duration.ns();
+    if report.length_ns < asked || asked == u64::MAX { report.length_ns } else { asked }
+}
+
+/// The release of the running kernel.
+fn kernel_release() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {}", release.trim())
+}

@@ -1,0 +1,57 @@
+//! What the kernel's scheduler did to the tasks of a run, as events, with the requests that the tasks saw among them.
+
+use super::seen;
+use schedlab_kernel::{Comm, Converter, Record, Summary, Thread};
+use schedlab_load::Report;
+use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind};
+use std::collections::BTreeMap;
+
+/// The events of a run in the order of time, up to its end, and what came of the records.
+pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64) -> (Vec<Event>, Summary) {
+    let groups: BTreeMap<i32, u32> = report.tasks.iter().map(|task| (task.tid, task.group)).collect();
+    // A real program runs in a process of its own.
+    let programs: BTreeMap<i32, u32> =
+        report.tasks.iter().filter_map(|task| Some((task.program?, task.group))).collect();
+    let group_of = |thread: &Thread, _: &Comm| {
+        groups.get(&thread.tid).or_else(|| programs.get(&thread.tgid)).map(|&group| GroupId(group))
+    };
+    let mut converter = Converter::new(report.start_ns, group_of);
+    let mut scheduled: Vec<Event> = Vec::new();
+    let last = report.start_ns.saturating_add(end_ns);
+    for record in records.iter().take_while(|record| record.time_ns <= last) {
+        converter.record(record, &mut scheduled);
+    }
+    let summary = converter.finish(last, &mut scheduled);
+    let numbers: BTreeMap<i32, TaskId> =
+        summary.tasks.iter().enumerate().map(|(number, task)| (task.thread.tid, TaskId(number as u32))).collect();
+    let number = |task: u32| numbers.get(&report.tasks[task as usize].tid).copied();
+    let requests = seen::requests(report, number);
+    let mut all = merge(scheduled, requests, end_ns);
+    all.iter_mut().for_each(|event| event.cpu = within(event.cpu, cpus));
+    (all, summary)
+}
+
+/// A CPU outside of the scenario's machine can only be one on which an interrupt woke a task.
+fn within(cpu: CpuId, cpus: u32) -> CpuId {
+    CpuId(cpu.0.min(cpus - 1))
+}
+
+/// Puts two ordered lists together. At one instant a request begins after the switch that let its task run, and ends
+/// before the one that takes it away.
+fn merge(scheduled: Vec<Event>, requests: Vec<Event>, end_ns: u64) -> Vec<Event> {
+    let mut all = Vec::with_capacity(scheduled.len() + requests.len());
+    let mut scheduled = scheduled.into_iter().peekable();
+    for request in requests.into_iter().take_while(|event| event.time.ns() <= end_ns) {
+        let ends = matches!(request.kind, EventKind::RequestEnd { .. });
+        let before = |event: &Event| event.time < request.time || (event.time == request.time && !ends);
+        while let Some(event) = scheduled.next_if(before) {
+            all.push(event);
+        }
+        all.push(request);
+    }
+    all.extend(scheduled);
+    all.retain(|event| event.time <= Time(end_ns));
+    all
+}

@@ -1,0 +1,56 @@
+//! What the tasks of a run saw themselves, as events.
+
+use schedlab_load::Report;
+use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind};
+
+/// What the tasks themselves saw, as events in the order of time. Nothing is said of who ran where: each task's CPU
+/// time comes in one piece, at its end.
+pub fn whole(report: &Report) -> Vec<Event> {
+    let end = report.tasks.iter().map(|task| task.ended_ns).max().unwrap_or(0);
+    let mut events = requests(report, |task| Some(TaskId(task)));
+    let mut add = |at: u64, kind| events.push(Event { time: Time(at.min(end)), cpu: CpuId(0), kind });
+    for (number, task) in report.tasks.iter().enumerate() {
+        let Some(began) = task.began_ns else { continue };
+        let id = TaskId(number as u32);
+        let parent = task.parent.map(TaskId);
+        add(task.intended_ns.min(began), EventKind::Fork { task: id, group: GroupId(task.group), parent });
+        add(task.ended_ns, EventKind::Share { task: id, cpu_time: Time(task.cpu_ns) });
+    }
+    sort(&mut events);
+    events
+}
+
+/// Begins and ends of requests; `number` gives the number that a task has in the trace.
+pub fn requests(report: &Report, number: impl Fn(u32) -> Option<TaskId>) -> Vec<Event> {
+    let mut events = Vec::with_capacity(2 * report.requests.len());
+    let mut add = |at: u64, kind| events.push(Event { time: Time(at), cpu: CpuId(0), kind });
+    for (task, open) in report.tasks.iter().enumerate().filter_map(|(n, task)| Some((n, task.open_intended_ns?))) {
+        if let Some(id) = number(task as u32) {
+            let begun = open.max(report.tasks[task].began_ns.unwrap_or(0));
+            add(begun, EventKind::RequestBegin { task: id, intended: Time(open) });
+        }
+    }
+    for request in &report.requests {
+        let Some(task) = number(request.task) else { continue };
+        add(request.begin_ns, EventKind::RequestBegin { task, intended: Time(request.intended_ns) });
+        add(request.end_ns, EventKind::RequestEnd { task, demand: Time(request.demand_ns) });
+    }
+    sort(&mut events);
+    events
+}
+
+fn sort(events: &mut [Event]) {
+    events.sort_by_key(|event| (event.time, rank(&event.kind)));
+}
+
+/// The order of what happens at one instant: births first, ends before begins, accounts last.
+fn rank(kind: &EventKind) -> u8 {
+    match kind {
+        EventKind::Fork { .. } => 0,
+        EventKind::RequestEnd { .. } => 1,
+        EventKind::RequestBegin { .. } => 2,
+        _ => 3,
+    }
+}
