@@ -67,7 +67,10 @@ struct switch_record {
 	u32 unused;
 };
 
-/* Of a wakeup, a: where to, b: who woke it. Of a migration, a: from, b: to. Of a fork, a: parent. Of an exec, a: former tid. */
+/*
+ * Of a wakeup, a: where to, b: who woke it, or 0. Of a migration, a: from, b: to. Of a fork, a: parent. Of an exec,
+ * a: former tid.
+ */
 struct task_record {
 	struct head head;
 	s32 tid, tgid;
@@ -484,7 +487,7 @@ int BPF_PROG(schedlab_rename, struct task_struct *p, const char *comm)
 	return 0;
 }
 
-/* Not at its exit: the switch by which it leaves its CPU comes later. The last task of a process to go is its leader. */
+/* Not at its exit: the switch by which it leaves its CPU comes later. Of a process the leader is the last to go. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(schedlab_free, struct task_struct *p)
 {
