@@ -288,6 +288,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let record = site.shared.task(number);
     let control = site.shared.control();
     attr::set_name(&group.name);
+    attr::set_punctual();
     // The working set of a task that is there from the begin is its own; others share one, since making it takes time.
     let engine = if order.at_gate { crate::algorithm::Engine::new(site.algorithm) } else { site.engine.clone() };
     let worker = Worker::new(site, spawner, number, engine);

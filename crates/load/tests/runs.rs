@@ -183,3 +183,60 @@ fn programs_end_with_the_run() {
     let report = done("[[task]]\nname = \"p\"\ncommand = [\"sleep\", \"100\"]\n", "50ms");
     assert!(report.requests.is_empty() && report.tasks[0].open_intended_ns.is_some());
 }
+
+/// Tells its process's number through a pipe and then lets the run go on.
+struct Telltale(std::io::PipeWriter);
+
+impl Watcher for Telltale {
+    fn started(&mut self, pid: i32) -> Result<(), LoadError> {
+        use std::io::Write;
+        self.0.write_all(&pid.to_ne_bytes()).expect("the parent reads");
+        Ok(())
+    }
+
+    fn go_on(&mut self, now: Time) -> bool {
+        // Once tasks run, the parent may strike.
+        now == Time::ZERO || self.started(0).is_ok()
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_takes_its_tasks_along() {
+    use std::io::Read;
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let workload = workload(
+        "[[task]]\nname = \"t\"\nloop = [{ compute = \"1ms\" }]\n[[task]]\nname = \"p\"\nkind = \"process\"\ncount = 2\n\
+         loop = [{ compute = \"1ms\" }]\n[[task]]\nname = \"sleep\"\ncommand = [\"sleep\", \"1000\"]\n",
+        "1000s",
+    );
+    let settings = settings();
+    // SAFETY: the child runs the workload and nothing else of the test.
+    let program = unsafe { libc::fork() };
+    if program == 0 {
+        let _ = run(&workload, &settings, &mut Telltale(writer));
+        // SAFETY: as above.
+        unsafe { libc::_exit(0) };
+    }
+    drop(writer);
+    let mut number = [0; 4];
+    reader.read_exact(&mut number).unwrap();
+    let group = i32::from_ne_bytes(number);
+    reader.read_exact(&mut number).unwrap();
+    // SAFETY: our own child, and plain numbers.
+    unsafe {
+        libc::kill(program, libc::SIGKILL);
+        libc::waitpid(program, std::ptr::null_mut(), 0);
+    }
+    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| leads_to(&entry.path(), group));
+    let patience = 1000;
+    let tries = (0..patience).take_while(|_| alive()).map(|_| std::thread::sleep(std::time::Duration::from_millis(10)));
+    assert!(tries.count() < patience, "something of the run is still there");
+}
+
+/// Whether a process in `/proc` is alive and belongs to a process group.
+fn leads_to(process: &std::path::Path, group: i32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(process.join("stat")) else { return false };
+    let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let state = fields.next();
+    state.is_some_and(|state| state != "Z") && fields.nth(1).and_then(|field| field.parse().ok()) == Some(group)
+}

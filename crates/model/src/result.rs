@@ -67,6 +67,10 @@ pub struct RunResult {
     /// How much work a nanosecond is, where tasks really compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationInfo>,
+    /// How long all tasks waited for a CPU, as the kernel's own counters say (`/proc/TID/schedstat`), beside the waits
+    /// that are derived from events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_run_delay_ns: Option<u64>,
     /// What could not be measured here, and why: the metrics concerned are absent or zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -424,6 +428,7 @@ mod tests {
             intervals: BTreeMap::new(),
             lost: 0,
             calibration: None,
+            kernel_run_delay_ns: None,
             missing: Vec::new(),
             partial: false,
         }

@@ -109,6 +109,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         lost: 0,
         partial: outcome.partial,
         calibration: None,
+        kernel_run_delay_ns: None,
         missing: Vec::new(),
     }
 }

@@ -59,6 +59,8 @@ pub struct RunIdentity {
     pub partial: bool,
     /// How work was measured, where tasks really compute.
     pub calibration: Option<CalibrationInfo>,
+    /// Waits as the kernel counted them.
+    pub kernel_run_delay_ns: Option<u64>,
     /// What could not be measured, and why.
     pub missing: Vec<String>,
 }
@@ -89,6 +91,7 @@ impl RunMeasures {
             lost: identity.lost,
             partial: identity.partial,
             calibration: identity.calibration,
+            kernel_run_delay_ns: identity.kernel_run_delay_ns,
             missing: identity.missing,
         }
     }

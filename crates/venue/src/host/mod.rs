@@ -6,7 +6,7 @@ mod watch;
 
 use crate::sim::scenario_info;
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_kernel::{Record, Stats};
+use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Algorithm, Calibration, CalibrationError, LATE_NS, LoadError, Report, Settings, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
@@ -31,6 +31,11 @@ impl HostVenue {
     /// With tasks that compute by this algorithm.
     pub fn new(algorithm: Algorithm) -> HostVenue {
         HostVenue { algorithm, calibration: OnceLock::new() }
+    }
+
+    /// The same with a calibration that the caller has.
+    pub fn with_calibration(algorithm: Algorithm, calibration: Calibration) -> HostVenue {
+        HostVenue { algorithm, calibration: OnceLock::from(Ok(calibration)) }
     }
 
     /// How much work a nanosecond is here; measured once, before the first run.
@@ -96,7 +101,7 @@ impl HostRun<'_> {
     fn recorded(&self, records: &[Record], stats: &Stats, sink: Option<&mut dyn Sink>) -> Result<Run, VenueError> {
         let workload = self.request.workload;
         let end = end_ns(workload, self.report);
-        let (events, _) = recorded::events(records, self.report, workload.machine.cpus(), end);
+        let (events, summary) = recorded::events(records, self.report, workload.machine.cpus(), end);
         let expectations = Expectations { workload: Some(workload), ..Expectations::default() };
         let validator = self.request.check.then(|| Validator::new(expectations));
         let mut sinks = (Collector::new(workload), (validator, sink));
@@ -110,7 +115,7 @@ impl HostRun<'_> {
         let mut measures = collector.into_measures();
         self.add_arrivals(&mut measures);
         let response_batches = std::mem::take(&mut measures.response_batches);
-        let mut result = measures.into_result(self.identity(stats.lost.total(), Vec::new()));
+        let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
         // What the kernel takes for itself is in the tasks' time.
         result.overhead_ns = None;
         Ok(Run { result, response_batches, printed: Vec::new(), printed_dropped: 0 })
@@ -176,9 +181,23 @@ impl HostRun<'_> {
                 ns_per_piece: self.calibration.ns_per_piece,
                 spread_frac: self.calibration.spread,
             }),
+            kernel_run_delay_ns: self.report.tasks.iter().map(|task| task.run_delay_ns).sum(),
             missing,
         }
     }
+}
+
+/// What the kernel's events cannot say.
+fn cautions(summary: &Summary) -> Vec<String> {
+    let untold = (summary.repaired > 0).then(|| {
+        format!(
+            "{} context switches that the kernel did not tell; they were put in where the next event showed that they \
+             had happened, so CPU times and waits around them may be off by a slice",
+            summary.repaired
+        )
+    });
+    let others = "what other programs took of the CPUs; that time counts as idle".to_string();
+    untold.into_iter().chain([others]).collect()
 }
 
 /// The end of the run: the scenario's, or that of its last task.
