@@ -14,8 +14,9 @@ setup: ## install what is missing: a C and a BPF compiler, Rust
 build: setup ## make target/release/schedlab
 	cargo build --release --locked -p schedlab
 
-demo: build ## compare three schedulers on a busy machine
+demo: build ## compare schedulers on a busy machine, simulated and this one
 	target/release/schedlab compare scenarios/heavy-load.toml --policy fcfs,rr,mlfq
+	target/release/schedlab compare scenarios/heavy-load.toml --policy rr,mlfq --venue sim,host --duration 20s
 
 test: setup ## run every test
 	@tools/test

@@ -231,6 +231,9 @@ pub struct CalibrateArgs {
     /// Only this load: fibonacci, fft, pi, spin, memory or memory:SIZE; may be repeated; by default one of each
     #[arg(long, value_name = "LOAD")]
     pub load: Vec<Algorithm>,
+    /// Also ask for 1, 10 and 250 ms of each and show how far the CPU time is off
+    #[arg(long)]
+    pub verify: bool,
     /// Also write what the system takes for itself into this file, for `run --machine FILE`
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,

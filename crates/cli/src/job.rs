@@ -88,16 +88,20 @@ impl Job {
             if refusals.len() == venues.len() {
                 return Err(refusals.into_iter().next().expect("there is a venue").into());
             }
-            if !self.args.quiet {
-                refusals.iter().for_each(|refusal| output::remark(&format!("not run: {refusal}")));
-            }
         }
         let kernel = Policy::find(&PolicySpec::parse(KERNEL)?)?;
         let share = |venue: Box<dyn Venue>| {
             let mut policies: Vec<Policy> =
                 self.policies.iter().filter(|policy| venue.accepts(policy).is_ok()).cloned().collect();
+            let refusals = self.policies.iter().filter_map(|policy| venue.accepts(policy).err());
+            let mut remarks: Vec<String> = refusals.map(|refusal| format!("not run: {refusal}")).collect();
             if policies.is_empty() && venue.accepts(&kernel).is_ok() {
+                remarks.truncate(1);
+                remarks.push(format!("in {} the kernel's own scheduler is run instead", venue.name()));
                 policies.push(kernel.clone());
+            }
+            if !self.args.quiet {
+                remarks.iter().for_each(|remark| output::remark(remark));
             }
             Share { venue, policies }
         };

@@ -95,6 +95,19 @@ pub fn still_holds(calibration: &Calibration, algorithm: Algorithm) -> bool {
     (median(&measured) / expected - 1.0).abs() <= TOLERANCE
 }
 
+/// Amounts of work by which a calibration is verified, in nanoseconds, and how often each is done.
+pub const VERIFIED: [(u64, usize); 3] = [(1_000_000, 25), (10_000_000, 11), (250_000_000, 3)];
+
+/// For each of [`VERIFIED`] how far the CPU time of so much work lies from it: the median, in parts of it.
+pub fn verify(calibration: &Calibration, algorithm: Algorithm) -> [f64; 3] {
+    let mut engine = Engine::new(algorithm);
+    VERIFIED.map(|(work_ns, times)| {
+        let pieces = calibration.pieces(work_ns);
+        let measured: Vec<f64> = (0..times).map(|_| cpu_time(&mut engine, pieces)).collect();
+        median(&measured) / work_ns as f64 - 1.0
+    })
+}
+
 /// CPU time of some pieces.
 pub fn cpu_time(engine: &mut Engine, pieces: u64) -> f64 {
     let before = thread_cpu_ns();

@@ -24,6 +24,7 @@ mod store;
 mod worker;
 
 pub use algorithm::Algorithm;
+pub use calibration::verify;
 pub use calibration::{Calibration, CalibrationError};
 pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, pinned, run};
 pub use store::{calibration as obtain, fingerprint};

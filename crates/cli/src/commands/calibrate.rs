@@ -6,7 +6,9 @@ use crate::output;
 use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
-use schedlab_venue::{Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs};
+use schedlab_venue::{
+    Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs, verify,
+};
 use serde::Serialize;
 use std::path::Path;
 
@@ -15,6 +17,9 @@ use std::path::Path;
 struct Page {
     machine: String,
     loads: Vec<Calibration>,
+    /// For each load how far 1, 10 and 250 ms of work are off, in parts of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verified: Vec<[f64; 3]>,
     costs: Costs,
 }
 
@@ -22,13 +27,21 @@ struct Page {
 pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let algorithms = if args.load.is_empty() { Algorithm::ALL.to_vec() } else { args.load };
     let failed = |error: CalibrationError| Failure::Failed(error.to_string());
-    let loads = algorithms.into_iter().map(|load| calibrate(load, true).map_err(failed)).collect::<Result<_, _>>()?;
+    let made = |load: &Algorithm| calibrate(*load, true).map_err(failed);
+    let loads: Vec<Calibration> = algorithms.iter().map(made).collect::<Result<_, _>>()?;
+    let both = loads.iter().zip(&algorithms);
+    let verified = both.filter(|_| args.verify).map(|(load, algorithm)| check(load, *algorithm)).collect();
     let costs = measure_costs().map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
-    let page = Page { machine: fingerprint(), loads, costs };
+    let page = Page { machine: fingerprint(), loads, verified, costs };
     if let Some(path) = &args.machine {
         save(path, &page)?;
     }
     if args.json { output::print_json(&page) } else { output::print(&show(&page)) }
+}
+
+/// On one CPU, where that is allowed.
+fn check(load: &Calibration, algorithm: Algorithm) -> [f64; 3] {
+    pinned(|| verify(load, algorithm)).unwrap_or_else(|_| verify(load, algorithm))
 }
 
 /// Writes the machine file: what the simulator takes, in its words.
@@ -49,12 +62,18 @@ fn save(path: &Path, page: &Page) -> Result<(), Failure> {
 fn show(page: &Page) -> String {
     let all = |show: fn(&Calibration) -> String| page.loads.iter().map(show).collect::<Vec<_>>();
     let percent = |x: f64| format!("{:.2}", 100.0 * x);
-    let loads = Table::new([
+    let mut columns = vec![
         Column::words("load", all(|load| load.algorithm.clone())),
         Column::numbers("ns per piece", all(|load| format!("{:.2}", load.ns_per_piece))),
         Column::numbers("spread %", page.loads.iter().map(|load| percent(load.spread))),
         Column::numbers("off the line %", page.loads.iter().map(|load| percent(load.misfit))),
-    ]);
+    ];
+    if !page.verified.is_empty() {
+        let off = |index: usize| page.verified.iter().map(move |off| format!("{:+.2}", 100.0 * off[index]));
+        let asked = ["1 ms", "10 ms", "250 ms"].into_iter().enumerate();
+        columns.extend(asked.map(|(index, head)| Column::numbers(head, off(index)).under("off by %")));
+    }
+    let loads = Table::new(columns);
     let costs = named(&page.costs);
     let known = |show: fn(Cost) -> f64| {
         costs.iter().map(|(_, cost)| cost.map_or("-".into(), |cost| format!("{:.0}", show(cost)))).collect::<Vec<_>>()
