@@ -7,7 +7,7 @@ use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
 use schedlab_venue::{
-    Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs, verify,
+    Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs, pinned, verify,
 };
 use serde::Serialize;
 use std::path::Path;
