@@ -206,7 +206,7 @@ fn remarks(sets: &[(String, RunSet)], seconds: f64) {
     let switches: u64 = all.map(|run| run.result.events.switches).sum();
     let rate = switches as f64 / seconds / 1e6;
     let plural = if runs == 1 { "" } else { "s" };
-    output::remark(&format!(
-        "{runs} run{plural} in {seconds:.2} s of wall time, {rate:.2} million switches per second"
-    ));
+    // Of real machines the rate says nothing.
+    let rate = if rate >= 0.01 { format!(", {rate:.2} million switches per second") } else { String::new() };
+    output::remark(&format!("{runs} run{plural} in {seconds:.2} s of wall time{rate}"));
 }

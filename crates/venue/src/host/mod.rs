@@ -116,8 +116,8 @@ impl HostRun<'_> {
         self.add_arrivals(&mut measures);
         let response_batches = std::mem::take(&mut measures.response_batches);
         let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
-        // What the kernel takes for itself is in the tasks' time.
-        result.overhead_ns = None;
+        // What the kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
+        (result.overhead_ns, result.work_conservation_violation) = (None, None);
         Ok(Run { result, response_batches, printed: Vec::new(), printed_dropped: 0 })
     }
 
@@ -196,7 +196,9 @@ fn cautions(summary: &Summary) -> Vec<String> {
             summary.repaired
         )
     });
-    let others = "what other programs took of the CPUs; that time counts as idle".to_string();
+    let others = "what other programs took of the CPUs: that time counts as idle, and whether a CPU idled beside \
+                  waiting tasks is not known"
+        .to_string();
     untold.into_iter().chain([others]).collect()
 }
 
