@@ -55,6 +55,25 @@ fn spawns_in_a_circle_are_found() {
 }
 
 #[test]
+fn venues_say_what_they_cannot_run() {
+    let lab = Lab::with_small();
+    let run = |more: &[&str], parts: &[&str]| refused(&lab, &[&["run", "small.toml"], more].concat(), 2, parts);
+    run(&["--policy", "kernel"], &["policy kernel cannot be run in the venue `sim`", "use --venue host"]);
+    run(&["--policy", "mlfq", "--venue", "host"], &["policy mlfq cannot be run in the venue `host`", "--venue sim"]);
+    run(&["--policy", "srpt", "--venue", "host"], &["exists in the simulator alone"]);
+    run(&["--policy", "rr", "--venue", "sim,host"], &["`run` takes one venue"]);
+    run(&["--policy", "rr", "--machine", "none.toml"], &["none.toml: the file cannot be read"]);
+    lab.write("bad-machine.toml", "[costs]\nswitch = 5\n");
+    run(&["--policy", "rr", "--machine", "bad-machine.toml"], &["bad-machine.toml:2:10", "no unit"]);
+}
+
+#[test]
+fn real_programs_are_not_simulated() {
+    let text = "name = \"p\"\n[machine]\ncpus = 1\n[[task]]\nname = \"p\"\ncommand = [\"true\"]\n[run]\n";
+    refused_scenario(text, &["task `p` is a real program", "--venue host"]);
+}
+
+#[test]
 fn scenarios_that_are_not_there() {
     let lab = Lab::new();
     refused(&lab, &["run", "heavy-laod", "--policy", "rr"], 2, &["`heavy-laod`", "did you mean `heavy-load`?"]);
