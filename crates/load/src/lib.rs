@@ -13,6 +13,7 @@ mod channel;
 mod clock;
 pub mod costs;
 mod futex;
+mod guarded;
 mod master;
 mod process;
 mod program;
@@ -25,5 +26,6 @@ mod worker;
 
 pub use algorithm::Algorithm;
 pub use calibration::{Calibration, CalibrationError};
+pub use guarded::{Ended, Guarded};
 pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, pinned, run};
 pub use store::{calibration as obtain, fingerprint};
