@@ -6,6 +6,7 @@ use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::Algorithm;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What stands below the help.
@@ -43,6 +44,10 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Check a trace file
     Check(CheckArgs),
+    /// Record what this kernel's scheduler does, to a command or to all
+    Record(RecordArgs),
+    /// Make a trace of what perf, ftrace or trace-cmd recorded
+    Import(ImportArgs),
 }
 
 /// What `run` takes.
@@ -247,6 +252,44 @@ pub struct CalibrateArgs {
 pub struct CheckArgs {
     /// The trace file: .parquet or .pftrace
     pub trace: PathBuf,
+}
+
+/// What `record` takes.
+#[derive(Debug, clap::Args)]
+pub struct RecordArgs {
+    /// The trace file: .parquet, .pftrace (Perfetto) or .txt; an older one is replaced
+    #[arg(long, short, value_name = "FILE", default_value = "schedlab.parquet")]
+    pub output: PathBuf,
+    /// Stop after so many seconds; a command that has not ended by then is killed
+    #[arg(long, value_name = "N", required_unless_present = "command")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: Option<u32>,
+    /// Memory between the kernel and schedlab, as in 64MiB; more when events were lost
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = read_ring)]
+    pub ring: usize,
+    /// The command, recorded with all that it starts; without one the whole machine is
+    #[arg(last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// The size of a ring; the kernel has no greater ones.
+fn read_ring(text: &str) -> Result<usize, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = [("KiB", 10), ("MiB", 20), ("GiB", 30)].into_iter().find(|(name, _)| *name == unit);
+    let bytes = unit.and_then(|(_, shift)| number.parse::<usize>().ok()?.checked_mul(1 << shift));
+    let wrong = || format!("`{text}` is no size of a ring: write it as 512KiB or 64MiB, from 4KiB to 1GiB");
+    bytes.filter(|bytes| (1 << 12..=1 << 30).contains(bytes)).ok_or_else(wrong)
+}
+
+/// What `import` takes.
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// What `perf script`, ftrace's file `trace` or `trace-cmd report` says, with scheduler events in it
+    pub text: PathBuf,
+    /// The trace file: .parquet, .pftrace (Perfetto) or .txt; by default the text's name with .parquet
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[cfg(test)]

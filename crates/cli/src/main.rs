@@ -29,6 +29,8 @@ fn run() -> ExitCode {
         Command::Schema(args) => commands::schema::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Record(args) => commands::record::run(&args),
+        Command::Import(args) => commands::import::run(&args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

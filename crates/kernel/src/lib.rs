@@ -1,7 +1,8 @@
 //! Records what the scheduler of the running kernel does: the one place that knows libbpf.
 //!
 //! A [`Recorder`] loads small programs onto the scheduler's tracepoints, which write into a ring buffer; it hands on
-//! [`Record`]s in the order of time. A [`Converter`] makes the events of [`schedlab_model::trace`] of them.
+//! [`Record`]s in the order of time. A [`Converter`] makes the events of [`schedlab_model::trace`] of them; both are of
+//! `schedlab_record`, which needs no kernel.
 //!
 //! ```no_run
 //! use schedlab_kernel::{Filter, Recorder};
@@ -13,20 +14,17 @@
 //! # Ok::<(), schedlab_kernel::Lack>(())
 //! ```
 
-mod convert;
 mod lack;
 mod order;
 mod preempt_count;
 mod process;
-mod record;
 mod recorder;
 mod ring;
 mod stats;
 mod wire;
 
-pub use convert::{Converter, Known, Summary};
 pub use lack::Lack;
 pub use process::{SchedStat, schedstat};
-pub use record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 pub use recorder::{Filter, Recorder};
+pub use schedlab_record::{Comm, Converter, Departure, Known, Record, RecordKind, Summary, Thread, Waker};
 pub use stats::{Cost, Losses, Stats};

@@ -5,7 +5,7 @@
 //! after E and has a time of at least T. So all that is read and earlier than T can be sorted and handed on, without a
 //! window and without guessing.
 
-use crate::record::Record;
+use schedlab_record::Record;
 
 /// Holds records until nothing earlier can come.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Sorter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::RecordKind;
+    use schedlab_record::RecordKind;
 
     fn records(times: &[u64]) -> Vec<Record> {
         times.iter().zip(0..).map(|(&time_ns, cpu)| Record { time_ns, cpu, kind: RecordKind::Tick }).collect()

@@ -1,6 +1,6 @@
 //! What `/proc` knows of processes and threads.
 
-use crate::record::{Comm, Thread};
+use schedlab_record::{Comm, Thread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;

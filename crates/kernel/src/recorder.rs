@@ -3,11 +3,11 @@
 use crate::lack::Lack;
 use crate::preempt_count;
 use crate::process::{self, Shown};
-use crate::record::{Record, RecordKind};
 use crate::ring::{Ring, monotonic_ns};
 use crate::stats::{Cost, Losses, Stats};
 use crate::wire::KINDS;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput};
+use schedlab_record::{Record, RecordKind};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};

@@ -1,9 +1,9 @@
 //! The reader's end of the ring buffer.
 
 use crate::order::Sorter;
-use crate::record::Record;
 use crate::wire;
 use libbpf_rs::{AsRawLibbpf, MapCore, RingBuffer, RingBufferBuilder};
+use schedlab_record::Record;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
 //! The form of a record in the ring: must agree with bpf/recorder.bpf.c.
 
-use crate::record::{Comm, Departure, Record, RecordKind, Thread, Waker};
+use schedlab_record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 
 /// The kinds that programs write, by their number there.
 pub const KINDS: [&str; 11] = [

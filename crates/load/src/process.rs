@@ -46,8 +46,8 @@ pub fn bury(pid: i32) {
     while unsafe { libc::waitpid(pid, &mut status, 0) } > 0 && pid == -1 {}
 }
 
-/// Kills a process of ours.
-pub fn kill(pid: i32) {
+/// Kills a process of ours; whether it could be.
+pub fn kill(pid: i32) -> bool {
     // SAFETY: plain numbers.
-    unsafe { libc::kill(pid, libc::SIGKILL) };
+    unsafe { libc::kill(pid, libc::SIGKILL) == 0 }
 }

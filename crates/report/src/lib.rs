@@ -5,6 +5,7 @@
 pub mod comparison;
 mod metric;
 mod number;
+pub mod recording;
 pub mod result;
 mod style;
 mod table;

@@ -64,7 +64,7 @@ pub(crate) fn heading(result: &RunResult, what: &str, style: Style) -> String {
 }
 
 /// A length of time, without digits that nobody reads.
-fn duration(ns: u64) -> String {
+pub(crate) fn duration(ns: u64) -> String {
     let step = match ns {
         1_000_000_000.. => 1_000_000,
         1_000_000.. => 1_000,
@@ -133,7 +133,7 @@ fn more_of_groups(result: &RunResult) -> Table {
     Table::new(columns)
 }
 
-fn cpus(cpus: &[CpuResult], style: Style) -> String {
+pub(crate) fn cpus(cpus: &[CpuResult], style: Style) -> String {
     if cpus.len() > CPUS_IN_DETAIL {
         let range = |part: fn(&CpuResult) -> f64| {
             let mean = cpus.iter().map(part).sum::<f64>() / cpus.len() as f64;
@@ -206,6 +206,17 @@ fn whole(result: &RunResult) -> String {
         }
     }
     facts.extend(overhead(&metrics).map(|text| ("system time", text)));
+    facts.push(("events", events(result)));
+    self::facts(&facts)
+}
+
+/// Facts, one a line.
+pub(crate) fn facts(facts: &[(&str, String)]) -> String {
+    facts.iter().map(|(name, text)| wrap(&format!("{name:<20}"), 20, text)).collect()
+}
+
+/// How often what happened.
+pub(crate) fn events(result: &RunResult) -> String {
     let events = &result.events;
     let counts = [
         (events.switches, "switches"),
@@ -216,8 +227,7 @@ fn whole(result: &RunResult) -> String {
         (events.exits, "exits"),
     ];
     let some = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    facts.push(("events", some.collect::<Vec<_>>().join(", ")));
-    facts.iter().map(|(name, text)| wrap(&format!("{name:<20}"), 20, text)).collect()
+    some.collect::<Vec<_>>().join(", ")
 }
 
 fn overhead(metrics: &Metrics) -> Option<String> {
@@ -267,16 +277,7 @@ fn intervals(result: &RunResult) -> Table {
 
 /// What a reader has to know before believing the numbers, with a remedy; empty when there is nothing.
 pub(crate) fn cautions(result: &RunResult, policy: &str, style: Style) -> String {
-    let mut cautions = Vec::new();
-    if result.partial {
-        let end = duration(result.duration_ns);
-        let runs = result.runs.as_ref().map_or(String::new(), |runs| format!(" of {} runs", runs.count));
-        cautions.push(format!("PARTIAL: stopped before the end; these are the numbers{runs} up to {end}."));
-    }
-    if result.lost > 0 {
-        cautions.push(format!("{} events were lost; every number may be touched by that.", result.lost));
-    }
-    cautions.extend(result.missing.iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue)));
+    let mut cautions = gaps(result);
     let silent: Vec<_> = result.groups.iter().filter(|group| group.measures.requests == 0 && group.count > 0).collect();
     if !silent.is_empty() {
         let names = silent.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -286,6 +287,26 @@ pub(crate) fn cautions(result: &RunResult, policy: &str, style: Style) -> String
     if result.runs.as_ref().is_some_and(|runs| runs.count < 10) {
         cautions.push("Intervals of fewer than 10 runs are too narrow; take --runs 30.".into());
     }
+    warnings(&cautions, style)
+}
+
+/// What the numbers do not hold, and why.
+pub(crate) fn gaps(result: &RunResult) -> Vec<String> {
+    let mut gaps = Vec::new();
+    if result.partial {
+        let end = duration(result.duration_ns);
+        let runs = result.runs.as_ref().map_or(String::new(), |runs| format!(" of {} runs", runs.count));
+        gaps.push(format!("PARTIAL: stopped before the end; these are the numbers{runs} up to {end}."));
+    }
+    if result.lost > 0 {
+        gaps.push(format!("{} events were lost; every number may be touched by that.", result.lost));
+    }
+    gaps.extend(result.missing.iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue)));
+    gaps
+}
+
+/// A paragraph for each, below a page.
+pub(crate) fn warnings(cautions: &[String], style: Style) -> String {
     let lines = cautions.iter().map(|caution| style.warning(&wrap("", 0, caution)));
     let text: String = lines.collect();
     if text.is_empty() { text } else { format!("\n{text}") }

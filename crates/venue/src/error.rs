@@ -73,6 +73,9 @@ pub enum VenueError {
         /// What happened.
         error: Box<RunError>,
     },
+    /// A recording, or the text of another tool.
+    #[error(transparent)]
+    Record(#[from] crate::RecordError),
     /// A trace file.
     #[error(transparent)]
     Trace(#[from] schedlab_trace::Error),
@@ -115,6 +118,7 @@ impl VenueError {
             | VenueError::Load(LoadError::Refused(_))
             | VenueError::Object { .. } => false,
             VenueError::Load(_) => true,
+            VenueError::Record(error) => return error.class(),
             VenueError::Find(FindError::Compile(error)) => {
                 !matches!(error, CompileError::Source { .. } | CompileError::Refused { .. })
             }

@@ -12,6 +12,7 @@ mod merge;
 mod monitor;
 mod plan;
 mod policy;
+mod recording;
 mod replay;
 mod sim;
 
@@ -22,6 +23,7 @@ pub use merge::LEVEL;
 pub use monitor::Monitor;
 pub use plan::{Plan, PolicyOutcome, RunSet, seeds};
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
+pub use recording::{Order, RecordError, Recording, Wholeness, import, record};
 pub use replay::{Replay, replay};
 pub use schedlab_bpf::Executor;
 pub use schedlab_load::costs::{Cost, Costs, measure as measure_costs};

@@ -29,7 +29,7 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
 }
 
 /// As much of the workload as the header tells: the CPUs, the groups and where their tasks may run.
-fn workload(header: &Header) -> Workload {
+pub(crate) fn workload(header: &Header) -> Workload {
     let group = |group: &schedlab_trace::Group| Group {
         name: group.name.clone(),
         count: None,

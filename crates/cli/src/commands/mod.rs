@@ -3,7 +3,9 @@
 pub mod calibrate;
 pub mod check;
 pub mod compare;
+pub mod import;
 pub mod policies;
+pub mod record;
 pub mod run;
 pub mod scenarios;
 pub mod schema;

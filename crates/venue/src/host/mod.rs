@@ -209,7 +209,7 @@ fn end_ns(workload: &Workload, report: &Report) -> u64 {
 }
 
 /// The release of the running kernel.
-fn kernel_release() -> String {
+pub(crate) fn kernel_release() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!("Linux {}", release.trim())
 }

@@ -73,7 +73,7 @@ enum State {
 }
 
 impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
-    /// For a recording that began at `start_ns` ([`crate::Recorder::started_ns`]), which becomes the time zero.
+    /// For a recording that began at `start_ns` (`Recorder::started_ns` of `schedlab_kernel`), which becomes the time zero.
     /// `group_of` is asked once for each thread of interest; none leaves the thread out, as if it were idle.
     pub fn new(start_ns: u64, group_of: G) -> Converter<G> {
         Converter {

@@ -1,9 +1,10 @@
 //! What the kernel's scheduler did, as it told it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One thing that the scheduler did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// When, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time_ns: u64,
@@ -14,7 +15,7 @@ pub struct Record {
 }
 
 /// A thread at the time of a record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// Its number; 0 is the idle task of every CPU.
     pub tid: i32,
@@ -27,7 +28,7 @@ pub struct Thread {
 }
 
 /// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordKind {
     /// A CPU went from one thread to another; at least one is of interest.
     Switch {
@@ -116,7 +117,7 @@ pub enum RecordKind {
 }
 
 /// How a thread left its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Departure {
     /// Runnable: another was preferred, or its slice was over; the kernel does not tell which.
     Preempted,
@@ -129,18 +130,18 @@ pub enum Departure {
 }
 
 /// Who woke a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waker {
     /// The thread with this number.
     Task(i32),
     /// An interrupt.
     Interrupt,
-    /// Not known: the kernel does not let it be seen, or two wakeups met (see `waking` in bpf/recorder.bpf.c).
+    /// Not known: the kernel does not let it be seen, or two wakeups met (see `waking` in crates/kernel/bpf/recorder.bpf.c).
     Unknown,
 }
 
 /// A thread's name: at most 15 bytes, ended by zero.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comm(pub [u8; 16]);
 
 impl Comm {

@@ -1,0 +1,48 @@
+//! `schedlab record`: what this kernel's scheduler does.
+
+use crate::args::RecordArgs;
+use crate::failure::Failure;
+use crate::{interrupt, output};
+use schedlab_report::recording::{self, Wholeness};
+use schedlab_venue::{Monitor, Order, Recording};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Records, writes the trace and prints what it says.
+pub fn run(args: &RecordArgs) -> Result<(), Failure> {
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let order = Order {
+        command: &args.command,
+        length: args.seconds.map(|seconds| Duration::from_secs(seconds.into())),
+        ring_bytes: args.ring,
+        trace: &args.output,
+    };
+    let recording = schedlab_venue::record(&order, &monitor)?;
+    print(&recording, &args.output)?;
+    if !args.command.is_empty() {
+        remark_on_end(recording.ended);
+    }
+    if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// The page of a recording, and where its trace is.
+pub fn print(recording: &Recording, trace: &Path) -> Result<(), Failure> {
+    let of = &recording.wholeness;
+    let wholeness = Wholeness { records: of.records, lost: &of.lost, repaired: of.repaired, adopted: of.adopted };
+    let page = recording::show(&recording.result, &wholeness, output::style());
+    output::print(&format!("{page}\nThe trace is in {}.\n", trace.display()))
+}
+
+/// A command that ended well needs no word.
+fn remark_on_end(ended: Option<ExitStatus>) {
+    let Some(status) = ended else { return output::remark("the command had not ended and was killed") };
+    if let Some(signal) = status.signal() {
+        output::remark(&format!("the command was killed by signal {signal}"));
+    } else if !status.success() {
+        output::remark(&format!("the command ended with code {}", status.code().unwrap_or_default()));
+    }
+}

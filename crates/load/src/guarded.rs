@@ -1,0 +1,254 @@
+//! A command that waits for a word before it begins, and with all that it starts never outlives this process.
+//!
+//! The kernel kills a child with its parent, but not a grandchild. So a process stands between: the *guard*. It adopts
+//! whatever loses its parent below it, and when this process is gone, whyever, it ends everything it has, and itself.
+
+use crate::process::{self, die_with};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+/// How the command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Status(ExitStatus),
+    /// It could not be started: the kernel's error.
+    NotStarted(i32),
+}
+
+/// A command under guard. All of it is gone when this is dropped.
+#[derive(Debug)]
+pub struct Guarded {
+    guard: libc::pid_t,
+    pid: i32,
+    /// To the guard, and at first to the command. Closed at the end of this process, which is what the guard waits for.
+    line: UnixStream,
+}
+
+impl Guarded {
+    /// Starts the command, up to the point where it would become its program.
+    pub fn start(command: &mut Command) -> io::Result<Guarded> {
+        let (mut line, theirs) = UnixStream::pair()?;
+        // SAFETY: the child becomes the guard and leaves by `_exit`.
+        let guard = match unsafe { libc::fork() } {
+            0 => {
+                drop(line);
+                let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stand_guard(command, theirs)));
+                // SAFETY: nothing of the parent is to be run.
+                unsafe { libc::_exit(i32::from(code.is_err())) }
+            }
+            guard if guard > 0 => guard,
+            _ => return Err(io::Error::last_os_error()),
+        };
+        drop(theirs);
+        let mut pid = [0; 4];
+        let told = line.read_exact(&mut pid);
+        let guarded = Guarded { guard, pid: i32::from_ne_bytes(pid), line };
+        told.map(|()| guarded)
+    }
+
+    /// The number of the command's process.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Lets it begin.
+    pub fn go(&mut self) -> io::Result<()> {
+        self.line.write_all(&[1])?;
+        self.line.set_nonblocking(true)
+    }
+
+    /// How it ended, once it has.
+    pub fn ended(&mut self) -> io::Result<Option<Ended>> {
+        let mut told = [0; 8];
+        match self.line.read_exact(&mut told) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let word = |at: usize| i32::from_ne_bytes([told[at], told[at + 1], told[at + 2], told[at + 3]]);
+        Ok(Some(match word(0) {
+            0 => Ended::Status(ExitStatus::from_raw(word(4))),
+            error => Ended::NotStarted(error),
+        }))
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // Fails only when the guard is gone already.
+        let _ = self.line.shutdown(std::net::Shutdown::Both);
+        process::bury(self.guard);
+    }
+}
+
+/// The guard's life.
+fn stand_guard(command: &mut Command, line: UnixStream) {
+    let signals = block_signals();
+    // SAFETY: plain numbers. Whatever loses its parent below the guard becomes its child.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    let (guard, gate) = (std::process::id() as i32, line.as_raw_fd());
+    // SAFETY: the child only makes system calls before it becomes the program.
+    unsafe {
+        command.pre_exec(move || {
+            die_with(guard);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &signals, std::ptr::null_mut());
+            wait_at(gate)
+        })
+    };
+    let child = command.spawn();
+    let mut watched = line.try_clone().expect("a descriptor is left");
+    std::thread::spawn(move || {
+        // Nothing is ever said on the line; that it ends is what matters.
+        let _ = watched.read(&mut [0]);
+        end_all();
+        // SAFETY: nothing is left to be done.
+        unsafe { libc::_exit(0) }
+    });
+    let told = match child {
+        Ok(child) => [0, wait_for(child.id() as i32)],
+        Err(error) => [error.raw_os_error().unwrap_or(libc::EIO), 0],
+    };
+    // When the parent is gone there is nobody to tell, and the other thread is at work.
+    let _ = (&line).write_all(&[told[0].to_ne_bytes(), told[1].to_ne_bytes()].concat());
+    end_all();
+}
+
+/// Tells who waits, and waits. Only system calls.
+fn wait_at(gate: i32) -> io::Result<()> {
+    let pid = std::process::id().to_ne_bytes();
+    let mut word = 0_u8;
+    // SAFETY: both buffers live and have this size.
+    unsafe {
+        libc::write(gate, pid.as_ptr().cast(), pid.len());
+        if libc::read(gate, (&raw mut word).cast(), 1) != 1 {
+            libc::_exit(0);
+        }
+    }
+    Ok(())
+}
+
+/// The guard must outlive what a terminal does to all its processes. Gives the mask as it was, for the command.
+fn block_signals() -> libc::sigset_t {
+    // SAFETY: the C library fills both sets.
+    unsafe {
+        let mut blocked: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut blocked);
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(&mut blocked, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, &mut before);
+        before
+    }
+}
+
+/// Buries whoever ends until it is this one; gives its status.
+fn wait_for(pid: i32) -> i32 {
+    loop {
+        let mut status = 0;
+        // SAFETY: our own children.
+        let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
+        if ended == pid || ended < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return status;
+        }
+    }
+}
+
+/// Kills all that descend from this process. What they leave behind becomes a child of this one, and is next.
+fn end_all() {
+    // One that may not be killed, since it runs as somebody else, is left alone.
+    while children().into_iter().filter(|&child| process::kill(child)).count() > 0 {
+        std::thread::sleep(Duration::from_millis(1));
+        bury_ended();
+    }
+    bury_ended();
+}
+
+fn bury_ended() {
+    let mut status = 0;
+    // SAFETY: our own children.
+    while unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } > 0 {}
+}
+
+/// The children of this process that have not ended.
+fn children() -> Vec<i32> {
+    let me = std::process::id().to_string();
+    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok());
+    let is_mine = |pid: &i32| {
+        let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        // The name, in parentheses, may hold anything.
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        fields.next().is_some_and(|state| !matches!(state, "Z" | "X")) && fields.next() == Some(me.as_str())
+    };
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_mine).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn wait(guarded: &mut Guarded) -> Ended {
+        loop {
+            if let Some(ended) = guarded.ended().unwrap() {
+                return ended;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn shell(script: &str) -> Guarded {
+        Guarded::start(Command::new("sh").args(["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn a_command_waits_for_the_word_and_tells_how_it_ended() {
+        let folder = std::env::temp_dir().join(format!("schedlab-guarded-{}", std::process::id()));
+        let mut guarded = shell(&format!("echo >{}; exit 3", folder.display()));
+        let name = fs::read_to_string(format!("/proc/{}/comm", guarded.pid())).unwrap();
+        assert_ne!(name.trim(), "sh");
+        assert!(!folder.exists());
+        guarded.go().unwrap();
+        assert_eq!(wait(&mut guarded), Ended::Status(ExitStatus::from_raw(3 << 8)));
+        assert!(folder.exists());
+        fs::remove_file(folder).unwrap();
+        let mut killed = shell("kill -9 $$");
+        killed.go().unwrap();
+        assert_eq!(wait(&mut killed), Ended::Status(ExitStatus::from_raw(9)));
+    }
+
+    #[test]
+    fn what_is_no_program_is_told() {
+        let mut guarded = Guarded::start(&mut Command::new("/no/such/program")).unwrap();
+        guarded.go().unwrap();
+        assert_eq!(wait(&mut guarded), Ended::NotStarted(libc::ENOENT));
+    }
+
+    #[test]
+    fn nothing_is_left_of_one_that_never_began_or_did_not_end() {
+        let waiting = shell("exit");
+        let pid = waiting.pid();
+        drop(waiting);
+        assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+        // A grandchild in a session of its own, whose parent is gone.
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000"]).stdout(writer);
+        let mut guarded = Guarded::start(&mut command).unwrap();
+        drop(command);
+        guarded.go().unwrap();
+        let mut line = [0; 16];
+        let length = reader.read(&mut line).unwrap();
+        let grandchild = String::from_utf8_lossy(&line[..length]).trim().to_owned();
+        assert!(fs::exists(format!("/proc/{grandchild}")).unwrap());
+        drop(guarded);
+        assert!(!fs::exists(format!("/proc/{grandchild}")).unwrap());
+    }
+}

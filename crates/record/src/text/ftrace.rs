@@ -1,0 +1,97 @@
+//! Lines of ftrace's file `trace`: `comm-pid [cpu] flags time: event: fields`, with `(tgid)` when it was asked for, and
+//! the comments above and between them.
+
+use super::line::{Line, Note, around_cpu, number, time_and_event};
+
+/// Reads an event's line, with flags or without, as older versions and `trace-cmd report` write it.
+pub fn line(text: &str) -> Option<Line<'_>> {
+    around_cpu(text).find_map(|(task, cpu, rest)| {
+        let task = without_process(task.trim_end());
+        let (_, tid) = task.rsplit_once('-')?;
+        let tid = number(tid)?;
+        let rest = rest.trim_start();
+        let (first, behind) = rest.split_once(char::is_whitespace)?;
+        let (in_interrupt, rest) = if is_flags(first) { (is_interrupt(first), behind) } else { (None, rest) };
+        let (time_ns, event, fields) = time_and_event(rest)?;
+        Some(Line { tid, cpu, in_interrupt, time_ns, event, fields })
+    })
+}
+
+/// Without the column of processes, as in `sh-12 (  10)` or `sh-12 (-----)`.
+fn without_process(task: &str) -> &str {
+    let split = task.strip_suffix(')').and_then(|task| task.rsplit_once('('));
+    match split {
+        Some((before, inside)) if inside.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b' ' | b'-')) => {
+            before.trim_end()
+        }
+        _ => task,
+    }
+}
+
+/// Four to six signs: interrupts, need to reschedule, kind of interrupt, depths.
+fn is_flags(word: &str) -> bool {
+    (4..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+}
+
+/// The third sign: `h`, `H`, `s`, `z`, `Z` for the kinds of interrupt, a dot for none.
+fn is_interrupt(flags: &str) -> Option<bool> {
+    flags.as_bytes().get(2).map(|&kind| kind != b'.')
+}
+
+/// Reads a line that tells of no event.
+pub fn note(text: &str) -> Option<Note> {
+    if let Some(comment) = text.strip_prefix('#') {
+        return Some(comment_of(comment).unwrap_or(Note::Nothing));
+    }
+    // `CPU:1 [LOST 12 EVENTS]`
+    let (cpu, inside) = text.trim().strip_prefix("CPU:")?.split_once(" [LOST ")?;
+    number::<u32>(cpu)?;
+    Some(Note::Lost(number(inside.strip_suffix(" EVENTS]")?)?))
+}
+
+/// `entries-in-buffer/entries-written: 89/120   #P:2`
+fn comment_of(comment: &str) -> Option<Note> {
+    let (counts, cpus) = comment.trim().strip_prefix("entries-in-buffer/entries-written:")?.split_once("#P:")?;
+    let (kept, written) = counts.trim().split_once('/')?;
+    let overwritten = number::<u64>(written)?.checked_sub(number(kept)?)?;
+    Some(Note::Buffer(overwritten, number(cpus.trim())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_in_every_version() {
+        let expected = Line {
+            tid: 3780,
+            cpu: 1,
+            in_interrupt: Some(false),
+            time_ns: 17_928_488_232_000,
+            event: "sched_switch",
+            fields: "prev_comm=x",
+        };
+        let tail = "17928.488232: sched_switch: prev_comm=x";
+        for head in
+            ["lto cgu.02-3780    [001] d..2. ", "  a-b-3780 (    795) [001] dN.2 ", "a [3]-3780 (-----) [001] .....  "]
+        {
+            assert_eq!(line(&format!("{head}{tail}")), Some(expected), "{head}");
+        }
+        let bare = Line { in_interrupt: None, ..expected };
+        assert_eq!(line(&format!("x-3780  [001]  {tail}")), Some(bare));
+        let interrupt = Line { tid: 0, in_interrupt: Some(true), ..expected };
+        assert_eq!(line(&format!("<idle>-0  [001] d.h4. {tail}")), Some(interrupt));
+        for wrong in ["x 3780 [001] d..2. ", "x- [001] d..2. ", "x-3780 [a] d..2. ", "x-3780 [001] d/.2. "] {
+            assert_eq!(line(&format!("{wrong}{tail}")), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn comments_tell_of_cpus_and_of_what_is_missing() {
+        assert_eq!(note("# entries-in-buffer/entries-written: 89/89   #P:2"), Some(Note::Buffer(0, 2)));
+        assert_eq!(note("# entries-in-buffer/entries-written: 89/99   #P:2"), Some(Note::Buffer(10, 2)));
+        assert_eq!(note("##### CPU 1 buffer started ####"), Some(Note::Nothing));
+        assert_eq!(note("CPU:1 [LOST 12 EVENTS]"), Some(Note::Lost(12)));
+        assert_eq!(note("CPU:1 is odd"), None);
+    }
+}

@@ -1,0 +1,165 @@
+use super::*;
+use crate::convert::{Converter, Summary};
+use crate::record::{Departure, RecordKind, Waker};
+use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::ids::GroupId;
+use schedlab_model::trace::{Event, EventKind};
+
+const PERF: &str = "\
+            sh    12 [000] 5.000001:       sched:sched_waking: comm=cat pid=13 prio=120 target_cpu=000
+            sh    12 [000] 5.000002:       sched:sched_wakeup: comm=cat pid=13 prio=120 target_cpu=001
+
+       swapper     0 [001] 5.000003:       sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=cat next_pid=13 next_prio=120
+\tffffffff81136 __schedule+0x12 ([kernel.kallsyms])
+            sh    12 [000] 5.000004: syscalls:sys_enter_read: fd: 0x00000003
+            sh    12 [000] 5.000005:       sched:sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=R+ ==> next_comm=ls next_pid=14 next_prio=120
+           cat    13 [001] 5.000009:       sched:sched_switch: prev_comm=cat prev_pid=13 prev_prio=120 prev_state=Z ==> next_comm=swapper/1 next_pid=0 next_prio=120
+";
+
+const FTRACE: &str = "\
+# tracer: nop
+#
+# entries-in-buffer/entries-written: 5/8   #P:4
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+              sh-12      [000] d..4. 5.000001: sched_waking: comm=cat pid=13 prio=120 target_cpu=001
+              sh-12      [000] d..5. 5.000002: sched_wakeup: comm=cat pid=13 prio=120 target_cpu=001
+##### CPU 1 buffer started ####
+          <idle>-0       [001] d..2. 5.000003: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=cat next_pid=13 next_prio=120
+CPU:1 [LOST 7 EVENTS]
+             cat-13      [001] ..... 5.000004: sched_process_fork: comm=cat pid=13 child_comm=cat child_pid=20
+             cat-13      [001] d.h2. 5.000005: sched_waking: comm=sh pid=12 prio=120 target_cpu=000
+";
+
+const TRACE_CMD: &str = "\
+cpus=2
+CPU 1 is empty
+              sh-12    [000]     5.000001: sched_waking:         cat:13 [120] CPU:000
+             sh-12    [000]     5.000004: sched_switch:         sh:12 [120] S ==> cat:13 [120]
+CPU:0 [3 EVENTS DROPPED]
+            cat-13    [000]     5.000007: sched_switch:         cat:13 [120] D ==> swapper/0:0 [120]
+";
+
+fn told(text: &[u8]) -> Result<(Told, Vec<Record>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("text");
+    std::fs::write(&path, text).unwrap();
+    let mut records = Vec::new();
+    let told = read(&path, |record| records.push(*record));
+    let place = path.display().to_string();
+    told.map(|told| (told, records)).map_err(|error| error.to_string().replace(&place, "text"))
+}
+
+/// The events of a text and what became of its records; lawful, whatever the text.
+fn events(text: &str) -> (Vec<Event>, Summary) {
+    let (told, records) = told(text.as_bytes()).unwrap();
+    let mut sink = (Vec::new(), Validator::new(Expectations::default()));
+    let mut converter = Converter::new(told.start_ns, |_, _| Some(GroupId(0)));
+    told.before.iter().chain(&records).for_each(|record| converter.record(record, &mut sink));
+    let summary = converter.finish(told.end_ns, &mut sink);
+    let findings = sink.1.into_findings();
+    assert!(findings.is_lawful(), "{:?}", findings.reported);
+    (sink.0, summary)
+}
+
+fn switches(events: &[Event]) -> Vec<(u64, u32, Option<u32>, Option<u32>)> {
+    let switch = |event: &Event| match event.kind {
+        EventKind::Switch { previous, next, .. } => {
+            Some((event.time.ns(), event.cpu.0, previous.map(|task| task.0), next.map(|task| task.0)))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(switch).collect()
+}
+
+#[test]
+fn perf_is_read_and_who_was_there_runs_from_the_start() {
+    let (told, records) = told(PERF.as_bytes()).unwrap();
+    assert_eq!((told.start_ns, told.end_ns, told.lost, told.has_wakeups), (5_000_001_000, 5_000_009_000, 0, true));
+    let wakeup = records.iter().find_map(|record| match record.kind {
+        RecordKind::Wakeup { thread, target, waker, new } => Some((thread.tid, target, waker, new, record.cpu)),
+        _ => None,
+    });
+    // perf does not tell whether it was an interrupt.
+    assert_eq!(wakeup, Some((13, 1, Waker::Unknown, false, 0)));
+    let (events, summary) = events(PERF);
+    assert_eq!(summary.tasks.iter().map(|task| task.thread.tid).collect::<Vec<_>>(), [12, 13, 14]);
+    assert_eq!(summary.tasks[1].comm.to_string(), "cat");
+    assert_eq!(summary.repaired, 0);
+    let expected =
+        [(0, 0, None, Some(0)), (2_000, 1, None, Some(1)), (4_000, 0, Some(0), Some(2)), (8_000, 1, Some(1), None)];
+    assert_eq!(switches(&events), expected);
+}
+
+#[test]
+fn ftrace_tells_interrupts_losses_and_what_was_overwritten() {
+    let (told, records) = told(FTRACE.as_bytes()).unwrap();
+    assert_eq!((told.cpus, told.lost, told.overwritten), (4, 7, 3));
+    let kinds: Vec<_> = records.iter().map(|record| record.kind).collect();
+    assert!(kinds.iter().any(|kind| matches!(kind, RecordKind::Wakeup { waker: Waker::Task(12), .. })));
+    assert!(kinds.iter().any(|kind| matches!(kind, RecordKind::Fork { parent: 13, child, .. } if child.tid == 20)));
+    events(FTRACE);
+}
+
+#[test]
+fn trace_cmd_is_read_and_wakings_stand_in_for_wakeups() {
+    let (told, records) = told(TRACE_CMD.as_bytes()).unwrap();
+    assert_eq!((told.cpus, told.lost, told.has_wakeups), (2, 3, true));
+    let blocked = |record: &&Record| matches!(record.kind, RecordKind::Switch { how: Departure::Blocked, .. });
+    assert_eq!(records.iter().filter(blocked).count(), 2);
+    let (events, summary) = events(TRACE_CMD);
+    assert_eq!(switches(&events), [(0, 0, None, Some(0)), (3_000, 0, Some(0), Some(1)), (6_000, 0, Some(1), None)]);
+    assert_eq!(summary.repaired, 0);
+}
+
+#[test]
+fn a_number_given_away_again_without_a_fork_is_another_task() {
+    let again = "sh    12 [001] 5.000010: sched:sched_wakeup: comm=dog pid=13 prio=120 target_cpu=000\n";
+    let (_, summary) = events(&format!("{PERF}{again}"));
+    let names: Vec<_> = summary.tasks.iter().map(|task| task.comm.to_string()).collect();
+    assert_eq!((names, summary.repaired), (["sh", "cat", "ls", "dog"].map(String::from).to_vec(), 0));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let error = |text: &[u8]| told(text).unwrap_err();
+    assert_eq!(error(b""), "text: the file is empty");
+    assert!(error(b"PERFILE2\0\0").contains("perf script"), "{}", error(b"PERFILE2\0\0"));
+    assert!(error(b"\x17\x08\x44tracing6").contains("trace-cmd report"));
+    assert_eq!(error(b"a\0b\n"), "text:1: binary data, no text of scheduler events");
+    assert!(error(b"Dear reader,\n").starts_with("text:1: no line of perf script"));
+    assert!(error(&vec![b'x'; 1 << 17]).starts_with("text:1: no tool writes such a long line"));
+    assert!(error(b"# only a comment\n").contains("no scheduler event is in it"));
+    let back = format!("{PERF}sh 12 [000] 5.000001: sched:sched_waking: comm=a pid=1 prio=120 target_cpu=000\n");
+    assert!(error(back.as_bytes()).starts_with("text:9: time goes back from 5.000009000 to 5.000001000"));
+    let far = "sh 12 [9999] 5.000001: sched:sched_waking: comm=a pid=1 prio=120 target_cpu=000\n";
+    assert!(error(far.as_bytes()).starts_with("text:1: there is no CPU 9999"));
+    let mixed = format!("{PERF}{}", FTRACE.lines().nth(4).unwrap().to_owned() + "\n");
+    assert!(error(mixed.as_bytes()).starts_with("text:9: no line of"));
+}
+
+#[test]
+fn a_text_that_is_cut_off_is_never_taken_for_a_whole_one() {
+    for text in [PERF, FTRACE, TRACE_CMD] {
+        for cut in 1..text.len() {
+            let whole = text[..cut].ends_with('\n');
+            match told(&text.as_bytes()[..cut]) {
+                Ok(_) => assert!(whole, "{:?}", &text[..cut]),
+                Err(error) => assert!(!whole || error.contains("no scheduler event"), "{error}"),
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    /// Any damage: an error in one line, or lawful events.
+    #[test]
+    fn damaged_texts_do_no_harm(at in 0..PERF.len(), byte in proptest::num::u8::ANY, which in 0..3_usize) {
+        let mut bytes = [PERF, FTRACE, TRACE_CMD][which].as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        match told(&bytes) {
+            Ok(_) => { events(&String::from_utf8_lossy(&bytes)); }
+            Err(error) => assert_eq!(error.lines().count(), 1, "{}", error),
+        }
+    }
+}

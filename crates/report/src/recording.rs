@@ -1,0 +1,85 @@
+//! A recording as a page of tables: what each program got, and how much of what happened is known.
+
+use crate::metric::Metrics;
+use crate::result::{cpus, duration, events, facts, gaps, warnings, whole_number};
+use crate::{Column, Percent, Style, Table, wrap};
+use schedlab_model::result::{GroupResult, RunResult};
+
+/// Programs that used less CPU time than so many others are told together.
+const PROGRAMS: usize = 20;
+
+/// How much of what happened was recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Wholeness<'a> {
+    /// What the kernel told.
+    pub records: u64,
+    /// What it could not tell, by kind.
+    pub lost: &'a [(String, u64)],
+    /// Steps that must have been and were not told, so that they were put in.
+    pub repaired: u64,
+    /// Tasks that were there and nobody had announced.
+    pub adopted: u64,
+}
+
+/// The page: what was recorded, the programs by CPU time, the CPUs, the events, and what to beware of.
+pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
+    let mut groups: Vec<&GroupResult> = result.groups.iter().collect();
+    groups.sort_by(|a, b| b.measures.cpu_ns.cmp(&a.measures.cpu_ns).then_with(|| a.name.cmp(&b.name)));
+    let others = groups.split_off(groups.len().min(PROGRAMS));
+    let mut page = heading(result, style);
+    page += "\n";
+    page += &programs(&groups).show(style);
+    page += &remainder(&others);
+    page += "\n";
+    page += &cpus(&result.cpus, style);
+    page += "\n";
+    page += &facts(&[("events", events(result)), ("records", records(wholeness))]);
+    page + &warnings(&gaps(result), style)
+}
+
+/// What was recorded, where and for how long.
+fn heading(result: &RunResult, style: Style) -> String {
+    let name = &result.scenario.name;
+    let cpus = if result.scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", result.scenario.cpus) };
+    let kernel = result.provenance.kernel.as_ref().map_or(String::new(), |kernel| format!(" under {kernel}"));
+    let facts = format!("{} on {cpus}{kernel}", duration(result.duration_ns));
+    wrap(&format!("{name}: "), 4, &facts).replacen(name, &style.bold(name), 1)
+}
+
+fn programs(groups: &[&GroupResult]) -> Table {
+    let rows: Vec<Metrics> = groups.iter().map(|group| Metrics::of_measures(&group.measures)).collect();
+    let all = |path: &str| rows.iter().map(|row| row.get(path)).collect::<Vec<_>>();
+    let count = |path: &str| all(path).into_iter().map(whole_number).collect::<Vec<_>>();
+    Table::new([
+        Column::words("program", groups.iter().map(|group| group.name.clone())),
+        Column::numbers("tasks", groups.iter().map(|group| group.count.to_string())),
+        Column::times("time", all("cpu_ns")).under("CPU"),
+        Column::numbers("%", all("cpu_share").into_iter().map(Percent::show)).under("CPU"),
+        Column::times("mean", all("run_delay_ns.mean")).under("wait for a CPU"),
+        Column::times("p99", all("run_delay_ns.p99")).under("wait for a CPU"),
+        Column::times("longest", all("longest_wait_ns")).under("wait for a CPU"),
+        Column::numbers("own", count("switches.voluntary")).under("switches"),
+        Column::numbers("forced", count("switches.involuntary")).under("switches"),
+        Column::numbers("moves", count("migrations")),
+    ])
+}
+
+/// The programs that have no row of their own.
+fn remainder(others: &[&GroupResult]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let tasks: u64 = others.iter().map(|group| group.count).sum();
+    let share: f64 = others.iter().map(|group| group.measures.cpu_share).sum();
+    format!("and {} more programs, {tasks} tasks, with {} % of CPU time\n", others.len(), Percent::show(Some(share)))
+}
+
+fn records(wholeness: &Wholeness) -> String {
+    let lost = wholeness.lost.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>();
+    let lost = if lost.is_empty() { "none lost".into() } else { format!("lost: {}", lost.join(", ")) };
+    let mut text = format!("{}, {lost}, {} steps repaired", wholeness.records, wholeness.repaired);
+    if wholeness.adopted > 0 {
+        text += &format!(", {} tasks first seen without a fork", wholeness.adopted);
+    }
+    text
+}

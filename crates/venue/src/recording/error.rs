@@ -1,0 +1,49 @@
+//! What can go wrong with a recording.
+
+use crate::ErrorClass;
+use schedlab_kernel::Lack;
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no recording, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// This process may not record, or the kernel cannot.
+    #[error(transparent)]
+    Lack(Lack),
+    /// The command is no program.
+    #[error("cannot run `{command}`: {error}; nothing was recorded")]
+    Command {
+        /// The command as it was given.
+        command: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// There is no process for the command.
+    #[error("cannot start a process for the command: {0}")]
+    Guard(io::Error),
+    /// The records found no place.
+    #[error("{}: cannot keep the records here until they become a trace: {error}", folder.display())]
+    Spool {
+        /// The folder of the trace.
+        folder: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The text of another tool.
+    #[error(transparent)]
+    Text(#[from] schedlab_record::text::Error),
+    /// The text and the trace are one file.
+    #[error("{}: the trace would replace the text that it is made of; name another file with -o", .0.display())]
+    SameFile(PathBuf),
+}
+
+impl RecordError {
+    /// Whose fault it is.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            RecordError::Command { .. } | RecordError::Text(_) | RecordError::SameFile(_) => ErrorClass::WrongInput,
+            RecordError::Lack(_) | RecordError::Guard(_) | RecordError::Spool { .. } => ErrorClass::Failed,
+        }
+    }
+}

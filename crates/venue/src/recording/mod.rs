@@ -1,0 +1,180 @@
+//! What a kernel did, as a trace file and a result: recorded here, or told by the text of another tool.
+//!
+//! A trace file begins with its groups, and a recording finds them as it goes: they are the programs that ran. So the
+//! records are kept on disk first ([`schedlab_record::Spool`]), while [`Programs`] learns their names; then they are
+//! read again and become events. Memory follows the number of tasks, never the length of the recording.
+
+mod error;
+mod import;
+mod programs;
+mod tape;
+
+pub use error::RecordError;
+pub use import::import;
+
+use crate::host::kernel_release;
+use crate::{Monitor, VenueError};
+use programs::Programs;
+use schedlab_kernel::{Filter, Recorder, Stats};
+use schedlab_load::{Ended, Guarded};
+use schedlab_model::result::RunResult;
+use schedlab_record::{Record, Spool, Summary};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+use tape::{Label, Tape};
+
+/// What to record.
+#[derive(Clone, Debug)]
+pub struct Order<'a> {
+    /// A command and its arguments, with all that descends from it; nothing stands for the whole machine.
+    pub command: &'a [OsString],
+    /// The longest that it may last; without it a command is recorded until it ends.
+    pub length: Option<Duration>,
+    /// Memory between the kernel and us.
+    pub ring_bytes: usize,
+    /// The file for the trace.
+    pub trace: &'a Path,
+}
+
+/// What came of a recording.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The measures; a group is a program.
+    pub result: RunResult,
+    /// How whole it is.
+    pub wholeness: Wholeness,
+    /// How the command ended, if there was one and it did.
+    pub ended: Option<ExitStatus>,
+}
+
+/// How much of what happened was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wholeness {
+    /// What the kernel told.
+    pub records: u64,
+    /// What it could not tell, by kind.
+    pub lost: Vec<(String, u64)>,
+    /// Steps that must have been and were not told; see [`Summary::repaired`].
+    pub repaired: u64,
+    /// Tasks that were there and nobody had announced; see [`Summary::adopted`].
+    pub adopted: u64,
+}
+
+/// Between two looks at the command.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Records until the command ends, the time is over, or `monitor` stops it, and writes the trace.
+pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError> {
+    let (mut spool, folder) = tape::spool_for(order.trace)?;
+    // Before the recorder, whose descriptors are not for others.
+    let mut guarded = guard(order.command)?;
+    let filter = match &guarded {
+        Some(guarded) => Filter { tgids: vec![guarded.pid()], ..Filter::default() },
+        None => Filter { everything: true, ..Filter::default() },
+    };
+    let recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
+    let mut listener = Listener { recorder, programs: Programs::default(), spool: &mut spool };
+    let ended = listener.listen(guarded.as_mut(), order.length, monitor)?;
+    let (programs, stats) = listener.stop();
+    drop(guarded);
+    let status = match ended {
+        Some(Ended::NotStarted(error)) => {
+            let error = std::io::Error::from_raw_os_error(error);
+            return Err(RecordError::Command { command: words(order.command), error }.into());
+        }
+        Some(Ended::Status(status)) => Some(status),
+        None => None,
+    };
+    let spooled = spool.finish().map_err(|error| RecordError::Spool { folder, error })?;
+    // Nothing happens to a command after its end.
+    let end_ns = if status.is_some() { programs.last_ns().max(stats.started_ns) } else { stats.ended_ns };
+    let lost = losses(&stats);
+    let tape = Tape {
+        spooled,
+        cpus: programs.cpus().max(1),
+        programs,
+        before: Vec::new(),
+        start_ns: stats.started_ns,
+        end_ns,
+        lost: lost.iter().map(|(_, count)| count).sum(),
+    };
+    let label = Label {
+        name: if order.command.is_empty() { "the whole machine".into() } else { words(order.command) },
+        venue: "host",
+        kernel: Some(kernel_release()),
+        partial: monitor.is_stopped(),
+        missing: Vec::new(),
+    };
+    let (result, summary) = tape.convert(&label, order.trace)?;
+    Ok(Recording { result, wholeness: Wholeness::of(stats.delivered, lost, &summary), ended: status })
+}
+
+impl Wholeness {
+    fn of(records: u64, lost: Vec<(String, u64)>, summary: &Summary) -> Wholeness {
+        Wholeness { records, lost, repaired: summary.repaired, adopted: summary.adopted }
+    }
+}
+
+fn guard(command: &[OsString]) -> Result<Option<Guarded>, RecordError> {
+    let Some((program, arguments)) = command.split_first() else { return Ok(None) };
+    Guarded::start(Command::new(program).args(arguments)).map(Some).map_err(RecordError::Guard)
+}
+
+fn words(command: &[OsString]) -> String {
+    command.iter().map(|word| programs::clean(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+/// What is missing, by kind.
+fn losses(stats: &Stats) -> Vec<(String, u64)> {
+    let by_kind = stats.lost.by_kind().map(|(kind, count)| (kind.to_string(), count));
+    let others = [("out of order", stats.late), ("process not followed", stats.unfollowed)];
+    by_kind.chain(others.map(|(kind, count)| (kind.to_string(), count))).filter(|(_, count)| *count > 0).collect()
+}
+
+/// Takes what the recorder hands on.
+struct Listener<'a> {
+    recorder: Recorder,
+    programs: Programs,
+    spool: &'a mut Spool,
+}
+
+impl Listener<'_> {
+    /// Lets the command begin, and listens. Gives how the command ended.
+    fn listen(
+        &mut self,
+        mut guarded: Option<&mut Guarded>,
+        length: Option<Duration>,
+        monitor: &Monitor,
+    ) -> Result<Option<Ended>, RecordError> {
+        if let Some(guarded) = &mut guarded {
+            guarded.go().map_err(RecordError::Guard)?;
+        }
+        let begun = Instant::now();
+        loop {
+            let left = length.map_or(LOOK, |length| length.saturating_sub(begun.elapsed()));
+            let (programs, spool) = (&mut self.programs, &mut *self.spool);
+            self.recorder.poll(left.min(LOOK), &mut |record| keep(programs, spool, &record));
+            if let Some(guarded) = &mut guarded
+                && let Some(ended) = guarded.ended().map_err(RecordError::Guard)?
+            {
+                return Ok(Some(ended));
+            }
+            if left.is_zero() || monitor.is_stopped() || self.spool.has_failed() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn stop(self) -> (Programs, Stats) {
+        let (mut programs, spool) = (self.programs, self.spool);
+        let stats = self.recorder.stop(&mut |record| keep(&mut programs, spool, &record));
+        (programs, stats)
+    }
+}
+
+fn keep(programs: &mut Programs, spool: &mut Spool, record: &Record) {
+    programs.note(record);
+    spool.push(record);
+}

@@ -1,0 +1,171 @@
+//! Which program each thread belongs to.
+//!
+//! A task has one group for all its life, and a process may run several programs in its: a shell that is about to
+//! become `ls` is a shell first. It counts as the last one, which is known only at the end of the recording. So
+//! [`Programs`] goes over the records twice, in the same way: first to learn the names, then to find each again.
+
+use schedlab_model::ids::GroupId;
+use schedlab_record::{Comm, Record, RecordKind, Thread};
+use std::collections::BTreeMap;
+
+/// The processes seen so far.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    /// The life that has a process number now; numbers are given away again.
+    lives: BTreeMap<i32, usize>,
+    /// The name of each life: that of the process's first thread, as last heard.
+    names: Vec<Comm>,
+    cpus: u32,
+    last_ns: u64,
+}
+
+impl Programs {
+    /// Takes the next record.
+    pub fn note(&mut self, record: &Record) {
+        self.last_ns = record.time_ns;
+        self.see_cpu(record.cpu);
+        match record.kind {
+            RecordKind::Switch { previous, next, .. } => {
+                self.see(&previous);
+                self.see(&next);
+            }
+            RecordKind::Wakeup { thread, target, .. } => {
+                self.see(&thread);
+                self.see_cpu(target);
+            }
+            RecordKind::Migrate { thread, from, to } => {
+                self.see(&thread);
+                self.see_cpu(from.max(to));
+            }
+            RecordKind::Running { thread, .. } | RecordKind::Exit { thread } => self.see(&thread),
+            RecordKind::Fork { child, comm, .. } => {
+                if child.tid == child.tgid {
+                    self.lives.remove(&child.tgid);
+                }
+                self.name(&child, comm);
+            }
+            RecordKind::Present { thread, comm, cpu, .. } => {
+                self.name(&thread, comm);
+                self.see_cpu(cpu);
+            }
+            RecordKind::Exec { thread, comm, .. } | RecordKind::Rename { thread, comm } => self.name(&thread, comm),
+            RecordKind::SoftirqEntry | RecordKind::SoftirqExit | RecordKind::Tick => {}
+        }
+    }
+
+    /// The life of the process that has this number now.
+    pub fn life(&self, tgid: i32) -> Option<usize> {
+        self.lives.get(&tgid).copied()
+    }
+
+    /// The number of CPUs that any record spoke of, from 0.
+    pub fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
+    /// The time of the last record.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    /// The programs in the order of their first life, and the one of each life.
+    pub fn groups(&self) -> (Vec<String>, Vec<GroupId>) {
+        let (mut programs, mut places) = (Vec::new(), BTreeMap::new());
+        let of_life = self.names.iter().map(|&comm| {
+            let name = program(comm);
+            *places.entry(name.clone()).or_insert_with(|| {
+                programs.push(name);
+                GroupId(programs.len() as u32 - 1)
+            })
+        });
+        let of_life = of_life.collect();
+        (programs, of_life)
+    }
+
+    fn see(&mut self, thread: &Thread) {
+        if thread.followed {
+            self.live(thread.tgid);
+        }
+    }
+
+    fn live(&mut self, tgid: i32) -> usize {
+        *self.lives.entry(tgid).or_insert_with(|| {
+            self.names.push(Comm::default());
+            self.names.len() - 1
+        })
+    }
+
+    /// A thread is called so. Another than the first names its process only until that is known.
+    fn name(&mut self, thread: &Thread, comm: Comm) {
+        let life = self.live(thread.tgid);
+        if thread.tid == thread.tgid || self.names[life] == Comm::default() {
+            self.names[life] = comm;
+        }
+    }
+
+    fn see_cpu(&mut self, cpu: u32) {
+        self.cpus = self.cpus.max(cpu.saturating_add(1));
+    }
+}
+
+/// The program of a process with this name. Kernel threads of one kind, as `ksoftirqd/0`, are one program.
+fn program(comm: Comm) -> String {
+    let name = comm.to_string();
+    let kind = name.split('/').next().unwrap_or_default();
+    clean(if kind.is_empty() { "unnamed" } else { kind })
+}
+
+/// A name that a process gave itself, without what a terminal would obey.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(tid: i32, tgid: i32) -> Thread {
+        Thread { tid, tgid, priority: 120, followed: true }
+    }
+
+    fn record(kind: RecordKind) -> Record {
+        Record { time_ns: 5, cpu: 1, kind }
+    }
+
+    fn fork(tid: i32, tgid: i32, name: &str) -> Record {
+        record(RecordKind::Fork { parent: 1, child: thread(tid, tgid), comm: Comm::new(name.as_bytes()) })
+    }
+
+    fn exec(tid: i32, name: &str) -> Record {
+        record(RecordKind::Exec { thread: thread(tid, tid), former: tid, comm: Comm::new(name.as_bytes()) })
+    }
+
+    #[test]
+    fn a_process_counts_as_the_last_program_it_ran() {
+        let mut programs = Programs::default();
+        let records =
+            [fork(10, 10, "sh"), fork(11, 11, "sh"), exec(11, "make"), fork(12, 11, "worker"), exec(10, "ls")];
+        records.iter().for_each(|record| programs.note(record));
+        let (names, of_life) = programs.groups();
+        assert_eq!(names, ["ls", "make"]);
+        assert_eq!(of_life[programs.life(11).unwrap()], GroupId(1));
+        assert_eq!((programs.cpus(), programs.last_ns()), (2, 5));
+    }
+
+    #[test]
+    fn a_number_that_is_given_away_again_is_another_life() {
+        let mut programs = Programs::default();
+        [fork(10, 10, "cat"), fork(10, 10, "dog"), fork(20, 20, "cat")].iter().for_each(|record| programs.note(record));
+        assert_eq!(programs.groups(), (vec!["cat".into(), "dog".into()], vec![GroupId(0), GroupId(1), GroupId(0)]));
+        assert_eq!((programs.life(10), programs.life(30)), (Some(1), None));
+    }
+
+    #[test]
+    fn names_are_of_programs_and_harmless() {
+        let of = |name: &str| program(Comm::new(name.as_bytes()));
+        assert_eq!(
+            ["ksoftirqd/0", "kworker/u8:1", "\u{1b}[2J", "", "a b"].map(of),
+            ["ksoftirqd", "kworker", "\u{fffd}[2J", "unnamed", "a b"]
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! From records on disk to a trace file and a result.
+
+use super::RecordError;
+use super::programs::Programs;
+use crate::VenueError;
+use crate::replay::workload;
+use crate::sim::scenario_info;
+use schedlab_metrics::collector::{Collector, RunIdentity};
+use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::GroupId;
+use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
+use schedlab_model::time::Time;
+use schedlab_model::trace::Sink;
+use schedlab_record::{Comm, Converter, Record, Spool, Spooled, Summary, Thread};
+use schedlab_trace::{Error, Format, Group, Header, Writer};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The scheduler of every recording: that of the kernel.
+const POLICY: &str = crate::KERNEL;
+
+/// What a recording cannot know.
+const UNKNOWN: &str = "requests and their response times, which only a scenario's tasks tell; fairness, balance and \
+                       idleness beside work, which need to know what each task may and should get";
+
+/// All that was recorded.
+pub struct Tape {
+    pub spooled: Spooled,
+    /// After the first pass over the records.
+    pub programs: Programs,
+    /// Records that come before the first one: the state in which a recording begins that does not tell it itself.
+    pub before: Vec<Record>,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub cpus: u32,
+    /// Events that are missing.
+    pub lost: u64,
+}
+
+/// What else a reader needs to know.
+pub struct Label {
+    pub name: String,
+    pub venue: &'static str,
+    pub kernel: Option<String>,
+    pub partial: bool,
+    pub missing: Vec<String>,
+}
+
+/// A place for the records on the disk where the trace will be, and its folder. Whatever would keep the trace from
+/// being written there and can be seen now, is an error now.
+pub fn spool_for(trace: &Path) -> Result<(Spool, PathBuf), VenueError> {
+    if Format::of_name(trace).is_none() {
+        return Err(Error::UnknownExtension { path: trace.into() }.into());
+    }
+    if trace.is_dir() {
+        let source = std::io::ErrorKind::IsADirectory.into();
+        return Err(Error::Write { path: trace.into(), source }.into());
+    }
+    let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = |source| VenueError::from(Error::Write { path: trace.into(), source });
+    Ok((Spool::create_in(folder).map_err(failed)?, folder.into()))
+}
+
+impl Tape {
+    /// Writes the trace and gives what it says, and what had to be done to the records.
+    pub fn convert(mut self, label: &Label, trace: &Path) -> Result<(RunResult, Summary), VenueError> {
+        let (names, of_life) = self.programs.groups();
+        let header = self.header(names, label);
+        let workload = workload(&header);
+        let lost_events = self.lost > 0;
+        let expectations = Expectations { workload: Some(&workload), lost_events, ..Expectations::default() };
+        let writer = Writer::create(trace, &header)?;
+        let mut sinks = (Collector::new(&workload), (Validator::new(expectations), writer));
+        let summary = self.replay(&of_life, &mut sinks).map_err(|error| {
+            let folder = trace.parent().unwrap_or(Path::new(".")).into();
+            RecordError::Spool { folder, error }
+        })?;
+        let (collector, (validator, writer)) = sinks;
+        lawful(&collector, validator)?;
+        writer.close()?;
+        let result = collector.into_measures().into_result(RunIdentity {
+            scenario: scenario_info(&workload),
+            policy: PolicyInfo { name: POLICY.into(), parameters: BTreeMap::new() },
+            venue: label.venue.into(),
+            seed: header.seed,
+            provenance: Provenance {
+                version: env!("CARGO_PKG_VERSION").into(),
+                scenario_hash: String::new(),
+                policy_hash: None,
+                kernel: label.kernel.clone(),
+            },
+            lost: self.lost,
+            partial: label.partial,
+            calibration: None,
+            missing: [UNKNOWN.to_string()].into_iter().chain(label.missing.iter().cloned()).collect(),
+        });
+        Ok((known(result), summary))
+    }
+
+    fn header(&self, names: Vec<String>, label: &Label) -> Header {
+        let group = |name| Group { name, cpus: CpuSet::first(self.cpus) };
+        Header {
+            scenario: label.name.clone(),
+            policy: POLICY.into(),
+            venue: label.venue.into(),
+            seed: 0,
+            cpus: self.cpus,
+            groups: names.into_iter().map(group).collect(),
+            end: Time(self.end_ns - self.start_ns),
+            lost: self.lost,
+        }
+    }
+
+    /// The second pass over the records.
+    fn replay(&mut self, of_life: &[GroupId], sink: &mut impl Sink) -> std::io::Result<Summary> {
+        let programs = RefCell::new(Programs::default());
+        let group_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread.tgid).map(|life| of_life[life]);
+        let mut converter = Converter::new(self.start_ns, group_of);
+        self.before.iter().for_each(|record| {
+            programs.borrow_mut().note(record);
+            converter.record(record, sink);
+        });
+        self.spooled.each(|record| {
+            programs.borrow_mut().note(record);
+            converter.record(record, sink);
+        })?;
+        Ok(converter.finish(self.end_ns, sink))
+    }
+}
+
+/// Whatever the records were, the converter's events are lawful.
+fn lawful(collector: &Collector, validator: Validator) -> Result<(), VenueError> {
+    let (policy, seed) = (POLICY.to_string(), 0);
+    if let Err(violation) = collector.conservation() {
+        return Err(VenueError::NotConserved { policy, seed, violation });
+    }
+    match validator.into_findings().reported.into_iter().next() {
+        Some(violation) => Err(VenueError::Unlawful { policy, seed, violation }),
+        None => Ok(()),
+    }
+}
+
+/// Only what a recording can know. Programs that were gone when it began have no task in it.
+fn known(mut result: RunResult) -> RunResult {
+    (result.jain, result.time_to_balance_ns, result.work_conservation_violation) = (None, None, None);
+    // What the kernel takes for itself is in the tasks' time.
+    result.overhead_ns = None;
+    result.groups.retain(|group| group.count > 0);
+    result
+}
