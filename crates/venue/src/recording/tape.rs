@@ -94,6 +94,7 @@ impl Tape {
             lost: self.lost,
             partial: label.partial,
             calibration: None,
+            kernel_run_delay_ns: None,
             missing: [UNKNOWN.to_string()].into_iter().chain(label.missing.iter().cloned()).collect(),
         });
         Ok((known(result), summary))
