@@ -20,7 +20,7 @@ pub struct RunResult {
     pub scenario: ScenarioInfo,
     /// Which scheduler decided.
     pub policy: PolicyInfo,
-    /// Where it ran: `sim`, `vm` or `host`.
+    /// Where it ran: `sim`, `vm` or `host`; `import` for what another tool recorded somewhere.
     pub venue: String,
     /// The seed; of the first run when there are several.
     pub seed: u64,
@@ -132,7 +132,7 @@ pub enum Parameter {
 pub struct Provenance {
     /// The version of schedlab.
     pub version: String,
-    /// SHA-256 of the scenario's canonical form.
+    /// SHA-256 of the scenario's canonical form; empty for a recording, which has none.
     pub scenario_hash: String,
     /// SHA-256 of the policy's object file; absent for schedulers that have none.
     #[serde(skip_serializing_if = "Option::is_none")]

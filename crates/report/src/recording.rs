@@ -34,7 +34,15 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     page += &cpus(&result.cpus, style);
     page += "\n";
     page += &facts(&[("events", events(result)), ("records", records(wholeness))]);
-    page + &warnings(&gaps(result), style)
+    let mut gaps = gaps(result);
+    if wholeness.repaired > 0 {
+        gaps.push(format!(
+            "{} steps (switches, wakeups) were not told; they were put in where they were missed, so CPU times and \
+             waits next to them are too short.",
+            wholeness.repaired
+        ));
+    }
+    page + &warnings(&gaps, style)
 }
 
 /// What was recorded, where and for how long.
@@ -43,7 +51,8 @@ fn heading(result: &RunResult, style: Style) -> String {
     let cpus = if result.scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", result.scenario.cpus) };
     let kernel = result.provenance.kernel.as_ref().map_or(String::new(), |kernel| format!(" under {kernel}"));
     let facts = format!("{} on {cpus}{kernel}", duration(result.duration_ns));
-    wrap(&format!("{name}: "), 4, &facts).replacen(name, &style.bold(name), 1)
+    // A command can be longer than a line.
+    wrap("", 4, &format!("{name}: {facts}")).replacen(name, &style.bold(name), 1)
 }
 
 fn programs(groups: &[&GroupResult]) -> Table {
@@ -82,4 +91,31 @@ fn records(wholeness: &Wholeness) -> String {
         text += &format!(", {} tasks first seen without a fork", wholeness.adopted);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: Wholeness = Wholeness { records: 9, lost: &[], repaired: 0, adopted: 0 };
+
+    #[test]
+    fn what_is_missing_stands_beside_what_is_there() {
+        assert_eq!(records(&WHOLE), "9, none lost, 0 steps repaired");
+        let lost = [("switch".to_string(), 3), ("fork".to_string(), 1)];
+        let torn = Wholeness { lost: &lost, repaired: 2, adopted: 4, ..WHOLE };
+        assert_eq!(records(&torn), "9, lost: 3 switch, 1 fork, 2 steps repaired, 4 tasks first seen without a fork");
+    }
+
+    #[test]
+    fn small_programs_are_told_together() {
+        let group = |share: f64| {
+            let measures = schedlab_model::result::Measures { cpu_share: share, ..Default::default() };
+            GroupResult { name: "x".into(), count: 2, measures, cv_of_task_means: None }
+        };
+        let groups = [group(0.25), group(0.5)];
+        let all: Vec<&GroupResult> = groups.iter().collect();
+        assert_eq!(remainder(&all), "and 2 more programs, 4 tasks, with 75.0 % of CPU time\n");
+        assert_eq!(remainder(&[]), "");
+    }
 }

@@ -13,7 +13,7 @@ pub struct Header {
     pub scenario: String,
     /// The policy's name.
     pub policy: String,
-    /// Where it ran: `sim`, `vm`, `host`.
+    /// Where it ran: `sim`, `vm`, `host`, or `import` for what another tool recorded.
     pub venue: String,
     /// The seed of all random numbers.
     pub seed: u64,

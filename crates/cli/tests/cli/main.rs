@@ -4,5 +4,7 @@ mod bad_input;
 mod determinism;
 mod documents;
 mod help;
+mod import;
 mod lab;
+mod record;
 mod verbs;

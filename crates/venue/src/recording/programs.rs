@@ -117,7 +117,12 @@ fn program(comm: Comm) -> String {
 
 /// A name that a process gave itself, without what a terminal would obey.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    let harmless = |c: char| match c {
+        _ if c.is_whitespace() => ' ',
+        _ if c.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    };
+    text.chars().map(harmless).collect()
 }
 
 #[cfg(test)]

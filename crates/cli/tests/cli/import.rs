@@ -1,0 +1,90 @@
+//! Texts of other tools become traces, or one line that says why not.
+
+use crate::lab::Lab;
+
+const PERF: &str = "\
+  sh    12 [000] 5.000001: sched:sched_waking: comm=cat pid=13 prio=120 target_cpu=001
+  sh    12 [000] 5.000002: sched:sched_wakeup: comm=cat pid=13 prio=120 target_cpu=001
+  swapper     0 [001] 5.000003: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=cat next_pid=13 next_prio=120
+  cat    13 [001] 5.002003: sched:sched_switch: prev_comm=cat prev_pid=13 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+  sh    12 [000] 5.004001: sched:sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+";
+
+/// Expects one line, exit code 2, and no file beside the text.
+fn refused(text: impl AsRef<[u8]>, parts: &[&str]) {
+    let lab = Lab::new();
+    lab.write("events.txt", text);
+    let output = lab.run(&["import", "events.txt"]);
+    assert_eq!((output.code, output.out.as_str(), output.err.lines().count()), (Some(2), "", 1), "{}", output.err);
+    for part in parts {
+        assert!(output.err.contains(part), "no {part:?} in {}", output.err);
+    }
+    assert_eq!(lab.files(), ["events.txt"]);
+}
+
+#[test]
+fn a_text_becomes_a_lawful_trace_and_a_page() {
+    let lab = Lab::new();
+    lab.write("events.txt", PERF);
+    let page = lab.out(&["import", "events.txt"]);
+    assert!(page.starts_with("events.txt: 4ms on 2 CPUs\n"), "{page}");
+    let row = |name: &str| -> Vec<&str> {
+        page.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().collect()
+    };
+    // Time in milliseconds and as a share of both CPUs.
+    assert_eq!(row("sh ")[1..4], ["1", "4.000", "50.0"]);
+    assert_eq!(row("cat ")[1..4], ["1", "2.000", "25.0"]);
+    assert!(page.contains("records             7, none lost, 0 steps repaired, 1 tasks first seen"), "{page}");
+    assert!(page.ends_with("The trace is in events.parquet.\n"), "{page}");
+    assert!(lab.out(&["check", "events.parquet"]).contains("no law is broken"));
+    lab.out(&["import", "events.txt", "-o", "other.pftrace"]);
+    assert!(lab.out(&["check", "other.pftrace"]).contains("of 2 tasks: no law is broken"));
+    assert_eq!(lab.files(), ["events.parquet", "events.txt", "other.pftrace"]);
+}
+
+#[test]
+fn bad_texts_are_one_line() {
+    refused("", &["events.txt: the file is empty"]);
+    refused("Dear reader,\n", &["events.txt:1: no line of perf script, ftrace or trace-cmd report: \"Dear reader,\""]);
+    refused(&PERF[..PERF.len() - 3], &["events.txt:5: the file is cut off here"]);
+    let back = PERF.replace("5.004001", "4.004001");
+    refused(back, &["events.txt:5: time goes back from 5.002003000 to 4.004001000"]);
+    refused(PERF.replace("prev_state=S ", ""), &["events.txt:4: sched_switch without the fields"]);
+    refused([PERF.as_bytes(), b"\x00\x01\n"].concat(), &["events.txt:6: binary data"]);
+    refused(PERF.replace("[001]", "[4096]"), &["events.txt:3: there is no CPU 4096"]);
+    refused("# tracer: nop\n#\n", &["events.txt: no scheduler event"]);
+}
+
+#[test]
+fn files_that_are_not_there_or_not_to_be_written() {
+    let lab = Lab::new();
+    lab.write("events.txt", PERF);
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["import", "none.txt"], 2, "none.txt: the file cannot be read"),
+        (&["import", "."], 2, ".: this is no file"),
+        (&["import", "events.txt", "-o", "trace.json"], 2, "trace.json: unknown kind of trace file"),
+        (&["import", "events.txt", "-o", "events.txt"], 2, "would replace the text"),
+        (&["import", "events.txt", "-o", "none/trace.txt"], 1, "none/trace.txt: cannot write the trace"),
+    ];
+    for (args, code, part) in cases {
+        let output = lab.run(args);
+        assert_eq!((output.code, output.err.lines().count()), (Some(code), 1), "{args:?}: {}", output.err);
+        assert!(output.err.contains(part), "{args:?}: {}", output.err);
+    }
+    assert_eq!(lab.files(), ["events.txt"]);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let lab = Lab::new();
+    lab.write("events.txt", PERF);
+    // A file may have a block at most, and a trace needs more.
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" import events.txt";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script]).arg(env!("CARGO_BIN_EXE_schedlab")).current_dir(lab.path(""));
+    let output = shell.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+    assert!(error.contains("events.parquet: cannot write the trace"), "{error}");
+    assert_eq!(lab.files(), ["events.txt"]);
+}

@@ -1,0 +1,194 @@
+//! Recording on the kernel that runs. Where this process may not, what is asserted is the line that says so.
+
+use crate::lab::{Lab, Output};
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LACK: &str = "schedlab: recording needs CAP_BPF and CAP_PERFMON, which this process lacks; run it as root\n";
+
+/// Whether this process has CAP_BPF and CAP_PERFMON.
+fn may_record() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:\t")).unwrap();
+    let wanted = 1 << 39 | 1 << 38;
+    u64::from_str_radix(effective, 16).unwrap() & wanted == wanted
+}
+
+/// Records; none where that is refused, as it must be then.
+fn record(lab: &Lab, args: &[&str]) -> Option<Output> {
+    let output = lab.run(&[&["record"], args].concat());
+    if may_record() {
+        return Some(output);
+    }
+    assert_lack(lab, &output);
+    None
+}
+
+fn assert_lack(lab: &Lab, output: &Output) {
+    assert_eq!((output.code, output.out.as_str(), output.err.as_str()), (Some(1), "", LACK));
+    assert!(lab.files().is_empty(), "{:?}", lab.files());
+}
+
+/// Two sleepers, one in a session of its own, and their numbers in files.
+const SLEEPERS: &str = "setsid sh -c 'echo $$ >far; exec sleep 1000' & echo $$ >near; exec sleep 1000";
+
+/// Waits until a condition holds, for a time that nothing here takes.
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The numbers of both sleepers, once they sleep.
+fn sleepers(lab: &Lab) -> [String; 2] {
+    let number = |name| fs::read_to_string(lab.path(name)).unwrap_or_default().trim().to_string();
+    let sleeps = |name| fs::read_to_string(format!("/proc/{}/comm", number(name))).is_ok_and(|comm| comm == "sleep\n");
+    wait_for("both sleep", || sleeps("near") && sleeps("far"));
+    ["near", "far"].map(number)
+}
+
+fn is_there(pid: &String) -> bool {
+    // One that has ended may wait for whoever is to bury it.
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_command_and_all_it_starts_become_a_lawful_trace() {
+    let lab = Lab::new();
+    let script = "ls / | sort >/dev/null; exit 3";
+    let Some(output) = record(&lab, &["--", "sh", "-c", script]) else { return };
+    assert_eq!((output.code, output.err.as_str()), (Some(0), "the command ended with code 3\n"), "{}", output.out);
+    let page = &output.out;
+    assert!(page.starts_with(&format!("sh -c {script}: ")), "{page}");
+    for program in ["sh", "ls", "sort"] {
+        assert!(page.lines().any(|line| line.starts_with(&format!("{program} "))), "no {program} in {page}");
+    }
+    assert!(page.contains(", none lost, ") && page.ends_with("The trace is in schedlab.parquet.\n"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert!(lab.out(&["check", "schedlab.parquet"]).contains(" of 3 tasks: no law is broken"));
+    assert_eq!(lab.files(), ["schedlab.parquet"]);
+}
+
+#[test]
+fn the_other_forms_and_a_signal() {
+    let lab = Lab::new();
+    for name in ["a.pftrace", "a.txt"] {
+        let Some(output) = record(&lab, &["-o", name, "--ring", "1MiB", "--", "sh", "-c", "kill -9 $$"]) else {
+            return;
+        };
+        assert_eq!((output.code, output.err.as_str()), (Some(0), "the command was killed by signal 9\n"));
+    }
+    assert!(lab.out(&["check", "a.pftrace"]).contains("no law is broken"));
+    assert!(fs::read_to_string(lab.path("a.txt")).unwrap().contains("sh/0"));
+}
+
+#[test]
+fn the_whole_machine_is_recorded_for_a_second() {
+    let lab = Lab::new();
+    let Some(output) = record(&lab, &["--seconds", "1"]) else { return };
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    assert!(output.out.starts_with("the whole machine: 1s on ") && output.out.contains("\nschedlab"), "{}", output.out);
+    assert!(lab.out(&["check", "schedlab.parquet"]).contains("no law is broken"));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_one_line_and_no_file() {
+    let lab = Lab::new();
+    for (args, code, part) in [
+        (&["--", "no-such-program"][..], 2, "cannot run `no-such-program`: No such file or directory"),
+        (&["--", "/etc/passwd"], 2, "cannot run `/etc/passwd`: Permission denied"),
+    ] {
+        let Some(output) = record(&lab, args) else { return };
+        assert_eq!((output.code, output.err.lines().count()), (Some(code), 1), "{}", output.err);
+        assert!(output.err.contains(part) && output.out.is_empty(), "{}", output.err);
+        assert!(lab.files().is_empty(), "{:?}", lab.files());
+    }
+    // Known before anything begins, whatever the rights.
+    for (name, code, part) in [("a.json", 2, "unknown kind of trace file"), ("none/a.txt", 1, "cannot write the trace")]
+    {
+        let output = lab.run(&["record", "-o", name, "--", "sh", "-c", "echo >begun"]);
+        assert_eq!((output.code, output.err.lines().count()), (Some(code), 1), "{}", output.err);
+        assert!(output.err.contains(part), "{}", output.err);
+        assert!(lab.files().is_empty(), "{:?}", lab.files());
+    }
+}
+
+#[test]
+fn without_rights_it_says_what_lacks() {
+    let lab = Lab::new();
+    if !may_record() {
+        return assert_lack(&lab, &lab.run(&["record", "--", "true"]));
+    }
+    // Still root, but without what makes it powerful.
+    let mut command = Command::new("setpriv");
+    command.args(["--securebits", "+noroot", "--bounding-set=-all", "--inh-caps=-all"]);
+    command.arg(env!("CARGO_BIN_EXE_schedlab")).args(["record", "--", "true"]).current_dir(lab.path(""));
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let output = Output { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+    assert_lack(&lab, &output);
+}
+
+#[test]
+fn nothing_is_left_after_a_kill() {
+    let lab = Lab::new();
+    if record(&lab, &["-o", "probe.txt", "--", "true"]).is_none() {
+        return;
+    }
+    let mut command = lab.command(&["record", "--", "sh", "-c", SLEEPERS]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let sleepers = sleepers(&lab);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("the sleepers are gone", || !sleepers.iter().any(is_there));
+    assert_eq!(lab.files(), ["far", "near", "probe.txt"]);
+}
+
+#[test]
+fn ctrl_c_keeps_what_there_is_and_ends_the_command() {
+    let lab = Lab::new();
+    if record(&lab, &["-o", "probe.txt", "--", "true"]).is_none() {
+        return;
+    }
+    let mut command = lab.command(&["record", "--", "sh", "-c", SLEEPERS]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let sleepers = sleepers(&lab);
+    let signal = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
+    assert!(signal.success());
+    let output = child.wait_with_output().unwrap();
+    assert!(!sleepers.iter().any(is_there));
+    let (page, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!((output.status.code(), error.as_str()), (Some(130), "the command had not ended and was killed\n"));
+    assert!(page.contains("PARTIAL: stopped before the end"), "{page}");
+    assert!(lab.out(&["check", "schedlab.parquet"]).contains("no law is broken"));
+}
+
+#[test]
+fn a_command_that_is_not_over_in_time_is_ended() {
+    let lab = Lab::new();
+    let Some(output) = record(&lab, &["--seconds", "1", "--", "sh", "-c", SLEEPERS]) else { return };
+    assert_eq!((output.code, output.err.as_str()), (Some(0), "the command had not ended and was killed\n"));
+    assert!(!output.out.contains("PARTIAL"), "{}", output.out);
+    assert!(!sleepers_of(&lab).iter().any(is_there));
+}
+
+fn sleepers_of(lab: &Lab) -> [String; 2] {
+    ["near", "far"].map(|name| fs::read_to_string(lab.path(name)).unwrap().trim().to_string())
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let lab = Lab::new();
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" record -- sh -c 'ls / | sort >/dev/null'";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(env!("CARGO_BIN_EXE_schedlab")).current_dir(lab.path(""));
+    let output = shell.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+    let expected = if may_record() { "File too large" } else { LACK };
+    assert!(error.contains(expected), "{error}");
+    assert!(lab.files().is_empty(), "{:?}", lab.files());
+}
