@@ -7,3 +7,4 @@ pub mod policies;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod trace;
