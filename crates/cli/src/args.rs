@@ -1,5 +1,9 @@
 //! The flags.
 
+mod trace;
+
+pub use trace::{LatencyArgs, TimelineArgs, TraceArgs, View, WhichArgs};
+
 use clap::{Parser, Subcommand, ValueEnum};
 use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
@@ -42,6 +46,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Measure this machine: what work and switches cost
     Calibrate(CalibrateArgs),
+    /// Look into a trace file: latencies, queues, status, who ran where
+    Trace(TraceArgs),
     /// Check a trace file
     Check(CheckArgs),
     /// Record what this kernel's scheduler does, to a command or to all

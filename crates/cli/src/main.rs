@@ -28,6 +28,7 @@ fn run() -> ExitCode {
         Command::Scenarios(args) => commands::scenarios::run(args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(args),
+        Command::Trace(args) => commands::trace::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Import(args) => commands::import::run(&args),

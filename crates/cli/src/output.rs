@@ -2,15 +2,40 @@
 
 use crate::failure::Failure;
 use schedlab_report::Style;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 
 /// Prints everything at once.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+    let mut lines = Lines::new();
+    lines.print(text)?;
+    lines.end()
+}
+
+/// Standard output for pages that are printed line by line.
+pub struct Lines(BufWriter<StdoutLock<'static>>);
+
+impl Lines {
+    /// Nothing is printed yet.
+    pub fn new() -> Lines {
+        Lines(BufWriter::new(io::stdout().lock()))
+    }
+
+    /// Prints text, soon or later.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.0.write_all(text.as_bytes()).map_err(unprinted)
+    }
+
+    /// Prints what is not yet printed.
+    pub fn end(mut self) -> Result<(), Failure> {
+        self.0.flush().map_err(unprinted)
+    }
+}
+
+fn unprinted(error: io::Error) -> Failure {
+    match error.kind() {
         ErrorKind::BrokenPipe => Failure::NobodyListens,
         _ => Failure::Failed(format!("cannot write to standard output: {error}")),
-    })
+    }
 }
 
 /// Prints a value as JSON.

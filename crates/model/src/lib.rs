@@ -8,6 +8,7 @@ pub mod cpuset;
 pub mod distribution;
 pub mod ids;
 pub mod machine;
+pub mod names;
 pub mod result;
 pub mod rng;
 pub mod rtapp;

@@ -11,6 +11,7 @@ mod style;
 mod table;
 mod text;
 pub mod theory;
+pub mod views;
 
 pub use number::{Percent, Quantity, Times};
 pub use style::Style;

@@ -6,13 +6,13 @@
 //! ```
 
 use crate::{
-    Names,
     header::{Header, SCHEMA},
     words::Words,
     writer,
 };
 use schedlab_model::{
     ids::TaskId,
+    names::Names,
     time::Time,
     trace::{Event, EventKind, Reason, WakeSource},
 };

@@ -9,3 +9,4 @@ pub mod record;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod trace;

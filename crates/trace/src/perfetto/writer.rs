@@ -6,9 +6,10 @@ use super::{
     messages::*,
     tracks::{self, Track, tid},
 };
-use crate::{Names, fields::Field, header::Header, words::Words, writer};
+use crate::{fields::Field, header::Header, words::Words, writer};
 use schedlab_model::{
     ids::{CpuId, GroupId, TaskId},
+    names::Names,
     time::Time,
     trace::{Event, EventKind, Reason},
 };

@@ -1,11 +1,20 @@
 //! What people call a task: the name of its group and its number in it, `worker/3`.
 
-use schedlab_model::{
+use crate::{
     ids::{GroupId, TaskId},
     time::Time,
     trace::{Event, EventKind},
 };
 use std::{collections::HashMap, mem};
+
+/// What a task's name is made of, for those who need it after the task is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Label {
+    /// The task.
+    pub task: TaskId,
+    /// Its group and its number in it; none when its fork was not seen.
+    pub place: Option<(GroupId, u32)>,
+}
 
 /// Gives tasks their names as the events stream by. The instances of a group are numbered from 0 in the order of
 /// their forks. A task is forgotten after the instant of its exit, so memory follows the tasks that are alive.
@@ -59,19 +68,29 @@ impl Names {
         self.groups.get(group.index()).cloned().unwrap_or_else(|| format!("group{group}"))
     }
 
+    /// What the name of a task is made of.
+    pub fn label(&self, task: TaskId) -> Label {
+        Label { task, place: self.get(task) }
+    }
+
+    /// The name that a label stands for; `task17` for a task whose fork was not seen.
+    pub fn show(&self, label: Label) -> String {
+        match label.place {
+            Some((group, instance)) => format!("{}/{instance}", self.group(group)),
+            None => format!("task{}", label.task),
+        }
+    }
+
     /// The name of a task; `task17` when its fork was not seen.
     pub fn task(&self, task: TaskId) -> String {
-        match self.get(task) {
-            Some((group, instance)) => format!("{}/{instance}", self.group(group)),
-            None => format!("task{task}"),
-        }
+        self.show(self.label(task))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedlab_model::ids::CpuId;
+    use crate::ids::CpuId;
 
     fn at(ms: u64, kind: EventKind) -> Event {
         Event { time: Time::from_ms(ms), cpu: CpuId(0), kind }
@@ -86,10 +105,11 @@ mod tests {
         }
         let shown = [0, 1, 2, 3, 4].map(|task| names.task(TaskId(task)));
         assert_eq!(shown, ["worker/0", "timer/0", "worker/1", "group7/0", "task4"]);
+        let before = names.label(TaskId(0));
         names.observe(&at(1, EventKind::Exit { task: TaskId(0) }));
         assert_eq!(names.get(TaskId(0)), Some((GroupId(0), 0)));
         assert_eq!(names.observe(&at(2, EventKind::Tick)), [TaskId(0)]);
-        assert_eq!(names.get(TaskId(0)), None);
+        assert_eq!((names.get(TaskId(0)), names.show(before)), (None, "worker/0".into()));
         names.observe(&at(2, EventKind::Fork { task: TaskId(9), group: GroupId(0), parent: None }));
         assert_eq!(names.task(TaskId(9)), "worker/2");
     }

@@ -1,0 +1,36 @@
+//! `schedlab trace`: a trace file, looked at.
+
+mod latency;
+mod source;
+mod timeline;
+
+use crate::args::{TraceArgs, View};
+use crate::failure::Failure;
+use crate::output;
+use schedlab_model::trace::Sink;
+use schedlab_report::views;
+use schedlab_views::summary::Summary;
+use schedlab_views::{Roster, Selection};
+use source::Source;
+
+/// Prints the view that was asked for, or what there is to see.
+pub fn run(args: &TraceArgs) -> Result<(), Failure> {
+    let source = Source::open(&args.trace)?;
+    match &args.view {
+        None => summary(&source),
+        Some(View::Latency(args)) => latency::run(&source, args),
+        Some(View::Timeline(args)) => timeline::run(&source, args),
+    }
+}
+
+fn summary(source: &Source) -> Result<(), Failure> {
+    let mut summary = Summary::default();
+    let mut roster = Roster::new(source.groups(), Selection::ALL);
+    source.feed(|event| {
+        roster.observe(event);
+        summary.event(event);
+        Ok(())
+    })?;
+    let page = views::summary::show(&summary, roster.names(), &source.title(), &source.facts(), output::style());
+    output::print(&page)
+}

@@ -1,0 +1,43 @@
+//! `schedlab trace FILE timeline`.
+
+use super::source::Source;
+use crate::args::TimelineArgs;
+use crate::failure::Failure;
+use crate::output;
+use schedlab_model::trace::Sink;
+use schedlab_report::views::timeline as page;
+use schedlab_trace::Writer;
+use schedlab_views::timeline::Timeline;
+use std::path::Path;
+
+/// Prints the picture, or writes the trace in another form.
+pub fn run(source: &Source, args: &TimelineArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        return convert(source, path);
+    }
+    let selection = source.selection(&args.which)?;
+    let (cpus, end) = (source.header().cpus, source.header().end);
+    let columns = page::columns(cpus, usize::from(args.width));
+    let mut view = Timeline::new(source.roster(selection), cpus, end, columns);
+    source.feed(|event| {
+        view.event(event);
+        Ok(())
+    })?;
+    view.finish(end);
+    source.check_switches(view.roster())?;
+    output::print(&page::show(&view, &source.title(), output::style()))
+}
+
+/// The file appears when it is whole.
+fn convert(source: &Source, path: &Path) -> Result<(), Failure> {
+    let mut writer = Writer::create(path, source.header())?;
+    let mut events = 0;
+    source.feed(|event| {
+        writer.event(event);
+        events += 1;
+        Ok(())
+    })?;
+    writer.finish(source.header().end);
+    writer.close()?;
+    output::print(&format!("{} is written: {events} events\n", path.display()))
+}

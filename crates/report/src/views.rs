@@ -1,0 +1,49 @@
+//! The views of a trace as pages of text.
+
+pub mod latency;
+pub mod summary;
+pub mod timeline;
+
+use crate::{Style, wrap};
+use schedlab_model::{
+    names::{Label, Names},
+    trace::WakeSource,
+};
+use schedlab_views::Wait;
+
+/// The first lines of a page: what the trace is of, and what is shown of it.
+fn heading(trace: &str, shown: &str, style: Style) -> String {
+    wrap(&format!("{trace}: "), 4, shown).replacen(trace, &style.bold(trace), 1)
+}
+
+/// Who woke the task, or what did.
+fn waker(wait: &Wait, names: &Names) -> String {
+    match wait.waker {
+        Some(waker) => names.show(waker),
+        None => source(wait.source).into(),
+    }
+}
+
+fn source(source: WakeSource) -> &'static str {
+    match source {
+        WakeSource::Fork => "its birth",
+        WakeSource::Timer => "a timer",
+        WakeSource::Semaphore => "a semaphore",
+        WakeSource::Pipe => "a pipe",
+        WakeSource::Network => "the network",
+        WakeSource::Disk => "a disk",
+        WakeSource::Unknown => "-",
+    }
+}
+
+/// A group's name, or what stands for those that have none.
+fn group_of(label: Label, names: &Names) -> String {
+    label.place.map_or("(unknown)".into(), |(group, _)| names.group(group))
+}
+
+fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod test_helpers;

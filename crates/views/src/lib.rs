@@ -1,0 +1,32 @@
+//! What a trace shows when it is asked: events in, data out. Knows no file and no terminal.
+//!
+//! | view | question |
+//! |---|---|
+//! | [`latency`] | how long after its wake-up did each task run? |
+//! | [`queue`] | why did one of them wait: who was there, and who ran before? |
+//! | [`status`] | what did the policy say about a task, and when? |
+//! | [`timeline`] | who ran where? |
+//! | [`summary`] | what is in the trace? |
+//!
+//! The first three are what Torrey, Coleman and Miller (*A comparison of interactivity in the Linux 2.6 scheduler and an
+//! MLFQ scheduler*, 2007) added to a kernel as system calls: `trace_pid`, `trace_queue`, `trace_status`. Here they need a
+//! trace only, so they work for every venue.
+//!
+//! A view is a [`schedlab_model::trace::Sink`]: it sees all events of a trace once, in order, and keeps what it was
+//! asked for. What that is, a [`Selection`] says.
+
+pub mod buckets;
+pub mod latency;
+pub mod queue;
+mod roster;
+mod selection;
+pub mod status;
+pub mod summary;
+#[cfg(test)]
+mod test_helpers;
+pub mod timeline;
+mod waits;
+
+pub use roster::Roster;
+pub use selection::{Selection, TaskChoice, Who};
+pub use waits::{Wait, WaitEnd};

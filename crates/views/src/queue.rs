@@ -1,0 +1,600 @@
+//! Why a task waited: who was on the run queue when it was woken, and who ran until it did.
+//!
+//! The run queue of a CPU are the runnable tasks that were placed there: where they woke up, ran last, or were moved to.
+//! Schedulers with one queue for all CPUs place tasks too, but may take them from any CPU; then a task that waits is
+//! often moved at the very end.
+//!
+//! Two passes over the trace: [`Choice`] finds the wake-up, [`Queue`] looks at what followed it.
+
+use crate::{Roster, Wait, WaitEnd, waits::Waits};
+use schedlab_model::{
+    ids::{CpuId, TaskId},
+    names::Label,
+    time::Time,
+    trace::{Event, EventKind, Reason, Sink},
+};
+use std::collections::BTreeMap;
+
+/// Which wake-up is looked at.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    roster: Roster,
+    waits: Waits,
+    /// The first one from this instant on, instead of the longest wait.
+    at: Option<Time>,
+    chosen: Option<Wait>,
+}
+
+impl Choice {
+    /// Of the wake-ups that the roster's selection covers, the first from `at` on; without it the one that was followed
+    /// by the longest wait, of equals the first.
+    pub fn new(roster: Roster, at: Option<Time>) -> Choice {
+        Choice { roster, waits: Waits::default(), at, chosen: None }
+    }
+
+    fn consider(&mut self, wait: Wait) {
+        let selection = self.roster.selection();
+        let asked = selection.covers(wait.woken) && self.roster.wants(wait.task.task);
+        if !asked || self.at.is_some_and(|at| wait.woken < at) {
+            return;
+        }
+        let better = |chosen: &Wait| match self.at {
+            Some(_) => wait.number < chosen.number,
+            None => (wait.length(), chosen.number) > (chosen.length(), wait.number),
+        };
+        if self.chosen.as_ref().is_none_or(better) {
+            self.chosen = Some(wait);
+        }
+    }
+
+    /// Who was in the trace.
+    pub fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    /// After the end: the wake-up, if there is one.
+    pub fn chosen(&self) -> Option<&Wait> {
+        self.chosen.as_ref()
+    }
+}
+
+impl Sink for Choice {
+    fn event(&mut self, event: &Event) {
+        self.roster.observe(event);
+        if let Some(wait) = self.waits.take(event, self.roster.names()) {
+            self.consider(wait);
+        }
+    }
+
+    fn finish(&mut self, end: Time) {
+        for wait in self.waits.finish(end) {
+            self.consider(wait);
+        }
+    }
+}
+
+/// How another task came to be on the run queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// It was on the CPU.
+    Running,
+    /// It waited there.
+    Waiting,
+    /// It came after the wake-up.
+    Later,
+}
+
+/// Another task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rival {
+    /// Who.
+    pub task: Label,
+    /// How it was there.
+    pub came: Came,
+    /// Since when it ran, waited, or was there.
+    pub since: Time,
+    /// Its status at the wake-up or when it came, if the policy had said any.
+    pub status: Option<u64>,
+    /// Its runs on the CPU of the run queue while the task waited.
+    pub runs: u64,
+    /// Their length.
+    pub ran: Time,
+}
+
+/// Something that happened while the task waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it happened or began.
+    pub time: Time,
+    /// The CPU of the run queue.
+    pub cpu: CpuId,
+    /// What.
+    pub what: What,
+}
+
+/// What happened while the task waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Somebody, or nobody, was on the CPU for so long.
+    Ran {
+        /// Who; none stands for the idle task.
+        task: Option<Label>,
+        /// For how long.
+        length: Time,
+        /// Why it left; none when it went on.
+        reason: Option<Reason>,
+    },
+    /// Another task was woken, and placed on the run queue.
+    Woke {
+        /// Who.
+        task: Label,
+    },
+    /// Another task was moved to the run queue.
+    Came {
+        /// Who.
+        task: Label,
+        /// From there.
+        from: CpuId,
+    },
+    /// Another task was moved away.
+    Left {
+        /// Who.
+        task: Label,
+        /// There.
+        to: CpuId,
+    },
+    /// The task itself was moved; from now on the other CPU's run queue counts.
+    Moved {
+        /// There.
+        to: CpuId,
+    },
+}
+
+/// The other CPUs when the task was woken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Tasks that ran there.
+    pub running: usize,
+    /// Tasks that waited there.
+    pub waiting: usize,
+    /// CPUs without a task.
+    pub idle: usize,
+}
+
+/// A runnable task.
+#[derive(Clone, Copy, Debug)]
+struct Runnable {
+    label: Label,
+    cpu: CpuId,
+    running: bool,
+    since: Time,
+}
+
+/// How far the view is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Before,
+    Waiting,
+    After,
+}
+
+/// Looks at one wake-up.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    roster: Roster,
+    wait: Wait,
+    cpus: usize,
+    /// So many rivals and steps are kept.
+    limit: usize,
+    events: u64,
+    phase: Phase,
+    tasks: BTreeMap<TaskId, Runnable>,
+    statuses: BTreeMap<TaskId, u64>,
+    occupants: BTreeMap<CpuId, TaskId>,
+    /// The CPU on whose run queue the task is, and since when who is there counts.
+    home: CpuId,
+    since: Time,
+    rivals: Vec<Rival>,
+    elsewhere: Elsewhere,
+    status: Option<u64>,
+    steps: Vec<Step>,
+    more_steps: u64,
+    /// Time on the CPU of tasks beyond the limit.
+    ran_more: Time,
+    idle: Time,
+    overhead: Time,
+}
+
+impl Queue {
+    /// For this wake-up, which a [`Choice`] found, on a machine of so many CPUs. At most `limit` other tasks and `limit`
+    /// steps are kept.
+    pub fn new(roster: Roster, wait: Wait, cpus: u32, limit: usize) -> Queue {
+        Queue {
+            roster,
+            wait,
+            cpus: cpus as usize,
+            limit,
+            events: 0,
+            phase: Phase::Before,
+            tasks: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            occupants: BTreeMap::new(),
+            home: wait.target,
+            since: wait.woken,
+            rivals: Vec::new(),
+            elsewhere: Elsewhere::default(),
+            status: None,
+            steps: Vec::new(),
+            more_steps: 0,
+            ran_more: Time::ZERO,
+            idle: Time::ZERO,
+            overhead: Time::ZERO,
+        }
+    }
+
+    /// Who was in the trace.
+    pub fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    /// The wake-up.
+    pub fn wait(&self) -> &Wait {
+        &self.wait
+    }
+
+    /// The task's own status at the wake-up, if the policy had said any.
+    pub fn status(&self) -> Option<u64> {
+        self.status
+    }
+
+    /// The other tasks: who ran, who waited in the order of their coming, who came later or ran before the task.
+    pub fn rivals(&self) -> &[Rival] {
+        &self.rivals
+    }
+
+    /// The other CPUs at the wake-up.
+    pub fn elsewhere(&self) -> Elsewhere {
+        self.elsewhere
+    }
+
+    /// After the end: what happened until the task ran, in the order of its begin.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// How many more steps there were.
+    pub fn more_steps(&self) -> u64 {
+        self.more_steps
+    }
+
+    /// For how long tasks ran that are not among the rivals.
+    pub fn ran_more(&self) -> Time {
+        self.ran_more
+    }
+
+    /// For how long the CPU had no task while this one waited for it.
+    pub fn idle(&self) -> Time {
+        self.idle
+    }
+
+    /// What the CPU spent for the system meanwhile; it is part of the others' time.
+    pub fn overhead(&self) -> Time {
+        self.overhead
+    }
+
+    /// Takes the picture of the instant of the wake-up.
+    fn begin(&mut self) {
+        self.phase = Phase::Waiting;
+        self.status = self.statuses.get(&self.wait.task.task).copied();
+        let mut here: Vec<&Runnable> = self.tasks.values().filter(|other| other.cpu == self.home).collect();
+        here.sort_by_key(|other| (!other.running, other.since, other.label.task));
+        let rivals = here.iter().map(|other| Rival {
+            task: other.label,
+            came: if other.running { Came::Running } else { Came::Waiting },
+            since: other.since,
+            status: self.statuses.get(&other.label.task).copied(),
+            runs: 0,
+            ran: Time::ZERO,
+        });
+        self.rivals = rivals.collect();
+        let others = || self.tasks.values().filter(|other| other.cpu != self.home);
+        let running = others().filter(|other| other.running).count();
+        let waiting = others().count() - running;
+        self.elsewhere = Elsewhere { running, waiting, idle: self.cpus.saturating_sub(1 + running) };
+    }
+
+    fn step(&mut self, time: Time, what: What) {
+        match self.steps.len() < self.limit {
+            true => self.steps.push(Step { time, cpu: self.home, what }),
+            false => self.more_steps += 1,
+        }
+    }
+
+    /// Whoever was on the CPU of the run queue has been there until now.
+    fn settle(&mut self, now: Time, reason: Option<Reason>) {
+        let (since, length) = (self.since, now.since(self.since));
+        self.since = now;
+        if length == Time::ZERO {
+            return;
+        }
+        let occupant = self.occupants.get(&self.home).copied();
+        match occupant {
+            Some(task) => self.charge(task, since, length),
+            None => self.idle += length,
+        }
+        let task = occupant.map(|task| self.label_of(task));
+        self.step(since, What::Ran { task, length, reason: reason.filter(|_| task.is_some()) });
+    }
+
+    /// What the name of a task is made of, also when its end was announced before it left its CPU.
+    fn label_of(&self, task: TaskId) -> Label {
+        self.tasks.get(&task).map_or_else(|| self.roster.label(task), |runnable| runnable.label)
+    }
+
+    fn charge(&mut self, task: TaskId, since: Time, length: Time) {
+        self.rival(task, since);
+        match self.rivals.iter_mut().find(|rival| rival.task.task == task) {
+            Some(rival) => {
+                rival.runs += 1;
+                rival.ran += length;
+            }
+            None => self.ran_more += length,
+        }
+    }
+
+    /// Makes a rival of a task that was not one.
+    fn rival(&mut self, task: TaskId, since: Time) {
+        let known = self.rivals.iter().any(|rival| rival.task.task == task);
+        if !known && self.rivals.len() < self.limit {
+            let (task, status) = (self.label_of(task), self.statuses.get(&task).copied());
+            self.rivals.push(Rival { task, came: Came::Later, since, status, runs: 0, ran: Time::ZERO });
+        }
+    }
+
+    /// What an event means for the task that waits. Comes before the event changes who is where.
+    fn look(&mut self, event: &Event) {
+        let (now, me) = (event.time, self.wait.task.task);
+        match event.kind {
+            EventKind::Switch { next, .. } if next == Some(me) => {
+                let reason = if event.cpu == self.home { leaving(event) } else { None };
+                self.settle(now, reason);
+                self.phase = Phase::After;
+            }
+            EventKind::Switch { .. } if event.cpu == self.home => self.settle(now, leaving(event)),
+            EventKind::Exit { task } if task == me => {
+                self.settle(now, None);
+                self.phase = Phase::After;
+            }
+            EventKind::Wakeup { task, target, .. } if target == self.home && !self.tasks.contains_key(&task) => {
+                self.rival(task, now);
+                let task = self.roster.label(task);
+                self.step(now, What::Woke { task });
+            }
+            EventKind::Migrate { task, to, .. } if task == me => {
+                self.settle(now, None);
+                self.step(now, What::Moved { to });
+                self.home = to;
+            }
+            EventKind::Migrate { task, from, to } if from == self.home || to == self.home => {
+                // A sleeping task that will wake up elsewhere is not on a run queue.
+                let Some(label) = self.tasks.get(&task).map(|runnable| runnable.label) else { return };
+                let comes = to == self.home;
+                if comes {
+                    self.rival(task, now);
+                }
+                self.step(now, if comes { What::Came { task: label, from } } else { What::Left { task: label, to } });
+            }
+            EventKind::Overhead { length, .. } if event.cpu == self.home => self.overhead += length,
+            _ => {}
+        }
+    }
+
+    /// Who is runnable, where, and who is on which CPU.
+    fn follow(&mut self, event: &Event) {
+        let now = event.time;
+        match event.kind {
+            EventKind::Wakeup { task, target, .. } => {
+                let runnable = Runnable { label: self.roster.label(task), cpu: target, running: false, since: now };
+                self.tasks.entry(task).or_insert(runnable);
+            }
+            EventKind::Migrate { task, to, .. } => {
+                if let Some(runnable) = self.tasks.get_mut(&task) {
+                    runnable.cpu = to;
+                }
+            }
+            EventKind::Status { task, word } => drop(self.statuses.insert(task, word)),
+            EventKind::Switch { previous, reason, next } => {
+                if let Some(task) = previous {
+                    self.leave(task, event, reason);
+                }
+                self.occupants.remove(&event.cpu);
+                if let Some(task) = next {
+                    self.occupants.insert(event.cpu, task);
+                    let label = self.roster.label(task);
+                    self.tasks.insert(task, Runnable { label, cpu: event.cpu, running: true, since: now });
+                }
+            }
+            EventKind::Exit { task } => {
+                self.statuses.remove(&task);
+                if !self.occupants.values().any(|&occupant| occupant == task) {
+                    self.tasks.remove(&task);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, task: TaskId, event: &Event, reason: Reason) {
+        match reason {
+            Reason::Blocked | Reason::Exited | Reason::Idle => drop(self.tasks.remove(&task)),
+            Reason::SliceEnd | Reason::Preempted | Reason::Yielded => {
+                let label = self.roster.label(task);
+                self.tasks.insert(task, Runnable { label, cpu: event.cpu, running: false, since: event.time });
+            }
+        }
+    }
+}
+
+fn leaving(event: &Event) -> Option<Reason> {
+    match event.kind {
+        EventKind::Switch { previous: Some(_), reason, .. } => Some(reason),
+        _ => None,
+    }
+}
+
+impl Sink for Queue {
+    fn event(&mut self, event: &Event) {
+        self.roster.observe(event);
+        match self.phase {
+            Phase::Before if self.events == self.wait.number => self.begin(),
+            Phase::Waiting => self.look(event),
+            Phase::Before | Phase::After => {}
+        }
+        if self.phase != Phase::After {
+            self.follow(event);
+        }
+        self.events += 1;
+    }
+
+    fn finish(&mut self, end: Time) {
+        if self.phase == Phase::Waiting && matches!(self.wait.end, WaitEnd::Open { .. }) {
+            self.settle(end, None);
+        }
+        self.phase = Phase::After;
+        // Runs are known when they end, and told where they begin.
+        self.steps.sort_by_key(|step| step.time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Selection, Who,
+        test_helpers::{fork, groups, migrate, overhead, says, switch, wakeup},
+    };
+    use Reason::*;
+
+    /// Task 3 wakes up at 30 while 0 runs and 1 waits; 2 comes and overtakes it; 1 is moved away.
+    fn events() -> Vec<Event> {
+        vec![
+            fork(0, 0, 0),
+            fork(0, 1, 0),
+            fork(0, 2, 0),
+            fork(0, 3, 1),
+            wakeup(0, 0, 0),
+            says(0, 0, 5),
+            switch(0, 0, None, Idle, Some(0)),
+            wakeup(10, 1, 0),
+            wakeup(30, 3, 0),
+            wakeup(40, 2, 0),
+            overhead(50, 0, 1),
+            switch(50, 0, Some(0), SliceEnd, Some(2)),
+            migrate(55, 1, 0, 1),
+            switch(55, 1, None, Idle, Some(1)),
+            switch(60, 0, Some(2), Blocked, Some(0)),
+            switch(75, 0, Some(0), Blocked, None),
+            switch(78, 0, None, Idle, Some(3)),
+            switch(80, 0, Some(3), Blocked, None),
+            wakeup(90, 3, 0),
+        ]
+    }
+
+    fn chosen(selection: Selection, at: Option<u64>) -> Option<Wait> {
+        let mut choice = Choice::new(Roster::new(groups(), selection), at.map(Time));
+        choice.events(&events());
+        choice.finish(Time(100));
+        choice.chosen().copied()
+    }
+
+    fn queue(limit: usize) -> Queue {
+        let wait = chosen(Selection::ALL, None).unwrap();
+        let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), wait, 2, limit);
+        queue.events(&events());
+        queue.finish(Time(100));
+        queue
+    }
+
+    #[test]
+    fn the_longest_wait_is_chosen_or_the_first_from_an_instant_on() {
+        let told = |wait: Option<Wait>| wait.map(|wait| (wait.number, wait.task.task.0, wait.length().ns()));
+        assert_eq!(told(chosen(Selection::ALL, None)), Some((8, 3, 48)));
+        assert_eq!(told(chosen(Selection::ALL, Some(10))), Some((7, 1, 45)));
+        assert_eq!(told(chosen(Selection::ALL, Some(81))), Some((18, 3, 10)));
+        assert_eq!(told(chosen(Selection::ALL, Some(91))), None);
+        let first = Selection { who: Who::Task("worker/0".parse().unwrap()), ..Selection::ALL };
+        assert_eq!(told(chosen(first, None)), Some((4, 0, 0)));
+    }
+
+    #[test]
+    fn the_others_are_told_with_what_they_ran() {
+        let queue = queue(10);
+        let rivals: Vec<_> = queue
+            .rivals()
+            .iter()
+            .map(|r| (r.task.task.0, r.came, r.since.ns(), r.status, r.runs, r.ran.ns()))
+            .collect();
+        let expected = [
+            (0, Came::Running, 0, Some(5), 2, 35),
+            (1, Came::Waiting, 10, None, 0, 0),
+            (2, Came::Later, 40, None, 1, 10),
+        ];
+        assert_eq!(rivals, expected);
+        assert_eq!(queue.elsewhere(), Elsewhere { running: 0, waiting: 0, idle: 1 });
+        assert_eq!((queue.idle().ns(), queue.overhead().ns(), queue.ran_more().ns()), (3, 1, 0));
+    }
+
+    #[test]
+    fn steps_lead_to_the_run() {
+        let queue = queue(10);
+        let who = |label: &Label| label.task.0;
+        let steps: Vec<_> = queue
+            .steps()
+            .iter()
+            .map(|step| match &step.what {
+                What::Ran { task, length, reason } => {
+                    format!("{} {:?} ran {} {reason:?}", step.time.ns(), task.as_ref().map(who), length.ns())
+                }
+                What::Woke { task } => format!("{} {} woke", step.time.ns(), who(task)),
+                What::Left { task, to } => format!("{} {} left to {to}", step.time.ns(), who(task)),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected = [
+            "30 Some(0) ran 20 Some(SliceEnd)",
+            "40 2 woke",
+            "50 Some(2) ran 10 Some(Blocked)",
+            "55 1 left to 1",
+            "60 Some(0) ran 15 Some(Blocked)",
+            "75 None ran 3 None",
+        ];
+        assert_eq!(steps, expected);
+    }
+
+    #[test]
+    fn a_limit_keeps_the_sums() {
+        let queue = queue(2);
+        assert_eq!((queue.rivals().len(), queue.steps().len(), queue.more_steps()), (2, 2, 4));
+        let ran: u64 = queue.rivals().iter().map(|rival| rival.ran.ns()).sum();
+        assert_eq!(ran + queue.ran_more().ns() + queue.idle().ns(), queue.wait().length().ns());
+    }
+
+    #[test]
+    fn the_run_queue_follows_the_task_when_it_is_moved() {
+        let mut events = events();
+        events.splice(14.., [migrate(58, 3, 0, 1), switch(70, 1, Some(1), SliceEnd, Some(3))]);
+        let wait = Wait { end: WaitEnd::Ran { at: Time(70), cpu: CpuId(1) }, ..chosen(Selection::ALL, None).unwrap() };
+        let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), wait, 2, 10);
+        queue.events(&events);
+        queue.finish(Time(100));
+        let last: Vec<_> = queue.steps().iter().skip(2).map(|s| (s.time.ns(), s.cpu.0, s.what)).collect();
+        let ran = |task: u32, length, reason| What::Ran { task: Some(queue.label_of(TaskId(task))), length, reason };
+        let expected = [
+            (50, 0, ran(2, Time(8), None)),
+            (55, 0, What::Left { task: queue.label_of(TaskId(1)), to: CpuId(1) }),
+            (58, 0, What::Moved { to: CpuId(1) }),
+            (58, 1, ran(1, Time(12), Some(SliceEnd))),
+        ];
+        assert_eq!(last, expected);
+    }
+}
