@@ -15,10 +15,7 @@ use std::path::PathBuf;
 
 /// What stands below the help.
 const EPILOGUE: &str = "\
-Examples:
-  schedlab run moderate-load --policy rr:quantum=20ms
-  schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
-
+Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
 Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file

@@ -8,6 +8,11 @@ use std::path::Path;
 
 /// Makes a trace of the text of scheduler events in the file `text`.
 pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
+    if text.is_dir() {
+        // Said before anything about the trace, whose name comes from the text's.
+        let what = "this is no file; save the text to one first";
+        return Err(RecordError::Text(text::Error::NoText { path: text.into(), what }).into());
+    }
     if let (Ok(text), Ok(trace)) = (text.canonicalize(), trace.canonicalize())
         && text == trace
     {
