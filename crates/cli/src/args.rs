@@ -2,7 +2,7 @@
 
 mod trace;
 
-pub use trace::{LatencyArgs, TimelineArgs, TraceArgs, View, WhichArgs};
+pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use schedlab_model::machine::Topology;

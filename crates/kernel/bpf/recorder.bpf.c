@@ -3,12 +3,12 @@
  * Records what the scheduler of the running kernel does.
  *
  * Each program sits on one of the scheduler's tracepoints, asks whether the task is of interest, and writes one record
- * of fixed form into a ring buffer. A task is of interest when its process (tgid) is in the map `followed`; a process
- * that a followed one creates is put there too. When the ring is full the record is counted in `lost` and gone.
+ * of fixed form into its CPU's ring buffer. A task is of interest when its process (tgid) is marked in `followed`; a process that a
+ * followed one creates is marked too. When the ring is full the record is counted in `lost` and gone.
  *
  * Order: a program takes its place in the ring first and looks at the clock then. So whatever is behind a place in the
- * ring has a later time than the moment at which that place was free, and a reader that knows the ring's end at some
- * instant and has read up to it has everything before that instant (see src/order.rs). The scheduler's tracepoints are
+ * ring has a later time than the moment at which that place was free, and a reader that knows the rings' ends at some
+ * instant and has read up to them has everything before that instant (see src/order.rs). The scheduler's tracepoints are
  * inside of its own locks, so what causes something else also has the earlier time.
  */
 #include <vmlinux.h>
@@ -97,25 +97,41 @@ const volatile struct {
 	s64 queue_to_preempt_count;
 } options = { .wake_bytes = 1 };
 
-struct {
+struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
-} ring SEC(".maps");
+};
 
+/* One for each CPU, made by src/recorder.rs: CPUs that write into the same ring take it from one another each time. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, s32);
-	__type(value, u8);
-} followed SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
 
-/* Records that found no place, by kind; and as the last one processes that found none in `followed`. */
+/*
+ * One byte for each process that there can be (PID_MAX_LIMIT), 1 for those of interest. Asked several times for each
+ * switch, and so a load where a map would be a search.
+ */
+#define PROCESSES (1 << 22)
+u8 followed[PROCESSES];
+
+/* Records that found no place, by kind. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, KINDS + 1);
+	__uint(max_entries, KINDS);
 	__type(key, u32);
 	__type(value, u64);
 } lost SEC(".maps");
+
+/* Records of each CPU, to look after its ring now and then only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} written SEC(".maps");
 
 /*
  * Who wakes a task, and where: known when the waking begins, wanted when the task is put on a run queue, which may
@@ -160,49 +176,54 @@ static void count_lost(u32 kind)
 		(*count)++;
 }
 
-static bool of_interest(s32 tgid)
+static __always_inline bool of_interest(s32 tgid)
 {
-	return options.everything || bpf_map_lookup_elem(&followed, &tgid);
+	return options.everything || followed[tgid & (PROCESSES - 1)];
 }
 
-static void follow(s32 tgid)
+static __always_inline void *ring_of(u32 cpu)
 {
-	u8 one = 1;
-
-	if (!options.everything && bpf_map_update_elem(&followed, &tgid, &one, BPF_ANY))
-		count_lost(KINDS);
+	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-static u64 waiting(void)
-{
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-}
-
-/* A place in the ring, stamped. Only here: the order of the records hangs on the place being taken before the look. */
-#define RESERVE(type, of_kind)                                             \
-	({                                                                 \
-		type *__r = bpf_ringbuf_reserve(&ring, sizeof(type), 0);   \
-		if (__r)                                                   \
-			stamp((struct head *)__r, of_kind);                \
-		else                                                       \
-			count_lost(of_kind);                               \
-		__r;                                                       \
+/* A place in this CPU's ring, stamped. Only here: the order of records hangs on the place being taken before the look. */
+#define RESERVE(type, of_kind)                                                    \
+	({                                                                        \
+		u32 __cpu = bpf_get_smp_processor_id();                           \
+		void *__ring = ring_of(__cpu);                                    \
+		type *__r = NULL;                                                 \
+		if (__ring)                                                       \
+			__r = bpf_ringbuf_reserve(__ring, sizeof(type), 0);       \
+		if (__r)                                                          \
+			stamp((struct head *)__r, __cpu, of_kind);                \
+		else                                                              \
+			count_lost(of_kind);                                      \
+		__r;                                                              \
 	})
 
-static __always_inline void stamp(struct head *head, enum kind kind)
+static __always_inline void stamp(struct head *head, u32 cpu, enum kind kind)
 {
 	head->time = bpf_ktime_get_ns();
-	head->cpu = bpf_get_smp_processor_id();
+	head->cpu = cpu;
 	head->kind = kind;
 	head->flags = 0;
 }
 
-/* Wakes the reader once, by the record that makes the waiting ones so many; else the reader comes by itself. */
-static __always_inline void submit(void *record, u64 waited)
-{
-	bool enough = waited < options.wake_bytes && waiting() >= options.wake_bytes;
+/* Wakes the reader when enough waits, if it does not come by itself before. Looked after once for so many records. */
+#define LOOK_EVERY 64
 
-	bpf_ringbuf_submit(record, enough ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+static __always_inline void submit(void *record)
+{
+	u32 zero = 0, *count = bpf_map_lookup_elem(&written, &zero);
+	u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (count && ++*count % LOOK_EVERY == 0) {
+		void *ring = ring_of(bpf_get_smp_processor_id());
+
+		if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= options.wake_bytes)
+			flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(record, flags);
 }
 
 static __always_inline u32 cpu_of(struct task_struct *p)
@@ -265,7 +286,6 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 	s32 from = previous->tgid, to = next->tgid;
 	struct switch_record *record;
 	u16 flags = 0;
-	u64 waited;
 
 	/* The idle task has no process: of no interest by itself, even where everything is. */
 	if (from != IDLE && of_interest(from))
@@ -274,7 +294,6 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 		flags |= NEXT_FOLLOWED;
 	if (!flags)
 		return 0;
-	waited = waiting();
 	record = RESERVE(struct switch_record, SWITCH);
 	if (!record)
 		return 0;
@@ -286,7 +305,7 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 	record->previous_priority = previous->prio;
 	record->next_priority = next->prio;
 	record->unused = 0;
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -299,13 +318,19 @@ enum place { IN_TASK, IN_INTERRUPT, NOWHERE_KNOWN };
  */
 static __always_inline enum place place(void)
 {
-	struct task_struct *current = (struct task_struct *)bpf_get_current_task();
+	struct task_struct *current = NULL;
 	void *queue;
 	int count;
 
 	if (!options.preempt_count_known || !bpf_core_field_exists(current->se.cfs_rq->rq))
 		return NOWHERE_KNOWN;
-	queue = BPF_CORE_READ(current, se.cfs_rq, rq);
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+		current = bpf_get_current_task_btf();
+		queue = current->se.cfs_rq->rq;
+	} else {
+		current = (struct task_struct *)bpf_get_current_task();
+		queue = BPF_CORE_READ(current, se.cfs_rq, rq);
+	}
 	if (!queue || bpf_probe_read_kernel(&count, sizeof(count), queue + options.queue_to_preempt_count))
 		return NOWHERE_KNOWN;
 	return count & INTERRUPT_BITS ? IN_INTERRUPT : IN_TASK;
@@ -347,13 +372,12 @@ int BPF_PROG(schedlab_wakeup, struct task_struct *p)
 {
 	u32 entry = p->pid & (WAKING - 1);
 	struct task_record *record;
-	u64 *waking_now, facts, waited;
+	u64 *waking_now, facts;
 
 	if (!of_interest(p->tgid))
 		return 0;
 	waking_now = bpf_map_lookup_elem(&waking, &entry);
 	facts = waking_now ? *waking_now : 0;
-	waited = waiting();
 	record = RESERVE(struct task_record, WAKEUP);
 	if (!record)
 		return 0;
@@ -367,7 +391,7 @@ int BPF_PROG(schedlab_wakeup, struct task_struct *p)
 	} else {
 		record->head.flags = WAKER_UNKNOWN;
 	}
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -375,11 +399,9 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(schedlab_wakeup_new, struct task_struct *p)
 {
 	struct task_record *record;
-	u64 waited;
 
 	if (!of_interest(p->tgid))
 		return 0;
-	waited = waiting();
 	record = RESERVE(struct task_record, WAKEUP);
 	if (!record)
 		return 0;
@@ -387,7 +409,7 @@ int BPF_PROG(schedlab_wakeup_new, struct task_struct *p)
 	record->a = cpu_of(p);
 	record->b = (u32)bpf_get_current_pid_tgid();
 	record->head.flags = NEW;
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -395,18 +417,16 @@ SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(schedlab_migrate, struct task_struct *p, int to)
 {
 	struct task_record *record;
-	u64 waited;
 
 	if (!of_interest(p->tgid))
 		return 0;
-	waited = waiting();
 	record = RESERVE(struct task_record, MIGRATE);
 	if (!record)
 		return 0;
 	fill(record, p);
 	record->a = cpu_of(p);
 	record->b = to;
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -415,20 +435,17 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(schedlab_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct named_record *record;
-	u64 waited;
 
 	if (!of_interest(parent->tgid))
 		return 0;
-	if (child->tgid != parent->tgid)
-		follow(child->tgid);
-	waited = waiting();
+	followed[child->tgid & (PROCESSES - 1)] = 1;
 	record = RESERVE(struct named_record, FORK);
 	if (!record)
 		return 0;
 	fill(&record->task, child);
 	record->task.a = parent->pid;
 	__builtin_memcpy(record->comm, child->comm, sizeof(record->comm));
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -436,18 +453,16 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(schedlab_exec, struct task_struct *p, int former)
 {
 	struct named_record *record;
-	u64 waited;
 
 	if (!of_interest(p->tgid))
 		return 0;
-	waited = waiting();
 	record = RESERVE(struct named_record, EXEC);
 	if (!record)
 		return 0;
 	fill(&record->task, p);
 	record->task.a = former;
 	__builtin_memcpy(record->comm, p->comm, sizeof(record->comm));
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -455,16 +470,14 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(schedlab_exit, struct task_struct *p)
 {
 	struct task_record *record;
-	u64 waited;
 
 	if (!of_interest(p->tgid))
 		return 0;
-	waited = waiting();
 	record = RESERVE(struct task_record, EXIT);
 	if (!record)
 		return 0;
 	fill(record, p);
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -472,18 +485,16 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(schedlab_rename, struct task_struct *p, const char *comm)
 {
 	struct named_record *record;
-	u64 waited;
 
 	if (!of_interest(p->tgid))
 		return 0;
-	waited = waiting();
 	record = RESERVE(struct named_record, RENAME);
 	if (!record)
 		return 0;
 	fill(&record->task, p);
 	__builtin_memset(record->comm, 0, sizeof(record->comm));
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), comm);
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
@@ -491,10 +502,8 @@ int BPF_PROG(schedlab_rename, struct task_struct *p, const char *comm)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(schedlab_free, struct task_struct *p)
 {
-	s32 tgid = p->tgid;
-
-	if (p->pid == tgid)
-		bpf_map_delete_elem(&followed, &tgid);
+	if (p->pid == p->tgid)
+		followed[p->tgid & (PROCESSES - 1)] = 0;
 	return 0;
 }
 
@@ -504,7 +513,6 @@ int schedlab_running(void *context)
 {
 	struct task_struct *p = (struct task_struct *)bpf_get_current_task();
 	s32 tgid = BPF_CORE_READ(p, tgid);
-	u64 waited = waiting();
 	struct task_record *record = RESERVE(struct task_record, RUNNING);
 
 	if (!record)
@@ -517,17 +525,16 @@ int schedlab_running(void *context)
 	record->a = record->b = 0;
 	record->priority = BPF_CORE_READ(p, prio);
 	record->unused[0] = record->unused[1] = record->unused[2] = 0;
-	submit(record, waited);
+	submit(record);
 	return 0;
 }
 
 static __always_inline void mark(enum kind kind)
 {
-	u64 waited = waiting();
 	struct head *head = RESERVE(struct head, kind);
 
 	if (head)
-		submit(head, waited);
+		submit(head);
 }
 
 #define SCHED_SOFTIRQ 7

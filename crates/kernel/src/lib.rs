@@ -14,6 +14,7 @@
 //! # Ok::<(), schedlab_kernel::Lack>(())
 //! ```
 
+mod followed;
 mod lack;
 mod order;
 mod preempt_count;

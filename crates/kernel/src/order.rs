@@ -1,8 +1,8 @@
 //! Puts records in the order of time, exactly.
 //!
-//! The ring holds records in the order in which their places were taken; each looked at the clock after that. Let the
-//! clock say T, let the ring's end then be E, and let everything before E be read: whatever comes later took its place
-//! after E and has a time of at least T. So all that is read and earlier than T can be sorted and handed on, without a
+//! A ring holds records in the order in which their places were taken; each looked at the clock after that. Let the
+//! clock say T, let the rings' ends be looked at after that, and let everything before them be read: whatever comes later
+//! took its place later and has a time of at least T. So all that is read and earlier than T can be sorted and handed on, without a
 //! window and without guessing.
 
 use schedlab_record::Record;
@@ -16,12 +16,12 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// Takes records, in the order of the ring.
+    /// Takes records, ring by ring.
     pub fn append(&mut self, records: &mut Vec<Record>) {
         self.pending.append(records);
     }
 
-    /// Hands on everything earlier than `before_ns` in the order of time, equal times in the order of the ring.
+    /// Hands on everything earlier than `before_ns` in the order of time, equal times in the order in which they were read.
     pub fn release(&mut self, before_ns: u64, each: &mut impl FnMut(Record)) {
         self.pending.sort_by_key(|record| record.time_ns);
         let ready = self.pending.partition_point(|record| record.time_ns < before_ns);

@@ -1,12 +1,12 @@
 //! Loads the programs, follows processes, and ends.
 
+use crate::followed::Followed;
 use crate::lack::Lack;
 use crate::preempt_count;
 use crate::process::{self, Shown};
-use crate::ring::{Ring, monotonic_ns};
+use crate::ring::{Rings, monotonic_ns};
 use crate::stats::{Cost, Losses, Stats};
-use crate::wire::KINDS;
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramInput};
 use schedlab_record::{Record, RecordKind};
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,8 @@ pub struct Filter {
 pub struct Recorder {
     // In the order in which they are to go.
     links: Vec<Link>,
-    ring: Ring,
+    rings: Rings,
+    followed: Followed,
     object: Object,
     costs: Option<OwnedFd>,
     everything: bool,
@@ -44,17 +45,21 @@ pub struct Recorder {
 const INTERVAL: Duration = Duration::from_millis(50);
 
 impl Recorder {
-    /// Begins. The ring holds `ring_bytes`, rounded up to a power of two of at least a page; a record takes 40 to 64.
+    /// Begins. The rings hold `ring_bytes` together, each CPU's the same part rounded up to a power of two of at least a
+    /// page; a record takes 48 to 64.
     pub fn start(filter: &Filter, ring_bytes: usize) -> Result<Recorder, Lack> {
         Lack::check()?;
         libbpf_rs::set_print(None);
-        let ring_bytes = u32::try_from(ring_bytes.next_power_of_two().max(page_bytes())).unwrap_or(1 << 31);
-        let object = load(filter, ring_bytes)?;
-        let ring = map(&object, "ring").and_then(|map| Ring::new(&map));
-        let ring = ring.map_err(|e| Lack::of("open the ring", &e))?;
+        let cpus = libbpf_rs::num_possible_cpus().map_err(|e| Lack::of("count the CPUs", &e))?;
+        let of_each = (ring_bytes / cpus).max(page_bytes()).next_power_of_two();
+        let of_each = u32::try_from(of_each).unwrap_or(1 << 31);
+        let object = load(filter, cpus as u32, of_each)?;
+        let rings = rings(&object, cpus as u32, of_each).map_err(|e| Lack::of("open the rings", &e))?;
+        let followed = Followed::of(&object).map_err(|e| Lack::of("follow processes", &e))?;
         let mut recorder = Recorder {
             links: Vec::new(),
-            ring,
+            rings,
+            followed,
             object,
             costs: None,
             everything: filter.everything,
@@ -87,7 +92,7 @@ impl Recorder {
     pub fn poll(&mut self, timeout: Duration, each: &mut impl FnMut(Record)) {
         let end = Instant::now() + timeout;
         loop {
-            self.ring.wait(end.saturating_duration_since(Instant::now()).min(INTERVAL));
+            self.rings.wait(end.saturating_duration_since(Instant::now()).min(INTERVAL));
             self.drain(u64::MAX, each);
             if Instant::now() >= end {
                 return;
@@ -103,14 +108,8 @@ impl Recorder {
         while !self.drain(ended_ns, each) {
             std::thread::yield_now();
         }
-        let (lost, unfollowed) = self.losses();
-        let (started_ns, delivered, late) = (self.started_ns, self.delivered, self.ring.late());
-        Stats { started_ns, ended_ns, delivered, lost, late, unfollowed }
-    }
-
-    /// Records that have been lost so far.
-    pub fn lost(&self) -> Losses {
-        self.losses().0
+        let (started_ns, delivered, late) = (self.started_ns, self.delivered, self.rings.late());
+        Stats { started_ns, ended_ns, delivered, lost: self.lost(), late }
     }
 
     /// Has the kernel measure what the programs cost, at some cost of its own, as long as this recorder lives.
@@ -150,23 +149,19 @@ impl Recorder {
 
     fn drain(&mut self, until_ns: u64, each: &mut impl FnMut(Record)) -> bool {
         let delivered = &mut self.delivered;
-        self.ring.drain(until_ns, &mut |record| {
+        self.rings.drain(until_ns, &mut |record| {
             *delivered += 1;
             each(record);
         })
     }
 
-    /// The programs see every child of a followed process from the moment it is in the map. Those that were made
+    /// The programs see every child of a followed process from the moment it is marked. Those that were made
     /// before are found in `/proc`, again and again until there is no new one.
     fn follow_all(&mut self, roots: &[i32]) -> Result<(), Lack> {
         let mut followed: BTreeSet<i32> = BTreeSet::new();
         let mut found: BTreeSet<i32> = roots.iter().copied().collect();
         while !found.is_subset(&followed) {
-            for tgid in found.difference(&followed) {
-                let map = map(&self.object, "followed");
-                let added = map.and_then(|map| map.update(&tgid.to_ne_bytes(), &[1], MapFlags::ANY));
-                added.map_err(|e| Lack::of("follow a process", &e))?;
-            }
+            found.difference(&followed).for_each(|&tgid| self.followed.add(tgid));
             followed.append(&mut found);
             found = process::with_descendants(roots);
         }
@@ -179,7 +174,7 @@ impl Recorder {
         for tgid in tgids {
             let time_ns = monotonic_ns();
             for Shown { thread, comm, runnable, cpu, .. } in process::threads(tgid) {
-                self.ring.add(Record { time_ns, cpu, kind: RecordKind::Present { thread, comm, runnable, cpu } });
+                self.rings.add(Record { time_ns, cpu, kind: RecordKind::Present { thread, comm, runnable, cpu } });
             }
         }
     }
@@ -198,28 +193,28 @@ impl Recorder {
         Ok(())
     }
 
-    /// Lost records, and processes that could not be followed.
-    fn losses(&self) -> (Losses, u64) {
+    /// Records that have been lost so far.
+    pub fn lost(&self) -> Losses {
         let map = map(&self.object, "lost").expect("the object has it");
         let count = |kind: usize| -> u64 {
             let counts = map.lookup_percpu(&(kind as u32).to_ne_bytes(), MapFlags::ANY);
             let counts = counts.expect("the map is ours").expect("an array has all its entries");
             counts.iter().map(|count| u64::from_ne_bytes(count[..8].try_into().expect("eight"))).sum()
         };
-        (Losses(std::array::from_fn(count)), count(KINDS.len()))
+        Losses(std::array::from_fn(count))
     }
 }
 
-fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Result<libbpf_rs::Map<'a>> {
+pub(crate) fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Result<libbpf_rs::Map<'a>> {
     let missing = || libbpf_rs::Error::from_raw_os_error(libc::ENOENT);
     object.maps().find(|map| map.name() == name).ok_or_else(missing)
 }
 
 /// Opens the object, sets its options, and has the kernel check it.
-fn load(filter: &Filter, ring_bytes: u32) -> Result<Object, Lack> {
+fn load(filter: &Filter, cpus: u32, ring_bytes: u32) -> Result<Object, Lack> {
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| Lack::of("open the programs", &e))?;
     let tick = if filter.tick { tick_function() } else { 0 };
-    configure(&mut open, filter.everything, ring_bytes, tick).map_err(|e| Lack::of("set up the programs", &e))?;
+    configure(&mut open, filter.everything, cpus, ring_bytes, tick).map_err(|e| Lack::of("set up the programs", &e))?;
     for mut program in open.progs_mut() {
         let wanted = match program.name().to_str() {
             Some("schedlab_softirq_entry" | "schedlab_softirq_exit") => filter.softirq,
@@ -231,8 +226,8 @@ fn load(filter: &Filter, ring_bytes: u32) -> Result<Object, Lack> {
     open.load().map_err(|e| Lack::of("load the programs", &e))
 }
 
-/// Writes `options` of bpf/recorder.bpf.c and the size of the ring.
-fn configure(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64) -> libbpf_rs::Result<()> {
+/// Writes `options` of bpf/recorder.bpf.c and the number of rings.
+fn configure(open: &mut OpenObject, everything: bool, cpus: u32, ring_bytes: u32, tick: u64) -> libbpf_rs::Result<()> {
     let preempt_count = preempt_count::from_run_queue();
     let mut options = vec![u8::from(everything), u8::from(preempt_count.is_some()), 0, 0];
     options.extend((ring_bytes / 4).to_ne_bytes());
@@ -240,7 +235,7 @@ fn configure(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64
     options.extend(preempt_count.unwrap_or(0).to_ne_bytes());
     for mut map in open.maps_mut() {
         match map.name().to_str() {
-            Some("ring") => map.set_max_entries(ring_bytes)?,
+            Some("rings") => map.set_max_entries(cpus)?,
             Some(name) if name.ends_with(".rodata") => {
                 let value = map.initial_value_mut().expect("a section of the object has a value");
                 value[..options.len()].copy_from_slice(&options);
@@ -249,6 +244,22 @@ fn configure(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64
         }
     }
     Ok(())
+}
+
+/// Makes a ring for each CPU and tells the programs.
+fn rings(object: &Object, cpus: u32, bytes: u32) -> libbpf_rs::Result<Rings> {
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as u64,
+        ..libbpf_sys::bpf_map_create_opts::default()
+    };
+    let place = map(object, "rings")?;
+    let mut made = Vec::new();
+    for cpu in 0..cpus {
+        let ring = MapHandle::create(MapType::RingBuf, Some("schedlab_ring"), 0, 0, bytes, &options)?;
+        place.update(&cpu.to_ne_bytes(), &ring.as_fd().as_raw_fd().to_ne_bytes(), MapFlags::ANY)?;
+        made.push(ring);
+    }
+    Ok(Rings::new(&made, bytes, page_bytes())?)
 }
 
 fn attach(object: &Object) -> Result<Vec<Link>, Lack> {

@@ -15,14 +15,12 @@ pub struct Stats {
     pub lost: Losses,
     /// Records dropped because a later one had been handed on: zero, unless the CPUs' clocks differ.
     pub late: u64,
-    /// Processes that found no place among those that are followed, so that they and theirs were not recorded.
-    pub unfollowed: u64,
 }
 
 impl Stats {
     /// Whether events are missing.
     pub fn is_partial(&self) -> bool {
-        self.lost.total() + self.late + self.unfollowed > 0
+        self.lost.total() + self.late > 0
     }
 }
 

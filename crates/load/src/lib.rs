@@ -25,8 +25,7 @@ mod store;
 mod worker;
 
 pub use algorithm::Algorithm;
-pub use calibration::verify;
 pub use calibration::{Calibration, CalibrationError};
 pub use guarded::{Ended, Guarded};
-pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, pinned, run};
-pub use store::{calibration as obtain, fingerprint};
+pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, run};
+pub use store::{calibration as obtain, fingerprint, verified};

@@ -323,7 +323,7 @@ fn requests(shared: &Shared, start_ns: u64) -> Vec<RequestReport> {
 }
 
 /// Binds the calling thread to the CPU on which it is while `f` runs.
-pub fn pinned<T>(f: impl FnOnce() -> T) -> std::io::Result<T> {
+pub(crate) fn pinned<T>(f: impl FnOnce() -> T) -> std::io::Result<T> {
     let before = attributes::cpus()?;
     // SAFETY: it takes nothing.
     let cpu = unsafe { libc::sched_getcpu() };

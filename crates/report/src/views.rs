@@ -1,6 +1,8 @@
 //! The views of a trace as pages of text.
 
 pub mod latency;
+pub mod queue;
+pub mod status;
 pub mod summary;
 pub mod timeline;
 

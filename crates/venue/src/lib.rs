@@ -27,8 +27,7 @@ pub use recording::{Order, RecordError, Recording, Wholeness, import, record};
 pub use replay::{Replay, replay};
 pub use schedlab_bpf::Executor;
 pub use schedlab_load::costs::{Cost, Costs, measure as measure_costs};
-pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate};
-pub use schedlab_load::{pinned, verify};
+pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate, verified};
 pub use schedlab_sim::Control;
 pub use sim::SimVenue;
 

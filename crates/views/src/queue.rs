@@ -6,7 +6,11 @@
 //!
 //! Two passes over the trace: [`Choice`] finds the wake-up, [`Queue`] looks at what followed it.
 
-use crate::{Roster, Wait, WaitEnd, waits::Waits};
+mod choice;
+
+pub use choice::Choice;
+
+use crate::{Roster, Wait, WaitEnd};
 use schedlab_model::{
     ids::{CpuId, TaskId},
     names::Label,
@@ -14,64 +18,6 @@ use schedlab_model::{
     trace::{Event, EventKind, Reason, Sink},
 };
 use std::collections::BTreeMap;
-
-/// Which wake-up is looked at.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    roster: Roster,
-    waits: Waits,
-    /// The first one from this instant on, instead of the longest wait.
-    at: Option<Time>,
-    chosen: Option<Wait>,
-}
-
-impl Choice {
-    /// Of the wake-ups that the roster's selection covers, the first from `at` on; without it the one that was followed
-    /// by the longest wait, of equals the first.
-    pub fn new(roster: Roster, at: Option<Time>) -> Choice {
-        Choice { roster, waits: Waits::default(), at, chosen: None }
-    }
-
-    fn consider(&mut self, wait: Wait) {
-        let selection = self.roster.selection();
-        let asked = selection.covers(wait.woken) && self.roster.wants(wait.task.task);
-        if !asked || self.at.is_some_and(|at| wait.woken < at) {
-            return;
-        }
-        let better = |chosen: &Wait| match self.at {
-            Some(_) => wait.number < chosen.number,
-            None => (wait.length(), chosen.number) > (chosen.length(), wait.number),
-        };
-        if self.chosen.as_ref().is_none_or(better) {
-            self.chosen = Some(wait);
-        }
-    }
-
-    /// Who was in the trace.
-    pub fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    /// After the end: the wake-up, if there is one.
-    pub fn chosen(&self) -> Option<&Wait> {
-        self.chosen.as_ref()
-    }
-}
-
-impl Sink for Choice {
-    fn event(&mut self, event: &Event) {
-        self.roster.observe(event);
-        if let Some(wait) = self.waits.take(event, self.roster.names()) {
-            self.consider(wait);
-        }
-    }
-
-    fn finish(&mut self, end: Time) {
-        for wait in self.waits.finish(end) {
-            self.consider(wait);
-        }
-    }
-}
 
 /// How another task came to be on the run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +141,7 @@ pub struct Queue {
     home: CpuId,
     since: Time,
     rivals: Vec<Rival>,
+    more_rivals: usize,
     elsewhere: Elsewhere,
     status: Option<u64>,
     steps: Vec<Step>,
@@ -222,6 +169,7 @@ impl Queue {
             home: wait.target,
             since: wait.woken,
             rivals: Vec::new(),
+            more_rivals: 0,
             elsewhere: Elsewhere::default(),
             status: None,
             steps: Vec::new(),
@@ -250,6 +198,11 @@ impl Queue {
     /// The other tasks: who ran, who waited in the order of their coming, who came later or ran before the task.
     pub fn rivals(&self) -> &[Rival] {
         &self.rivals
+    }
+
+    /// How many more tasks ran or waited there at the wake-up.
+    pub fn more_rivals(&self) -> usize {
+        self.more_rivals
     }
 
     /// The other CPUs at the wake-up.
@@ -288,7 +241,8 @@ impl Queue {
         self.status = self.statuses.get(&self.wait.task.task).copied();
         let mut here: Vec<&Runnable> = self.tasks.values().filter(|other| other.cpu == self.home).collect();
         here.sort_by_key(|other| (!other.running, other.since, other.label.task));
-        let rivals = here.iter().map(|other| Rival {
+        self.more_rivals = here.len().saturating_sub(self.limit);
+        let rivals = here.iter().take(self.limit).map(|other| Rival {
             task: other.label,
             came: if other.running { Came::Running } else { Came::Waiting },
             since: other.since,
@@ -467,134 +421,4 @@ impl Sink for Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        Selection, Who,
-        test_helpers::{fork, groups, migrate, overhead, says, switch, wakeup},
-    };
-    use Reason::*;
-
-    /// Task 3 wakes up at 30 while 0 runs and 1 waits; 2 comes and overtakes it; 1 is moved away.
-    fn events() -> Vec<Event> {
-        vec![
-            fork(0, 0, 0),
-            fork(0, 1, 0),
-            fork(0, 2, 0),
-            fork(0, 3, 1),
-            wakeup(0, 0, 0),
-            says(0, 0, 5),
-            switch(0, 0, None, Idle, Some(0)),
-            wakeup(10, 1, 0),
-            wakeup(30, 3, 0),
-            wakeup(40, 2, 0),
-            overhead(50, 0, 1),
-            switch(50, 0, Some(0), SliceEnd, Some(2)),
-            migrate(55, 1, 0, 1),
-            switch(55, 1, None, Idle, Some(1)),
-            switch(60, 0, Some(2), Blocked, Some(0)),
-            switch(75, 0, Some(0), Blocked, None),
-            switch(78, 0, None, Idle, Some(3)),
-            switch(80, 0, Some(3), Blocked, None),
-            wakeup(90, 3, 0),
-        ]
-    }
-
-    fn chosen(selection: Selection, at: Option<u64>) -> Option<Wait> {
-        let mut choice = Choice::new(Roster::new(groups(), selection), at.map(Time));
-        choice.events(&events());
-        choice.finish(Time(100));
-        choice.chosen().copied()
-    }
-
-    fn queue(limit: usize) -> Queue {
-        let wait = chosen(Selection::ALL, None).unwrap();
-        let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), wait, 2, limit);
-        queue.events(&events());
-        queue.finish(Time(100));
-        queue
-    }
-
-    #[test]
-    fn the_longest_wait_is_chosen_or_the_first_from_an_instant_on() {
-        let told = |wait: Option<Wait>| wait.map(|wait| (wait.number, wait.task.task.0, wait.length().ns()));
-        assert_eq!(told(chosen(Selection::ALL, None)), Some((8, 3, 48)));
-        assert_eq!(told(chosen(Selection::ALL, Some(10))), Some((7, 1, 45)));
-        assert_eq!(told(chosen(Selection::ALL, Some(81))), Some((18, 3, 10)));
-        assert_eq!(told(chosen(Selection::ALL, Some(91))), None);
-        let first = Selection { who: Who::Task("worker/0".parse().unwrap()), ..Selection::ALL };
-        assert_eq!(told(chosen(first, None)), Some((4, 0, 0)));
-    }
-
-    #[test]
-    fn the_others_are_told_with_what_they_ran() {
-        let queue = queue(10);
-        let rivals: Vec<_> = queue
-            .rivals()
-            .iter()
-            .map(|r| (r.task.task.0, r.came, r.since.ns(), r.status, r.runs, r.ran.ns()))
-            .collect();
-        let expected = [
-            (0, Came::Running, 0, Some(5), 2, 35),
-            (1, Came::Waiting, 10, None, 0, 0),
-            (2, Came::Later, 40, None, 1, 10),
-        ];
-        assert_eq!(rivals, expected);
-        assert_eq!(queue.elsewhere(), Elsewhere { running: 0, waiting: 0, idle: 1 });
-        assert_eq!((queue.idle().ns(), queue.overhead().ns(), queue.ran_more().ns()), (3, 1, 0));
-    }
-
-    #[test]
-    fn steps_lead_to_the_run() {
-        let queue = queue(10);
-        let who = |label: &Label| label.task.0;
-        let steps: Vec<_> = queue
-            .steps()
-            .iter()
-            .map(|step| match &step.what {
-                What::Ran { task, length, reason } => {
-                    format!("{} {:?} ran {} {reason:?}", step.time.ns(), task.as_ref().map(who), length.ns())
-                }
-                What::Woke { task } => format!("{} {} woke", step.time.ns(), who(task)),
-                What::Left { task, to } => format!("{} {} left to {to}", step.time.ns(), who(task)),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        let expected = [
-            "30 Some(0) ran 20 Some(SliceEnd)",
-            "40 2 woke",
-            "50 Some(2) ran 10 Some(Blocked)",
-            "55 1 left to 1",
-            "60 Some(0) ran 15 Some(Blocked)",
-            "75 None ran 3 None",
-        ];
-        assert_eq!(steps, expected);
-    }
-
-    #[test]
-    fn a_limit_keeps_the_sums() {
-        let queue = queue(2);
-        assert_eq!((queue.rivals().len(), queue.steps().len(), queue.more_steps()), (2, 2, 4));
-        let ran: u64 = queue.rivals().iter().map(|rival| rival.ran.ns()).sum();
-        assert_eq!(ran + queue.ran_more().ns() + queue.idle().ns(), queue.wait().length().ns());
-    }
-
-    #[test]
-    fn the_run_queue_follows_the_task_when_it_is_moved() {
-        let mut events = events();
-        events.splice(14.., [migrate(58, 3, 0, 1), switch(70, 1, Some(1), SliceEnd, Some(3))]);
-        let wait = Wait { end: WaitEnd::Ran { at: Time(70), cpu: CpuId(1) }, ..chosen(Selection::ALL, None).unwrap() };
-        let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), wait, 2, 10);
-        queue.events(&events);
-        queue.finish(Time(100));
-        let last: Vec<_> = queue.steps().iter().skip(2).map(|s| (s.time.ns(), s.cpu.0, s.what)).collect();
-        let ran = |task: u32, length, reason| What::Ran { task: Some(queue.label_of(TaskId(task))), length, reason };
-        let expected = [
-            (50, 0, ran(2, Time(8), None)),
-            (55, 0, What::Left { task: queue.label_of(TaskId(1)), to: CpuId(1) }),
-            (58, 0, What::Moved { to: CpuId(1) }),
-            (58, 1, ran(1, Time(12), Some(SliceEnd))),
-        ];
-        assert_eq!(last, expected);
-    }
-}
+mod tests;

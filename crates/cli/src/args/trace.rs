@@ -22,6 +22,10 @@ pub struct TraceArgs {
 pub enum View {
     /// How long after its wake-up did each task run?
     Latency(LatencyArgs),
+    /// Why did one of them wait: who was there, and who ran before?
+    Queue(QueueArgs),
+    /// What did the policy say about each task: its queue, priority or label?
+    Status(StatusArgs),
     /// Who ran where? Also to Perfetto
     Timeline(TimelineArgs),
 }
@@ -50,6 +54,34 @@ pub struct LatencyArgs {
     #[arg(long, conflicts_with = "list")]
     pub tasks: bool,
     /// Print each wake-up, in the order in which the tasks ran
+    #[arg(long)]
+    pub list: bool,
+    /// The selection.
+    #[command(flatten)]
+    pub which: WhichArgs,
+}
+
+/// What `trace FILE queue` takes.
+#[derive(Debug, clap::Args)]
+pub struct QueueArgs {
+    /// The first wake-up from this time of the run on; by default the one with the longest wait
+    #[arg(long, value_name = "TIME", value_parser = read::<Time>, conflicts_with_all = ["from", "to"])]
+    pub at: Option<Time>,
+    /// The most other tasks, and steps, that are shown
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub limit: u16,
+    /// The selection.
+    #[command(flatten)]
+    pub which: WhichArgs,
+}
+
+/// What `trace FILE status` takes.
+#[derive(Debug, clap::Args)]
+pub struct StatusArgs {
+    /// A row for each task, and how its status changed
+    #[arg(long, conflicts_with = "list")]
+    pub tasks: bool,
+    /// Print each change, in order
     #[arg(long)]
     pub list: bool,
     /// The selection.

@@ -7,7 +7,7 @@ use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
 use schedlab_venue::{
-    Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs, pinned, verify,
+    Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs, verified,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -29,19 +29,14 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let failed = |error: CalibrationError| Failure::Failed(error.to_string());
     let made = |load: &Algorithm| calibrate(*load, true).map_err(failed);
     let loads: Vec<Calibration> = algorithms.iter().map(made).collect::<Result<_, _>>()?;
-    let both = loads.iter().zip(&algorithms);
-    let verified = both.filter(|_| args.verify).map(|(load, algorithm)| check(load, *algorithm)).collect();
+    let asked = algorithms.iter().filter(|_| args.verify);
+    let verified = asked.map(|load| verified(*load).map_err(failed)).collect::<Result<_, _>>()?;
     let costs = measure_costs().map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
     let page = Page { machine: fingerprint(), loads, verified, costs };
     if let Some(path) = &args.machine {
         save(path, &page)?;
     }
     if args.json { output::print_json(&page) } else { output::print(&show(&page)) }
-}
-
-/// On one CPU, where that is allowed.
-fn check(load: &Calibration, algorithm: Algorithm) -> [f64; 3] {
-    pinned(|| verify(load, algorithm)).unwrap_or_else(|_| verify(load, algorithm))
 }
 
 /// Writes the machine file: what the simulator takes, in its words.

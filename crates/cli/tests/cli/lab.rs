@@ -34,6 +34,14 @@ loop = [{ compute = "30ms" }, { sleep = "exp(5ms)" }]
 duration = "2s"
 "#;
 
+/// Whether this process has CAP_BPF and CAP_PERFMON.
+pub fn may_record() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:\t")).unwrap();
+    let wanted = 1 << 39 | 1 << 38;
+    u64::from_str_radix(effective, 16).unwrap() & wanted == wanted
+}
+
 impl Lab {
     /// An empty folder.
     pub fn new() -> Lab {

@@ -6,5 +6,7 @@ mod documents;
 mod help;
 mod import;
 mod lab;
+mod perf;
 mod record;
+mod trace;
 mod verbs;

@@ -1,19 +1,11 @@
 //! Recording on the kernel that runs. Where this process may not, what is asserted is the line that says so.
 
-use crate::lab::{Lab, Output};
+use crate::lab::{Lab, Output, may_record};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LACK: &str = "schedlab: recording needs CAP_BPF and CAP_PERFMON, which this process lacks; run it as root\n";
-
-/// Whether this process has CAP_BPF and CAP_PERFMON.
-fn may_record() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:\t")).unwrap();
-    let wanted = 1 << 39 | 1 << 38;
-    u64::from_str_radix(effective, 16).unwrap() & wanted == wanted
-}
 
 /// Records; none where that is refused, as it must be then.
 fn record(lab: &Lab, args: &[&str]) -> Option<Output> {

@@ -129,8 +129,8 @@ fn words(command: &[OsString]) -> String {
 /// What is missing, by kind.
 fn losses(stats: &Stats) -> Vec<(String, u64)> {
     let by_kind = stats.lost.by_kind().map(|(kind, count)| (kind.to_string(), count));
-    let others = [("out of order", stats.late), ("process not followed", stats.unfollowed)];
-    by_kind.chain(others.map(|(kind, count)| (kind.to_string(), count))).filter(|(_, count)| *count > 0).collect()
+    let late = (stats.late > 0).then(|| ("out of order".to_string(), stats.late));
+    by_kind.chain(late).collect()
 }
 
 /// Takes what the recorder hands on.

@@ -1,12 +1,12 @@
 //! `schedlab trace FILE latency`.
 
+use super::list::List;
 use super::source::Source;
 use crate::args::LatencyArgs;
 use crate::failure::Failure;
-use crate::output::{self, Lines};
+use crate::output;
 use schedlab_model::trace::Sink;
 use schedlab_report::views::latency as page;
-use schedlab_views::Wait;
 use schedlab_views::latency::Latency;
 
 /// Prints the tables, or each wake-up.
@@ -26,19 +26,14 @@ pub fn run(source: &Source, args: &LatencyArgs) -> Result<(), Failure> {
     output::print(&page::show(&view, &source.title(), &span, args.tasks, output::style()))
 }
 
-/// Prints while it reads, so that a long trace takes no memory.
 fn list(source: &Source, view: &mut Latency) -> Result<(), Failure> {
-    let mut lines = Lines::new();
-    let mut begun = false;
-    let mut print = |wait: &Wait, view: &Latency| {
-        if !std::mem::replace(&mut begun, true) {
-            lines.print(&page::list_head(output::style()))?;
-        }
-        lines.print(&page::list_row(wait, view.roster().names()))
-    };
-    source.feed(|event| view.take(event).map_or(Ok(()), |wait| print(&wait, view)))?;
+    let mut list = List::new(page::list_head);
+    source.feed(|event| match view.take(event) {
+        Some(wait) => list.row(&page::list_row(&wait, view.roster().names())),
+        None => Ok(()),
+    })?;
     view.finish(source.header().end);
-    view.open().iter().try_for_each(|wait| print(wait, view))?;
-    lines.end()?;
+    view.open().iter().try_for_each(|wait| list.row(&page::list_row(wait, view.roster().names())))?;
+    list.end()?;
     source.check_switches(view.roster())
 }

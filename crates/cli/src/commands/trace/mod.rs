@@ -1,7 +1,10 @@
 //! `schedlab trace`: a trace file, looked at.
 
 mod latency;
+mod list;
+mod queue;
 mod source;
+mod status;
 mod timeline;
 
 use crate::args::{TraceArgs, View};
@@ -19,6 +22,8 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
     match &args.view {
         None => summary(&source),
         Some(View::Latency(args)) => latency::run(&source, args),
+        Some(View::Queue(args)) => queue::run(&source, args),
+        Some(View::Status(args)) => status::run(&source, args),
         Some(View::Timeline(args)) => timeline::run(&source, args),
     }
 }

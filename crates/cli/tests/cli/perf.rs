@@ -1,0 +1,91 @@
+//! `record` and perf look at the same command at the same time, and see the same.
+
+use crate::lab::{Lab, may_record};
+use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
+use std::path::Path;
+use std::process::Command;
+
+/// Four pairs of shells, each handing a line to and fro without a child, all on one CPU, so that whoever is woken waits.
+/// They have names of their own, so that they are found.
+const PAIRS: &str = "
+for i in 1 2 3 4; do
+    mkfifo there$i back$i
+    ln -s \"$(command -v sh)\" pinger$i
+    ln -s \"$(command -v sh)\" ponger$i
+    ./ponger$i -c \"exec 3<>back$i 4<>there$i
+        while read x <&4; do echo x >&3; [ \\$x = end ] && exit; done\" &
+    ./pinger$i -c \"exec 3<>there$i 4<>back$i; n=0
+        while [ \\$n -lt 300 ]; do echo x >&3; read y <&4; n=\\$((n+1)); done; echo end >&3\" &
+done
+wait
+";
+
+/// How many times a task ran after a wake-up, and how long after it, in microseconds, on average.
+#[derive(Debug)]
+struct Seen {
+    runs: usize,
+    mean_us: f64,
+}
+
+impl Seen {
+    fn of(latencies_us: &[f64]) -> Seen {
+        let runs = latencies_us.len();
+        Seen { runs, mean_us: latencies_us.iter().sum::<f64>() / runs as f64 }
+    }
+}
+
+/// perf, with its own mount of the kernel's tracing files, which goes away with it.
+fn perf(lab: &Lab, script: &str) -> Command {
+    let mut command = Command::new("unshare");
+    let script = format!("mount -t tracefs tracefs /sys/kernel/tracing && {script}");
+    command.args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_schedlab")]).current_dir(lab.path(""));
+    command
+}
+
+/// What `perf sched timehist` says of a task: a line for each time it left a CPU, with the time from its wake-up to that
+/// run, in milliseconds of three digits, zero when it had not slept.
+fn by_perf(text: &str, name: &str) -> Seen {
+    let lines = text.lines().filter(|line| line.contains(&format!(" {name}[")));
+    let delays = lines.map(|line| {
+        let from_the_right: Vec<&str> = line.split_whitespace().rev().collect();
+        1000.0 * from_the_right[1].parse::<f64>().unwrap_or_else(|_| panic!("{line}"))
+    });
+    Seen::of(&delays.filter(|delay| *delay > 0.0).collect::<Vec<_>>())
+}
+
+/// What our own list says of it.
+fn by_us(list: &str, name: &str) -> Seen {
+    let lines = list.lines().filter(|line| line.contains(&format!("  {name}/0 ")));
+    let latencies = lines.map(|line| {
+        let time = line.split_whitespace().last().and_then(|time| Time::read(time).ok()).unwrap();
+        time.ns() as f64 / 1000.0
+    });
+    Seen::of(&latencies.collect::<Vec<_>>())
+}
+
+#[test]
+fn perf_sees_the_same_latencies() {
+    if !may_record() {
+        // What is refused then, `record.rs` asserts.
+        return;
+    }
+    assert!(Path::new("/usr/bin/perf").exists(), "install perf (`make setup` does it)");
+    let lab = Lab::new();
+    lab.write("pairs.sh", PAIRS);
+    let recorded =
+        perf(&lab, "\"$0\" record -o ours.parquet -- perf sched record -o perf.data -- taskset -c 0 sh pairs.sh")
+            .output();
+    let recorded = recorded.unwrap();
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    let text = perf(&lab, "perf sched timehist -i perf.data").output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    for name in ["pinger1", "ponger1", "pinger4", "ponger4"] {
+        let list = lab.out(&["trace", "ours.parquet", "latency", "--group", name, "--list"]);
+        let (ours, theirs) = (by_us(&list, name), by_perf(&text, name));
+        println!("{name}: ours {ours:?}, perf's {theirs:?}");
+        assert!(ours.runs >= 200 && ours.runs.abs_diff(theirs.runs) <= 10, "{name}: {ours:?}, {theirs:?}");
+        // Each looks at the clock in a handler of its own, one after the other.
+        assert!((ours.mean_us - theirs.mean_us).abs() <= 2.0 + 0.05 * theirs.mean_us, "{name}: {ours:?}, {theirs:?}");
+    }
+}
