@@ -3,13 +3,13 @@
  * Records what the scheduler of the running kernel does.
  *
  * Each program sits on one of the scheduler's tracepoints, asks whether the task is of interest, and writes one record
- * of fixed form into its CPU's ring buffer. A task is of interest when its process (tgid) is marked in `followed`; a process that a
- * followed one creates is marked too. When the ring is full the record is counted in `lost` and gone.
+ * of fixed form into its CPU's ring buffer. A task is of interest when its process (tgid) is marked in `followed`; a
+ * process that a followed one creates is marked too. When the ring is full the record is counted in `lost` and gone.
  *
  * Order: a program takes its place in the ring first and looks at the clock then. So whatever is behind a place in the
  * ring has a later time than the moment at which that place was free, and a reader that knows the rings' ends at some
- * instant and has read up to them has everything before that instant (see src/order.rs). The scheduler's tracepoints are
- * inside of its own locks, so what causes something else also has the earlier time.
+ * instant and has read up to them has everything before that instant (see src/order.rs). The scheduler's tracepoints
+ * are inside of its own locks, so what causes something else also has the earlier time.
  */
 #include <vmlinux.h>
 #include <bpf/bpf_core_read.h>
@@ -186,7 +186,7 @@ static __always_inline void *ring_of(u32 cpu)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-/* A place in this CPU's ring, stamped. Only here: the order of records hangs on the place being taken before the look. */
+/* A place in this CPU's ring, stamped. Only here: the order hangs on the place being taken before the look. */
 #define RESERVE(type, of_kind)                                                    \
 	({                                                                        \
 		u32 __cpu = bpf_get_smp_processor_id();                           \
