@@ -1,9 +1,10 @@
 //! What a recording came to.
 
 use crate::wire::KINDS;
+use serde::{Deserialize, Serialize};
 
 /// Counts of a recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// When everything of interest was followed, in nanoseconds of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
@@ -25,7 +26,7 @@ impl Stats {
 }
 
 /// Lost records by kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses(pub(crate) [u64; KINDS.len()]);
 
 impl Losses {

@@ -11,6 +11,7 @@ use crate::site::Site;
 use crate::{attributes, program, refusal};
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Step, Workload};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ pub enum LoadError {
 }
 
 /// What a task saw. Times in nanoseconds from the begin of the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskReport {
     /// Its number for the kernel, and its process's.
     pub tid: i32,
@@ -70,7 +71,7 @@ pub struct TaskReport {
 }
 
 /// A request as the task saw it. Times in nanoseconds from the begin of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestReport {
     /// The task's number.
     pub task: u32,
@@ -85,7 +86,7 @@ pub struct RequestReport {
 }
 
 /// What a run left.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The begin of the run on the monotonic clock.
     pub start_ns: u64,

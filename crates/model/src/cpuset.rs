@@ -1,10 +1,11 @@
 //! Sets of CPUs.
 
 use crate::ids::CpuId;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A set of CPUs, as the bits of 64-bit words (bit `c % 64` of word `c / 64`), like the kernel's `cpumask`.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct CpuSet {
     words: Vec<u64>,
 }

@@ -1,9 +1,10 @@
 //! Times that are drawn: constant, uniform, exponential, lognormal, or one of a few values.
 
 use crate::{rng::Rng, time::Time};
+use serde::{Deserialize, Serialize};
 
 /// How long a step takes, or how far apart arrivals are.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Distribution {
     /// Always the same.
     Constant(Time),

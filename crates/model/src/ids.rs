@@ -1,11 +1,12 @@
 //! Names for things by number. Each is its own type, so that a task cannot be taken for a CPU.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[repr(transparent)]
         pub struct $name(pub u32);
 

@@ -1,13 +1,14 @@
 //! The simulated machine: CPUs, their topology, the tick, and what things cost.
 
 use crate::{cpuset::CpuSet, ids::CpuId, time::Time};
+use serde::{Deserialize, Serialize};
 
 /// The most CPUs a machine may have.
 pub const MAX_CPUS: u32 = 4096;
 
 /// How CPUs hang together. CPUs are numbered thread by thread, core by core, cache by cache, node by node: with
 /// `1n2l4c2t` CPUs 0 and 1 are the two threads of the first core, 0 to 7 share the first last-level cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
     /// NUMA nodes.
     pub nodes: u32,
@@ -53,7 +54,7 @@ impl Topology {
 
 /// What the machine and the kernel take for themselves. All zero by default; measured on a real machine, they never
 /// depend on the host that simulates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
     /// From one task to another on a CPU, paid by that CPU before the next task runs.
     pub switch: Time,
@@ -68,7 +69,7 @@ pub struct Costs {
 }
 
 /// A machine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// How the CPUs hang together, and so how many there are.
     pub topology: Topology,

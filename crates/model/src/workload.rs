@@ -4,9 +4,10 @@
 //! cycle. [`crate::scenario`] is the only room that makes one from a file.
 
 use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, time::Time};
+use serde::{Deserialize, Serialize};
 
 /// What the tasks do, and on what machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {
     /// The scenario's name.
     pub name: String,
@@ -23,7 +24,7 @@ pub struct Workload {
 }
 
 /// How long a run is and where its random numbers come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The end of the run. The run ends earlier when no task is left and none can arrive.
     pub duration: Time,
@@ -34,7 +35,7 @@ pub struct Run {
 }
 
 /// One `[[task]]` table: `count` like tasks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// The name, unique in the workload.
     pub name: String,
@@ -57,7 +58,7 @@ pub struct Group {
 }
 
 /// When the tasks of a group come to be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Birth {
     /// All at one instant, in order.
     At(Time),
@@ -73,7 +74,7 @@ pub enum Birth {
 }
 
 /// The scheduling class of a task, under the kernel's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
     /// `SCHED_OTHER`, the default: what a policy schedules.
     Other,
@@ -88,7 +89,7 @@ pub enum Class {
 }
 
 /// Thread or process; a switch between processes also changes the address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// A thread of the group's process.
     Thread,
@@ -97,7 +98,7 @@ pub enum Kind {
 }
 
 /// A task's program as straight code with jumps for `repeat`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// The steps. Running past the last one starts again at the first when `repeats`, and exits otherwise.
     pub steps: Vec<Step>,
@@ -109,7 +110,7 @@ pub struct Program {
 
 /// One step. [`Step::RequestBegin`] and [`Step::RequestEnd`] are set by the compiler: a request is one pass of a
 /// `loop`, or the whole of a `once`, without the sleeps at its beginning and at its end, which are think time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Step {
     /// CPU work, as long as the task takes when it runs alone.
     Compute(Distribution),
@@ -156,7 +157,7 @@ pub enum Step {
 }
 
 /// Shared objects by kind, each indexed by [`ObjectId`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Objects {
     /// Semaphores: name and initial value.
     pub semaphores: Vec<(String, u32)>,
@@ -171,7 +172,7 @@ pub struct Objects {
 }
 
 /// A channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Channel {
     /// Its name.
     pub name: String,
@@ -182,7 +183,7 @@ pub struct Channel {
 }
 
 /// What a channel is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelKind {
     /// A pipe.
     Pipe,

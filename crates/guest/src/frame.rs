@@ -1,0 +1,202 @@
+//! Messages as bytes that can be checked: nothing that a guest, an emulator or a full disk does to them goes unseen.
+//!
+//! A frame is a mark of four bytes, a number that counts frames from 0, the length of what follows the head, a CRC-32 of
+//! number, length and content, each of the three a little-endian word; then the content, a message in postcard's form.
+
+use crate::message::Message;
+use std::io::{self, Write};
+
+const MARK: [u8; 4] = *b"SLG1";
+const HEAD_BYTES: usize = 16;
+/// No message is longer; a length above this is damage.
+const LONGEST: u32 = 64 << 20;
+
+/// Why frames cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// Something else stands where a frame should begin.
+    #[error("byte {at} of what the guest sent is no begin of a frame")]
+    NoFrame {
+        /// Where.
+        at: usize,
+    },
+    /// The content, or the head, is not what was sent.
+    #[error("frame {number} from the guest is damaged")]
+    Damaged {
+        /// The number that was due.
+        number: u32,
+    },
+    /// A frame is missing.
+    #[error("frame {due} from the guest is missing; frame {got} came instead")]
+    Missing {
+        /// The number that was due.
+        due: u32,
+        /// The number that came.
+        got: u32,
+    },
+    /// A frame is right, but says what this version does not know.
+    #[error("frame {number} from the guest cannot be understood; it was made by another version")]
+    Unknown {
+        /// Its number.
+        number: u32,
+    },
+}
+
+/// Writes frames.
+#[derive(Debug)]
+pub struct FrameWriter<W> {
+    to: W,
+    next: u32,
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// Begins with frame 0.
+    pub fn new(to: W) -> FrameWriter<W> {
+        FrameWriter { to, next: 0 }
+    }
+
+    /// Writes one.
+    pub fn send(&mut self, message: &Message) -> io::Result<()> {
+        let content = postcard::to_stdvec(message).map_err(io::Error::other)?;
+        let length = u32::try_from(content.len()).ok().filter(|length| *length <= LONGEST);
+        let length = length.ok_or_else(|| io::Error::other("the message is too long"))?;
+        let mut head = [0; HEAD_BYTES];
+        head[..4].copy_from_slice(&MARK);
+        head[4..8].copy_from_slice(&self.next.to_le_bytes());
+        head[8..12].copy_from_slice(&length.to_le_bytes());
+        head[12..].copy_from_slice(&checksum(self.next, length, &content).to_le_bytes());
+        self.next += 1;
+        self.to.write_all(&head)?;
+        self.to.write_all(&content)?;
+        self.to.flush()
+    }
+}
+
+/// Reads frames from bytes that come little by little.
+#[derive(Debug, Default)]
+pub struct FrameReader {
+    bytes: Vec<u8>,
+    /// Bytes before those in `bytes`.
+    passed: usize,
+    next: u32,
+}
+
+impl FrameReader {
+    /// Adds what came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Bytes of a frame that is not complete.
+    pub fn rest(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The next message, once all of it has come.
+    pub fn take(&mut self) -> Result<Option<Message>, FrameError> {
+        let known = self.bytes.len().min(MARK.len());
+        if self.bytes[..known] != MARK[..known] {
+            return Err(FrameError::NoFrame { at: self.passed });
+        }
+        if self.bytes.len() < HEAD_BYTES {
+            return Ok(None);
+        }
+        let word = |at: usize| u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"));
+        let (number, length, sum) = (word(4), word(8), word(12));
+        let due = self.next;
+        if length > LONGEST {
+            return Err(FrameError::Damaged { number: due });
+        }
+        let end = HEAD_BYTES + length as usize;
+        let Some(content) = self.bytes.get(HEAD_BYTES..end) else { return Ok(None) };
+        if checksum(number, length, content) != sum {
+            return Err(FrameError::Damaged { number: due });
+        }
+        if number != due {
+            return Err(FrameError::Missing { due, got: number });
+        }
+        let message = postcard::from_bytes(content).map_err(|_| FrameError::Unknown { number })?;
+        self.bytes.drain(..end);
+        (self.passed, self.next) = (self.passed + end, due + 1);
+        Ok(Some(message))
+    }
+}
+
+fn checksum(number: u32, length: u32, content: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&number.to_le_bytes());
+    hasher.update(&length.to_le_bytes());
+    hasher.update(content);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn messages() -> Vec<Message> {
+        vec![
+            Message::Hello { kernel: "6.1.0".into(), at_ns: 5 },
+            Message::Begun { at_ns: 1 << 40 },
+            Message::Records(Vec::new()),
+            Message::Failed("no".into()),
+        ]
+    }
+
+    fn sent(messages: &[Message]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = FrameWriter::new(&mut bytes);
+        messages.iter().for_each(|message| writer.send(message).unwrap());
+        bytes
+    }
+
+    fn received(bytes: &[u8]) -> Result<Vec<Message>, FrameError> {
+        let mut reader = FrameReader::default();
+        reader.push(bytes);
+        let mut messages = Vec::new();
+        while let Some(message) = reader.take()? {
+            messages.push(message);
+        }
+        Ok(messages)
+    }
+
+    #[test]
+    fn messages_come_back_however_they_are_cut() {
+        let bytes = sent(&messages());
+        let mut reader = FrameReader::default();
+        let mut back = Vec::new();
+        for piece in bytes.chunks(3) {
+            reader.push(piece);
+            while let Some(message) = reader.take().unwrap() {
+                back.push(message);
+            }
+        }
+        assert_eq!((back, reader.rest()), (messages(), 0));
+    }
+
+    #[test]
+    fn a_missing_frame_and_what_is_no_frame_are_told() {
+        let all = sent(&messages());
+        let first = sent(&messages()[..1]).len();
+        assert_eq!(received(&all[first..]), Err(FrameError::Missing { due: 0, got: 1 }));
+        assert_eq!(received(b"SLGx"), Err(FrameError::NoFrame { at: 0 }));
+        let flood = [&all[..first], b"panic"].concat();
+        assert_eq!(received(&flood), Err(FrameError::NoFrame { at: first }));
+    }
+
+    proptest! {
+        /// A changed byte is never taken for a message, and never makes one disappear without a word.
+        #[test]
+        fn damage_is_seen(place in any::<prop::sample::Index>(), bit in 0u32..8) {
+            let mut bytes = sent(&messages());
+            let at = place.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            if let Ok(back) = received(&bytes) {
+                // A length that grew: the frame is waited for in vain.
+                prop_assert!(back.len() < messages().len());
+                prop_assert_eq!(&back[..], &messages()[..back.len()]);
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The first and only program of a virtual machine.
+
+use crate::frame::FrameWriter;
+use crate::message::{JOB_PATH, Job, Message, Outcome};
+use crate::port::Port;
+use crate::watch::{Measured, measure};
+use schedlab_kernel::Record;
+use schedlab_load::{Algorithm, Settings, obtain};
+use schedlab_model::time::Time;
+use std::ffi::CString;
+use std::fs;
+
+/// So many records are in one message.
+const RECORDS_AT_ONCE: usize = 4096;
+/// How often the run tells how far it is.
+const PROGRESS: Time = Time::from_ms(500);
+
+/// Does the job and switches the machine off. Does not return, whatever happens.
+pub fn main() -> ! {
+    let told = std::panic::catch_unwind(|| {
+        prepare();
+        match Port::open() {
+            Ok(port) => work(&mut FrameWriter::new(port)),
+            Err(error) => eprintln!("guest: no right to the port: {error}"),
+        }
+    });
+    if told.is_err() {
+        eprintln!("guest: panicked");
+    }
+    power_off()
+}
+
+/// The file systems that a run looks into, and a place for temporary files.
+fn prepare() {
+    for (kind, place) in [
+        ("proc", "/proc"),
+        ("sysfs", "/sys"),
+        ("devtmpfs", "/dev"),
+        ("tmpfs", "/tmp"),
+        ("tmpfs", "/dev/shm"),
+        ("tracefs", "/sys/kernel/tracing"),
+        ("bpf", "/sys/fs/bpf"),
+        ("cgroup2", "/sys/fs/cgroup"),
+    ] {
+        // What a kernel does not have is missed by whoever needs it.
+        let _ = fs::create_dir_all(place);
+        let [kind, place] = [kind, place].map(|text| CString::new(text).expect("no zero inside"));
+        // SAFETY: the strings live during the call, which takes no data.
+        unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+    }
+    // SAFETY: there is one thread yet.
+    unsafe { std::env::set_var("HOME", "/tmp") };
+    loopback_up();
+}
+
+/// Sockets between tasks go over the loopback interface.
+fn loopback_up() {
+    // SAFETY: plain system calls on a request that lives.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0);
+        let mut request: libc::ifreq = std::mem::zeroed();
+        (request.ifr_name[0], request.ifr_name[1]) = (b'l' as libc::c_char, b'o' as libc::c_char);
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &request);
+        libc::close(socket);
+    }
+}
+
+fn work(to: &mut FrameWriter<Port>) {
+    send(to, &Message::Hello { kernel: release(), at_ns: now_ns() });
+    match run(to) {
+        Ok((outcome, records)) => {
+            for some in records.chunks(RECORDS_AT_ONCE) {
+                send(to, &Message::Records(some.to_vec()));
+            }
+            send(to, &Message::Outcome(Box::new(outcome)));
+        }
+        Err(why) => send(to, &Message::Failed(why)),
+    }
+}
+
+fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), String> {
+    let job = fs::read(JOB_PATH).map_err(|error| format!("cannot read the job: {error}"))?;
+    let job: Job = postcard::from_bytes(&job).map_err(|error| format!("cannot read the job: {error}"))?;
+    let algorithm: Algorithm = job.algorithm.parse()?;
+    let calibration = obtain(algorithm, true).map_err(|error| error.to_string())?;
+    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed };
+    send(to, &Message::Begun { at_ns: now_ns() });
+    let mut told = Time::ZERO;
+    let mut go_on = |now: Time| {
+        if now.ns() >= told.ns() + PROGRESS.ns() {
+            told = now;
+            send(to, &Message::Progress(now.ns()));
+        }
+        true
+    };
+    let measured = measure(&job.workload, &settings, &mut go_on).map_err(|error| error.to_string())?;
+    let Measured { report, recorded } = measured;
+    let (records, recorded) = match recorded {
+        Ok((records, stats)) => (records, Ok(stats)),
+        Err(lack) => (Vec::new(), Err(lack)),
+    };
+    Ok((Outcome { report, recorded, calibration, records: records.len() as u64 }, records))
+}
+
+/// What cannot be said is missed by whoever waits for it.
+fn send(to: &mut FrameWriter<Port>, message: &Message) {
+    if let Err(error) = to.send(message) {
+        eprintln!("guest: {error}");
+    }
+}
+
+fn release() -> String {
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
+}
+
+fn now_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists and there is place for its time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn power_off() -> ! {
+    // SAFETY: plain system calls. What a machine cannot switch off is stopped by whoever waits.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+        loop {
+            libc::pause();
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! A run on a real kernel: the load under the eyes of the recorder. As a library on this machine, and as the first and
+//! only program of a virtual machine.
+//!
+//! A guest has no disk and no network. Its initramfs holds [`init::main`]'s program and a [`Job`]; what it has to say
+//! leaves through one I/O port, in checked frames ([`frame`]), after the run and at no virtual time.
+
+pub mod frame;
+pub mod init;
+pub mod message;
+mod port;
+mod watch;
+
+pub use message::{Job, Message, Outcome};
+pub use watch::{Measured, measure};

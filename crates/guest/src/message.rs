@@ -1,0 +1,58 @@
+//! What goes into a guest and what comes out.
+
+use schedlab_kernel::{Record, Stats};
+use schedlab_load::{Calibration, Report};
+use schedlab_model::workload::Workload;
+use serde::{Deserialize, Serialize};
+
+/// Where the job lies in the initramfs.
+pub const JOB_PATH: &str = "/job";
+
+/// What a guest has to do. It is read once, by the same version of schedlab that wrote it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// What the tasks do.
+    pub workload: Workload,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// What tasks compute, by name.
+    pub algorithm: String,
+}
+
+/// What a guest says, in this order: hello, begun, records, outcome; or a failure at any place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Message {
+    /// Our program runs.
+    Hello {
+        /// The kernel's release.
+        kernel: String,
+        /// Virtual nanoseconds since the kernel began to count.
+        at_ns: u64,
+    },
+    /// The load is calibrated; the scenario's first instruction comes now.
+    Begun {
+        /// Virtual nanoseconds since the kernel began to count.
+        at_ns: u64,
+    },
+    /// So much of the run is over.
+    Progress(u64),
+    /// Some of the records, in order.
+    Records(Vec<Record>),
+    /// The end.
+    Outcome(Box<Outcome>),
+    /// The run did not happen, for a reason that whoever asked for it can read.
+    Failed(String),
+}
+
+/// What a run left, but for the records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// What the tasks saw.
+    pub report: Report,
+    /// What the recorder says of the records, or why there are none.
+    pub recorded: Result<Stats, String>,
+    /// How much work a nanosecond was.
+    pub calibration: Calibration,
+    /// How many records were sent.
+    pub records: u64,
+}

@@ -1,0 +1,65 @@
+//! Emulators that count time in instructions.
+
+mod qemu;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use qemu::Qemu;
+
+/// What an engine is to start.
+#[derive(Clone, Debug)]
+pub struct Guest<'a> {
+    /// The kernel's image.
+    pub kernel: &'a Path,
+    /// The archive of its files.
+    pub initramfs: &'a Path,
+    /// CPUs.
+    pub cpus: u32,
+    /// The seed of whatever is random in the machine.
+    pub seed: u64,
+    /// A folder for what the engine writes: [`Guest::console`] and [`Guest::frames`].
+    pub folder: &'a Path,
+}
+
+impl Guest<'_> {
+    /// What the guest's kernel prints.
+    pub fn console(&self) -> PathBuf {
+        self.folder.join("console")
+    }
+
+    /// What the guest's program sends.
+    pub fn frames(&self) -> PathBuf {
+        self.folder.join("frames")
+    }
+}
+
+/// An emulator.
+pub trait Engine: Sync {
+    /// Its name, as users write it.
+    fn name(&self) -> &'static str;
+
+    /// What it is called and which version it has, for the result; or what to do so that it works here.
+    fn probe(&self) -> Result<String, String>;
+
+    /// The most CPUs with which its time is true.
+    fn max_cpus(&self) -> u32;
+
+    /// How it counts time, for the result.
+    fn clock(&self) -> String;
+
+    /// The command that runs a guest until it switches itself off.
+    fn command(&self, guest: &Guest) -> std::io::Result<Command>;
+}
+
+/// The kernel's parameters that all engines share: no line more than needed on the console, no self-tests, no randomness
+/// from outside, a fixed layout of memory, no detours against attackers, whom a guest does not have.
+const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable random.trust_cpu=off \
+                                 cryptomgr.notests rdinit=/init";
+
+/// The first line of what a program prints when asked for its version.
+fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().next().map(str::to_string)
+}

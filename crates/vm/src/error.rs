@@ -1,0 +1,81 @@
+//! Why a guest gave no result.
+
+use schedlab_guest::frame::FrameError;
+use std::time::Duration;
+
+/// So many lines of a guest's console are shown.
+pub const CONSOLE_LINES: usize = 8;
+
+/// Why a guest gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum VmError {
+    /// The machine lacks something that can be installed or given.
+    #[error("{0}")]
+    Lack(String),
+    /// This machine's system refused something.
+    #[error("cannot {what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The guest says that the run could not happen.
+    #[error("in the guest: {0}")]
+    Refused(String),
+    /// The guest's kernel gave up.
+    #[error("the guest's kernel panicked: {reason}{console}")]
+    Panicked {
+        /// What it said.
+        reason: String,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// The guest switched itself off, or the emulator ended, before the result was whole.
+    #[error("the guest ended {stage}, before its result was whole{console}")]
+    EndedEarly {
+        /// How far it was.
+        stage: &'static str,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// It took too long.
+    #[error("the guest was {stage} when its {limit:?} of wall time were over, and was stopped{console}")]
+    TooLong {
+        /// How far it was.
+        stage: &'static str,
+        /// The limit.
+        limit: Duration,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// What came from the port cannot be trusted.
+    #[error("{error}; the run cannot be trusted{console}")]
+    Frame {
+        /// What is wrong.
+        error: FrameError,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// The emulator failed.
+    #[error("{engine} ended with {status}: {message}")]
+    Engine {
+        /// Which.
+        engine: &'static str,
+        /// How it ended.
+        status: String,
+        /// What it said.
+        message: String,
+    },
+    /// The caller did not want it to go on.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// The last lines of a console, each behind a mark, on lines of their own.
+pub fn tail(console: &[u8]) -> String {
+    let text = String::from_utf8_lossy(console);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let last = lines.len().saturating_sub(CONSOLE_LINES);
+    lines[last..].iter().map(|line| format!("\n  console: {line}")).collect()
+}

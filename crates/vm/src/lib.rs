@@ -1,0 +1,14 @@
+//! Virtual machines whose time is counted in instructions: what runs in one repeats bit for bit, whatever else the
+//! machine below has to do.
+//!
+//! A guest is a kernel's image and an archive with our own program as init ([`initramfs`], [`libraries`]). An
+//! [`engine`] starts it; [`run`] watches it and takes what it sends.
+
+pub mod engine;
+mod error;
+pub mod initramfs;
+pub mod libraries;
+mod run;
+
+pub use error::VmError;
+pub use run::{Finished, Settings, run};

@@ -1,0 +1,221 @@
+//! A guest from its start to its result.
+
+use crate::engine::{Engine, Guest};
+use crate::error::{VmError, tail};
+use crate::initramfs::Initramfs;
+use crate::libraries;
+use schedlab_guest::frame::FrameReader;
+use schedlab_guest::message::JOB_PATH;
+use schedlab_guest::{Job, Message, Outcome};
+use schedlab_kernel::Record;
+use schedlab_load::{Ended, Guarded};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Between two looks at the emulator.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How to run a guest.
+pub struct Settings<'a> {
+    /// The emulator.
+    pub engine: &'a dyn Engine,
+    /// The kernel's image.
+    pub kernel: &'a Path,
+    /// The program that is the guest's first.
+    pub program: &'a Path,
+    /// The most wall time that it may take.
+    pub limit: Duration,
+}
+
+/// What a guest gave.
+#[derive(Debug)]
+pub struct Finished {
+    /// The kernel's release.
+    pub kernel: String,
+    /// What the run left.
+    pub outcome: Outcome,
+    /// Its records.
+    pub records: Vec<Record>,
+    /// Virtual time from the kernel's first to the scenario's first instruction.
+    pub boot_virtual_ns: u64,
+    /// Wall time to the same place.
+    pub boot_wall: Duration,
+    /// Wall time from there to the end.
+    pub run_wall: Duration,
+}
+
+/// Runs a job in a guest. `go_on` is told how much of the run is over, in virtual nanoseconds, and may end it.
+pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Finished, VmError> {
+    settings.engine.probe().map_err(VmError::Lack)?;
+    let folder = tempfile::tempdir().map_err(system("make a temporary folder"))?;
+    let initramfs = folder.path().join("initramfs");
+    fs::write(&initramfs, archive(job, settings.program)?).map_err(system("write the guest's files"))?;
+    let guest = Guest {
+        kernel: settings.kernel,
+        initramfs: &initramfs,
+        cpus: job.workload.machine.cpus(),
+        seed: job.seed,
+        folder: folder.path(),
+    };
+    let mut watch = Watch::start(&guest, settings)?;
+    watch.until_it_ends(go_on)?;
+    watch.finished()
+}
+
+fn system<'a>(what: &'a str) -> impl Fn(io::Error) -> VmError + 'a {
+    move |error| VmError::System { what: what.into(), error }
+}
+
+/// The guest's files: our program as init, its libraries, the job.
+fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
+    let mut files = Initramfs::default();
+    let read = |path: &Path| fs::read(path).map_err(system(&format!("read {}", path.display())));
+    files.program("/init", read(program)?);
+    for (path, library) in libraries::of(program).map_err(system("find the libraries of the guest's program"))? {
+        files.program(&path, library);
+    }
+    let job = postcard::to_stdvec(job).map_err(|error| system("write the job")(io::Error::other(error)))?;
+    files.data(JOB_PATH, job);
+    Ok(files.archive())
+}
+
+/// An emulator at work.
+struct Watch<'a> {
+    engine: &'a dyn Engine,
+    emulator: Guarded,
+    limit: Duration,
+    begun: Instant,
+    frames: File,
+    reader: FrameReader,
+    console: PathBuf,
+    errors: PathBuf,
+    hello: Option<String>,
+    first_instruction: Option<(u64, Duration)>,
+    records: Vec<Record>,
+    outcome: Option<Outcome>,
+}
+
+impl<'a> Watch<'a> {
+    fn start(guest: &Guest, settings: &Settings<'a>) -> Result<Watch<'a>, VmError> {
+        let what = format!("start {}", settings.engine.name());
+        let failed = system(&what);
+        let errors = guest.folder.join("errors");
+        let mut command = settings.engine.command(guest).map_err(&failed)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
+        // The emulator appends to what is there.
+        File::create(guest.frames()).map_err(&failed)?;
+        let mut emulator = Guarded::start(&mut command).map_err(&failed)?;
+        emulator.go().map_err(&failed)?;
+        Ok(Watch {
+            engine: settings.engine,
+            emulator,
+            limit: settings.limit,
+            begun: Instant::now(),
+            frames: File::open(guest.frames()).map_err(&failed)?,
+            reader: FrameReader::default(),
+            console: guest.console(),
+            errors,
+            hello: None,
+            first_instruction: None,
+            records: Vec::new(),
+            outcome: None,
+        })
+    }
+
+    fn until_it_ends(&mut self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), VmError> {
+        let mut done_ns = 0;
+        loop {
+            let ended = self.emulator.ended().map_err(system("wait for the emulator"))?;
+            self.listen(&mut done_ns)?;
+            if let Some(ended) = ended {
+                return self.judge(ended);
+            }
+            if !go_on(done_ns) {
+                return Err(VmError::Stopped);
+            }
+            if self.begun.elapsed() > self.limit {
+                let console = self.console_tail();
+                return Err(VmError::TooLong { stage: self.stage(), limit: self.limit, console });
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Takes what the guest has sent.
+    fn listen(&mut self, done_ns: &mut u64) -> Result<(), VmError> {
+        let mut bytes = Vec::new();
+        self.frames.read_to_end(&mut bytes).map_err(system("read what the guest sent"))?;
+        self.reader.push(&bytes);
+        while let Some(message) = self.reader.take().map_err(|error| self.untrusted(error))? {
+            match message {
+                Message::Hello { kernel, .. } => self.hello = Some(kernel),
+                Message::Begun { at_ns } => self.first_instruction = Some((at_ns, self.begun.elapsed())),
+                Message::Progress(ns) => *done_ns = ns,
+                Message::Records(mut records) => self.records.append(&mut records),
+                Message::Outcome(outcome) => self.outcome = Some(*outcome),
+                Message::Failed(why) => return Err(VmError::Refused(why)),
+            }
+        }
+        Ok(())
+    }
+
+    fn untrusted(&self, error: schedlab_guest::frame::FrameError) -> VmError {
+        VmError::Frame { error, console: self.console_tail() }
+    }
+
+    /// Whether the emulator ended as it should.
+    fn judge(&self, ended: Ended) -> Result<(), VmError> {
+        let failed = match ended {
+            Ended::Status(status) if status.success() => return Ok(()),
+            Ended::Status(status) => status.to_string(),
+            Ended::NotStarted(error) => io::Error::from_raw_os_error(error).to_string(),
+        };
+        let errors = fs::read_to_string(&self.errors).unwrap_or_default();
+        let message = errors.lines().last().unwrap_or("it did not say why").to_string();
+        Err(VmError::Engine { engine: self.engine.name(), status: failed, message })
+    }
+
+    fn stage(&self) -> &'static str {
+        match (&self.hello, &self.first_instruction) {
+            (None, _) => "booting",
+            (Some(_), None) => "preparing the run",
+            (Some(_), Some(_)) => "running",
+        }
+    }
+
+    fn console_tail(&self) -> String {
+        tail(&fs::read(&self.console).unwrap_or_default())
+    }
+
+    /// The result, if all of it came.
+    fn finished(self) -> Result<Finished, VmError> {
+        let (Some(kernel), Some((boot_virtual_ns, boot_wall)), Some(outcome)) =
+            (&self.hello, self.first_instruction, &self.outcome)
+        else {
+            return Err(self.incomplete());
+        };
+        if self.reader.rest() > 0 || outcome.records != self.records.len() as u64 {
+            return Err(self.incomplete());
+        }
+        Ok(Finished {
+            kernel: kernel.clone(),
+            outcome: outcome.clone(),
+            records: self.records,
+            boot_virtual_ns,
+            boot_wall,
+            run_wall: self.begun.elapsed().saturating_sub(boot_wall),
+        })
+    }
+
+    fn incomplete(&self) -> VmError {
+        let console = self.console_tail();
+        let panic = console.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
+        match panic {
+            Some((_, reason)) => VmError::Panicked { reason: reason.to_string(), console },
+            None => VmError::EndedEarly { stage: self.stage(), console },
+        }
+    }
+}
