@@ -99,6 +99,12 @@ pub struct SharedArgs {
     /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB)
     #[arg(long, value_name = "LOAD", default_value = "spin")]
     pub load: Algorithm,
+    /// The kernel of a virtual machine: debian:11, 12, 13 or 13-backports, host, or a path
+    #[arg(long, value_name = "KERNEL", default_value = "debian:12")]
+    pub kernel: String,
+    /// The emulator of a virtual machine; by default qemu for one CPU and bochs for several
+    #[arg(long, value_enum)]
+    pub engine: Option<EngineChoice>,
     /// The seed of all random numbers, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -144,6 +150,15 @@ fn read<T: Notation>(text: &str) -> Result<T, String> {
     T::read(text)
 }
 
+/// What counts instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineChoice {
+    /// QEMU: one CPU
+    Qemu,
+    /// Bochs: up to 8 CPUs
+    Bochs,
+}
+
 /// Where runs happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum VenueName {
@@ -151,6 +166,8 @@ pub enum VenueName {
     Sim,
     /// This machine, under the kernel that runs
     Host,
+    /// A kernel in a virtual machine, in virtual time
+    Vm,
 }
 
 /// How policies are executed.

@@ -1,6 +1,6 @@
 //! From the flags of `run` and `compare` to runs.
 
-use crate::args::{ExecutorName, SharedArgs, VenueName};
+use crate::args::{EngineChoice, ExecutorName, SharedArgs, VenueName};
 use crate::failure::Failure;
 use crate::{catalogue, interrupt, output, progress};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
@@ -8,8 +8,8 @@ use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{
-    Algorithm, Executor, HostVenue, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, Venue, VenueError,
-    seeds,
+    EngineName, Executor, HostVenue, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, Venue, VenueError,
+    VmVenue, seeds,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Job {
     /// What is run in each venue: the policies that can be. One that can be run nowhere is an error. Where none can be,
     /// a kernel's own scheduler still can.
     fn shares(&self) -> Result<Vec<Share>, Failure> {
-        let venues: Vec<Box<dyn Venue>> = self.args.venue.iter().map(|name| venue(*name, self.args.load)).collect();
+        let venues: Vec<Box<dyn Venue>> = self.args.venue.iter().map(|name| venue(*name, &self.args)).collect();
         for policy in &self.policies {
             let refusals: Vec<VenueError> = venues.iter().filter_map(|venue| venue.accepts(policy).err()).collect();
             if refusals.len() == venues.len() {
@@ -143,10 +143,18 @@ struct Share {
     policies: Vec<Policy>,
 }
 
-fn venue(name: VenueName, load: Algorithm) -> Box<dyn Venue> {
+fn venue(name: VenueName, args: &SharedArgs) -> Box<dyn Venue> {
     match name {
+        VenueName::Vm => Box::new(VmVenue {
+            kernel: args.kernel.clone(),
+            engine: args.engine.map(|engine| match engine {
+                EngineChoice::Qemu => EngineName::Qemu,
+                EngineChoice::Bochs => EngineName::Bochs,
+            }),
+            algorithm: args.load,
+        }),
         VenueName::Sim => Box::new(SimVenue),
-        VenueName::Host => Box::new(HostVenue::new(load)),
+        VenueName::Host => Box::new(HostVenue::new(args.load)),
     }
 }
 

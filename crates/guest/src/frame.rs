@@ -79,9 +79,15 @@ pub struct FrameReader {
     /// Bytes before those in `bytes`.
     passed: usize,
     next: u32,
+    noise: bool,
 }
 
 impl FrameReader {
+    /// For frames that share their way with other bytes: those between frames are passed over.
+    pub fn amid_noise() -> FrameReader {
+        FrameReader { noise: true, ..FrameReader::default() }
+    }
+
     /// Adds what came.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -92,8 +98,22 @@ impl FrameReader {
         self.bytes.len()
     }
 
+    /// Drops what is no begin of a frame.
+    fn skip(&mut self) {
+        let begins = |rest: &[u8]| {
+            let known = rest.len().min(MARK.len());
+            rest[..known] == MARK[..known]
+        };
+        let noise = (0..self.bytes.len()).find(|&at| begins(&self.bytes[at..])).unwrap_or(self.bytes.len());
+        self.bytes.drain(..noise);
+        self.passed += noise;
+    }
+
     /// The next message, once all of it has come.
     pub fn take(&mut self) -> Result<Option<Message>, FrameError> {
+        if self.noise {
+            self.skip();
+        }
         let known = self.bytes.len().min(MARK.len());
         if self.bytes[..known] != MARK[..known] {
             return Err(FrameError::NoFrame { at: self.passed });
@@ -183,6 +203,18 @@ mod tests {
         assert_eq!(received(b"SLGx"), Err(FrameError::NoFrame { at: 0 }));
         let flood = [&all[..first], b"panic"].concat();
         assert_eq!(received(&flood), Err(FrameError::NoFrame { at: first }));
+    }
+
+    #[test]
+    fn what_stands_around_frames_may_be_passed_over() {
+        let noisy = [b"SL Bochs\n", &sent(&messages())[..], b"the end SLG"].concat();
+        let mut reader = FrameReader::amid_noise();
+        let mut back = Vec::new();
+        for byte in noisy {
+            reader.push(&[byte]);
+            back.extend(reader.take().unwrap());
+        }
+        assert_eq!((back, reader.rest()), (messages(), 3));
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use schedlab_metrics::{collector::Violation, validator::TraceViolation};
 use schedlab_model::scenario::ScenarioError;
 use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
 use schedlab_sim::RunError;
+use schedlab_vm::VmError;
 
 /// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,9 @@ pub enum VenueError {
     /// The tasks could not be run on this machine.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A virtual machine gave no result.
+    #[error(transparent)]
+    Vm(#[from] VmError),
     /// The run did not start or did not end.
     #[error("policy {policy}: {error}")]
     Run {
@@ -118,6 +122,7 @@ impl VenueError {
             | VenueError::Load(LoadError::Refused(_))
             | VenueError::Object { .. } => false,
             VenueError::Load(_) => true,
+            VenueError::Vm(error) => !matches!(error, VmError::Lack(_) | VmError::Refused(_)),
             VenueError::Record(error) => return error.class(),
             VenueError::Find(FindError::Compile(error)) => {
                 !matches!(error, CompileError::Source { .. } | CompileError::Refused { .. })

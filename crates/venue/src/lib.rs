@@ -8,6 +8,7 @@
 mod error;
 mod host;
 mod inspect;
+mod measured;
 mod merge;
 mod monitor;
 mod plan;
@@ -15,6 +16,7 @@ mod policy;
 mod recording;
 mod replay;
 mod sim;
+mod vm;
 
 pub use error::{ErrorClass, VenueError};
 pub use host::HostVenue;
@@ -29,7 +31,9 @@ pub use schedlab_bpf::Executor;
 pub use schedlab_load::costs::{Cost, Costs, measure as measure_costs};
 pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate, verified};
 pub use schedlab_sim::Control;
+pub use schedlab_vm::{VmError, kernels};
 pub use sim::SimVenue;
+pub use vm::{EngineName, VmVenue};
 
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};

@@ -7,6 +7,7 @@
 pub mod engine;
 mod error;
 pub mod initramfs;
+pub mod kernels;
 pub mod libraries;
 mod run;
 

@@ -1,6 +1,6 @@
 //! The shared libraries that a program needs, found as its loader finds them.
 
-use object::read::elf::{Dyn, ElfFile64, FileHeader};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{Object, ObjectSection};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,23 @@ pub fn of(program: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
         found.insert(path, library);
     }
     Ok(found)
+}
+
+/// A program without what only linkers and debuggers look at, which is most of it: what is behind the last segment, and
+/// the table that leads there.
+pub fn without_sections(mut bytes: Vec<u8>) -> Vec<u8> {
+    let Ok(file) = ElfFile64::<object::LittleEndian>::parse(&bytes[..]) else { return bytes };
+    let ends = file.elf_program_headers().iter().map(|segment| {
+        let (offset, size) = segment.file_range(object::LittleEndian);
+        offset + size
+    });
+    let end = ends.max().unwrap_or(bytes.len() as u64) as usize;
+    // e_shoff, then e_shnum and e_shstrndx.
+    for range in [0x28..0x30, 0x3c..0x40] {
+        bytes[range].fill(0);
+    }
+    bytes.truncate(end);
+    bytes
 }
 
 /// Where loaders look on Debian, Fedora, Arch and their kin.

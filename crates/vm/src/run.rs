@@ -73,7 +73,7 @@ fn system<'a>(what: &'a str) -> impl Fn(io::Error) -> VmError + 'a {
 fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
     let mut files = Initramfs::default();
     let read = |path: &Path| fs::read(path).map_err(system(&format!("read {}", path.display())));
-    files.program("/init", read(program)?);
+    files.program("/init", libraries::without_sections(read(program)?));
     for (path, library) in libraries::of(program).map_err(system("find the libraries of the guest's program"))? {
         files.program(&path, library);
     }
@@ -104,9 +104,9 @@ impl<'a> Watch<'a> {
         let failed = system(&what);
         let errors = guest.folder.join("errors");
         let mut command = settings.engine.command(guest).map_err(&failed)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
-        // The emulator appends to what is there.
-        File::create(guest.frames()).map_err(&failed)?;
+        command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
+        // There to be read before the emulator begins; it writes from the start.
+        File::options().create(true).append(true).open(guest.frames()).map_err(&failed)?;
         let mut emulator = Guarded::start(&mut command).map_err(&failed)?;
         emulator.go().map_err(&failed)?;
         Ok(Watch {
@@ -115,7 +115,7 @@ impl<'a> Watch<'a> {
             limit: settings.limit,
             begun: Instant::now(),
             frames: File::open(guest.frames()).map_err(&failed)?,
-            reader: FrameReader::default(),
+            reader: if settings.engine.has_noise() { FrameReader::amid_noise() } else { FrameReader::default() },
             console: guest.console(),
             errors,
             hello: None,
@@ -168,12 +168,13 @@ impl<'a> Watch<'a> {
 
     /// Whether the emulator ended as it should.
     fn judge(&self, ended: Ended) -> Result<(), VmError> {
+        let errors = fs::read(&self.errors).unwrap_or_default();
+        let errors = String::from_utf8_lossy(&errors);
         let failed = match ended {
-            Ended::Status(status) if status.success() => return Ok(()),
+            Ended::Status(status) if self.engine.ended_well(status.code(), &errors) => return Ok(()),
             Ended::Status(status) => status.to_string(),
             Ended::NotStarted(error) => io::Error::from_raw_os_error(error).to_string(),
         };
-        let errors = fs::read_to_string(&self.errors).unwrap_or_default();
         let message = errors.lines().last().unwrap_or("it did not say why").to_string();
         Err(VmError::Engine { engine: self.engine.name(), status: failed, message })
     }
@@ -197,7 +198,7 @@ impl<'a> Watch<'a> {
         else {
             return Err(self.incomplete());
         };
-        if self.reader.rest() > 0 || outcome.records != self.records.len() as u64 {
+        if outcome.records != self.records.len() as u64 {
             return Err(self.incomplete());
         }
         Ok(Finished {

@@ -1,10 +1,12 @@
 //! Emulators that count time in instructions.
 
+mod bochs;
 mod qemu;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use bochs::Bochs;
 pub use qemu::Qemu;
 
 /// What an engine is to start.
@@ -48,8 +50,18 @@ pub trait Engine: Sync {
     /// How it counts time, for the result.
     fn clock(&self) -> String;
 
-    /// The command that runs a guest until it switches itself off.
+    /// The command that runs a guest until it switches itself off. What the guest sends goes to [`Guest::frames`].
     fn command(&self, guest: &Guest) -> std::io::Result<Command>;
+
+    /// Whether something else may stand around the frames.
+    fn has_noise(&self) -> bool {
+        false
+    }
+
+    /// Whether it ended because the guest switched itself off, by its code and by what it wrote to standard error.
+    fn ended_well(&self, code: Option<i32>, _errors: &str) -> bool {
+        code == Some(0)
+    }
 }
 
 /// The kernel's parameters that all engines share: no line more than needed on the console, no self-tests, no randomness

@@ -5,7 +5,7 @@
 
 use super::{Engine, Guest, KERNEL_PARAMETERS, version};
 use std::io;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "qemu-system-x86_64";
 
@@ -56,6 +56,7 @@ impl Engine for Qemu {
             .arg("-initrd")
             .arg(guest.initramfs)
             .args(["-append", KERNEL_PARAMETERS]);
+        command.stdout(Stdio::null());
         Ok(command)
     }
 }

@@ -1,102 +1,46 @@
-//! This machine as a venue: real threads and processes under the scheduler of the kernel that runs.
+//! A run on a real kernel, here or in a virtual machine, as a result.
 
 mod recorded;
 mod seen;
-mod watch;
 
 use crate::sim::scenario_info;
-use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
+use crate::{Request, Run, VenueError};
 use schedlab_kernel::{Record, Stats, Summary};
-use schedlab_load::{Algorithm, Calibration, CalibrationError, LATE_NS, LoadError, Report, Settings, TaskReport};
+use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::{CalibrationInfo, Provenance};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Workload};
-use std::sync::OnceLock;
-use watch::Watch;
-
-/// Where a kernel says that it has sched_ext.
-const SCHED_EXT: &str = "/sys/kernel/sched_ext";
-
-/// The running kernel.
-#[derive(Debug)]
-pub struct HostVenue {
-    algorithm: Algorithm,
-    calibration: OnceLock<Result<Calibration, CalibrationError>>,
-}
-
-impl HostVenue {
-    /// With tasks that compute by this algorithm.
-    pub fn new(algorithm: Algorithm) -> HostVenue {
-        HostVenue { algorithm, calibration: OnceLock::new() }
-    }
-
-    /// The same with a calibration that the caller has.
-    pub fn with_calibration(algorithm: Algorithm, calibration: Calibration) -> HostVenue {
-        HostVenue { algorithm, calibration: OnceLock::from(Ok(calibration)) }
-    }
-
-    /// How much work a nanosecond is here; measured once, before the first run.
-    fn calibration(&self) -> Result<Calibration, VenueError> {
-        let calibration = self.calibration.get_or_init(|| schedlab_load::obtain(self.algorithm, false));
-        calibration.clone().map_err(|error| LoadError::Failed(error.to_string()).into())
-    }
-}
-
-impl Venue for HostVenue {
-    fn name(&self) -> &'static str {
-        "host"
-    }
-
-    fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
-        let why = match policy.scheduler {
-            Scheduler::Kernel => return Ok(()),
-            Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
-            Scheduler::Object { .. } if std::path::Path::new(SCHED_EXT).exists() => {
-                "loading policies into the running kernel is not built yet; use --venue sim".into()
-            }
-            Scheduler::Object { .. } => format!(
-                "the running kernel, {}, has no sched_ext; boot one that has (6.12 or newer), or use --venue sim; the \
-                 kernel's own scheduler is --policy kernel",
-                kernel_release()
-            ),
-        };
-        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
-    }
-
-    fn is_shareable(&self) -> bool {
-        false
-    }
-
-    fn run(
-        &self,
-        request: &Request,
-        sink: Option<&mut dyn Sink>,
-        control: &mut dyn Control,
-    ) -> Result<Run, VenueError> {
-        self.accepts(request.policy)?;
-        let calibration = self.calibration()?;
-        let settings = Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed };
-        let mut watch = Watch::new(control);
-        let report = schedlab_load::run(request.workload, &settings, &mut watch)?;
-        let run = HostRun { request, report: &report, calibration: &calibration };
-        match watch.end() {
-            Ok((records, stats)) => run.recorded(&records, &stats, sink),
-            Err(lack) => Ok(run.seen(&lack, sink)),
-        }
-    }
-}
 
 /// A run that is over.
-struct HostRun<'a> {
-    request: &'a Request<'a>,
-    report: &'a Report,
-    calibration: &'a Calibration,
+pub struct KernelRun<'a> {
+    /// What was asked for.
+    pub request: &'a Request<'a>,
+    /// Where.
+    pub venue: &'static str,
+    /// Under which kernel.
+    pub kernel: &'a str,
+    /// What the tasks saw.
+    pub report: &'a Report,
+    /// How much work a nanosecond was.
+    pub calibration: &'a Calibration,
 }
 
-impl HostRun<'_> {
+impl KernelRun<'_> {
+    /// The result: by what was recorded, or, where nothing was, by what the tasks saw.
+    pub fn into_run(
+        &self,
+        recorded: Result<(Vec<Record>, Stats), String>,
+        sink: Option<&mut dyn Sink>,
+    ) -> Result<Run, VenueError> {
+        match recorded {
+            Ok((records, stats)) => self.recorded(&records, &stats, sink),
+            Err(lack) => Ok(self.seen(&lack, sink)),
+        }
+    }
+
     /// What the kernel's scheduling events say.
     fn recorded(&self, records: &[Record], stats: &Stats, sink: Option<&mut dyn Sink>) -> Result<Run, VenueError> {
         let workload = self.request.workload;
@@ -166,13 +110,13 @@ impl HostRun<'_> {
         RunIdentity {
             scenario: scenario_info(workload),
             policy: policy.info.clone(),
-            venue: "host".into(),
+            venue: self.venue.into(),
             seed: *seed,
             provenance: Provenance {
                 version: env!("CARGO_PKG_VERSION").into(),
                 scenario_hash: (*scenario_hash).into(),
                 policy_hash: policy.hash.clone(),
-                kernel: Some(kernel_release()),
+                kernel: Some(self.kernel.into()),
             },
             lost: lost + self.report.requests_lost,
             partial: self.report.partial,
@@ -206,10 +150,4 @@ fn cautions(summary: &Summary) -> Vec<String> {
 fn end_ns(workload: &Workload, report: &Report) -> u64 {
     let asked = workload.run.duration.ns();
     if report.length_ns < asked || asked == u64::MAX { report.length_ns } else { asked }
-}
-
-/// The release of the running kernel.
-pub(crate) fn kernel_release() -> String {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("Linux {}", release.trim())
 }

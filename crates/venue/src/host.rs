@@ -1,0 +1,85 @@
+//! This machine as a venue: real threads and processes under the scheduler of the kernel that runs.
+
+use crate::measured::KernelRun;
+use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
+use schedlab_guest::{Measured, measure};
+use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Settings};
+use schedlab_model::trace::Sink;
+use std::sync::OnceLock;
+
+/// Where a kernel says that it has sched_ext.
+const SCHED_EXT: &str = "/sys/kernel/sched_ext";
+
+/// The running kernel.
+#[derive(Debug)]
+pub struct HostVenue {
+    algorithm: Algorithm,
+    calibration: OnceLock<Result<Calibration, CalibrationError>>,
+}
+
+impl HostVenue {
+    /// With tasks that compute by this algorithm.
+    pub fn new(algorithm: Algorithm) -> HostVenue {
+        HostVenue { algorithm, calibration: OnceLock::new() }
+    }
+
+    /// The same with a calibration that the caller has.
+    pub fn with_calibration(algorithm: Algorithm, calibration: Calibration) -> HostVenue {
+        HostVenue { algorithm, calibration: OnceLock::from(Ok(calibration)) }
+    }
+
+    /// How much work a nanosecond is here; measured once, before the first run.
+    fn calibration(&self) -> Result<Calibration, VenueError> {
+        let calibration = self.calibration.get_or_init(|| schedlab_load::obtain(self.algorithm, false));
+        calibration.clone().map_err(|error| LoadError::Failed(error.to_string()).into())
+    }
+}
+
+impl Venue for HostVenue {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
+        let why = match policy.scheduler {
+            Scheduler::Kernel => return Ok(()),
+            Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
+            Scheduler::Object { .. } if std::path::Path::new(SCHED_EXT).exists() => {
+                "loading policies into the running kernel is not built yet; use --venue sim".into()
+            }
+            Scheduler::Object { .. } => format!(
+                "the running kernel, {}, has no sched_ext; boot one that has (6.12 or newer), or use --venue sim; the \
+                 kernel's own scheduler is --policy kernel",
+                kernel_release()
+            ),
+        };
+        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
+    }
+
+    fn is_shareable(&self) -> bool {
+        false
+    }
+
+    fn run(
+        &self,
+        request: &Request,
+        sink: Option<&mut dyn Sink>,
+        control: &mut dyn Control,
+    ) -> Result<Run, VenueError> {
+        self.accepts(request.policy)?;
+        let calibration = self.calibration()?;
+        let settings = Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed };
+        let mut go_on = |now| control.go_on(now);
+        let Measured { report, recorded } = measure(request.workload, &settings, &mut go_on)?;
+        let kernel = kernel_release();
+        let run =
+            KernelRun { request, venue: self.name(), kernel: &kernel, report: &report, calibration: &calibration };
+        run.into_run(recorded, sink)
+    }
+}
+
+/// The release of the running kernel.
+pub(crate) fn kernel_release() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {}", release.trim())
+}

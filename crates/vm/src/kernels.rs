@@ -1,0 +1,234 @@
+//! Kernels by name. They come from the machine's own package manager, which knows where the packages are and checks who
+//! signed them; they are unpacked into the user's cache and never installed.
+
+use crate::error::VmError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A kernel that can be had by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// As users write it.
+    pub name: &'static str,
+    /// The suites of Debian in which it is looked for.
+    pub suites: &'static str,
+    /// The beginning of its package's name; the newest of those that begin so is taken.
+    package: &'static str,
+    /// What it schedules with, for people.
+    pub about: &'static str,
+}
+
+/// All of them, oldest first.
+pub const KNOWN: [Known; 4] = [
+    Known { name: "debian:11", suites: "bullseye", package: "linux-image-5.10.", about: "5.10: CFS" },
+    Known { name: "debian:12", suites: "bookworm", package: "linux-image-6.1.", about: "6.1: CFS" },
+    Known { name: "debian:13", suites: "trixie", package: "linux-image-6.12.", about: "6.12: EEVDF, no sched_ext" },
+    Known {
+        name: "debian:13-backports",
+        suites: "trixie-backports",
+        // From 7.0 on the image is in a package of its own.
+        package: "linux-binary-7.",
+        about: "7.x: EEVDF and sched_ext",
+    },
+];
+
+/// The ending of the packages' names: kernels for virtual machines, which are small.
+const FLAVOUR: &str = "cloud-amd64";
+
+fn lack(text: String) -> VmError {
+    VmError::Lack(text)
+}
+
+/// The image of a kernel: a path, `host` for the running one's, or a name in [`KNOWN`], which is fetched if it is not in
+/// the cache.
+pub fn find(text: &str) -> Result<PathBuf, VmError> {
+    if text == "host" {
+        return host();
+    }
+    if let Some(known) = KNOWN.into_iter().find(|known| known.name == text) {
+        return match cached(&known)? {
+            Some(image) => Ok(image),
+            None => fetch(&known),
+        };
+    }
+    let path = Path::new(text);
+    if !text.contains('/') {
+        let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+        return Err(lack(format!("there is no kernel `{text}`; take {}, host, or a path with a /", names.join(", "))));
+    }
+    let head = fs::read(path).map_err(|error| lack(format!("{text}: the kernel cannot be read: {error}")))?;
+    // The boot protocol of x86: a signature at byte 514 (Documentation/arch/x86/boot.rst).
+    match head.get(514..518) {
+        Some(b"HdrS") => Ok(path.to_path_buf()),
+        _ => Err(lack(format!("{text}: this is no kernel image (bzImage, vmlinuz) for x86"))),
+    }
+}
+
+fn host() -> Result<PathBuf, VmError> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let places = [format!("/boot/vmlinuz-{}", release.trim()), format!("/usr/lib/modules/{}/vmlinuz", release.trim())];
+    let found = places.iter().map(PathBuf::from).find(|path| path.exists());
+    found.ok_or_else(|| lack(format!("the image of the running kernel is neither {} nor {}", places[0], places[1])))
+}
+
+/// Where kernels are kept.
+fn cache() -> Result<PathBuf, VmError> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let cache = cache.ok_or_else(|| lack("there is no folder for kernels: set HOME or XDG_CACHE_HOME".into()))?;
+    Ok(cache.join("schedlab").join("kernels"))
+}
+
+/// The image of a known kernel, if it was fetched before.
+pub fn cached(known: &Known) -> Result<Option<PathBuf>, VmError> {
+    let folder = cache()?.join(folder_name(known));
+    Ok(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).find(|path| path.is_file()))
+}
+
+fn folder_name(known: &Known) -> String {
+    known.name.replace(':', "-")
+}
+
+/// Fetches and unpacks the newest package of a known kernel. The image appears in the cache when it is whole.
+fn fetch(known: &Known) -> Result<PathBuf, VmError> {
+    let failed = |what: &str, why: String| lack(format!("cannot fetch {}: {what}: {why}", known.name));
+    let io = |what: &'static str| move |error: io::Error| failed(what, error.to_string());
+    let work = tempfile::tempdir().map_err(io("make a temporary folder"))?;
+    let apt = Apt::new(work.path(), known).map_err(|why| failed("ask apt where packages are", why))?;
+    apt.get(&["update"]).map_err(|why| failed("apt-get update", why))?;
+    let package = apt.newest(known).map_err(|why| failed("find its package", why))?;
+    apt.get(&["download", &package]).map_err(|why| failed("apt-get download", why))?;
+    let image = unpack(work.path()).map_err(|why| failed("unpack its package", why))?;
+    let folder = cache()?.join(folder_name(known));
+    fs::create_dir_all(&folder).map_err(io("make a folder in the cache"))?;
+    let (place, unfinished) = (folder.join(&package), folder.with_extension(format!("{}.tmp", std::process::id())));
+    fs::copy(image, &unfinished).map_err(io("write it into the cache"))?;
+    fs::rename(&unfinished, &place).map_err(io("write it into the cache"))?;
+    Ok(place)
+}
+
+/// apt with lists and a cache of its own, so that nothing of the system's is touched.
+struct Apt<'a> {
+    folder: &'a Path,
+    options: Vec<String>,
+}
+
+impl Apt<'_> {
+    fn new<'a>(folder: &'a Path, known: &Known) -> Result<Apt<'a>, String> {
+        let site = site()?;
+        let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
+        let source = format!(
+            "Types: deb\nURIs: {site}\nSuites: {}\nComponents: main\nArchitectures: amd64\nSigned-By: {keys}\n",
+            known.suites
+        );
+        let path = |name: &str| folder.join(name).display().to_string();
+        for name in ["lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(folder.join(name)).map_err(|error| error.to_string())?;
+        }
+        fs::write(folder.join("our.sources"), source).map_err(|error| error.to_string())?;
+        fs::write(folder.join("status"), "").map_err(|error| error.to_string())?;
+        let options = [
+            format!("Dir::Etc::sourcelist={}", path("our.sources")),
+            "Dir::Etc::sourceparts=-".into(),
+            format!("Dir::State::lists={}", path("lists")),
+            format!("Dir::State::status={}", path("status")),
+            format!("Dir::Cache={}", path("cache")),
+            "APT::Sandbox::User=root".into(),
+            "Acquire::Languages=none".into(),
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
+        ];
+        Ok(Apt { folder, options: options.into_iter().flat_map(|option| ["-o".into(), option]).collect() })
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(program);
+        command.args(&self.options).args(arguments).current_dir(self.folder);
+        said(command.output(), program)
+    }
+
+    fn get(&self, arguments: &[&str]) -> Result<String, String> {
+        self.run("apt-get", &[&["-qq"], arguments].concat())
+    }
+
+    /// The package of the newest version.
+    fn newest(&self, known: &Known) -> Result<String, String> {
+        let names = self.run("apt-cache", &["pkgnames", "linux-"])?;
+        let ours = |name: &&str| name.ends_with(FLAVOUR) && name.starts_with(known.package);
+        let newest = names.lines().filter(ours).max_by_key(|name| version(name));
+        newest.map(str::to_string).ok_or_else(|| format!("there is none for {FLAVOUR} in {}", known.suites))
+    }
+}
+
+/// The numbers in a package's name, for comparison: `linux-image-6.1.0-50-cloud-amd64` is 6, 1, 0, 50.
+fn version(name: &str) -> Vec<u32> {
+    let name = name.trim_end_matches(FLAVOUR);
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+}
+
+/// Where this machine gets Debian's packages.
+fn site() -> Result<String, String> {
+    let output =
+        Command::new("apt-get").args(["indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)"]).output();
+    let targets = said(output, "apt-get")?;
+    let debian = targets.lines().filter_map(|line| line.strip_prefix("Debian ")).find_map(|line| {
+        let (suite, address) = line.split_once(' ')?;
+        (!suite.contains("security")).then(|| address.to_string())
+    });
+    debian.ok_or_else(|| "this machine's apt knows no Debian archive; give --kernel a path".into())
+}
+
+/// What a program printed, or the last line of its complaint.
+fn said(output: io::Result<Output>, program: &str) -> Result<String, String> {
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(errors.lines().rev().find(|line| line.starts_with("E:")).unwrap_or(errors.trim()).to_string()),
+    }
+}
+
+/// The kernel's image out of the only package in a folder.
+fn unpack(folder: &Path) -> Result<PathBuf, String> {
+    let package = fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let package = package.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "deb"));
+    let package = package.ok_or("apt fetched no package")?;
+    let tree = folder.join("tree");
+    said(Command::new("dpkg-deb").arg("-x").args([&package, &tree]).output(), "dpkg-deb")?;
+    image_in(&tree).ok_or_else(|| "there is no vmlinuz in it".into())
+}
+
+/// The first file below a folder whose name begins with vmlinuz.
+fn image_in(folder: &Path) -> Option<PathBuf> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    entries.into_iter().find_map(|path| {
+        let name = path.file_name()?.to_str()?;
+        match path.is_dir() {
+            true => image_in(&path),
+            false => name.starts_with("vmlinuz").then_some(path),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        let newest = ["linux-image-6.1.0-9-cloud-amd64", "linux-image-6.1.0-50-cloud-amd64"];
+        assert_eq!(newest.into_iter().max_by_key(|name| version(name)), Some(newest[1]));
+        assert!(version("linux-binary-7.3.4+deb13-cloud-amd64") > version("linux-binary-7.2.11+deb13-cloud-amd64"));
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused_in_a_line() {
+        let error = |text: &str| find(text).unwrap_err().to_string();
+        assert!(error("debian:99").contains("there is no kernel `debian:99`; take debian:11"));
+        assert!(error("/no/such/vmlinuz").contains("the kernel cannot be read"));
+        let ours = std::env::current_exe().unwrap();
+        assert!(error(&ours.to_string_lossy()).contains("this is no kernel image"));
+    }
+}
