@@ -4,7 +4,7 @@ use crate::frame::FrameWriter;
 use crate::message::{JOB_PATH, Job, Message, Outcome};
 use crate::port::Port;
 use crate::watch::{Measured, measure};
-use schedlab_kernel::Record;
+use schedlab_kernel::{Record, Scheduler, SchedulerError};
 use schedlab_load::{Algorithm, Settings, obtain};
 use schedlab_model::time::Time;
 use std::ffi::CString;
@@ -75,16 +75,20 @@ fn work(to: &mut FrameWriter<Port>) {
             }
             send(to, &Message::Outcome(Box::new(outcome)));
         }
-        Err(why) => send(to, &Message::Failed(why)),
+        Err(message) => send(to, &message),
     }
 }
 
-fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), String> {
-    let job = fs::read(JOB_PATH).map_err(|error| format!("cannot read the job: {error}"))?;
-    let job: Job = postcard::from_bytes(&job).map_err(|error| format!("cannot read the job: {error}"))?;
-    let algorithm: Algorithm = job.algorithm.parse()?;
-    let calibration = obtain(algorithm, true).map_err(|error| error.to_string())?;
+fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
+    let failed = Message::Failed;
+    let ejected = |error: SchedulerError| Message::PolicyFailed(error.to_string());
+    let job = fs::read(JOB_PATH).map_err(|error| failed(format!("cannot read the job: {error}")))?;
+    let job: Job = postcard::from_bytes(&job).map_err(|error| failed(format!("cannot read the job: {error}")))?;
+    let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
+    let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed };
+    let policy = job.policy.as_ref().map(|policy| Scheduler::start(&policy.object, &policy.settings));
+    let policy = policy.transpose().map_err(ejected)?;
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut told = Time::ZERO;
     let mut go_on = |now: Time| {
@@ -94,8 +98,9 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), String> {
         }
         true
     };
-    let measured = measure(&job.workload, &settings, &mut go_on).map_err(|error| error.to_string())?;
-    let Measured { report, recorded } = measured;
+    let measured = measure(&job.workload, &settings, &mut go_on).map_err(|error| failed(error.to_string()));
+    policy.map_or(Ok(()), Scheduler::stop).map_err(ejected)?;
+    let Measured { report, recorded } = measured?;
     let (records, recorded) = match recorded {
         Ok((records, stats)) => (records, Ok(stats)),
         Err(lack) => (Vec::new(), Err(lack)),

@@ -10,5 +10,5 @@ pub mod message;
 mod port;
 mod watch;
 
-pub use message::{Job, Message, Outcome};
+pub use message::{Job, Message, Outcome, PolicyJob};
 pub use watch::{Measured, measure};

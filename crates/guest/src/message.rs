@@ -1,6 +1,6 @@
 //! What goes into a guest and what comes out.
 
-use schedlab_kernel::{Record, Stats};
+use schedlab_kernel::{Record, Setting, Stats};
 use schedlab_load::{Calibration, Report};
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,17 @@ pub struct Job {
     pub seed: u64,
     /// What tasks compute, by name.
     pub algorithm: String,
+    /// Who decides; none stands for the kernel's own scheduler.
+    pub policy: Option<PolicyJob>,
+}
+
+/// A policy to be put in charge of the guest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PolicyJob {
+    /// The object.
+    pub object: Vec<u8>,
+    /// What is put into its data before.
+    pub settings: Vec<Setting>,
 }
 
 /// What a guest says, in this order: hello, begun, records, outcome; or a failure at any place.
@@ -42,6 +53,8 @@ pub enum Message {
     Outcome(Box<Outcome>),
     /// The run did not happen, for a reason that whoever asked for it can read.
     Failed(String),
+    /// The kernel did not take the policy, or threw it out.
+    PolicyFailed(String),
 }
 
 /// What a run left, but for the records.

@@ -21,6 +21,7 @@ mod preempt_count;
 mod process;
 mod recorder;
 mod ring;
+mod scheduler;
 mod stats;
 mod wire;
 
@@ -28,4 +29,5 @@ pub use lack::Lack;
 pub use process::{SchedStat, schedstat};
 pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Known, Record, RecordKind, Summary, Thread, Waker};
+pub use scheduler::{Scheduler, SchedulerError, Setting};
 pub use stats::{Cost, Losses, Stats};

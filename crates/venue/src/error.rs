@@ -69,6 +69,14 @@ pub enum VenueError {
     /// A virtual machine gave no result.
     #[error(transparent)]
     Vm(#[from] VmError),
+    /// A real kernel did not take a policy, or threw it out.
+    #[error("policy {policy}: {why}")]
+    Kernel {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// What the kernel said.
+        why: String,
+    },
     /// The run did not start or did not end.
     #[error("policy {policy}: {error}")]
     Run {
@@ -108,7 +116,19 @@ pub enum VenueError {
 impl VenueError {
     /// Whether a policy failed in a run: a finding about that policy, and not about anything else.
     pub fn is_failure_of_policy(&self) -> bool {
-        matches!(self, VenueError::Run { error, .. } if matches!(**error, RunError::Policy(_)))
+        match self {
+            VenueError::Run { error, .. } => matches!(**error, RunError::Policy(_)),
+            VenueError::Kernel { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// What a virtual machine says, where the policy is to blame with its name.
+    pub(crate) fn in_vm(policy: &crate::Policy, error: VmError) -> VenueError {
+        match error {
+            VmError::Policy(why) => VenueError::Kernel { policy: policy.label.clone(), why },
+            other => other.into(),
+        }
     }
 
     /// Whose fault it is.
@@ -122,6 +142,7 @@ impl VenueError {
             | VenueError::Load(LoadError::Refused(_))
             | VenueError::Object { .. } => false,
             VenueError::Load(_) => true,
+            VenueError::Kernel { .. } => true,
             VenueError::Vm(error) => !matches!(error, VmError::Lack(_) | VmError::Refused(_)),
             VenueError::Record(error) => return error.class(),
             VenueError::Find(FindError::Compile(error)) => {

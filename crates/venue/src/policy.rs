@@ -8,6 +8,7 @@ use schedlab_policy::{
 };
 pub use schedlab_sim::ideal::Discipline;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The helper `bpf_get_prandom_u32`, by its number in the kernel's interface.
 const GET_PRANDOM_U32: u32 = 7;
@@ -39,6 +40,8 @@ pub enum Scheduler {
     Object {
         /// The object.
         object: Box<Object>,
+        /// Its bytes, as a kernel loads them.
+        bytes: Arc<[u8]>,
         /// The parameters that the user has set.
         settings: Vec<(String, Value)>,
         /// Parameters that the user has not set and that are the number of CPUs of the machine.
@@ -95,7 +98,7 @@ impl Policy {
             hash: Some(hash(&found.object)),
             shipped: found.shipped.is_some(),
             warnings: found.warnings,
-            scheduler: Scheduler::Object { object: Box::new(object), settings, cpu_counts },
+            scheduler: Scheduler::Object { object: Box::new(object), bytes: found.object.into(), settings, cpu_counts },
         })
     }
 

@@ -53,7 +53,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
     let Request { workload, policy, seed, .. } = *request;
     refuse_programs(workload)?;
     match &policy.scheduler {
-        Scheduler::Object { object, settings, cpu_counts } => {
+        Scheduler::Object { object, settings, cpu_counts, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
             let cpus = Value::Integer(workload.machine.cpus().into());
             let filled = cpu_counts.iter().map(|name| (name.clone(), cpus.clone()));

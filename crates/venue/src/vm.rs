@@ -2,7 +2,8 @@
 
 use crate::measured::KernelRun;
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_guest::Job;
+use schedlab_bpf::Value;
+use schedlab_guest::{Job, PolicyJob};
 use schedlab_load::Algorithm;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
@@ -65,18 +66,32 @@ fn program() -> Result<PathBuf, VmError> {
     beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} beside schedlab; `make build` makes both")))
 }
 
+/// The policy as a guest loads it.
+fn policy_job(request: &Request) -> Result<Option<PolicyJob>, VenueError> {
+    let Scheduler::Object { object, bytes, settings, cpu_counts } = &request.policy.scheduler else { return Ok(None) };
+    let cpus = Value::Integer(request.workload.machine.cpus().into());
+    let filled = cpu_counts.iter().map(|name| (name.clone(), cpus.clone()));
+    let settings: Vec<_> = settings.iter().cloned().chain(filled).collect();
+    let settings = object
+        .encode_settings(&settings)
+        .map_err(|error| VenueError::Run { policy: request.policy.label.clone(), error: Box::new(error.into()) })?;
+    Ok(Some(PolicyJob { object: bytes.to_vec(), settings }))
+}
+
 impl Venue for VmVenue {
     fn name(&self) -> &'static str {
         "vm"
     }
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
-        let why = match policy.scheduler {
-            Scheduler::Kernel => return Ok(()),
-            Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim",
-            Scheduler::Object { .. } => "loading policies into a guest's kernel is not built yet; use --venue sim",
-        };
-        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why: why.into() })
+        match policy.scheduler {
+            Scheduler::Kernel | Scheduler::Object { .. } => Ok(()),
+            Scheduler::Ideal(_) => Err(VenueError::NotHere {
+                policy: policy.label.clone(),
+                venue: self.name(),
+                why: "an ideal discipline exists in the simulator alone; use --venue sim".into(),
+            }),
+        }
     }
 
     fn is_shareable(&self) -> bool {
@@ -96,8 +111,14 @@ impl Venue for VmVenue {
         let cpus = u64::from(request.workload.machine.cpus());
         let limit = BOOT_LIMIT + Duration::from_secs(length.saturating_mul(SLOWEST * cpus));
         let settings = Settings { engine: &*engine, kernel: &kernel, program: &program, limit };
-        let job = Job { workload: request.workload.clone(), seed: request.seed, algorithm: self.algorithm.to_string() };
-        let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)))?;
+        let job = Job {
+            workload: request.workload.clone(),
+            seed: request.seed,
+            algorithm: self.algorithm.to_string(),
+            policy: policy_job(request)?,
+        };
+        let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
+        let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
         let Finished { kernel, outcome, records, .. } = finished;
         let kernel = format!("Linux {kernel} in {}, {}", engine.name(), engine.clock());
         let (report, calibration) = (&outcome.report, &outcome.calibration);

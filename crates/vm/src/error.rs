@@ -23,6 +23,9 @@ pub enum VmError {
     /// The guest says that the run could not happen.
     #[error("in the guest: {0}")]
     Refused(String),
+    /// The guest's kernel did not take the policy, or threw it out.
+    #[error("{0}")]
+    Policy(String),
     /// The guest's kernel gave up.
     #[error("the guest's kernel panicked: {reason}{console}")]
     Panicked {

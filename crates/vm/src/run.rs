@@ -157,6 +157,7 @@ impl<'a> Watch<'a> {
                 Message::Records(mut records) => self.records.append(&mut records),
                 Message::Outcome(outcome) => self.outcome = Some(*outcome),
                 Message::Failed(why) => return Err(VmError::Refused(why)),
+                Message::PolicyFailed(why) => return Err(VmError::Policy(why)),
             }
         }
         Ok(())

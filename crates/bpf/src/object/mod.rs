@@ -125,6 +125,20 @@ impl Object {
         numbers.into_iter().map(|number| (number, helpers::name(number))).collect()
     }
 
+    /// Settings as bytes with their places, for a loader that puts them into the object's data itself: the section, the
+    /// offset in it, the bytes.
+    pub fn encode_settings(&self, settings: &[(String, Value)]) -> Result<Vec<(String, u64, Vec<u8>)>, LoadError> {
+        let place = |(name, value): &(String, Value)| {
+            let known = || self.constants.iter().filter(|constant| constant.is_parameter());
+            let Some(constant) = known().find(|constant| constant.info.name == *name) else {
+                let known = known().map(|constant| constant.info.name.clone()).collect();
+                return Err(LoadError::UnknownSetting { name: name.clone(), known });
+            };
+            Ok((constant.section.clone(), constant.offset, constant.encode(value)?))
+        };
+        settings.iter().map(place).collect()
+    }
+
     /// Links the object against a kernel and makes its maps and globals in guest memory. `settings` are values of
     /// [`constants`](Self::constants) by name.
     pub fn load(
