@@ -120,13 +120,17 @@ static struct history *history_of(struct task_struct *p)
 
 static u32 cpu_queue(s32 cpu)
 {
-	return (u32)cpu < MAX_CPUS ? cpu_queues[(u32)cpu] : 0;
+	u32 *queue = ELEMENT(cpu_queues, cpu);
+
+	return queue ? *queue : 0;
 }
 
 static void cpu_set_queue(s32 cpu, u32 queue)
 {
-	if ((u32)cpu < MAX_CPUS)
-		cpu_queues[(u32)cpu] = queue;
+	u32 *place = ELEMENT(cpu_queues, cpu);
+
+	if (place)
+		*place = queue;
 }
 
 /*
@@ -169,7 +173,9 @@ static u32 first_queue(u64 dsq, s32 cpu)
 
 static u64 slice_of(u32 queue)
 {
-	return queue <= MAX_QUEUES ? queue_slices[queue] : step;
+	u64 *slice = ELEMENT(queue_slices, queue);
+
+	return slice ? *slice : step;
 }
 
 /* @slice * (1 + @fraction / 2^32), in two parts because the product has more than 64 bits. */
@@ -186,7 +192,10 @@ static void set_slices(void)
 	u32 queue;
 
 	bpf_for(queue, 1, MAX_QUEUES + 1) {
-		queue_slices[queue] = slice;
+		u64 *place = ELEMENT(queue_slices, queue);
+
+		if (place)
+			*place = slice;
 		if (slices == SLICES_EXP2)
 			slice = grown(slice, 1ULL << 32);
 		else if (slices == SLICES_EXP_FIT)

@@ -1,7 +1,8 @@
 //! A policy in charge of this kernel.
 
-use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenObject, PrintLevel};
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
 /// Where a kernel with sched_ext tells about it.
 const FOLDER: &str = "/sys/kernel/sched_ext";
@@ -41,7 +42,12 @@ impl Scheduler {
             Some(state) if state != "disabled" => return Err(SchedulerError::Taken(name())),
             Some(_) => {}
         }
-        let refused = |error: libbpf_rs::Error| SchedulerError::Refused(format!("{error:#}").replace('\n', " "));
+        let refused = |error: libbpf_rs::Error| SchedulerError::Refused(why(&error));
+        // The verifier says why in what libbpf prints.
+        SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+            SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+        })));
         let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
         settings.iter().try_for_each(|setting| apply(&mut open, setting))?;
         let mut object = open.load().map_err(refused)?;
@@ -69,6 +75,24 @@ impl Scheduler {
         self.link = None;
         checked
     }
+}
+
+/// What libbpf has printed since the last start.
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+/// So many of the verifier's last lines are told.
+const VERIFIER_LINES: usize = 24;
+
+/// An error, with the verifier's last words below it if it was the verifier's.
+fn why(error: &libbpf_rs::Error) -> String {
+    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut why = format!("{error:#}").replace('\n', " ");
+    let end = said.find("-- END PROG LOAD LOG --");
+    let lines: Vec<&str> = said[..end.unwrap_or(0)].lines().collect();
+    for line in &lines[lines.len().saturating_sub(VERIFIER_LINES)..] {
+        why += &format!("\n  verifier: {line}");
+    }
+    why
 }
 
 fn apply(open: &mut OpenObject, (section, offset, bytes): &Setting) -> Result<(), SchedulerError> {

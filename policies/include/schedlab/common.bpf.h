@@ -40,6 +40,17 @@
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
 
+/*
+ * The element of an array, or NULL beyond its end. A verifier follows a register: without the empty assembly the
+ * compiler checks one and indexes with another, and a kernel refuses the program.
+ */
+#define ELEMENT(array, index)                                                         \
+	({                                                                            \
+		u64 __index = (index);                                                \
+		asm volatile("" : "+r"(__index));                                     \
+		__index < sizeof(array) / sizeof((array)[0]) ? &(array)[__index] : NULL; \
+	})
+
 /* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */
 static inline bool still_runnable(const struct task_struct *p)
 {

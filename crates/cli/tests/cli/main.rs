@@ -10,3 +10,4 @@ mod perf;
 mod record;
 mod trace;
 mod verbs;
+mod vm;
