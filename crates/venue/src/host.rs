@@ -74,7 +74,7 @@ impl Venue for HostVenue {
         let kernel = kernel_release();
         let run =
             KernelRun { request, venue: self.name(), kernel: &kernel, report: &report, calibration: &calibration };
-        run.into_run(recorded, sink)
+        run.result(recorded, sink)
     }
 }
 

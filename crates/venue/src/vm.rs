@@ -123,6 +123,6 @@ impl Venue for VmVenue {
         let kernel = format!("Linux {kernel} in {}, {}", engine.name(), engine.clock());
         let (report, calibration) = (&outcome.report, &outcome.calibration);
         let run = KernelRun { request, venue: self.name(), kernel: &kernel, report, calibration };
-        run.into_run(outcome.recorded.map(|stats| (records, stats)), sink)
+        run.result(outcome.recorded.map(|stats| (records, stats)), sink)
     }
 }

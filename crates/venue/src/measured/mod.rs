@@ -30,7 +30,7 @@ pub struct KernelRun<'a> {
 
 impl KernelRun<'_> {
     /// The result: by what was recorded, or, where nothing was, by what the tasks saw.
-    pub fn into_run(
+    pub fn result(
         &self,
         recorded: Result<(Vec<Record>, Stats), String>,
         sink: Option<&mut dyn Sink>,
