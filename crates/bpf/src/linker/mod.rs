@@ -47,6 +47,8 @@ pub fn load(
         Executor::Interpreter => None,
         Executor::Machine => Some(MachineCode::compile(&program)?),
     };
+    let code = |machine: &MachineCode| program.entries.iter().map(|entry| machine.entry(entry.function)).collect();
+    let entry_code = machine.as_ref().map(code).unwrap_or_default();
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite))?;
     let field = |name| kernel.types.offset("task_struct", name);
     let config = |name: &str| kernel.configs.iter().find(|(config, _)| *config == name).map(|&(_, value)| value);
@@ -70,6 +72,7 @@ pub fn load(
         random: options.seed,
         ticks_per_second: config("CONFIG_HZ").unwrap_or(1000),
         machine,
+        entry_code,
         executed: 0,
         memory,
     })

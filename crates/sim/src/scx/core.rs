@@ -195,7 +195,7 @@ impl Core {
 
     /// Makes the core's side of a new task, its `task_struct` zeroed.
     pub fn add_entity(&mut self, slot: u32, cpu: u32, class: schedlab_model::workload::Class) {
-        let address = self.tasks_base + slot as u64 * TASK_STRIDE as u64;
+        let address = self.address_of(slot);
         let end = address + TASK_STRIDE as u64 - self.tasks_base;
         if end > self.pages_opened {
             // A megabyte at a time.
@@ -210,6 +210,12 @@ impl Core {
             None => self.entities.push(entity),
         }
         self.queues.add_slot(slot);
+    }
+
+    /// How policies point to the task in a slot.
+    #[inline]
+    pub fn address_of(&self, slot: u32) -> u64 {
+        self.tasks_base + slot as u64 * TASK_STRIDE as u64
     }
 
     /// The slot of a task that a policy points to.
