@@ -7,7 +7,7 @@ use super::entity::State;
 use super::layout::{GuestExitTask, GuestInitTask, Pointer};
 use super::ops::Op;
 use super::policy::Sim;
-use crate::world::{Birth, Next, Wake};
+use crate::world::{Birth, Next};
 use schedlab_model::workload::{Class, Group, Kind};
 use schedlab_model::{ids::CpuId, trace::*};
 
@@ -219,11 +219,6 @@ impl Sim {
         self.core.realtime_tasks -= realtime as u32;
         self.vm.release_owner(address);
         self.core.world.tasks.remove(slot);
-    }
-
-    /// Wakes that came up in the last step.
-    pub fn next_wake(&mut self) -> Option<Wake> {
-        self.core.world.wakes.pop_front()
     }
 }
 

@@ -39,6 +39,9 @@ pub struct Sim {
     wake_map: Option<MapId>,
     /// Whether each call is followed by something: its instructions cost time, or what it said of its task is read.
     follows_calls_up: bool,
+    /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
+    /// happen at which a slice ends.
+    pub ticks_are_felt: bool,
     /// So many instructions of the policy have been paid for, if they cost anything.
     instructions_paid: u64,
     timers: Vec<PolicyTimer>,
@@ -67,7 +70,9 @@ impl Sim {
     /// Puts a loaded program in charge of a machine.
     pub fn new(vm: Vm, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
         let (status_map, wake_map) = (vm.map(STATUS_MAP), vm.map(WAKE_MAP));
-        let follows_calls_up = status_map.is_some() || core.machine.costs.policy_instruction_ps > 0;
+        let (tick, costs) = (core.machine.tick, core.machine.costs);
+        let ticks_are_felt = tick > Time::ZERO && (ops.has(Op::Tick) || costs.tick > Time::ZERO);
+        let follows_calls_up = status_map.is_some() || costs.policy_instruction_ps > 0;
         let groups = core.world.workload.groups.len();
         let scratch = core.memory.alloc(SCRATCH_BYTES, 8, Region::whole("arguments", Access::ReadWrite))?;
         let size = size_of::<GuestMm>() as u32;
@@ -80,6 +85,7 @@ impl Sim {
             status_map,
             wake_map,
             follows_calls_up,
+            ticks_are_felt,
             instructions_paid: 0,
             timers: Vec::new(),
             printed: Vec::new(),
