@@ -3,7 +3,7 @@
 
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
-use super::entity::{Entity, State};
+use super::entity::Entity;
 use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
@@ -204,7 +204,8 @@ impl Core {
             self.pages_opened += open;
         }
         self.memory.zero(address, TASK_STRIDE as usize);
-        let entity = Entity::new(self.memory.host(address).cast(), address, cpu, class);
+        let id = self.world.tasks[slot].id;
+        let entity = Entity::new(id, self.memory.host(address).cast(), address, cpu, class);
         match self.entities.get_mut(slot as usize) {
             Some(old) => *old = entity,
             None => self.entities.push(entity),
@@ -305,7 +306,7 @@ impl Core {
     /// The CPU of a waker that is about to sleep, and whether its local queue is empty; none for any other wake-up.
     pub fn sync_waker(&self, here: u32, wake_flags: u64) -> Option<(u32, bool)> {
         let sync = wake_flags & SCX_WAKE_SYNC != 0 && self.current(here).is_some();
-        sync.then(|| (here, self.queues.first(here).is_none()))
+        sync.then(|| (here, self.queues.is_empty(here)))
     }
 
     /// Shows policies who runs on a CPU, in its `struct rq`.
@@ -324,17 +325,14 @@ impl Core {
     }
 
     fn migrate_from(&mut self, from: u32, slot: u32, to: u32) {
-        if self.entity(slot).state != State::Sleeping {
-            self.cpus[from as usize].runnable -= 1;
-            self.cpus[to as usize].runnable += 1;
-        }
         self.set_cpu(slot, to);
-        let task = self.world.tasks[slot].id;
+        let task = self.entity(slot).id;
         let (from, to) = (schedlab_model::ids::CpuId(from), schedlab_model::ids::CpuId(to));
         self.world.emit(self.this_cpu, EventKind::Migrate { task, from, to });
     }
 
     /// Notes the CPU a task belongs to, where policies see it too.
+    #[inline]
     pub fn set_cpu(&mut self, slot: u32, cpu: u32) {
         let entity = self.entity_mut(slot);
         entity.cpu = cpu;

@@ -49,11 +49,10 @@ impl Sim {
                 self.core.set_cpu(slot, cpu);
             }
         }
-        let task = self.core.world.tasks[slot].id;
-        let waker = waker.map(|w| self.core.world.tasks[w].id);
+        let task = self.core.entity(slot).id;
+        let waker = waker.map(|w| self.core.entity(w).id);
         self.core.world.emit(here, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
         self.core.entity_mut(slot).state = State::Runnable;
-        self.core.cpus[cpu as usize].runnable += 1;
         if realtime {
             self.enqueue_realtime(slot);
             return;
@@ -131,11 +130,11 @@ impl Sim {
 
     /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
-        if let Some(direct) = self.core.entity_mut(slot).direct.take() {
-            return self.dispatch_direct(slot, direct, flags);
-        }
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
         let entity = self.core.entity_mut(slot);
+        if let Some(direct) = entity.direct.take() {
+            return self.dispatch_direct(slot, direct, flags);
+        }
         let (cpu, address) = (entity.cpu, entity.address);
         if on_its_own {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
@@ -145,13 +144,15 @@ impl Sim {
         entity.enqueues += 1;
         entity.custody = Custody::Queueing;
         self.call_direct(Op::Enqueue, cpu, slot, [address, flags]);
-        match self.core.entity_mut(slot).direct.take() {
+        let entity = self.core.entity_mut(slot);
+        match entity.direct.take() {
             Some(direct) => self.dispatch_direct(slot, direct, flags),
-            None => self.core.entity_mut(slot).custody = Custody::Policy,
+            None => entity.custody = Custody::Policy,
         }
     }
 
     /// Carries a direct dispatch out.
+    #[inline]
     fn dispatch_direct(&mut self, slot: u32, direct: Direct, flags: u64) {
         let cpu = self.core.entity(slot).cpu;
         let queue = self.core.resolve(cpu, direct.queue, slot);

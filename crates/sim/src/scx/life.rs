@@ -183,7 +183,6 @@ impl Sim {
         let entity = self.core.entity_mut(slot);
         entity.state = State::Sleeping;
         entity.task_mut().__state = 1;
-        self.core.cpus[cpu as usize].runnable -= 1;
         self.schedule(cpu, Some(Reason::Blocked));
     }
 
@@ -203,13 +202,12 @@ impl Sim {
     fn end(&mut self, cpu: u32, slot: u32) {
         let (address, realtime) = (self.core.entity(slot).address, self.core.entity(slot).is_realtime());
         self.core.entity_mut(slot).task_mut().flags |= 4;
-        let task = self.core.world.tasks[slot].id;
+        let task = self.core.entity(slot).id;
         self.core.world.emit(cpu, EventKind::Exit { task });
         if !realtime {
             self.dequeue_task(slot, SCX_DEQ_SLEEP);
         }
         self.core.entity_mut(slot).state = State::Sleeping;
-        self.core.cpus[cpu as usize].runnable -= 1;
         self.schedule(cpu, Some(Reason::Exited));
         if !realtime {
             self.call(Op::Disable, cpu, NONE, [address]);

@@ -210,7 +210,7 @@ impl Sim {
         let entity = self.core.entity_mut(slot);
         if entity.status != word {
             entity.status = word;
-            let task = self.core.world.tasks[slot].id;
+            let task = self.core.entity(slot).id;
             self.core.world.emit(cpu, EventKind::Status { task, word });
         }
     }
