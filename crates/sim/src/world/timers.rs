@@ -70,9 +70,9 @@ struct Entry {
 ///
 /// A hierarchical wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987) that is exact: a timer lies
 /// on the level of the highest group of bits in which its key differs from the key taken last, in the bucket of those
-/// bits, and moves down when its bucket is the first. Equal keys always share a bucket, so the order in which they were
-/// set is kept without a number. Adding one costs the same however many there are, and moving a bucket walks through
-/// memory in order, where a heap of a million timers jumps about.
+/// bits, and moves down when its bucket is the first and it is not alone there. Equal keys always share a bucket, so
+/// the order in which they were set is kept without a number. Adding one costs the same however many there are, and
+/// moving a bucket walks through memory in order, where a heap of a million timers jumps about.
 pub struct Timers {
     /// The key that was taken last.
     origin: u64,
@@ -82,12 +82,14 @@ pub struct Timers {
     buckets: Vec<VecDeque<Entry>>,
     /// For each level the buckets that are not empty.
     occupied: [u64; LEVELS],
+    /// The levels that are not empty.
+    levels: u32,
 }
 
 impl Default for Timers {
     fn default() -> Timers {
         let buckets = (0..LEVELS * BUCKETS).map(|_| VecDeque::new()).collect();
-        Timers { origin: 0, first: NEVER, buckets, occupied: [0; LEVELS] }
+        Timers { origin: 0, first: NEVER, buckets, occupied: [0; LEVELS], levels: 0 }
     }
 }
 
@@ -106,6 +108,7 @@ impl Timers {
     fn place(&mut self, entry: Entry) {
         let level = (63 - (entry.key ^ self.origin | 1).leading_zeros()) / LEVEL_BITS;
         let bucket = (entry.key >> (level * LEVEL_BITS)) as usize % BUCKETS;
+        self.levels |= 1 << level;
         self.occupied[level as usize] |= 1 << bucket;
         self.buckets[level as usize * BUCKETS + bucket].push_back(entry);
     }
@@ -121,25 +124,39 @@ impl Timers {
         if self.first == NEVER {
             return None;
         }
-        if self.occupied[0] == 0 {
-            self.descend();
+        let (mut level, mut index) = self.first_bucket()?;
+        if level > 0 && self.bucket(level, index).len() > 1 {
+            self.descend(level, index);
+            (level, index) = self.first_bucket()?;
         }
-        let index = self.occupied[0].trailing_zeros() as usize;
-        let bucket = &mut self.buckets[index];
+        // The first of equal timers, or the only one of a bucket on any level.
+        let bucket = &mut self.buckets[level * BUCKETS + index];
         let entry = bucket.pop_front()?;
         // A class that comes late at an instant may be before one that was taken at that instant.
         self.origin = self.origin.max(entry.key);
         if bucket.is_empty() {
-            self.occupied[0] &= !(1 << index);
+            self.vacate(level, index);
             self.first = self.smallest();
         }
         Some(entry.due)
     }
 
+    #[inline]
+    fn bucket(&self, level: usize, index: usize) -> &VecDeque<Entry> {
+        &self.buckets[level * BUCKETS + index]
+    }
+
+    #[inline]
+    fn vacate(&mut self, level: usize, index: usize) {
+        self.occupied[level] &= !(1 << index);
+        if self.occupied[level] == 0 {
+            self.levels &= !(1 << level);
+        }
+    }
+
     /// Moves the first bucket that is not empty down, so that the first timers are on the lowest level.
-    fn descend(&mut self) {
-        let (level, bucket) = self.first_bucket().expect("there is a timer");
-        self.occupied[level] &= !(1 << bucket);
+    fn descend(&mut self, level: usize, bucket: usize) {
+        self.vacate(level, bucket);
         self.origin = self.first;
         // Its memory stays with the bucket.
         let mut entries = std::mem::take(&mut self.buckets[level * BUCKETS + bucket]);
@@ -149,17 +166,18 @@ impl Timers {
 
     #[inline]
     fn first_bucket(&self) -> Option<(usize, usize)> {
-        let level = self.occupied.iter().position(|&o| o != 0)?;
-        Some((level, self.occupied[level].trailing_zeros() as usize))
+        let level = self.levels.trailing_zeros() as usize;
+        let occupied = self.occupied.get(level)?;
+        Some((level, occupied.trailing_zeros() as usize))
     }
 
     /// The smallest key; those on lower levels are smaller than those on higher ones.
     fn smallest(&self) -> u64 {
         let Some((level, bucket)) = self.first_bucket() else { return NEVER };
-        let entries = &self.buckets[level * BUCKETS + bucket];
-        match level {
+        let entries = self.bucket(level, bucket);
+        match (level, entries.len()) {
             // All are equal.
-            0 => entries.front().map_or(NEVER, |entry| entry.key),
+            (0, _) | (_, 1) => entries.front().map_or(NEVER, |entry| entry.key),
             _ => entries.iter().map(|entry| entry.key).min().unwrap_or(NEVER),
         }
     }
