@@ -52,12 +52,20 @@ impl Default for Histogram {
     }
 }
 
+/// The width of the bucket of a value, as an exponent. Rows 0 and 1 both have buckets of width one; row r > 1 has
+/// width 2^(r - 1).
+#[inline]
+fn width_bits(value: u64) -> u32 {
+    63 - (value | SUB as u64).leading_zeros() - SUB_BITS
+}
+
 /// The row of a value and its place there.
+#[inline]
 fn position(value: u64) -> (usize, usize) {
-    let row = (64 - (value >> SUB_BITS).leading_zeros()) as usize;
-    // Rows 0 and 1 both have buckets of width one; row r > 1 has width 2^(r - 1).
-    let shift = row.saturating_sub(1);
-    (row, (value >> shift) as usize & (SUB - 1))
+    let bits = width_bits(value);
+    // From 256 on the highest bit of the quotient is the 1 by which the row is above the exponent.
+    let index = ((bits as usize) << SUB_BITS) + (value >> bits) as usize;
+    (index >> SUB_BITS, index & (SUB - 1))
 }
 
 /// The smallest value of a bucket.
@@ -73,8 +81,12 @@ impl Histogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.count += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
         self.sum += value as u128;
         self.sum_of_squares = self.sum_of_squares.wrapping_add(value as u128 * value as u128);
         let (row, place) = position(value);
@@ -85,7 +97,8 @@ impl Histogram {
         let bucket = &mut self.buckets[start as usize * SUB + place];
         bucket.count += 1;
         // Saturated, the mean of a bucket is too low, but still in the bucket.
-        bucket.above = bucket.above.saturating_add(value & ((1 << row.saturating_sub(1)) - 1));
+        let bits = width_bits(value);
+        bucket.above = bucket.above.saturating_add(value - (value >> bits << bits));
     }
 
     #[cold]

@@ -27,10 +27,24 @@ impl Balance {
     }
 
     /// A run queue changed by one task.
+    #[inline]
     pub fn change(&mut self, before: u32, after: u32) {
-        if self.found.is_some() || before == after {
-            return;
+        if self.found.is_none() && before != after {
+            self.note(before, after);
         }
+    }
+
+    /// A task went from one run queue, as long as the first number before, to another.
+    #[inline]
+    pub fn change_two(&mut self, from: u32, to: u32) {
+        // Otherwise the two lengths only change places.
+        if from != to + 1 {
+            self.change(from, from.saturating_sub(1));
+            self.change(to, to + 1);
+        }
+    }
+
+    fn note(&mut self, before: u32, after: u32) {
         self.started = true;
         if after as usize >= self.cpus_at.len() {
             self.cpus_at.push(0);
@@ -99,6 +113,25 @@ mod tests {
         balance.change(0, 1);
         balance.pass(1006, 1016);
         assert_eq!(balance.found(), Some(1006));
+    }
+
+    #[test]
+    fn a_move_is_two_changes() {
+        for (from, to) in [(1, 0), (2, 0), (1, 2), (3, 3), (0, 1)] {
+            let [mut one, mut two] = [0, 1].map(|_| Balance::new(2, 10));
+            for (cpu, balance) in [&mut one, &mut two].into_iter().enumerate() {
+                [from, to].map(|length| (0..length).for_each(|i| balance.change(i, i + 1)));
+                match cpu {
+                    0 => balance.change_two(from, to),
+                    _ => {
+                        balance.change(from, from.saturating_sub(1));
+                        balance.change(to, to + 1);
+                    }
+                }
+            }
+            assert_eq!((one.shortest, one.longest), (two.shortest, two.longest), "{from} to {to}");
+            assert_eq!(one.cpus_at, two.cpus_at);
+        }
     }
 
     proptest! {
