@@ -45,16 +45,27 @@ impl Balance {
     }
 
     fn note(&mut self, before: u32, after: u32) {
-        self.started = true;
-        if after as usize >= self.cpus_at.len() {
-            self.cpus_at.push(0);
-        }
-        self.cpus_at[before as usize] -= 1;
-        self.cpus_at[after as usize] += 1;
+        let Ok([left, joined]) = self.cpus_at.get_disjoint_mut([before as usize, after as usize]) else {
+            return self.note_first(before, after);
+        };
+        *left -= 1;
+        *joined += 1;
         // A CPU that left the shortest (longest) length as the last one moved by one, so that is where the end is now.
-        let left_empty = self.cpus_at[before as usize] == 0;
-        self.shortest = if left_empty && before == self.shortest { after } else { self.shortest.min(after) };
-        self.longest = if left_empty && before == self.longest { after } else { self.longest.max(after) };
+        let left_empty = *left == 0;
+        if after < self.shortest || (left_empty && before == self.shortest) {
+            self.shortest = after;
+        }
+        if after > self.longest || (left_empty && before == self.longest) {
+            self.longest = after;
+        }
+    }
+
+    /// The same for the first run queue of this length.
+    #[cold]
+    fn note_first(&mut self, before: u32, after: u32) {
+        self.started = true;
+        self.cpus_at.resize(after as usize + 1, 0);
+        self.note(before, after);
     }
 
     /// Time moves from one instant to another with the lengths as they are.

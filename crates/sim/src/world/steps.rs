@@ -37,14 +37,20 @@ impl World {
     /// that wakes or births are to be seen to before it goes on.
     pub fn steps(&mut self, slot: u32, cpu: u32) -> Next {
         let mut done = 0;
+        match self.own_steps(slot, cpu, &mut done) {
+            Some(next) => self.count_steps(done, next),
+            None => self.all_steps(slot, cpu, done),
+        }
+    }
+
+    /// As [`World::steps`], when the next step is not one of the usual ones, after so many that are `done`.
+    #[inline(never)]
+    fn all_steps(&mut self, slot: u32, cpu: u32, mut done: u64) -> Next {
         let next = loop {
-            let own = self.own_steps(slot, cpu, &mut done);
-            if own.is_some() || done > STEPS_AT_ONCE {
-                break own.unwrap_or(Next::Again);
-            }
             let next = self.one_step(slot, cpu);
             done += 1;
-            if next != Next::Again || !self.wakes.is_empty() || !self.births.is_empty() {
+            let goes_on = next == Next::Again && self.wakes.is_empty() && self.births.is_empty();
+            if !goes_on || done > STEPS_AT_ONCE {
                 break next;
             }
         };
@@ -53,7 +59,7 @@ impl World {
 
     /// Does the usual steps that concern nobody but the task, one after the other, and counts them. Returns nothing when
     /// the next one is of another kind, or when they are too many.
-    #[inline]
+    #[inline(always)]
     fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut u64) -> Option<Next> {
         let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
         let task = &mut self.tasks[slot];

@@ -57,6 +57,8 @@ const BUCKETS: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = 64usize.div_ceil(LEVEL_BITS as usize);
 /// Bits for the class in a key.
 const CLASS_BITS: u32 = 2;
+/// So many timers of a bucket are told apart by looking at all of them.
+const FEW: usize = 8;
 const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Copy)]
@@ -70,11 +72,11 @@ struct Entry {
 ///
 /// A hierarchical wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987) that is exact: a timer lies
 /// on the level of the highest group of bits in which its key differs from the key taken last, in the bucket of those
-/// bits, and moves down when its bucket is the first and it is not alone there. Equal keys always share a bucket, so
+/// bits, and moves down when its bucket is the first and has more than a few. Equal keys always share a bucket, so
 /// the order in which they were set is kept without a number. Adding one costs the same however many there are, and
 /// moving a bucket walks through memory in order, where a heap of a million timers jumps about.
 pub struct Timers {
-    /// The key that was taken last.
+    /// The key that was taken last, or an earlier one while some are left in the bucket of the last.
     origin: u64,
     /// The first key, [`NEVER`] if there is none.
     first: u64,
@@ -125,12 +127,19 @@ impl Timers {
             return None;
         }
         let (mut level, mut index) = self.first_bucket()?;
-        if level > 0 && self.bucket(level, index).len() > 1 {
+        if level > 0 && self.bucket(level, index).len() > FEW {
             self.descend(level, index);
             (level, index) = self.first_bucket()?;
         }
-        // The first of equal timers, or the only one of a bucket on any level.
         let bucket = &mut self.buckets[level * BUCKETS + index];
+        if level > 0 && bucket.len() > 1 {
+            // The origin stays, so that those left are where they should be.
+            let at = bucket.iter().position(|entry| entry.key == self.first)?;
+            let entry = bucket.remove(at)?;
+            self.first = first_key(bucket);
+            return Some(entry.due);
+        }
+        // The first of equal timers, or the only one.
         let entry = bucket.pop_front()?;
         // A class that comes late at an instant may be before one that was taken at that instant.
         self.origin = self.origin.max(entry.key);
@@ -178,9 +187,13 @@ impl Timers {
         match (level, entries.len()) {
             // All are equal.
             (0, _) | (_, 1) => entries.front().map_or(NEVER, |entry| entry.key),
-            _ => entries.iter().map(|entry| entry.key).min().unwrap_or(NEVER),
+            _ => first_key(entries),
         }
     }
+}
+
+fn first_key(entries: &VecDeque<Entry>) -> u64 {
+    entries.iter().fold(NEVER, |first, entry| first.min(entry.key))
 }
 
 #[cfg(test)]
