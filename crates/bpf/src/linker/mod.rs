@@ -47,8 +47,7 @@ pub fn load(
         Executor::Interpreter => None,
         Executor::Machine => Some(MachineCode::compile(&program)?),
     };
-    let code = |machine: &MachineCode| program.entries.iter().map(|entry| machine.entry(entry.function)).collect();
-    let entry_code = machine.as_ref().map(code).unwrap_or_default();
+    let entry_code = machine.as_ref().map(|code| code.of_entries(&program)).unwrap_or_default();
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite))?;
     let field = |name| kernel.types.offset("task_struct", name);
     let config = |name: &str| kernel.configs.iter().find(|(config, _)| *config == name).map(|&(_, value)| value);

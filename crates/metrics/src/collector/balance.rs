@@ -130,16 +130,12 @@ mod tests {
     fn a_move_is_two_changes() {
         for (from, to) in [(1, 0), (2, 0), (1, 2), (3, 3), (0, 1)] {
             let [mut one, mut two] = [0, 1].map(|_| Balance::new(2, 10));
-            for (cpu, balance) in [&mut one, &mut two].into_iter().enumerate() {
-                [from, to].map(|length| (0..length).for_each(|i| balance.change(i, i + 1)));
-                match cpu {
-                    0 => balance.change_two(from, to),
-                    _ => {
-                        balance.change(from, from.saturating_sub(1));
-                        balance.change(to, to + 1);
-                    }
-                }
+            for balance in [&mut one, &mut two] {
+                (0..from).chain(0..to).for_each(|length| balance.change(length, length + 1));
             }
+            one.change_two(from, to);
+            two.change(from, from.saturating_sub(1));
+            two.change(to, to + 1);
             assert_eq!((one.shortest, one.longest), (two.shortest, two.longest), "{from} to {to}");
             assert_eq!(one.cpus_at, two.cpus_at);
         }

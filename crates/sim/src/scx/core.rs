@@ -181,6 +181,23 @@ impl Core {
         (self.tasks_base, TASK_STRIDE, MAX_TASKS)
     }
 
+    /// A CPU.
+    #[inline]
+    pub fn cpu(&self, cpu: u32) -> &Cpu {
+        debug_assert!((cpu as usize) < self.cpus.len());
+        // SAFETY: as in `cpu_mut`.
+        unsafe { self.cpus.get_unchecked(cpu as usize) }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn cpu_mut(&mut self, cpu: u32) -> &mut Cpu {
+        debug_assert!((cpu as usize) < self.cpus.len());
+        // SAFETY: a number is one of the machine's, or it is looked at where a policy or a scenario gives it. The reason
+        // is that of `entity_mut`.
+        unsafe { self.cpus.get_unchecked_mut(cpu as usize) }
+    }
+
     /// The core's side of a task.
     #[inline]
     pub fn entity(&self, slot: u32) -> &Entity {
@@ -242,7 +259,7 @@ impl Core {
     /// The task that runs on a CPU.
     #[inline]
     pub fn current(&self, cpu: u32) -> Option<u32> {
-        Some(self.cpus[cpu as usize].current).filter(|&s| s != NONE)
+        Some(self.cpu(cpu).current).filter(|&s| s != NONE)
     }
 
     /// The policy has to go; the first reason counts.
@@ -269,7 +286,7 @@ impl Core {
     /// The CPU's timer is to be set anew.
     #[inline]
     pub fn mark_stale(&mut self, cpu: u32) {
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         if !c.stale_timer {
             c.stale_timer = true;
             self.stale.push(cpu);
@@ -279,7 +296,7 @@ impl Core {
     /// The CPU has to choose anew (`resched_curr`).
     #[inline]
     pub fn request_resched(&mut self, cpu: u32) {
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         if !c.need_resched {
             c.need_resched = true;
             self.resched.push_back(cpu);
@@ -292,7 +309,7 @@ impl Core {
         let slice = &mut self.entities[running as usize].task_mut().scx.slice;
         if *slice > 0 {
             *slice = 0;
-            self.cpus[cpu as usize].preempted = true;
+            self.cpu_mut(cpu).preempted = true;
         }
     }
 

@@ -88,6 +88,7 @@ impl Core {
     }
 
     /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
+    #[inline]
     pub fn enqueue_in(&mut self, queue: QueueIndex, slot: u32, flags: u64) {
         let by_key = flags & SCX_ENQ_DSQ_PRIQ != 0;
         let built_in = self.is_built_in(queue);

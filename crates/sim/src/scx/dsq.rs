@@ -46,6 +46,15 @@ impl Queue {
     }
 }
 
+impl Queue {
+    /// Takes a task out that lies here by key.
+    #[inline(never)]
+    fn forget(&mut self, link: &Link) {
+        let taken = self.by_key.remove(&(link.key, link.sequence));
+        debug_assert!(taken.is_some());
+    }
+}
+
 /// A task was to enter by key a queue that holds tasks first-in first-out, or the other way round.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mixed;
@@ -202,9 +211,7 @@ impl Queues {
         let q = &mut self.queues[link.queue as usize];
         q.length -= 1;
         if q.first == NONE {
-            let taken = q.by_key.remove(&(link.key, link.sequence));
-            debug_assert_eq!(taken, Some(slot));
-            return;
+            return q.forget(&link);
         }
         match link.previous {
             NONE => q.first = link.next,

@@ -114,7 +114,7 @@ impl Sim {
 
     /// The timer tick, for those who want to know of it.
     fn tick(&mut self, cpu: u32, slot: u32) {
-        self.core.cpus[cpu as usize].ticks += 1;
+        self.core.cpu_mut(cpu).ticks += 1;
         self.core.world.emit(cpu, EventKind::Tick);
         self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
         if !self.core.entity(slot).is_realtime() {
@@ -124,6 +124,7 @@ impl Sim {
     }
 
     /// Lets everything happen that follows at this instant.
+    #[inline]
     fn settle(&mut self) {
         if self.has_more_to_do() {
             self.do_what_follows();
@@ -134,10 +135,15 @@ impl Sim {
             self.core.world.timers.push(self.core.world.now_ns, Due::Release);
         }
         while let Some(cpu) = self.core.stale.pop() {
-            self.core.cpus[cpu as usize].stale_timer = false;
-            let at = self.next_end(cpu);
-            self.core.cpu_timers.set(cpu as usize, at);
+            self.set_timer(cpu);
         }
+    }
+
+    /// Sets a CPU's timer anew.
+    fn set_timer(&mut self, cpu: u32) {
+        self.core.cpu_mut(cpu).stale_timer = false;
+        let at = self.next_end(cpu);
+        self.core.cpu_timers.set(cpu as usize, at);
     }
 
     /// Whether something is left to do at this instant.
@@ -165,7 +171,7 @@ impl Sim {
             } else if let Some(birth) = self.core.world.births.pop_front() {
                 self.give_birth(birth);
             } else if let Some(cpu) = self.core.resched.pop_front() {
-                if self.core.cpus[cpu as usize].need_resched {
+                if self.core.cpu(cpu).need_resched {
                     self.schedule(cpu, None);
                 }
             } else if let Some(cpu) = self.core.reenqueue.pop_front() {
@@ -187,7 +193,7 @@ impl Sim {
 
     /// When something ends on a CPU if nothing else happens before.
     fn next_end(&self, cpu: u32) -> u64 {
-        let c = &self.core.cpus[cpu as usize];
+        let c = self.core.cpu(cpu);
         let Some(slot) = self.core.current(cpu) else { return u64::MAX };
         let from = c.accounted_ns.max(self.core.world.now_ns);
         let entity = self.core.entity(slot);

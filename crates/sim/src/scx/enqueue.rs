@@ -29,6 +29,7 @@ impl Sim {
     }
 
     /// Chooses a CPU for a task that is about to be runnable, and enqueues it there.
+    #[inline(always)]
     pub fn place(
         &mut self,
         slot: u32,
@@ -60,7 +61,7 @@ impl Sim {
         let selected = if selected { SCX_ENQ_CPU_SELECTED } else { 0 };
         self.enqueue_task(slot, enqueue_flags | selected);
         // A task of the policy is above the idle class, wherever it was put.
-        if self.core.cpus[cpu as usize].current == NONE {
+        if self.core.cpu(cpu).current == NONE {
             self.core.request_resched(cpu);
         }
     }
@@ -110,12 +111,14 @@ impl Sim {
     }
 
     /// A task that wants a CPU and holds none meets the policy.
+    #[inline]
     pub fn enqueue_task(&mut self, slot: u32, flags: u64) {
         self.begin_runnable(slot, flags);
         self.enqueue(slot, flags);
     }
 
     /// The policy hears that a task wants a CPU.
+    #[inline]
     pub fn begin_runnable(&mut self, slot: u32, flags: u64) {
         let now = self.core.world.now_ns;
         let entity = self.core.entity_mut(slot);
@@ -160,6 +163,7 @@ impl Sim {
     }
 
     /// Takes a task that wants a CPU out of wherever it is, because something about it changes (`dequeue_task_scx`).
+    #[inline(always)]
     pub fn dequeue_task(&mut self, slot: u32, flags: u64) {
         let entity = self.core.entity(slot);
         let (cpu, address) = (entity.cpu, entity.address);

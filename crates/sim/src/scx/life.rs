@@ -162,7 +162,7 @@ impl Sim {
     pub fn do_steps(&mut self, cpu: u32) {
         let Some(slot) = self.core.current(cpu) else { return };
         self.core.account(cpu);
-        if self.core.cpus[cpu as usize].accounted_ns > self.core.world.now_ns {
+        if self.core.cpu(cpu).accounted_ns > self.core.world.now_ns {
             // The CPU still pays for the switch: the step comes after that.
             return self.core.mark_stale(cpu);
         }

@@ -154,7 +154,7 @@ impl Sim {
         self.core.running_op = Some(op);
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
-        let current = self.core.cpus[cpu as usize].current;
+        let current = self.core.cpu(cpu).current;
         let nobody = current == NONE || self.from_outside;
         let context = &mut self.vm.context;
         context.now_ns = self.core.world.now_ns;
@@ -196,7 +196,7 @@ impl Sim {
 
     /// A policy's instructions are paid for in whole nanoseconds; the rest is kept.
     fn pay_for(&mut self, cpu: u32, picoseconds: u64) {
-        let unpaid = &mut self.core.cpus[cpu as usize].unpaid_ps;
+        let unpaid = &mut self.core.cpu_mut(cpu).unpaid_ps;
         *unpaid += picoseconds;
         let ns = *unpaid / 1000;
         *unpaid %= 1000;

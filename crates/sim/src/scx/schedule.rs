@@ -24,7 +24,7 @@ impl Sim {
     pub fn schedule(&mut self, cpu: u32, left: Option<Reason>) {
         self.core.account(cpu);
         self.core.this_cpu = cpu;
-        let c = &mut self.core.cpus[cpu as usize];
+        let c = self.core.cpu_mut(cpu);
         c.need_resched = false;
         let previous = c.current;
         if self.core.realtime_tasks > 0 && self.choose_realtime(cpu, previous, left) {
@@ -40,7 +40,7 @@ impl Sim {
             self.continue_steps(cpu);
             return;
         }
-        let preempted = std::mem::take(&mut self.core.cpus[cpu as usize].preempted);
+        let preempted = std::mem::take(&mut self.core.cpu_mut(cpu).preempted);
         let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
         if previous != NONE && self.core.entity(previous).state == State::Running {
             self.put_previous(cpu, previous);
@@ -55,8 +55,8 @@ impl Sim {
             let entity = self.core.entity(previous);
             entity.state == State::Running && !entity.is_realtime()
         };
-        if self.core.cpus[cpu as usize].taken_by_realtime {
-            self.core.cpus[cpu as usize].taken_by_realtime = false;
+        if self.core.cpu(cpu).taken_by_realtime {
+            self.core.cpu_mut(cpu).taken_by_realtime = false;
             self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, self.scratch]);
         }
         if runs_on && self.core.entity(previous).task().scx.slice > 0 {
@@ -119,6 +119,7 @@ impl Sim {
     }
 
     /// From one task to another, either of which may be nobody.
+    #[inline(always)]
     pub fn switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
         if previous == next {
             if next == NONE {
@@ -137,7 +138,7 @@ impl Sim {
         let event = EventKind::Switch { previous: id(previous), reason, next: id(next) };
         self.core.world.emit(cpu, event);
         self.leave_cpu(previous, reason);
-        self.core.cpus[cpu as usize].current = next;
+        self.core.cpu_mut(cpu).current = next;
         self.core.mark_stale(cpu);
         let address = if next == NONE { 0 } else { self.core.address_of(next) };
         self.core.publish_current(cpu, address);
@@ -165,6 +166,7 @@ impl Sim {
     }
 
     /// A task gets a CPU (`set_next_task_scx`).
+    #[inline]
     pub fn set_next(&mut self, cpu: u32, slot: u32) {
         let now = self.core.world.now_ns;
         if self.core.entity(slot).moved {

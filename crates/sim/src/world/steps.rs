@@ -35,6 +35,7 @@ impl World {
 
     /// Does steps of the task in `slot` up to one that lets time go by or that concerns others: [`Next::Again`] means
     /// that wakes or births are to be seen to before it goes on.
+    #[inline(always)]
     pub fn steps(&mut self, slot: u32, cpu: u32) -> Next {
         let mut done = 0;
         match self.own_steps(slot, cpu, &mut done) {
