@@ -200,7 +200,7 @@ impl Queues {
     }
 
     /// Takes a task out of the queue it is in, if it is in one.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, slot: u32) {
         let place = &mut self.links[slot as usize];
         if place.queue == NONE {
