@@ -77,6 +77,13 @@ impl Sink for Counter {
         }
     }
 
+    fn events(&mut self, events: &[Event]) {
+        self.switches += events.iter().filter(|event| matches!(event.kind, EventKind::Switch { .. })).count() as u64;
+        if let Some(collector) = &mut self.collector {
+            collector.events(events);
+        }
+    }
+
     fn finish(&mut self, end: Time) {
         if let Some(collector) = &mut self.collector {
             collector.finish(end);

@@ -83,6 +83,8 @@ pub struct Vm {
     /// `CONFIG_HZ`, for jiffies.
     pub(crate) ticks_per_second: u64,
     pub(crate) machine: Option<MachineCode>,
+    /// Machine code of each entry, out of `machine`; empty without it.
+    pub(crate) entry_code: Vec<EntryFn>,
     pub(crate) executed: u64,
 }
 
@@ -129,13 +131,9 @@ impl Vm {
         host: *mut c_void,
     ) -> Result<u64, Box<Fault>> {
         const { assert!(N <= ARGUMENTS_MAX) };
-        let function = self.program.entries[program.index()].function;
-        match &self.machine {
-            Some(machine) if self.context.depth == 0 => {
-                let entry = machine.entry(function);
-                self.call_machine(entry, args, host)
-            }
-            _ => self.call_nested(function, &args, host),
+        match self.entry_code.get(program.index()) {
+            Some(&code) if self.context.depth == 0 => self.call_machine(code, args, host),
+            _ => self.call_nested(self.program.entries[program.index()].function, &args, host),
         }
     }
 
@@ -230,6 +228,7 @@ impl Vm {
 
     /// Instructions executed so far by all calls, a running one not included. A call that failed counts as its whole
     /// budget.
+    #[inline]
     pub fn instructions(&self) -> u64 {
         self.executed
     }

@@ -11,6 +11,8 @@ const SUB: usize = 1 << SUB_BITS;
 /// Values below `SUB` are one row, then one row for each further power of two.
 const ROWS: usize = 64 - SUB_BITS as usize + 1;
 const NO_ROW: u16 = u16::MAX;
+/// Places for rows: a power of two, so that no place need be checked.
+const ROW_PLACES: usize = ROWS.next_power_of_two();
 
 /// No quantile is off by more than this share of the true value.
 pub const RELATIVE_ERROR: f64 = 1.0 / SUB as f64;
@@ -34,7 +36,7 @@ pub struct Histogram {
     /// Modulo 2^128, see [`Histogram::sum_of_squared_deviations`].
     sum_of_squares: u128,
     /// Where the buckets of a row start in `buckets`, in rows.
-    rows: [u16; ROWS],
+    rows: [u16; ROW_PLACES],
     buckets: Vec<Bucket>,
 }
 
@@ -46,18 +48,26 @@ impl Default for Histogram {
             max: 0,
             sum: 0,
             sum_of_squares: 0,
-            rows: [NO_ROW; ROWS],
+            rows: [NO_ROW; ROW_PLACES],
             buckets: Vec::new(),
         }
     }
 }
 
+/// The width of the bucket of a value, as an exponent. Rows 0 and 1 both have buckets of width one; row r > 1 has
+/// width 2^(r - 1).
+#[inline]
+fn width_bits(value: u64) -> u32 {
+    63 - (value | SUB as u64).leading_zeros() - SUB_BITS
+}
+
 /// The row of a value and its place there.
+#[inline]
 fn position(value: u64) -> (usize, usize) {
-    let row = (64 - (value >> SUB_BITS).leading_zeros()) as usize;
-    // Rows 0 and 1 both have buckets of width one; row r > 1 has width 2^(r - 1).
-    let shift = row.saturating_sub(1);
-    (row, (value >> shift) as usize & (SUB - 1))
+    let bits = width_bits(value);
+    // From 256 on the highest bit of the quotient is the 1 by which the row is above the exponent.
+    let index = ((bits as usize) << SUB_BITS) + (value >> bits) as usize;
+    (index >> SUB_BITS, index & (SUB - 1))
 }
 
 /// The smallest value of a bucket.
@@ -73,19 +83,35 @@ impl Histogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.count += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
         self.sum += value as u128;
         self.sum_of_squares = self.sum_of_squares.wrapping_add(value as u128 * value as u128);
+        self.record_in_bucket(value);
+    }
+
+    #[inline]
+    fn record_in_bucket(&mut self, value: u64) {
         let (row, place) = position(value);
-        let mut start = self.rows[row];
-        if start == NO_ROW {
-            start = self.add_row(row);
-        }
-        let bucket = &mut self.buckets[start as usize * SUB + place];
+        // A row that is not there begins behind all buckets.
+        let start = self.rows[row % ROW_PLACES];
+        let Some(bucket) = self.buckets.get_mut(start as usize * SUB + place) else {
+            return self.record_in_new_row(row, value);
+        };
         bucket.count += 1;
         // Saturated, the mean of a bucket is too low, but still in the bucket.
-        bucket.above = bucket.above.saturating_add(value & ((1 << row.saturating_sub(1)) - 1));
+        let bits = width_bits(value);
+        bucket.above = bucket.above.saturating_add(value - (value >> bits << bits));
+    }
+
+    #[cold]
+    fn record_in_new_row(&mut self, row: usize, value: u64) {
+        self.add_row(row);
+        self.record_in_bucket(value);
     }
 
     #[cold]

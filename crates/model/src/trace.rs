@@ -183,6 +183,10 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.event(event);
         self.1.event(event);
     }
+    fn events(&mut self, events: &[Event]) {
+        self.0.events(events);
+        self.1.events(events);
+    }
     fn finish(&mut self, end: Time) {
         self.0.finish(end);
         self.1.finish(end);
@@ -193,6 +197,11 @@ impl<S: Sink> Sink for Option<S> {
     fn event(&mut self, event: &Event) {
         if let Some(sink) = self {
             sink.event(event);
+        }
+    }
+    fn events(&mut self, events: &[Event]) {
+        if let Some(sink) = self {
+            sink.events(events);
         }
     }
     fn finish(&mut self, end: Time) {

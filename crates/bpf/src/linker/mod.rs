@@ -47,6 +47,7 @@ pub fn load(
         Executor::Interpreter => None,
         Executor::Machine => Some(MachineCode::compile(&program)?),
     };
+    let entry_code = machine.as_ref().map(|code| code.of_entries(&program)).unwrap_or_default();
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite))?;
     let field = |name| kernel.types.offset("task_struct", name);
     let config = |name: &str| kernel.configs.iter().find(|(config, _)| *config == name).map(|&(_, value)| value);
@@ -70,6 +71,7 @@ pub fn load(
         random: options.seed,
         ticks_per_second: config("CONFIG_HZ").unwrap_or(1000),
         machine,
+        entry_code,
         executed: 0,
         memory,
     })

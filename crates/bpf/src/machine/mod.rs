@@ -81,6 +81,11 @@ impl MachineCode {
     pub fn entry(&self, function: FunctionId) -> EntryFn {
         self.entries[function.index()]
     }
+
+    /// The code of each entry of the program that this was made of.
+    pub fn of_entries(&self, program: &Program) -> Vec<EntryFn> {
+        program.entries.iter().map(|entry| self.entry(entry.function)).collect()
+    }
 }
 
 impl Drop for MachineCode {

@@ -27,20 +27,45 @@ impl Balance {
     }
 
     /// A run queue changed by one task.
+    #[inline]
     pub fn change(&mut self, before: u32, after: u32) {
-        if self.found.is_some() || before == after {
-            return;
+        if self.found.is_none() && before != after {
+            self.note(before, after);
         }
-        self.started = true;
-        if after as usize >= self.cpus_at.len() {
-            self.cpus_at.push(0);
+    }
+
+    /// A task went from one run queue, as long as the first number before, to another.
+    #[inline]
+    pub fn change_two(&mut self, from: u32, to: u32) {
+        // Otherwise the two lengths only change places.
+        if from != to + 1 {
+            self.change(from, from.saturating_sub(1));
+            self.change(to, to + 1);
         }
-        self.cpus_at[before as usize] -= 1;
-        self.cpus_at[after as usize] += 1;
+    }
+
+    fn note(&mut self, before: u32, after: u32) {
+        let Ok([left, joined]) = self.cpus_at.get_disjoint_mut([before as usize, after as usize]) else {
+            return self.note_first(before, after);
+        };
+        *left -= 1;
+        *joined += 1;
         // A CPU that left the shortest (longest) length as the last one moved by one, so that is where the end is now.
-        let left_empty = self.cpus_at[before as usize] == 0;
-        self.shortest = if left_empty && before == self.shortest { after } else { self.shortest.min(after) };
-        self.longest = if left_empty && before == self.longest { after } else { self.longest.max(after) };
+        let left_empty = *left == 0;
+        if after < self.shortest || (left_empty && before == self.shortest) {
+            self.shortest = after;
+        }
+        if after > self.longest || (left_empty && before == self.longest) {
+            self.longest = after;
+        }
+    }
+
+    /// The same for the first run queue of this length.
+    #[cold]
+    fn note_first(&mut self, before: u32, after: u32) {
+        self.started = true;
+        self.cpus_at.resize(after as usize + 1, 0);
+        self.note(before, after);
     }
 
     /// Time moves from one instant to another with the lengths as they are.
@@ -99,6 +124,21 @@ mod tests {
         balance.change(0, 1);
         balance.pass(1006, 1016);
         assert_eq!(balance.found(), Some(1006));
+    }
+
+    #[test]
+    fn a_move_is_two_changes() {
+        for (from, to) in [(1, 0), (2, 0), (1, 2), (3, 3), (0, 1)] {
+            let [mut one, mut two] = [0, 1].map(|_| Balance::new(2, 10));
+            for balance in [&mut one, &mut two] {
+                (0..from).chain(0..to).for_each(|length| balance.change(length, length + 1));
+            }
+            one.change_two(from, to);
+            two.change(from, from.saturating_sub(1));
+            two.change(to, to + 1);
+            assert_eq!((one.shortest, one.longest), (two.shortest, two.longest), "{from} to {to}");
+            assert_eq!(one.cpus_at, two.cpus_at);
+        }
     }
 
     proptest! {

@@ -126,18 +126,27 @@ impl Cpu {
         (self.idle_since, self.idle_mark) = (now, mark);
     }
 
+    #[inline]
     fn settle_load(&mut self, now: u64) {
-        if now > self.load_since {
-            let load = self.load as usize;
-            if load >= self.time_at_load.len() {
-                self.time_at_load.resize(load + 1, 0);
-            }
-            self.time_at_load[load] += now - self.load_since;
-            self.load_since = now;
+        let length = now - self.load_since;
+        if length == 0 {
+            return;
+        }
+        self.load_since = now;
+        match self.time_at_load.get_mut(self.load as usize) {
+            Some(time) => *time += length,
+            None => self.first_time_at_load(length),
         }
     }
 
+    #[cold]
+    fn first_time_at_load(&mut self, length: u64) {
+        self.time_at_load.resize(self.load as usize + 1, 0);
+        self.time_at_load[self.load as usize] = length;
+    }
+
     /// One task more (`true`) or fewer; gives the length before and after.
+    #[inline]
     pub fn change_load(&mut self, now: u64, more: bool) -> (u32, u32) {
         self.settle_load(now);
         let before = self.load;

@@ -20,8 +20,11 @@ impl Collector {
     fn move_load(&mut self, slot: usize, to: CpuId) {
         let from = std::mem::replace(&mut self.tasks.get_mut(slot).cpu, to);
         if from != to && !self.fluid {
-            self.change_load(from, false);
-            self.change_load(to, true);
+            let (left, _) = self.cpus[from.index()].change_load(self.now, false);
+            let (joined, _) = self.cpus[to.index()].change_load(self.now, true);
+            if let Some(balance) = &mut self.balance {
+                balance.change_two(left, joined);
+            }
         }
     }
 
@@ -259,7 +262,7 @@ impl Collector {
 }
 
 impl Sink for Collector {
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, event: &Event) {
         if event.time.0 > self.now {
             self.advance(event.time.0);
@@ -277,6 +280,10 @@ impl Sink for Collector {
             EventKind::Share { task, cpu_time } => self.charge(event.time, task, cpu_time.0),
             EventKind::Status { .. } => {}
         }
+    }
+
+    fn events(&mut self, events: &[Event]) {
+        events.iter().for_each(|event| self.event(event));
     }
 
     fn finish(&mut self, end: Time) {

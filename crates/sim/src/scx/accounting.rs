@@ -10,14 +10,14 @@ impl Core {
     /// Gives the time since the CPU was last looked at to whom it belongs.
     #[inline(always)]
     pub fn account(&mut self, cpu: u32) {
-        if self.world.now_ns > self.cpus[cpu as usize].accounted_ns {
+        if self.world.now_ns > self.cpu(cpu).accounted_ns {
             self.account_passed(cpu);
         }
     }
 
     fn account_passed(&mut self, cpu: u32) {
         let now = self.world.now_ns;
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         let delta = now - c.accounted_ns;
         c.accounted_ns = now;
         if c.current == NONE {
@@ -49,7 +49,7 @@ impl Core {
 
     fn pay_some(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
         self.account(cpu);
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         c.accounted_ns += length_ns;
         c.overhead_ns += length_ns;
         self.mark_stale(cpu);
@@ -59,7 +59,7 @@ impl Core {
     /// Where a CPU's time went up to the end of the run. What it would have paid after the end is not counted.
     pub fn final_time(&mut self, cpu: u32, end_ns: u64) -> CpuTime {
         self.account(cpu);
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         c.overhead_ns -= c.accounted_ns.saturating_sub(end_ns);
         let sum = c.task_ns + c.idle_ns + c.overhead_ns;
         assert_eq!(sum, end_ns, "cpu {cpu}: {} + {} + {} ns", c.task_ns, c.idle_ns, c.overhead_ns);

@@ -3,7 +3,7 @@
 
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
-use super::entity::{Entity, State};
+use super::entity::Entity;
 use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
@@ -181,21 +181,43 @@ impl Core {
         (self.tasks_base, TASK_STRIDE, MAX_TASKS)
     }
 
+    /// A CPU.
+    #[inline]
+    pub fn cpu(&self, cpu: u32) -> &Cpu {
+        debug_assert!((cpu as usize) < self.cpus.len());
+        // SAFETY: as in `cpu_mut`.
+        unsafe { self.cpus.get_unchecked(cpu as usize) }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn cpu_mut(&mut self, cpu: u32) -> &mut Cpu {
+        debug_assert!((cpu as usize) < self.cpus.len());
+        // SAFETY: a number is one of the machine's, or it is looked at where a policy or a scenario gives it. The reason
+        // is that of `entity_mut`.
+        unsafe { self.cpus.get_unchecked_mut(cpu as usize) }
+    }
+
     /// The core's side of a task.
     #[inline]
     pub fn entity(&self, slot: u32) -> &Entity {
-        &self.entities[slot as usize]
+        debug_assert!((slot as usize) < self.entities.len());
+        // SAFETY: as in `entity_mut`.
+        unsafe { self.entities.get_unchecked(slot as usize) }
     }
 
     /// The same, to change it.
     #[inline]
     pub fn entity_mut(&mut self, slot: u32) -> &mut Entity {
-        &mut self.entities[slot as usize]
+        debug_assert!((slot as usize) < self.entities.len());
+        // SAFETY: a slot was given to a task by `add_entity`, or `slot_of` looked for it, and an entity is never taken
+        // away. The reason: dozens of looks at entities in a switch, each with a check of a slot that was checked.
+        unsafe { self.entities.get_unchecked_mut(slot as usize) }
     }
 
     /// Makes the core's side of a new task, its `task_struct` zeroed.
     pub fn add_entity(&mut self, slot: u32, cpu: u32, class: schedlab_model::workload::Class) {
-        let address = self.tasks_base + slot as u64 * TASK_STRIDE as u64;
+        let address = self.address_of(slot);
         let end = address + TASK_STRIDE as u64 - self.tasks_base;
         if end > self.pages_opened {
             // A megabyte at a time.
@@ -204,12 +226,19 @@ impl Core {
             self.pages_opened += open;
         }
         self.memory.zero(address, TASK_STRIDE as usize);
-        let entity = Entity::new(self.memory.host(address).cast(), address, cpu, class);
+        let id = self.world.tasks[slot].id;
+        let entity = Entity::new(id, self.memory.host(address).cast(), address, cpu, class);
         match self.entities.get_mut(slot as usize) {
             Some(old) => *old = entity,
             None => self.entities.push(entity),
         }
         self.queues.add_slot(slot);
+    }
+
+    /// How policies point to the task in a slot.
+    #[inline]
+    pub fn address_of(&self, slot: u32) -> u64 {
+        self.tasks_base + slot as u64 * TASK_STRIDE as u64
     }
 
     /// The slot of a task that a policy points to.
@@ -230,7 +259,7 @@ impl Core {
     /// The task that runs on a CPU.
     #[inline]
     pub fn current(&self, cpu: u32) -> Option<u32> {
-        Some(self.cpus[cpu as usize].current).filter(|&s| s != NONE)
+        Some(self.cpu(cpu).current).filter(|&s| s != NONE)
     }
 
     /// The policy has to go; the first reason counts.
@@ -257,7 +286,7 @@ impl Core {
     /// The CPU's timer is to be set anew.
     #[inline]
     pub fn mark_stale(&mut self, cpu: u32) {
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         if !c.stale_timer {
             c.stale_timer = true;
             self.stale.push(cpu);
@@ -267,7 +296,7 @@ impl Core {
     /// The CPU has to choose anew (`resched_curr`).
     #[inline]
     pub fn request_resched(&mut self, cpu: u32) {
-        let c = &mut self.cpus[cpu as usize];
+        let c = self.cpu_mut(cpu);
         if !c.need_resched {
             c.need_resched = true;
             self.resched.push_back(cpu);
@@ -280,7 +309,7 @@ impl Core {
         let slice = &mut self.entities[running as usize].task_mut().scx.slice;
         if *slice > 0 {
             *slice = 0;
-            self.cpus[cpu as usize].preempted = true;
+            self.cpu_mut(cpu).preempted = true;
         }
     }
 
@@ -299,7 +328,7 @@ impl Core {
     /// The CPU of a waker that is about to sleep, and whether its local queue is empty; none for any other wake-up.
     pub fn sync_waker(&self, here: u32, wake_flags: u64) -> Option<(u32, bool)> {
         let sync = wake_flags & SCX_WAKE_SYNC != 0 && self.current(here).is_some();
-        sync.then(|| (here, self.queues.first(here).is_none()))
+        sync.then(|| (here, self.queues.is_empty(here)))
     }
 
     /// Shows policies who runs on a CPU, in its `struct rq`.
@@ -318,17 +347,14 @@ impl Core {
     }
 
     fn migrate_from(&mut self, from: u32, slot: u32, to: u32) {
-        if self.entity(slot).state != State::Sleeping {
-            self.cpus[from as usize].runnable -= 1;
-            self.cpus[to as usize].runnable += 1;
-        }
         self.set_cpu(slot, to);
-        let task = self.world.tasks[slot].id;
+        let task = self.entity(slot).id;
         let (from, to) = (schedlab_model::ids::CpuId(from), schedlab_model::ids::CpuId(to));
         self.world.emit(self.this_cpu, EventKind::Migrate { task, from, to });
     }
 
     /// Notes the CPU a task belongs to, where policies see it too.
+    #[inline]
     pub fn set_cpu(&mut self, slot: u32, cpu: u32) {
         let entity = self.entity_mut(slot);
         entity.cpu = cpu;

@@ -22,8 +22,6 @@ pub struct Cpu {
     pub stale_timer: bool,
     /// Whether the current task lost its slice before it was over.
     pub preempted: bool,
-    /// Runnable tasks of this run queue, the running one included.
-    pub runnable: u32,
     /// Instructions of the policy not yet paid for, in picoseconds.
     pub unpaid_ps: u64,
     /// Timer ticks seen by tasks here.
@@ -46,7 +44,6 @@ impl Cpu {
             need_resched: false,
             stale_timer: false,
             preempted: false,
-            runnable: 0,
             unpaid_ps: 0,
             ticks: 0,
             realtime: Vec::new(),

@@ -10,6 +10,7 @@ use super::ops::Op;
 impl Core {
     /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
     /// the dispatch, as the running operation demands. False: refused, the policy has to go.
+    #[inline]
     pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
         let scx = &mut self.entity_mut(slot).task_mut().scx;
         // A slice of zero keeps what is left; a task never starts with none.
@@ -18,12 +19,17 @@ impl Core {
         if let Some(vtime) = vtime {
             scx.dsq_vtime = vtime;
         }
+        if self.direct_task == DirectTask::Expected(slot) {
+            self.direct_task = DirectTask::Done;
+            self.entity_mut(slot).direct = Some(Direct { queue, flags });
+            return true;
+        }
+        self.insert_later(slot, queue, flags)
+    }
+
+    /// Notes what the running `ops.dispatch` inserts; nothing else may insert this task now.
+    fn insert_later(&mut self, slot: u32, queue: u64, flags: u64) -> bool {
         match (self.direct_task, self.running_op) {
-            (DirectTask::Expected(expected), _) if expected == slot => {
-                self.direct_task = DirectTask::Done;
-                self.entity_mut(slot).direct = Some(Direct { queue, flags });
-                true
-            }
             (DirectTask::Expected(expected), _) => {
                 let (wanted, given) = (self.world.name(expected), self.world.name(slot));
                 self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
@@ -53,34 +59,39 @@ impl Core {
 
     /// The queue with an identity, as seen from the run queue of `cpu`; an unknown one is an error and gives the
     /// global queue.
+    #[inline]
     pub fn resolve(&mut self, cpu: u32, queue: u64, slot: u32) -> QueueIndex {
         let cpus = self.cpus.len() as u64;
-        match queue {
-            SCX_DSQ_LOCAL => return cpu,
-            SCX_DSQ_GLOBAL => return cpus as u32,
-            id if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON => {
-                let target = id & SCX_DSQ_LOCAL_CPU_MASK;
-                if target < cpus {
-                    return target as u32;
-                }
-                self.error(format!("there is no cpu {target} whose local queue a task could go to"));
-                return cpus as u32;
-            }
+        let found = match queue {
+            id if id & SCX_DSQ_FLAG_BUILTIN == 0 => self.queues.find(id),
+            SCX_DSQ_LOCAL => Some(cpu),
+            SCX_DSQ_GLOBAL => Some(cpus as u32),
             id => {
-                if let Some(index) = self.queues.find(id) {
-                    return index;
-                }
+                let target = id & SCX_DSQ_LOCAL_CPU_MASK;
+                (id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON && target < cpus).then_some(target as u32)
             }
+        };
+        found.unwrap_or_else(|| self.refuse_queue(queue, slot))
+    }
+
+    /// The policy names a queue that does not exist: the task goes to the global one.
+    #[cold]
+    fn refuse_queue(&mut self, queue: u64, slot: u32) -> QueueIndex {
+        if queue & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
+            let target = queue & SCX_DSQ_LOCAL_CPU_MASK;
+            self.error(format!("there is no cpu {target} whose local queue a task could go to"));
+        } else {
+            let name = self.world.name(slot);
+            self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
         }
-        let name = self.world.name(slot);
-        self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
-        cpus as u32
+        self.cpus.len() as u32
     }
 
     /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
+    #[inline]
     pub fn enqueue_in(&mut self, queue: QueueIndex, slot: u32, flags: u64) {
-        let built_in = self.is_built_in(queue);
         let by_key = flags & SCX_ENQ_DSQ_PRIQ != 0;
+        let built_in = self.is_built_in(queue);
         let result = if by_key && !built_in {
             let key = self.entity(slot).task().scx.dsq_vtime;
             self.queues.push_by_key(queue, slot, key)
@@ -92,11 +103,7 @@ impl Core {
             self.error("the built-in dispatch queues cannot be ordered by vtime");
         }
         if let Err(Mixed) = result {
-            let id = self.queues.get(queue).id;
-            self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
-            // The task must not be lost.
-            let global = self.cpus.len() as u32;
-            self.queues.push(global, slot, false).expect("the global queue is never ordered");
+            self.refuse_order(queue, slot);
         }
         self.entity_mut(slot).custody = Custody::Kernel;
         if queue < self.cpus.len() as u32 {
@@ -104,12 +111,27 @@ impl Core {
         }
     }
 
+    /// The policy uses a queue both ways. The task must not be lost.
+    #[cold]
+    fn refuse_order(&mut self, queue: QueueIndex, slot: u32) {
+        let id = self.queues.get(queue).id;
+        self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
+        let global = self.cpus.len() as u32;
+        self.queues.push(global, slot, false).expect("the global queue is never ordered");
+    }
+
     /// Puts a task into a queue; into another CPU's local queue only if it may run there.
+    #[inline]
     pub fn dispatch_to(&mut self, queue: u32, slot: u32, flags: u64) {
         let is_local = queue < self.cpus.len() as u32;
-        if !is_local || queue == self.entity(slot).cpu {
-            return self.enqueue_in(queue, slot, flags);
+        if is_local && queue != self.entity(slot).cpu {
+            self.dispatch_far(queue, slot, flags);
+        } else {
+            self.enqueue_in(queue, slot, flags);
         }
+    }
+
+    fn dispatch_far(&mut self, queue: u32, slot: u32, flags: u64) {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);
             self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
@@ -121,8 +143,15 @@ impl Core {
     }
 
     /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).
+    #[inline]
     pub fn finish_dispatches(&mut self, cpu: u32) {
-        self.dispatched |= !self.dispatches.is_empty();
+        if !self.dispatches.is_empty() {
+            self.carry_dispatches_out(cpu);
+        }
+    }
+
+    fn carry_dispatches_out(&mut self, cpu: u32) {
+        self.dispatched = true;
         let mut dispatches = std::mem::take(&mut self.dispatches);
         for d in dispatches.drain(..) {
             let alive = self.world.tasks.get(d.slot).is_some();
@@ -138,6 +167,7 @@ impl Core {
     }
 
     /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to.
+    #[inline]
     fn after_local_insert(&mut self, cpu: u32, flags: u64) {
         match self.current(cpu) {
             None => self.request_resched(cpu),
@@ -150,13 +180,19 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
+    #[inline]
     pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
+        !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue)
+    }
+
+    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
         let mut next = self.queues.first(queue);
         while let Some(slot) = next {
             if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
                 self.queues.remove(slot);
                 self.migrate(slot, cpu);
-                self.enqueue_in(cpu, slot, 0);
+                self.queues.push(cpu, slot, false).expect("a local queue is never ordered");
+                self.after_local_insert(cpu, 0);
                 return true;
             }
             next = self.queues.next(slot);

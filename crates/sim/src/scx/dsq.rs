@@ -46,6 +46,15 @@ impl Queue {
     }
 }
 
+impl Queue {
+    /// Takes a task out that lies here by key.
+    #[inline(never)]
+    fn forget(&mut self, link: &Link) {
+        let taken = self.by_key.remove(&(link.key, link.sequence));
+        debug_assert!(taken.is_some());
+    }
+}
+
 /// A task was to enter by key a queue that holds tasks first-in first-out, or the other way round.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mixed;
@@ -124,6 +133,12 @@ impl Queues {
         &self.queues[queue as usize]
     }
 
+    /// Whether no task waits in a queue.
+    #[inline]
+    pub fn is_empty(&self, queue: QueueIndex) -> bool {
+        self.queues[queue as usize].length == 0
+    }
+
     /// Where a task is queued.
     #[inline]
     pub fn link(&self, slot: u32) -> &Link {
@@ -147,20 +162,25 @@ impl Queues {
         }
         q.sequence += 1;
         q.length += 1;
-        let (previous, next) = if at_head { (NONE, q.first) } else { (q.last, NONE) };
-        if at_head {
-            q.first = slot
+        let sequence = q.sequence;
+        let (previous, next) = if at_head {
+            let next = std::mem::replace(&mut q.first, slot);
+            match next {
+                NONE => q.last = slot,
+                next => self.links[next as usize].previous = slot,
+            }
+            (NONE, next)
         } else {
-            q.last = slot
-        }
-        match if at_head { next } else { previous } {
-            NONE => (q.first, q.last) = (slot, slot),
-            neighbour if at_head => self.links[neighbour as usize].previous = slot,
-            neighbour => self.links[neighbour as usize].next = slot,
-        }
+            let previous = std::mem::replace(&mut q.last, slot);
+            match previous {
+                NONE => q.first = slot,
+                previous => self.links[previous as usize].next = slot,
+            }
+            (previous, NONE)
+        };
         let link = &mut self.links[slot as usize];
         debug_assert_eq!(link.queue, NONE, "a task is in two queues");
-        (link.queue, link.previous, link.next, link.sequence) = (queue, previous, next, q.sequence);
+        (link.queue, link.previous, link.next, link.sequence) = (queue, previous, next, sequence);
         Ok(())
     }
 
@@ -180,19 +200,18 @@ impl Queues {
     }
 
     /// Takes a task out of the queue it is in, if it is in one.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, slot: u32) {
-        let link = self.links[slot as usize];
-        if link.queue == NONE {
+        let place = &mut self.links[slot as usize];
+        if place.queue == NONE {
             return;
         }
-        self.links[slot as usize].queue = NONE;
+        let link = *place;
+        place.queue = NONE;
         let q = &mut self.queues[link.queue as usize];
         q.length -= 1;
         if q.first == NONE {
-            let taken = q.by_key.remove(&(link.key, link.sequence));
-            debug_assert_eq!(taken, Some(slot));
-            return;
+            return q.forget(&link);
         }
         match link.previous {
             NONE => q.first = link.next,

@@ -7,7 +7,7 @@ use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
 use super::policy::{SCRATCH_BYTES, Sim};
 use crate::error::RunError;
-use crate::world::timers::Due;
+use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
@@ -50,7 +50,9 @@ impl Sim {
         self.core.world.now_ns = at;
         if timer_at <= cpu_at {
             let due = self.core.world.timers.pop().expect("a timer is due");
-            if let Some(due) = self.core.world.due(due) {
+            if let Some(wake) = Wake::by(due) {
+                self.wake(wake);
+            } else if let Some(due) = self.core.world.due(due) {
                 self.scheduler_timer(due);
             }
         } else {
@@ -94,21 +96,25 @@ impl Sim {
         self.core.mark_stale(cpu);
         let Some(slot) = self.core.current(cpu) else { return };
         let now = self.core.world.now_ns;
-        if self.ticks_are_felt() && now.is_multiple_of(self.core.machine.tick.ns()) {
+        if self.ticks_are_felt && now.is_multiple_of(self.core.machine.tick.ns()) {
             self.tick(cpu, slot);
         }
-        // A slice that ends with the work is looked at after it: what the task does next may be to sleep.
+        let works = self.core.world.tasks[slot].work_ns > 0;
         if self.slice_is_over(slot) {
+            if works && !self.has_more_to_do() {
+                return self.end_slice(cpu);
+            }
+            // A slice that ends with the work is looked at after it: what the task does next may be to sleep.
             self.slices_over.push(cpu);
         }
-        if self.core.world.tasks[slot].work_ns == 0 {
+        if !works {
             self.do_steps(cpu);
         }
     }
 
     /// The timer tick, for those who want to know of it.
     fn tick(&mut self, cpu: u32, slot: u32) {
-        self.core.cpus[cpu as usize].ticks += 1;
+        self.core.cpu_mut(cpu).ticks += 1;
         self.core.world.emit(cpu, EventKind::Tick);
         self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
         if !self.core.entity(slot).is_realtime() {
@@ -117,14 +123,39 @@ impl Sim {
         }
     }
 
-    /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
-    /// happen at which a slice ends.
-    fn ticks_are_felt(&self) -> bool {
-        self.core.machine.tick > Time::ZERO && (self.ops.has(Op::Tick) || self.core.machine.costs.tick > Time::ZERO)
+    /// Lets everything happen that follows at this instant.
+    #[inline]
+    fn settle(&mut self) {
+        if self.has_more_to_do() {
+            self.do_what_follows();
+        }
+        if !self.held.is_empty() && !self.release_is_set {
+            // Everything that starts at this instant starts before anything is set free.
+            self.release_is_set = true;
+            self.core.world.timers.push(self.core.world.now_ns, Due::Release);
+        }
+        while let Some(cpu) = self.core.stale.pop() {
+            self.set_timer(cpu);
+        }
     }
 
-    /// Lets everything happen that follows at this instant.
-    fn settle(&mut self) {
+    /// Sets a CPU's timer anew.
+    fn set_timer(&mut self, cpu: u32) {
+        self.core.cpu_mut(cpu).stale_timer = false;
+        let at = self.next_end(cpu);
+        self.core.cpu_timers.set(cpu as usize, at);
+    }
+
+    /// Whether something is left to do at this instant.
+    #[inline]
+    fn has_more_to_do(&self) -> bool {
+        let core = &self.core;
+        let on_cpus = core.resched.len() | core.active.len() | self.slices_over.len();
+        let asked_for = core.kicks.len() | core.reenqueue.len();
+        on_cpus | asked_for | core.world.wakes.len() | core.world.births.len() != 0
+    }
+
+    fn do_what_follows(&mut self) {
         let mut steps: u64 = 0;
         loop {
             if self.has_failed() || self.stuck.is_some() {
@@ -135,12 +166,12 @@ impl Sim {
                 let message = "its CPUs choose again and again and no time goes by: each choice asks for the next";
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
             }
-            if let Some(wake) = self.next_wake() {
+            if let Some(wake) = self.core.world.wakes.pop_front() {
                 self.wake(wake);
             } else if let Some(birth) = self.core.world.births.pop_front() {
                 self.give_birth(birth);
             } else if let Some(cpu) = self.core.resched.pop_front() {
-                if self.core.cpus[cpu as usize].need_resched {
+                if self.core.cpu(cpu).need_resched {
                     self.schedule(cpu, None);
                 }
             } else if let Some(cpu) = self.core.reenqueue.pop_front() {
@@ -149,25 +180,20 @@ impl Sim {
                 self.kick(cpu, flags);
             } else if let Some(cpu) = self.core.active.pop_front() {
                 self.do_steps(cpu);
-            } else if !self.end_slices() {
-                break;
+            } else if let Some(cpu) = self.slices_over.pop() {
+                // After all else: whoever became ready now queues first.
+                if self.core.current(cpu).is_some_and(|slot| self.slice_is_over(slot)) {
+                    self.end_slice(cpu);
+                }
+            } else {
+                return;
             }
-        }
-        if !self.held.is_empty() && !self.release_is_set {
-            // Everything that starts at this instant starts before anything is set free.
-            self.release_is_set = true;
-            self.core.world.timers.push(self.core.world.now_ns, Due::Release);
-        }
-        while let Some(cpu) = self.core.stale.pop() {
-            self.core.cpus[cpu as usize].stale_timer = false;
-            let at = self.next_end(cpu);
-            self.core.cpu_timers.set(cpu as usize, at);
         }
     }
 
     /// When something ends on a CPU if nothing else happens before.
     fn next_end(&self, cpu: u32) -> u64 {
-        let c = &self.core.cpus[cpu as usize];
+        let c = self.core.cpu(cpu);
         let Some(slot) = self.core.current(cpu) else { return u64::MAX };
         let from = c.accounted_ns.max(self.core.world.now_ns);
         let entity = self.core.entity(slot);
@@ -181,25 +207,18 @@ impl Sim {
         if tick > 0 && slice != u64::MAX {
             slice_end = slice_end.div_ceil(tick).saturating_mul(tick);
         }
-        if self.ticks_are_felt() {
+        if self.ticks_are_felt {
             slice_end = slice_end.min((self.core.world.now_ns / tick + 1) * tick);
         }
         slice_end.min(from.saturating_add(self.core.world.tasks[slot].work_ns))
     }
 
-    /// Ends a slice that ended at this instant, after all else: whoever became ready now queues first.
-    fn end_slices(&mut self) -> bool {
-        let Some(cpu) = self.slices_over.pop() else { return false };
+    /// A slice that is used up ends, unless that waits for a tick.
+    #[inline]
+    fn end_slice(&mut self, cpu: u32) {
         let tick = self.core.machine.tick.ns();
         if tick == 0 || self.core.world.now_ns.is_multiple_of(tick) {
-            self.end_slice(cpu);
-        }
-        true
-    }
-
-    fn end_slice(&mut self, cpu: u32) {
-        if self.core.current(cpu).is_some_and(|slot| self.slice_is_over(slot)) {
-            self.core.request_resched(cpu);
+            self.schedule(cpu, None);
         }
     }
 

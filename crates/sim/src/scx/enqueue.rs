@@ -29,6 +29,7 @@ impl Sim {
     }
 
     /// Chooses a CPU for a task that is about to be runnable, and enqueues it there.
+    #[inline(always)]
     pub fn place(
         &mut self,
         slot: u32,
@@ -49,11 +50,10 @@ impl Sim {
                 self.core.set_cpu(slot, cpu);
             }
         }
-        let task = self.core.world.tasks[slot].id;
-        let waker = waker.map(|w| self.core.world.tasks[w].id);
+        let task = self.core.entity(slot).id;
+        let waker = waker.map(|w| self.core.entity(w).id);
         self.core.world.emit(here, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
         self.core.entity_mut(slot).state = State::Runnable;
-        self.core.cpus[cpu as usize].runnable += 1;
         if realtime {
             self.enqueue_realtime(slot);
             return;
@@ -61,7 +61,7 @@ impl Sim {
         let selected = if selected { SCX_ENQ_CPU_SELECTED } else { 0 };
         self.enqueue_task(slot, enqueue_flags | selected);
         // A task of the policy is above the idle class, wherever it was put.
-        if self.core.cpus[cpu as usize].current == NONE {
+        if self.core.cpu(cpu).current == NONE {
             self.core.request_resched(cpu);
         }
     }
@@ -111,12 +111,14 @@ impl Sim {
     }
 
     /// A task that wants a CPU and holds none meets the policy.
+    #[inline]
     pub fn enqueue_task(&mut self, slot: u32, flags: u64) {
         self.begin_runnable(slot, flags);
         self.enqueue(slot, flags);
     }
 
     /// The policy hears that a task wants a CPU.
+    #[inline]
     pub fn begin_runnable(&mut self, slot: u32, flags: u64) {
         let now = self.core.world.now_ns;
         let entity = self.core.entity_mut(slot);
@@ -131,11 +133,11 @@ impl Sim {
 
     /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
-        if let Some(direct) = self.core.entity_mut(slot).direct.take() {
-            return self.dispatch_direct(slot, direct, flags);
-        }
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
         let entity = self.core.entity_mut(slot);
+        if let Some(direct) = entity.direct.take() {
+            return self.dispatch_direct(slot, direct, flags);
+        }
         let (cpu, address) = (entity.cpu, entity.address);
         if on_its_own {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
@@ -145,13 +147,15 @@ impl Sim {
         entity.enqueues += 1;
         entity.custody = Custody::Queueing;
         self.call_direct(Op::Enqueue, cpu, slot, [address, flags]);
-        match self.core.entity_mut(slot).direct.take() {
+        let entity = self.core.entity_mut(slot);
+        match entity.direct.take() {
             Some(direct) => self.dispatch_direct(slot, direct, flags),
-            None => self.core.entity_mut(slot).custody = Custody::Policy,
+            None => entity.custody = Custody::Policy,
         }
     }
 
     /// Carries a direct dispatch out.
+    #[inline]
     fn dispatch_direct(&mut self, slot: u32, direct: Direct, flags: u64) {
         let cpu = self.core.entity(slot).cpu;
         let queue = self.core.resolve(cpu, direct.queue, slot);
@@ -159,6 +163,7 @@ impl Sim {
     }
 
     /// Takes a task that wants a CPU out of wherever it is, because something about it changes (`dequeue_task_scx`).
+    #[inline(always)]
     pub fn dequeue_task(&mut self, slot: u32, flags: u64) {
         let entity = self.core.entity(slot);
         let (cpu, address) = (entity.cpu, entity.address);

@@ -2,7 +2,7 @@
 
 use super::cpu::NONE;
 use super::layout::GuestTask;
-use schedlab_model::workload::Class;
+use schedlab_model::{ids::TaskId, workload::Class};
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Direct {
 
 /// One task as the core sees it.
 pub struct Entity {
+    /// Its number in the trace.
+    pub id: TaskId,
     /// Its `task_struct`, as the host reaches it.
     pub guest: *mut GuestTask,
     /// Its `task_struct`, as policies point to it.
@@ -75,8 +77,9 @@ pub struct Entity {
 
 impl Entity {
     /// A sleeping task on `cpu`.
-    pub fn new(guest: *mut GuestTask, address: u64, cpu: u32, class: Class) -> Entity {
+    pub fn new(id: TaskId, guest: *mut GuestTask, address: u64, cpu: u32, class: Class) -> Entity {
         Entity {
+            id,
             guest,
             address,
             cpu,

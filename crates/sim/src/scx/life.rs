@@ -7,7 +7,7 @@ use super::entity::State;
 use super::layout::{GuestExitTask, GuestInitTask, Pointer};
 use super::ops::Op;
 use super::policy::Sim;
-use crate::world::{Birth, Next, Wake};
+use crate::world::{Birth, Next};
 use schedlab_model::workload::{Class, Group, Kind};
 use schedlab_model::{ids::CpuId, trace::*};
 
@@ -162,7 +162,7 @@ impl Sim {
     pub fn do_steps(&mut self, cpu: u32) {
         let Some(slot) = self.core.current(cpu) else { return };
         self.core.account(cpu);
-        if self.core.cpus[cpu as usize].accounted_ns > self.core.world.now_ns {
+        if self.core.cpu(cpu).accounted_ns > self.core.world.now_ns {
             // The CPU still pays for the switch: the step comes after that.
             return self.core.mark_stale(cpu);
         }
@@ -183,7 +183,6 @@ impl Sim {
         let entity = self.core.entity_mut(slot);
         entity.state = State::Sleeping;
         entity.task_mut().__state = 1;
-        self.core.cpus[cpu as usize].runnable -= 1;
         self.schedule(cpu, Some(Reason::Blocked));
     }
 
@@ -203,13 +202,12 @@ impl Sim {
     fn end(&mut self, cpu: u32, slot: u32) {
         let (address, realtime) = (self.core.entity(slot).address, self.core.entity(slot).is_realtime());
         self.core.entity_mut(slot).task_mut().flags |= 4;
-        let task = self.core.world.tasks[slot].id;
+        let task = self.core.entity(slot).id;
         self.core.world.emit(cpu, EventKind::Exit { task });
         if !realtime {
             self.dequeue_task(slot, SCX_DEQ_SLEEP);
         }
         self.core.entity_mut(slot).state = State::Sleeping;
-        self.core.cpus[cpu as usize].runnable -= 1;
         self.schedule(cpu, Some(Reason::Exited));
         if !realtime {
             self.call(Op::Disable, cpu, NONE, [address]);
@@ -219,11 +217,6 @@ impl Sim {
         self.core.realtime_tasks -= realtime as u32;
         self.vm.release_owner(address);
         self.core.world.tasks.remove(slot);
-    }
-
-    /// Wakes that came up in the last step.
-    pub fn next_wake(&mut self) -> Option<Wake> {
-        self.core.world.wakes.pop_front()
     }
 }
 

@@ -37,6 +37,13 @@ pub struct Sim {
     pub core: Core,
     status_map: Option<MapId>,
     wake_map: Option<MapId>,
+    /// Whether each call is followed by something: its instructions cost time, or what it said of its task is read.
+    follows_calls_up: bool,
+    /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
+    /// happen at which a slice ends.
+    pub ticks_are_felt: bool,
+    /// So many instructions of the policy have been paid for, if they cost anything.
+    instructions_paid: u64,
     timers: Vec<PolicyTimer>,
     /// What the policy printed, with the simulated time.
     pub printed: Vec<(Time, String)>,
@@ -63,6 +70,9 @@ impl Sim {
     /// Puts a loaded program in charge of a machine.
     pub fn new(vm: Vm, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
         let (status_map, wake_map) = (vm.map(STATUS_MAP), vm.map(WAKE_MAP));
+        let (tick, costs) = (core.machine.tick, core.machine.costs);
+        let ticks_are_felt = tick > Time::ZERO && (ops.has(Op::Tick) || costs.tick > Time::ZERO);
+        let follows_calls_up = status_map.is_some() || costs.policy_instruction_ps > 0;
         let groups = core.world.workload.groups.len();
         let scratch = core.memory.alloc(SCRATCH_BYTES, 8, Region::whole("arguments", Access::ReadWrite))?;
         let size = size_of::<GuestMm>() as u32;
@@ -74,6 +84,9 @@ impl Sim {
             core,
             status_map,
             wake_map,
+            follows_calls_up,
+            ticks_are_felt,
+            instructions_paid: 0,
             timers: Vec::new(),
             printed: Vec::new(),
             printed_dropped: 0,
@@ -126,33 +139,41 @@ impl Sim {
         if self.core.exit.is_some() && op != Op::Exit {
             return 0;
         }
-        let before = self.enter(op, cpu, slot);
-        let result = self.vm.call(program, args, &raw mut self.core as *mut c_void);
-        self.leave(op, cpu, slot, before, result)
+        self.enter(op, cpu, slot);
+        match self.vm.call(program, args, &raw mut self.core as *mut c_void) {
+            Ok(value) if !self.follows_calls_up && !self.vm.has_leftovers() => {
+                self.core.running_op = None;
+                value
+            }
+            result => self.leave(op, cpu, slot, result),
+        }
     }
 
     #[inline]
-    fn enter(&mut self, op: Op, cpu: u32, slot: u32) -> u64 {
+    fn enter(&mut self, op: Op, cpu: u32, slot: u32) {
         self.core.running_op = Some(op);
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
-        let current = self.core.cpus[cpu as usize].current;
+        let current = self.core.cpu(cpu).current;
+        let nobody = current == NONE || self.from_outside;
         let context = &mut self.vm.context;
         context.now_ns = self.core.world.now_ns;
         context.cpu = cpu;
-        context.current = if current == NONE || self.from_outside { 0 } else { self.core.entity(current).address };
-        self.vm.instructions()
+        context.current = if nobody { 0 } else { self.core.address_of(current) };
     }
 
-    #[inline]
-    fn leave(&mut self, op: Op, cpu: u32, slot: u32, before: u64, result: Result<u64, Box<Fault>>) -> u64 {
+    /// What follows a call, unless it left nothing and [`Sim::follows_calls_up`] is not set.
+    #[inline(never)]
+    fn leave(&mut self, op: Op, cpu: u32, slot: u32, result: Result<u64, Box<Fault>>) -> u64 {
         self.core.running_op = None;
         if self.vm.has_leftovers() {
             self.take_leftovers(cpu);
         }
         let ps = self.core.machine.costs.policy_instruction_ps;
         if ps > 0 {
-            self.pay_for(cpu, (self.vm.instructions() - before) * ps);
+            let executed = self.vm.instructions();
+            let unpaid = executed - std::mem::replace(&mut self.instructions_paid, executed);
+            self.pay_for(cpu, unpaid * ps);
         }
         if slot != NONE && self.status_map.is_some() {
             self.record_status(cpu, slot);
@@ -175,7 +196,7 @@ impl Sim {
 
     /// A policy's instructions are paid for in whole nanoseconds; the rest is kept.
     fn pay_for(&mut self, cpu: u32, picoseconds: u64) {
-        let unpaid = &mut self.core.cpus[cpu as usize].unpaid_ps;
+        let unpaid = &mut self.core.cpu_mut(cpu).unpaid_ps;
         *unpaid += picoseconds;
         let ns = *unpaid / 1000;
         *unpaid %= 1000;
@@ -189,7 +210,7 @@ impl Sim {
         let entity = self.core.entity_mut(slot);
         if entity.status != word {
             entity.status = word;
-            let task = self.core.world.tasks[slot].id;
+            let task = self.core.entity(slot).id;
             self.core.world.emit(cpu, EventKind::Status { task, word });
         }
     }
@@ -197,7 +218,7 @@ impl Sim {
     /// Tells the policy what a task had waited for.
     pub fn publish_wake_source(&mut self, slot: u32, source: WakeSource) {
         let Some(map) = self.wake_map else { return };
-        let address = self.core.entity(slot).address;
+        let address = self.core.address_of(slot);
         if let Some(value) = self.vm.storage_value_or_create(map, address) {
             self.core.memory.write(value, source as u32);
         }
@@ -246,9 +267,9 @@ impl Sim {
             return;
         }
         let (address, cpu) = (timer.address, timer.cpu);
-        let before = self.enter(Op::Timer, cpu, NONE);
+        self.enter(Op::Timer, cpu, NONE);
         let result = self.vm.fire_timer(address, &raw mut self.core as *mut c_void);
-        self.leave(Op::Timer, cpu, NONE, before, result.map(|()| 0));
+        self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
         if self.status_map.is_some() {
             // A timer may speak of any task.
             let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();

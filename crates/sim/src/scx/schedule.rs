@@ -23,9 +23,10 @@ impl Sim {
     /// The CPU chooses anew. `left` says why the running task leaves it, if it cannot go on.
     pub fn schedule(&mut self, cpu: u32, left: Option<Reason>) {
         self.core.account(cpu);
-        self.core.cpus[cpu as usize].need_resched = false;
         self.core.this_cpu = cpu;
-        let previous = self.core.cpus[cpu as usize].current;
+        let c = self.core.cpu_mut(cpu);
+        c.need_resched = false;
+        let previous = c.current;
         if self.core.realtime_tasks > 0 && self.choose_realtime(cpu, previous, left) {
             return;
         }
@@ -39,7 +40,7 @@ impl Sim {
             self.continue_steps(cpu);
             return;
         }
-        let preempted = std::mem::take(&mut self.core.cpus[cpu as usize].preempted);
+        let preempted = std::mem::take(&mut self.core.cpu_mut(cpu).preempted);
         let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
         if previous != NONE && self.core.entity(previous).state == State::Running {
             self.put_previous(cpu, previous);
@@ -54,15 +55,15 @@ impl Sim {
             let entity = self.core.entity(previous);
             entity.state == State::Running && !entity.is_realtime()
         };
-        if self.core.cpus[cpu as usize].taken_by_realtime {
-            self.core.cpus[cpu as usize].taken_by_realtime = false;
+        if self.core.cpu(cpu).taken_by_realtime {
+            self.core.cpu_mut(cpu).taken_by_realtime = false;
             self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, self.scratch]);
         }
         if runs_on && self.core.entity(previous).task().scx.slice > 0 {
             return Found::Keep;
         }
         let global = self.core.cpus.len() as u32;
-        if self.core.queues.first(cpu).is_some() || self.core.move_to_local(cpu, global) {
+        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
             return Found::Local;
         }
         if self.ops.has(Op::Dispatch)
@@ -91,7 +92,7 @@ impl Sim {
             if runs_on && self.core.entity(previous).task().scx.slice > 0 {
                 return Some(Found::Keep);
             }
-            if self.core.queues.first(cpu).is_some() || self.core.move_to_local(cpu, global) {
+            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
                 return Some(Found::Local);
             }
             if !self.core.dispatched || self.core.exit.is_some() {
@@ -113,11 +114,12 @@ impl Sim {
         if self.core.entity(slot).task().scx.slice > 0 {
             return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
         }
-        let last = self.ops.flag(SCX_OPS_ENQ_LAST) && self.core.queues.first(cpu).is_none();
+        let last = self.ops.flag(SCX_OPS_ENQ_LAST) && self.core.queues.is_empty(cpu);
         self.enqueue(slot, if last { SCX_ENQ_LAST } else { 0 });
     }
 
     /// From one task to another, either of which may be nobody.
+    #[inline(always)]
     pub fn switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
         if previous == next {
             if next == NONE {
@@ -131,14 +133,14 @@ impl Sim {
             self.set_next(cpu, next);
             return self.continue_steps(cpu);
         }
-        let id = |slot: u32| (slot != NONE).then(|| self.core.world.tasks[slot].id);
+        let id = |slot: u32| (slot != NONE).then(|| self.core.entity(slot).id);
         let reason = if previous == NONE { Reason::Idle } else { reason };
         let event = EventKind::Switch { previous: id(previous), reason, next: id(next) };
         self.core.world.emit(cpu, event);
         self.leave_cpu(previous, reason);
-        self.core.cpus[cpu as usize].current = next;
+        self.core.cpu_mut(cpu).current = next;
         self.core.mark_stale(cpu);
-        let address = if next == NONE { 0 } else { self.core.entity(next).address };
+        let address = if next == NONE { 0 } else { self.core.address_of(next) };
         self.core.publish_current(cpu, address);
         if (previous == NONE) != (next == NONE) {
             self.update_idle(cpu, next == NONE);
@@ -164,6 +166,7 @@ impl Sim {
     }
 
     /// A task gets a CPU (`set_next_task_scx`).
+    #[inline]
     pub fn set_next(&mut self, cpu: u32, slot: u32) {
         let now = self.core.world.now_ns;
         if self.core.entity(slot).moved {

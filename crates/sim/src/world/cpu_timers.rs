@@ -5,53 +5,58 @@
 /// A tournament tree: a change costs one comparison per level, nothing is ever stale, and the whole tree of 4096 CPUs
 /// stays in the first two caches.
 pub struct CpuTimers {
-    at_ns: Vec<u64>,
     /// `winners[1]` is the root; the leaves are at `leaves..2 * leaves`.
-    winners: Vec<u32>,
+    winners: Vec<End>,
     leaves: usize,
+}
+
+/// When something ends on a CPU.
+#[derive(Clone, Copy)]
+struct End {
+    at_ns: u64,
+    cpu: u32,
+}
+
+impl End {
+    /// The earlier of two; the lower number wins a tie.
+    #[inline]
+    fn or(self, other: End) -> End {
+        let is_earlier = other.at_ns < self.at_ns || (other.at_ns == self.at_ns && other.cpu < self.cpu);
+        if is_earlier { other } else { self }
+    }
 }
 
 impl CpuTimers {
     /// A tree in which no CPU waits for anything.
     pub fn new(cpus: usize) -> CpuTimers {
         let leaves = cpus.next_power_of_two();
-        let mut winners = vec![0; 2 * leaves];
-        (0..leaves).for_each(|i| winners[leaves + i] = i as u32);
-        let mut tree = CpuTimers { at_ns: vec![u64::MAX; leaves], winners, leaves };
-        (1..leaves).rev().for_each(|node| tree.winners[node] = tree.play(node));
-        tree
-    }
-
-    fn play(&self, node: usize) -> u32 {
-        let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-        // The left CPU has the lower number and wins a tie.
-        if self.at_ns[right as usize] < self.at_ns[left as usize] { right } else { left }
+        let mut winners: Vec<End> =
+            (0..2 * leaves).map(|node| End { at_ns: u64::MAX, cpu: node.saturating_sub(leaves) as u32 }).collect();
+        (1..leaves).rev().for_each(|node| winners[node] = winners[2 * node].or(winners[2 * node + 1]));
+        CpuTimers { winners, leaves }
     }
 
     /// Sets the instant of a CPU; `u64::MAX` means never.
     #[inline]
     pub fn set(&mut self, cpu: usize, at_ns: u64) {
-        if self.at_ns[cpu] == at_ns {
+        let mut node = self.leaves + cpu;
+        if self.winners[node].at_ns == at_ns {
             return;
         }
-        self.at_ns[cpu] = at_ns;
-        let mut node = (self.leaves + cpu) / 2;
-        while node > 0 {
-            let winner = self.play(node);
-            // Above a node that another CPU wins as before, nothing changes.
-            if winner == self.winners[node] && winner != cpu as u32 {
-                return;
-            }
-            self.winners[node] = winner;
+        let mut winner = End { at_ns, cpu: cpu as u32 };
+        self.winners[node] = winner;
+        while node > 1 {
+            winner = winner.or(self.winners[node ^ 1]);
             node /= 2;
+            self.winners[node] = winner;
         }
     }
 
     /// The earliest CPU and its instant.
     #[inline]
     pub fn next(&self) -> (u64, usize) {
-        let cpu = self.winners[1] as usize;
-        (self.at_ns[cpu], cpu)
+        let End { at_ns, cpu } = self.winners[1];
+        (at_ns, cpu as usize)
     }
 }
 

@@ -30,6 +30,18 @@ pub struct Wake {
     pub source: WakeSource,
 }
 
+impl Wake {
+    /// What a due timer wakes, if it wakes a task.
+    #[inline]
+    pub fn by(due: Due) -> Option<Wake> {
+        match due {
+            Due::Timer(slot) => Some(Wake { slot, waker: None, source: WakeSource::Timer }),
+            Due::Device(slot) => Some(Wake { slot, waker: None, source: WakeSource::Disk }),
+            _ => None,
+        }
+    }
+}
+
 /// A task that is to come to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
@@ -146,9 +158,10 @@ impl World {
                 self.births.push_back(Birth { group: GroupId(group), parent: None });
                 self.draw_arrival(group, self.now_ns);
             }
-            Due::Timer(slot) => self.wakes.push_back(Wake { slot, waker: None, source: WakeSource::Timer }),
-            Due::Device(slot) => self.wakes.push_back(Wake { slot, waker: None, source: WakeSource::Disk }),
-            other => return Some(other),
+            other => match Wake::by(other) {
+                Some(wake) => self.wakes.push_back(wake),
+                None => return Some(other),
+            },
         }
         None
     }

@@ -4,7 +4,7 @@
 use super::timers::Due;
 use super::{Birth, Wake, World};
 use schedlab_model::workload::{ChannelKind, Program, Step};
-use schedlab_model::{time::Time, trace::*};
+use schedlab_model::{ids::CpuId, time::Time, trace::*};
 
 /// What follows a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,26 +29,77 @@ const STEPS_AT_ONCE: u64 = 50_000_000;
 impl World {
     /// Does one step of the task in `slot`, which runs on `cpu`.
     pub fn step(&mut self, slot: u32, cpu: u32) -> Next {
-        let workload = self.workload.clone();
-        let program = &workload.groups[self.tasks[slot].group.index()].program;
-        let next = self.step_of(program, slot, cpu);
+        let next = self.one_step(slot, cpu);
         self.count_steps(1, next)
     }
 
     /// Does steps of the task in `slot` up to one that lets time go by or that concerns others: [`Next::Again`] means
     /// that wakes or births are to be seen to before it goes on.
+    #[inline(always)]
     pub fn steps(&mut self, slot: u32, cpu: u32) -> Next {
-        let workload = self.workload.clone();
-        let program = &workload.groups[self.tasks[slot].group.index()].program;
         let mut done = 0;
+        match self.own_steps(slot, cpu, &mut done) {
+            Some(next) => self.count_steps(done, next),
+            None => self.all_steps(slot, cpu, done),
+        }
+    }
+
+    /// As [`World::steps`], when the next step is not one of the usual ones, after so many that are `done`.
+    #[inline(never)]
+    fn all_steps(&mut self, slot: u32, cpu: u32, mut done: u64) -> Next {
         let next = loop {
-            let next = self.step_of(program, slot, cpu);
+            let next = self.one_step(slot, cpu);
             done += 1;
-            if next != Next::Again || !self.wakes.is_empty() || !self.births.is_empty() || done > STEPS_AT_ONCE {
+            let goes_on = next == Next::Again && self.wakes.is_empty() && self.births.is_empty();
+            if !goes_on || done > STEPS_AT_ONCE {
                 break next;
             }
         };
         self.count_steps(done, next)
+    }
+
+    /// Does the usual steps that concern nobody but the task, one after the other, and counts them. Returns nothing when
+    /// the next one is of another kind, or when they are too many.
+    #[inline(always)]
+    fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut u64) -> Option<Next> {
+        let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
+        let task = &mut self.tasks[slot];
+        let program = &self.workload.groups[task.group.index()].program;
+        while task.work_ns == 0 {
+            match program.steps.get(task.step as usize) {
+                Some(Step::Compute(length)) => task.compute(length),
+                Some(Step::RequestBegin) => {
+                    let kind = task.begin_request(self.now_ns);
+                    self.events.push(Event { time, cpu, kind });
+                }
+                Some(Step::RequestEnd) => {
+                    let kind = task.end_request();
+                    self.events.push(Event { time, cpu, kind });
+                }
+                Some(Step::Sleep(length)) => {
+                    let until_ns = self.now_ns.saturating_add(task.draw(length));
+                    if until_ns > self.now_ns {
+                        self.timers.push(until_ns, Due::Timer(slot));
+                        return Some(Next::Block);
+                    }
+                }
+                Some(_) => return None,
+                None if program.repeats => task.begin_anew(),
+                None => return Some(Next::Exit),
+            }
+            *done += 1;
+            if *done > STEPS_AT_ONCE {
+                return None;
+            }
+        }
+        Some(Next::Work)
+    }
+
+    /// Does one step, whatever it is.
+    fn one_step(&mut self, slot: u32, cpu: u32) -> Next {
+        let workload = self.workload.clone();
+        let program = &workload.groups[self.tasks[slot].group.index()].program;
+        self.step_of(program, slot, cpu)
     }
 
     /// Counts steps at the present instant; what follows is [`Next::Stuck`] when they are too many.
@@ -61,26 +112,31 @@ impl World {
         if self.steps_at_once > STEPS_AT_ONCE { Next::Stuck } else { next }
     }
 
-    #[inline(always)]
+    #[inline]
     fn step_of(&mut self, program: &Program, slot: u32, cpu: u32) -> Next {
         let task = &mut self.tasks[slot];
         if task.work_ns > 0 {
             return Next::Work;
         }
         let Some(step) = program.steps.get(task.step as usize) else {
-            task.step = 0;
+            task.begin_anew();
             return if program.repeats { Next::Again } else { Next::Exit };
         };
-        task.step += 1;
-        // A request that opens the turn began when the task became ready; whatever else it does ends that.
-        let fresh = task.fresh;
-        task.fresh = fresh && matches!(step, Step::RequestBegin | Step::RepeatBegin { .. });
-        match step {
-            Step::Compute(length) => self.compute(slot, length),
-            Step::RequestBegin => self.begin_request(slot, cpu, fresh),
-            Step::RequestEnd => self.end_request(slot, cpu),
-            step => self.do_step(slot, step),
-        }
+        let event = match step {
+            Step::Compute(length) => {
+                task.compute(length);
+                return if task.work_ns > 0 { Next::Work } else { Next::Again };
+            }
+            Step::RequestBegin => task.begin_request(self.now_ns),
+            Step::RequestEnd => task.end_request(),
+            step => {
+                task.step += 1;
+                task.fresh &= matches!(step, Step::RepeatBegin { .. });
+                return self.do_step(slot, step);
+            }
+        };
+        self.emit(cpu, event);
+        Next::Again
     }
 
     /// Does the steps that concern nobody but the task, up to its next work, for a scheduler that goes by sizes:
@@ -161,14 +217,6 @@ impl World {
         }
     }
 
-    #[inline]
-    fn compute(&mut self, slot: u32, length: &schedlab_model::distribution::Distribution) -> Next {
-        let task = &mut self.tasks[slot];
-        task.work_ns = length.sample(&mut task.rng).ns();
-        task.demand_ns += task.work_ns;
-        if task.work_ns > 0 { Next::Work } else { Next::Again }
-    }
-
     fn sleep_until(&mut self, at_ns: u64, due: Due) -> Next {
         if at_ns == self.now_ns {
             return Next::Again;
@@ -192,26 +240,6 @@ impl World {
         } else {
             task.repeats.pop();
         }
-        Next::Again
-    }
-
-    #[inline]
-    fn begin_request(&mut self, slot: u32, cpu: u32, fresh: bool) -> Next {
-        let now = self.now_ns;
-        let task = &mut self.tasks[slot];
-        let intended = Time(if fresh { task.ready_ns } else { now });
-        (task.demand_ns, task.in_request) = (0, true);
-        let task = task.id;
-        self.emit(cpu, EventKind::RequestBegin { task, intended });
-        Next::Again
-    }
-
-    #[inline]
-    fn end_request(&mut self, slot: u32, cpu: u32) -> Next {
-        let task = &mut self.tasks[slot];
-        task.in_request = false;
-        let (task, demand) = (task.id, Time(task.demand_ns));
-        self.emit(cpu, EventKind::RequestEnd { task, demand });
         Next::Again
     }
 }

@@ -1,7 +1,7 @@
 //! The tasks of a run, in slots that are used again when a task has ended, so that a run of millions of short tasks
 //! needs memory only for those alive at once.
 
-use schedlab_model::{ids::*, rng::Rng};
+use schedlab_model::{distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind};
 
 /// One task: where it is in its program.
 pub struct Task {
@@ -25,6 +25,47 @@ pub struct Task {
     pub in_request: bool,
     /// Its own random numbers.
     pub rng: Rng,
+}
+
+impl Task {
+    /// After its last step.
+    #[inline]
+    pub fn begin_anew(&mut self) {
+        self.step = 0;
+    }
+
+    /// Does the step that asks for CPU work; it may turn out to be none.
+    #[inline]
+    pub fn compute(&mut self, length: &Distribution) {
+        self.work_ns = self.draw(length);
+        self.demand_ns += self.work_ns;
+    }
+
+    /// Begins the step that takes some time, and says how much in nanoseconds.
+    #[inline]
+    pub fn draw(&mut self, length: &Distribution) -> u64 {
+        self.step += 1;
+        self.fresh = false;
+        length.sample(&mut self.rng).ns()
+    }
+
+    /// Does the step that begins a request. One that opens the turn began when the task became ready; whatever else the
+    /// task does ends that.
+    #[inline]
+    pub fn begin_request(&mut self, now_ns: u64) -> EventKind {
+        self.step += 1;
+        (self.demand_ns, self.in_request) = (0, true);
+        let intended = Time(if self.fresh { self.ready_ns } else { now_ns });
+        EventKind::RequestBegin { task: self.id, intended }
+    }
+
+    /// Does the step that ends a request.
+    #[inline]
+    pub fn end_request(&mut self) -> EventKind {
+        self.step += 1;
+        (self.fresh, self.in_request) = (false, false);
+        EventKind::RequestEnd { task: self.id, demand: Time(self.demand_ns) }
+    }
 }
 
 /// All tasks alive, by slot.

@@ -4,8 +4,6 @@
 //! classes are those of [`Class`] in their order, and after all of them the CPUs by number. A wake-up at the very end
 //! of a slice therefore happens before the slice ends.
 
-use std::collections::VecDeque;
-
 /// What kind of thing a timer stands for; earlier classes come first at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -58,6 +56,10 @@ const LEVELS: usize = 64usize.div_ceil(LEVEL_BITS as usize);
 /// Bits for the class in a key.
 const CLASS_BITS: u32 = 2;
 const NEVER: u64 = u64::MAX;
+/// A bucket of at most so many timers is sorted, a fuller one moved down.
+const FEW: usize = 16;
+/// More sorted timers than these go back to the wheel.
+const MANY: usize = 64;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -68,26 +70,40 @@ struct Entry {
 
 /// Timers in the order (time, class, sequence).
 ///
-/// A hierarchical wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987) that is exact: a timer lies
-/// on the level of the highest group of bits in which its key differs from the key taken last, in the bucket of those
-/// bits, and moves down when its bucket is the first. Equal keys always share a bucket, so the order in which they were
-/// set is kept without a number. Adding one costs the same however many there are, and moving a bucket walks through
-/// memory in order, where a heap of a million timers jumps about.
+/// The first few are sorted, the rest lies in a hierarchical wheel (Varghese and Lauck, "Hashed and hierarchical timing
+/// wheels", 1987): a timer lies on the level of the highest group of bits in which its key differs from the origin, in
+/// the bucket of those bits. When none is sorted any more and the next one is due, its bucket is sorted, or moved down
+/// if it is full; not before, so that all that is set later is later than the begin of that bucket. Equal keys always share a bucket, so the order in which they were set is kept without a number. Adding one costs the
+/// same however many there are, and moving a bucket walks through memory in order, where a heap of a million timers
+/// jumps about.
 pub struct Timers {
-    /// The key that was taken last.
-    origin: u64,
     /// The first key, [`NEVER`] if there is none.
     first: u64,
-    /// By level and bucket.
-    buckets: Vec<VecDeque<Entry>>,
+    /// Timers with keys up to this one are sorted, later ones are in the wheel.
+    origin: u64,
+    /// The first one last, of equal ones the one set first.
+    sorted: Vec<Entry>,
+    /// By level and place.
+    buckets: Vec<Bucket>,
     /// For each level the buckets that are not empty.
     occupied: [u64; LEVELS],
+    /// The levels that are not empty.
+    levels: u32,
+}
+
+/// A bucket of the wheel.
+#[derive(Clone)]
+struct Bucket {
+    /// The first key, [`NEVER`] if there is none.
+    first: u64,
+    /// In the order in which they were set.
+    entries: Vec<Entry>,
 }
 
 impl Default for Timers {
     fn default() -> Timers {
-        let buckets = (0..LEVELS * BUCKETS).map(|_| VecDeque::new()).collect();
-        Timers { origin: 0, first: NEVER, buckets, occupied: [0; LEVELS] }
+        let buckets = vec![Bucket { first: NEVER, entries: Vec::new() }; LEVELS * BUCKETS];
+        Timers { first: NEVER, origin: 0, sorted: Vec::new(), buckets, occupied: [0; LEVELS], levels: 0 }
     }
 }
 
@@ -97,17 +113,34 @@ impl Timers {
     #[inline]
     pub fn push(&mut self, at_ns: u64, due: Due) {
         let key = at_ns.min((NEVER >> CLASS_BITS) - 1) << CLASS_BITS | due.class() as u64;
-        debug_assert!(key >> CLASS_BITS >= self.origin >> CLASS_BITS, "a timer in the past");
         self.first = self.first.min(key);
-        self.place(Entry { key, due });
+        match key > self.origin {
+            true => self.place(Entry { key, due }),
+            false => self.insert(Entry { key, due }),
+        }
     }
 
     #[inline]
     fn place(&mut self, entry: Entry) {
         let level = (63 - (entry.key ^ self.origin | 1).leading_zeros()) / LEVEL_BITS;
-        let bucket = (entry.key >> (level * LEVEL_BITS)) as usize % BUCKETS;
-        self.occupied[level as usize] |= 1 << bucket;
-        self.buckets[level as usize * BUCKETS + bucket].push_back(entry);
+        let place = (entry.key >> (level * LEVEL_BITS)) as usize % BUCKETS;
+        self.levels |= 1 << level;
+        self.occupied[level as usize] |= 1 << place;
+        let bucket = &mut self.buckets[level as usize * BUCKETS + place];
+        bucket.first = bucket.first.min(entry.key);
+        bucket.entries.push(entry);
+    }
+
+    /// Adds a timer to the sorted ones.
+    fn insert(&mut self, entry: Entry) {
+        if self.sorted.len() >= MANY {
+            self.spill();
+            if entry.key > self.origin {
+                return self.place(entry);
+            }
+        }
+        let at = self.sorted.partition_point(|other| other.key > entry.key);
+        self.sorted.insert(at, entry);
     }
 
     /// When the next timer is due, `u64::MAX` if there is none.
@@ -117,51 +150,77 @@ impl Timers {
     }
 
     /// Takes the next timer.
+    #[inline]
     pub fn pop(&mut self) -> Option<Due> {
-        if self.first == NEVER {
-            return None;
+        if self.sorted.is_empty() {
+            self.refill();
         }
-        if self.occupied[0] == 0 {
-            self.descend();
-        }
-        let index = self.occupied[0].trailing_zeros() as usize;
-        let bucket = &mut self.buckets[index];
-        let entry = bucket.pop_front()?;
-        // A class that comes late at an instant may be before one that was taken at that instant.
-        self.origin = self.origin.max(entry.key);
-        if bucket.is_empty() {
-            self.occupied[0] &= !(1 << index);
-            self.first = self.smallest();
-        }
+        let entry = self.sorted.pop()?;
+        self.first = match self.sorted.last() {
+            Some(next) => next.key,
+            None if self.levels == 0 => NEVER,
+            None => self.buckets[self.first_bucket()].first,
+        };
         Some(entry.due)
     }
 
-    /// Moves the first bucket that is not empty down, so that the first timers are on the lowest level.
-    fn descend(&mut self) {
-        let (level, bucket) = self.first_bucket().expect("there is a timer");
-        self.occupied[level] &= !(1 << bucket);
-        self.origin = self.first;
-        // Its memory stays with the bucket.
-        let mut entries = std::mem::take(&mut self.buckets[level * BUCKETS + bucket]);
-        entries.drain(..).for_each(|entry| self.place(entry));
-        self.buckets[level * BUCKETS + bucket] = entries;
+    /// Sorts the timers of the first bucket, if there is one; none is sorted.
+    fn refill(&mut self) {
+        while self.levels != 0 {
+            let index = self.first_bucket();
+            self.vacate(index);
+            let bucket = &mut self.buckets[index];
+            // Any key of the bucket can be the origin.
+            let first = std::mem::replace(&mut bucket.first, NEVER);
+            self.origin = first;
+            let few = bucket.entries.len() <= FEW;
+            if few || bucket.entries.iter().all(|entry| entry.key == first) {
+                if few {
+                    // Its last one: all that comes to be in the bucket's time is sorted.
+                    self.origin |= (1 << (index / BUCKETS) as u32 * LEVEL_BITS) - 1;
+                }
+                std::mem::swap(&mut self.sorted, &mut bucket.entries);
+                return self.sort();
+            }
+            // Its memory stays with the bucket.
+            let mut entries = std::mem::take(&mut bucket.entries);
+            entries.drain(..).for_each(|entry| self.place(entry));
+            self.buckets[index].entries = entries;
+        }
+    }
+
+    fn sort(&mut self) {
+        if self.sorted.len() > 1 {
+            self.sorted.reverse();
+            self.sorted.sort_by(|a, b| b.key.cmp(&a.key));
+        }
+    }
+
+    /// Gives the sorted timers back to the wheel, but for those that are first.
+    #[cold]
+    fn spill(&mut self) {
+        let Some(first) = self.sorted.last() else { return };
+        self.origin = first.key;
+        let at = self.sorted.partition_point(|entry| entry.key > self.origin);
+        let rest = self.sorted.split_off(at);
+        let later = std::mem::replace(&mut self.sorted, rest);
+        later.into_iter().rev().for_each(|entry| self.place(entry));
     }
 
     #[inline]
-    fn first_bucket(&self) -> Option<(usize, usize)> {
-        let level = self.occupied.iter().position(|&o| o != 0)?;
-        Some((level, self.occupied[level].trailing_zeros() as usize))
+    fn vacate(&mut self, index: usize) {
+        let level = index / BUCKETS;
+        self.occupied[level] &= !(1 << (index % BUCKETS));
+        if self.occupied[level] == 0 {
+            self.levels &= !(1 << level);
+        }
     }
 
-    /// The smallest key; those on lower levels are smaller than those on higher ones.
-    fn smallest(&self) -> u64 {
-        let Some((level, bucket)) = self.first_bucket() else { return NEVER };
-        let entries = &self.buckets[level * BUCKETS + bucket];
-        match level {
-            // All are equal.
-            0 => entries.front().map_or(NEVER, |entry| entry.key),
-            _ => entries.iter().map(|entry| entry.key).min().unwrap_or(NEVER),
-        }
+    /// The first bucket that is not empty: keys on lower levels are smaller than those on higher ones.
+    #[inline]
+    fn first_bucket(&self) -> usize {
+        let level = self.levels.trailing_zeros() as usize;
+        level * BUCKETS + self.occupied[level].trailing_zeros() as usize
     }
 }
 
@@ -207,6 +266,18 @@ mod tests {
         timers.push(1 << 61, Due::Timer(2));
         assert_eq!([timers.pop(), timers.pop()], [Some(Due::Timer(2)), Some(Due::Timer(1))]);
         assert_eq!(timers.next_ns(), u64::MAX);
+    }
+
+    #[test]
+    fn more_near_timers_than_are_sorted_keep_their_order() {
+        let mut timers = Timers::default();
+        timers.push(1 << 40, Due::Timer(0));
+        let at = |n: u64| (1 << 40) + n * 7919 % 1000;
+        (1..5000).for_each(|n| timers.push(at(n), Due::Timer(n as u32)));
+        let mut expected: Vec<u64> = (0..5000).collect();
+        expected.sort_by_key(|&n| at(n));
+        let order: Vec<Due> = std::iter::from_fn(|| timers.pop()).collect();
+        assert_eq!(order, expected.into_iter().map(|n| Due::Timer(n as u32)).collect::<Vec<_>>());
     }
 
     proptest! {

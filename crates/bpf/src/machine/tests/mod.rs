@@ -103,6 +103,7 @@ fn run(executor: Executor, limit: i64, build: &dyn Fn(&World) -> Vec<Function>) 
 fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction_limit: i64) -> Vm {
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite)).unwrap();
     let machine = (executor == Executor::Machine).then(|| MachineCode::compile(&program).unwrap());
+    let entry_code = machine.as_ref().map(|code| code.of_entries(&program)).unwrap_or_default();
     let context = CallContext {
         memory_base: memory.base(),
         budget: 0,
@@ -138,6 +139,7 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         random: 1,
         ticks_per_second: 1000,
         machine,
+        entry_code,
         executed: 0,
     }
 }
