@@ -319,7 +319,13 @@ impl Core {
     }
 
     /// The kernel's choice of an idle CPU for a waking task (`scx_bpf_select_cpu_dfl`), which it then counts as busy.
+    #[inline]
     pub fn select_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
+        let is_hopeless = !self.idle.any() && wake_flags & SCX_WAKE_SYNC == 0;
+        if is_hopeless { None } else { self.search_idle(slot, previous, here, wake_flags) }
+    }
+
+    fn search_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
         let waker = self.sync_waker(here, wake_flags);
         let allowed = &self.allowed[self.entities[slot as usize].allowed as usize];
         self.idle.select(previous, allowed, waker, false)

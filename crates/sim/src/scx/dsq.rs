@@ -154,7 +154,7 @@ impl Queues {
     }
 
     /// Puts a task at the end of a queue, or at its head.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: QueueIndex, slot: u32, at_head: bool) -> Result<(), Mixed> {
         let q = &mut self.queues[queue as usize];
         if !q.by_key.is_empty() {

@@ -86,6 +86,7 @@ impl Idle {
     }
 
     /// Whether some CPU is idle.
+    #[inline]
     pub fn any(&self) -> bool {
         self.count > 0
     }
@@ -133,9 +134,6 @@ impl Idle {
         sync_waker: Option<(u32, bool)>,
         core_only: bool,
     ) -> Option<u32> {
-        if self.count == 0 && sync_waker.is_none() {
-            return None;
-        }
         let may_stay = allowed.contains(previous);
         if let Some((waker, local_queue_is_empty)) = sync_waker {
             let same_cache = self.topology.llc_of(CpuId(waker)) == self.topology.llc_of(CpuId(previous));

@@ -4,6 +4,8 @@
 //! classes are those of [`Class`] in their order, and after all of them the CPUs by number. A wake-up at the very end
 //! of a slice therefore happens before the slice ends.
 
+use std::cmp::Reverse;
+
 /// What kind of thing a timer stands for; earlier classes come first at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -177,7 +179,8 @@ impl Timers {
             if few || bucket.entries.iter().all(|entry| entry.key == first) {
                 if few {
                     // Its last one: all that comes to be in the bucket's time is sorted.
-                    self.origin |= (1 << (index / BUCKETS) as u32 * LEVEL_BITS) - 1;
+                    let width = (index / BUCKETS) as u32 * LEVEL_BITS;
+                    self.origin |= (1 << width) - 1;
                 }
                 std::mem::swap(&mut self.sorted, &mut bucket.entries);
                 return self.sort();
@@ -192,7 +195,7 @@ impl Timers {
     fn sort(&mut self) {
         if self.sorted.len() > 1 {
             self.sorted.reverse();
-            self.sorted.sort_by(|a, b| b.key.cmp(&a.key));
+            self.sorted.sort_by_key(|entry| Reverse(entry.key));
         }
     }
 

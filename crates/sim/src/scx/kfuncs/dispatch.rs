@@ -9,12 +9,18 @@ use std::mem::offset_of;
 
 impl Core {
     /// The user queue of an identity; an unknown one is an error of the policy.
+    #[inline]
     fn user_queue(&mut self, id: u64) -> Option<u32> {
         let found = self.queues.find(id);
         if found.is_none() {
-            self.error(format!("there is no dispatch queue {id:#x}"));
+            self.miss_queue(id);
         }
         found
+    }
+
+    #[cold]
+    fn miss_queue(&mut self, id: u64) {
+        self.error(format!("there is no dispatch queue {id:#x}"));
     }
 
     /// The queue of an identity for functions that only look: built-in ones too.
