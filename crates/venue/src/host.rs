@@ -45,11 +45,11 @@ impl Venue for HostVenue {
             Scheduler::Kernel => return Ok(()),
             Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
             Scheduler::Object { .. } if std::path::Path::new(SCHED_EXT).exists() => {
-                "loading policies into the running kernel is not built yet; use --venue sim".into()
+                "loading policies into the running kernel is not built yet; use --venue vm or --venue sim".into()
             }
             Scheduler::Object { .. } => format!(
-                "the running kernel, {}, has no sched_ext; boot one that has (6.12 or newer), or use --venue sim; the \
-                 kernel's own scheduler is --policy kernel",
+                "the running kernel, {}, has no sched_ext; --venue vm runs it in one that has, --venue sim simulates it, and \
+                 --policy kernel is this kernel's own scheduler",
                 kernel_release()
             ),
         };
