@@ -5,7 +5,7 @@ use crate::message::{JOB_PATH, Job, Message, Outcome};
 use crate::port::Port;
 use crate::watch::{Measured, measure};
 use schedlab_kernel::{Record, Scheduler, SchedulerError};
-use schedlab_load::{Algorithm, Settings, obtain};
+use schedlab_load::{Algorithm, Settings, now_ns, obtain};
 use schedlab_model::time::Time;
 use std::ffi::CString;
 use std::fs;
@@ -117,13 +117,6 @@ fn send(to: &mut FrameWriter<Port>, message: &Message) {
 
 fn release() -> String {
     fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
-}
-
-fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock exists and there is place for its time.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn power_off() -> ! {

@@ -26,6 +26,7 @@ mod worker;
 
 pub use algorithm::Algorithm;
 pub use calibration::{Calibration, CalibrationError};
+pub use clock::now_ns;
 pub use guarded::{Ended, Guarded};
 pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, run};
-pub use store::{calibration as obtain, fingerprint, verified};
+pub use store::{cache_folder, calibration as obtain, fingerprint, verified};

@@ -21,7 +21,7 @@ struct Store {
 /// The calibration of an algorithm: the one that is kept, if it still holds, else a new one, which is kept. `anew` asks
 /// for a new one in any case.
 pub fn calibration(algorithm: Algorithm, anew: bool) -> Result<Calibration, CalibrationError> {
-    let path = path();
+    let path = cache_folder().map(|folder| folder.join("calibration.json"));
     let mut store = path.as_deref().map(read).unwrap_or_default();
     let name = algorithm.to_string();
     let kept = store.calibrations.iter().find(|calibration| calibration.algorithm == name).cloned();
@@ -77,10 +77,11 @@ pub fn fingerprint() -> String {
     )
 }
 
-fn path() -> Option<PathBuf> {
+/// The user's folder for what schedlab can make or fetch again; none where the environment names no home.
+pub fn cache_folder() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))?;
-    Some(cache.join("schedlab").join("calibration.json"))
+    Some(cache.join("schedlab"))
 }
 
 /// What is kept for this machine; nothing if the file is another machine's, or not ours.

@@ -102,6 +102,13 @@ impl Policy {
         })
     }
 
+    /// The values of its parameters on a machine of so many CPUs: what the user has set, and the number of CPUs.
+    pub(crate) fn settings(&self, cpus: u32) -> Vec<(String, Value)> {
+        let Scheduler::Object { settings, cpu_counts, .. } = &self.scheduler else { return Vec::new() };
+        let filled = cpu_counts.iter().map(|name| (name.clone(), Value::Integer(cpus.into())));
+        settings.iter().cloned().chain(filled).collect()
+    }
+
     /// Whether it may use random numbers.
     pub fn draws(&self) -> bool {
         match &self.scheduler {

@@ -1,7 +1,6 @@
 //! The simulated machine as a venue.
 
 use crate::{Control, Executor, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_bpf::Value;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::{Parameter, PolicyInfo, Provenance, ScenarioInfo};
@@ -53,11 +52,9 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
     let Request { workload, policy, seed, .. } = *request;
     refuse_programs(workload)?;
     match &policy.scheduler {
-        Scheduler::Object { object, settings, cpu_counts, .. } => {
+        Scheduler::Object { object, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
-            let cpus = Value::Integer(workload.machine.cpus().into());
-            let filled = cpu_counts.iter().map(|name| (name.clone(), cpus.clone()));
-            let options = Options { executor, settings: settings.iter().cloned().chain(filled).collect(), seed };
+            let options = Options { executor, settings: policy.settings(workload.machine.cpus()), seed };
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),

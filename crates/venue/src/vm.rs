@@ -2,7 +2,6 @@
 
 use crate::measured::KernelRun;
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_bpf::Value;
 use schedlab_guest::{Job, PolicyJob};
 use schedlab_load::Algorithm;
 use schedlab_model::time::Time;
@@ -68,10 +67,8 @@ fn program() -> Result<PathBuf, VmError> {
 
 /// The policy as a guest loads it.
 fn policy_job(request: &Request) -> Result<Option<PolicyJob>, VenueError> {
-    let Scheduler::Object { object, bytes, settings, cpu_counts } = &request.policy.scheduler else { return Ok(None) };
-    let cpus = Value::Integer(request.workload.machine.cpus().into());
-    let filled = cpu_counts.iter().map(|name| (name.clone(), cpus.clone()));
-    let settings: Vec<_> = settings.iter().cloned().chain(filled).collect();
+    let Scheduler::Object { object, bytes, .. } = &request.policy.scheduler else { return Ok(None) };
+    let settings = request.policy.settings(request.workload.machine.cpus());
     let settings = object
         .encode_settings(&settings)
         .map_err(|error| VenueError::Run { policy: request.policy.label.clone(), error: Box::new(error.into()) })?;

@@ -75,10 +75,9 @@ fn host() -> Result<PathBuf, VmError> {
 
 /// Where kernels are kept.
 fn cache() -> Result<PathBuf, VmError> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let cache = schedlab_load::cache_folder();
     let cache = cache.ok_or_else(|| lack("there is no folder for kernels: set HOME or XDG_CACHE_HOME".into()))?;
-    Ok(cache.join("schedlab").join("kernels"))
+    Ok(cache.join("kernels"))
 }
 
 /// The image of a known kernel, if it was fetched before.
