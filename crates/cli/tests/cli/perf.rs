@@ -84,7 +84,8 @@ fn perf_sees_the_same_latencies() {
         let list = lab.out(&["trace", "ours.parquet", "latency", "--group", name, "--list"]);
         let (ours, theirs) = (by_us(&list, name), by_perf(&text, name));
         println!("{name}: ours {ours:?}, perf's {theirs:?}");
-        assert!(ours.runs >= 200 && ours.runs.abs_diff(theirs.runs) <= 10, "{name}: {ours:?}, {theirs:?}");
+        // How many of the 300 lines find their reader asleep is for the kernel to decide.
+        assert!(ours.runs >= 50 && ours.runs.abs_diff(theirs.runs) <= 10, "{name}: {ours:?}, {theirs:?}");
         // Each looks at the clock in a handler of its own, one after the other.
         assert!((ours.mean_us - theirs.mean_us).abs() <= 2.0 + 0.05 * theirs.mean_us, "{name}: {ours:?}, {theirs:?}");
     }
