@@ -9,7 +9,7 @@ use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::Algorithm;
+use schedlab_venue::{Algorithm, EngineSpec};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -51,6 +51,25 @@ pub enum Command {
     Record(RecordArgs),
     /// Make a trace of what perf, ftrace or trace-cmd recorded
     Import(ImportArgs),
+    /// Say which venues work on this machine, and what they can hold
+    Venues,
+    /// Kernels for virtual machines
+    Vm {
+        /// What to do.
+        #[command(subcommand)]
+        command: VmCommand,
+    },
+}
+
+/// Verbs of `vm`.
+#[derive(Debug, Subcommand)]
+pub enum VmCommand {
+    /// List the kernels that can be had by name, and those in the cache
+    Kernels {
+        /// Fetch this one into the cache and print its path
+        #[arg(long, value_name = "KERNEL")]
+        fetch: Option<String>,
+    },
 }
 
 /// What `run` takes.
@@ -102,9 +121,10 @@ pub struct SharedArgs {
     /// The kernel of a virtual machine: debian:11, 12, 13 or 13-backports, host, or a path
     #[arg(long, value_name = "KERNEL", default_value = "debian:12")]
     pub kernel: String,
-    /// The emulator of a virtual machine; by default qemu for one CPU and bochs for several
-    #[arg(long, value_enum)]
-    pub engine: Option<EngineChoice>,
+    /// The emulator of a virtual machine: qemu, bochs or kvm, with settings as in bochs:ips=100000000,quantum=8; by
+    /// default qemu for one CPU and bochs for several
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<EngineSpec>,
     /// The seed of all random numbers, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -148,15 +168,6 @@ pub struct SharedArgs {
 
 fn read<T: Notation>(text: &str) -> Result<T, String> {
     T::read(text)
-}
-
-/// What counts instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineChoice {
-    /// QEMU: one CPU
-    Qemu,
-    /// Bochs: up to 8 CPUs
-    Bochs,
 }
 
 /// Where runs happen.

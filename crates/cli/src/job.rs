@@ -1,6 +1,6 @@
 //! From the flags of `run` and `compare` to runs.
 
-use crate::args::{EngineChoice, ExecutorName, SharedArgs, VenueName};
+use crate::args::{ExecutorName, SharedArgs, VenueName};
 use crate::failure::Failure;
 use crate::{catalogue, interrupt, output, progress};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
@@ -8,12 +8,12 @@ use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{
-    EngineName, Executor, HostVenue, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, Venue, VenueError,
-    VmVenue, seeds,
+    Executor, HostVenue, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, Venue, VenueError, VmVenue,
+    Wall, seeds,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Everything that was asked for, read and checked.
 pub struct Job {
@@ -145,14 +145,7 @@ struct Share {
 
 fn venue(name: VenueName, args: &SharedArgs) -> Box<dyn Venue> {
     match name {
-        VenueName::Vm => Box::new(VmVenue {
-            kernel: args.kernel.clone(),
-            engine: args.engine.map(|engine| match engine {
-                EngineChoice::Qemu => EngineName::Qemu,
-                EngineChoice::Bochs => EngineName::Bochs,
-            }),
-            algorithm: args.load,
-        }),
+        VenueName::Vm => Box::new(VmVenue { kernel: args.kernel.clone(), engine: args.engine, algorithm: args.load }),
         VenueName::Sim => Box::new(SimVenue),
         VenueName::Host => Box::new(HostVenue::new(args.load)),
     }
@@ -216,5 +209,16 @@ fn remarks(sets: &[(String, RunSet)], seconds: f64) {
     let plural = if runs == 1 { "" } else { "s" };
     // Of real machines the rate says nothing.
     let rate = if rate >= 0.01 { format!(", {rate:.2} million switches per second") } else { String::new() };
-    output::remark(&format!("{runs} run{plural} in {seconds:.2} s of wall time{rate}"));
+    output::remark(&format!("{runs} run{plural} in {seconds:.2} s of wall time{rate}{}", boots(sets)));
+}
+
+/// How long virtual machines took to boot, and to run, each on average.
+fn boots(sets: &[(String, RunSet)]) -> String {
+    let walls: Vec<Wall> = sets.iter().flat_map(|(_, set)| &set.runs).filter_map(|run| run.wall).collect();
+    let mean =
+        |part: fn(&Wall) -> Duration| walls.iter().map(part).sum::<Duration>().as_secs_f64() / walls.len() as f64;
+    match walls.len() {
+        0 => String::new(),
+        _ => format!("; a boot {:.1} s, a run {:.1} s", mean(|wall| wall.boot), mean(|wall| wall.run)),
+    }
 }

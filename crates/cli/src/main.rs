@@ -31,6 +31,8 @@ fn run() -> ExitCode {
         Command::Trace(args) => commands::trace::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
+        Command::Venues => commands::venues::run(),
+        Command::Vm { command } => commands::vm::run(&command),
         Command::Import(args) => commands::import::run(&args),
     });
     match result {

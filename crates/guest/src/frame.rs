@@ -11,6 +11,9 @@ const HEAD_BYTES: usize = 16;
 /// No message is longer; a length above this is damage.
 const LONGEST: u32 = 64 << 20;
 
+/// No emulator writes more around the frames.
+const MOST_NOISE_BYTES: usize = 1 << 20;
+
 /// Why frames cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
@@ -25,6 +28,12 @@ pub enum FrameError {
     Damaged {
         /// The number that was due.
         number: u32,
+    },
+    /// More of something else came than an emulator has to say.
+    #[error("the guest floods its port: {bytes} bytes that are no frame")]
+    Flood {
+        /// So many, up to here.
+        bytes: usize,
     },
     /// A frame is missing.
     #[error("frame {due} from the guest is missing; frame {got} came instead")]
@@ -80,6 +89,7 @@ pub struct FrameReader {
     passed: usize,
     next: u32,
     noise: bool,
+    noise_bytes: usize,
 }
 
 impl FrameReader {
@@ -107,12 +117,16 @@ impl FrameReader {
         let noise = (0..self.bytes.len()).find(|&at| begins(&self.bytes[at..])).unwrap_or(self.bytes.len());
         self.bytes.drain(..noise);
         self.passed += noise;
+        self.noise_bytes += noise;
     }
 
     /// The next message, once all of it has come.
     pub fn take(&mut self) -> Result<Option<Message>, FrameError> {
         if self.noise {
             self.skip();
+            if self.noise_bytes > MOST_NOISE_BYTES {
+                return Err(FrameError::Flood { bytes: self.noise_bytes });
+            }
         }
         let known = self.bytes.len().min(MARK.len());
         if self.bytes[..known] != MARK[..known] {
@@ -215,6 +229,15 @@ mod tests {
             back.extend(reader.take().unwrap());
         }
         assert_eq!((back, reader.rest()), (messages(), 3));
+    }
+
+    #[test]
+    fn a_flood_is_no_noise() {
+        let mut reader = FrameReader::amid_noise();
+        reader.push(&vec![b'~'; MOST_NOISE_BYTES]);
+        assert_eq!(reader.take(), Ok(None));
+        reader.push(b"~");
+        assert_eq!(reader.take(), Err(FrameError::Flood { bytes: MOST_NOISE_BYTES + 1 }));
     }
 
     proptest! {

@@ -5,6 +5,7 @@ use crate::message::{JOB_PATH, Job, Message, Outcome};
 use crate::port::Port;
 use crate::watch::{Measured, measure};
 use schedlab_kernel::{Record, Scheduler, SchedulerError};
+use schedlab_load::costs::{self, Effort};
 use schedlab_load::{Algorithm, Settings, now_ns, obtain};
 use schedlab_model::time::Time;
 use std::ffi::CString;
@@ -99,13 +100,14 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         true
     };
     let measured = measure(&job.workload, &settings, &mut go_on).map_err(|error| failed(error.to_string()));
+    let costs = costs::measure(&Effort::EMULATED).map_err(|error| error.to_string());
     policy.map_or(Ok(()), Scheduler::stop).map_err(ejected)?;
     let Measured { report, recorded } = measured?;
     let (records, recorded) = match recorded {
         Ok((records, stats)) => (records, Ok(stats)),
         Err(lack) => (Vec::new(), Err(lack)),
     };
-    Ok((Outcome { report, recorded, calibration, records: records.len() as u64 }, records))
+    Ok((Outcome { report, recorded, calibration, costs, records: records.len() as u64 }, records))
 }
 
 /// What cannot be said is missed by whoever waits for it.

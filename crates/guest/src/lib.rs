@@ -11,4 +11,5 @@ mod port;
 mod watch;
 
 pub use message::{Job, Message, Outcome, PolicyJob};
+pub use port::Port;
 pub use watch::{Measured, measure};

@@ -1,6 +1,7 @@
 //! What goes into a guest and what comes out.
 
 use schedlab_kernel::{Record, Setting, Stats};
+use schedlab_load::costs::Costs;
 use schedlab_load::{Calibration, Report};
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,8 @@ pub struct Outcome {
     pub recorded: Result<Stats, String>,
     /// How much work a nanosecond was.
     pub calibration: Calibration,
+    /// What the scheduler itself takes, measured after the run.
+    pub costs: Result<Costs, String>,
     /// How many records were sent.
     pub records: u64,
 }

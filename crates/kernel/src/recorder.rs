@@ -45,6 +45,11 @@ pub struct Recorder {
 const INTERVAL: Duration = Duration::from_millis(50);
 
 impl Recorder {
+    /// Whether this process may record here, as far as can be seen before anything is tried.
+    pub fn check() -> Result<(), Lack> {
+        Lack::check()
+    }
+
     /// Begins. The rings hold `ring_bytes` together, each CPU's the same part rounded up to a power of two of at least a
     /// page; a record takes 48 to 64.
     pub fn start(filter: &Filter, ring_bytes: usize) -> Result<Recorder, Lack> {

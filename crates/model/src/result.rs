@@ -67,6 +67,9 @@ pub struct RunResult {
     /// How much work a nanosecond is, where tasks really compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationInfo>,
+    /// What the scheduler itself takes, where time is counted in instructions and so exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<SchedulerCosts>,
     /// How long all tasks waited for a CPU, as the kernel's own counters say (`/proc/TID/schedstat`), beside the waits
     /// that are derived from events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +77,32 @@ pub struct RunResult {
     /// What could not be measured here, and why: the metrics concerned are absent or zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+}
+
+/// What a scheduler takes for its own work, measured beside the scenario by tasks that do nothing else. A kernel's paths
+/// around it (a system call's way in and out) are taken off; medians.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulerCosts {
+    /// Virtual time of an instruction.
+    pub ns_per_instruction: f64,
+    /// From one thread to another of the same process; absent where a task that yields may go on, as under CFS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_thread_ns: Option<f64>,
+    /// From one process to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_process_ns: Option<f64>,
+    /// A wakeup and a switch: a thread wakes another on its CPU and goes to sleep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hand_over_ns: Option<f64>,
+    /// Waking a sleeper, as its waker pays: on another CPU where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakeup_ns: Option<f64>,
+    /// A timer tick under a task that computes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<f64>,
+    /// Moving to another CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration_ns: Option<f64>,
 }
 
 /// How the work of a real run was measured.
@@ -140,6 +169,22 @@ pub struct Provenance {
     /// The kernel that ran, or the release which the simulator presents to the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
+    /// The virtual machine in which it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineInfo>,
+}
+
+/// A virtual machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineInfo {
+    /// The emulator, as it calls itself.
+    pub version: String,
+    /// How it counts time.
+    pub clock: String,
+    /// Whether the same inputs give the same bytes.
+    pub repeats: bool,
+    /// Virtual time from the kernel's first instruction to the scenario's.
+    pub boot_ns: u64,
 }
 
 /// The runs behind a result of several runs.
@@ -399,6 +444,7 @@ mod tests {
                 version: "0.1.0".into(),
                 scenario_hash: "00".into(),
                 policy_hash: None,
+                engine: None,
                 kernel: None,
             },
             runs: None,
@@ -428,6 +474,7 @@ mod tests {
             intervals: BTreeMap::new(),
             lost: 0,
             calibration: None,
+            costs: None,
             kernel_run_delay_ns: None,
             missing: Vec::new(),
             partial: false,

@@ -72,8 +72,14 @@ impl Venue for HostVenue {
         let mut go_on = |now| control.go_on(now);
         let Measured { report, recorded } = measure(request.workload, &settings, &mut go_on)?;
         let kernel = kernel_release();
-        let run =
-            KernelRun { request, venue: self.name(), kernel: &kernel, report: &report, calibration: &calibration };
+        let run = KernelRun {
+            request,
+            venue: self.name(),
+            kernel: &kernel,
+            engine: None,
+            report: &report,
+            calibration: &calibration,
+        };
         run.result(recorded, sink)
     }
 }

@@ -16,6 +16,7 @@ mod policy;
 mod recording;
 mod replay;
 mod sim;
+mod survey;
 mod vm;
 
 pub use error::{ErrorClass, VenueError};
@@ -28,15 +29,18 @@ pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use recording::{Order, RecordError, Recording, Wholeness, import, record};
 pub use replay::{Replay, replay};
 pub use schedlab_bpf::Executor;
-pub use schedlab_load::costs::{Cost, Costs, measure as measure_costs};
+pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
 pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate, verified};
 pub use schedlab_sim::Control;
+pub use schedlab_vm::engine::EngineSpec;
 pub use schedlab_vm::{VmError, kernels};
 pub use sim::SimVenue;
-pub use vm::{EngineName, VmVenue};
+pub use survey::{Place, survey};
+pub use vm::VmVenue;
 
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};
+use std::time::Duration;
 
 /// A place where a workload can run under a policy.
 pub trait Venue: Sync {
@@ -86,4 +90,15 @@ pub struct Run {
     pub printed: Vec<(Time, String)>,
     /// How many more lines it printed.
     pub printed_dropped: u64,
+    /// The wall time that a virtual machine took.
+    pub wall: Option<Wall>,
+}
+
+/// Wall time, which is no part of a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Wall {
+    /// Up to the scenario's first instruction.
+    pub boot: Duration,
+    /// From there on.
+    pub run: Duration,
 }

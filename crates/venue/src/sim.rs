@@ -44,7 +44,7 @@ impl Venue for SimVenue {
         let response_batches = std::mem::take(&mut measures.response_batches);
         let result = measures.into_result(identity(self.name(), request, &outcome));
         let Outcome { printed, printed_dropped, .. } = outcome;
-        Ok(Run { result, response_batches, printed, printed_dropped })
+        Ok(Run { result, response_batches, printed, printed_dropped, wall: None })
     }
 }
 
@@ -102,6 +102,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
             scenario_hash: request.scenario_hash.into(),
             policy_hash: request.policy.hash.clone(),
             kernel: simulates_kernel.then(kernel_release),
+            engine: None,
         },
         lost: 0,
         partial: outcome.partial,

@@ -1,12 +1,14 @@
 //! A kernel in a virtual machine whose time is counted in instructions, as a venue.
 
 use crate::measured::KernelRun;
-use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
+use crate::{Control, Cost, Costs, Policy, Request, Run, Scheduler, Venue, VenueError, Wall};
 use schedlab_guest::{Job, PolicyJob};
 use schedlab_load::Algorithm;
+use schedlab_model::result::{EngineInfo, SchedulerCosts};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_vm::engine::{Bochs, Engine, Qemu};
+use schedlab_vm::engine::{Engine, EngineSpec};
+use schedlab_vm::image::Image;
 use schedlab_vm::{Finished, Settings, VmError, kernels};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,43 +20,41 @@ const GUEST: &str = "schedlab-guest";
 const BOOT_LIMIT: Duration = Duration::from_secs(180);
 const SLOWEST: u64 = 60;
 
-/// Which emulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineName {
-    /// QEMU, one CPU.
-    Qemu,
-    /// Bochs, any number.
-    Bochs,
-}
-
 /// A kernel in a virtual machine.
 #[derive(Clone, Debug)]
 pub struct VmVenue {
     /// The kernel, as the user wrote it; see [`kernels::find`].
     pub kernel: String,
     /// The emulator; by itself the fastest that is right for the scenario's machine.
-    pub engine: Option<EngineName>,
+    pub engine: Option<EngineSpec>,
     /// What tasks compute.
     pub algorithm: Algorithm,
 }
 
 impl VmVenue {
-    fn engine(&self, cpus: u32) -> Result<Box<dyn Engine>, VenueError> {
-        let name = self.engine.unwrap_or(if cpus == 1 { EngineName::Qemu } else { EngineName::Bochs });
-        let engine: Box<dyn Engine> = match name {
-            EngineName::Qemu => Box::new(Qemu::default()),
-            EngineName::Bochs => Box::new(Bochs::default()),
-        };
-        if cpus > engine.max_cpus() {
-            return Err(VmError::Lack(format!(
-                "the time of {} is true for at most {} CPUs and the scenario's machine has {cpus}; run with --cpus or \
-                 another --engine",
-                engine.name(),
-                engine.max_cpus()
-            ))
-            .into());
+    fn engine(&self, cpus: u32) -> Result<EngineSpec, VmError> {
+        let spec = self.engine.unwrap_or_else(|| EngineSpec::for_cpus(cpus));
+        let (name, most) = (spec.engine().name(), spec.engine().max_cpus());
+        match cpus <= most {
+            true => Ok(spec),
+            false => Err(VmError::Lack(format!(
+                "the time of {name} is true for at most {most} CPUs and the scenario's machine has {cpus}; run with \
+                 --cpus or another --engine"
+            ))),
         }
-        Ok(engine)
+    }
+
+    /// The kernel, once it is known that it can do what the policy needs.
+    fn image(&self, policy: &Policy) -> Result<Image, VenueError> {
+        let image = Image::read(&kernels::find(&self.kernel)?)?;
+        match policy.scheduler {
+            Scheduler::Object { .. } if !image.has_sched_ext() => Err(VenueError::NotHere {
+                policy: policy.label.clone(),
+                venue: self.name(),
+                why: format!("the kernel {} has no sched_ext; --kernel debian:13-backports has", self.kernel),
+            }),
+            _ => Ok(image),
+        }
     }
 }
 
@@ -103,11 +103,11 @@ impl Venue for VmVenue {
     ) -> Result<Run, VenueError> {
         self.accepts(request.policy)?;
         let engine = self.engine(request.workload.machine.cpus())?;
-        let kernel = kernels::find(&self.kernel)?;
+        let (engine, kernel) = (engine.engine(), self.image(request.policy)?);
         let (program, length) = (program()?, request.workload.run.duration.ns().div_ceil(1_000_000_000));
         let cpus = u64::from(request.workload.machine.cpus());
         let limit = BOOT_LIMIT + Duration::from_secs(length.saturating_mul(SLOWEST * cpus));
-        let settings = Settings { engine: &*engine, kernel: &kernel, program: &program, limit };
+        let settings = Settings { engine, kernel: &kernel, program: &program, limit };
         let job = Job {
             workload: request.workload.clone(),
             seed: request.seed,
@@ -116,10 +116,42 @@ impl Venue for VmVenue {
         };
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
-        let Finished { kernel, outcome, records, .. } = finished;
-        let kernel = format!("Linux {kernel} in {}, {}", engine.name(), engine.clock());
-        let (report, calibration) = (&outcome.report, &outcome.calibration);
-        let run = KernelRun { request, venue: self.name(), kernel: &kernel, report, calibration };
-        run.result(outcome.recorded.map(|stats| (records, stats)), sink)
+        result(request, engine, finished, sink)
+    }
+}
+
+/// What a guest gave, as a result.
+fn result(
+    request: &Request,
+    engine: &dyn Engine,
+    finished: Finished,
+    sink: Option<&mut dyn Sink>,
+) -> Result<Run, VenueError> {
+    let Finished { outcome, records, boot_virtual_ns, boot_wall, run_wall, .. } = finished;
+    let kernel = format!("Linux {}", finished.kernel);
+    let info = EngineInfo {
+        version: finished.engine,
+        clock: engine.clock(),
+        repeats: engine.repeats(),
+        boot_ns: boot_virtual_ns,
+    };
+    let (report, calibration) = (&outcome.report, &outcome.calibration);
+    let run = KernelRun { request, venue: "vm", kernel: &kernel, engine: Some(info), report, calibration };
+    let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
+    run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(scheduler_costs(&outcome.costs.ok()?, ns)));
+    run.wall = Some(Wall { boot: boot_wall, run: run_wall });
+    Ok(run)
+}
+
+fn scheduler_costs(costs: &Costs, ns_per_instruction: f64) -> SchedulerCosts {
+    let median = |cost: &Option<Cost>| cost.map(|cost| cost.median_ns);
+    SchedulerCosts {
+        ns_per_instruction,
+        switch_thread_ns: median(&costs.switch_thread),
+        switch_process_ns: median(&costs.switch_process),
+        hand_over_ns: median(&costs.hand_over),
+        wakeup_ns: median(&costs.wakeup),
+        tick_ns: median(&costs.tick),
+        migration_ns: median(&costs.migration_warm),
     }
 }

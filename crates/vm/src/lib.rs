@@ -1,11 +1,12 @@
 //! Virtual machines whose time is counted in instructions: what runs in one repeats bit for bit, whatever else the
 //! machine below has to do.
 //!
-//! A guest is a kernel's image and an archive with our own program as init ([`initramfs`], [`libraries`]). An
+//! A guest is a kernel's [`image`] and an archive with our own program as init ([`initramfs`], [`libraries`]). An
 //! [`engine`] starts it; [`run`] watches it and takes what it sends.
 
 pub mod engine;
 mod error;
+pub mod image;
 pub mod initramfs;
 pub mod kernels;
 pub mod libraries;

@@ -2,9 +2,10 @@
 
 use crate::engine::{Engine, Guest};
 use crate::error::{VmError, tail};
+use crate::image::Image;
 use crate::initramfs::Initramfs;
 use crate::libraries;
-use schedlab_guest::frame::FrameReader;
+use schedlab_guest::frame::{FrameError, FrameReader};
 use schedlab_guest::message::JOB_PATH;
 use schedlab_guest::{Job, Message, Outcome};
 use schedlab_kernel::Record;
@@ -22,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Settings<'a> {
     /// The emulator.
     pub engine: &'a dyn Engine,
-    /// The kernel's image.
-    pub kernel: &'a Path,
+    /// The kernel.
+    pub kernel: &'a Image,
     /// The program that is the guest's first.
     pub program: &'a Path,
     /// The most wall time that it may take.
@@ -33,6 +34,8 @@ pub struct Settings<'a> {
 /// What a guest gave.
 #[derive(Debug)]
 pub struct Finished {
+    /// Which emulator, with its version.
+    pub engine: String,
     /// The kernel's release.
     pub kernel: String,
     /// What the run left.
@@ -49,20 +52,18 @@ pub struct Finished {
 
 /// Runs a job in a guest. `go_on` is told how much of the run is over, in virtual nanoseconds, and may end it.
 pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Finished, VmError> {
-    settings.engine.probe().map_err(VmError::Lack)?;
+    let version = settings.engine.probe().map_err(VmError::Lack)?;
     let folder = tempfile::tempdir().map_err(system("make a temporary folder"))?;
-    let initramfs = folder.path().join("initramfs");
-    fs::write(&initramfs, archive(job, settings.program)?).map_err(system("write the guest's files"))?;
     let guest = Guest {
         kernel: settings.kernel,
-        initramfs: &initramfs,
+        files: &archive(job, settings.program)?,
         cpus: job.workload.machine.cpus(),
         seed: job.seed,
         folder: folder.path(),
     };
     let mut watch = Watch::start(&guest, settings)?;
     watch.until_it_ends(go_on)?;
-    watch.finished()
+    watch.finished(version)
 }
 
 fn system<'a>(what: &'a str) -> impl Fn(io::Error) -> VmError + 'a {
@@ -103,7 +104,10 @@ impl<'a> Watch<'a> {
         let what = format!("start {}", settings.engine.name());
         let failed = system(&what);
         let errors = guest.folder.join("errors");
-        let mut command = settings.engine.command(guest).map_err(&failed)?;
+        let mut command = settings.engine.command(guest).map_err(|error| match error.kind() {
+            io::ErrorKind::Unsupported => VmError::Lack(error.to_string()),
+            _ => failed(error),
+        })?;
         command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
         // There to be read before the emulator begins; it writes from the start.
         File::options().create(true).append(true).open(guest.frames()).map_err(&failed)?;
@@ -163,8 +167,16 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn untrusted(&self, error: schedlab_guest::frame::FrameError) -> VmError {
-        VmError::Frame { error, console: self.console_tail() }
+    fn untrusted(&self, error: FrameError) -> VmError {
+        let console = self.console_tail();
+        match error {
+            // An emulator that goes through a reboot: the guest says hello once more.
+            FrameError::Missing { got: 0, .. } => {
+                let reason = self.panic().unwrap_or_else(|| "it started again".into());
+                VmError::Panicked { reason, console }
+            }
+            error => VmError::Frame { error, console },
+        }
     }
 
     /// Whether the emulator ended as it should.
@@ -176,7 +188,10 @@ impl<'a> Watch<'a> {
             Ended::Status(status) => status.to_string(),
             Ended::NotStarted(error) => io::Error::from_raw_os_error(error).to_string(),
         };
-        let message = errors.lines().last().unwrap_or("it did not say why").to_string();
+        if let Some(reason) = self.panic() {
+            return Err(VmError::Panicked { reason, console: self.console_tail() });
+        }
+        let message = self.engine.complaint(&errors).unwrap_or("it did not say why").to_string();
         Err(VmError::Engine { engine: self.engine.name(), status: failed, message })
     }
 
@@ -192,8 +207,15 @@ impl<'a> Watch<'a> {
         tail(&fs::read(&self.console).unwrap_or_default())
     }
 
+    /// Why the guest's kernel gave up, if it did: said above the list of what it was doing.
+    fn panic(&self) -> Option<String> {
+        let console = fs::read(&self.console).unwrap_or_default();
+        let console = String::from_utf8_lossy(&console);
+        Some(console.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "))?.1.to_string())
+    }
+
     /// The result, if all of it came.
-    fn finished(self) -> Result<Finished, VmError> {
+    fn finished(self, engine: String) -> Result<Finished, VmError> {
         let (Some(kernel), Some((boot_virtual_ns, boot_wall)), Some(outcome)) =
             (&self.hello, self.first_instruction, &self.outcome)
         else {
@@ -203,6 +225,7 @@ impl<'a> Watch<'a> {
             return Err(self.incomplete());
         }
         Ok(Finished {
+            engine,
             kernel: kernel.clone(),
             outcome: outcome.clone(),
             records: self.records,
@@ -214,9 +237,8 @@ impl<'a> Watch<'a> {
 
     fn incomplete(&self) -> VmError {
         let console = self.console_tail();
-        let panic = console.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
-        match panic {
-            Some((_, reason)) => VmError::Panicked { reason: reason.to_string(), console },
+        match self.panic() {
+            Some(reason) => VmError::Panicked { reason, console },
             None => VmError::EndedEarly { stage: self.stage(), console },
         }
     }

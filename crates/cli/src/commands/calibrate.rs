@@ -7,7 +7,7 @@ use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
 use schedlab_venue::{
-    Algorithm, Calibration, CalibrationError, Cost, Costs, calibrate, fingerprint, measure_costs, verified,
+    Algorithm, Calibration, CalibrationError, Cost, Costs, Effort, calibrate, fingerprint, measure_costs, verified,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -31,7 +31,8 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let loads: Vec<Calibration> = algorithms.iter().map(made).collect::<Result<_, _>>()?;
     let asked = algorithms.iter().filter(|_| args.verify);
     let verified = asked.map(|load| verified(*load).map_err(failed)).collect::<Result<_, _>>()?;
-    let costs = measure_costs().map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
+    let costs =
+        measure_costs(&Effort::REAL).map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
     let page = Page { machine: fingerprint(), loads, verified, costs };
     if let Some(path) = &args.machine {
         save(path, &page)?;
@@ -83,11 +84,12 @@ fn show(page: &Page) -> String {
     format!("{}\n\n{}\n{}", page.machine, loads.show(style), costs.show(style))
 }
 
-fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 6] {
+fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 7] {
     [
         ("switch between threads", costs.switch_thread),
         ("switch between processes", costs.switch_process),
-        ("wake-up on another CPU", costs.wakeup),
+        ("wake-up and switch", costs.hand_over),
+        ("wake-up, as the waker pays", costs.wakeup),
         ("tick", costs.tick),
         ("migration, warm cache", costs.migration_warm),
         ("migration, cold cache", costs.migration_cold),

@@ -10,3 +10,5 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod trace;
+pub mod venues;
+pub mod vm;

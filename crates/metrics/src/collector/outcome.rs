@@ -91,6 +91,7 @@ impl RunMeasures {
             lost: identity.lost,
             partial: identity.partial,
             calibration: identity.calibration,
+            costs: None,
             kernel_run_delay_ns: identity.kernel_run_delay_ns,
             missing: identity.missing,
         }

@@ -9,7 +9,7 @@ use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::result::{CalibrationInfo, Provenance};
+use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Workload};
@@ -22,6 +22,8 @@ pub struct KernelRun<'a> {
     pub venue: &'static str,
     /// Under which kernel.
     pub kernel: &'a str,
+    /// In which virtual machine.
+    pub engine: Option<EngineInfo>,
     /// What the tasks saw.
     pub report: &'a Report,
     /// How much work a nanosecond was.
@@ -62,7 +64,7 @@ impl KernelRun<'_> {
         let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
         // What the kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
         (result.overhead_ns, result.work_conservation_violation) = (None, None);
-        Ok(Run { result, response_batches, printed: Vec::new(), printed_dropped: 0 })
+        Ok(Run { result, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None })
     }
 
     /// What the tasks saw themselves, when nothing else is known.
@@ -77,7 +79,7 @@ impl KernelRun<'_> {
         let missing = format!("waits, migrations, run-queue lengths, balance: {lack}");
         let mut result = measures.into_result(self.identity(0, vec![missing]));
         (result.jain, result.work_conservation_violation, result.overhead_ns) = (None, None, None);
-        Run { result, response_batches, printed: Vec::new(), printed_dropped: 0 }
+        Run { result, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None }
     }
 
     /// The switches that the kernel counted for each task.
@@ -117,6 +119,7 @@ impl KernelRun<'_> {
                 scenario_hash: (*scenario_hash).into(),
                 policy_hash: policy.hash.clone(),
                 kernel: Some(self.kernel.into()),
+                engine: self.engine.clone(),
             },
             lost: lost + self.report.requests_lost,
             partial: self.report.partial,

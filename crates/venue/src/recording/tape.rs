@@ -90,6 +90,7 @@ impl Tape {
                 scenario_hash: String::new(),
                 policy_hash: None,
                 kernel: label.kernel.clone(),
+                engine: None,
             },
             lost: self.lost,
             partial: label.partial,

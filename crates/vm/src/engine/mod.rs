@@ -1,21 +1,30 @@
-//! Emulators that count time in instructions.
+//! Emulators: those that count time in instructions, and the machine below as one, which does not.
 
 mod bochs;
+mod kvm;
 mod qemu;
+mod spec;
 
+use crate::image::Image;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use bochs::Bochs;
+pub use kvm::Kvm;
 pub use qemu::Qemu;
+pub use spec::EngineSpec;
+
+/// Memory of every guest.
+pub const MEMORY_BYTES: u64 = 512 << 20;
 
 /// What an engine is to start.
 #[derive(Clone, Debug)]
 pub struct Guest<'a> {
-    /// The kernel's image.
-    pub kernel: &'a Path,
+    /// The kernel.
+    pub kernel: &'a Image,
     /// The archive of its files.
-    pub initramfs: &'a Path,
+    pub files: &'a [u8],
     /// CPUs.
     pub cpus: u32,
     /// The seed of whatever is random in the machine.
@@ -37,7 +46,7 @@ impl Guest<'_> {
 }
 
 /// An emulator.
-pub trait Engine: Sync {
+pub trait Engine: Debug + Sync {
     /// Its name, as users write it.
     fn name(&self) -> &'static str;
 
@@ -49,6 +58,14 @@ pub trait Engine: Sync {
 
     /// How it counts time, for the result.
     fn clock(&self) -> String;
+
+    /// Virtual time of an instruction; none where time is the host's.
+    fn ns_per_instruction(&self) -> Option<f64>;
+
+    /// Whether the same inputs give the same bytes, wherever and whenever it runs.
+    fn repeats(&self) -> bool {
+        true
+    }
 
     /// The command that runs a guest until it switches itself off. What the guest sends goes to [`Guest::frames`].
     fn command(&self, guest: &Guest) -> std::io::Result<Command>;
@@ -62,12 +79,18 @@ pub trait Engine: Sync {
     fn ended_well(&self, code: Option<i32>, _errors: &str) -> bool {
         code == Some(0)
     }
+
+    /// Why it ended otherwise, in a line of what it wrote to standard error.
+    fn complaint<'a>(&self, errors: &'a str) -> Option<&'a str> {
+        errors.lines().next_back()
+    }
 }
 
 /// The kernel's parameters that all engines share: no line more than needed on the console, no self-tests, no randomness
-/// from outside, a fixed layout of memory, no detours against attackers, whom a guest does not have.
+/// from outside, a fixed layout of memory, no detours against attackers, whom a guest does not have, and none of the
+/// rewriting of itself with which a kernel on one CPU saves locks.
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable random.trust_cpu=off \
-                                 cryptomgr.notests rdinit=/init";
+                                 cryptomgr.notests noreplace-smp rdinit=/init";
 
 /// The first line of what a program prints when asked for its version.
 fn version(program: &str) -> Option<String> {

@@ -3,23 +3,26 @@
 //!
 //! It is right for one CPU only. Several take turns against one counter, so that two busy ones each have half the speed.
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, version};
+use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES, version};
+use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
 
 const PROGRAM: &str = "qemu-system-x86_64";
 
 /// QEMU with one CPU.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Qemu {
     /// An instruction takes 2^shift ns.
     pub shift: u32,
+    /// The most CPUs that it takes. The time of more than one is false, which this lets see.
+    pub max_cpus: u32,
 }
 
 impl Default for Qemu {
     /// 125 million instructions a second: what a slow processor does, and about what this emulator does.
     fn default() -> Qemu {
-        Qemu { shift: 3 }
+        Qemu { shift: 3, max_cpus: 1 }
     }
 }
 
@@ -29,34 +32,58 @@ impl Engine for Qemu {
     }
 
     fn probe(&self) -> Result<String, String> {
-        version(PROGRAM).ok_or_else(|| format!("there is no {PROGRAM}; on Debian it is in qemu-system-x86"))
+        probe()
     }
 
     fn max_cpus(&self) -> u32 {
-        1
+        self.max_cpus
     }
 
     fn clock(&self) -> String {
-        format!("{} ns for each instruction", 1_u64 << self.shift)
+        let ns = 1_u64 << self.shift;
+        match self.max_cpus {
+            1 => format!("{ns} ns for each instruction"),
+            _ => format!("{ns} ns for each instruction of any CPU, so that the time of several is false"),
+        }
+    }
+
+    fn ns_per_instruction(&self) -> Option<f64> {
+        Some((1_u64 << self.shift) as f64)
     }
 
     fn command(&self, guest: &Guest) -> io::Result<Command> {
-        let mut command = Command::new(PROGRAM);
+        let mut command = machine(guest)?;
         command
-            .args(["-accel", "tcg,thread=single", "-smp", "1", "-cpu", "max", "-m", "512M"])
+            .args(["-accel", "tcg,thread=single", "-cpu", "max"])
             .args(["-icount", &format!("shift={},sleep=off,align=off", self.shift)])
-            .args(["-seed", &(guest.seed & 0xffff_ffff).to_string(), "-rtc", "base=2026-01-01,clock=vm"])
-            .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
-            .arg("-serial")
-            .arg(format!("file:{}", guest.console().display()))
-            .arg("-debugcon")
-            .arg(format!("file:{}", guest.frames().display()))
-            .arg("-kernel")
-            .arg(guest.kernel)
-            .arg("-initrd")
-            .arg(guest.initramfs)
-            .args(["-append", KERNEL_PARAMETERS]);
-        command.stdout(Stdio::null());
+            .args(["-seed", &(guest.seed & 0xffff_ffff).to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
         Ok(command)
     }
+}
+
+/// Which QEMU is here, or how to get one.
+pub(super) fn probe() -> Result<String, String> {
+    version(PROGRAM).ok_or_else(|| format!("there is no {PROGRAM}; on Debian it is in qemu-system-x86"))
+}
+
+/// QEMU with a guest, and with no device that a run does not need.
+pub(super) fn machine(guest: &Guest) -> io::Result<Command> {
+    let (kernel, files) = (guest.folder.join("kernel"), guest.folder.join("files"));
+    fs::write(&kernel, guest.kernel.bootable())?;
+    fs::write(&files, guest.files)?;
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
+        .args(["-m", &format!("{}M", MEMORY_BYTES >> 20), "-smp", &guest.cpus.to_string()])
+        .arg("-serial")
+        .arg(format!("file:{}", guest.console().display()))
+        .arg("-debugcon")
+        .arg(format!("file:{}", guest.frames().display()))
+        .arg("-kernel")
+        .arg(kernel)
+        .arg("-initrd")
+        .arg(files)
+        .args(["-append", KERNEL_PARAMETERS]);
+    command.stdout(Stdio::null());
+    Ok(command)
 }

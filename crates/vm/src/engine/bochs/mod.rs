@@ -3,26 +3,24 @@
 //! Two things make its runs repeat: a CPU without RDRAND, and a clock that does not look at the host's
 //! (`sync=none`, a constant beginning, `rtc_sync=0`). `idle=halt` keeps the ticks of its guests true.
 
-use super::{Engine, Guest, KERNEL_PARAMETERS};
-use std::ffi::OsStr;
+mod disk;
+
+use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES};
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What Bochs needs, each with Debian's package.
-const PARTS: [(&str, &str); 4] = [
-    ("/usr/share/bochs/BIOS-bochs-latest", "bochsbios"),
-    ("/usr/share/bochs/VGABIOS-lgpl-latest", "vgabios"),
-    ("/usr/lib/ISOLINUX/isolinux.bin", "isolinux"),
-    ("/usr/lib/syslinux/modules/bios/ldlinux.c32", "isolinux"),
-];
-const PROGRAMS: [(&str, &str); 2] = [("bochs", "bochs and bochs-term"), ("xorriso", "xorriso")];
-/// The last word of a machine that switches itself off.
+/// What Bochs starts with, each with Debian's package.
+const BIOS: (&str, &str) = ("/usr/share/bochs/BIOS-bochs-latest", "bochsbios");
+const VGA_BIOS: (&str, &str) = ("/usr/share/bochs/VGABIOS-lgpl-latest", "vgabios");
+const PROGRAM: (&str, &str) = ("bochs", "bochs and bochs-term");
+/// What stands before its last words, and those of a machine that switches itself off.
+const LAST_WORDS: &str = "exiting with the following message";
 const POWER_OFF: &str = "ACPI control: soft power off";
 
 /// Bochs with one or more CPUs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bochs {
     /// Instructions of each CPU in a second of virtual time.
     pub instructions_per_s: u64,
@@ -44,9 +42,9 @@ impl Engine for Bochs {
     fn probe(&self) -> Result<String, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let in_path = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).exists());
-        let programs = PROGRAMS.into_iter().find(|(program, _)| !in_path(program));
-        let parts = PARTS.into_iter().find(|(part, _)| !Path::new(part).exists());
-        match programs.or(parts) {
+        let program = Some(PROGRAM).filter(|(program, _)| !in_path(program));
+        let missing = program.or_else(|| [BIOS, VGA_BIOS].into_iter().find(|(file, _)| !Path::new(file).exists()));
+        match missing {
             Some((what, package)) => Err(format!("there is no {what}; on Debian it is in {package}")),
             None => Ok(version().unwrap_or_else(|| "Bochs".into())),
         }
@@ -61,9 +59,15 @@ impl Engine for Bochs {
         format!("{instructions_per_s} instructions of each CPU a second, {quantum} at a time")
     }
 
+    fn ns_per_instruction(&self) -> Option<f64> {
+        Some(1e9 / self.instructions_per_s as f64)
+    }
+
     fn command(&self, guest: &Guest) -> io::Result<Command> {
         let (settings, debugger) = (guest.folder.join("bochsrc"), guest.folder.join("debugger"));
-        fs::write(&settings, self.settings(guest, &image(guest)?))?;
+        let command_line = format!("{KERNEL_PARAMETERS} idle=halt");
+        fs::write(guest.folder.join("disk"), disk::image(guest.kernel, guest.files, &command_line)?)?;
+        fs::write(&settings, self.settings(guest))?;
         // Debian's Bochs begins in its debugger, which waits for a word.
         fs::write(&debugger, "c\n")?;
         let mut command = Command::new("bochs");
@@ -81,22 +85,24 @@ impl Engine for Bochs {
     fn ended_well(&self, code: Option<i32>, errors: &str) -> bool {
         code == Some(1) && errors.contains(POWER_OFF)
     }
+
+    fn complaint<'a>(&self, errors: &'a str) -> Option<&'a str> {
+        errors.lines().skip_while(|line| !line.contains(LAST_WORDS)).nth(1)
+    }
 }
 
 impl Bochs {
-    fn settings(&self, guest: &Guest, image: &Path) -> String {
+    fn settings(&self, guest: &Guest) -> String {
         let Bochs { instructions_per_s, quantum } = self;
-        let (console, log) = (guest.console(), guest.folder.join("log"));
-        let [(bios, _), (vga, _), ..] = PARTS;
         format!(
-            "megs: 512\n\
+            "megs: {}\n\
              cpu: model=corei5_lynnfield_750, count={}, quantum={quantum}, ips={instructions_per_s}\n\
              clock: sync=none, time0=1767225600, rtc_sync=0\n\
-             romimage: file={bios}\n\
-             vgaromimage: file={vga}\n\
+             romimage: file={}, options=fastboot\n\
+             vgaromimage: file={}\n\
              ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14\n\
-             ata0-master: type=cdrom, path={}, status=inserted\n\
-             boot: cdrom\n\
+             ata0-master: type=disk, path={}, mode=flat\n\
+             boot: disk\n\
              com1: enabled=1, mode=file, dev={}\n\
              port_e9_hack: enabled=1\n\
              display_library: term\n\
@@ -104,37 +110,14 @@ impl Bochs {
              panic: action=fatal\n\
              error: action=ignore\n\
              info: action=ignore\n",
+            MEMORY_BYTES >> 20,
             guest.cpus,
-            image.display(),
-            console.display(),
-            log.display()
+            BIOS.0,
+            VGA_BIOS.0,
+            guest.folder.join("disk").display(),
+            guest.console().display(),
+            guest.folder.join("log").display()
         )
-    }
-}
-
-/// The disc from which the machine starts: loader, kernel, files.
-fn image(guest: &Guest) -> io::Result<PathBuf> {
-    let (tree, image) = (guest.folder.join("disc"), guest.folder.join("disc.iso"));
-    let loader = tree.join("isolinux");
-    fs::create_dir_all(&loader)?;
-    let [_, _, (program, _), (module, _)] = PARTS;
-    fs::copy(program, loader.join("isolinux.bin"))?;
-    fs::copy(module, loader.join("ldlinux.c32"))?;
-    fs::copy(guest.kernel, tree.join("kernel"))?;
-    fs::copy(guest.initramfs, tree.join("files"))?;
-    let menu = format!(
-        "DEFAULT guest\nPROMPT 0\nTIMEOUT 0\nLABEL guest\n KERNEL /kernel\n INITRD /files\n APPEND {KERNEL_PARAMETERS} idle=halt\n"
-    );
-    fs::write(loader.join("isolinux.cfg"), menu)?;
-    let made = Command::new("xorriso")
-        .args(["-as", "mkisofs", "-quiet", "-o"])
-        .args([image.as_os_str(), OsStr::new("-b"), OsStr::new("isolinux/isolinux.bin")])
-        .args(["-c", "isolinux/boot.cat", "-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"])
-        .arg(&tree)
-        .output()?;
-    match made.status.success() {
-        true => Ok(image),
-        false => Err(io::Error::other(String::from_utf8_lossy(&made.stderr).trim().to_string())),
     }
 }
 

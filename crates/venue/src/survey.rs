@@ -1,0 +1,95 @@
+//! What this machine can hold: for each venue and engine whether it works here, and what is missing where it does not.
+
+use crate::host::kernel_release;
+use schedlab_kernel::Recorder;
+use schedlab_vm::engine::EngineSpec;
+use schedlab_vm::kernels;
+use std::path::Path;
+
+/// A place where runs can happen.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The venue, as `--venue` takes it.
+    pub venue: &'static str,
+    /// The engine, as `--engine` takes it.
+    pub engine: Option<&'static str>,
+    /// What it calls itself; or what to install or to do so that it works.
+    pub works: Result<String, String>,
+    /// What it holds, a property and its value each.
+    pub holds: Vec<(&'static str, String)>,
+}
+
+/// All places, looked at now.
+pub fn survey() -> Vec<Place> {
+    let engines = EngineSpec::all().map(|spec| virtual_machine(&spec));
+    [sim(), host()].into_iter().chain(engines).collect()
+}
+
+fn sim() -> Place {
+    Place {
+        venue: "sim",
+        engine: None,
+        works: Ok("the simulated machine".into()),
+        holds: vec![
+            ("CPUs", "1 to 4096".into()),
+            ("policies", "sched_ext objects, ideal disciplines".into()),
+            ("repeats", "bit for bit".into()),
+        ],
+    }
+}
+
+fn host() -> Place {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let policies = match Path::new("/sys/kernel/sched_ext").exists() {
+        true => "the kernel's own, sched_ext objects".into(),
+        false => "the kernel's own; this kernel has no sched_ext, the venue vm has kernels with it".into(),
+    };
+    let recorder = Recorder::check().map_or_else(|lack| format!("no: {lack}"), |()| "yes".into());
+    Place {
+        venue: "host",
+        engine: None,
+        works: Ok(kernel_release()),
+        holds: vec![
+            ("CPUs", format!("up to {cpus}")),
+            ("policies", policies),
+            ("recorder", recorder),
+            ("repeats", "no: real time".into()),
+        ],
+    }
+}
+
+fn virtual_machine(spec: &EngineSpec) -> Place {
+    let engine = spec.engine();
+    let names: Vec<&str> = kernels::KNOWN.iter().map(|known| known.name).collect();
+    let repeats = if engine.repeats() { "bit for bit" } else { "no: real time" };
+    Place {
+        venue: "vm",
+        engine: Some(engine.name()),
+        works: engine.probe(),
+        holds: vec![
+            ("CPUs", format!("up to {}", engine.max_cpus())),
+            ("time", engine.clock()),
+            ("kernels", format!("{}, host, a path", names.join(", "))),
+            ("policies", "the kernel's own; sched_ext objects where the kernel takes them".into()),
+            ("repeats", repeats.into()),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_says_what_it_holds_or_lacks() {
+        let places = survey();
+        let names: Vec<_> = places.iter().map(|place| (place.venue, place.engine)).collect();
+        let engine = |name| ("vm", Some(name));
+        assert_eq!(names, [("sim", None), ("host", None), engine("qemu"), engine("bochs"), engine("kvm")]);
+        for place in &places {
+            assert!(place.holds.iter().any(|(what, _)| *what == "CPUs"), "{place:?}");
+            let (Ok(said) | Err(said)) = &place.works;
+            assert!(!said.is_empty() && said.lines().count() == 1, "{place:?}");
+        }
+    }
+}
