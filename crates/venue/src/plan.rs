@@ -1,7 +1,7 @@
 //! Several policies under several seeds, spread over threads.
 
 use crate::merge::merge;
-use crate::{Control, Executor, Monitor, Policy, Request, Run, Venue, VenueError};
+use crate::{Control, Executor, Monitor, Policy, Request, Run, Venue, VenueError, VmError};
 use schedlab_model::{
     result::RunResult,
     rng::Rng,
@@ -123,6 +123,10 @@ impl Plan<'_> {
                 continue;
             }
             let result = self.job(job, policy, state);
+            if matches!(result, Err(VenueError::Vm(VmError::Stopped))) {
+                // A guest that was stopped half way has told nothing yet.
+                return;
+            }
             if let Err(error) = &result {
                 state.failed.note(job, policy, error.is_failure_of_policy());
             }

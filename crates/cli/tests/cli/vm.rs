@@ -159,10 +159,10 @@ fn phases(cpus: u32) -> String {
 }
 
 /// How long the work of each phase took, in parts of the first: beside others, and the later of the two that share.
-fn slowdowns(cpus: u32, engine: &str) -> (f64, f64) {
+fn slowdowns(cpus: u32, engine: &str, kernel: &str) -> (f64, f64) {
     let lab = Lab::new();
     lab.write("one.toml", phases(cpus));
-    let (result, _) = run(&lab, &["--policy", "kernel", "--kernel", "debian:12", "--engine", engine]);
+    let (result, _) = run(&lab, &["--policy", "kernel", "--kernel", kernel, "--engine", engine]);
     let result: serde_json::Value = serde_json::from_str(&result).unwrap();
     let longest =
         |group: usize| result["groups"][group]["response_ns"]["max"].as_f64().unwrap_or_else(|| panic!("{result}"));
@@ -173,17 +173,18 @@ fn slowdowns(cpus: u32, engine: &str) -> (f64, f64) {
 #[test]
 fn time_is_parallel_in_bochs() {
     for cpus in [2, 4, 8] {
-        let (beside, sharing) = slowdowns(cpus, "bochs");
+        let (beside, sharing) = slowdowns(cpus, "bochs", "debian:12");
         assert!((0.98..1.02).contains(&beside), "{cpus}: {beside}");
         assert!((1.94..2.06).contains(&sharing), "{cpus}: {sharing}");
     }
 }
 
-/// Why QEMU is for one CPU: two busy ones take turns against one counter, so that each has half the speed.
+/// Why QEMU is for one CPU: several take turns against one counter, so that what one does beside a busy one takes longer.
+/// Kernels before 6.5 even wait for their second CPU without end.
 #[test]
 fn time_is_not_parallel_in_qemu() {
-    let (beside, _) = slowdowns(2, "qemu:cpus=2");
-    assert!(beside > 1.8, "{beside}");
+    let (beside, _) = slowdowns(2, "qemu:cpus=2", NEW);
+    assert!(beside > 1.1, "{beside}");
 }
 
 /// Processes that descend from this one.
