@@ -1,8 +1,8 @@
 //! A kernel in a virtual machine whose time is counted in instructions, as a venue.
 
 use crate::measured::KernelRun;
-use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_guest::{Job, PolicyJob};
+use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError, identity};
+use schedlab_guest::Job;
 use schedlab_load::Algorithm;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
@@ -65,16 +65,6 @@ fn program() -> Result<PathBuf, VmError> {
     beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} beside schedlab; `make build` makes both")))
 }
 
-/// The policy as a guest loads it.
-fn policy_job(request: &Request) -> Result<Option<PolicyJob>, VenueError> {
-    let Scheduler::Object { object, bytes, .. } = &request.policy.scheduler else { return Ok(None) };
-    let settings = request.policy.settings(request.workload.machine.cpus());
-    let settings = object
-        .encode_settings(&settings)
-        .map_err(|error| VenueError::Run { policy: request.policy.label.clone(), error: Box::new(error.into()) })?;
-    Ok(Some(PolicyJob { object: bytes.to_vec(), settings }))
-}
-
 impl Venue for VmVenue {
     fn name(&self) -> &'static str {
         "vm"
@@ -112,11 +102,12 @@ impl Venue for VmVenue {
             workload: request.workload.clone(),
             seed: request.seed,
             algorithm: self.algorithm.to_string(),
-            policy: policy_job(request)?,
+            policy: request.policy.job(request.workload.machine.cpus())?,
         };
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
         let Finished { kernel, outcome, records, .. } = finished;
+        identity::check(request.policy, outcome.loaded.as_ref())?;
         let kernel = format!("Linux {kernel} in {}, {}", engine.name(), engine.clock());
         let (report, calibration) = (&outcome.report, &outcome.calibration);
         let run = KernelRun { request, venue: self.name(), kernel: &kernel, report, calibration };
