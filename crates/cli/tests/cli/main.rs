@@ -3,6 +3,7 @@
 mod bad_input;
 mod determinism;
 mod documents;
+mod ejected;
 mod help;
 mod import;
 mod lab;
