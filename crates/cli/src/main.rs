@@ -32,6 +32,7 @@ fn run() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Import(args) => commands::import::run(&args),
+        Command::Load(args) => commands::load::run(&args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,6 +7,7 @@ mod ejected;
 mod help;
 mod import;
 mod lab;
+mod load;
 mod perf;
 mod record;
 mod trace;
