@@ -13,13 +13,16 @@ const RING_BYTES: usize = 16 << 20;
 /// Between two looks whether the policy is still in charge.
 const CHECK: Duration = Duration::from_millis(100);
 
+/// What was recorded, in the order of time; or, in a line, why nothing was.
+pub type Recorded = Result<(Vec<Record>, Stats), String>;
+
 /// What a run left: what its tasks saw, and what the kernel did; or, in a line, why that is not known.
 #[derive(Debug)]
 pub struct Measured {
     /// What the tasks saw.
     pub report: Report,
-    /// What was recorded, in the order of time.
-    pub recorded: Result<(Vec<Record>, Stats), String>,
+    /// What the kernel did.
+    pub recorded: Recorded,
     /// What was in charge of it; none for the kernel's own scheduler.
     pub loaded: Option<Loaded>,
 }
@@ -45,8 +48,7 @@ pub fn measure(
 ) -> Result<Measured, MeasureError> {
     let mut watch = Watch::new(go_on, policy.as_ref());
     let report = schedlab_load::run(workload, settings, &mut watch);
-    let (ejected, recorded) = watch.end();
-    ejected?;
+    let recorded = watch.end()?;
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose()?;
     Ok(Measured { report: report?, recorded, loaded })
@@ -69,15 +71,14 @@ impl<'a> Watch<'a> {
         Watch { go_on, policy, checked: Instant::now(), ejected: Ok(()), recorder, records: Vec::new() }
     }
 
-    /// Whether the policy was seen to be ejected; and everything that was recorded, in the order of time, or what is
-    /// lacking, in a line.
-    fn end(self) -> (Result<(), SchedulerError>, Result<(Vec<Record>, Stats), String>) {
+    /// What was recorded, unless the policy was seen to be ejected.
+    fn end(self) -> Result<Recorded, SchedulerError> {
+        self.ejected?;
         let mut records = self.records;
-        let recorded = self.recorder.map_err(|lack| lack.to_string()).map(|recorder| {
+        Ok(self.recorder.map_err(|lack| lack.to_string()).map(|recorder| {
             let stats = recorder.stop(&mut |record| records.push(record));
             (records, stats)
-        });
-        (self.ejected, recorded)
+        }))
     }
 
     /// Whether the policy is in charge, as far as it is known.

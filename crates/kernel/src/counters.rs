@@ -57,7 +57,7 @@ impl Counters {
             time: (time.iter().take(8).sum(), idle),
             runnable: one("procs_running"),
             waits: waits(schedstat),
-            events: events.lines().filter_map(|line| event(line)).collect(),
+            events: events.lines().filter_map(event).collect(),
         }
     }
 
