@@ -14,10 +14,15 @@ busy=
 trap 'kill $busy 2>/dev/null || true; rm -rf "$work"' EXIT
 failed=0 passed=0
 
+# Long enough for a few requests after the warm-up, if there is one.
+duration() { # SCENARIO
+    if grep -q '^warmup' "$here/scenarios/$1.toml"; then echo 1500ms; else echo 300ms; fi
+}
+
 once() { # FOLDER SCENARIO ENGINE CPUS
     mkdir -p "$work/$1"
     (cd "$work/$1" && "$schedlab" run "$here/scenarios/$2.toml" --venue vm --policy kernel --kernel debian:12 --engine "$3" \
-        --cpus "$4" --duration 300ms --check --quiet --json --trace t.parquet >result.json 2>error.txt)
+        --cpus "$4" --duration "$(duration "$2")" --check --quiet --json --trace t.parquet >result.json 2>error.txt)
 }
 
 for place in "$@"; do

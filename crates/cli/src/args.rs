@@ -13,15 +13,25 @@ use schedlab_venue::{Algorithm, EngineSpec};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What stands below the help.
+/// The help: the options of the program itself are one line of what stands below.
+const TEMPLATE: &str = "\
+{about}
+
+{usage-heading} {usage}
+
+Commands:
+{subcommands}{after-help}";
+
+/// What stands below the verbs.
 const EPILOGUE: &str = "\
+Options: -h or --help, also behind a command; -V or --version
 Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
 Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file
 #[derive(Debug, Parser)]
 #[command(name = "schedlab", version, max_term_width = 80, disable_help_subcommand = true)]
-#[command(after_help = EPILOGUE)]
+#[command(after_help = EPILOGUE, help_template = TEMPLATE)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -51,6 +61,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Make a trace of what perf, ftrace or trace-cmd recorded
     Import(ImportArgs),
+    /// Put a policy in charge of this machine, and watch it
+    Load(LoadArgs),
     /// Say which venues work on this machine, and what they can hold
     Venues,
     /// Kernels for virtual machines
@@ -321,6 +333,17 @@ pub struct ImportArgs {
     /// The trace file: .parquet, .pftrace (Perfetto) or .txt; by default the text's name with .parquet
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What `load` takes.
+#[derive(Debug, clap::Args)]
+pub struct LoadArgs {
+    /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms
+    #[arg(value_name = "POLICY", value_parser = PolicySpec::parse)]
+    pub policy: PolicySpec,
+    /// End by itself after so many seconds, and not only with Ctrl-C or SIGTERM
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: Option<u32>,
 }
 
 #[cfg(test)]

@@ -15,3 +15,13 @@ pub fn watch(monitor: &Arc<Monitor>) -> Result<(), Failure> {
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::Failed(format!("cannot watch for Ctrl-C: {error}")))
 }
+
+/// From now on SIGTERM does what Ctrl-C does.
+pub fn watch_termination() {
+    extern "C" fn interrupt(_: libc::c_int) {
+        // SAFETY: a signal's handler may raise another signal.
+        unsafe { libc::raise(libc::SIGINT) };
+    }
+    // SAFETY: the handler is a function of the right form that lives as long as the program.
+    unsafe { libc::signal(libc::SIGTERM, interrupt as *const () as libc::sighandler_t) };
+}

@@ -34,6 +34,7 @@ fn run() -> ExitCode {
         Command::Venues => commands::venues::run(),
         Command::Vm { command } => commands::vm::run(&command),
         Command::Import(args) => commands::import::run(&args),
+        Command::Load(args) => commands::load::run(&args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

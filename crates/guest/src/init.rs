@@ -1,10 +1,11 @@
 //! The first and only program of a virtual machine.
 
+use crate::charge::InCharge;
 use crate::frame::FrameWriter;
 use crate::message::{JOB_PATH, Job, Message, Outcome};
 use crate::port::Port;
-use crate::watch::{Measured, measure};
-use schedlab_kernel::{Record, Scheduler, SchedulerError};
+use crate::watch::{MeasureError, Measured, measure};
+use schedlab_kernel::{Record, SchedulerError};
 use schedlab_load::costs::{self, Effort};
 use schedlab_load::{Algorithm, Settings, now_ns, obtain};
 use schedlab_model::time::Time;
@@ -49,8 +50,10 @@ fn prepare() {
         // SAFETY: the strings live during the call, which takes no data.
         unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
     }
-    // SAFETY: there is one thread yet.
-    unsafe { std::env::set_var("HOME", "/tmp") };
+    for name in ["HOME", "TMPDIR"] {
+        // SAFETY: there is one thread yet.
+        unsafe { std::env::set_var(name, "/tmp") };
+    }
     loopback_up();
 }
 
@@ -88,8 +91,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
     let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed };
-    let policy = job.policy.as_ref().map(|policy| Scheduler::start(&policy.object, &policy.settings));
-    let policy = policy.transpose().map_err(ejected)?;
+    let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut told = Time::ZERO;
     let mut go_on = |now: Time| {
@@ -99,15 +101,19 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         }
         true
     };
-    let measured = measure(&job.workload, &settings, &mut go_on).map_err(|error| failed(error.to_string()));
+    let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
     let costs = costs::measure(&Effort::EMULATED).map_err(|error| error.to_string());
-    policy.map_or(Ok(()), Scheduler::stop).map_err(ejected)?;
-    let Measured { report, recorded } = measured?;
+    // Tasks may have failed because their policy did.
+    let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
+    let Measured { report, recorded } = measured.map_err(|error| match error {
+        MeasureError::Policy(error) => ejected(error),
+        MeasureError::Load(error) => failed(error.to_string()),
+    })?;
     let (records, recorded) = match recorded {
         Ok((records, stats)) => (records, Ok(stats)),
         Err(lack) => (Vec::new(), Err(lack)),
     };
-    Ok((Outcome { report, recorded, calibration, costs, records: records.len() as u64 }, records))
+    Ok((Outcome { report, recorded, loaded, calibration, costs, records: records.len() as u64 }, records))
 }
 
 /// What cannot be said is missed by whoever waits for it.

@@ -4,12 +4,14 @@
 //! A guest has no disk and no network. Its initramfs holds [`init::main`]'s program and a [`Job`]; what it has to say
 //! leaves through one I/O port, in checked frames ([`frame`]), after the run and at no virtual time.
 
+mod charge;
 pub mod frame;
 pub mod init;
 pub mod message;
 mod port;
 mod watch;
 
-pub use message::{Job, Message, Outcome, PolicyJob};
+pub use charge::InCharge;
+pub use message::{Job, Loaded, Message, Outcome, PolicyJob};
 pub use port::Port;
-pub use watch::{Measured, measure};
+pub use watch::{MeasureError, Measured, measure};

@@ -1,6 +1,6 @@
 //! What goes into a guest and what comes out.
 
-use schedlab_kernel::{Record, Setting, Stats};
+use schedlab_kernel::{LoadedProgram, Record, Setting, Stats};
 use schedlab_load::costs::Costs;
 use schedlab_load::{Calibration, Report};
 use schedlab_model::workload::Workload;
@@ -29,6 +29,15 @@ pub struct PolicyJob {
     pub object: Vec<u8>,
     /// What is put into its data before.
     pub settings: Vec<Setting>,
+}
+
+/// What a kernel was handed of a policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// SHA-256 of the object, in hexadecimal.
+    pub hash: String,
+    /// Its programs.
+    pub programs: Vec<LoadedProgram>,
 }
 
 /// What a guest says, in this order: hello, begun, records, outcome; or a failure at any place.
@@ -65,6 +74,8 @@ pub struct Outcome {
     pub report: Report,
     /// What the recorder says of the records, or why there are none.
     pub recorded: Result<Stats, String>,
+    /// What the policy was; none for the kernel's own scheduler.
+    pub loaded: Option<Loaded>,
     /// How much work a nanosecond was.
     pub calibration: Calibration,
     /// What the scheduler itself takes, measured after the run.

@@ -1,53 +1,90 @@
 //! A run that the recorder watches.
 
-use schedlab_kernel::{Filter, Lack, Record, Recorder, Stats};
+use crate::charge::InCharge;
+use schedlab_kernel::{Filter, Lack, Record, Recorder, SchedulerError, Stats};
 use schedlab_load::{LoadError, Report, Settings, Watcher};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Memory between the kernel and us: a second of a busy machine.
 const RING_BYTES: usize = 16 << 20;
+/// Between two looks whether the policy is still in charge.
+const CHECK: Duration = Duration::from_millis(100);
+
+/// What was recorded, in the order of time; or, in a line, why nothing was.
+pub type Recorded = Result<(Vec<Record>, Stats), String>;
 
 /// What a run left: what its tasks saw, and what the kernel did; or, in a line, why that is not known.
 #[derive(Debug)]
 pub struct Measured {
     /// What the tasks saw.
     pub report: Report,
-    /// What was recorded, in the order of time.
-    pub recorded: Result<(Vec<Record>, Stats), String>,
+    /// What the kernel did.
+    pub recorded: Recorded,
 }
 
-/// Runs a workload on this kernel. `go_on` is told how far the run is, and may end it.
+/// Why a run on this kernel left nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The tasks.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The policy was not in charge to the end.
+    #[error(transparent)]
+    Policy(#[from] SchedulerError),
+}
+
+/// Runs a workload on this kernel, under a policy that is in charge already, or under none.
+/// `go_on` is told how far the run is, and may end it; the end of the policy ends it too.
 pub fn measure(
     workload: &Workload,
     settings: &Settings,
+    policy: Option<&InCharge>,
     go_on: &mut dyn FnMut(Time) -> bool,
-) -> Result<Measured, LoadError> {
-    let mut watch = Watch::new(go_on);
-    let report = schedlab_load::run(workload, settings, &mut watch)?;
-    Ok(Measured { report, recorded: watch.end() })
+) -> Result<Measured, MeasureError> {
+    let mut watch = Watch::new(go_on, policy);
+    let report = schedlab_load::run(workload, settings, &mut watch);
+    let recorded = watch.end()?;
+    Ok(Measured { report: report?, recorded })
 }
 
 /// Records of the run, or why there are none.
 struct Watch<'a> {
     go_on: &'a mut dyn FnMut(Time) -> bool,
+    policy: Option<&'a InCharge>,
+    checked: Instant,
+    ejected: Result<(), SchedulerError>,
     recorder: Result<Recorder, Lack>,
     records: Vec<Record>,
 }
 
 impl<'a> Watch<'a> {
     /// Loads the recorder; nobody is followed yet.
-    fn new(go_on: &'a mut dyn FnMut(Time) -> bool) -> Watch<'a> {
-        Watch { go_on, recorder: Recorder::start(&Filter::default(), RING_BYTES), records: Vec::new() }
+    fn new(go_on: &'a mut dyn FnMut(Time) -> bool, policy: Option<&'a InCharge>) -> Watch<'a> {
+        let recorder = Recorder::start(&Filter::default(), RING_BYTES);
+        Watch { go_on, policy, checked: Instant::now(), ejected: Ok(()), recorder, records: Vec::new() }
     }
 
-    /// Everything that was recorded, in the order of time; or what is lacking, in a line.
-    fn end(self) -> Result<(Vec<Record>, Stats), String> {
+    /// What was recorded, unless the policy was seen to be ejected.
+    fn end(self) -> Result<Recorded, SchedulerError> {
+        self.ejected?;
         let mut records = self.records;
-        let recorder = self.recorder.map_err(|lack| lack.to_string())?;
-        let stats = recorder.stop(&mut |record| records.push(record));
-        Ok((records, stats))
+        Ok(self.recorder.map_err(|lack| lack.to_string()).map(|recorder| {
+            let stats = recorder.stop(&mut |record| records.push(record));
+            (records, stats)
+        }))
+    }
+
+    /// Whether the policy is in charge, as far as it is known.
+    fn in_charge(&mut self) -> bool {
+        if let Some(policy) = self.policy
+            && self.checked.elapsed() >= CHECK
+        {
+            self.checked = Instant::now();
+            self.ejected = policy.check();
+        }
+        self.ejected.is_ok()
     }
 }
 
@@ -65,6 +102,6 @@ impl Watcher for Watch<'_> {
         if let Ok(recorder) = &mut self.recorder {
             recorder.poll(Duration::ZERO, &mut |record| self.records.push(record));
         }
-        (self.go_on)(now)
+        self.in_charge() && (self.go_on)(now)
     }
 }

@@ -33,8 +33,7 @@ const CAP_BPF: u32 = 39;
 impl Lack {
     /// What can be seen before anything is tried.
     pub(crate) fn check() -> Result<(), Lack> {
-        let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-        if let Some(missing) = missing(&status) {
+        if let Some(missing) = missing_here() {
             return Err(Lack::Rights { missing });
         }
         if fs::metadata(TYPES).is_err() {
@@ -51,6 +50,11 @@ impl Lack {
         }
         Lack::Kernel { step: step.into(), why: error.to_string() }
     }
+}
+
+/// The capabilities that this thread needs for BPF programs of the scheduler, and lacks.
+pub(crate) fn missing_here() -> Option<String> {
+    missing(&fs::read_to_string("/proc/thread-self/status").unwrap_or_default())
 }
 
 /// The capabilities that `/proc/.../status` does not show as effective.

@@ -14,8 +14,10 @@
 //! # Ok::<(), schedlab_kernel::Lack>(())
 //! ```
 
+mod counters;
 mod followed;
 mod lack;
+mod log;
 mod order;
 mod preempt_count;
 mod process;
@@ -25,9 +27,10 @@ mod scheduler;
 mod stats;
 mod wire;
 
+pub use counters::{Counters, Rates};
 pub use lack::Lack;
 pub use process::{SchedStat, schedstat};
 pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Known, Record, RecordKind, Summary, Thread, Waker};
-pub use scheduler::{Scheduler, SchedulerError, Setting};
+pub use scheduler::{LoadedProgram, Scheduler, SchedulerError, Setting, cpus, has_sched_ext};
 pub use stats::{Cost, Losses, Stats};

@@ -1,11 +1,17 @@
 //! A policy in charge of this kernel.
 
+use crate::lack;
+use crate::log::Log;
 use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenObject, PrintLevel};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Where a kernel with sched_ext tells about it.
 const FOLDER: &str = "/sys/kernel/sched_ext";
+/// The longest that a kernel needs to put its own scheduler back.
+const PUT_BACK: Duration = Duration::from_secs(5);
 
 /// Why a policy is not in charge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +19,9 @@ pub enum SchedulerError {
     /// No sched_ext.
     #[error("this kernel has no sched_ext: it takes 6.12 or newer with CONFIG_SCHED_CLASS_EXT")]
     NoSchedExt,
+    /// This process may not.
+    #[error("loading a policy needs {0}, which this process lacks; run it as root")]
+    Rights(String),
     /// Another one is in charge.
     #[error("the scheduler `{0}` is in charge of this kernel; stop it first")]
     Taken(String),
@@ -27,11 +36,23 @@ pub enum SchedulerError {
 /// A value to be put into the object's data before it is loaded: section, offset, bytes.
 pub type Setting = (String, u64, Vec<u8>);
 
+/// A program as it was handed to the kernel: with its addresses, and with the subprograms that it calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedProgram {
+    /// Its name.
+    pub name: String,
+    /// Its instructions, each as its eight bytes.
+    pub instructions: Vec<[u8; 8]>,
+}
+
 /// A policy that is in charge. The kernel's own scheduler is again when this is dropped.
 pub struct Scheduler {
     link: Option<Link>,
     // The programs live as long as the link.
-    _object: libbpf_rs::Object,
+    object: libbpf_rs::Object,
+    log: Log,
+    /// The kernel counts policies that it puts in charge: which one this is.
+    number: Option<String>,
 }
 
 impl Scheduler {
@@ -42,6 +63,9 @@ impl Scheduler {
             Some(state) if state != "disabled" => return Err(SchedulerError::Taken(name())),
             Some(_) => {}
         }
+        if let Some(missing) = lack::missing_here() {
+            return Err(SchedulerError::Rights(missing));
+        }
         let refused = |error: libbpf_rs::Error| SchedulerError::Refused(why(&error));
         // The verifier says why in what libbpf prints.
         SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -51,29 +75,56 @@ impl Scheduler {
         let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
         settings.iter().try_for_each(|setting| apply(&mut open, setting))?;
         let mut object = open.load().map_err(refused)?;
+        let log = Log::from_now();
         let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
         let link = match operations {
             Some(mut operations) => operations.attach_struct_ops().map_err(refused)?,
             None => return Err(SchedulerError::Refused("it has no operations".into())),
         };
-        let scheduler = Scheduler { link: Some(link), _object: object };
+        let scheduler = Scheduler { link: Some(link), object, log, number: number() };
         scheduler.check()?;
         Ok(scheduler)
     }
 
+    /// What the kernel was handed.
+    pub fn programs(&self) -> Vec<LoadedProgram> {
+        let loaded = self.object.progs().filter(|program| program.autoload());
+        let bytes = |insn: &libbpf_sys::bpf_insn| {
+            let (offset, imm) = (insn.off.to_le_bytes(), insn.imm.to_le_bytes());
+            let registers = insn.dst_reg() | insn.src_reg() << 4;
+            [insn.code, registers, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
+        };
+        let program = |program: libbpf_rs::Program| LoadedProgram {
+            name: program.name().to_string_lossy().into_owned(),
+            instructions: program.insns().iter().map(bytes).collect(),
+        };
+        loaded.map(program).collect()
+    }
+
     /// Whether it is still in charge.
     pub fn check(&self) -> Result<(), SchedulerError> {
-        match state().as_deref() {
-            Some("enabled") => Ok(()),
-            _ => Err(SchedulerError::Ejected(last_words())),
+        if state().as_deref() == Some("enabled") && number() == self.number {
+            return Ok(());
         }
+        // The kernel says why before it is done with it.
+        until_disabled();
+        Err(SchedulerError::Ejected(self.log.of_sched_ext()))
     }
 
     /// Ends, and says whether it was in charge up to now.
     pub fn stop(mut self) -> Result<(), SchedulerError> {
-        let checked = self.check();
+        self.check()?;
         self.link = None;
-        checked
+        until_disabled();
+        Ok(())
+    }
+}
+
+/// Waits until the kernel's own scheduler is in charge of all, or another policy.
+fn until_disabled() {
+    let begun = Instant::now();
+    while state().is_some_and(|state| state == "disabling") && begun.elapsed() < PUT_BACK {
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -105,6 +156,16 @@ fn apply(open: &mut OpenObject, (section, offset, bytes): &Setting) -> Result<()
     Ok(())
 }
 
+/// Whether this kernel can be given a policy.
+pub fn has_sched_ext() -> bool {
+    state().is_some()
+}
+
+/// The CPUs that this machine may have.
+pub fn cpus() -> u32 {
+    libbpf_rs::num_possible_cpus().map_or(1, |cpus| cpus as u32)
+}
+
 fn read(file: &str) -> Option<String> {
     Some(fs::read_to_string(format!("{FOLDER}/{file}")).ok()?.trim().to_string())
 }
@@ -113,27 +174,12 @@ fn state() -> Option<String> {
     read("state")
 }
 
-fn name() -> String {
-    read("root/ops").unwrap_or_else(|| "another".into())
+fn number() -> Option<String> {
+    read("enable_seq")
 }
 
-/// What the kernel's log says last about sched_ext.
-fn last_words() -> String {
-    use std::io::Read;
-    use std::os::unix::fs::OpenOptionsExt;
-    let log = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
-    let Ok(mut log) = log else { return "its log cannot be read".into() };
-    let (mut words, mut record) = (Vec::new(), [0; 8192]);
-    // Each read gives one record: numbers, a semicolon, the text.
-    while let Ok(length) = log.read(&mut record) {
-        let text = String::from_utf8_lossy(&record[..length]).into_owned();
-        let text = text.split_once(';').map_or("", |(_, text)| text).lines().next().unwrap_or("").to_string();
-        if let Some((_, said)) = text.split_once("sched_ext: ") {
-            words.push(said.to_string());
-        }
-    }
-    let last = words.len().saturating_sub(3);
-    if words.is_empty() { "it did not say why".into() } else { words[last..].join("; ") }
+fn name() -> String {
+    read("root/ops").unwrap_or_else(|| "another".into())
 }
 
 #[cfg(test)]

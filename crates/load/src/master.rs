@@ -21,8 +21,10 @@ const STACK_BYTES: usize = 256 << 10;
 const LEAD_NS: u64 = 2_000_000;
 /// How long tasks may take to get ready.
 const READY_NS: u64 = 20_000_000_000;
-/// How long tasks may take to end.
+/// How long tasks may take to end, and so much longer for each: on a slow CPU each has its turn before it sees that the run
+/// is over.
 const GRACE_NS: u64 = 2_000_000_000;
+const GRACE_OF_EACH_NS: u64 = 20_000_000;
 
 /// Exit codes of the process, beside 0.
 pub mod code {
@@ -244,7 +246,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         control.stop.store(1, SeqCst);
         control.gate.store(1, Release);
         futex::wake(&control.gate, u32::MAX);
-        let until = now_ns() + GRACE_NS;
+        let until = now_ns() + GRACE_NS + GRACE_OF_EACH_NS * u64::from(shared.tasks());
         loop {
             let alive = control.alive.load(Acquire);
             if alive == 0 {

@@ -1,6 +1,7 @@
 //! What can go wrong, and whose fault it is.
 
 use schedlab_bpf::ObjectError;
+use schedlab_kernel::SchedulerError;
 use schedlab_load::LoadError;
 use schedlab_metrics::{collector::Violation, validator::TraceViolation};
 use schedlab_model::scenario::ScenarioError;
@@ -77,6 +78,16 @@ pub enum VenueError {
         /// What the kernel said.
         why: String,
     },
+    /// A real kernel ran something else than the policy of which the result would speak.
+    #[error(
+        "policy {policy}: the kernel did not run this object: {what}; this is a defect of the venue, please report it"
+    )]
+    OtherPolicy {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// What differs.
+        what: String,
+    },
     /// The run did not start or did not end.
     #[error("policy {policy}: {error}")]
     Run {
@@ -123,6 +134,17 @@ impl VenueError {
         }
     }
 
+    /// Why a policy is not in charge of the running kernel, or not any more.
+    pub(crate) fn on_host(policy: &str, error: SchedulerError) -> VenueError {
+        let (policy, why) = (policy.to_string(), error.to_string());
+        match error {
+            SchedulerError::NoSchedExt | SchedulerError::Rights(_) | SchedulerError::Taken(_) => {
+                VenueError::NotHere { policy, venue: crate::host::NAME, why }
+            }
+            SchedulerError::Refused(_) | SchedulerError::Ejected(_) => VenueError::Kernel { policy, why },
+        }
+    }
+
     /// What a virtual machine says, where the policy is to blame with its name.
     pub(crate) fn in_vm(policy: &crate::Policy, error: VmError) -> VenueError {
         match error {
@@ -142,7 +164,7 @@ impl VenueError {
             | VenueError::Load(LoadError::Refused(_))
             | VenueError::Object { .. } => false,
             VenueError::Load(_) => true,
-            VenueError::Kernel { .. } => true,
+            VenueError::Kernel { .. } | VenueError::OtherPolicy { .. } => true,
             VenueError::Vm(error) => !matches!(error, VmError::Lack(_) | VmError::Refused(_)),
             VenueError::Record(error) => return error.class(),
             VenueError::Find(FindError::Compile(error)) => {

@@ -1,14 +1,15 @@
 //! This machine as a venue: real threads and processes under the scheduler of the kernel that runs.
 
+use crate::charge::Charge;
 use crate::measured::KernelRun;
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_guest::{Measured, measure};
+use schedlab_guest::{InCharge, MeasureError, Measured, measure};
 use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Settings};
 use schedlab_model::trace::Sink;
 use std::sync::OnceLock;
 
-/// Where a kernel says that it has sched_ext.
-const SCHED_EXT: &str = "/sys/kernel/sched_ext";
+/// The venue's name.
+pub(crate) const NAME: &str = "host";
 
 /// The running kernel.
 #[derive(Debug)]
@@ -37,23 +38,11 @@ impl HostVenue {
 
 impl Venue for HostVenue {
     fn name(&self) -> &'static str {
-        "host"
+        NAME
     }
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
-        let why = match policy.scheduler {
-            Scheduler::Kernel => return Ok(()),
-            Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
-            Scheduler::Object { .. } if std::path::Path::new(SCHED_EXT).exists() => {
-                "loading policies into the running kernel is not built yet; use --venue vm or --venue sim".into()
-            }
-            Scheduler::Object { .. } => format!(
-                "the running kernel, {}, has no sched_ext; --venue vm runs it in one that has, --venue sim simulates it, and \
-                 --policy kernel is this kernel's own scheduler",
-                kernel_release()
-            ),
-        };
-        Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
+        accepts(policy)
     }
 
     fn is_shareable(&self) -> bool {
@@ -70,7 +59,15 @@ impl Venue for HostVenue {
         let calibration = self.calibration()?;
         let settings = Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed };
         let mut go_on = |now| control.go_on(now);
-        let Measured { report, recorded } = measure(request.workload, &settings, &mut go_on)?;
+        let policy = Charge::of(request.policy)?.map(Charge::into_inner);
+        let ejected = |error| VenueError::on_host(&request.policy.label, error);
+        let measured = measure(request.workload, &settings, policy.as_ref(), &mut go_on);
+        // Tasks may have failed because their policy did.
+        policy.map(InCharge::end).transpose().map_err(ejected)?;
+        let Measured { report, recorded } = measured.map_err(|error| match error {
+            MeasureError::Load(error) => error.into(),
+            MeasureError::Policy(error) => ejected(error),
+        })?;
         let kernel = kernel_release();
         let run = KernelRun {
             request,
@@ -82,6 +79,21 @@ impl Venue for HostVenue {
         };
         run.result(recorded, sink)
     }
+}
+
+/// Whether this machine's kernel can be told to run a policy.
+pub(crate) fn accepts(policy: &Policy) -> Result<(), VenueError> {
+    let why = match policy.scheduler {
+        Scheduler::Kernel => return Ok(()),
+        Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
+        Scheduler::Object { .. } if schedlab_kernel::has_sched_ext() => return Ok(()),
+        Scheduler::Object { .. } => format!(
+            "the running kernel, {}, has no sched_ext; --venue vm runs it in one that has, --venue sim simulates it, and \
+             --policy kernel is this kernel's own scheduler",
+            kernel_release()
+        ),
+    };
+    Err(VenueError::NotHere { policy: policy.label.clone(), venue: NAME, why })
 }
 
 /// The release of the running kernel.

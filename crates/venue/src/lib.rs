@@ -5,8 +5,10 @@
 //! a [`Run`]. A [`Plan`] asks for several policies and several seeds; [`Plan::carry_out`] spreads the runs over threads
 //! and gives the same [`PolicyOutcome`]s at any number of them.
 
+mod charge;
 mod error;
 mod host;
+mod identity;
 mod inspect;
 mod measured;
 mod merge;
@@ -19,6 +21,7 @@ mod sim;
 mod survey;
 mod vm;
 
+pub use charge::Charge;
 pub use error::{ErrorClass, VenueError};
 pub use host::HostVenue;
 pub use inspect::{Need, Needs, inspect};
@@ -29,6 +32,7 @@ pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use recording::{Order, RecordError, Recording, Wholeness, import, record};
 pub use replay::{Replay, replay};
 pub use schedlab_bpf::Executor;
+pub use schedlab_kernel::{Counters, Rates};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
 pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate, verified};
 pub use schedlab_sim::Control;

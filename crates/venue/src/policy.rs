@@ -2,6 +2,7 @@
 
 use crate::VenueError;
 use schedlab_bpf::{ConstantInfo, ConstantValue, Object, Value};
+use schedlab_guest::PolicyJob;
 use schedlab_model::result::{Parameter as ResultParameter, PolicyInfo};
 use schedlab_policy::{
     Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, hash, parameters, settle,
@@ -107,6 +108,15 @@ impl Policy {
         let Scheduler::Object { settings, cpu_counts, .. } = &self.scheduler else { return Vec::new() };
         let filled = cpu_counts.iter().map(|name| (name.clone(), Value::Integer(cpus.into())));
         settings.iter().cloned().chain(filled).collect()
+    }
+
+    /// What a kernel has to load for a machine of so many CPUs; none where the policy has no object.
+    pub fn job(&self, cpus: u32) -> Result<Option<PolicyJob>, VenueError> {
+        let Scheduler::Object { object, bytes, .. } = &self.scheduler else { return Ok(None) };
+        let settings = object
+            .encode_settings(&self.settings(cpus))
+            .map_err(|error| VenueError::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
+        Ok(Some(PolicyJob { object: bytes.to_vec(), settings }))
     }
 
     /// Whether it may use random numbers.

@@ -4,7 +4,6 @@ use crate::host::kernel_release;
 use schedlab_kernel::Recorder;
 use schedlab_vm::engine::EngineSpec;
 use schedlab_vm::kernels;
-use std::path::Path;
 
 /// A place where runs can happen.
 #[derive(Clone, Debug)]
@@ -40,7 +39,7 @@ fn sim() -> Place {
 
 fn host() -> Place {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let policies = match Path::new("/sys/kernel/sched_ext").exists() {
+    let policies = match schedlab_kernel::has_sched_ext() {
         true => "the kernel's own, sched_ext objects".into(),
         false => "the kernel's own; this kernel has no sched_ext, the venue vm has kernels with it".into(),
     };

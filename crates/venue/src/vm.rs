@@ -1,8 +1,8 @@
 //! A kernel in a virtual machine whose time is counted in instructions, as a venue.
 
 use crate::measured::KernelRun;
-use crate::{Control, Cost, Costs, Policy, Request, Run, Scheduler, Venue, VenueError, Wall};
-use schedlab_guest::{Job, PolicyJob};
+use crate::{Control, Cost, Costs, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity};
+use schedlab_guest::Job;
 use schedlab_load::Algorithm;
 use schedlab_model::result::{EngineInfo, SchedulerCosts};
 use schedlab_model::time::Time;
@@ -65,16 +65,6 @@ fn program() -> Result<PathBuf, VmError> {
     beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} beside schedlab; `make build` makes both")))
 }
 
-/// The policy as a guest loads it.
-fn policy_job(request: &Request) -> Result<Option<PolicyJob>, VenueError> {
-    let Scheduler::Object { object, bytes, .. } = &request.policy.scheduler else { return Ok(None) };
-    let settings = request.policy.settings(request.workload.machine.cpus());
-    let settings = object
-        .encode_settings(&settings)
-        .map_err(|error| VenueError::Run { policy: request.policy.label.clone(), error: Box::new(error.into()) })?;
-    Ok(Some(PolicyJob { object: bytes.to_vec(), settings }))
-}
-
 impl Venue for VmVenue {
     fn name(&self) -> &'static str {
         "vm"
@@ -112,7 +102,7 @@ impl Venue for VmVenue {
             workload: request.workload.clone(),
             seed: request.seed,
             algorithm: self.algorithm.to_string(),
-            policy: policy_job(request)?,
+            policy: request.policy.job(request.workload.machine.cpus())?,
         };
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
@@ -128,6 +118,7 @@ fn result(
     sink: Option<&mut dyn Sink>,
 ) -> Result<Run, VenueError> {
     let Finished { outcome, records, boot_virtual_ns, boot_wall, run_wall, .. } = finished;
+    identity::check(request.policy, outcome.loaded.as_ref())?;
     let kernel = format!("Linux {}", finished.kernel);
     let info = EngineInfo {
         version: finished.engine,

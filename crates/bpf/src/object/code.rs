@@ -18,7 +18,7 @@ pub struct RawInsn {
 }
 
 impl RawInsn {
-    fn parse(bytes: &[u8]) -> RawInsn {
+    pub fn parse(bytes: &[u8]) -> RawInsn {
         RawInsn {
             code: bytes[0],
             dst: bytes[1] & 0xF,

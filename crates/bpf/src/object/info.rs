@@ -20,6 +20,14 @@ impl StructOps {
         })
     }
 
+    /// The programs of all operations that are set.
+    pub fn programs(&self) -> Vec<&str> {
+        let values = self.members.iter().map(|(_, value)| value);
+        values
+            .filter_map(|value| if let Member::Program(program) = value { Some(program.as_str()) } else { None })
+            .collect()
+    }
+
     /// The number of a scalar member, 0 when there is none of the name.
     pub fn scalar(&self, name: &str) -> u64 {
         let found = self.members.iter().find(|(member, _)| member == name);

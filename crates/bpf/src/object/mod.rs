@@ -5,6 +5,7 @@ mod constants;
 mod elf;
 mod error;
 mod externs;
+mod identity;
 mod info;
 mod map_definition;
 mod struct_ops;
@@ -12,6 +13,7 @@ mod struct_ops;
 pub(crate) use code::{CodeFunction, CodeSection, DataKind, DataSection, RawInsn, Target};
 pub use error::{LoadError, ObjectError};
 pub(crate) use externs::{Extern, ExternKind};
+pub use identity::Difference;
 pub use info::*;
 pub(crate) use map_definition::MapDefinition;
 

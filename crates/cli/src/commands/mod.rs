@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod import;
+pub mod load;
 pub mod policies;
 pub mod record;
 pub mod run;

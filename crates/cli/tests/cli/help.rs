@@ -7,7 +7,7 @@ fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
     let lab = Lab::new();
     let help = lab.out(&["--help"]);
     assert!(help.lines().count() <= 24, "{help}");
-    for verb in ["run", "compare", "policies", "scenarios", "schema", "check", "record", "import", "trace"] {
+    for verb in ["run", "compare", "policies", "scenarios", "schema", "check", "record", "import", "trace", "load"] {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb} is missing:\n{help}");
         let help = lab.out(&[verb, "--help"]);
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
@@ -38,6 +38,8 @@ fn wrong_flags_are_one_line_with_a_remedy() {
         (&["compare", "small.toml", "--policy", "fcfs,rr:quantum"], "KEY=VALUE"),
         (&["record"], "--seconds <N>"),
         (&["record", "--seconds", "0"], "0 is not in 1.."),
+        (&["load"], "<POLICY>"),
+        (&["load", "rr", "--seconds", "0"], "0 is not in 1.."),
         (&["record", "--ring", "5", "--", "true"], "write it as 512KiB or 64MiB"),
     ];
     for (args, part) in cases {

@@ -3,9 +3,11 @@
 mod bad_input;
 mod determinism;
 mod documents;
+mod ejected;
 mod help;
 mod import;
 mod lab;
+mod load;
 mod perf;
 mod record;
 mod trace;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// One CPU, three tasks, half a second.
-const ONE: &str = r#"
+pub const ONE: &str = r#"
 name = "one"
 about = "Three tasks on one CPU."
 
@@ -47,7 +47,7 @@ duration = "1s"
 "#;
 
 /// A kernel with sched_ext.
-const NEW: &str = "debian:13-backports";
+pub const NEW: &str = "debian:13-backports";
 
 /// A folder with the scenario. Kernels are kept where users keep them, so that they are fetched once.
 fn lab() -> Lab {

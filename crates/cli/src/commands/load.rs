@@ -1,0 +1,82 @@
+//! `schedlab load`: a policy in charge of this machine.
+
+use crate::args::LoadArgs;
+use crate::failure::Failure;
+use crate::{interrupt, output};
+use schedlab_venue::{Charge, Counters, Monitor, Policy, Rates};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two looks whether the policy is still in charge.
+const CHECK: Duration = Duration::from_millis(100);
+/// Between two lines.
+const LINE: Duration = Duration::from_secs(1);
+
+/// Puts it in charge, prints a line each second, and gives the machine back.
+pub fn run(args: &LoadArgs) -> Result<(), Failure> {
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    interrupt::watch_termination();
+    let policy = Policy::find(&args.policy)?;
+    if !policy.warnings.is_empty() {
+        output::remark(&policy.warnings);
+    }
+    let charge = Charge::take(&policy)?;
+    let begun = Instant::now();
+    output::print(&format!("{} is in charge of this machine; Ctrl-C gives it back\n", policy.label))?;
+    watch(&charge, args.seconds, &monitor)?;
+    charge.end()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    output::print(&format!(
+        "{} was in charge for {seconds:.1} s; the kernel's own scheduler is again\n",
+        policy.label
+    ))?;
+    if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+/// Until its time is over, somebody stops it, or the kernel throws the policy out.
+fn watch(charge: &Charge, seconds: Option<u32>, monitor: &Monitor) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let (mut lines, mut before) = (0, Counters::read());
+    while !monitor.is_stopped() && seconds.is_none_or(|seconds| lines < seconds) {
+        std::thread::sleep(CHECK);
+        charge.check()?;
+        if begun.elapsed() >= LINE * (lines + 1) {
+            let now = Counters::read();
+            output::print(&line(lines + 1, &now.since(&before)))?;
+            (lines, before) = (lines + 1, now);
+        }
+    }
+    Ok(())
+}
+
+/// What happened in a second.
+fn line(second: u32, rates: &Rates) -> String {
+    let Rates { switches_per_s, busy, runnable, mean_wait, events } = rates;
+    let wait = mean_wait.map_or(String::new(), |wait| format!("  mean wait {:.3} ms", wait.as_secs_f64() * 1e3));
+    let events: String = events.iter().map(|(name, count)| format!("  {name} {count}")).collect();
+    format!(
+        "{second:>4} s  {switches_per_s:>7.0} switches/s  busy {:>5.1} %  runnable {runnable}{wait}{events}\n",
+        busy * 100.0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_what_is_known() {
+        let mut rates = Rates {
+            switches_per_s: 1234.5,
+            busy: 0.5,
+            runnable: 3,
+            mean_wait: Some(Duration::from_micros(1500)),
+            events: vec![("dispatch_keep_last".into(), 7)],
+        };
+        let whole = "   2 s     1234 switches/s  busy  50.0 %  runnable 3  mean wait 1.500 ms  dispatch_keep_last 7\n";
+        assert_eq!(line(2, &rates), whole);
+        (rates.mean_wait, rates.events) = (None, Vec::new());
+        assert_eq!(line(2, &rates), "   2 s     1234 switches/s  busy  50.0 %  runnable 3\n");
+    }
+}

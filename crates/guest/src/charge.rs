@@ -1,0 +1,37 @@
+//! A policy in charge of a run.
+
+use crate::message::{Loaded, PolicyJob};
+use schedlab_kernel::{Scheduler, SchedulerError};
+use sha2::{Digest, Sha256};
+
+/// A policy that has the CPUs, and what was loaded of it. The kernel's own scheduler has them when this is dropped.
+pub struct InCharge {
+    scheduler: Scheduler,
+    loaded: Loaded,
+}
+
+impl InCharge {
+    /// Hands the CPUs to a policy.
+    pub fn take(job: &PolicyJob) -> Result<InCharge, SchedulerError> {
+        let scheduler = Scheduler::start(&job.object, &job.settings)?;
+        let hash = Sha256::digest(&job.object).iter().map(|byte| format!("{byte:02x}")).collect();
+        let loaded = Loaded { hash, programs: scheduler.programs() };
+        Ok(InCharge { scheduler, loaded })
+    }
+
+    /// What was loaded.
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// Whether it still has them.
+    pub fn check(&self) -> Result<(), SchedulerError> {
+        self.scheduler.check()
+    }
+
+    /// Gives them back, and says what had them up to now.
+    pub fn end(self) -> Result<Loaded, SchedulerError> {
+        self.scheduler.stop()?;
+        Ok(self.loaded)
+    }
+}

@@ -1,0 +1,47 @@
+//! A policy in charge of this machine, for as long as its user wants.
+
+use crate::{Policy, VenueError, host, identity};
+use schedlab_guest::InCharge;
+
+/// A policy that has the CPUs of this machine. The kernel's own scheduler has them when this is dropped, or when the
+/// process ends in whatever way.
+pub struct Charge {
+    policy: String,
+    held: InCharge,
+}
+
+impl Charge {
+    /// Hands the CPUs to a policy; to nobody, where it is the kernel's own scheduler.
+    pub(crate) fn of(policy: &Policy) -> Result<Option<Charge>, VenueError> {
+        host::accepts(policy)?;
+        let Some(job) = policy.job(schedlab_kernel::cpus())? else { return Ok(None) };
+        let held = InCharge::take(&job).map_err(|error| VenueError::on_host(&policy.label, error))?;
+        identity::check(policy, Some(held.loaded()))?;
+        Ok(Some(Charge { policy: policy.label.clone(), held }))
+    }
+
+    /// Hands the CPUs to a policy.
+    pub fn take(policy: &Policy) -> Result<Charge, VenueError> {
+        let needless = || VenueError::NotHere {
+            policy: policy.label.clone(),
+            venue: host::NAME,
+            why: "it is in charge where nothing is loaded".into(),
+        };
+        Charge::of(policy)?.ok_or_else(needless)
+    }
+
+    /// Whether it still has them.
+    pub fn check(&self) -> Result<(), VenueError> {
+        self.held.check().map_err(|error| VenueError::on_host(&self.policy, error))
+    }
+
+    /// Gives them back, and says whether it had them up to now.
+    pub fn end(self) -> Result<(), VenueError> {
+        self.held.end().map_err(|error| VenueError::on_host(&self.policy, error)).map(drop)
+    }
+
+    /// For a run.
+    pub(crate) fn into_inner(self) -> InCharge {
+        self.held
+    }
+}
