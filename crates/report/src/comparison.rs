@@ -1,5 +1,6 @@
 //! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
 
+use crate::costs;
 use crate::metric::Metrics;
 use crate::result::{cautions, heading, load, names, speed_columns, whole_number};
 use crate::theory::{Queue, draws};
@@ -256,6 +257,10 @@ impl Comparison {
         page += &self.speed().show(style);
         page += "\n";
         page += &self.behaviour().show(style);
+        if let Some(costs) = costs::table(&self.policies, &self.results) {
+            page += "\n";
+            page += &costs.show(style);
+        }
         if !self.theory.is_empty() {
             page += "\n";
             page += &self.beside_theory().show(style);

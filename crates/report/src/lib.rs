@@ -3,6 +3,7 @@
 //! A table is plain text of at most [`WIDTH`] columns where names allow it; colours are the caller's choice.
 
 pub mod comparison;
+mod costs;
 mod metric;
 mod number;
 pub mod recording;

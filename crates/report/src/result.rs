@@ -2,7 +2,7 @@
 
 use crate::metric::Metrics;
 use crate::{Column, Percent, Quantity, Style, Table, Times, columns_of, wrap};
-use schedlab_model::result::{CpuResult, GroupResult, LoadDistribution, RunResult, SchedulerCosts};
+use schedlab_model::result::{CpuResult, GroupResult, LoadDistribution, RunResult};
 use schedlab_model::time::Time;
 use std::collections::BTreeMap;
 
@@ -206,26 +206,9 @@ fn whole(result: &RunResult) -> String {
         }
     }
     facts.extend(overhead(&metrics).map(|text| ("system time", text)));
-    facts.extend(result.costs.as_ref().map(|costs| ("one costs, exactly", self::costs(costs))));
+    facts.extend(result.costs.as_ref().map(|costs| ("one costs, exactly", crate::costs::line(costs))));
     facts.push(("events", events(result)));
     self::facts(&facts)
-}
-
-/// What each of the scheduler's doings takes, in time and in instructions.
-fn costs(costs: &SchedulerCosts) -> String {
-    let all = [
-        ("switch", costs.switch_thread_ns),
-        ("switch of process", costs.switch_process_ns),
-        ("hand-over", costs.hand_over_ns),
-        ("wakeup", costs.wakeup_ns),
-        ("tick", costs.tick_ns),
-        ("migration", costs.migration_ns),
-    ];
-    let known = all.into_iter().filter_map(|(what, ns)| Some((what, ns?)));
-    let told = known.map(|(what, ns)| {
-        format!("{what} {} ({:.0} instructions)", duration(ns.round() as u64), ns / costs.ns_per_instruction)
-    });
-    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Facts, one a line.
