@@ -12,5 +12,13 @@ pub mod kernels;
 pub mod libraries;
 mod run;
 
+use engine::Engine;
+
 pub use error::VmError;
 pub use run::{Finished, Settings, run};
+
+/// What keeps this machine from running guests in these engines with these kernels, which are fetched if need be.
+pub fn lack(engines: &[&dyn Engine], kernels: &[&str]) -> Option<String> {
+    let engine = engines.iter().find_map(|engine| engine.probe().err());
+    engine.or_else(|| kernels.iter().find_map(|name| Some(kernels::find(name).err()?.to_string())))
+}

@@ -1,6 +1,6 @@
 //! Policies that a real kernel does not take, or throws out.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, may_virtualize};
 use crate::vm::{NEW, ONE};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,9 @@ fn processes_of(lab: &Lab) -> usize {
 
 #[test]
 fn a_policy_that_forgets_its_tasks_meets_the_watchdog() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let error = ended("stall.bpf.c", &[]);
     assert!(
         error.contains(
@@ -44,6 +47,9 @@ fn a_policy_that_forgets_its_tasks_meets_the_watchdog() {
 /// The run would last ten minutes.
 #[test]
 fn a_run_ends_with_its_policy() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let error = ended("tires.bpf.c", &["--duration", "600s"]);
     assert!(
         error.contains("\"tires\" disabled (scx_bpf_error); tires: tires.bpf.c:13: tired after a second"),
@@ -53,6 +59,9 @@ fn a_run_ends_with_its_policy() {
 
 #[test]
 fn a_policy_that_takes_no_task_never_begins() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let error = ended("unwilling.bpf.c", &[]);
     assert!(
         error.contains("\"unwilling\" disabled (runtime error); unwilling: ops.init_task() failed (-22)"),
@@ -62,12 +71,18 @@ fn a_policy_that_takes_no_task_never_begins() {
 
 #[test]
 fn a_policy_that_uses_a_queue_that_is_none_is_thrown_out() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let error = ended("astray.bpf.c", &[]);
     assert!(error.contains("\"astray\" disabled (runtime error); astray: non-existent DSQ 0x63"), "{error}");
 }
 
 #[test]
 fn a_policy_that_may_never_return_is_refused_by_the_verifier() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let error = ended("endless.bpf.c", &[]);
     assert!(error.contains("the kernel does not take the policy: "), "{error}");
     assert!(error.contains("\n  verifier: infinite loop detected at insn "), "{error}");

@@ -1,6 +1,7 @@
 //! A folder of its own for each test, and the program in it.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,6 +41,19 @@ pub fn may_record() -> bool {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:\t")).unwrap();
     let wanted = 1 << 39 | 1 << 38;
     u64::from_str_radix(effective, 16).unwrap() & wanted == wanted
+}
+
+/// Whether this machine can run guests with these kernels. Where it cannot, that is told past the harness, which keeps
+/// what tests print to itself; `.ci/run` wants all tests, so there it is a failure.
+#[expect(clippy::explicit_write, reason = "the harness keeps what the macro prints")]
+pub fn may_virtualize(kernels: &[&str]) -> bool {
+    let engines: [&dyn schedlab_vm::engine::Engine; 2] =
+        [&schedlab_vm::engine::Qemu::default(), &schedlab_vm::engine::Bochs::default()];
+    let Some(lack) = schedlab_vm::lack(&engines, kernels) else { return true };
+    assert!(std::env::var_os("SCHEDLAB_ALL_TESTS").is_none(), "{lack}");
+    let test = std::thread::current().name().unwrap_or("a test").to_string();
+    writeln!(std::io::stderr(), "SKIPPED: {test}: {lack}").unwrap();
+    false
 }
 
 impl Lab {

@@ -1,6 +1,6 @@
 //! `load` and the venue `host` on a kernel that has sched_ext: the built program inside of a virtual machine.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, may_virtualize};
 use crate::vm::{NEW, ONE};
 use schedlab_load::Guarded;
 use schedlab_vm::engine::{Engine, Guest, Qemu};
@@ -70,6 +70,9 @@ fn line<'a>(lines: &'a [String], begin: &str) -> &'a str {
 
 #[test]
 fn a_machine_is_given_back_however_it_ends() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let lines = guest(
         r#"
 schedlab load rr:quantum=5ms --seconds 2; code=$?; state time
@@ -105,6 +108,9 @@ setpriv --reuid=1000 --clear-groups schedlab load rr; code=$?; state rights
 
 #[test]
 fn a_run_on_this_machine_is_under_its_policy() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
     let lines = guest(
         r#"
 kill $hog

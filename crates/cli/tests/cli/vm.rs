@@ -1,6 +1,6 @@
 //! Kernels in virtual machines. What these tests need, `make setup` installs; kernels are fetched when they are missing.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, may_virtualize};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -74,6 +74,9 @@ fn mean_response_ms(result: &str, group: usize) -> f64 {
 
 #[test]
 fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     let lab = lab();
     let flags = ["--policy", "kernel", "--kernel", "debian:12"];
     let first = run(&lab, &flags);
@@ -84,6 +87,9 @@ fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
 
 #[test]
 fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     let lab = lab();
     lab.write("one.toml", SLICES);
     let mean = |policy: &str| mean_response_ms(&run(&lab, &["--policy", policy, "--kernel", NEW]).0, 0);
@@ -98,6 +104,9 @@ fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
 
 #[test]
 fn several_cpus_repeat_bit_for_bit_beside_busy_processes() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     let lab = lab();
     let flags = ["--policy", "kernel", "--kernel", "debian:12", "--cpus", "2", "--duration", "300ms"];
     let first = run(&lab, &flags);
@@ -118,6 +127,9 @@ fn several_cpus_repeat_bit_for_bit_beside_busy_processes() {
 
 #[test]
 fn what_a_guest_cannot_do_is_one_line() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     let lab = lab();
     let cases: &[(&[&str], i32, &str)] = &[
         (&["--policy", "kernel", "--kernel", "debian:99"], 2, "there is no kernel `debian:99`; take debian:11"),
@@ -172,6 +184,9 @@ fn slowdowns(cpus: u32, engine: &str, kernel: &str) -> (f64, f64) {
 
 #[test]
 fn time_is_parallel_in_bochs() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     for cpus in [2, 4, 8] {
         let (beside, sharing) = slowdowns(cpus, "bochs", "debian:12");
         assert!((0.98..1.02).contains(&beside), "{cpus}: {beside}");
@@ -183,6 +198,9 @@ fn time_is_parallel_in_bochs() {
 /// Kernels before 6.5 even wait for their second CPU without end.
 #[test]
 fn time_is_not_parallel_in_qemu() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     let (beside, _) = slowdowns(2, "qemu:cpus=2", NEW);
     assert!(beside > 1.1, "{beside}");
 }
@@ -211,6 +229,9 @@ fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
 
 #[test]
 fn a_run_that_is_cancelled_leaves_no_emulator() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
     for (signal, code) in [(libc::SIGINT, Some(130)), (libc::SIGKILL, None)] {
         let lab = lab();
         let mut command =
