@@ -63,7 +63,7 @@ fn each_fault_of_a_guest_is_told_apart() {
     let [qemu, bochs, _] = EngineSpec::all();
     if let Some(lack) = schedlab_vm::lack(&[qemu.engine(), bochs.engine()], &["debian:12"]) {
         assert!(std::env::var_os("SCHEDLAB_ALL_TESTS").is_none(), "{lack}");
-        writeln!(std::io::stderr(), "SKIPPED: faults of guests: {lack}").unwrap();
+        writeln!(std::io::stderr(), "\nSKIPPED: faults of guests: {lack}").unwrap();
         return;
     }
     match run("panics", "qemu", LONG) {

@@ -52,7 +52,7 @@ pub fn may_virtualize(kernels: &[&str]) -> bool {
     let Some(lack) = schedlab_vm::lack(&engines, kernels) else { return true };
     assert!(std::env::var_os("SCHEDLAB_ALL_TESTS").is_none(), "{lack}");
     let test = std::thread::current().name().unwrap_or("a test").to_string();
-    writeln!(std::io::stderr(), "SKIPPED: {test}: {lack}").unwrap();
+    writeln!(std::io::stderr(), "\nSKIPPED: {test}: {lack}").unwrap();
     false
 }
 
