@@ -12,6 +12,7 @@ here=$(realpath "$(dirname "$0")/..")
 work=$(mktemp -d)
 busy=
 trap 'kill $busy 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 failed=0 passed=0
 
 # Long enough for a few requests after the warm-up, if there is one.
