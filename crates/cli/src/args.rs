@@ -130,7 +130,7 @@ pub struct SharedArgs {
     /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB)
     #[arg(long, value_name = "LOAD", default_value = "spin")]
     pub load: Algorithm,
-    /// The kernel of a virtual machine: debian:11, 12, 13 or 13-backports, host, or a path
+    /// The kernel of a virtual machine: debian:11, 12, 13, 13-backports or testing, host, or a path
     #[arg(long, value_name = "KERNEL", default_value = "debian:12")]
     pub kernel: String,
     /// The emulator of a virtual machine: qemu, bochs or kvm, with settings as in bochs:ips=100000000,quantum=8; by

@@ -2,7 +2,7 @@
 
 use crate::message::{Loaded, PolicyJob};
 use schedlab_kernel::{Scheduler, SchedulerError};
-use sha2::{Digest, Sha256};
+use schedlab_model::hash::sha256;
 
 /// A policy that has the CPUs, and what was loaded of it. The kernel's own scheduler has them when this is dropped.
 pub struct InCharge {
@@ -14,8 +14,7 @@ impl InCharge {
     /// Hands the CPUs to a policy.
     pub fn take(job: &PolicyJob) -> Result<InCharge, SchedulerError> {
         let scheduler = Scheduler::start(&job.object, &job.settings)?;
-        let hash = Sha256::digest(&job.object).iter().map(|byte| format!("{byte:02x}")).collect();
-        let loaded = Loaded { hash, programs: scheduler.programs() };
+        let loaded = Loaded { hash: sha256(&job.object), programs: scheduler.programs() };
         Ok(InCharge { scheduler, loaded })
     }
 

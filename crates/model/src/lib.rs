@@ -6,6 +6,7 @@
 
 pub mod cpuset;
 pub mod distribution;
+pub mod hash;
 pub mod ids;
 pub mod machine;
 pub mod names;

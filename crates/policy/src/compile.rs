@@ -1,8 +1,8 @@
 //! Compiles a user's policy with clang and keeps the object under the hash of everything that went into it.
 
-use crate::find::hash;
 use crate::{cache, headers};
 use schedlab_clang::{Clang, strip};
+use schedlab_model::hash::sha256;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, Compil
     // The preprocessed text is all that enters an object, but for the compiler and this program.
     let (text, _) = job.run("-E", "i")?;
     let tools = format!("{}\0{}\0", env!("CARGO_PKG_VERSION"), clang.version);
-    let key = hash(&[tools.as_bytes(), &text].concat());
+    let key = sha256(&[tools.as_bytes(), &text].concat());
     let target = cache.join(format!("object-{}.bpf.o", &key[..32]));
     if let Ok(object) = fs::read(&target) {
         return Ok(Compiled { object, warnings: String::new() });

@@ -4,7 +4,6 @@ use crate::catalog::{Shipped, catalog};
 use crate::compile::{CompileError, compile};
 use crate::did_you_mean;
 use crate::spec::{PolicySpec, Reference};
-use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fs;
 use std::io;
@@ -81,11 +80,6 @@ fn shipped(name: &str, others: &[&str]) -> Result<Policy, FindError> {
     Err(FindError::Unknown { name: name.into(), hint })
 }
 
-/// The SHA-256 of some bytes, in hexadecimal: what a result's provenance says about an object.
-pub fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,10 +116,5 @@ mod tests {
             let error = find_text(text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
-    }
-
-    #[test]
-    fn the_hash_is_sha256() {
-        assert_eq!(hash(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

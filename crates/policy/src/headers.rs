@@ -1,7 +1,7 @@
 //! The headers that a policy includes, carried inside of the program and unpacked into the cache once.
 
 use crate::cache;
-use crate::find::hash;
+use schedlab_model::hash::sha256;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ pub fn folder(cache: &Path) -> io::Result<PathBuf> {
 /// The hash of all headers.
 pub fn identity() -> &'static str {
     static HASH: OnceLock<String> = OnceLock::new();
-    HASH.get_or_init(|| hash(ARCHIVE))
+    HASH.get_or_init(|| sha256(ARCHIVE))
 }
 
 fn unpack(folder: &Path) -> io::Result<()> {

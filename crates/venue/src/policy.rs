@@ -3,9 +3,10 @@
 use crate::VenueError;
 use schedlab_bpf::{ConstantInfo, ConstantValue, Object, Value};
 use schedlab_guest::PolicyJob;
+use schedlab_model::hash::sha256;
 use schedlab_model::result::{Parameter as ResultParameter, PolicyInfo};
 use schedlab_policy::{
-    Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, hash, parameters, settle,
+    Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, parameters, settle,
 };
 pub use schedlab_sim::ideal::Discipline;
 use std::collections::BTreeMap;
@@ -96,7 +97,7 @@ impl Policy {
         Ok(Policy {
             label: spec.to_string(),
             info: PolicyInfo { name: found.name, parameters: values(&known, &assignments) },
-            hash: Some(hash(&found.object)),
+            hash: Some(sha256(&found.object)),
             shipped: found.shipped.is_some(),
             warnings: found.warnings,
             scheduler: Scheduler::Object { object: Box::new(object), bytes: found.object.into(), settings, cpu_counts },

@@ -29,7 +29,8 @@ type Elf<'a> = ElfFile64<'a, LittleEndian>;
 /// A kernel's program.
 #[derive(Clone, Debug)]
 pub struct Image {
-    packed: Vec<u8>,
+    /// The image as it was, where the program lay inside of one.
+    packed: Option<Vec<u8>>,
     elf: Vec<u8>,
 }
 
@@ -49,12 +50,15 @@ impl Image {
     pub fn read(path: &Path) -> Result<Image, VmError> {
         let lack = |why: &dyn std::fmt::Display| VmError::Lack(format!("{}: {why}", path.display()));
         let bytes = fs::read(path).map_err(|error| lack(&format!("the kernel cannot be read: {error}")))?;
-        let elf = match () {
-            () if bytes.starts_with(b"\x7fELF") => bytes.clone(),
-            () if bytes.get(SIGNATURE) == Some(b"HdrS") => unpack(&bytes).map_err(|error| lack(&error))?,
+        let (packed, elf) = match () {
+            () if bytes.starts_with(b"\x7fELF") => (None, bytes),
+            () if bytes.get(SIGNATURE) == Some(b"HdrS") => {
+                let elf = unpack(&bytes).map_err(|error| lack(&error))?;
+                (Some(bytes), elf)
+            }
             () => return Err(lack(&"this is no kernel image (bzImage, vmlinuz, vmlinux) for x86")),
         };
-        let image = Image { packed: bytes, elf };
+        let image = Image { packed, elf };
         match image.parsed() {
             Ok(_) => Ok(image),
             Err(error) => Err(lack(&format!("what the image holds is no kernel: {error}"))),
@@ -64,7 +68,7 @@ impl Image {
     /// A file from which an emulator with a boot loader of its own can start: the program, or, if it has no direct entry,
     /// the image as it was.
     pub fn bootable(&self) -> &[u8] {
-        if self.direct_entry().is_some() { &self.elf } else { &self.packed }
+        self.packed.as_ref().filter(|_| self.direct_entry().is_none()).unwrap_or(&self.elf)
     }
 
     fn parsed(&self) -> object::Result<Elf<'_>> {

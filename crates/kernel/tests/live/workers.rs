@@ -105,6 +105,15 @@ pub struct Counters {
     pub involuntary: u64,
 }
 
+/// What a hypervisor has taken of all CPUs since the boot, in nanoseconds, where the kernel is told.
+pub fn stolen_ns() -> u64 {
+    const STEAL: usize = 8;
+    let stat = fs::read_to_string("/proc/stat").unwrap();
+    let ticks: u64 = stat.split_whitespace().nth(STEAL).unwrap().parse().unwrap();
+    // SAFETY: a plain library call.
+    ticks * 1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64
+}
+
 /// Binds the calling thread to a CPU.
 pub fn pin(cpu: usize) {
     // SAFETY: a set of plain bits and a plain system call on the calling thread.

@@ -24,6 +24,7 @@ pub use step::{Io, Step, True};
 
 pub(crate) use error::{At, Fault, did_you_mean};
 
+use crate::hash::sha256;
 use crate::{
     cpuset::CpuSet,
     distribution::Distribution,
@@ -33,7 +34,6 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, path::Path};
 
 /// A scenario as it stands in its file.
@@ -369,7 +369,7 @@ impl Scenario {
     /// SHA-256 of the canonical form, in hexadecimal: the same for two files that say the same.
     pub fn hash(&self) -> String {
         let canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
-        Sha256::digest(canonical).iter().map(|byte| format!("{byte:02x}")).collect()
+        sha256(canonical.as_ref())
     }
 }
 
