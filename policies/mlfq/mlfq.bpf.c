@@ -23,6 +23,7 @@
  * policy, except that one set of queues serves all CPUs (see `queues`). What the paper leaves open is a parameter, too.
  */
 #include <schedlab/common.bpf.h>
+#include <schedlab/priority_queue.bpf.h>
 #include <schedlab/status.bpf.h>
 #include <schedlab/wake.bpf.h>
 
@@ -133,23 +134,6 @@ static void cpu_set_queue(s32 cpu, u32 queue)
 		*place = queue;
 }
 
-/*
- * All queues of a set lie one behind the other in one dispatch queue, ordered by key: the queue's number, then the time
- * of arrival. A task that goes to the head of its queue gets a key below all arrivals, the later the lower.
- */
-#define KEY_SHIFT 56
-#define KEY_ARRIVALS (1ULL << 55)
-
-static u64 key_tail(u32 queue, u64 now)
-{
-	return (u64)queue << KEY_SHIFT | (KEY_ARRIVALS + (now - epoch));
-}
-
-static u64 key_head(u32 queue, u64 now)
-{
-	return (u64)queue << KEY_SHIFT | (KEY_ARRIVALS - 1 - (now - epoch));
-}
-
 /* The dispatch queue that @cpu takes from. */
 static u64 dsq_of(s32 cpu)
 {
@@ -159,16 +143,9 @@ static u64 dsq_of(s32 cpu)
 /* The number of the first queue in @dsq with a task that may run on @cpu, 0 when there is none. */
 static u32 first_queue(u64 dsq, s32 cpu)
 {
-	struct task_struct *p;
-	u32 queue = 0;
+	u32 level = first_level(dsq, cpu);
 
-	bpf_for_each(scx_dsq, p, dsq, 0) {
-		if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
-			queue = p->scx.dsq_vtime >> KEY_SHIFT;
-			break;
-		}
-	}
-	return queue;
+	return level == NO_LEVEL ? 0 : level;
 }
 
 static u64 slice_of(u32 queue)
@@ -330,12 +307,12 @@ static void requeue(struct task_struct *p, struct history *h, u64 now)
 {
 	if (is_over(h, now)) {
 		grant(p, h, next_queue(p, h));
-		h->key = key_tail(h->queue, now);
+		h->key = key_tail(h->queue, now - epoch);
 		return;
 	}
 	h->slice = left_of(h, now);
 	h->used = 0;
-	h->key = preempt_place == PLACE_HEAD ? key_head(h->queue, now) : key_tail(h->queue, now);
+	h->key = preempt_place == PLACE_HEAD ? key_head(h->queue, now - epoch) : key_tail(h->queue, now - epoch);
 }
 
 void BPF_STRUCT_OPS(mlfq_enqueue, struct task_struct *p, u64 enq_flags)
@@ -350,13 +327,13 @@ void BPF_STRUCT_OPS(mlfq_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	if (h->fresh) {
-		h->key = h->first ? key_head(h->queue, now) : key_tail(h->queue, now);
+		h->key = h->first ? key_head(h->queue, now - epoch) : key_tail(h->queue, now - epoch);
 		placed = true;
 	} else if (waking) {
 		bool used_up = exact_is_used ? h->used >= h->slice : h->used > h->slice;
 
 		grant(p, h, used_up ? one_down(p, h) : after_block(p, h));
-		h->key = key_tail(h->queue, now);
+		h->key = key_tail(h->queue, now - epoch);
 	} else if (h->ran) {
 		requeue(p, h, now);
 	}
@@ -525,7 +502,7 @@ static u64 relieve_dsq(u64 dsq, u64 now, u64 next)
 		}
 		/* When a CPU takes the task at this moment, the move fails and the task runs with its new slice later. */
 		grant(p, h, queue);
-		h->key = key_tail(queue, now);
+		h->key = key_tail(queue, now - epoch);
 		h->ready_since = now;
 		scx_bpf_dsq_move_set_slice(BPF_FOR_EACH_ITER, h->slice);
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, h->key);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Scheduling domains: how CPUs hang together, for balancers that look near before they look far.
+ *
+ * A domain of level 1 is a core with its hardware threads, of level 2 the cores on a last-level cache, of level 3 the
+ * caches of a node, of level 4 all nodes. Its groups are the domains one level below (single CPUs for level 1). CPUs are
+ * numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not exist: a machine
+ * without hardware threads and with one cache has one domain, with one group for each CPU.
+ *
+ * The simulator sets the three parameters to the scenario's machine, unless the user does.
+ */
+#ifndef SCHEDLAB_DOMAINS_BPF_H
+#define SCHEDLAB_DOMAINS_BPF_H
+
+#include <schedlab/common.bpf.h>
+
+PARAMETER(u32, threads_per_core, 1, "range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
+PARAMETER(u32, cores_per_llc, 0, "range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
+PARAMETER(u32, llcs_per_node, 0, "range=0..4096 about=Last-level caches of a node. 0: all that there are.");
+
+#define MAX_DOMAIN_LEVEL 4
+
+struct domain {
+	u32 first;      /* its first CPU */
+	u32 end;        /* the one after its last */
+	u32 group_size; /* CPUs in each of its groups */
+};
+
+/* CPUs in a full domain of a level, at most @nr_cpus. */
+static inline u32 domain_size(u32 level, u32 nr_cpus)
+{
+	u64 size = level ? threads_per_core : 1;
+
+	if (level >= 2)
+		size = cores_per_llc ? size * cores_per_llc : nr_cpus;
+	if (level >= 3)
+		size = llcs_per_node ? size * llcs_per_node : nr_cpus;
+	return level >= MAX_DOMAIN_LEVEL || size > nr_cpus ? nr_cpus : size;
+}
+
+/* The domain of a level (1 to MAX_DOMAIN_LEVEL) in which @cpu is; false when the machine has no such level. */
+static inline bool domain_of(u32 level, u32 cpu, u32 nr_cpus, struct domain *domain)
+{
+	u32 size = domain_size(level, nr_cpus), group_size = domain_size(level - 1, nr_cpus);
+
+	if (size <= group_size)
+		return false;
+	domain->first = cpu - cpu % size;
+	domain->end = domain->first + size < nr_cpus ? domain->first + size : nr_cpus;
+	domain->group_size = group_size;
+	return true;
+}
+
+#endif /* SCHEDLAB_DOMAINS_BPF_H */
