@@ -7,16 +7,19 @@
  * numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not exist: a machine
  * without hardware threads and with one cache has one domain, with one group for each CPU.
  *
- * The simulator sets the three parameters to the scenario's machine, unless the user does.
+ * Whoever loads the policy sets the three parameters to the machine's topology, unless the user does.
  */
 #ifndef SCHEDLAB_DOMAINS_BPF_H
 #define SCHEDLAB_DOMAINS_BPF_H
 
 #include <schedlab/common.bpf.h>
 
-PARAMETER(u32, threads_per_core, 1, "range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
-PARAMETER(u32, cores_per_llc, 0, "range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
-PARAMETER(u32, llcs_per_node, 0, "range=0..4096 about=Last-level caches of a node. 0: all that there are.");
+PARAMETER(u32, threads_per_core, 1,
+	  "range=1..1024 machine=threads_per_core about=Hardware threads of a core, as the balancer sees it.");
+PARAMETER(u32, cores_per_llc, 0,
+	  "range=0..4096 machine=cores_per_llc about=Cores on a last-level cache. 0: all that there are.");
+PARAMETER(u32, llcs_per_node, 0,
+	  "range=0..4096 machine=llcs_per_node about=Last-level caches of a node. 0: all that there are.");
 
 #define MAX_DOMAIN_LEVEL 4
 

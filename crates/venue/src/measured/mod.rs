@@ -9,6 +9,7 @@ use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::machine::Topology;
 use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
@@ -20,6 +21,8 @@ pub struct KernelRun<'a> {
     pub request: &'a Request<'a>,
     /// Where.
     pub venue: &'static str,
+    /// What the policy was told of the machine.
+    pub topology: Topology,
     /// Under which kernel.
     pub kernel: &'a str,
     /// In which virtual machine.
@@ -111,7 +114,7 @@ impl KernelRun<'_> {
         let Request { workload, policy, seed, scenario_hash, .. } = self.request;
         RunIdentity {
             scenario: scenario_info(workload),
-            policy: policy.info.clone(),
+            policy: policy.info_on(&self.topology),
             venue: self.venue.into(),
             seed: *seed,
             provenance: Provenance {
