@@ -2,10 +2,10 @@
 /*
  * Scheduling domains: how CPUs hang together, for balancers that look near before they look far.
  *
- * A domain of level 1 is a core with its hardware threads, of level 2 the cores on a last-level cache, of level 3 the
- * caches of a node, of level 4 all nodes. Its groups are the domains one level below (single CPUs for level 1). CPUs are
- * numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not exist: a machine
- * without hardware threads and with one cache has one domain, with one group for each CPU.
+ * A domain of level 1 is a core with its hardware threads, of level 2 the cores on a last-level cache, of level 3
+ * the caches of a node, of level 4 all nodes. Its groups are the domains one level below (single CPUs for level 1).
+ * CPUs are numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not
+ * exist: a machine without hardware threads and with one cache has one domain, with one group for each CPU.
  *
  * Whoever loads the policy sets the three parameters to the machine's topology, unless the user does.
  */
