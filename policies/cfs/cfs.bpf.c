@@ -48,7 +48,7 @@ static void change_cpu(struct fair_task *t, struct fair_queue *q, s32 cpu, u64 n
 	if (from && !t->fresh) {
 		update_queue_load(from, now);
 		load_average_detach(&from->average, &t->average, load_rule());
-		t->vruntime -= min_vruntime_at(from, t->cpu, now);
+		t->vruntime -= min_vruntime_at(t->cpu, now);
 		t->vruntime += q->min_vruntime;
 	}
 	update_queue_load(q, now);
@@ -106,7 +106,7 @@ static bool push(struct fair_queue *q, struct task_struct *p, struct fair_task *
 	struct fair_queue *other = queue_of(to);
 
 	q->push_pid = 0;
-	if (!other || !allowed(p, to) || is_migration_disabled(p))
+	if (!other || !may_go(p, to))
 		return false;
 	change_queue(t, q, other, to, now);
 	scx_bpf_dsq_insert_vtime(p, to, 0, t->vruntime, enq_flags);
@@ -203,7 +203,7 @@ static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u
 	bool waits = first_waiting(cpu, &first);
 
 	q->resched = false;
-	q->slice_end = slice_end(q, waits, first, now);
+	q->slice_end = slice_end(cpu, waits, first, now);
 	scx_bpf_task_set_slice(p, q->slice_end - now);
 }
 
@@ -311,7 +311,7 @@ void BPF_STRUCT_OPS(cfs_quiescent, struct task_struct *p, u64 deq_flags)
 	count_out(q, t, now);
 	/* 4.9 lets it follow at the next event. */
 	if (!is_4_9())
-		q->min_vruntime = min_vruntime_at(q, t->cpu, now);
+		q->min_vruntime = min_vruntime_at(t->cpu, now);
 }
 
 /* Others go first, if one is not far behind. */

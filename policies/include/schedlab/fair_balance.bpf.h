@@ -329,7 +329,7 @@ static bool find_busiest_queue(struct attempt *a)
 
 		if (!q || !q->nr_running || cpu == a->cpu)
 			continue;
-		value = a->unit == MOVE_TASKS ? q->nr_running : a->unit == MOVE_UTIL ? q->average.util : cpu_load(q, a->now);
+		value = a->unit == MOVE_TASKS ? q->nr_running : a->unit == MOVE_UTIL ? q->average.util : cpu_load(cpu, a->now);
 		if (q->nr_running == 1 && (a->unit == MOVE_UTIL || (a->unit == MOVE_LOAD && (s64)value > a->imbalance)))
 			continue;
 		if (value > most) {

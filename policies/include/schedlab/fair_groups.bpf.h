@@ -49,18 +49,16 @@ static inline u32 imbalance_pct(u32 level)
 }
 
 /* The load average of a queue. When it is older than a tick could make it, it is brought to now, in a copy. */
-static u64 cpu_load(const struct fair_queue *q, u64 now)
+__noinline u64 cpu_load(s32 cpu, u64 now)
 {
-	struct load_average a = q->average;
+	struct fair_queue *q = queue_of(cpu);
+	struct load_average a;
 
+	if (!q)
+		return 0;
+	a = q->average;
 	if (time_after(now, a.updated_at + jiffy)) {
-		struct load_rates rates = {
-			.load = q->weight,
-			.runnable = q->weight,
-			.util = 0,
-		};
-
-		load_average_update(&a, now, &rates, load_rule());
+		load_average_update(&a, now, q->weight, q->weight, load_rule());
 	}
 	return is_4_9() ? a.runnable : a.load;
 }
@@ -115,11 +113,14 @@ static u64 biased_load(struct fair_queue *q, u64 load, const struct group_stats 
 }
 
 /* Adds up the CPUs of a group. */
-static void gather_group(struct group_stats *group, u64 now)
+__noinline bool gather_group(struct group_stats *group, u64 now)
 {
-	struct fair_queue *q = queue_of(group->first);
+	struct fair_queue *q;
 	u32 cpu;
 
+	if (!group)
+		return false;
+	q = queue_of(group->first);
 	if (q && q->imbalanced & 1U << group->level)
 		group->type = GROUP_IMBALANCED;
 	bpf_for(cpu, group->first, group->first + group->cpus) {
@@ -127,13 +128,14 @@ static void gather_group(struct group_stats *group, u64 now)
 		if (!q)
 			continue;
 		update_queue_load(q, now);
-		group->load += biased_load(q, cpu_load(q, now), group, now);
+		group->load += biased_load(q, cpu_load(cpu, now), group, now);
 		group->util += q->average.util < CPU_CAPACITY ? q->average.util : CPU_CAPACITY;
 		group->runnable += q->average.runnable;
 		group->nr_running += q->nr_running;
 		group->idle_cpus += !q->nr_running;
 		group->capacity += CPU_CAPACITY;
 	}
+	return true;
 }
 
 static inline bool has_capacity(const struct group_stats *group, u32 pct)

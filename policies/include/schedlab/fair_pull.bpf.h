@@ -34,11 +34,22 @@ struct {
 
 static u32 idle_timer_armed;
 
+/*
+ * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this one, so
+ * one such ban on the current task says nothing.
+ */
+static inline bool may_go(const struct task_struct *p, s32 cpu)
+{
+	u32 own = p == bpf_get_current_task_btf();
+
+	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && p->migration_disabled <= own;
+}
+
 /* A waiting task goes from one queue to another: its averages, its distance to min_vruntime, its count. */
 static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
 {
-	t->vruntime -= min_vruntime_at(from, t->cpu, now);
-	t->vruntime += min_vruntime_at(to, cpu, now);
+	t->vruntime -= min_vruntime_at(t->cpu, now);
+	t->vruntime += min_vruntime_at(cpu, now);
 	update_task_load(t, now, true, false);
 	count_out(from, t, now);
 	load_average_detach(&from->average, &t->average, load_rule());
@@ -115,7 +126,7 @@ static void pull_tasks(struct attempt *a)
 		t = task_of(p);
 		if (!t)
 			continue;
-		if (!bpf_cpumask_test_cpu(a->cpu, p->cpus_ptr) || is_migration_disabled(p)) {
+		if (!may_go(p, a->cpu)) {
 			a->pinned = true;
 			continue;
 		}

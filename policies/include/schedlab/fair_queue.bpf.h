@@ -164,11 +164,14 @@ static inline u64 follow(u64 min_vruntime, bool runs, u64 running, bool waits, u
 }
 
 /* What min_vruntime is now, without changing the queue: other CPUs may ask. */
-static u64 min_vruntime_at(const struct fair_queue *q, s32 cpu, u64 now)
+__noinline u64 min_vruntime_at(s32 cpu, u64 now)
 {
+	struct fair_queue *q = queue_of(cpu);
 	u64 first = 0;
 	bool waits = first_waiting(cpu, &first);
 
+	if (!q)
+		return 0;
 	return follow(q->min_vruntime, q->running, running_vruntime(q, now), waits, first);
 }
 
@@ -188,29 +191,20 @@ static void update_queue(struct fair_queue *q, s32 cpu, u64 now)
 	if (!q->running || !time_after(now, q->charged_at))
 		return;
 	charge(q, now);
-	q->min_vruntime = min_vruntime_at(q, cpu, now);
+	q->min_vruntime = min_vruntime_at(cpu, now);
 }
 
 static inline void update_queue_load(struct fair_queue *q, u64 now)
 {
-	struct load_rates rates = {
-		.load = q->weight,
-		.runnable = is_4_9() ? q->weight : q->nr_running * LOAD_UTIL_MAX,
-		.util = q->running ? LOAD_UTIL_MAX : 0,
-	};
+	u64 runnable_rate = is_4_9() ? q->weight : q->nr_running * LOAD_UTIL_MAX;
 
-	load_average_update(&q->average, now, &rates, load_rule());
+	load_average_update(&q->average, now, q->weight, runnable_rate, load_rule() | (q->running ? LOAD_RUNNING : 0));
 }
 
 static inline void update_task_load(struct fair_task *t, u64 now, bool runnable, bool running)
 {
-	struct load_rates rates = {
-		.load = runnable ? t->weight : 0,
-		.runnable = runnable ? LOAD_UTIL_MAX : 0,
-		.util = running ? LOAD_UTIL_MAX : 0,
-	};
-
-	load_average_update(&t->average, now, &rates, load_rule());
+	load_average_update(&t->average, now, runnable ? t->weight : 0, runnable ? LOAD_UTIL_MAX : 0,
+			    load_rule() | (running ? LOAD_RUNNING : 0));
 }
 
 /* A task is counted in a queue. */
@@ -353,12 +347,13 @@ static bool tick_is_due(struct fair_queue *q, u64 first, u64 now)
  * When a tick will take the CPU from the running task if nothing changes: the first tick at which its slice is used, or at
  * which it is ahead by a slice. Rounding may make this a little early; then tick_is_due() says no.
  */
-static u64 slice_end(const struct fair_queue *q, bool waits, u64 first, u64 now)
+__noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
 {
+	struct fair_queue *q = queue_of(cpu);
 	u64 slice, by_slice, by_lead = 0;
 	s64 missing;
 
-	if (!waits)
+	if (!waits || !q)
 		return now + ALONE_SLICE;
 	slice = tick_slice(q);
 	by_slice = q->ran > slice ? 0 : slice + 1 - q->ran;
@@ -386,7 +381,7 @@ static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 		q->ticks = ticks;
 	if (!first_waiting(cpu, &first) || time_before(vruntime, first))
 		first = vruntime;
-	return time_before(slice_end(q, true, first, now), q->slice_end);
+	return time_before(slice_end(cpu, true, first, now), q->slice_end);
 }
 
 #endif /* SCHEDLAB_FAIR_QUEUE_BPF_H */

@@ -70,7 +70,7 @@ static inline bool affine_6_1(u64 this_load, u64 previous_load, u64 load, u32 pc
 }
 
 /* The least domain of @cpu that holds @other, 0 when none does. */
-static u32 common_level(u32 cpu, u32 other)
+__noinline u32 common_level(u32 cpu, u32 other)
 {
 	struct domain domain;
 	u32 level;
@@ -104,8 +104,8 @@ static bool wake_affine(const struct fair_task *t, const struct fair_task *waker
 	if (!level)
 		return false;
 	pct = imbalance_pct(level);
-	this_load = cpu_load(here, now);
-	previous_load = cpu_load(there, now);
+	this_load = cpu_load(this, now);
+	previous_load = cpu_load(previous, now);
 	if (sync && waker)
 		own = hierarchical_load(waker->average.load, here);
 	if (is_4_9())
@@ -116,7 +116,7 @@ static bool wake_affine(const struct fair_task *t, const struct fair_task *waker
 }
 
 /* The first thread of a core of @cpu's cache that is idle as a whole, -1 when there is none. */
-static s32 idle_core(const struct task_struct *p, s32 target)
+__noinline s32 idle_core(struct task_struct *p __arg_trusted, s32 target)
 {
 	u32 first = (u32)target / cache_size * cache_size, step, thread, busy;
 	u32 offset = (u32)target - first;
@@ -134,7 +134,7 @@ static s32 idle_core(const struct task_struct *p, s32 target)
 }
 
 /* An idle thread of the core of @cpu, or -1. */
-static s32 idle_thread(const struct task_struct *p, s32 cpu)
+__noinline s32 idle_thread(struct task_struct *p __arg_trusted, s32 cpu)
 {
 	u32 first = (u32)cpu / threads_per_core * threads_per_core, thread;
 
@@ -146,7 +146,7 @@ static s32 idle_thread(const struct task_struct *p, s32 cpu)
 }
 
 /* An idle CPU of the cache, from @target on. Later kernels look at fewer the busier the cache is. */
-static s32 idle_cpu_near(const struct task_struct *p, s32 target)
+__noinline s32 idle_cpu_near(struct task_struct *p __arg_trusted, s32 target)
 {
 	u32 first = (u32)target / cache_size * cache_size, looks = cache_size, step;
 	struct fair_queue *q = queue_of(first);
@@ -163,7 +163,7 @@ static s32 idle_cpu_near(const struct task_struct *p, s32 target)
 }
 
 /* An idle CPU near @target, or else that. */
-static s32 select_idle(const struct task_struct *p, struct fair_task *t, s32 previous, s32 target)
+static s32 select_idle(struct task_struct *p, struct fair_task *t, s32 previous, s32 target)
 {
 	s32 recent = t->recent_cpu, cpu = -1;
 
@@ -233,7 +233,7 @@ static bool stays_local(const struct group_stats *local, const struct group_stat
 }
 
 /* The CPU of a group for a new task: the idle one that has been idle for the least time, else the least loaded. */
-static s32 idlest_cpu(const struct task_struct *p, u32 first, u32 end, u64 now)
+__noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 end, u64 now)
 {
 	u64 least = ~0ULL, latest = 0;
 	s32 chosen = -1;
@@ -249,8 +249,8 @@ static s32 idlest_cpu(const struct task_struct *p, u32 first, u32 end, u64 now)
 			latest = q->idle_since;
 			idle = true;
 			chosen = cpu;
-		} else if (!idle && q->nr_running && cpu_load(q, now) < least) {
-			least = cpu_load(q, now);
+		} else if (!idle && q->nr_running && cpu_load(cpu, now) < least) {
+			least = cpu_load(cpu, now);
 			chosen = cpu;
 		}
 	}

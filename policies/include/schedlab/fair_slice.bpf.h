@@ -72,7 +72,7 @@ static inline u32 inverse_of_sum(u64 weight)
 	} while (0)
 
 /* @time * @weight * @inverse / 2^32. The factor is cut to 32 bits, and the product needs 96. */
-static inline u64 weighted_time(u64 time, u64 weight, u32 inverse)
+__noinline u64 weighted_time(u64 time, u64 weight, u64 inverse)
 {
 	u64 factor = weight * inverse;
 	u32 shift = 32;

@@ -26,8 +26,9 @@
 #define LOAD_SUM_MAX 47742
 #define LOAD_UTIL_MAX 1024
 
-/* Which kernel's integers: 4.9, or those since 4.12. */
-enum load_rule { LOAD_RULE_4_9, LOAD_RULE_LATER };
+/* Which kernel's integers: 4.9, or those since 4.12. And whether the task, or a task of the queue, was running. */
+enum load_rule { LOAD_RULE_4_9 = 0, LOAD_RULE_LATER = 1 };
+#define LOAD_RUNNING 2
 
 struct load_average {
 	u64 updated_at;	  /* ns, to a unit */
@@ -38,13 +39,6 @@ struct load_average {
 	u64 runnable;
 	u64 util;
 	u64 carried; /* units of the period that has begun */
-};
-
-/* At what rates the sums grow. */
-struct load_rates {
-	u64 load;
-	u64 runnable;
-	u64 util;
 };
 
 /* y^k * 2^32, rounded down. */
@@ -106,14 +100,17 @@ static inline u64 load_grown(u64 sum, u64 rate, u64 before, u64 periods, u64 aft
 }
 
 /*
- * Brings @a to @now; the conditions held at these rates since it was last updated. The averages change only when a period
- * has ended since; returns whether one has.
+ * Brings @a to @now; the conditions held at these rates since it was last updated. @how is a rule, and LOAD_RUNNING. The
+ * averages change only when a period has ended since; returns whether one has. Not static, so that a verifier looks at it
+ * once and not wherever it is called.
  */
-static __noinline bool load_average_update(struct load_average *a, u64 now, const struct load_rates *rates,
-					   enum load_rule rule)
+__noinline bool load_average_update(struct load_average *a, u64 now, u64 load_rate, u64 runnable_rate, u32 how)
 {
-	u64 units, periods, before, after, divisor;
+	u64 units, periods, before, after, divisor, util_rate = how & LOAD_RUNNING ? LOAD_UTIL_MAX : 0;
+	enum load_rule rule = how & LOAD_RULE_LATER;
 
+	if (!a)
+		return false;
 	if (time_before(now, a->updated_at)) {
 		a->updated_at = now;
 		return false;
@@ -125,9 +122,9 @@ static __noinline bool load_average_update(struct load_average *a, u64 now, cons
 	periods = (units + a->carried) / LOAD_PERIOD;
 	if (!periods) {
 		a->carried += units;
-		a->load_sum += rates->load * units;
-		a->runnable_sum += rates->runnable * units;
-		a->util_sum += rates->util * units;
+		a->load_sum += load_rate * units;
+		a->runnable_sum += runnable_rate * units;
+		a->util_sum += util_rate * units;
 		return false;
 	}
 	before = LOAD_PERIOD - a->carried;
@@ -139,9 +136,9 @@ static __noinline bool load_average_update(struct load_average *a, u64 now, cons
 			LOAD_PERIOD + a->carried;
 		before = 0;
 	}
-	a->load_sum = load_grown(a->load_sum, rates->load, before, periods, after);
-	a->runnable_sum = load_grown(a->runnable_sum, rates->runnable, before, periods, after);
-	a->util_sum = load_grown(a->util_sum, rates->util, before, periods, after);
+	a->load_sum = load_grown(a->load_sum, load_rate, before, periods, after);
+	a->runnable_sum = load_grown(a->runnable_sum, runnable_rate, before, periods, after);
+	a->util_sum = load_grown(a->util_sum, util_rate, before, periods, after);
 	divisor = load_divisor(a, rule);
 	a->load = a->load_sum / divisor;
 	a->runnable = a->runnable_sum / divisor;
