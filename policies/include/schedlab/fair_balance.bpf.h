@@ -74,10 +74,8 @@ static inline u32 cache_tries(u32 level)
 /* Whether tasks shall spread over the groups of a level before they share one: a property of the level below. */
 static inline bool prefers_siblings(u32 level)
 {
-	struct domain below;
-
-	if (level == LEVEL_SMT || !domain_of(level - 1, 0, nr_cpus, &below))
-		return level == LEVEL_NUMA && domain_of(LEVEL_CACHE, 0, nr_cpus, &below);
+	if (level == LEVEL_SMT || !has_level(level - 1))
+		return level == LEVEL_NUMA && has_level(LEVEL_CACHE);
 	return !is_4_9() || level != LEVEL_NODE;
 }
 

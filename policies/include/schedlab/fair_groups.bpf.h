@@ -38,6 +38,19 @@ struct group_stats {
 	bool no_capacity;
 };
 
+/* domain_of(), for a verifier to look at once. */
+__noinline bool find_domain(u32 level, u32 cpu, struct domain *domain)
+{
+	return domain && domain_of(level, cpu, nr_cpus, domain);
+}
+
+static inline bool has_level(u32 level)
+{
+	struct domain domain = {};
+
+	return find_domain(level, 0, &domain);
+}
+
 /* The load above which a domain is not balanced, in percent of the local load. */
 static inline u32 imbalance_pct(u32 level)
 {

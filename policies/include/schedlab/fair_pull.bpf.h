@@ -213,7 +213,7 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	if (!a || !failures)
 		return 0;
 	*a = (struct attempt){ .cpu = cpu, .level = level, .kind = kind, .now = scx_bpf_now() };
-	if (!domain_of(level, cpu, nr_cpus, &a->domain) || !should_balance(a))
+	if (!find_domain(level, cpu, &a->domain) || !should_balance(a))
 		return 0;
 	a->pct = imbalance_pct(level);
 	a->index = load_index(level, kind);
@@ -261,7 +261,6 @@ static u64 rebalance(u32 cpu, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
 	u64 next = now + NS_PER_S, due;
-	struct domain domain;
 	u32 level;
 
 	if (!q)
@@ -270,7 +269,7 @@ static u64 rebalance(u32 cpu, u64 now)
 		u64 *balanced_at = ELEMENT(q->balanced_at, level);
 		bool busy = q->nr_running;
 
-		if (!balanced_at || !domain_of(level, cpu, nr_cpus, &domain))
+		if (!balanced_at || !has_level(level))
 			continue;
 		if (due_at(q, level, busy) <= now) {
 			fair_balance_level(cpu, level, busy ? BALANCE_BUSY : BALANCE_IDLE);
@@ -345,7 +344,6 @@ static void start_timer(u32 key, u64 delay)
 static inline void arm_busy(struct fair_queue *q, s32 cpu, u64 now)
 {
 	u64 next = now + NS_PER_S, due;
-	struct domain domain;
 	u32 level;
 
 	if (q->timer_armed || nr_cpus == 1)
@@ -353,7 +351,7 @@ static inline void arm_busy(struct fair_queue *q, s32 cpu, u64 now)
 	q->timer_armed = true;
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
 		due = due_at(q, level, true);
-		if (domain_of(level, cpu, nr_cpus, &domain) && due < next)
+		if (has_level(level) && due < next)
 			next = due;
 	}
 	start_timer(cpu, until_tick(next, now));

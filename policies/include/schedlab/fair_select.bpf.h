@@ -72,11 +72,11 @@ static inline bool affine_6_1(u64 this_load, u64 previous_load, u64 load, u32 pc
 /* The least domain of @cpu that holds @other, 0 when none does. */
 __noinline u32 common_level(u32 cpu, u32 other)
 {
-	struct domain domain;
+	struct domain domain = {};
 	u32 level;
 
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
-		if (domain_of(level, cpu, nr_cpus, &domain) && other >= domain.first && other < domain.end)
+		if (find_domain(level, cpu, &domain) && other >= domain.first && other < domain.end)
 			return level;
 	}
 	return 0;
@@ -260,13 +260,13 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 /* One step down: the CPU in the idlest group of @cpu's domain, or @cpu when its own group is good enough. */
 __noinline s32 fair_select_in(struct task_struct *p __arg_trusted, u32 level, s32 cpu)
 {
-	struct group_stats local = {}, idlest = {}, group;
+	struct group_stats local = {}, idlest = {}, group = {};
 	u64 now = scx_bpf_now();
 	s32 idlest_first = -1, chosen;
-	struct domain domain;
+	struct domain domain = {};
 	u32 step;
 
-	if (!domain_of(level, cpu, nr_cpus, &domain))
+	if (!find_domain(level, cpu, &domain))
 		return cpu;
 	bpf_for(step, 0, (domain.end - domain.first + domain.group_size - 1) / domain.group_size) {
 		u32 first = domain.first + step * domain.group_size, end = group_end(&domain, first);
