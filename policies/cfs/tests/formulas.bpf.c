@@ -144,15 +144,16 @@ static void say_decays(void)
 	SAY("contribution 345", load_contribution(345));
 }
 
-/* The averages of a task of weight 1024 after it ran for @ran periods and slept for @slept, in one update each. */
-static void say_average(const char *what, u64 ran, u64 slept)
+/* The averages of a task of weight 1024 after it ran for @ran periods, and slept for 32, in one update each. */
+static void say_average(u64 ran)
 {
 	struct load_average a = {};
 
 	load_average_update(&a, ran << 20, 1024, 1024, load_rule() | LOAD_RUNNING);
-	if (slept)
-		load_average_update(&a, (ran + slept) << 20, 0, 0, load_rule());
-	bpf_printk("%s %llu %llu", what, a.util, a.load);
+	bpf_printk("util %llu %llu", ran, a.util);
+	bpf_printk("load %llu %llu", ran, a.load);
+	load_average_update(&a, (ran + 32) << 20, 0, 0, load_rule());
+	bpf_printk("util %llu, idle 32 %llu", ran, a.util);
 }
 
 static void say_averages(void)
@@ -160,15 +161,14 @@ static void say_averages(void)
 	struct load_average a = {};
 	u64 period, on = 0, off = 0;
 
-	say_average("average 1", 1, 0);
-	say_average("average 8", 8, 0);
-	say_average("average 16", 16, 0);
-	say_average("average 32", 32, 0);
-	say_average("average 64", 64, 0);
-	say_average("average 128", 128, 0);
-	say_average("average 345", 345, 0);
-	say_average("average 400", 400, 0);
-	say_average("average 345, idle 32", 345, 32);
+	say_average(1);
+	say_average(8);
+	say_average(16);
+	say_average(32);
+	say_average(64);
+	say_average(128);
+	say_average(345);
+	say_average(400);
 	bpf_for(period, 0, 100) {
 		load_average_update(&a, (20 * period + 10) << 20, 1024, 1024, load_rule() | LOAD_RUNNING);
 		on = a.util;
@@ -243,35 +243,30 @@ static void say_imbalance(void)
 	SAY("below zero by", -a->imbalance);
 }
 
-/* In how many jiffies a level of @span CPUs is due, when it is idle and busy. */
-static void say_interval(const char *what, u32 span)
+/* In how many jiffies a level of @span CPUs is due, when it is idle and busy, and the longest interval. */
+static void say_interval(u32 span)
 {
 	struct fair_queue *q = queue_of(3);
 
 	if (!q)
 		return;
 	q->interval_ms[1] = span;
-	bpf_printk("%s %llu %llu", what, due_at(q, 1, false) / jiffy, due_at(q, 1, true) / jiffy);
+	bpf_printk("idle interval %u %llu", span, due_at(q, 1, false) / jiffy);
+	bpf_printk("busy interval %u %llu", span, due_at(q, 1, true) / jiffy);
+	rest(q, 1, span, false, false);
+	rest(q, 1, span, false, false);
+	bpf_printk("longest interval %u %u", span, q->interval_ms[1]);
 }
 
 static void say_intervals(void)
 {
-	struct fair_queue *q = queue_of(3);
 	u64 history[5] = {}, step;
 
-	say_interval("interval 2", 2);
-	say_interval("interval 8", 8);
-	say_interval("interval 16", 16);
-	say_interval("interval 32", 32);
-	say_interval("interval 1000000", 1000000);
-	if (q) {
-		q->interval_ms[1] = 8;
-		rest(q, 1, 8, false, false);
-		rest(q, 1, 8, false, false);
-		SAY("longest interval 8", q->interval_ms[1]);
-		rest(q, 1, 8, true, false);
-		SAY("interval 8 after a success", q->interval_ms[1]);
-	}
+	say_interval(2);
+	say_interval(8);
+	say_interval(16);
+	say_interval(32);
+	say_interval(1000000);
 	bpf_for(step, 0, 8) {
 		smooth_load(history, 1024);
 		SAY("history", history[2]);
