@@ -2,26 +2,29 @@
 /*
  * cfs - the Completely Fair Scheduler of Linux 2.6.23 to 6.5.
  *
- * Each CPU has a queue of waiting tasks in the order of their virtual times, and the first one runs next. A task of weight w
- * that runs for d ages by
+ * Each CPU has a queue of waiting tasks in the order of their virtual times, and the first one runs next. A task of
+ * weight w that runs for d ages by
  *
  *	d * 1024 / w		w = 1024 for nice 0, a quarter more or less for each step of nice
  *
  * so tasks that always want to run get CPU time by their weights. A task runs until a tick finds that it has used its
  * slice, its part by weight of a period in which everybody runs once (fair_slice.bpf.h). One that wakes is put half a
- * period before the others at most, and preempts who runs if its lead exceeds the wakeup granularity. It goes where its
- * waker or it was before and where a CPU idles (fair_select.bpf.h). CPUs balance at ticks and when they run out of tasks, by
- * decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
+ * period before the others at most, and preempts who runs if its lead exceeds the wakeup granularity. It goes where
+ * its waker or it was before and where a CPU idles (fair_select.bpf.h). CPUs balance at ticks and when they run out of
+ * tasks, by decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
  *
- * Example, one CPU, latency 6 ms, ticks each 4 ms: A and B of nice 0 compute, slices are 3 ms. A runs 0-4, as the tick at 4
- * is the first after 3 ms, B 4-8, and so on. C sleeps for long and wakes at 9 while A, at virtual time 5, runs: C is put
- * 3 ms before the least virtual time, its lead exceeds 1 ms, and it runs at once. With nice 5 it would need 3.06 ms.
+ * Example, one CPU, latency 6 ms, ticks each 4 ms: A and B of nice 0 compute, slices are 3 ms. A runs 0-4, as the tick
+ * at 4 is the first after 3 ms, B 4-8, and so on. C sleeps for long and wakes at 9 while A, at virtual time 5, runs: C
+ * is put 3 ms before the least virtual time, its lead exceeds 1 ms, and it runs at once. With nice 5 it would need
+ * 3.06 ms.
  *
- * Weakness: slices are multiples of ticks, a latency cannot be asked for except by weight, and a sleeper that is not far
- * enough behind waits for a tick however short its work is. Balancing by average load leaves numbers of tasks uneven.
+ * Weakness: slices are multiples of ticks, a latency cannot be asked for except by weight, and a sleeper that is not
+ * far enough behind waits for a tick however short its work is. Balancing by average load leaves numbers of tasks
+ * uneven.
  *
- * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c; compared with another scheduler in J. Bouron et al., "The battle of
- * the schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018 (4.9). Task groups and bandwidth limits are left out.
+ * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c; compared with another scheduler in J. Bouron et al., "The
+ * battle of the schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018 (4.9). Task groups and bandwidth limits are
+ * left out.
  */
 #include <schedlab/common.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
@@ -153,8 +156,9 @@ static bool take(s32 cpu, s32 pid, s32 but, u64 limit)
 }
 
 /*
- * Picks with regard to buddies: the next, else the last one if it is not far behind who is due, else who is due, unless
- * that one yielded and the second is not far behind. False: nothing was taken, so the running task goes on, if there is one.
+ * Picks with regard to buddies: the next, else the last one if it is not far behind who is due, else who is due,
+ * unless that one yielded and the second is not far behind. False: nothing was taken, so the running task goes on, if
+ * there is one.
  */
 static bool pick_buddy(struct fair_queue *q, s32 cpu, struct task_struct *first, bool runs)
 {

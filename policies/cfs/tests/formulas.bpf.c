@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * formulas - what the formulas of the fair schedulers give for the numbers of the tests, printed when it starts. It calls the
- * functions of the headers that cfs is made of.
+ * formulas - what the formulas of the fair schedulers give for the numbers of the tests, printed when it starts. It
+ * calls the functions of the headers that cfs is made of.
  */
 #include <schedlab/common.bpf.h>
 #include <schedlab/fair_pull.bpf.h>

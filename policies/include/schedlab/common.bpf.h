@@ -42,8 +42,8 @@
 
 /*
  * The element of an array, or NULL beyond its end. A verifier follows a register: without the first empty assembly the
- * compiler checks one and indexes with another, without the second it computes the address before it checks, and a kernel
- * refuses the program.
+ * compiler checks one and indexes with another, without the second it computes the address before it checks, and a
+ * kernel refuses the program.
  */
 #define ELEMENT(array, index)                                                      \
 	({                                                                         \

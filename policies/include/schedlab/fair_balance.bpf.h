@@ -158,8 +158,8 @@ static inline u64 at_most(u64 one, u64 two)
 }
 
 /*
- * What makes both loads meet the domain's average, whichever needs less. Groups that both are overloaded keep at least one
- * task for each CPU in 4.9.
+ * What makes both loads meet the domain's average, whichever needs less. Groups that both are overloaded keep at least
+ * one task for each CPU in 4.9.
  */
 static u64 load_imbalance(const struct attempt *a)
 {
@@ -180,7 +180,9 @@ static inline u64 load_per_task(const struct group_stats *group)
 	return group->nr_running ? group->load / group->nr_running : 0;
 }
 
-/* 4.9, when less than a task is off balance: one task, if the local group is lighter even with it, or more gets done. */
+/*
+ * 4.9, when less than a task is off balance: one task, if the local group is lighter even with it, or more gets done.
+ */
 static u64 small_imbalance(const struct attempt *a)
 {
 	const struct group_stats *busiest = &a->busiest, *local = &a->local;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Moving tasks between fair run queues, and when CPUs try to: at ticks while they are busy, the more rarely the wider the
- * domain; sixteen or thirty-two times as often while they idle and others have more than one task; and at once when they
- * run out of tasks.
+ * Moving tasks between fair run queues, and when CPUs try to: at ticks while they are busy, the more rarely the wider
+ * the domain; sixteen or thirty-two times as often while they idle and others have more than one task; and at once
+ * when they run out of tasks.
  *
- * A kernel looks at each tick whether something is due. Here a timer for each busy CPU ends at the tick at which the next
- * is. One timer serves all idle CPUs, as one idle CPU does in a kernel; it runs while some CPU idles and another has tasks
- * waiting.
+ * A kernel looks at each tick whether something is due. Here a timer for each busy CPU ends at the tick at which the
+ * next is. One timer serves all idle CPUs, as one idle CPU does in a kernel; it runs while some CPU idles and another
+ * has tasks waiting.
  *
  * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
  */
@@ -35,8 +35,8 @@ struct {
 static u32 idle_timer_armed;
 
 /*
- * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this one, so
- * one such ban on the current task says nothing.
+ * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this
+ * one, so one such ban on the current task says nothing.
  */
 static inline bool may_go(const struct task_struct *p, s32 cpu)
 {

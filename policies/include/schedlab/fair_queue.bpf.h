@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The fair run queue of a CPU: waiting tasks in the order of their virtual times, in a dispatch queue, and the running one
- * beside it.
+ * The fair run queue of a CPU: waiting tasks in the order of their virtual times, in a dispatch queue, and the running
+ * one beside it.
  *
- * `min_vruntime` never falls and follows the least virtual time of the running and the waiting tasks. It is what a task's
- * virtual time is relative to: a task that comes from another CPU keeps its distance to it, a new one begins a slice
- * behind it, and one that slept comes back at most half a period before it.
+ * `min_vruntime` never falls and follows the least virtual time of the running and the waiting tasks. It is what a
+ * task's virtual time is relative to: a task that comes from another CPU keeps its distance to it, a new one begins a
+ * slice behind it, and one that slept comes back at most half a period before it.
  *
- * A queue's fields are changed by its CPU or under its lock. Sums that other CPUs change when they move tasks are added to
- * atomically; what others read may be old by a moment, and a load average that loses such a change forgets it by decay.
+ * A queue's fields are changed by its CPU or under its lock. Sums that other CPUs change when they move tasks are
+ * added to atomically; what others read may be old by a moment, and a load average that loses such a change forgets it
+ * by decay.
  *
  * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c.
  */
@@ -321,8 +322,8 @@ static inline u64 tick_slice(const struct fair_queue *q)
 }
 
 /*
- * Whether a tick takes the CPU from a task that @ran since it was picked and is @lead of virtual time behind the first that
- * waits: it used its slice, or it got ahead by more than that.
+ * Whether a tick takes the CPU from a task that @ran since it was picked and is @lead of virtual time behind the first
+ * that waits: it used its slice, or it got ahead by more than that.
  */
 static inline bool tick_ends(u64 ran, s64 lead, u64 slice)
 {
@@ -344,8 +345,8 @@ static bool tick_is_due(struct fair_queue *q, u64 first, u64 now)
 }
 
 /*
- * When a tick will take the CPU from the running task if nothing changes: the first tick at which its slice is used, or at
- * which it is ahead by a slice. Rounding may make this a little early; then tick_is_due() says no.
+ * When a tick will take the CPU from the running task if nothing changes: the first tick at which its slice is used,
+ * or at which it is ahead by a slice. Rounding may make this a little early; then tick_is_due() says no.
  */
 __noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
 {
@@ -368,8 +369,8 @@ __noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
 }
 
 /*
- * Somebody comes to wait at @vruntime. The ticks up to now were not about that. True: the running task's slice ends before
- * the core would ask, so it has to be told.
+ * Somebody comes to wait at @vruntime. The ticks up to now were not about that. True: the running task's slice ends
+ * before the core would ask, so it has to be told.
  */
 static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 {

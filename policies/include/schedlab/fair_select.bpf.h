@@ -2,9 +2,9 @@
 /*
  * Where Linux' fair scheduler puts a task that wakes or is new.
  *
- * A waking task stays where it was or comes to its waker, by the loads of both (wake_affine), unless waker and wakee are
- * part of a crowd (wake_wide); there it looks for an idle CPU that shares the cache. A new task goes down the domains,
- * each time into the group that is idlest, with some preference for where it was forked.
+ * A waking task stays where it was or comes to its waker, by the loads of both (wake_affine), unless waker and wakee
+ * are part of a crowd (wake_wide); there it looks for an idle CPU that shares the cache. A new task goes down the
+ * domains, each time into the group that is idlest, with some preference for where it was forked.
  *
  * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
  */

@@ -2,12 +2,12 @@
 /*
  * Virtual time and slices of Linux' fair schedulers.
  *
- * A task of weight w that runs for d ns ages by d * 1024 / w of virtual time. Everybody who is runnable shall have run once
- * in a period: `latency`, or `min_granularity` for each of more than `nr_latency` tasks. The slice of a task is its part of
- * the period by weight.
+ * A task of weight w that runs for d ns ages by d * 1024 / w of virtual time. Everybody who is runnable shall have run
+ * once in a period: `latency`, or `min_granularity` for each of more than `nr_latency` tasks. The slice of a task is
+ * its part of the period by weight.
  *
- * Example, latency 24 ms: nice 0 beside nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by about
- * 18.08 ms of virtual time each in them.
+ * Example, latency 24 ms: nice 0 beside nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by
+ * about 18.08 ms of virtual time each in them.
  *
  * Divisions are multiplications with rounded inverses, so results are a few nanoseconds low, the same ones as in Linux.
  */

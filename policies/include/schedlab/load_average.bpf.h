@@ -12,8 +12,8 @@
  *
  * Example: a task of weight 1024 that always runs has a load and a util of 512 after 32 periods, 768 after 64.
  *
- * The integers are those of Linux: 4.9 rounds each period's part down and divides by the limit; later kernels derive the
- * parts between two periods from the limit and divide by what the limit is at this point of a period.
+ * The integers are those of Linux: 4.9 rounds each period's part down and divides by the limit; later kernels derive
+ * the parts between two periods from the limit and divide by what the limit is at this point of a period.
  *
  * Source: Linux 4.9 kernel/sched/fair.c, Linux 6.1 kernel/sched/pelt.c.
  */
@@ -100,9 +100,9 @@ static inline u64 load_grown(u64 sum, u64 rate, u64 before, u64 periods, u64 aft
 }
 
 /*
- * Brings @a to @now; the conditions held at these rates since it was last updated. @how is a rule, and LOAD_RUNNING. The
- * averages change only when a period has ended since; returns whether one has. Not static, so that a verifier looks at it
- * once and not wherever it is called.
+ * Brings @a to @now; the conditions held at these rates since it was last updated. @how is a rule, and LOAD_RUNNING.
+ * The averages change only when a period has ended since; returns whether one has. Not static, so that a verifier
+ * looks at it once and not wherever it is called.
  */
 __noinline bool load_average_update(struct load_average *a, u64 now, u64 load_rate, u64 runnable_rate, u32 how)
 {
