@@ -390,6 +390,20 @@ s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
+/* What a task has left of its load goes with it. */
+void BPF_STRUCT_OPS(cfs_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t && !t->fresh ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now();
+
+	if (!q)
+		return;
+	update_task_load(t, now, false, false);
+	update_queue_load(q, now);
+	load_average_detach(&q->average, &t->average, load_rule());
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(cfs_init)
 {
 	s32 cpu, error = 0;
@@ -422,6 +436,7 @@ SCX_OPS_DEFINE(cfs_ops,
 	       .yield = (void *)cfs_yield,
 	       .set_weight = (void *)cfs_set_weight,
 	       .init_task = (void *)cfs_init_task,
+	       .exit_task = (void *)cfs_exit_task,
 	       .init = (void *)cfs_init,
 	       .flags = SCX_OPS_ENQ_LAST,
 	       .name = "cfs");

@@ -304,6 +304,12 @@ static int balance_busy(void *map, u32 *key, struct balance_timer *timer)
 	return 0;
 }
 
+/* Whether an idle CPU could find something: others have tasks waiting, or perhaps two run on the threads of one core. */
+static inline bool idle_may_find(void)
+{
+	return nr_idle && (nr_overloaded || (threads_per_core > 1 && nr_cpus - nr_idle > 1));
+}
+
 /* The timer of all idle CPUs. */
 static int balance_idle(void *map, u32 *key, struct balance_timer *timer)
 {
@@ -326,7 +332,7 @@ static int balance_idle(void *map, u32 *key, struct balance_timer *timer)
 		if (is_idle(cpu) && due < next)
 			next = due;
 	}
-	idle_timer_armed = nr_idle && nr_overloaded;
+	idle_timer_armed = idle_may_find();
 	if (idle_timer_armed)
 		bpf_timer_start(&timer->timer, until_tick(next, now), 0);
 	return 0;
@@ -357,10 +363,10 @@ static inline void arm_busy(struct fair_queue *q, s32 cpu, u64 now)
 	start_timer(cpu, until_tick(next, now));
 }
 
-/* A task waits while a CPU idles: at the next tick the idle ones look. */
+/* At the next tick the idle CPUs look. */
 static inline void arm_idle(u64 now)
 {
-	if (nr_idle && nr_overloaded && !__sync_lock_test_and_set(&idle_timer_armed, 1))
+	if (idle_may_find() && !__sync_lock_test_and_set(&idle_timer_armed, 1))
 		start_timer(IDLE_TIMER, until_tick(now, now));
 }
 
