@@ -21,7 +21,7 @@ fn hogs_of_equal_weight_differ_by_a_slice_and_a_tick_at_most() {
 
 #[test]
 fn a_slice_ends_at_the_first_tick_after_it() {
-    // Slices are 3 ms: at 250 Hz that is a tick of 4 ms, at 1000 Hz four of 1 ms, as 3 ms are not more than 2.999998.
+    // Slices are 2.999998 ms: at 1000 Hz the tick at 3 ms is the first after that.
     for (hz, expected) in [(250, 4_000), (1000, 3_000), (100, 10_000)] {
         let events = run_tasks(ONE_CPU, "1s", &hogs(2, 0), &[("hz", hz)]);
         let turns = turns(&events, 0);

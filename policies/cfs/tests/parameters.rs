@@ -20,24 +20,30 @@ fn turn(settings: &[(&str, u64)], cpus: u32) -> u64 {
 fn slices_follow_latency_granularity_scaling_and_hz() {
     assert_eq!(turn(&[("hz", 1000)], 1), 3_000);
     assert_eq!(turn(&[("hz", 1000), ("latency", 20_000_000)], 1), 10_000);
-    assert_eq!(turn(&[("hz", 1000), ("nr_latency", 1), ("min_granularity", 5_000_000)], 1), 5_000);
+    // Two granularities for two tasks; a slice is no shorter than one since 4.9, and a tick at 5 ms finds it just used.
+    let granularity = [("hz", 1000), ("nr_latency", 1), ("min_granularity", 5_000_000)];
+    assert_eq!(turn(&granularity, 1), 6_000);
+    assert_eq!(turn(&[&granularity[..], &[("version", V4_9)]].concat(), 1), 5_000);
     assert_eq!(turn(&[("hz", 1000)], 2), 6_000);
     assert_eq!(turn(&[("hz", 1000), ("scaling", 1)], 2), 3_000);
     assert_eq!(turn(&[("hz", 1000), ("scaling", 2)], 4), 12_000);
 }
 
-/// The longest wait of a sleeper beside two hogs, in microseconds, but for the one of the start.
-fn longest_wait(settings: &[(&str, u64)]) -> u64 {
-    let events = run_tasks("cpus = 1", "4s", &format!("{HOGS}{SLEEPER}"), settings);
-    wakeup_waits(&events, 2).into_iter().skip(1).max().expect("it wakes")
+/// The waits of a sleeper beside two hogs, together, in microseconds, but for the one of the start.
+fn waits(nice: i32, settings: &[(&str, u64)]) -> u64 {
+    let sleeper = SLEEPER.replace("loop", &format!("nice = {nice}\nloop"));
+    let events = run_tasks("cpus = 1", "4s", &format!("{HOGS}{sleeper}"), settings);
+    wakeup_waits(&events, 2).into_iter().skip(1).sum()
 }
 
 #[test]
 fn wakeups_preempt_by_their_parameters() {
-    let usual = longest_wait(&[]);
-    assert!(longest_wait(&[("wakeup_preemption", 0)]) > usual);
-    assert!(longest_wait(&[("wakeup_granularity", 100_000_000)]) > usual);
-    assert!(longest_wait(&[("gentle_sleepers", 0)]) < usual);
+    assert_eq!(waits(0, &[]), 0);
+    assert!(waits(0, &[("wakeup_preemption", 0)]) > 0);
+    assert!(waits(0, &[("wakeup_granularity", 100_000_000)]) > 0);
+    // Nice 5 needs a lead of 3.06 ms and has 3 ms, or 6 ms.
+    assert!(waits(5, &[]) > 0);
+    assert!(waits(5, &[("gentle_sleepers", 0)]) < waits(5, &[]));
 }
 
 #[test]
@@ -73,7 +79,8 @@ fn the_balancers_parameters_change_where_tasks_are() {
     };
     let usual = left(300, &[]);
     assert_ne!(left(300, &[("nr_migrate", 1)]), usual);
-    assert_ne!(left(1900, &[("imbalance", 200)]), left(1900, &[]));
+    assert_eq!(left(1900, &[("imbalance", 101)]), [16; 4]);
+    assert_ne!(left(1900, &[]), [16; 4]);
     assert_ne!(left(300, &[("busy_factor", 1)]), usual);
-    assert_ne!(left(100, &[("migration_cost", 1_000_000_000)]), left(100, &[]));
+    assert_ne!(left(300, &[("migration_cost", 1_000_000_000)]), usual);
 }
