@@ -1,6 +1,8 @@
 //! What the shipped policies do: golden traces for all, vectors and variants for some. The tests crate includes this.
 
 mod golden;
+#[path = "linux-o1/tests/mod.rs"]
+mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
 #[path = "rr/tests.rs"]

@@ -11,7 +11,7 @@
 #ifndef LINUX_O1_DOMAIN_BALANCER_BPF_H
 #define LINUX_O1_DOMAIN_BALANCER_BPF_H
 
-#include "pull.bpf.h"
+#include <linux-o1/pull.bpf.h>
 
 PARAMETER(u64, cache_hot_time, 2500000,
 	  "unit=ns range=0ns..1s about=2.6.22: how long the cache of a CPU stays warm for a task. It measured this.");
@@ -80,7 +80,6 @@ struct look {
 	bool delegated; /* another CPU of the group is to look */
 	struct group own, busiest, group;
 	u64 total_load, total_power;
-	struct pull pull;
 };
 
 /* A look is too large for a stack. None is interrupted by another one on the same CPU. */
@@ -223,14 +222,15 @@ static s32 busiest_cpu(const struct look *look)
 	return busiest;
 }
 
-static void prepare_pull(struct pull *pull, u32 from_cpu, u32 to_cpu, u64 budget, u64 now)
+static void prepare_pull(bool any_heat, u32 from_cpu, u32 to_cpu, u64 budget, u64 now)
 {
 	struct run_queue *from = queue_of(from_cpu), *to = queue_of(to_cpu);
+	struct pull *pull = this_pull();
 	u64 recent;
 
-	*pull = (struct pull){ .from = from_cpu, .to = to_cpu, .budget = budget };
-	if (!from || !to)
+	if (!pull || !from || !to)
 		return;
+	*pull = (struct pull){ .from = from_cpu, .to = to_cpu, .budget = budget, .any_heat = any_heat };
 	/* The clock of the other CPU stood still since its last tick or switch. */
 	recent = now - now % jiffy_ns;
 	if (recent < from->switched_at)
@@ -252,9 +252,8 @@ static bool push_one(struct look *look, u32 from_cpu, u64 now)
 
 	if (!from || from->current_prio == IDLE_PRIO || from->current_pinned)
 		return false;
-	prepare_pull(&look->pull, from_cpu, look->cpu, ACTIVE_BUDGET, now);
-	look->pull.any_heat = true;
-	if (!pull_one(&look->pull, from->current_prio, now)) {
+	prepare_pull(true, from_cpu, look->cpu, ACTIVE_BUDGET, now);
+	if (!pull_one(from->current_prio, now)) {
 		from->push_to = look->cpu + 1;
 		scx_bpf_kick_cpu(from_cpu, SCX_KICK_PREEMPT);
 	}
@@ -295,6 +294,7 @@ static void failed(struct look *look, struct balance_state *state, const struct 
 /* One try: 1 when tasks were moved, 0 when all is level or failed, -1 when all tasks of one CPU must stay: it is left out. */
 static s32 try_look(struct look *look, struct balance_state *state, const struct domain_kind *kind, u64 now)
 {
+	struct pull *pull = this_pull();
 	struct run_queue *from;
 	s32 cpu = -1;
 
@@ -309,15 +309,14 @@ static s32 try_look(struct look *look, struct balance_state *state, const struct
 			found_level(state, kind, false);
 		return 0;
 	}
-	prepare_pull(&look->pull, cpu, look->cpu, look->imbalance, now);
-	look->pull.any_heat = state->failed > kind->nice_tries;
-	if (from->nr_running > 1 && pull_some(&look->pull, from->nr_running - 1, now)) {
+	prepare_pull(state->failed > kind->nice_tries, cpu, look->cpu, look->imbalance, now);
+	if (from->nr_running > 1 && pull_some(from->nr_running - 1, now)) {
 		state->failed = 0;
 		if (look->occasion != LOOK_NEWLY_IDLE)
 			state->interval_ms = kind->interval_min_ms;
 		return 1;
 	}
-	if (from->nr_running > 1 && !look->pull.allowed) {
+	if (from->nr_running > 1 && pull && !pull->allowed) {
 		from->excluded = look->serial;
 		return -1;
 	}
@@ -325,8 +324,11 @@ static s32 try_look(struct look *look, struct balance_state *state, const struct
 	return 0;
 }
 
-/* Looks at the domain of a level. Returns whether @cpu got tasks; *@delegated: another CPU looks at this and what is above. */
-static bool balance_domain(u32 cpu, u32 level, enum occasion occasion, bool *delegated, u64 now)
+/* What came of a look: tasks, nothing, or that another CPU looks at this domain and those above. */
+enum outcome { LOOK_NOTHING, LOOK_PULLED, LOOK_DELEGATED };
+
+/* Looks at the domain of a level. */
+__noinline u32 balance_domain(u32 cpu, u32 level, u32 occasion, u64 now)
 {
 	const struct domain_kind *kind = kind_of(level);
 	struct run_queue *rq = queue_of(cpu);
@@ -336,7 +338,7 @@ static bool balance_domain(u32 cpu, u32 level, enum occasion occasion, bool *del
 	s32 result = -1;
 
 	if (!kind || !state || !look || !domain_of(level, cpu, nr_cpus, &look->domain))
-		return false;
+		return LOOK_NOTHING;
 	look->cpu = cpu;
 	look->level = level;
 	look->occasion = occasion;
@@ -349,32 +351,34 @@ static bool balance_domain(u32 cpu, u32 level, enum occasion occasion, bool *del
 	}
 	if (result < 0 && occasion != LOOK_NEWLY_IDLE)
 		found_level(state, kind, true);
-	*delegated = look->delegated;
-	return result > 0;
+	if (look->delegated)
+		return LOOK_DELEGATED;
+	return result > 0 ? LOOK_PULLED : LOOK_NOTHING;
 }
 
 /* The looks of a CPU that are due at a tick, and when its next one is. */
 static void domain_tick(u32 cpu, struct run_queue *rq, u64 now)
 {
 	u64 jiffy = jiffy_of(now), next = jiffy + 60ULL * hz;
-	bool idle = is_idle(rq), delegated = false;
-	u32 level;
+	bool idle = is_idle(rq);
+	u32 level, outcome;
 
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
 		const struct domain_kind *kind = kind_of(level);
 		struct balance_state *state = state_of(rq, level);
 		u64 interval;
 
+		outcome = LOOK_NOTHING;
 		if (!kind || !state || domain_size(level, nr_cpus) <= domain_size(level - 1, nr_cpus))
 			continue;
 		interval = interval_of(state, kind, idle);
 		if (jiffy >= state->last_jiffy + interval) {
-			if (balance_domain(cpu, level, idle ? LOOK_IDLE : LOOK_BUSY, &delegated, now))
-				idle = false;
+			outcome = balance_domain(cpu, level, idle ? LOOK_IDLE : LOOK_BUSY, now);
+			idle &= outcome != LOOK_PULLED;
 			state->last_jiffy = jiffy;
 		}
 		next = lesser(next, state->last_jiffy + interval);
-		if (delegated)
+		if (outcome == LOOK_DELEGATED)
 			break;
 	}
 	rq->next_balance = next;
@@ -384,7 +388,6 @@ static void domain_tick(u32 cpu, struct run_queue *rq, u64 now)
 static void domain_newly_idle(u32 cpu, struct run_queue *rq, u64 now)
 {
 	u64 next = jiffy_of(now) + 60ULL * hz;
-	bool delegated;
 	u32 level;
 
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
@@ -393,7 +396,7 @@ static void domain_newly_idle(u32 cpu, struct run_queue *rq, u64 now)
 
 		if (!kind || !state || domain_size(level, nr_cpus) <= domain_size(level - 1, nr_cpus))
 			continue;
-		if (kind->newly_idle && balance_domain(cpu, level, LOOK_NEWLY_IDLE, &delegated, now))
+		if (kind->newly_idle && balance_domain(cpu, level, LOOK_NEWLY_IDLE, now) == LOOK_PULLED)
 			return;
 		next = lesser(next, state->last_jiffy + state->interval_ms);
 	}

@@ -12,7 +12,7 @@
 #ifndef LINUX_O1_FLAT_BALANCER_BPF_H
 #define LINUX_O1_FLAT_BALANCER_BPF_H
 
-#include "pull.bpf.h"
+#include <linux-o1/pull.bpf.h>
 
 PARAMETER(u32, balancer, 0, "choices=guarded,literal about=2.6.3: what half of a difference of one task moves.");
 PARAMETER(u32, cache_decay_ticks, 2,
@@ -71,12 +71,14 @@ static inline u32 believed(u32 cpu, u32 other, bool idle)
 }
 
 /* One look of @cpu. Returns whether it got a task. */
-static bool flat_balance(u32 cpu, bool idle, u64 now)
+__noinline bool flat_balance(u32 cpu, bool idle, u64 now)
 {
 	u32 own, other, most = 1, busiest = cpu, imbalance;
-	struct pull pull = { .to = cpu, .any_heat = idle, .budget = 1 };
+	struct pull *pull = this_pull();
 	struct run_queue *from;
 
+	if (!pull)
+		return false;
 	own = believed(cpu, cpu, idle);
 	bpf_for(other, 0, nr_cpus) {
 		u32 running = other == cpu ? 0 : believed(cpu, other, idle);
@@ -95,9 +97,10 @@ static bool flat_balance(u32 cpu, bool idle, u64 now)
 	imbalance = idle ? 1 : imbalance / 2;
 	if (!imbalance)
 		imbalance = balancer == BALANCER_LITERAL ? from->nr_running : 1;
-	pull.from = busiest;
-	pull.hot_since = jiffy_of(now) > cache_decay_ticks ? (jiffy_of(now) - cache_decay_ticks) * jiffy_ns : 0;
-	return pull_some(&pull, imbalance, now) > 0;
+	*pull = (struct pull){ .from = busiest, .to = cpu, .any_heat = idle };
+	if (jiffy_of(now) > cache_decay_ticks)
+		pull->hot_since = (jiffy_of(now) - cache_decay_ticks) * jiffy_ns;
+	return pull_some(imbalance, now) > 0;
 }
 
 /* The looks that are due at a tick. Returns the jiffy of the next. */

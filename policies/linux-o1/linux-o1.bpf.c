@@ -24,11 +24,11 @@
  * The original looks at everything in the timer's interrupt. Here a tick is only counted, when something happens to a task;
  * slices end at the tick at which they would have. Sources: Linux 2.6.0, 2.6.3 and 2.6.22, see README.md.
  */
-#include "interactivity.bpf.h"
-#include "run_queue.bpf.h"
-#include "flat_balancer.bpf.h"
-#include "domain_balancer.bpf.h"
-#include "placement.bpf.h"
+#include <linux-o1/interactivity.bpf.h>
+#include <linux-o1/run_queue.bpf.h>
+#include <linux-o1/flat_balancer.bpf.h>
+#include <linux-o1/domain_balancer.bpf.h>
+#include <linux-o1/placement.bpf.h>
 
 char _license[] SEC("license") = "GPL";
 
@@ -120,7 +120,7 @@ static bool expired_starving(const struct task_struct *p, const struct run_queue
 {
 	if (rq->expired_since && jiffy - rq->expired_since > (u64)sleep_avg_max * rq->nr_running)
 		return true;
-	return p->static_prio > rq->best_expired_prio;
+	return (u32)p->static_prio > rq->best_expired_prio;
 }
 
 /* The slice is used up. */
@@ -133,7 +133,7 @@ static void expire(struct task_struct *p, struct o1_task *t, struct run_queue *r
 		rq->expired_since = jiffy;
 	if (!is_interactive(p, t) || expired_starving(p, rq, jiffy)) {
 		t->array = !rq->active;
-		if (p->static_prio < rq->best_expired_prio)
+		if ((u32)p->static_prio < rq->best_expired_prio)
 			rq->best_expired_prio = p->static_prio;
 	}
 	t->key = tail_key(rq, t->prio);
@@ -438,6 +438,7 @@ void BPF_STRUCT_OPS(linux_o1_stopping, struct task_struct *p, bool runnable)
 		return;
 	count_ticks(p, t, now);
 	charge_run(t, now);
+	publish_status(p, t);
 	t->last_ran = rq->switched_at = now;
 	t->running = false;
 	rq->current_prio = IDLE_PRIO;
@@ -500,6 +501,7 @@ static void share_slice(struct o1_task *child, struct task_struct *parent, struc
 	child->parent = parent->pid;
 	of->time_slice /= 2;
 	share_sleep_avg(child, of);
+	publish_status(parent, of);
 	if (of->time_slice) {
 		scx_bpf_task_set_slice(parent, time_ahead(parent, of, now));
 		return;
@@ -552,6 +554,7 @@ void BPF_STRUCT_OPS(linux_o1_exit_task, struct task_struct *p, struct scx_exit_t
 			of->time_slice = lesser(of->time_slice + t->time_slice, most);
 		if (t->sleep_avg < of->sleep_avg)
 			of->sleep_avg = of->sleep_avg / 4 * 3 + t->sleep_avg / 4;
+		publish_status(parent, of);
 		if (of->running)
 			scx_bpf_task_set_slice(parent, time_ahead(parent, of, now));
 	}

@@ -9,7 +9,7 @@
 #define LINUX_O1_PLACEMENT_BPF_H
 
 #include <schedlab/wake.bpf.h>
-#include "domain_balancer.bpf.h"
+#include <linux-o1/domain_balancer.bpf.h>
 
 /* Whether the waker is about to sleep. Among the sources only pipes say so, as their kernels did. */
 static inline bool is_sync(struct task_struct *p, u64 wake_flags)

@@ -9,7 +9,7 @@
 #ifndef LINUX_O1_PULL_BPF_H
 #define LINUX_O1_PULL_BPF_H
 
-#include "run_queue.bpf.h"
+#include <linux-o1/run_queue.bpf.h>
 
 struct pull {
 	u32 from, to;
@@ -19,7 +19,28 @@ struct pull {
 	bool allowed;   /* some task was seen that may run on `to` */
 	bool best_seen; /* a task of the best priority of `from` was passed by, or runs there */
 	u32 from_best, to_best;
+	/* The search in one dispatch queue: the list it is in, who is to go, who would if another one followed. */
+	u32 level;
+	u64 chosen, pending;
 };
+
+/*
+ * What is being moved. It stands in a map, also because a verifier takes what comes out of a map for anything: a loop that
+ * keeps its state there looks the same each time round. None is interrupted by another one on the same CPU.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pull);
+} pulls SEC(".maps");
+
+static inline struct pull *this_pull(void)
+{
+	u32 key = 0;
+
+	return bpf_map_lookup_elem(&pulls, &key);
+}
 
 /* When a task last was where its cache is warm. 2.6.3 takes any change of state for that. */
 static inline bool is_cold(const struct o1_task *t, const struct pull *pull)
@@ -30,51 +51,58 @@ static inline bool is_cold(const struct o1_task *t, const struct pull *pull)
 }
 
 /*
- * Whether a task is too heavy to go, and whether that depends on another one of its priority being left. A heavy task may
- * go where it is better than all others, but not the only one of the best priority.
+ * Whether a task is too heavy to go. One that is may go where it is better than all others, but not if it is the only one of
+ * the best priority: then it depends on who follows.
  */
-static inline bool is_heavy(const struct o1_task *t, const struct pull *pull, bool *unless_followed)
+enum weight { LIGHT, HEAVY, HEAVY_UNLESS_FOLLOWED };
+
+static inline enum weight weigh(const struct o1_task *t, const struct pull *pull)
 {
-	*unless_followed = false;
 	if (t->load <= pull->budget)
-		return false;
+		return LIGHT;
 	if (t->prio >= pull->to_best)
-		return true;
-	*unless_followed = !pull->best_seen && t->prio == pull->from_best;
-	return *unless_followed;
+		return HEAVY;
+	return !pull->best_seen && t->prio == pull->from_best ? HEAVY_UNLESS_FOLLOWED : LIGHT;
+}
+
+/* One step of the search. Returns whether it is over: a list is, and somebody in it is to go. */
+static inline bool consider(struct task_struct *p, struct pull *pull)
+{
+	struct o1_task *t = task_of(p);
+	enum weight weight;
+
+	if (!t || !bpf_cpumask_test_cpu(pull->to, p->cpus_ptr))
+		return false;
+	pull->allowed = true;
+	if (key_level(t->key) != pull->level) {
+		if (pull->chosen)
+			return true;
+		pull->level = key_level(t->key);
+		pull->pending = 0;
+	}
+	if (pull->pending)
+		pull->chosen = pull->pending;
+	pull->pending = 0;
+	weight = is_cold(t, pull) ? weigh(t, pull) : HEAVY;
+	if (weight == LIGHT)
+		pull->chosen = t->key;
+	else if (weight == HEAVY_UNLESS_FOLLOWED)
+		pull->pending = t->key;
+	return false;
 }
 
 /* The key of the next task to go out of a dispatch queue, 0 when there is none. */
 static u64 next_to_go(u64 dsq, struct pull *pull)
 {
-	u64 chosen = 0, pending = 0;
-	u32 level = NO_LEVEL;
 	struct task_struct *p;
 
+	pull->chosen = pull->pending = 0;
+	pull->level = NO_LEVEL;
 	bpf_for_each(scx_dsq, p, dsq, 0) {
-		struct o1_task *t = task_of(p);
-		bool unless_followed;
-
-		if (!t || !bpf_cpumask_test_cpu(pull->to, p->cpus_ptr))
-			continue;
-		pull->allowed = true;
-		if (key_level(t->key) != level) {
-			if (chosen)
-				break;
-			level = key_level(t->key);
-			pending = 0;
-		}
-		if (pending)
-			chosen = pending;
-		pending = 0;
-		if (!is_cold(t, pull))
-			continue;
-		if (!is_heavy(t, pull, &unless_followed))
-			chosen = t->key;
-		else if (unless_followed)
-			pending = t->key;
+		if (consider(p, pull))
+			break;
 	}
-	return chosen;
+	return pull->chosen;
 }
 
 /* Moves the task with this key to the other CPU's tail, into the array of the same kind or, in 2.6.3, the active one. */
@@ -110,13 +138,14 @@ static bool move_key(u64 dsq, bool expired, u64 key, struct pull *pull, u64 now)
 }
 
 /* Moves one task. @max_prio: in the active array none that is worse than this. */
-static bool pull_one(struct pull *pull, u32 max_prio, u64 now)
+__noinline bool pull_one(u32 max_prio, u64 now)
 {
-	struct run_queue *from = queue_of(pull->from);
+	struct pull *pull = this_pull();
+	struct run_queue *from = pull ? queue_of(pull->from) : NULL;
 	u32 active;
 	u64 key;
 
-	if (!from)
+	if (!pull || !from)
 		return false;
 	active = from->active;
 	key = next_to_go(dsq_of(pull->from, !active), pull);
@@ -129,12 +158,14 @@ static bool pull_one(struct pull *pull, u32 max_prio, u64 now)
 }
 
 /* Moves up to @most tasks; the number of those that went. */
-static u32 pull_some(struct pull *pull, u32 most, u64 now)
+__noinline u32 pull_some(u32 most, u64 now)
 {
 	u32 moved = 0, turn;
 
 	bpf_for(turn, 0, most) {
-		if ((version == VERSION_2_6_22 && !pull->budget) || !pull_one(pull, MAX_PRIO, now))
+		struct pull *pull = this_pull();
+
+		if (!pull || (version == VERSION_2_6_22 && !pull->budget) || !pull_one(MAX_PRIO, now))
 			break;
 		moved++;
 	}

@@ -13,7 +13,7 @@
 
 #include <schedlab/domains.bpf.h>
 #include <schedlab/priority_queue.bpf.h>
-#include "interactivity.bpf.h"
+#include <linux-o1/interactivity.bpf.h>
 
 #define MAX_CPUS 1024
 #define NO_CPU (~0U)
