@@ -253,7 +253,7 @@ static bool push_one(struct look *look, u32 from_cpu, u64 now)
 	if (!from || from->current_prio == IDLE_PRIO || from->current_pinned)
 		return false;
 	prepare_pull(true, from_cpu, look->cpu, ACTIVE_BUDGET, now);
-	if (!pull_one(from->current_prio, now)) {
+	if (!pull_some(1, from->current_prio, now)) {
 		from->push_to = look->cpu + 1;
 		scx_bpf_kick_cpu(from_cpu, SCX_KICK_PREEMPT);
 	}
@@ -310,7 +310,7 @@ static s32 try_look(struct look *look, struct balance_state *state, const struct
 		return 0;
 	}
 	prepare_pull(state->failed > kind->nice_tries, cpu, look->cpu, look->imbalance, now);
-	if (from->nr_running > 1 && pull_some(from->nr_running - 1, now)) {
+	if (from->nr_running > 1 && pull_some(from->nr_running - 1, MAX_PRIO - 1, now)) {
 		state->failed = 0;
 		if (look->occasion != LOOK_NEWLY_IDLE)
 			state->interval_ms = kind->interval_min_ms;

@@ -100,7 +100,7 @@ __noinline bool flat_balance(u32 cpu, bool idle, u64 now)
 	*pull = (struct pull){ .from = busiest, .to = cpu, .any_heat = idle };
 	if (jiffy_of(now) > cache_decay_ticks)
 		pull->hot_since = (jiffy_of(now) - cache_decay_ticks) * jiffy_ns;
-	return pull_some(imbalance, now) > 0;
+	return pull_some(imbalance, MAX_PRIO - 1, now) > 0;
 }
 
 /* The looks that are due at a tick. Returns the jiffy of the next. */

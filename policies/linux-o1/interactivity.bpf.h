@@ -29,6 +29,7 @@ enum { PUBLISH_PRIORITY, PUBLISH_DETAIL };
 #define ON_RUN_QUEUE_WEIGHT 30
 #define MAX_RT_PRIO 100
 #define MAX_PRIO 140
+#define PRIORITIES (MAX_PRIO - MAX_RT_PRIO)
 #define POLICY_BATCH 3
 /* What a task of nice 0 weighs in 2.6.22. */
 #define LOAD_SCALE 128

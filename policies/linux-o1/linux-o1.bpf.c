@@ -437,6 +437,8 @@ static void share_slice(struct o1_task *child, struct task_struct *parent, struc
 		scx_bpf_task_set_slice(parent, time_ahead(parent, of, now));
 		return;
 	}
+	/* It pays with one tick more, unless it has expired already and is only on its way out. */
+	of->time_slice = 1;
 	if (of->array == rq->active)
 		expire(parent, of, rq, jiffy_of(now));
 	scx_bpf_kick_cpu(of->cpu, SCX_KICK_PREEMPT);

@@ -3,8 +3,8 @@
  * Taking waiting tasks from one run queue to another, for both balancers.
  *
  * The order in which tasks are tried: those in the expired array before those in the active one, better priorities before
- * worse, and within a list from the tail to the head. A dispatch queue is read from the head, so a search remembers the last
- * task of a list that may go and stops when the list is over.
+ * worse, and within a list from the tail to the head. So a dispatch queue is read forwards to find the next list with a task
+ * that may go, and backwards to go through that list.
  */
 #ifndef LINUX_O1_PULL_BPF_H
 #define LINUX_O1_PULL_BPF_H
@@ -19,9 +19,8 @@ struct pull {
 	bool allowed;   /* some task was seen that may run on `to` */
 	bool best_seen; /* a task of the best priority of `from` was passed by, or runs there */
 	u32 from_best, to_best;
-	/* The search in one dispatch queue: the list it is in, who is to go, who would if another one followed. */
-	u32 level;
-	u64 chosen, pending;
+	u32 level;      /* the list that is looked through */
+	u32 most, moved; /* tasks */
 };
 
 /*
@@ -51,125 +50,126 @@ static inline bool is_cold(const struct o1_task *t, const struct pull *pull)
 }
 
 /*
- * Whether a task is too heavy to go. One that is may go where it is better than all others, but not if it is the only one of
- * the best priority: then it depends on who follows.
+ * Whether a task is too heavy to go. One that is may go where it is better than all others, but not before another one of the
+ * best priority was passed by.
  */
-enum weight { LIGHT, HEAVY, HEAVY_UNLESS_FOLLOWED };
-
-static inline enum weight weigh(const struct o1_task *t, const struct pull *pull)
+static inline bool is_heavy(const struct o1_task *t, const struct pull *pull)
 {
 	if (t->load <= pull->budget)
-		return LIGHT;
-	if (t->prio >= pull->to_best)
-		return HEAVY;
-	return !pull->best_seen && t->prio == pull->from_best ? HEAVY_UNLESS_FOLLOWED : LIGHT;
-}
-
-/* One step of the search. Returns whether it is over: a list is, and somebody in it is to go. */
-static inline bool consider(struct task_struct *p, struct pull *pull)
-{
-	struct o1_task *t = task_of(p);
-	enum weight weight;
-
-	if (!t || !bpf_cpumask_test_cpu(pull->to, p->cpus_ptr))
 		return false;
-	pull->allowed = true;
-	if (key_level(t->key) != pull->level) {
-		if (pull->chosen)
-			return true;
-		pull->level = key_level(t->key);
-		pull->pending = 0;
-	}
-	if (pull->pending)
-		pull->chosen = pull->pending;
-	pull->pending = 0;
-	weight = is_cold(t, pull) ? weigh(t, pull) : HEAVY;
-	if (weight == LIGHT)
-		pull->chosen = t->key;
-	else if (weight == HEAVY_UNLESS_FOLLOWED)
-		pull->pending = t->key;
-	return false;
+	return t->prio >= pull->to_best || (!pull->best_seen && t->prio == pull->from_best);
 }
 
-/* The key of the next task to go out of a dispatch queue, 0 when there is none. */
-static u64 next_to_go(u64 dsq, struct pull *pull)
+/* The level of the last list, NO_LEVEL when there is none. */
+static u32 last_level(u64 dsq)
 {
 	struct task_struct *p;
+	u32 level = NO_LEVEL;
 
-	pull->chosen = pull->pending = 0;
-	pull->level = NO_LEVEL;
-	bpf_for_each(scx_dsq, p, dsq, 0) {
-		if (consider(p, pull))
-			break;
+	bpf_for_each(scx_dsq, p, dsq, SCX_DSQ_ITER_REV) {
+		level = key_level(p->scx.dsq_vtime);
+		break;
 	}
-	return pull->chosen;
+	return level;
 }
 
-/* Moves the task with this key to the other CPU's tail, into the array of the same kind or, in 2.6.3, the active one. */
-static bool move_key(u64 dsq, bool expired, u64 key, struct pull *pull, u64 now)
+/* The next list, from `level` on, with a task that is allowed to go and cold; NO_LEVEL when there is none. */
+static void find_level(u64 dsq, struct pull *pull)
+{
+	u32 from = pull->level, last = last_level(dsq);
+	struct task_struct *p;
+
+	pull->level = NO_LEVEL;
+	if (last < from)
+		return;
+	bpf_for_each(scx_dsq, p, dsq, 0) {
+		struct o1_task *t = task_of(p);
+
+		if (!t || key_level(t->key) < from || !bpf_cpumask_test_cpu(pull->to, p->cpus_ptr))
+			continue;
+		pull->allowed = true;
+		if (is_cold(t, pull)) {
+			pull->level = key_level(t->key);
+			break;
+		}
+	}
+}
+
+/* Accounts for a task that has gone to the other CPU, to this place of this array. */
+static void has_moved(struct task_struct *p, struct o1_task *t, struct pull *pull, u32 array, u64 place, u64 now)
+{
+	pull->moved++;
+	pull->budget -= lesser(t->load, pull->budget);
+	if (t->prio < pull->to_best)
+		pull->to_best = t->prio;
+	t->key = place;
+	t->array = array;
+	remove_running(t, now);
+	add_running(p, t, pull->to, now);
+	preempt_for(pull->to, t->prio);
+}
+
+/* Goes through one list. Tasks go to the tail on the other CPU, in the array of the same kind or, in 2.6.3, the active one. */
+static void move_list(u64 dsq, bool expired, struct pull *pull, u64 now)
 {
 	struct run_queue *to = queue_of(pull->to);
 	struct task_struct *p;
 
 	if (!to)
-		return false;
-	bpf_for_each(scx_dsq, p, dsq, 0) {
+		return;
+	bpf_for_each(scx_dsq, p, dsq, SCX_DSQ_ITER_REV) {
 		struct o1_task *t = task_of(p);
 		u32 array = to->active ^ (expired && version == VERSION_2_6_22);
 		u64 place;
 
-		if (!t || t->key != key)
+		if (!t || key_level(t->key) > pull->level)
 			continue;
+		if (key_level(t->key) < pull->level || pull->moved >= pull->most)
+			break;
+		if (!bpf_cpumask_test_cpu(pull->to, p->cpus_ptr) || !is_cold(t, pull) || is_heavy(t, pull)) {
+			pull->best_seen |= t->prio == pull->from_best;
+			continue;
+		}
 		place = tail_key(to, t->prio);
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, place);
-		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, dsq_of(pull->to, array), 0))
-			return false;
-		pull->budget -= t->load < pull->budget ? t->load : pull->budget;
-		if (t->prio < pull->to_best)
-			pull->to_best = t->prio;
-		t->key = place;
-		t->array = array;
-		remove_running(t, now);
-		add_running(p, t, pull->to, now);
-		preempt_for(pull->to, t->prio);
-		return true;
+		if (scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, dsq_of(pull->to, array), 0))
+			has_moved(p, t, pull, array, place, now);
 	}
-	return false;
 }
 
-/* Moves one task. @max_prio: in the active array none that is worse than this. */
-__noinline bool pull_one(u32 max_prio, u64 now)
+/* Moves tasks of one array, of lists up to @worst. */
+static void move_array(u32 array, u32 worst, bool expired, struct pull *pull, u64 now)
+{
+	u64 dsq = dsq_of(pull->from, array);
+	u32 turn;
+
+	pull->level = 0;
+	bpf_for(turn, 0, PRIORITIES) {
+		if (pull->moved >= pull->most || (version == VERSION_2_6_22 && !pull->budget))
+			break;
+		find_level(dsq, pull);
+		if (pull->level > worst)
+			break;
+		move_list(dsq, expired, pull, now);
+		pull->level++;
+	}
+}
+
+/* Moves up to @most tasks, of the active array only those that are no worse than @max_prio. Returns how many went. */
+__noinline u32 pull_some(u32 most, u32 max_prio, u64 now)
 {
 	struct pull *pull = this_pull();
 	struct run_queue *from = pull ? queue_of(pull->from) : NULL;
 	u32 active;
-	u64 key;
 
 	if (!pull || !from)
-		return false;
+		return 0;
+	pull->most = most;
+	pull->moved = 0;
 	active = from->active;
-	key = next_to_go(dsq_of(pull->from, !active), pull);
-	if (key)
-		return move_key(dsq_of(pull->from, !active), true, key, pull, now);
-	key = next_to_go(dsq_of(pull->from, active), pull);
-	if (!key || key_level(key) + MAX_RT_PRIO > max_prio)
-		return false;
-	return move_key(dsq_of(pull->from, active), false, key, pull, now);
-}
-
-/* Moves up to @most tasks; the number of those that went. */
-__noinline u32 pull_some(u32 most, u64 now)
-{
-	u32 moved = 0, turn;
-
-	bpf_for(turn, 0, most) {
-		struct pull *pull = this_pull();
-
-		if (!pull || (version == VERSION_2_6_22 && !pull->budget) || !pull_one(MAX_PRIO, now))
-			break;
-		moved++;
-	}
-	return moved;
+	move_array(!active, PRIORITIES - 1, true, pull, now);
+	move_array(active, max_prio - MAX_RT_PRIO, false, pull, now);
+	return pull->moved;
 }
 
 #endif /* LINUX_O1_PULL_BPF_H */
