@@ -1,6 +1,7 @@
 //! Vectors of the sleep average and what follows from it: priority, label, slice and turns.
 
-use super::observe::{MS, Status, V3, V22, alone, run_tasks, statuses, turns_of};
+use super::observe::{MS, Status, V3, V22, alone, run_tasks, status_at, statuses, turns_of};
+use schedlab_model::time::Time;
 
 /// A task that computes, with a nice value: its first status.
 fn first(version: u64, nice: i32, sleep_avg_ms: u64) -> Status {
@@ -9,7 +10,8 @@ fn first(version: u64, nice: i32, sleep_avg_ms: u64) -> Status {
 
 /// Two equal tasks on one of `cpus` CPUs: how long the first turn of the first is, in milliseconds.
 fn first_turn_ms(version: u64, cpus: u32, nice: i32, sleep_avg_ms: u64) -> u64 {
-    let tasks = format!("[[task]]\nname = \"hog\"\ncount = 2\ncpus = [0]\nnice = {nice}\nloop = [{{ compute = \"9s\" }}]");
+    let tasks =
+        format!("[[task]]\nname = \"hog\"\ncount = 2\ncpus = [0]\nnice = {nice}\nloop = [{{ compute = \"9s\" }}]");
     let settings = [("sleep_avg", sleep_avg_ms * MS)];
     turns_of(&run_tasks(&format!("cpus = {cpus}"), 2000, &tasks, version, &settings), 0)[0].us() / 1000
 }
@@ -99,9 +101,8 @@ fn slices_and_needed_levels_follow_the_nice_value() {
     assert_eq!(slices(V3), [200, 151, 107, 102, 78, 53, 10]);
     assert_eq!(slices(V22), [800, 600, 420, 100, 75, 50, 5]);
     let needed = |version: u64, level_ms: u64| {
-        [-20, -19, -15, -11, -7, -3, 3, 4, 8, 12, 16].map(|nice| {
-            (0..=10).find(|level| first(version, nice, level * level_ms).interactive).unwrap_or(11)
-        })
+        [-20, -19, -15, -11, -7, -3, 3, 4, 8, 12, 16]
+            .map(|nice| (0..=10).find(|level| first(version, nice, level * level_ms).interactive).unwrap_or(11))
     };
     assert_eq!(needed(V3, 102), [2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11]);
     assert_eq!(needed(V22, 100), [2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
@@ -166,7 +167,8 @@ fn v15_a_short_wait_for_a_disk() {
 #[test]
 fn v16_a_known_hog_earns_one_slice_at_most() {
     // 102 slices at a sleep average of 0 lead to a credit below -100. Then 102, 204, 296, 398, 500 and 602 ms.
-    let sleeps = ["50ms", "50ms", "11500us", "50ms", "50ms", "100ms"].map(|s| format!("{{ sleep = \"{s}\" }}")).join(", ");
+    let sleeps =
+        ["50ms", "50ms", "11500us", "50ms", "50ms", "100ms"].map(|s| format!("{{ sleep = \"{s}\" }}")).join(", ");
     let all = alone(V3, 0, &format!("once = [{{ compute = \"11s\" }}, {sleeps}, {{ compute = \"1ms\" }}]"), 12_000);
     let woken: Vec<Status> = all.into_iter().filter(|status| status.class != 0).collect();
     assert!(woken.iter().all(|status| status.credit < -100), "{woken:?}");
@@ -188,12 +190,19 @@ fn v17_what_a_run_costs() {
 
 #[test]
 fn v17_who_is_known_to_be_interactive_is_charged_less() {
-    // 110 sleeps lead to the most and to a credit above 100. The runs lead from there to 800 ms, level by level.
-    let runs = ["100ms", "828ms", "9ms", "808ms", "128ms"].map(|c| format!("{{ compute = \"{c}\" }}, {{ yield = true }},"));
+    // 110 sleeps lead to the most and to a credit above 100, and leave 94 ms of a slice. The runs lead from there to 800 ms,
+    // by a tenth, a ninth (twice) and an eighth (twice) of what they last.
+    let runs =
+        ["94ms", "833400us", "9ms", "808ms", "128ms"].map(|c| format!("{{ compute = \"{c}\" }}, {{ yield = true }},"));
     let sleeps = "{ repeat = 110, steps = [{ compute = \"1ms\" }, { sleep = \"5ms\" }] },";
-    let before = format!("{sleeps} {}", runs.concat());
-    let status = run_100(V3, &before, 1020);
-    assert_eq!((status.credit, status.sleep_avg_us()), (101, 785_714));
+    let task =
+        format!("[[task]]\nname = \"task\"\ncpus = [0]\nonce = [{sleeps} {} {{ compute = \"100ms\" }}]", runs.concat());
+    let events = run_tasks("cpus = 8", 5000, &task, V3, &[("sleep_avg", 1020 * MS)]);
+    let (end, last) = *statuses(&events, 0).last().expect("a status");
+    let before = status_at(&events, 0, end.since(Time::from_ms(100)));
+    assert_eq!((last.credit, before.sleep_avg_us() / 1000), (101, 799));
+    // A bonus of 7: a seventh of 100 ms.
+    assert_eq!((before.sleep_avg_ns - last.sleep_avg_ns) / 10, 1_428_571);
 }
 
 #[test]
@@ -205,11 +214,12 @@ fn v18_the_average_does_not_fall_below_nothing() {
 
 /// A task sleeps for 10 ms, is woken, waits for 100 ms behind a better one and gets the CPU: its sleep average then.
 fn after_wait_us(version: u64, sleep_avg_ms: u64, by_task: bool) -> u64 {
-    let (step, post) = if by_task { ("wait = \"s\"", "{ post = \"s\" },") } else { ("sleep = \"10ms\"", "") };
+    let (step, post, semaphore) =
+        if by_task { ("wait = \"s\"", "{ post = \"s\" },", "[semaphore.s]") } else { ("sleep = \"10ms\"", "", "") };
     let tasks = format!(
         "[[task]]\nname = \"waiter\"\nonce = [{{ {step} }}, {{ compute = \"1ms\" }}]\n\
          [[task]]\nname = \"better\"\nnice = -20\nstart = \"5ms\"\n\
-         once = [{{ compute = \"5ms\" }}, {post} {{ compute = \"100ms\" }}]\n[semaphore.s]"
+         once = [{{ compute = \"5ms\" }}, {post} {{ compute = \"100ms\" }}]\n{semaphore}"
     );
     let events = run_tasks("cpus = 1", 200, &tasks, version, &[("sleep_avg", sleep_avg_ms * MS)]);
     let turn = turns_of(&events, 0)[0];
@@ -251,7 +261,11 @@ fn v31_ten_ms_of_work_and_three_of_sleep() {
     let old = woken(V3, 0, 10, 3, 500);
     assert_eq!(old.iter().position(|status| status.interactive), Some(105));
     assert!(old[105..].iter().all(|status| status.interactive));
-    assert_eq!(old[499].sleep_avg_us(), 723_000);
+    // At CB 6 a turn wins 4 * 3 - 10 ms, at CB 7 it loses 10 - 3 * 3: it goes round by three values in the end.
+    let mut last: Vec<u64> = old[490..].iter().map(|status| status.sleep_avg_us() / 1000).collect();
+    last.sort_unstable();
+    last.dedup();
+    assert_eq!(last, [723, 724, 725]);
     assert!(woken(V22, 0, 10, 3, 500).iter().all(|status| status.sleep_avg_us() == 3_000));
     for from in [799, 1000] {
         assert_eq!(woken(V22, from, 10, 3, 500)[499].sleep_avg_us(), 1_000_000);

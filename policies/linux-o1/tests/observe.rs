@@ -64,7 +64,8 @@ pub fn run_tasks(machine: &str, ms: u64, tasks: &str, version: u64, settings: &[
 
 /// One task alone on a CPU, from a sleep average in milliseconds: what was published about it.
 pub fn alone(version: u64, sleep_avg_ms: u64, task: &str, ms: u64) -> Vec<Status> {
-    let task = format!("[[task]]\nname = \"task\"\n{task}\n[device.disk]");
+    let disk = if task.contains("disk") { "[device.disk]" } else { "" };
+    let task = format!("[[task]]\nname = \"task\"\n{task}\n{disk}");
     let events = run_tasks("cpus = 1", ms, &task, version, &[("sleep_avg", sleep_avg_ms * MS)]);
     statuses(&events, 0).into_iter().map(|status| status.1).collect()
 }

@@ -18,7 +18,10 @@ fn heavy_load_ends_four_to_three_with_the_published_peaks() {
     let shares = [650, 850, 1150].map(share);
     assert!(shares.iter().sum::<f64>() > 0.97, "{shares:?}");
     // Three tasks alternate between 650 and 850, four between 850 and 1150 ms.
-    assert!(shares.iter().zip([2.0 / 7.0, 3.5 / 7.0, 1.5 / 7.0]).all(|(share, about)| (share - about).abs() < 0.06), "{shares:?}");
+    assert!(
+        shares.iter().zip([2.0 / 7.0, 3.5 / 7.0, 1.5 / 7.0]).all(|(share, about)| (share - about).abs() < 0.06),
+        "{shares:?}"
+    );
 }
 
 /// Torrey, Coleman and Miller (2007), 2.6.3: a task tends to be labelled interactive if its sleep is at least a quarter of

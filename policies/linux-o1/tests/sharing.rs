@@ -99,12 +99,14 @@ fn v34_requests_of_250_ms_beside_other_hogs() {
     let responses = |vector: &str, version| {
         let events = run(vector, version, &[]);
         let mut all = (0..3).map(|task| responses_us(&events, task)).collect::<Vec<_>>();
+        // The first request of a task also waits for those that started before it.
+        all.iter_mut().for_each(|of| _ = of.remove(0));
         all.iter_mut().for_each(|of| of.iter_mut().for_each(|us| *us /= 1000));
         all
     };
     for task in responses("34-three-hogs", V22) {
         assert!(task.len() > 60 && task.iter().all(|response| [650, 850].contains(response)), "{task:?}");
-        assert!(task.windows(2).skip(1).all(|pair| pair[0] != pair[1]), "{task:?}");
+        assert!(task.windows(2).all(|pair| pair[0] != pair[1]), "{task:?}");
     }
     for task in responses("34-four-hogs", V22) {
         assert!(task.len() > 50 && task.iter().all(|response| [850, 1150].contains(response)), "{task:?}");
