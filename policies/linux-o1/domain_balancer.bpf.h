@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The balancer of 2.6.22: every CPU looks at its scheduling domains, from the nearest to the farthest. In each it compares
- * its own group with the busiest other one, by the weight of the tasks, and takes tasks up to a budget of weight that would
- * level both with the average.
+ * The balancer of 2.6.22: every CPU looks at its scheduling domains, from the nearest to the farthest. In each it
+ * compares its own group with the busiest other one, by the weight of the tasks, and takes tasks up to a budget of
+ * weight that would level both with the average.
  *
  * A CPU looks at a domain after `interval`, times `busy_factor` while it has work; the interval doubles while there is
  * nothing to do. It also looks when it runs out of tasks. When tasks stay where they are again and again, because their
@@ -158,8 +158,8 @@ static void survey(struct look *look, u64 now)
 }
 
 /*
- * The budget is less than one task. One goes nevertheless when the difference is great, or when both groups together would
- * get more done: a group gets done what its tasks ask for, at most one task's weight for each CPU.
+ * The budget is less than one task. One goes nevertheless when the difference is great, or when both groups together
+ * would get more done: a group gets done what its tasks ask for, at most one task's weight for each CPU.
  */
 static u64 small_imbalance(const struct look *look)
 {
@@ -243,8 +243,8 @@ static void prepare_pull(bool any_heat, u32 from_cpu, u32 to_cpu, u64 budget, u6
 }
 
 /*
- * A request to give a task away, warm or not. The other CPU is interrupted for that: the one that runs there goes when no
- * waiting one is before it.
+ * A request to give a task away, warm or not. The other CPU is interrupted for that: the one that runs there goes when
+ * no waiting one is before it.
  */
 static bool push_one(struct look *look, u32 from_cpu, u64 now)
 {
@@ -291,7 +291,7 @@ static void failed(struct look *look, struct balance_state *state, const struct 
 		state->interval_ms *= 2;
 }
 
-/* One try: 1 when tasks were moved, 0 when all is level or failed, -1 when all tasks of one CPU must stay: it is left out. */
+/* One try: 1 when tasks were moved, 0 when all is level or failed, -1 when a CPU is left out as its tasks must stay. */
 static s32 try_look(struct look *look, struct balance_state *state, const struct domain_kind *kind, u64 now)
 {
 	struct pull *pull = this_pull();

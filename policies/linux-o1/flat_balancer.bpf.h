@@ -4,7 +4,8 @@
  * jiffy and when it runs out of tasks.
  *
  * A busy CPU takes half of the difference, if that is at least a quarter of what the busiest has; an idle one takes one
- * task. Because loads may be about to change, a busy CPU believes the lower of what it sees and what it saw at its last look.
+ * task. Because loads may be about to change, a busy CPU believes the lower of what it sees and what it saw at its last
+ * look.
  *
  * The original counts tasks to be moved down and stops at exactly 0. Half of a difference of 1 is 0, so that it begins
  * below: it then takes every waiting task with a cold cache. That is balancer=literal; guarded stops after one.

@@ -6,8 +6,8 @@
  *
  *	priority = static priority + 5 - CB		100 to 139, lower is better, nice 0 is 120
  *
- * A task is interactive when its bonus is high enough for its nice value: CB >= 7 with nice 0. Times are in jiffies where
- * the original counts ticks, in nanoseconds where it reads the clock. All divisions cut off, as there.
+ * A task is interactive when its bonus is high enough for its nice value: CB >= 7 with nice 0. Times are in jiffies
+ * where the original counts ticks, in nanoseconds where it reads the clock. All divisions cut off, as there.
  */
 #ifndef LINUX_O1_INTERACTIVITY_BPF_H
 #define LINUX_O1_INTERACTIVITY_BPF_H
@@ -176,7 +176,8 @@ static inline void raise_credit(struct o1_task *t)
 
 /*
  * The status word: the priority in bits 0 to 7, bit 8 when the task is interactive. With publish=detail also the sleep
- * average in bits 9 to 38, the jiffies left of the slice in 39 to 48, the credit plus 128 in 49 to 56, the wake class from 57.
+ * average in bits 9 to 38, the jiffies left of the slice in 39 to 48, the credit plus 128 in 49 to 56, the wake class
+ * from 57.
  */
 static inline void publish_status(struct task_struct *p, struct o1_task *t)
 {

@@ -2,27 +2,27 @@
 /*
  * linux-o1 - the O(1) scheduler of Linux 2.6, from before there was CFS.
  *
- * Each CPU has two arrays of lists, one list for each priority: active and expired. The first task of the best list of the
- * active array runs. A task that has used its slice up gets a new one and goes to the expired array; when the active array
- * is empty, the two change places. So everybody gets a slice before anybody gets two.
+ * Each CPU has two arrays of lists, one list for each priority: active and expired. The first task of the best list of
+ * the active array runs. A task that has used its slice up gets a new one and goes to the expired array; when the
+ * active array is empty, the two change places. So everybody gets a slice before anybody gets two.
  *
  * Interactive tasks are the exception: they go back to the active array. Who is interactive is guessed from the sleep
- * average: sleeping earns, running costs (interactivity.bpf.h). It also gives up to 5 levels of priority, up or down, and
- * a task that wakes with a better priority preempts at once.
+ * average: sleeping earns, running costs (interactivity.bpf.h). It also gives up to 5 levels of priority, up or down,
+ * and a task that wakes with a better priority preempts at once.
  *
- * Example, 2.6.22, nice 0: the sleep average is 650 ms, that are 6 levels of 100 ms, so the priority is 120 + 5 - 6 = 119.
- * 200 ms of sleep make it 850 ms, 8 levels, priority 117: interactive, since 118 or better is. Running for 80 ms then
- * costs 80/8 = 10 ms, and 1 s of running would be needed to fall below 7 levels again.
+ * Example, 2.6.22, nice 0: the sleep average is 650 ms, that are 6 levels of 100 ms, so the priority is 120 + 5 - 6 =
+ * 119. 200 ms of sleep make it 850 ms, 8 levels, priority 117: interactive, since 118 or better is. Running for 80 ms
+ * then costs 80/8 = 10 ms, and 1 s of running would be needed to fall below 7 levels again.
  *
- * Weakness: the guess. A task that slept for long runs for many slices before it counts as a hog, and in 2.6.22 it takes the
- * same behaviour for interactive or not, depending on where it began. Others wait for at most the starvation limit, a
- * second for each task on the CPU.
+ * Weakness: the guess. A task that slept for long runs for many slices before it counts as a hog, and in 2.6.22 it
+ * takes the same behaviour for interactive or not, depending on where it began. Others wait for at most the starvation
+ * limit, a second for each task on the CPU.
  *
- * Balancers take tasks to CPUs that have less to do (flat_balancer.bpf.h, domain_balancer.bpf.h), and placement.bpf.h says
- * where a task wakes.
+ * Balancers take tasks to CPUs that have less to do (flat_balancer.bpf.h, domain_balancer.bpf.h), and placement.bpf.h
+ * says where a task wakes.
  *
- * The original looks at everything in the timer's interrupt. Here a tick is only counted, when something happens to a task;
- * slices end at the tick at which they would have. Sources: Linux 2.6.0, 2.6.3 and 2.6.22, see README.md.
+ * The original looks at everything in the timer's interrupt. Here a tick is only counted, when something happens to a
+ * task; slices end at the tick at which they would have. Sources: Linux 2.6.0, 2.6.3 and 2.6.22, see README.md.
  */
 #include <linux-o1/interactivity.bpf.h>
 #include <linux-o1/run_queue.bpf.h>
@@ -147,8 +147,9 @@ static void wake_up(struct task_struct *p, struct o1_task *t, struct run_queue *
 }
 
 /*
- * A new task. It goes just before its parent and runs first, if they have no memory in common; with it, behind the others
- * of its priority. A child that 2.6.3 makes always goes first. Returns whether the CPU has to choose anew for it.
+ * A new task. It goes just before its parent and runs first, if they have no memory in common; with it, behind the
+ * others of its priority. A child that 2.6.3 makes always goes first. Returns whether the CPU has to choose anew for
+ * it.
  */
 static bool begin(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 now)
 {
@@ -279,8 +280,8 @@ static void begin_turn(struct task_struct *p, struct o1_task *t, struct run_queu
 }
 
 /*
- * The choice. The task that ran stands at its place in its array, though no dispatch queue has it: it goes on if that is
- * before the head of the active one.
+ * The choice. The task that ran stands at its place in its array, though no dispatch queue has it: it goes on if that
+ * is before the head of the active one.
  */
 void BPF_STRUCT_OPS(linux_o1_dispatch, s32 cpu, struct task_struct *prev)
 {
@@ -318,7 +319,7 @@ void BPF_STRUCT_OPS(linux_o1_dispatch, s32 cpu, struct task_struct *prev)
 		go_idle(rq, now);
 }
 
-/* The wait after a wake-up counts as sleep, a part of it if a task was the waker: whoever was woken did not want to wait. */
+/* The wait after a wake-up counts as sleep, a part of it if a task was the waker: nobody wants to wait. */
 static void credit_wait(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 now)
 {
 	u64 wait = now - t->timestamp;
@@ -417,8 +418,8 @@ void BPF_STRUCT_OPS(linux_o1_set_weight, struct task_struct *p, u32 weight)
 }
 
 /*
- * A fork divides what is left of the parent's slice, in whole jiffies, the odd one to the child. A parent that has nothing
- * left then has used up its slice.
+ * A fork divides what is left of the parent's slice, in whole jiffies, the odd one to the child. A parent that has
+ * nothing left then has used up its slice.
  */
 static void share_slice(struct o1_task *child, struct task_struct *parent, struct o1_task *of, u64 now)
 {
@@ -465,7 +466,7 @@ s32 BPF_STRUCT_OPS(linux_o1_init_task, struct task_struct *p, struct scx_init_ta
 	return 0;
 }
 
-/* An ending task gives back what it still has of its parent's slice, and its sleep average counts against the parent's. */
+/* An ending task gives back the rest of its parent's slice; its sleep average counts against the parent's. */
 void BPF_STRUCT_OPS(linux_o1_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct o1_task *t = task_of(p), *of;

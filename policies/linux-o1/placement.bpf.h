@@ -2,8 +2,9 @@
 /*
  * On which CPU a task wakes or is born.
  *
- * 2.6.3: where it was; a waker about to sleep takes it over to its own CPU. 2.6.22: the waker's CPU takes it over when that
- * has no more to do than its own, by smoothed loads; a new task goes to another node only, to the one with least to do.
+ * 2.6.3: where it was; a waker about to sleep takes it over to its own CPU. 2.6.22: the waker's CPU takes it over when
+ * that has no more to do than its own, by smoothed loads; a new task goes to another node only, to the one with least
+ * to do.
  */
 #ifndef LINUX_O1_PLACEMENT_BPF_H
 #define LINUX_O1_PLACEMENT_BPF_H

@@ -2,9 +2,9 @@
 /*
  * Taking waiting tasks from one run queue to another, for both balancers.
  *
- * The order in which tasks are tried: those in the expired array before those in the active one, better priorities before
- * worse, and within a list from the tail to the head. So a dispatch queue is read forwards to find the next list with a task
- * that may go, and backwards to go through that list.
+ * The order in which tasks are tried: those in the expired array before those in the active one, better priorities
+ * before worse, and within a list from the tail to the head. So a dispatch queue is read forwards to find the next list
+ * with a task that may go, and backwards to go through that list.
  */
 #ifndef LINUX_O1_PULL_BPF_H
 #define LINUX_O1_PULL_BPF_H
@@ -24,8 +24,8 @@ struct pull {
 };
 
 /*
- * What is being moved. It stands in a map, also because a verifier takes what comes out of a map for anything: a loop that
- * keeps its state there looks the same each time round. None is interrupted by another one on the same CPU.
+ * What is being moved. It stands in a map, also because a verifier takes what comes out of a map for anything: a loop
+ * that keeps its state there looks the same each time round. None is interrupted by another one on the same CPU.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -50,8 +50,8 @@ static inline bool is_cold(const struct o1_task *t, const struct pull *pull)
 }
 
 /*
- * Whether a task is too heavy to go. One that is may go where it is better than all others, but not before another one of the
- * best priority was passed by.
+ * Whether a task is too heavy to go. One that is may go where it is better than all others, but not before another one
+ * of the best priority was passed by.
  */
 static inline bool is_heavy(const struct o1_task *t, const struct pull *pull)
 {
@@ -109,7 +109,7 @@ static void has_moved(struct task_struct *p, struct o1_task *t, struct pull *pul
 	preempt_for(pull->to, t->prio);
 }
 
-/* Goes through one list. Tasks go to the tail on the other CPU, in the array of the same kind or, in 2.6.3, the active one. */
+/* Goes through one list. Tasks go to the tail there, in the array of the same kind or, in 2.6.3, the active one. */
 static void move_list(u64 dsq, bool expired, struct pull *pull, u64 now)
 {
 	struct run_queue *to = queue_of(pull->to);

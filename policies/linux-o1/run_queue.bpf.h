@@ -2,8 +2,9 @@
 /*
  * The run queue of a CPU: two arrays of tasks by priority, active and expired, and what balancers know of it.
  *
- * Each array is one dispatch queue ordered by priority and place. The task that runs is in none, but keeps its place: its
- * key. So it is compared with the head of the active array as if it still stood there. Arrays are swapped by number.
+ * Each array is one dispatch queue ordered by priority and place. The task that runs is in none, but keeps its place:
+ * its key. So it is compared with the head of the active array as if it still stood there. Arrays are swapped by
+ * number.
  *
  * Counts change under the lock of some run queue, not always this one's: hence atomic additions. Everything else is
  * written by the CPU itself, or by the balancer's timer where a stale value costs one late look.
@@ -103,8 +104,8 @@ static inline bool is_idle(const struct run_queue *rq)
 }
 
 /*
- * The smoothed loads of 2.6.22: at each tick the i-th moves to the load by 1/2^i of the way, rounded towards it. Ticks are
- * caught up with when the load changes or is asked for; in between it is what it was.
+ * The smoothed loads of 2.6.22: at each tick the i-th moves to the load by 1/2^i of the way, rounded towards it. Ticks
+ * are caught up with when the load changes or is asked for; in between it is what it was.
  */
 static inline void tick_loads(struct run_queue *rq, u64 now)
 {
