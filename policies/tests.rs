@@ -3,6 +3,8 @@
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
 mod golden;
+#[path = "linux-o1/tests/mod.rs"]
+mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
 #[path = "rr/tests.rs"]
