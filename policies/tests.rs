@@ -5,3 +5,5 @@ mod golden;
 mod mlfq;
 #[path = "rr/tests.rs"]
 mod rr;
+#[path = "windows/tests/mod.rs"]
+mod windows;
