@@ -107,20 +107,27 @@ pub fn responses(events: &[Event], task: u32) -> Vec<u64> {
     responses
 }
 
-/// How many requests took how long, without the first one of each task, which all tasks begin at one instant.
-pub fn request_times(events: &[Event]) -> BTreeMap<u64, u32> {
-    let (mut begun, mut ended, mut counts) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+/// How long each request took, with its task, without the first one of each, which all tasks begin at one instant.
+pub fn requests(events: &[Event]) -> Vec<(u32, u64)> {
+    let (mut begun, mut ended, mut requests) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for event in events {
         match event.kind {
             EventKind::RequestBegin { task, intended } => _ = begun.insert(task, intended),
             EventKind::RequestEnd { task, .. } => {
                 if !ended.insert(task) {
-                    *counts.entry(us(event.time.since(begun[&task]))).or_default() += 1;
+                    requests.push((task.0, us(event.time.since(begun[&task]))));
                 }
             }
             _ => {}
         }
     }
+    requests
+}
+
+/// How many of these requests took how long.
+pub fn request_times(events: &[Event]) -> BTreeMap<u64, u32> {
+    let mut counts = BTreeMap::new();
+    requests(events).into_iter().for_each(|(_, time)| *counts.entry(time).or_default() += 1);
     counts
 }
 
