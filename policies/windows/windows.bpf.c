@@ -225,8 +225,8 @@ void BPF_STRUCT_OPS(windows_enqueue, struct task_struct *p, u64 enq_flags)
 /* The CPU from which a dry @cpu takes a thread, -1 when nobody waits. */
 static s32 victim_of(s32 cpu)
 {
-	s32 from = -1, other;
-	u32 most = 0;
+	u32 most = 0, other;
+	s32 from = -1;
 
 	bpf_for(other, 0, nr_cpus) {
 		u32 waiting = scx_bpf_dsq_nr_queued(other), level;
@@ -247,13 +247,14 @@ static s32 victim_of(s32 cpu)
 static bool pull_thread(s32 cpu)
 {
 	s32 from = victim_of(cpu);
+	u32 other;
 
 	if (from < 0)
 		return false;
 	if (scx_bpf_dsq_move_to_local(from, 0))
 		return true;
-	bpf_for(from, 0, nr_cpus) {
-		if (scx_bpf_dsq_move_to_local(from, 0))
+	bpf_for(other, 0, nr_cpus) {
+		if (scx_bpf_dsq_move_to_local(other, 0))
 			return true;
 	}
 	return false;
@@ -494,7 +495,8 @@ static s32 start_manager(void)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(windows_init)
 {
-	s32 cpu, error;
+	u32 cpu;
+	s32 error;
 
 	nr_cpus = scx_bpf_nr_cpu_ids();
 	if (nr_cpus > MAX_CPUS) {
