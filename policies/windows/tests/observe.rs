@@ -113,10 +113,8 @@ pub fn requests(events: &[Event]) -> Vec<(u32, u64)> {
     for event in events {
         match event.kind {
             EventKind::RequestBegin { task, intended } => _ = begun.insert(task, intended),
-            EventKind::RequestEnd { task, .. } => {
-                if !ended.insert(task) {
-                    requests.push((task.0, us(event.time.since(begun[&task]))));
-                }
+            EventKind::RequestEnd { task, .. } if !ended.insert(task) => {
+                requests.push((task.0, us(event.time.since(begun[&task]))));
             }
             _ => {}
         }
