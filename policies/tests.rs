@@ -9,3 +9,5 @@ mod linux_o1;
 mod mlfq;
 #[path = "rr/tests.rs"]
 mod rr;
+#[path = "windows/tests/mod.rs"]
+mod windows;
