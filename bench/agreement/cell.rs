@@ -37,8 +37,12 @@ impl Cell {
         let results = [simulated, real];
         let furthest = |of: fn(&TimeSummary) -> u64| {
             let groups = simulated.groups.iter().zip(&real.groups);
-            let both = groups.filter_map(|(s, r)| s.measures.response_ns.as_ref().zip(r.measures.response_ns.as_ref()));
-            let apart = both.map(|(s, r)| of(s) as f64 / of(r) as f64 - 1.0);
+            let apart = groups.map(|(s, r)| match (&s.measures.response_ns, &r.measures.response_ns) {
+                (Some(s), Some(r)) => of(s) as f64 / of(r) as f64 - 1.0,
+                (None, None) => 0.0,
+                // No request ended in one of the two.
+                _ => f64::INFINITY,
+            });
             apart.fold(0.0, |most: f64, next| if next.abs() > most.abs() { next } else { most })
         };
         Cell {

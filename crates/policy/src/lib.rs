@@ -19,7 +19,7 @@ pub use catalog::{Shipped, catalog};
 pub use compile::{CompileError, Compiled, compile};
 pub use create::{CreateError, new_policy};
 pub use find::{FindError, Policy, find};
-pub use parameter::{Choice, Declaration, Kind, MachineFact, Parameter, ParameterError, Unit, parameters};
+pub use parameter::{Choice, Declaration, Kind, Parameter, ParameterError, Unit, parameters};
 pub use settings::{Assignment, settle};
 pub use spec::{PolicySpec, Reference, SpecError};
 

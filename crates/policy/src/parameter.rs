@@ -4,7 +4,6 @@
 //! key means. A foreign object has no tags; its globals can be set all the same, as plain numbers.
 
 use crate::value;
-use schedlab_model::machine::Topology;
 
 /// A `const volatile` global as it stands in an object.
 #[derive(Clone, Copy, Debug)]
@@ -71,43 +70,8 @@ pub struct Parameter {
     pub default: i128,
     /// What it is.
     pub about: String,
-    /// What of the machine it is when nobody sets it.
-    pub fact: Option<MachineFact>,
-}
-
-/// What a policy may want to know of the machine before it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MachineFact {
-    /// The number of CPUs.
-    Cpus,
-    /// Hardware threads of each core.
-    ThreadsPerCore,
-    /// Cores on each last-level cache.
-    CoresPerLlc,
-    /// Last-level caches of each node.
-    LlcsPerNode,
-}
-
-impl MachineFact {
-    fn from_word(word: &str) -> Option<MachineFact> {
-        match word {
-            "cpus" => Some(MachineFact::Cpus),
-            "threads_per_core" => Some(MachineFact::ThreadsPerCore),
-            "cores_per_llc" => Some(MachineFact::CoresPerLlc),
-            "llcs_per_node" => Some(MachineFact::LlcsPerNode),
-            _ => None,
-        }
-    }
-
-    /// The number on a machine.
-    pub fn on(self, topology: &Topology) -> u32 {
-        match self {
-            MachineFact::Cpus => topology.cpus(),
-            MachineFact::ThreadsPerCore => topology.threads_per_core,
-            MachineFact::CoresPerLlc => topology.cores_per_llc,
-            MachineFact::LlcsPerNode => topology.llcs_per_node,
-        }
-    }
+    /// Whether it is the number of CPUs when nobody sets it.
+    pub is_cpu_count: bool,
 }
 
 /// What a text stands for: a value, and with a word that takes an argument the other parameter and its text.
@@ -171,12 +135,12 @@ impl Parameter {
             choices: Vec::new(),
             default: decode(kind, declaration.default),
             about: String::new(),
-            fact: None,
+            is_cpu_count: false,
         };
         if let Some(text) = declaration.tags.iter().find_map(|tag| tag.strip_prefix("parameter ")) {
             parameter.describe(text).map_err(|why| ParameterError::Tag { name: declaration.name.into(), why })?;
         } else if matches!(kind, Kind::Unsigned | Kind::Signed) && CPU_COUNTS.contains(&declaration.name) {
-            parameter.fact = Some(MachineFact::Cpus);
+            parameter.is_cpu_count = true;
             parameter.about = "unless it is set: the number of CPUs of the machine".into();
         }
         Ok(parameter)
@@ -194,9 +158,6 @@ impl Parameter {
             match key {
                 "unit" if word == "ns" => self.unit = Unit::Nanoseconds,
                 "range" => self.range = Some(self.bounds(word)?),
-                "machine" => {
-                    self.fact = Some(MachineFact::from_word(word).ok_or(format!("`{word}` is nothing of a machine"))?)
-                }
                 "choices" => self.choices = word.split(',').map(choice).collect::<Result<_, _>>()?,
                 _ => return Err(format!("`{key}={word}` is not known")),
             }
@@ -350,21 +311,10 @@ mod tests {
 
     #[test]
     fn a_number_of_cpus_is_known_by_its_name_unless_it_is_described() {
-        let fact = |name, c_type, tag| one(name, c_type, &[1, 0, 0, 0], tag).unwrap().fact;
-        let is_count = |name, c_type, tag| fact(name, c_type, tag) == Some(MachineFact::Cpus);
+        let is_count = |name, c_type, tag| one(name, c_type, &[1, 0, 0, 0], tag).unwrap().is_cpu_count;
         assert!(is_count("nr_cpu_ids", "u32", "") && is_count("num_possible_cpus", "s32", ""));
         assert!(!is_count("nr_cpus_max", "u32", "") && !is_count("nr_cpus", "u8[4]", ""));
         assert!(!is_count("nr_cpus", "u32", "parameter about=How many CPUs it may use."));
-        assert_eq!(fact("smt", "u32", "parameter machine=threads_per_core"), Some(MachineFact::ThreadsPerCore));
-        let wrong = one("smt", "u32", &[1, 0, 0, 0], "parameter machine=colour").unwrap_err().to_string();
-        assert!(wrong.contains("`colour` is nothing of a machine"), "{wrong}");
-    }
-
-    #[test]
-    fn facts_are_those_of_the_machine() {
-        let topology = Topology { nodes: 2, llcs_per_node: 3, cores_per_llc: 5, threads_per_core: 7 };
-        let words = ["cpus", "threads_per_core", "cores_per_llc", "llcs_per_node"];
-        assert_eq!(words.map(|word| MachineFact::from_word(word).unwrap().on(&topology)), [210, 7, 5, 3]);
     }
 
     #[test]

@@ -2,12 +2,6 @@
 
 use crate::{Policy, VenueError, host, identity};
 use schedlab_guest::InCharge;
-use schedlab_model::machine::Topology;
-
-/// What a policy is told of this machine.
-pub(crate) fn here() -> Topology {
-    Topology::flat(schedlab_kernel::cpus())
-}
 
 /// A policy that has the CPUs of this machine. The kernel's own scheduler has them when this is dropped, or when the
 /// process ends in whatever way.
@@ -20,7 +14,7 @@ impl Charge {
     /// Hands the CPUs to a policy; to nobody, where it is the kernel's own scheduler.
     pub(crate) fn of(policy: &Policy) -> Result<Option<Charge>, VenueError> {
         host::accepts(policy)?;
-        let Some(job) = policy.job(&here())? else { return Ok(None) };
+        let Some(job) = policy.job(schedlab_kernel::cpus())? else { return Ok(None) };
         let held = InCharge::take(&job).map_err(|error| VenueError::on_host(&policy.label, error))?;
         identity::check(policy, Some(held.loaded()))?;
         Ok(Some(Charge { policy: policy.label.clone(), held }))

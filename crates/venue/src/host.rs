@@ -1,6 +1,6 @@
 //! This machine as a venue: real threads and processes under the scheduler of the kernel that runs.
 
-use crate::charge::{self, Charge};
+use crate::charge::Charge;
 use crate::measured::KernelRun;
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_guest::{InCharge, MeasureError, Measured, measure};
@@ -72,7 +72,7 @@ impl Venue for HostVenue {
         let run = KernelRun {
             request,
             venue: self.name(),
-            topology: charge::here(),
+            cpus: schedlab_kernel::cpus(),
             kernel: &kernel,
             engine: None,
             report: &report,

@@ -4,10 +4,9 @@ use crate::VenueError;
 use schedlab_bpf::{ConstantInfo, ConstantValue, Object, Value};
 use schedlab_guest::PolicyJob;
 use schedlab_model::hash::sha256;
-use schedlab_model::machine::Topology;
 use schedlab_model::result::{Parameter as ResultParameter, PolicyInfo};
 use schedlab_policy::{
-    Assignment, Declaration, Kind, MachineFact, Parameter, PolicySpec, Reference, catalog, find, parameters, settle,
+    Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, parameters, settle,
 };
 pub use schedlab_sim::ideal::Discipline;
 use std::collections::BTreeMap;
@@ -47,8 +46,8 @@ pub enum Scheduler {
         bytes: Arc<[u8]>,
         /// The parameters that the user has set.
         settings: Vec<(String, Value)>,
-        /// Parameters that the user has not set and that the machine tells.
-        facts: Vec<(String, MachineFact)>,
+        /// Parameters that the user has not set and that are the number of CPUs of the machine.
+        cpu_counts: Vec<String>,
     },
     /// A discipline that only the simulator has.
     Ideal(Discipline),
@@ -94,43 +93,41 @@ impl Policy {
         let assignments = settle(&known, &spec.settings).map_err(wrong)?;
         let settings: Vec<_> = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
         let is_set = |name: &str| assignments.iter().any(|a| a.name == name);
-        let facts = known.iter().filter(|p| !is_set(&p.name)).filter_map(|p| Some((p.name.clone(), p.fact?))).collect();
+        let cpu_counts = known.iter().filter(|p| p.is_cpu_count && !is_set(&p.name)).map(|p| p.name.clone()).collect();
         Ok(Policy {
             label: spec.to_string(),
             info: PolicyInfo { name: found.name, parameters: values(&known, &assignments) },
             hash: Some(sha256(&found.object)),
             shipped: found.shipped.is_some(),
             warnings: found.warnings,
-            scheduler: Scheduler::Object { object: Box::new(object), bytes: found.object.into(), settings, facts },
+            scheduler: Scheduler::Object { object: Box::new(object), bytes: found.object.into(), settings, cpu_counts },
         })
     }
 
-    /// What results say about it when it ran on this machine.
-    pub(crate) fn info_on(&self, topology: &Topology) -> PolicyInfo {
+    /// What results say about it when it ran on a machine of so many CPUs.
+    pub(crate) fn info_on(&self, cpus: u32) -> PolicyInfo {
         let mut info = self.info.clone();
-        let facts = self.facts_of(topology).map(|(name, value)| (name, ResultParameter::Unsigned(value.into())));
-        info.parameters.extend(facts);
+        let counts = self.cpu_counts().iter().map(|name| (name.clone(), ResultParameter::Unsigned(cpus.into())));
+        info.parameters.extend(counts);
         info
     }
 
-    /// The values of its parameters on a machine: what the user has set, and what the machine tells.
-    pub(crate) fn settings(&self, topology: &Topology) -> Vec<(String, Value)> {
+    /// The values of its parameters on a machine of so many CPUs: what the user has set, and the number of CPUs.
+    pub(crate) fn settings(&self, cpus: u32) -> Vec<(String, Value)> {
         let Scheduler::Object { settings, .. } = &self.scheduler else { return Vec::new() };
-        let facts = self.facts_of(topology).map(|(name, value)| (name, Value::Integer(value.into())));
-        settings.iter().cloned().chain(facts).collect()
+        let counts = self.cpu_counts().iter().map(|name| (name.clone(), Value::Integer(cpus.into())));
+        settings.iter().cloned().chain(counts).collect()
     }
 
-    /// The parameters that this machine tells.
-    fn facts_of(&self, topology: &Topology) -> impl Iterator<Item = (String, u32)> {
-        let facts: &[_] = if let Scheduler::Object { facts, .. } = &self.scheduler { facts } else { &[] };
-        facts.iter().map(|(name, fact)| (name.clone(), fact.on(topology)))
+    fn cpu_counts(&self) -> &[String] {
+        if let Scheduler::Object { cpu_counts, .. } = &self.scheduler { cpu_counts } else { &[] }
     }
 
-    /// What a kernel has to load for a machine; none where the policy has no object.
-    pub fn job(&self, topology: &Topology) -> Result<Option<PolicyJob>, VenueError> {
+    /// What a kernel has to load for a machine of so many CPUs; none where the policy has no object.
+    pub fn job(&self, cpus: u32) -> Result<Option<PolicyJob>, VenueError> {
         let Scheduler::Object { object, bytes, .. } = &self.scheduler else { return Ok(None) };
         let settings = object
-            .encode_settings(&self.settings(topology))
+            .encode_settings(&self.settings(cpus))
             .map_err(|error| VenueError::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
         Ok(Some(PolicyJob { object: bytes.to_vec(), settings }))
     }

@@ -54,7 +54,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
     match &policy.scheduler {
         Scheduler::Object { object, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
-            let options = Options { executor, settings: policy.settings(&workload.machine.topology), seed };
+            let options = Options { executor, settings: policy.settings(workload.machine.cpus()), seed };
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
@@ -94,7 +94,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. });
     RunIdentity {
         scenario: scenario_info(request.workload),
-        policy: request.policy.info_on(&request.workload.machine.topology),
+        policy: request.policy.info_on(request.workload.machine.cpus()),
         venue: venue.into(),
         seed: request.seed,
         provenance: Provenance {

@@ -25,18 +25,16 @@ pub fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
 
 /// Adds a program and its libraries.
 fn add(files: &mut Initramfs, place: &str, program: &Path) -> Result<(), VmError> {
-    let bytes = fs::read(program).map_err(system(&format!("read {}", program.display())))?;
-    if let Some(interpreter) = interpreter(&bytes) {
-        add(files, &interpreter, Path::new(&interpreter))?;
-        files.program(place, bytes);
-        return Ok(());
-    }
     let what = format!("find the libraries of {}", program.display());
     for (path, library) in libraries::of(program).map_err(system(&what))? {
         files.program(&path, library);
     }
-    files.program(place, libraries::without_sections(bytes));
+    files.program(place, libraries::without_sections(read(program)?));
     Ok(())
+}
+
+fn read(program: &Path) -> Result<Vec<u8>, VmError> {
+    fs::read(program).map_err(system(&format!("read {}", program.display())))
 }
 
 /// The program that reads a script.
@@ -49,14 +47,16 @@ fn interpreter(script: &[u8]) -> Option<String> {
 fn add_programs(files: &mut Initramfs, group: &mut Group) -> Result<(), VmError> {
     for step in &mut group.program.steps {
         let Step::Command(words) = step else { continue };
-        let Some(found) = find_program(&words[0]) else {
-            let (task, name) = (&group.name, &words[0]);
-            let lack = format!("task `{task}`: there is no program `{name}` here; install it, or write the path to it");
-            return Err(VmError::Lack(lack));
-        };
+        let found = find_program(&words[0]).map_err(|lack| VmError::Lack(format!("task `{}`: {lack}", group.name)))?;
         let found: PathBuf = std::path::absolute(&found).map_err(system("find the working folder"))?;
         words[0] = found.to_string_lossy().into_owned();
-        add(files, &words[0], &found)?;
+        match interpreter(&read(&found)?) {
+            Some(interpreter) => {
+                add(files, &interpreter, Path::new(&interpreter))?;
+                files.program(&words[0], read(&found)?);
+            }
+            None => add(files, &words[0], &found)?,
+        }
     }
     Ok(())
 }

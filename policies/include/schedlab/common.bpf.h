@@ -31,8 +31,6 @@
  *	range=1us..10s     the least and the greatest value that make sense, both allowed
  *	choices=a,b,c      the user writes a word, the program sees its place in the list, from 0; "b(other)" also takes
  *	                   an argument, as in b(5ms), and sets the parameter `other` to it
- *	machine=WORD       what it is unless the user sets it: the machine's cpus, threads_per_core, cores_per_llc or
- *	                   llcs_per_node
  *	about=...          what it is; the last key, to the end of the text
  */
 #define PARAMETER(type, name, value, text) \

@@ -255,7 +255,7 @@ fn group(
 
 /// Linux' bounds, kernel/sched/syscalls.c.
 fn slice(task: &Task, class: Class, at: &At) -> Result<Option<Time>, Fault> {
-    let Some(super::Text(slice)) = task.slice else { return Ok(None) };
+    let Some(slice) = task.slice.as_ref().map(|slice| slice.0) else { return Ok(None) };
     if !matches!(class, Class::Other | Class::Batch) {
         return Err(at.key("slice").fault("a slice can be asked for in the classes other and batch alone: remove it"));
     }

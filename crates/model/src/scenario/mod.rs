@@ -372,7 +372,7 @@ impl Scenario {
     /// SHA-256 of the canonical form, in hexadecimal: the same for two files that say the same.
     pub fn hash(&self) -> String {
         let canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
-        sha256(canonical.as_ref())
+        sha256(&canonical)
     }
 }
 

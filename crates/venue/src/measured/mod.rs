@@ -9,7 +9,6 @@ use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::machine::Topology;
 use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
@@ -21,8 +20,8 @@ pub struct KernelRun<'a> {
     pub request: &'a Request<'a>,
     /// Where.
     pub venue: &'static str,
-    /// What the policy was told of the machine.
-    pub topology: Topology,
+    /// How many CPUs the policy was told of.
+    pub cpus: u32,
     /// Under which kernel.
     pub kernel: &'a str,
     /// In which virtual machine.
@@ -114,7 +113,7 @@ impl KernelRun<'_> {
         let Request { workload, policy, seed, scenario_hash, .. } = self.request;
         RunIdentity {
             scenario: scenario_info(workload),
-            policy: policy.info_on(&self.topology),
+            policy: policy.info_on(self.cpus),
             venue: self.venue.into(),
             seed: *seed,
             provenance: Provenance {
