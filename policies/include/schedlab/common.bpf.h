@@ -44,13 +44,18 @@
 
 /*
  * The element of an array, or NULL beyond its end. A verifier follows a register: without the empty assembly the
- * compiler checks one and indexes with another, and a kernel refuses the program.
+ * compiler checks one and indexes with another, or multiplies before it checks, and a kernel refuses the program.
  */
-#define ELEMENT(array, index)                                                         \
-	({                                                                            \
-		u64 __index = (index);                                                \
-		asm volatile("" : "+r"(__index));                                     \
-		__index < sizeof(array) / sizeof((array)[0]) ? &(array)[__index] : NULL; \
+#define ELEMENT(array, index)                                                \
+	({                                                                   \
+		u64 __index = (index);                                       \
+		typeof(&(array)[0]) __element = NULL;                        \
+		asm volatile("" : "+r"(__index));                            \
+		if (__index < sizeof(array) / sizeof((array)[0])) {          \
+			asm volatile("" : "+r"(__index));                    \
+			__element = &(array)[__index];                       \
+		}                                                            \
+		__element;                                                   \
 	})
 
 /* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */
