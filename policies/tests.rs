@@ -5,3 +5,5 @@ mod golden;
 mod mlfq;
 #[path = "rr/tests.rs"]
 mod rr;
+#[path = "ule/tests/mod.rs"]
+mod ule;

@@ -45,7 +45,8 @@ static struct thread *thread_of(struct task_struct *p)
 
 /*
  * Moves the first task of a queue that may run on @to: there at once when @to asks, as it does when it has nothing to do,
- * else into a queue there. FreeBSD leaves the first batch task alone, unless it is the only one.
+ * else into a queue there. FreeBSD leaves the first batch task alone, unless it is the only one. In the port every task
+ * that is queued anew begins a slice.
  */
 static bool move_from(u64 queue, s32 to, bool now_there, bool skip_first, u64 now)
 {
@@ -64,13 +65,15 @@ static bool move_from(u64 queue, s32 to, bool now_there, bool skip_first, u64 no
 		t = thread_of(p);
 		if (!t)
 			continue;
+		advance(rq, to, now);
+		t->key = key_of(rq, t->priority, PLACE_TAIL, now);
+		if (mode == MODE_PAPER)
+			t->used = 0;
 		if (now_there) {
 			if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL_ON | to, 0))
 				return true;
 			continue;
 		}
-		advance(rq, to, now);
-		t->key = key_of(rq, t->priority, PLACE_TAIL, now);
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, t->key);
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, queue_of(to, t->priority), 0))
 			continue;
@@ -273,9 +276,11 @@ static s32 start_balancer(u64 now)
 	if (!balancer)
 		return -ENOENT;
 	draw_round(tick_of(0, now));
+	/* CPU 0 counts as idle until a task runs there. */
+	round_waits = timer_rests = mode == MODE_PAPER;
 	error = bpf_timer_init(&balancer->timer, &balancers, CLOCK_MONOTONIC);
 	error = error ?: bpf_timer_set_callback(&balancer->timer, balance_timer);
-	if (!error)
+	if (!error && !timer_rests)
 		arm(now);
 	return error;
 }

@@ -176,15 +176,9 @@ static inline u64 slot_of(u32 priority, u64 insert, u64 serve)
 /* The first slot that holds a task. In the port, the running task is in its slot still. */
 static inline u64 first_slot(struct run_queue *rq, s32 cpu)
 {
-	u64 slot = NO_SLOT;
-	struct task_struct *p;
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(batch_queue(cpu));
+	u64 slot = p ? p->scx.dsq_vtime >> SLOT_SHIFT : NO_SLOT;
 
-	if (scx_bpf_dsq_nr_queued(batch_queue(cpu))) {
-		bpf_for_each(scx_dsq, p, batch_queue(cpu), 0) {
-			slot = p->scx.dsq_vtime >> SLOT_SHIFT;
-			break;
-		}
-	}
 	return rq->held < slot ? rq->held : slot;
 }
 

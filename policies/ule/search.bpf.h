@@ -23,13 +23,14 @@
 /* What a cache level is called in FreeBSD: how the CPUs of a group are close. */
 enum { SHARE_NONE, SHARE_L1, SHARE_L2, SHARE_L3 };
 
-enum candidates { ALLOWED_CPUS, DONORS, CANDIDATES, UNTRIED };
+/* Whom a search is for, when it is for no task. */
+enum among { DONORS, CANDIDATES, UNTRIED };
 
 struct search {
-	struct task_struct *p; /* for ALLOWED_CPUS */
+	struct task_struct *p; /* only CPUs on which it may run */
 	u64 stamp;             /* for UNTRIED */
 	u32 first, end;        /* CPUs */
-	enum candidates among;
+	enum among among;
 	bool highest;
 	s32 bound;             /* lowest: only CPUs whose best priority is worse than this */
 	u32 limit;             /* lowest: the greatest load, highest: the least load */
@@ -52,9 +53,9 @@ static inline bool qualifies(const struct search *search, struct run_queue *rq, 
 	} else if ((s32)rq->best <= search->bound || rq->load > search->limit) {
 		return false;
 	}
+	if (search->p)
+		return (u32)search->p->nr_cpus_allowed == nr_cpus || bpf_cpumask_test_cpu(cpu, search->p->cpus_ptr);
 	switch (search->among) {
-	case ALLOWED_CPUS:
-		return search->p->nr_cpus_allowed == nr_cpus || bpf_cpumask_test_cpu(cpu, search->p->cpus_ptr);
 	case DONORS:
 		return rq->donor;
 	case CANDIDATES:
@@ -116,7 +117,7 @@ static __noinline s32 find_cpu(const struct search *search, struct run_queue *ow
 			fold(&cache, &core, search->highest);
 		if (cpu % of_cache == 0)
 			fold(&node, &cache, search->highest);
-		if (cpu % of_node == 0 || cpu == search->first)
+		if (cpu % of_node == 0 || index == search->end - search->first - 1)
 			fold(&all, &node, search->highest);
 	}
 	return all.cpu;
@@ -126,7 +127,7 @@ static __noinline s32 find_cpu(const struct search *search, struct run_queue *ow
 static s32 lowest_for(struct task_struct *p, struct run_queue *own, u32 first, u32 end, s32 bound, s32 prefer)
 {
 	struct search search = {
-		.p = p, .first = first, .end = end, .among = ALLOWED_CPUS,
+		.p = p, .first = first, .end = end,
 		.bound = bound, .limit = ~0U, .prefer = prefer,
 	};
 

@@ -209,19 +209,13 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 /* Whether a task that has to leave its CPU would be chosen again: nobody waits before its place. */
 static bool is_first(const struct thread *t, s32 cpu)
 {
-	struct task_struct *p;
+	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(interactive_queue(cpu));
 
-	if (scx_bpf_dsq_nr_queued(interactive_queue(cpu))) {
-		if (!is_interactive(t->priority))
-			return false;
-		bpf_for_each(scx_dsq, p, interactive_queue(cpu), 0)
-			return t->key < p->scx.dsq_vtime;
-	}
-	if (is_interactive(t->priority) || !scx_bpf_dsq_nr_queued(batch_queue(cpu)))
-		return true;
-	bpf_for_each(scx_dsq, p, batch_queue(cpu), 0)
-		return t->key < p->scx.dsq_vtime;
-	return true;
+	if (first && !is_interactive(t->priority))
+		return false;
+	if (!first && !is_interactive(t->priority))
+		first = __COMPAT_scx_bpf_dsq_peek(batch_queue(cpu));
+	return !first || t->key < first->scx.dsq_vtime;
 }
 
 /* The CPU looks at its task: it goes on in its slice, or it leaves its place and the first of all is chosen. */
@@ -361,7 +355,7 @@ static void inherit_history(struct task_struct *p, struct thread *t, struct task
 	t->history = of->history;
 	if (mode == MODE_FREEBSD && rq)
 		t->used = slice_of(rq->load) - slice_min_ticks;
-	if (mode == MODE_FREEBSD && p->tgid == creator->tgid)
+	if (mode == MODE_FREEBSD && p->pid != p->tgid)
 		return;
 	shorten_history(&t->history);
 	of->history.run += tick_history;
@@ -406,7 +400,8 @@ void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_a
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
 {
-	s32 cpu, error;
+	s32 error;
+	u32 cpu;
 
 	nr_cpus = scx_bpf_nr_cpu_ids();
 	if (nr_cpus > MAX_CPUS) {

@@ -32,6 +32,8 @@ impl Sim {
         }
         let found = self.balance(cpu, previous);
         if found == Found::Keep {
+            // Whoever took the rest of its slice did not get the CPU.
+            self.core.cpu_mut(cpu).preempted = false;
             let slice = &mut self.core.entity_mut(previous).task_mut().scx.slice;
             if *slice == 0 {
                 *slice = SCX_SLICE_DFL;
