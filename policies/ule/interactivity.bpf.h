@@ -84,7 +84,7 @@ static inline void shorten_history(struct history *h)
 	}
 }
 
-/* CPU use up to the tick @now; @ran: it was on the CPU since the last time. The window is ten seconds, eleven at most. */
+/* CPU use up to the tick @now, in a window of ten seconds, eleven at most. @ran: it had a CPU since the last time. */
 static inline void update_use(struct history *h, bool ran, u64 now)
 {
 	u64 begin = now - WINDOW_S * hz_per_s;
@@ -120,7 +120,7 @@ static inline s32 nice_levels(s32 nice)
 	return nice < 0 ? -(s32)(40 * (u32)-nice / 104) : (s32)(40 * (u32)nice / 104);
 }
 
-/* An interactive task's priority is its score, as finely as there are levels; a batch task's is its CPU use and nice. */
+/* An interactive task's priority is its score, if there are levels enough; a batch task's is CPU use and nice value. */
 static inline u32 priority_of(const struct history *h, s32 nice)
 {
 	const struct priority_range *range = &priority_ranges[mode == MODE_FREEBSD];

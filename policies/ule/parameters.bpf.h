@@ -17,23 +17,28 @@ enum { MODE_PAPER, MODE_FREEBSD };
 PARAMETER(u32, hz, 0, "range=0..10000 about=Ticks a second of sleep, CPU use and affinity. 0: 250, freebsd 1000.");
 PARAMETER(u32, stathz, 0, "range=0..10000 about=Ticks a second of run time and slices. 0: hz, freebsd 127.");
 PARAMETER(bool, stagger, false, "about=Whether the ticks of the CPUs are spread over a tick's length.");
-PARAMETER(u32, slice, 0, "range=0..1000 about=Ticks of a slice on a CPU with at most two tasks. 0: 10, freebsd stathz/10.");
+PARAMETER(u32, slice, 0,
+	  "range=0..1000 about=Ticks of a slice on a CPU with at most two tasks. 0: 10, freebsd stathz/10.");
 PARAMETER(u32, slice_min, 0, "range=0..1000 about=Ticks of a slice with seven tasks or more. 0: 1, freebsd slice/6.");
 
 /* Who is interactive. */
 PARAMETER(u32, interact, 30, "range=1..100 about=The score from which on a task is not interactive.");
 PARAMETER(bool, inherit, true, "about=Whether a new task has the history of the one that creates it.");
-PARAMETER(u64, newborn_run, 0, "range=0..100000000 about=Run history of a task that nobody creates, in 1/1024 of a tick.");
+PARAMETER(u64, newborn_run, 0,
+	  "range=0..100000000 about=Run history of a task that nobody creates, in 1/1024 of a tick.");
 PARAMETER(u64, newborn_sleep, 0, "range=0..100000000 about=Its sleep history.");
-PARAMETER(bool, static_boost, false, "about=Whether a task that wakes and is not interactive goes to the front, as batch.");
+PARAMETER(bool, static_boost, false,
+	  "about=Whether a task that wakes and is not interactive goes to the front, as batch.");
 
 /* Who gets which CPU. */
 PARAMETER(u32, preempt_thresh, 80, "range=0..255 about=Priorities up to this one preempt on their own CPU.");
-PARAMETER(u32, affinity, 0, "range=0..10000 about=Ticks for which a cache stays warm, times its level. 0: 100, freebsd hz/1000.");
+PARAMETER(u32, affinity, 0,
+	  "range=0..10000 about=Ticks for which a cache stays warm, times its level. 0: 100, freebsd hz/1000.");
 PARAMETER(bool, steal_idle, true, "about=Whether a CPU that has nothing to do takes a task from another one.");
 PARAMETER(u32, steal_thresh, 2, "range=1..1000 about=The least load of a CPU from which another one takes a task.");
 PARAMETER(u32, balance, 0, "choices=fixed,never about=The balancer as meant, or as FreeBSD 11 has it: it never runs.");
-PARAMETER(u32, balance_interval, 0, "range=0..100000 about=Ticks between two looks of the balancer, on average. 0: 128, freebsd stathz.");
+PARAMETER(u32, balance_interval, 0,
+	  "range=0..100000 about=Ticks between two rounds of the balancer, on average. 0: 128, freebsd stathz.");
 PARAMETER(u32, seed, 0, "about=Where the random numbers of CPU 0 begin; CPU n begins n later.");
 enum { BALANCE_FIXED, BALANCE_NEVER };
 

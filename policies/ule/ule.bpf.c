@@ -7,23 +7,23 @@
  *	50 run / sleep			when it slept more
  *	100 - 50 sleep / run		when it ran more
  *
- * and the nice value is added. Below 30 it is interactive. Each CPU has queues of its own: as long as an interactive task
- * wants the CPU, no other one gets it. The others, batch tasks, wait in a calendar of 64 slots, the farther ahead the
- * more CPU time they used in the last ten seconds; slots are served one after the other. A slice is 10 ticks with two
- * tasks on the CPU, 10 / (n - 1) with n, 1 with seven and more. A wake-up does not take a CPU from a timeshare task.
+ * and the nice value is added. Below 30 it is interactive. Each CPU has queues of its own: as long as an interactive
+ * task wants the CPU, no other one gets it. The others, batch tasks, wait in a calendar of 64 slots, the farther ahead
+ * the more CPU time they used in the last ten seconds; slots are served one after the other. A slice is 10 ticks with
+ * two tasks on the CPU, 10 / (n - 1) with n, 1 with seven and more. In the port, no wake-up takes a CPU from a task.
  *
- * A task that wakes goes to the CPU where it was, if that is idle and its cache warm, else to the one with fewest tasks.
- * A CPU with nothing to do takes a task from the one with most. Once or twice a second a balancer has CPUs with more
- * tasks give one to CPUs with less, one each.
+ * A task that wakes goes to the CPU where it was, if that is idle and its cache warm, else to the one with fewest
+ * tasks. A CPU with nothing to do takes a task from the one with most. Once or twice a second a balancer has CPUs with
+ * more tasks give one to CPUs with less, one each.
  *
- * Example, one CPU with ticks of 4 ms: a hog computes, three tasks run 8 ms and sleep 16 ms. These have run = sleep / 2,
- * so score 25: interactive. Together they want the whole CPU, and the hog, with score 100, never runs again.
+ * Example, one CPU with ticks of 4 ms: a hog computes, three tasks run 8 ms and sleep 16 ms. These run half as much as
+ * they sleep, so their score is 25: interactive. Together they want the whole CPU. The hog never runs again.
  *
  * Weakness: just that. Also a new task begins with the history of the one that creates it, so of equal tasks those that
  * were created late, by a creator that had computed for long, may wait for those that were created early.
  *
- * Source: FreeBSD 11, sys/kern/sched_ule.c; J. Bouron, S. Chevalley, B. Lepers, W. Zwaenepoel and others, "The Battle of
- * the Schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018, for `mode=paper`. See README.md for what is open there.
+ * Source: FreeBSD 11, sys/kern/sched_ule.c; for `mode=paper` J. Bouron and others, "The Battle of the Schedulers:
+ * FreeBSD ULE vs. Linux CFS", USENIX ATC 2018. See README.md for what is open there.
  *
  * parameters.bpf.h, interactivity.bpf.h (score and priority), run_queue.bpf.h (calendar, slices), search.bpf.h (the CPU
  * for a task) and balancer.bpf.h hold the rules; here is when they apply.
@@ -341,8 +341,8 @@ void BPF_STRUCT_OPS(ule_set_cpumask, struct task_struct *p, const struct cpumask
 }
 
 /*
- * A new task has its creator's history, so that a shell's commands are interactive at once. Of a process it is short, and
- * creating one counts as a tick of work: who starts many is batch soon. In FreeBSD a new thread has all of it.
+ * A new task has its creator's history, so that a shell's commands are interactive at once. Of a process it is short,
+ * and creating one counts as a tick of work: who starts many is batch soon. In FreeBSD a new thread has all of it.
  */
 static void inherit_history(struct task_struct *p, struct thread *t, struct task_struct *creator, struct thread *of)
 {

@@ -76,13 +76,10 @@ fn v12_a_steady_cycle_settles() {
 /// keep the CPU busy. The first gets nothing until the others end, for however long that is.
 #[test]
 fn an_interactive_application_starves_a_computing_task() {
-    let tasks = "[[task]]\nname = \"fibo\"\nloop = [{ compute = \"60s\" }]\n\
-                 [[task]]\nname = \"sysbench\"\ncount = 80\nstart = \"5s\"\n\
-                 once = [{ repeat = 125, steps = [{ compute = \"4ms\" }, { sleep = \"150ms\" }] }]";
     for mode in [PAPER, FREEBSD] {
         // What starts the threads had slept.
         let settings = [mode, ("newborn_sleep", 100_000)];
-        let events = run("cpus = 1", 50_000, tasks, &settings);
+        let events = run_vector("fibo-and-sysbench", &settings);
         let fibo = |from_ms: u64, until_ms: u64| cpu_time(&events, 0, from_ms, until_ms);
         assert_eq!(fibo(1000, 4000), 3_000_000, "alone it has the CPU");
         // 80 * 125 * 4 ms of work: 40 s at least, in which fibo has less than 1 %.
@@ -95,12 +92,8 @@ fn an_interactive_application_starves_a_computing_task() {
 /// and stays it; who is created later is batch and never runs. Without inheritance all run.
 #[test]
 fn threads_that_were_created_late_starve() {
-    let tasks = "[[task]]\nname = \"master\"\ncpus = [1]\nonce = [{ repeat = 40, steps = [{ spawn = \"thread\" }, \
-                 { compute = \"20ms\" }] }]\n\
-                 [[task]]\nname = \"thread\"\ncpus = [0]\nspawned = true\n\
-                 loop = [{ compute = \"4ms\" }, { sleep = \"60ms\" }]";
     let ran = |inherit| {
-        let events = run("cpus = 2", 20_000, tasks, &[PAPER, ("newborn_sleep", 200_000), ("inherit", inherit)]);
+        let events = run_vector("late-threads", &[PAPER, ("newborn_sleep", 200_000), ("inherit", inherit)]);
         (1..=40).map(|thread| cpu_time(&events, thread, 0, 20_000) > 0).collect::<Vec<bool>>()
     };
     // A thread costs the master five ticks of work and one for the fork: its 20th finds 19 * 6 * 1024 beside 200000.
@@ -196,4 +189,15 @@ fn a_parent_of_hogs_becomes_one() {
         let words = words(&events, 0);
         assert!(words[0] < batch && words.iter().any(|word| *word >= batch), "{words:?}");
     }
+}
+
+/// A child outlives its parent, and somebody else comes who may lie where the parent lay: it is not charged.
+#[test]
+fn who_comes_after_a_parent_is_not_charged_for_its_children() {
+    let tasks = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\" }, { compute = \"1ms\" }]\n\
+                 [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{ compute = \"2s\" }]\n\
+                 [[task]]\nname = \"other\"\nstart = \"500ms\"\n\
+                 loop = [{ sleep = \"20ms\" }, { compute = \"1ms\" }]";
+    let events = run("cpus = 1", 4000, tasks, &[PAPER]);
+    assert_eq!(words(&events, 2), [100]);
 }

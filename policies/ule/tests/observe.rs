@@ -6,6 +6,7 @@ use schedlab_model::ids::{CpuId, TaskId};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, WakeSource};
+use schedlab_model::workload::Workload;
 use schedlab_policy::{PolicySpec, find};
 use schedlab_sim::{Options, scx};
 use std::collections::BTreeMap;
@@ -60,18 +61,32 @@ pub fn assert_formulas(mode: (&str, u64), expected: &[(&str, &[u64])]) {
 }
 
 /// Tasks on a machine (`cpus = 2` or `topology = "1n2l4c1t"`), written in the scenario language. The watchdog is patient.
-pub fn workload(machine: &str, ms: u64, tasks: &str) -> schedlab_model::workload::Workload {
+pub fn workload(machine: &str, ms: u64, tasks: &str) -> Workload {
     let text = format!(
         "name = \"t\"\n{tasks}\n[machine]\n{machine}\nwatchdog = \"1000s\"\n[run]\nduration = \"{ms}ms\""
     );
     Scenario::parse(&text, "test").and_then(|s| s.compile()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// A scenario of `vectors/`.
+pub fn vector(name: &str) -> Workload {
+    let scenario = Scenario::from_file(&folder().join(format!("vectors/{name}.toml")));
+    scenario.and_then(|scenario| scenario.compile()).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// What happens with these tasks.
 pub fn run(machine: &str, ms: u64, tasks: &str, settings: Settings) -> Vec<Event> {
-    let workload = workload(machine, ms, tasks);
+    simulate(&workload(machine, ms, tasks), settings)
+}
+
+/// What happens in a scenario of `vectors/`.
+pub fn run_vector(name: &str, settings: Settings) -> Vec<Event> {
+    simulate(&vector(name), settings)
+}
+
+fn simulate(workload: &Workload, settings: Settings) -> Vec<Event> {
     let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
-        lab::run_with(&workload, "ule", executor, settings).unwrap_or_else(|error| panic!("{error}")).events
+        lab::run_with(workload, "ule", executor, settings).unwrap_or_else(|error| panic!("{error}")).events
     });
     assert!(one == two, "the executors differ");
     one
