@@ -11,7 +11,9 @@ use schedlab_model::workload::Workload;
 fn spinners(on: &[u32]) -> String {
     let group = |(cpu, count): (usize, &u32)| match count {
         0 => String::new(),
-        _ => format!("[[task]]\nname = \"s{cpu}\"\ncount = {count}\nstart_on = {cpu}\nloop = [{{ compute = \"60s\" }}]\n"),
+        _ => format!(
+            "[[task]]\nname = \"s{cpu}\"\ncount = {count}\nstart_on = {cpu}\nloop = [{{ compute = \"60s\" }}]\n"
+        ),
     };
     on.iter().enumerate().map(group).collect()
 }
@@ -154,7 +156,8 @@ fn the_ports_balancer_rests_while_cpu_0_is_idle() {
     assert_eq!(first(PAPER), None);
     assert!(first(FREEBSD).expect("a round") < Time::from_ms(2000));
     // With a task on CPU 0 from 3 s on it begins to count then.
-    let late = format!("{tasks}[[task]]\nname = \"zero\"\ncpus = [0]\nstart = \"3s\"\nloop = [{{ compute = \"60s\" }}]\n");
+    let late =
+        format!("{tasks}[[task]]\nname = \"zero\"\ncpus = [0]\nstart = \"3s\"\nloop = [{{ compute = \"60s\" }}]\n");
     let moved = moves(&run("cpus = 3", 4000, &late, &[PAPER, ("steal_idle", 0)]))[0].0;
     assert!(Time::from_ms(3256) <= moved && moved < Time::from_ms(3900), "{moved}");
 }

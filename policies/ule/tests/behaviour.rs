@@ -57,11 +57,10 @@ fn v11_a_hog_recovers_in_one_sleep() {
     assert_eq!([1, 4, 5, 6].map(score), [50, 50, 48, 0]);
 }
 
-/// Work of exactly a tick and a sleep that makes the score 30 or 28: batch or interactive for good.
+/// Work of exactly a tick, and a sleep: of 13 ms it leads to batch, of 15 ms to interactive, for good.
 #[test]
 fn v12_a_steady_cycle_settles() {
     let last = |sleep_ms: u64| {
-        // One tick of work, then so long that the next work begins with a tick again and hits one.
         let task = format!(
             "[[task]]\nname = \"t\"\nloop = [{{ compute = \"{STAT_NS}ns\" }}, {{ sleep = \"{sleep_ms}ms\" }}]\n"
         );
@@ -174,8 +173,9 @@ fn who_hides_from_ticks_is_never_charged() {
     // 3 ms of 4, from one tick almost to the next; and 3 ms of 4 across every tick.
     let hides = run("cpus = 1", 2000, &task("3ms"), &[PAPER]);
     assert_eq!(words(&hides, 0), [100]);
-    let across = format!("[[task]]\nname = \"t\"\nonce = [{{ sleep = \"2ms\" }}, {{ repeat = 400, steps = [{{ compute = \"3ms\" }}, {{ sleep = \"1ms\" }}] }}]\n");
-    assert!(words(&run("cpus = 1", 1000, &across, &[PAPER]), 0).iter().any(|word| *word >= BATCH_PAPER));
+    let across = "[[task]]\nname = \"t\"\nonce = [{ sleep = \"2ms\" }, { repeat = 400, steps = [\
+                  { compute = \"3ms\" }, { sleep = \"1ms\" }] }]\n";
+    assert!(words(&run("cpus = 1", 1000, across, &[PAPER]), 0).iter().any(|word| *word >= BATCH_PAPER));
 }
 
 /// A parent is charged for what its children ran.
@@ -200,4 +200,31 @@ fn who_comes_after_a_parent_is_not_charged_for_its_children() {
                  loop = [{ sleep = \"20ms\" }, { compute = \"1ms\" }]";
     let events = run("cpus = 1", 4000, tasks, &[PAPER]);
     assert_eq!(words(&events, 2), [100]);
+}
+
+/// A task of SCHED_IDLE has what nobody else wants.
+#[test]
+fn the_idle_class_waits_for_everybody() {
+    let tasks = "[[task]]\nname = \"idle\"\nclass = \"idle\"\nloop = [{ compute = \"60s\" }]\n\
+                 [[task]]\nname = \"hog\"\nonce = [{ sleep = \"100ms\" }, { compute = \"500ms\" }]";
+    for (mode, wakes) in [(PAPER, 100_000), (FREEBSD, 100_000)] {
+        let events = run("cpus = 1", 1000, tasks, &[mode]);
+        let hog = turns(&events, 1);
+        // Who is not idle takes the CPU at once, and keeps it.
+        assert_eq!(hog[hog.len() - 1], (wakes, wakes + 500_000), "{mode:?}");
+        assert_eq!(cpu_time(&events, 0, 0, 1000), 500_000);
+    }
+}
+
+/// A yield leads behind the others of the list, and does not begin a new slice.
+#[test]
+fn a_yield_lets_others_go_first() {
+    let tasks = "[[task]]\nname = \"t\"\nonce = [{ compute = \"10ms\" }, { yield = true }, { compute = \"100ms\" }]\n\
+                 [[task]]\nname = \"hog\"\nonce = [{ compute = \"200ms\" }]";
+    for past in [0, 100_000] {
+        let events = run("cpus = 1", 400, tasks, &[PAPER, ("newborn_sleep", past)]);
+        assert_eq!(turns(&events, 0)[0], (0, 10_000), "{past}");
+        // The other has ten ticks, from 12 to 48 ms. Two of its own ten were used.
+        assert_eq!(turns(&events, 0)[1], (48_000, 80_000), "{past}");
+    }
 }

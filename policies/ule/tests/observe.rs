@@ -62,9 +62,8 @@ pub fn assert_formulas(mode: (&str, u64), expected: &[(&str, &[u64])]) {
 
 /// Tasks on a machine (`cpus = 2` or `topology = "1n2l4c1t"`), written in the scenario language. The watchdog is patient.
 pub fn workload(machine: &str, ms: u64, tasks: &str) -> Workload {
-    let text = format!(
-        "name = \"t\"\n{tasks}\n[machine]\n{machine}\nwatchdog = \"1000s\"\n[run]\nduration = \"{ms}ms\""
-    );
+    let text =
+        format!("name = \"t\"\n{tasks}\n[machine]\n{machine}\nwatchdog = \"1000s\"\n[run]\nduration = \"{ms}ms\"");
     Scenario::parse(&text, "test").and_then(|s| s.compile()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
