@@ -141,7 +141,7 @@ mod tests {
         for slot in 0..6 {
             queues.add_slot(slot);
         }
-        let mut put = |queues: &mut Queues, slot: u32, key: i64| {
+        let put = |queues: &mut Queues, slot: u32, key: i64| {
             queues.push_by_key(queue, slot, key as u64).expect("by key");
         };
         // In order: 3, 0, 1, 2, of which 0 and 1 have the same key.
