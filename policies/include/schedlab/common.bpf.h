@@ -43,19 +43,20 @@
 #define NS_PER_S 1000000000ULL
 
 /*
- * The element of an array, or NULL beyond its end. A verifier follows a register: without the empty assembly the
- * compiler checks one and indexes with another, or multiplies before it checks, and a kernel refuses the program.
+ * The element of an array, or NULL beyond its end. A verifier follows a register: without the first empty assembly the
+ * compiler checks one and indexes with another, without the second it computes the address before it checks, and a
+ * kernel refuses the program.
  */
-#define ELEMENT(array, index)                                                \
-	({                                                                   \
-		u64 __index = (index);                                       \
-		typeof(&(array)[0]) __element = NULL;                        \
-		asm volatile("" : "+r"(__index));                            \
-		if (__index < sizeof(array) / sizeof((array)[0])) {          \
-			asm volatile("" : "+r"(__index));                    \
-			__element = &(array)[__index];                       \
-		}                                                            \
-		__element;                                                   \
+#define ELEMENT(array, index)                                                      \
+	({                                                                         \
+		u64 __index = (index);                                             \
+		__typeof__(&(array)[0]) __element = NULL;                          \
+		asm volatile("" : "+r"(__index));                                  \
+		if (__index < sizeof(array) / sizeof((array)[0])) {                \
+			asm volatile("" : "+r"(__index));                          \
+			__element = &(array)[__index];                             \
+		}                                                                  \
+		__element;                                                         \
 	})
 
 /* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */

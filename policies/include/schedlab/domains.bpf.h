@@ -7,7 +7,8 @@
  * CPUs are numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not
  * exist: a machine without hardware threads and with one cache has one domain, with one group for each CPU.
  *
- * Whoever loads the policy sets the three parameters to the machine's topology, unless the user does.
+ * The three parameters are the user's to set; by themselves they say that all CPUs are cores on one cache. A verifier
+ * follows every branch on them: with other values it gives up on the longer programs.
  */
 #ifndef SCHEDLAB_DOMAINS_BPF_H
 #define SCHEDLAB_DOMAINS_BPF_H
@@ -15,11 +16,11 @@
 #include <schedlab/common.bpf.h>
 
 PARAMETER(u32, threads_per_core, 1,
-	  "range=1..1024 machine=threads_per_core about=Hardware threads of a core, as the balancer sees it.");
+	  "range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
 PARAMETER(u32, cores_per_llc, 0,
-	  "range=0..4096 machine=cores_per_llc about=Cores on a last-level cache. 0: all that there are.");
+	  "range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
 PARAMETER(u32, llcs_per_node, 0,
-	  "range=0..4096 machine=llcs_per_node about=Last-level caches of a node. 0: all that there are.");
+	  "range=0..4096 about=Last-level caches of a node. 0: all that there are.");
 
 #define MAX_DOMAIN_LEVEL 4
 

@@ -19,6 +19,19 @@ static const u32 nice_weights[40] = {
 	110,   87,    70,    56,    45,	   36,	  29,	 23,	18,    15,    /* 10 .. 19 */
 };
 
+/* 2^32 / weight, rounded as in Linux' table, to multiply instead of divide. */
+static const u32 nice_inverses[40] = {
+	48388,	   59856,     76040,	 92818,	    118348,    /* -20 .. -16 */
+	147320,	   184698,    229616,	 287308,    360437,    /* -15 .. -11 */
+	449829,	   563644,    704093,	 875809,    1099582,   /* -10 .. -6 */
+	1376151,   1717300,   2157191,	 2708050,   3363326,   /* -5 .. -1 */
+	4194304,   5237765,   6557202,	 8165337,   10153587,  /* 0 .. 4 */
+	12820798,  15790321,  19976592,	 24970740,  31350126,  /* 5 .. 9 */
+	39045157,  49367440,  61356676,	 76695844,  95443717,  /* 10 .. 14 */
+	119304647, 148102320, 186737708, 238609294, 286331153, /* 15 .. 19 */
+};
+#define IDLE_INVERSE 1431655765
+
 /* The nice value of a task. */
 static inline s32 nice_of(const struct task_struct *p)
 {
@@ -33,6 +46,16 @@ static inline u32 weight_of(const struct task_struct *p)
 	if (p->policy == 5) /* SCHED_IDLE */
 		return IDLE_WEIGHT;
 	return weight ? *weight : NICE_0_WEIGHT;
+}
+
+/* 2^32 / the weight of a task. */
+static inline u32 inverse_of(const struct task_struct *p)
+{
+	const u32 *inverse = ELEMENT(nice_inverses, nice_of(p) + 20);
+
+	if (p->policy == 5) /* SCHED_IDLE */
+		return IDLE_INVERSE;
+	return inverse ? *inverse : 1U << 22;
 }
 
 #endif /* SCHEDLAB_WEIGHTS_BPF_H */

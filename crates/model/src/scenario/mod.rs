@@ -159,6 +159,9 @@ pub struct Task {
     /// Scheduling class; other when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<Text<Class>>,
+    /// The slice that they ask the kernel for (`sched_runtime`), 100us to 100ms; the scheduler's own when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Text<Time>>,
     /// The CPUs on which they may run; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Text<CpuSet>>,

@@ -111,6 +111,7 @@ impl Sim {
         (task.scx.weight, task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) =
             (policy_weight(weight), SCX_SLICE_DFL, -1, -1);
         (task.scx.ddsp_dsq_id, task.scx.tid) = (SCX_DSQ_INVALID, id.0 as u64 + 1);
+        (task.se.custom_slice, task.se.slice) = group.slice.map_or((0, 0), |slice| (1, slice.ns()));
         (task.se.load.weight, task.cpu, task.thread_info.cpu) = (weight * 1024, cpu, cpu);
         (task.wake_cpu, task.recent_used_cpu) = (cpu as i32, cpu as i32);
         let name = group.name.as_bytes();

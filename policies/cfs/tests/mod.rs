@@ -1,0 +1,8 @@
+//! Tests of `cfs`: the vectors of its formulas, what it does on a machine, what has been published about it, and what each
+//! parameter changes.
+
+mod behaviour;
+mod formulas;
+mod observe;
+mod parameters;
+mod published;

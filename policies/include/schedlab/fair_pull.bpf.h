@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Moving tasks between fair run queues, and when CPUs try to: at ticks while they are busy, the more rarely the wider
+ * the domain; sixteen or thirty-two times as often while they idle and others have more than one task; and at once
+ * when they run out of tasks.
+ *
+ * A kernel looks at each tick whether something is due. Here a timer for each busy CPU ends at the tick at which the
+ * next is. One timer serves all idle CPUs, as one idle CPU does in a kernel; it runs while some CPU idles and another
+ * has tasks waiting.
+ *
+ * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
+ */
+#ifndef SCHEDLAB_FAIR_PULL_BPF_H
+#define SCHEDLAB_FAIR_PULL_BPF_H
+
+#include <schedlab/fair_balance.bpf.h>
+
+PARAMETER(u32, busy_factor, 0,
+	  "range=0..1024 about=How many times more rarely a busy CPU balances. 0: 32 in 4.9, 16 since.");
+
+struct balance_timer {
+	struct bpf_timer timer;
+};
+
+/* One for each CPU, and behind them the one of all that idle. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_CPUS + 1);
+	__type(key, u32);
+	__type(value, struct balance_timer);
+} balance_timers SEC(".maps");
+
+#define IDLE_TIMER MAX_CPUS
+
+static u32 idle_timer_armed;
+
+/*
+ * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this
+ * one, so one such ban on the current task says nothing.
+ */
+static inline bool may_go(const struct task_struct *p, s32 cpu)
+{
+	u32 own = p == bpf_get_current_task_btf();
+
+	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && p->migration_disabled <= own;
+}
+
+/* A waiting task goes from one queue to another: its averages, its distance to min_vruntime, its count. */
+static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
+{
+	t->vruntime -= min_vruntime_at(t->cpu, now);
+	t->vruntime += min_vruntime_at(cpu, now);
+	update_task_load(t, now, true, false);
+	count_out(from, t, now);
+	load_average_detach(&from->average, &t->average, load_rule());
+	update_queue_load(to, now);
+	load_average_attach(&to->average, &t->average, load_rule());
+	count_in(to, t, now);
+	t->cpu = cpu;
+}
+
+/* Tells a CPU that tasks came: it idles, or the task preempts, or the slice of who runs ends earlier now. */
+static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
+{
+	if (!q->running) {
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	} else if (!q->resched && preempts(q, t, running_vruntime(q, now))) {
+		set_buddies(q, pid);
+		q->resched = true;
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	} else if (shorten_slice(q, cpu, t->vruntime, now)) {
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	}
+}
+
+/* Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. */
+static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,
+		   const struct fair_task *t, s32 pid)
+{
+	if (a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
+		return false;
+	if (to->nr_running && (from->next == pid || from->last == pid))
+		return true;
+	return a->now - t->ran_until < migration_cost && t->ran_until;
+}
+
+/* What moving a task takes off the imbalance, 0 when that is too much. */
+static u64 worth(const struct attempt *a, const struct fair_task *t, const struct fair_queue *from)
+{
+	u64 load = hierarchical_load(t->average.load, from), limit = a->imbalance;
+
+	if (a->unit == MOVE_TASKS)
+		return 1;
+	if (a->unit == MOVE_UTIL)
+		return t->average.util <= limit ? t->average.util ?: 1 : 0;
+	if (is_4_9())
+		return load / 2 <= limit ? load ?: 1 : 0;
+	load = load ?: 1;
+	return load >> (a->failures < 63 ? a->failures : 63) <= limit ? load : 0;
+}
+
+/* Whether the attempt ends before it looks at another task. */
+static inline bool is_enough(const struct attempt *a, const struct fair_queue *from)
+{
+	return a->imbalance <= 0 || from->nr_running <= 1 || (a->kind == BALANCE_NEW_IDLE && a->moved);
+}
+
+/*
+ * Pulls waiting tasks. 4.9 begins with who came last into the queue, later kernels with who waits longest; in the order
+ * of virtual times these are its end and its beginning.
+ */
+static void pull_tasks(struct attempt *a)
+{
+	struct fair_queue *from = queue_of(a->source), *to = queue_of(a->cpu);
+	struct task_struct *p;
+	u32 looks = 0;
+
+	if (!from || !to || from->nr_running <= 1)
+		return;
+	bpf_for_each(scx_dsq, p, a->source, is_4_9() ? SCX_DSQ_ITER_REV : 0) {
+		struct fair_task *t;
+		u64 worth_of_it;
+
+		if (is_enough(a, from) || looks++ >= nr_migrate)
+			break;
+		t = task_of(p);
+		if (!t)
+			continue;
+		if (!may_go(p, a->cpu)) {
+			a->pinned = true;
+			continue;
+		}
+		a->movable = true;
+		worth_of_it = worth(a, t, from);
+		if (!worth_of_it || is_hot(a, from, to, t, p->pid))
+			continue;
+		clear_buddies(from, p->pid);
+		change_queue(t, from, to, a->cpu, a->now);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, t->vruntime);
+		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, a->cpu, 0)) {
+			/* Its own CPU took it at this moment. */
+			change_queue(t, to, from, a->source, a->now);
+			continue;
+		}
+		a->imbalance -= worth_of_it;
+		a->moved++;
+		notify(to, t, p->pid, a->cpu, a->now);
+	}
+}
+
+/* When pulling failed again and again, the source's running task is pushed. */
+static void push_running(struct attempt *a)
+{
+	struct fair_queue *from = queue_of(a->source);
+
+	if (!from || !from->running || from->push_pid || a->failures <= cache_tries(a->level) + 2)
+		return;
+	from->push_to = a->cpu;
+	from->push_pid = from->running;
+	scx_bpf_kick_cpu(a->source, SCX_KICK_PREEMPT);
+}
+
+/* How long a level rests: shortest after a success, twice as long each time that there was nothing to do. */
+static inline void rest(struct fair_queue *q, u32 level, u32 span, bool moved, bool pinned)
+{
+	u32 *interval = ELEMENT(q->interval_ms, level), longest = pinned ? 512 : 2 * span;
+
+	if (!interval)
+		return;
+	if (moved)
+		*interval = span;
+	else if (*interval < longest)
+		*interval *= 2;
+}
+
+static void set_imbalanced(const struct attempt *a, bool imbalanced)
+{
+	struct fair_queue *q = queue_of(a->domain.first);
+	u32 above = 1U << (a->level + 1);
+
+	if (!q)
+		return;
+	if (imbalanced)
+		q->imbalanced |= above;
+	else
+		q->imbalanced &= ~above;
+}
+
+/* How many CPUs of a cache a waking task may look at, by how busy that is: none from about 85 percent on. */
+static inline u32 idle_scan_of(u64 util, u32 cpus)
+{
+	u64 x = util / cpus, used = x * x * 117 * 117 / (10000 * CPU_CAPACITY);
+
+	return cpus * (CPU_CAPACITY - at_most(used, CPU_CAPACITY)) / CPU_CAPACITY;
+}
+
+static void set_idle_scan(const struct attempt *a)
+{
+	struct fair_queue *q = queue_of(a->domain.first);
+
+	if (q && a->level == LEVEL_CACHE && a->kind != BALANCE_NEW_IDLE)
+		q->idle_scan = idle_scan_of(a->local.util + a->busiest.util, a->domain.end - a->domain.first);
+}
+
+/* One attempt. Returns how many tasks came. */
+__noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
+{
+	struct fair_queue *q = queue_of(cpu);
+	u32 key = 0, *failures;
+	struct attempt *a = bpf_map_lookup_elem(&attempts, &key);
+
+	failures = q ? ELEMENT(q->failures, level) : NULL;
+	if (!a || !failures)
+		return 0;
+	*a = (struct attempt){ .cpu = cpu, .level = level, .kind = kind, .now = scx_bpf_now() };
+	if (!find_domain(level, cpu, &a->domain) || !should_balance(a))
+		return 0;
+	a->pct = imbalance_pct(level);
+	a->index = load_index(level, kind);
+	a->failures = *failures;
+	a->prefer_siblings = prefers_siblings(level);
+	if (find_busiest_group(a) && find_busiest_queue(a)) {
+		pull_tasks(a);
+		if (!a->moved && kind != BALANCE_NEW_IDLE && (a->movable || !a->pinned)) {
+			++*failures;
+			a->failures = *failures;
+			push_running(a);
+		} else if (a->moved) {
+			*failures = 0;
+		}
+		set_imbalanced(a, a->pinned && a->imbalance > 0);
+	} else {
+		*failures = 0;
+	}
+	set_idle_scan(a);
+	if (kind != BALANCE_NEW_IDLE)
+		rest(q, level, a->domain.end - a->domain.first, a->moved, a->pinned && !a->movable);
+	return a->moved;
+}
+
+/* When a level is due again, as a time; balancing happens at ticks, and a jiffy is the least. */
+static u64 due_at(const struct fair_queue *q, u32 level, bool busy)
+{
+	const u32 *interval = ELEMENT(q->interval_ms, level);
+	const u64 *balanced_at = ELEMENT(q->balanced_at, level);
+	u64 factor = busy_factor ?: is_4_9() ? 32 : 16, jiffies;
+	u64 longest = NS_PER_S / jiffy * nr_cpus / 10;
+
+	if (!interval || !balanced_at)
+		return 0;
+	jiffies = (*interval * (busy ? factor : 1) * NS_PER_MS + jiffy - 1) / jiffy;
+	if (busy && !is_4_9())
+		jiffies--;
+	if (jiffies > longest)
+		jiffies = longest;
+	return *balanced_at + (jiffies ?: 1) * jiffy;
+}
+
+/* Balances the levels of a CPU that are due. Returns when the next one is. */
+static u64 rebalance(u32 cpu, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+	u64 next = now + NS_PER_S, due;
+	u32 level;
+
+	if (!q)
+		return next;
+	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
+		u64 *balanced_at = ELEMENT(q->balanced_at, level);
+		bool busy = q->nr_running;
+
+		if (!balanced_at || !has_level(level))
+			continue;
+		if (due_at(q, level, busy) <= now) {
+			fair_balance_level(cpu, level, busy ? BALANCE_BUSY : BALANCE_IDLE);
+			*balanced_at = now / jiffy * jiffy;
+		}
+		due = due_at(q, level, q->nr_running);
+		if (due < next)
+			next = due;
+	}
+	return next;
+}
+
+/* Nanoseconds from now to the first tick at or after @due, and after now. */
+static inline u64 until_tick(u64 due, u64 now)
+{
+	u64 at = due > now ? due : now + 1;
+
+	return (at + jiffy - 1) / jiffy * jiffy - now;
+}
+
+/* The timer of a busy CPU. It stops when the CPU idles, and begins again with it. */
+static int balance_busy(void *map, u32 *key, struct balance_timer *timer)
+{
+	struct fair_queue *q = queue_of(*key);
+	u64 now = scx_bpf_now();
+
+	if (!q)
+		return 0;
+	q->timer_armed = q->nr_running;
+	if (q->timer_armed)
+		bpf_timer_start(&timer->timer, until_tick(rebalance(*key, now), now), 0);
+	return 0;
+}
+
+/* Whether an idle CPU could find something: others have tasks waiting, or two may run on the threads of one core. */
+static inline bool idle_may_find(void)
+{
+	return nr_idle && (nr_overloaded || (threads_per_core > 1 && nr_cpus - nr_idle > 1));
+}
+
+/* The timer of all idle CPUs. */
+static int balance_idle(void *map, u32 *key, struct balance_timer *timer)
+{
+	u64 now = scx_bpf_now(), next = now + NS_PER_S, due;
+	u32 first = 0, step;
+
+	bpf_for(step, 0, nr_cpus) {
+		if (is_idle(step)) {
+			first = step;
+			break;
+		}
+	}
+	/* The first does it for the others and then for itself. */
+	bpf_for(step, 0, nr_cpus) {
+		u32 cpu = (first + 1 + step) % nr_cpus;
+
+		if (!is_idle(cpu))
+			continue;
+		due = rebalance(cpu, now);
+		if (is_idle(cpu) && due < next)
+			next = due;
+	}
+	idle_timer_armed = idle_may_find();
+	if (idle_timer_armed)
+		bpf_timer_start(&timer->timer, until_tick(next, now), 0);
+	return 0;
+}
+
+static void start_timer(u32 key, u64 delay)
+{
+	struct balance_timer *timer = bpf_map_lookup_elem(&balance_timers, &key);
+
+	if (timer)
+		bpf_timer_start(&timer->timer, delay, 0);
+}
+
+/* A CPU got busy: its timer runs from now on. */
+static inline void arm_busy(struct fair_queue *q, s32 cpu, u64 now)
+{
+	u64 next = now + NS_PER_S, due;
+	u32 level;
+
+	if (q->timer_armed || nr_cpus == 1)
+		return;
+	q->timer_armed = true;
+	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
+		due = due_at(q, level, true);
+		if (has_level(level) && due < next)
+			next = due;
+	}
+	start_timer(cpu, until_tick(next, now));
+}
+
+/* At the next tick the idle CPUs look. */
+static inline void arm_idle(u64 now)
+{
+	if (idle_may_find() && !__sync_lock_test_and_set(&idle_timer_armed, 1))
+		start_timer(IDLE_TIMER, until_tick(now, now));
+}
+
+/* A CPU has no task left. Tries to get one before it idles; returns whether it did. */
+static bool balance_new_idle(s32 cpu, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+	u32 level;
+
+	if (!q || !nr_overloaded)
+		return false;
+	if (is_4_9() && q->average_idle < migration_cost)
+		return false;
+	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
+		u64 *cost = ELEMENT(q->newidle_cost, level), began = bpf_ktime_get_ns(), took;
+		u32 moved;
+
+		if (!cost)
+			break;
+		if (now - q->cost_decayed_at > NS_PER_S)
+			*cost = *cost * 253 / 256;
+		if (q->average_idle < *cost)
+			break;
+		moved = fair_balance_level(cpu, level, BALANCE_NEW_IDLE);
+		took = bpf_ktime_get_ns() - began;
+		if (took > *cost)
+			*cost = took;
+		if (moved)
+			return true;
+	}
+	if (now - q->cost_decayed_at > NS_PER_S)
+		q->cost_decayed_at = now;
+	return false;
+}
+
+/* How long CPUs idle, from the lengths so far; more than a millisecond is as much as one. */
+static inline void end_idle(struct fair_queue *q, u64 now)
+{
+	u64 length;
+
+	if (!q->idle_since)
+		return;
+	length = now - q->idle_since;
+	q->idle_since = 0;
+	if (length > q->average_idle)
+		q->average_idle += (length - q->average_idle) / 8;
+	else
+		q->average_idle -= (q->average_idle - length) / 8;
+	if (q->average_idle > 2 * migration_cost)
+		q->average_idle = 2 * migration_cost;
+}
+
+static s32 init_balancing(void)
+{
+	struct balance_timer *timer;
+	s32 error = 0;
+	u32 cpu, level, key;
+
+	bpf_for(cpu, 0, nr_cpus + 1) {
+		struct fair_queue *q = queue_of(cpu);
+
+		key = cpu == nr_cpus ? IDLE_TIMER : cpu;
+		timer = bpf_map_lookup_elem(&balance_timers, &key);
+		if (!timer)
+			return -ENOENT;
+		error = bpf_timer_init(&timer->timer, &balance_timers, CLOCK_MONOTONIC);
+		if (cpu == nr_cpus) {
+			error = error ?: bpf_timer_set_callback(&timer->timer, balance_idle);
+			break;
+		}
+		error = error ?: bpf_timer_set_callback(&timer->timer, balance_busy);
+		if (error || !q)
+			break;
+		q->average_idle = 2 * migration_cost;
+		q->idle_scan = domain_size(LEVEL_CACHE, nr_cpus);
+		bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
+			u32 *interval = ELEMENT(q->interval_ms, level);
+
+			if (interval)
+				*interval = domain_size(level, nr_cpus);
+		}
+	}
+	return error;
+}
+
+#endif /* SCHEDLAB_FAIR_PULL_BPF_H */
