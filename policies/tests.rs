@@ -9,5 +9,7 @@ mod linux_o1;
 mod mlfq;
 #[path = "rr/tests.rs"]
 mod rr;
+#[path = "ule/tests/mod.rs"]
+mod ule;
 #[path = "windows/tests/mod.rs"]
 mod windows;
