@@ -187,6 +187,25 @@ fn what_tasks_waited_for_is_the_same_in_the_simulator_and_in_a_kernel() {
 }
 
 #[test]
+fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
+    let lab = lab();
+    lab.write("one.toml", &ONE.replace("500ms", "1s"));
+    let queues = |venue: &str, flags: &[&str]| {
+        run_in(venue, &lab, &[&["--policy", "mlfq"], flags].concat());
+        let told = lab.command(&["trace", "t.parquet", "status", "--group", "hog", "--list"]).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        let words = |line: &str| line.split_whitespace().skip(2).map(String::from).collect::<Vec<_>>();
+        told.lines().skip(1).take(4).map(words).collect::<Vec<_>>()
+    };
+    let first = [["-", "1"], ["1", "2"], ["2", "3"], ["3", "4"]];
+    assert_eq!(queues("sim", &[]), first);
+    assert_eq!(queues("vm", &["--kernel", NEW]), first);
+}
+
+#[test]
 fn several_cpus_repeat_bit_for_bit_beside_busy_processes() {
     if !may_virtualize(&["debian:12", NEW]) {
         return;
