@@ -26,6 +26,9 @@ cpus = 1
 [[task]]
 name = "hackbench"
 command = ["hackbench", "-g", "1", "-l", "50"]
+
+[run]
+duration = "30s"
 END
 
 cat >"$work/mixed.toml" <<'END'
