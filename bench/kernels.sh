@@ -25,7 +25,7 @@ cpus = 1
 
 [[task]]
 name = "hackbench"
-command = ["hackbench", "-g", "1", "-l", "50"]
+command = ["hackbench", "-g", "1", "-l", "10"]
 
 [run]
 duration = "30s"
