@@ -13,14 +13,15 @@ pub fn machine() -> impl Strategy<Value = Machine> {
     ];
     let tick = prop_oneof![2 => Just(Time::ZERO), 1 => Just(Time::from_ms(1)), 1 => Just(Time::from_ms(4))];
     let cost = || prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
-    let costs = (cost(), cost(), cost(), cost(), prop_oneof![3 => Just(0u64), 1 => 1u64..2_000]);
+    let costs = (cost(), cost(), cost(), cost(), cost(), prop_oneof![3 => Just(0u64), 1 => 1u64..2_000]);
     (topology, tick, costs).prop_map(
-        |(topology, tick, (switch, wakeup, migration, per_tick, policy_instruction_ps))| {
+        |(topology, tick, (switch, wakeup, migration, per_tick, fork, policy_instruction_ps))| {
             let costs = Costs {
                 switch: Time(switch),
                 wakeup: Time(wakeup),
                 migration: Time(migration),
                 tick: Time(per_tick),
+                fork: Time(fork),
                 policy_instruction_ps,
             };
             Machine { tick, costs, topology, ..Machine::flat(1) }

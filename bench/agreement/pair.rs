@@ -80,7 +80,7 @@ fn set_costs(workload: &mut Workload, costs: &SchedulerCosts) {
     let switch = costs.switch_thread_ns.or_else(|| Some((costs.hand_over_ns? - wakeup?).max(0.0)));
     workload.machine.tick = TICK;
     let of = &mut workload.machine.costs;
-    (of.switch, of.wakeup, of.tick, of.migration) =
-        (time(switch), time(wakeup), time(costs.tick_ns), time(costs.migration_ns));
+    (of.switch, of.wakeup, of.tick) = (time(switch), time(wakeup), time(costs.tick_ns));
+    (of.migration, of.fork) = (time(costs.migration_ns), time(costs.fork_ns));
     of.policy_instruction_ps = 0;
 }

@@ -211,7 +211,8 @@ impl RandomRun {
     }
 
     fn overhead(&mut self, cpu: u32) {
-        let kinds = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];
+        let kinds =
+            [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy, Overhead::Fork];
         let (what, length) = (kinds[self.below(5)], Time(self.rng.below(15)));
         self.push(cpu, EventKind::Overhead { what, length });
     }

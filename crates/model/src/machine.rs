@@ -64,6 +64,8 @@ pub struct Costs {
     pub migration: Time,
     /// One timer tick, paid by its CPU.
     pub tick: Time,
+    /// A task's creation and its end beside its wakeup and its switches, paid at its creation by its parent's CPU.
+    pub fork: Time,
     /// One instruction of a policy, in *picoseconds*, paid by the CPU on which its callback runs.
     pub policy_instruction_ps: u64,
 }

@@ -103,6 +103,9 @@ pub struct SchedulerCosts {
     /// Moving to another CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration_ns: Option<f64>,
+    /// Creating a thread and ending it, beside its wakeup and its switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork_ns: Option<f64>,
 }
 
 /// How the work of a real run was measured.
@@ -392,6 +395,8 @@ pub struct OverheadTimes {
     pub tick: u64,
     /// Instructions of the policy.
     pub policy: u64,
+    /// Creations of tasks.
+    pub fork: u64,
 }
 
 /// How many events of each kind there were.

@@ -152,6 +152,8 @@ pub enum Overhead {
     Tick,
     /// Instructions of the policy.
     Policy,
+    /// Creating a task.
+    Fork,
 }
 
 /// Takes the events of a run.

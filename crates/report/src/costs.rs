@@ -13,6 +13,7 @@ fn known(costs: &SchedulerCosts) -> impl Iterator<Item = (&'static str, f64)> {
         ("wakeup", costs.wakeup_ns),
         ("tick", costs.tick_ns),
         ("migration", costs.migration_ns),
+        ("fork", costs.fork_ns),
     ];
     all.into_iter().filter_map(|(what, ns)| Some((what, ns?)))
 }
@@ -60,6 +61,7 @@ mod tests {
             wakeup_ns: Some(12_544.0),
             tick_ns: None,
             migration_ns: None,
+            fork_ns: None,
         };
         assert_eq!(line(&costs), "hand-over 23.4us (2925 instructions), wakeup 12.544us (1568 instructions)");
     }

@@ -90,6 +90,7 @@ words! { WakeSource:
 
 words! { Overhead:
     Switch "switch"  Wakeup "wakeup"  Migration "migration"  Tick "tick"  Policy "policy"
+    Fork "fork"
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ const RUN_METRICS: &[&str] = &[
     "overhead_ns.migration",
     "overhead_ns.tick",
     "overhead_ns.policy",
+    "overhead_ns.fork",
     "events.switches",
     "events.migrations",
 ];

@@ -145,5 +145,6 @@ fn scheduler_costs(costs: &Costs, ns_per_instruction: f64) -> SchedulerCosts {
         wakeup_ns: median(&costs.wakeup),
         tick_ns: median(&costs.tick),
         migration_ns: median(&costs.migration_warm),
+        fork_ns: median(&costs.fork),
     }
 }

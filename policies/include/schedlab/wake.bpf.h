@@ -2,9 +2,9 @@
 /*
  * Wake source: what a task had waited for when it last became runnable. A policy reads it from a map.
  *
- * The simulator fills the map. In a kernel two small programs in the policy's object do, where tasks leave their CPU and
- * where they are new; the loader has to attach them beside the operations. What a task waits for is the system call in
- * which it goes to sleep, for read() and write() the kind of the file; a wait for a device is what the kernel itself
+ * The simulator fills the map. In a kernel two small programs in the policy's object do, where tasks leave their CPU
+ * and where they are new; the loader has to attach them beside the operations. What a task waits for is the system call
+ * in which it goes to sleep, for read() and write() the kind of the file; a wait for a device is what the kernel itself
  * counts as one. Who waits for several things at once (poll, epoll) or for another process waits for something unknown,
  * and who waits no longer because its time is over has waited for the same as one that got what it wanted. The numbers
  * of the calls are those of x86-64.

@@ -48,6 +48,7 @@ fn save(path: &Path, page: &Page) -> Result<(), Failure> {
         wakeup: time(page.costs.wakeup),
         migration: time(page.costs.migration_cold),
         tick: time(page.costs.tick),
+        fork: time(page.costs.fork),
         policy_instruction: None,
     };
     let file = MachineFile { about: page.machine.clone(), costs };
@@ -84,7 +85,7 @@ fn show(page: &Page) -> String {
     format!("{}\n\n{}\n{}", page.machine, loads.show(style), costs.show(style))
 }
 
-fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 7] {
+fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 8] {
     [
         ("switch between threads", costs.switch_thread),
         ("switch between processes", costs.switch_process),
@@ -93,5 +94,6 @@ fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 7] {
         ("tick", costs.tick),
         ("migration, warm cache", costs.migration_warm),
         ("migration, cold cache", costs.migration_cold),
+        ("fork and exit", costs.fork),
     ]
 }

@@ -192,7 +192,7 @@ fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
         return;
     }
     let lab = lab();
-    lab.write("one.toml", &ONE.replace("500ms", "1s"));
+    lab.write("one.toml", ONE.replace("500ms", "1s"));
     let queues = |venue: &str, flags: &[&str]| {
         run_in(venue, &lab, &[&["--policy", "mlfq"], flags].concat());
         let told = lab.command(&["trace", "t.parquet", "status", "--group", "hog", "--list"]).output().unwrap();

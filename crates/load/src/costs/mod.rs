@@ -45,6 +45,8 @@ pub struct Costs {
     pub migration_warm: Option<Cost>,
     /// Moving to a CPU whose caches know nothing of the task: what reading a working set of 256 KiB takes longer.
     pub migration_cold: Option<Cost>,
+    /// Creating a thread and ending it, beside its wakeup and its switches.
+    pub fork: Option<Cost>,
 }
 
 /// How much to measure.
@@ -102,16 +104,18 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let mut here = before.iter();
     let (first, second) = (here.next().unwrap_or(CpuId(0)), here.next());
     bind(first)?;
+    let hand_over = Cost::of(&handing_over(first, effort)?);
     let costs = Costs {
         switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
-        hand_over: Cost::of(&handing_over(first, effort)?),
+        hand_over,
         wakeup: Cost::of(&wakeups(second.unwrap_or(first), effort)),
         tick: Cost::of(&ticks(effort)),
         migration_warm: second.and_then(|other| Cost::of(&warm_moves(first, other, effort).ok()?)),
         migration_cold: second
             .filter(|_| effort.caches)
             .and_then(|other| Cost::of(&cold_moves(first, other, effort).ok()?)),
+        fork: hand_over.and_then(|one| Cost::of(&forks(first, 2.0 * one.median_ns, effort).ok()?)),
     };
     set_cpus(0, &before)?;
     Ok(costs)
@@ -161,6 +165,21 @@ fn cpu_time(f: impl FnOnce()) -> f64 {
     let begin = thread_cpu_ns();
     f();
     (thread_cpu_ns() - begin) as f64
+}
+
+/// From the creation of a thread that does nothing to its end, on the CPU of its parent, which waits for it: less the wakeup
+/// and switch by which it comes and those by which its parent comes back, together `hand_overs_ns`.
+fn forks(cpu: CpuId, hand_overs_ns: f64, effort: &Effort) -> io::Result<Vec<f64>> {
+    bind(cpu)?;
+    let mut values: Vec<f64> = (0..effort.wakes)
+        .map(|_| {
+            let begin = now_ns();
+            std::thread::scope(|scope| _ = scope.spawn(|| ()));
+            (now_ns() - begin) as f64 - hand_overs_ns
+        })
+        .collect();
+    values.retain(|&ns| ns > 0.0);
+    Ok(values)
 }
 
 /// Gaps in the time of a thread that does nothing but look at the clock. Most of those of the right length are ticks.
@@ -225,7 +244,8 @@ mod tests {
     #[test]
     fn costs_are_found_or_said_to_be_unknown() {
         let costs = measure(&Effort::REAL).unwrap();
-        let all = [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold];
+        let all =
+            [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold, costs.fork];
         for cost in all.into_iter().flatten() {
             assert!(cost.quartiles_ns.0 <= cost.median_ns && cost.median_ns <= cost.quartiles_ns.1, "{cost:?}");
             assert!(cost.median_ns > 0.0 && cost.count > 0);

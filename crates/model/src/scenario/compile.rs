@@ -77,6 +77,7 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
         wakeup: time(&costs.wakeup),
         migration: time(&costs.migration),
         tick: time(&costs.tick),
+        fork: time(&costs.fork),
         policy_instruction_ps: costs.policy_instruction.as_ref().map_or(0, |ps| ps.0.0),
     };
     if costs.tick >= tick && tick > Time::ZERO {

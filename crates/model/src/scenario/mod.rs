@@ -130,6 +130,9 @@ pub struct Costs {
     /// One timer tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Text<Time>>,
+    /// Creating a task and ending it, on the CPU that creates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Text<Time>>,
     /// One instruction of the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_instruction: Option<Text<Picoseconds>>,

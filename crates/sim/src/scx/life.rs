@@ -63,6 +63,9 @@ impl Sim {
         self.publish_wake_source(slot, WakeSource::Fork);
         self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
         self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
+        if birth.parent.is_some() {
+            self.core.pay(here, Overhead::Fork, self.core.machine.costs.fork.ns());
+        }
     }
 
     fn show_to_policy(&mut self, slot: u32, here: u32) {
