@@ -56,7 +56,7 @@ static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 no
 	arm_idle(now);
 }
 
-static inline void on_quiescent(struct fair_queue *q, struct fair_task *t)
+static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags, u64 now)
 {
 }
 
@@ -94,9 +94,9 @@ static inline void on_stopping(struct fair_queue *q, struct task_struct *p, stru
 {
 }
 
-static inline u64 limit_slice(struct fair_queue *q, struct task_struct *p, u64 end, u64 now)
+static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now)
 {
-	return end;
+	return ~0ULL;
 }
 
 static inline bool find_work(struct fair_queue *q, s32 cpu, u64 now)

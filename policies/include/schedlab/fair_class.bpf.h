@@ -21,7 +21,8 @@ static inline void weigh(const struct task_struct *p, struct fair_task *t);
 
 /* A task wants a CPU from now on, and is counted in the queue of `t->cpu`; or will be counted there no more. */
 static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 now);
-static inline void on_quiescent(struct fair_queue *q, struct fair_task *t);
+static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags,
+				u64 now);
 
 /* Whether the policy wants the running task to go to another CPU. If so, redirect() will be asked when it waits. */
 static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p);
@@ -33,8 +34,8 @@ static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct 
 static inline void on_running(struct fair_queue *q, s32 cpu, u64 now);
 static inline void on_stopping(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now);
 
-/* Until when the running task, which is charged, may run: @end or earlier. */
-static inline u64 limit_slice(struct fair_queue *q, struct task_struct *p, u64 end, u64 now);
+/* The running task, which is charged, goes on: until when at most, before the policy wants to see it again. */
+static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now);
 
 /* A CPU has no task: whether one came to its queue by that; and if not, it idles. */
 static inline bool find_work(struct fair_queue *q, s32 cpu, u64 now);
@@ -73,6 +74,18 @@ static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
 	a->runnable = a->util;
 	a->carried = q->average.carried;
 	a->load_sum = a->load * load_divisor(a, load_rule());
+}
+
+/* A task may weigh something else now. */
+static void reweigh(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
+{
+	bool runnable = t->runnable;
+
+	if (runnable)
+		count_out(q, t, now);
+	weigh(p, t);
+	if (runnable)
+		count_in(q, t, now);
 }
 
 /* A task wants a CPU: it gets its place in virtual time. */
@@ -187,11 +200,13 @@ static bool pick(struct fair_queue *q, s32 cpu, bool runs)
 /* The running task goes on until the tick that will end its slice, as things are. */
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
-	u64 first = 0;
+	u64 first = 0, limit = review(q, p, now);
 	bool waits = first_waiting(cpu, &first);
 
 	q->resched = false;
-	q->slice_end = limit_slice(q, p, slice_end(cpu, waits, first, now), now);
+	q->slice_end = slice_end(cpu, waits, first, now);
+	if (q->slice_end > limit)
+		q->slice_end = limit;
 	scx_bpf_task_set_slice(p, q->slice_end - now);
 }
 
@@ -294,7 +309,7 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	update_queue(q, t->cpu, now);
 	clear_buddies(q, p->pid);
-	on_quiescent(q, t);
+	on_quiescent(q, p, t, deq_flags, now);
 	count_out(q, t, now);
 	/* 4.9 lets it follow at the next event. */
 	if (!is_4_9())
@@ -320,16 +335,9 @@ void BPF_STRUCT_OPS(fair_set_weight, struct task_struct *p, u32 weight)
 {
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
-	bool runnable = t && t->runnable;
-	u64 now = scx_bpf_now();
 
-	if (!q)
-		return;
-	if (runnable)
-		count_out(q, t, now);
-	weigh(p, t);
-	if (runnable)
-		count_in(q, t, now);
+	if (q)
+		reweigh(q, p, t, scx_bpf_now());
 }
 
 /* A new task stands where its parent does or a slice behind the others, whichever is later. */
