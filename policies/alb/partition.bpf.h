@@ -54,7 +54,7 @@ static u32 first_cpu, end_cpu, nr_candidates;
 static u64 total_weight, average_weight;
 /* Numbers of candidates: in their order, those that no CPU has taken yet, and room to sort. */
 static u16 ranked[MAX_CANDIDATES], left[MAX_CANDIDATES], sorted[MAX_CANDIDATES];
-static u32 nr_left;
+static u32 nr_left, nr_kept;
 /* Of each CPU: the sum of weights before and after, and how many tasks it will have. */
 static u64 sums_before[MAX_DIVIDED_CPUS], sums[MAX_DIVIDED_CPUS];
 static u32 counts[MAX_DIVIDED_CPUS];
@@ -208,13 +208,14 @@ static inline void assign(struct candidate *c, u32 cpu, u64 *sum)
 __noinline u32 fill_cpu(u32 cpu)
 {
 	u64 *sum = ELEMENT(sums, cpu);
-	u32 place, kept = 0;
+	u32 place;
 
 	if (!sum || *sum >= average_weight)
 		return 0;
+	nr_kept = 0;
 	bpf_for(place, 0, nr_left) {
 		struct candidate *c = CANDIDATE_IN(left, place);
-		u16 *number = ELEMENT(left, place), *to = ELEMENT(left, kept);
+		u16 *number = ELEMENT(left, place), *to = ELEMENT(left, nr_kept);
 
 		if (!c || !number || !to)
 			break;
@@ -222,10 +223,10 @@ __noinline u32 fill_cpu(u32 cpu)
 			assign(c, cpu, sum);
 		} else {
 			*to = *number;
-			kept++;
+			nr_kept++;
 		}
 	}
-	nr_left = kept;
+	nr_left = nr_kept;
 	return 0;
 }
 
