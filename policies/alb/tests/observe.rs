@@ -10,6 +10,7 @@ use schedlab_policy::{PolicySpec, find};
 use schedlab_sim::{Options, scx};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
@@ -19,10 +20,12 @@ pub const PLAIN: (&str, u64) = ("penalise", 2);
 
 /// What `divisions.bpf.c` prints: for each name all numbers, in order.
 pub fn divisions(settings: &[(&str, u64)]) -> BTreeMap<String, Vec<u64>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies/alb/tests/divisions.bpf.c");
-    let spec = PolicySpec::parse(&path.display().to_string()).expect("a policy");
-    let policy = find(&spec, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let object = Object::parse(&policy.object).expect("the object is whole");
+    static COMPILED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies/alb/tests/divisions.bpf.c");
+        let spec = PolicySpec::parse(&path.display().to_string()).expect("a policy");
+        find(&spec, &[]).unwrap_or_else(|error| panic!("{error}")).object.to_vec()
+    });
+    let object = Object::parse(&COMPILED).expect("the object is whole");
     let text = "name = \"t\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]\n[run]\nduration = \"10ms\"";
     let workload = Scenario::parse(text, "test").and_then(|s| s.compile()).unwrap_or_else(|error| panic!("{error}"));
     let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {

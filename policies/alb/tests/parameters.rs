@@ -17,20 +17,20 @@ fn period_says_how_often_tasks_are_divided() {
     assert_eq!(first_move(&[("period", 0)]), 0);
 }
 
+/// At 14 ms a heavy task runs on the first CPU. The next goes to the second one: the other heavy one, or who came first.
 #[test]
-fn order_and_rule_say_who_comes_together() {
+fn order_says_who_is_taken_first() {
     let tasks = hogs("light", 3, 5, 0) + &hogs("heavy", 2, 0, 0);
-    let end = |settings: &[_]| {
-        let mut end = places(&run_tasks(TWO, 1000, &tasks, &[&[PLAIN], settings].concat()), 2, Time::from_ms(999));
-        end.iter_mut().for_each(|tasks| tasks.iter_mut().for_each(|task| *task = *task / 3));
-        end.iter_mut().for_each(|tasks| tasks.sort());
-        end.sort();
-        end
-    };
-    assert_ne!(end(&[("order", 1)]), end(&[]));
-    let uneven = hogs("a", 1, -5, 0) + &hogs("b", 5, 0, 0);
-    let sizes = |settings: &[_]| spread(&run_tasks(TWO, 1000, &uneven, &[&[PLAIN], settings].concat()), 2, Time::from_ms(999));
-    assert_ne!(sizes(&[("rule", 1)]), sizes(&[]));
+    let first = |order| moves(&run_tasks(TWO, 50, &tasks, &[PLAIN, ("period", 14 * MS), ("order", order)]))[0];
+    assert_eq!([first(0), first(1)].map(|(task, at, _)| (task / 3, at)), [(1, 14_000), (0, 14_000)]);
+}
+
+/// A CPU takes four of five and not a heavy one besides, or all until it has reached the average.
+#[test]
+fn rule_says_how_much_a_cpu_takes() {
+    let tasks = hogs("a", 1, -5, 0) + &hogs("b", 5, 0, 0);
+    let sizes = |rule| spread(&run_tasks(TWO, 1000, &tasks, &[PLAIN, ("rule", rule)]), 2, Time::from_ms(999));
+    assert_ne!(sizes(0), sizes(1));
 }
 
 #[test]
@@ -98,6 +98,6 @@ fn a_shadow_penalty_leaves_the_shares_of_cpu_time() {
         let times = cpu_time(&run_tasks("cpus = 1", 10_000, &tasks, &settings), 2);
         times[0] as f64 / (times[0] + times[1]) as f64
     };
-    assert!((share(0) - 0.25).abs() < 0.02, "{}", share(0));
-    assert!((share(1) - 0.5).abs() < 0.02, "{}", share(1));
+    let shares = [share(0), share(1)];
+    assert!((0.22..0.32).contains(&shares[0]) && (0.45..0.55).contains(&shares[1]), "{shares:?}");
 }
