@@ -1,6 +1,6 @@
 //! What `alb` does on a machine, as its rules say. Vectors whose situation can be brought about are here again.
 
-use super::observe::{MS, PLAIN, hogs, moves, penalties, places, run_tasks, spread, wakeups};
+use super::observe::{PLAIN, cpu_time, hogs, moves, penalties, places, run_tasks, spread, wakeups};
 use schedlab_model::time::Time;
 
 const TWO: &str = "cpus = 2";
@@ -120,7 +120,7 @@ fn who_sleeps_before_its_slice_is_used_loses_its_penalty() {
 fn a_penalty_ends_at_nice_19_and_spares_the_idle_class() {
     // Both hogs end at nice 19 on one CPU: they share it, although one began at 15.
     let tasks = hogs("fifteen", 1, 15, 0) + &hogs("nineteen", 1, 19, 0);
-    let times = super::observe::cpu_time(&run_tasks("cpus = 1", 20_000, &tasks, &[]), 2);
+    let times = cpu_time(&run_tasks("cpus = 1", 20_000, &tasks, &[]), 2);
     let share = times[0] as f64 / (times[0] + times[1]) as f64;
     assert!((share - 0.5).abs() < 0.01, "{share}");
     let idle = "[[task]]\nname = \"idle\"\nclass = \"idle\"\nloop = [{ compute = \"1000s\" }]\n";
