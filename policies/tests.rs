@@ -9,6 +9,7 @@ mod golden;
 mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
+mod observe;
 #[path = "rr/tests.rs"]
 mod rr;
 #[path = "ule/tests/mod.rs"]

@@ -184,7 +184,8 @@ static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 no
 }
 
 /* A task that sleeps before it has used a slice is not CPU-bound. */
-static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags, u64 now)
+static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags,
+				u64 now)
 {
 	struct balance_state *b = &t->balance;
 

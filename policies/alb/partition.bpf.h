@@ -13,10 +13,10 @@
  * Example, two CPUs, tasks of nice 0, 0, 5, 5, 5 with 1024 and 335.5: A = 1527.3. CPU 0 takes 1024 and 335.5 and has no
  * room for more, CPU 1 the same; the last task goes to CPU 0, which has 1695.1 then, beside 1359.5.
  *
- * In the first step no CPU gets above A; in the second the least sum is never above A, as the others would have to have
- * less. So no CPU ends above A by more than a task, unless by what could not move. A task heavier than A fits nowhere in
- * the first step, and the method may leave CPUs empty beside full ones: nineteen tasks of nice 0 and one of nice -20 on
- * four CPUs end on two. `spread_idle` mends that.
+ * In the first step no CPU gets above A; in the second the least sum is never above A, which is what they are on
+ * average in the end. So no CPU ends above A by more than a task, unless by what could not move. A task heavier than A
+ * fits nowhere in the first step, and the method may leave CPUs empty beside full ones: nineteen tasks of nice 0 and
+ * one of nice -20 on four CPUs end on two. `spread_idle` mends that.
  *
  * There is one set of arrays: whoever divides must be the only one.
  */
@@ -27,7 +27,7 @@
 
 PARAMETER(u32, order, 0, "choices=ffd,fifo about=CPUs take tasks by descending weight, or in the order of arrival.");
 enum { ORDER_FFD, ORDER_FIFO };
-PARAMETER(u32, rule, 0, "choices=strict,fill about=A CPU takes what fits below the average, or until it has reached it.");
+PARAMETER(u32, rule, 0, "choices=strict,fill about=A CPU takes what fits below the average, or until it reaches it.");
 enum { RULE_STRICT, RULE_FILL };
 PARAMETER(u32, imbalance_pct, 100,
 	  "range=100..1000 about=Nothing moves while the greatest sum has at most so many percent of the least.");

@@ -41,7 +41,7 @@ static inline u32 level_of(const struct task_struct *p, u32 nice_steps)
 {
 	s32 level = nice_of(p) + LEVEL_NICE_0 + (s32)nice_steps;
 
-	if (p->policy == 5) /* SCHED_IDLE */
+	if (p->policy == SCHED_IDLE)
 		return LEVEL_IDLE;
 	return level < 0 ? 0 : level > LEVEL_NICE_19 ? LEVEL_NICE_19 : level;
 }

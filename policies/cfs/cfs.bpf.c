@@ -56,7 +56,8 @@ static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 no
 	arm_idle(now);
 }
 
-static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags, u64 now)
+static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags,
+				u64 now)
 {
 }
 

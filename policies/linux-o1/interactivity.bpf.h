@@ -30,7 +30,6 @@ enum { PUBLISH_PRIORITY, PUBLISH_DETAIL };
 #define MAX_RT_PRIO 100
 #define MAX_PRIO 140
 #define PRIORITIES (MAX_PRIO - MAX_RT_PRIO)
-#define POLICY_BATCH 3
 /* What a task of nice 0 weighs in 2.6.22. */
 #define LOAD_SCALE 128
 
@@ -273,7 +272,7 @@ static inline void credit_sleep(const struct task_struct *p, struct o1_task *t, 
 {
 	if (sleep && version == VERSION_2_6_3)
 		credit_sleep_2_6_3(p, t, sleep);
-	else if (sleep && p->policy != POLICY_BATCH)
+	else if (sleep && p->policy != SCHED_BATCH)
 		credit_sleep_2_6_22(p, t, sleep);
 	t->prio = effective_prio(p, t);
 }

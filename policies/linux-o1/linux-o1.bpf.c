@@ -142,7 +142,7 @@ static void wake_up(struct task_struct *p, struct o1_task *t, struct run_queue *
 		t->wake_class = woken_by_task(p) ? CLASS_BY_TASK : CLASS_BY_INTERRUPT;
 	t->timestamp = now;
 	t->key = tail_key(rq, t->prio);
-	if (version == VERSION_2_6_22 && p->policy == POLICY_BATCH)
+	if (version == VERSION_2_6_22 && p->policy == SCHED_BATCH)
 		t->array = !rq->active;
 }
 
@@ -302,10 +302,10 @@ void BPF_STRUCT_OPS(linux_o1_dispatch, s32 cpu, struct task_struct *prev)
 	takes_part = t && t->cpu == (u32)cpu;
 	if (!rq->nr_running)
 		pull_newly_idle(cpu, rq, now);
-	head = first_of(dsq_of(cpu, rq->active));
+	head = __COMPAT_scx_bpf_dsq_peek(dsq_of(cpu, rq->active));
 	if (!head && !(takes_part && t->array == rq->active)) {
 		swap_arrays(rq);
-		head = first_of(dsq_of(cpu, rq->active));
+		head = __COMPAT_scx_bpf_dsq_peek(dsq_of(cpu, rq->active));
 	}
 	if (takes_part && t->array == rq->active && (!head || t->key < head->scx.dsq_vtime)) {
 		begin_turn(prev, t, rq, now);
@@ -500,13 +500,11 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux_o1_init)
 	u32 key = 0, cpu, level;
 	struct balancing *balancing = bpf_map_lookup_elem(&balancings, &key);
 	u64 now = scx_bpf_now();
-	s32 error = balancing ? 0 : -ENOENT;
+	s32 error, cpus = count_cpus(version == VERSION_2_6_3 ? FLAT_MAX_CPUS : MAX_CPUS);
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > (version == VERSION_2_6_3 ? FLAT_MAX_CPUS : MAX_CPUS)) {
-		scx_bpf_error("%u CPUs, at most %d are supported, %d with 2.6.3", nr_cpus, MAX_CPUS, FLAT_MAX_CPUS);
-		return -E2BIG;
-	}
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = cpus;
 	set_scales();
 	bpf_for(cpu, 0, nr_cpus) {
 		struct run_queue *rq = queue_of(cpu);
@@ -526,11 +524,10 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux_o1_init)
 				state->last_jiffy = jiffy_of(now);
 			}
 		}
-		error = error ?: scx_bpf_create_dsq(dsq_of(cpu, 0), NUMA_NO_NODE);
-		error = error ?: scx_bpf_create_dsq(dsq_of(cpu, 1), NUMA_NO_NODE);
 	}
+	error = create_dsqs(2 * nr_cpus);
 	if (error || !balancing)
-		return error;
+		return error ?: -ENOENT;
 	error = bpf_timer_init(&balancing->timer, &balancings, CLOCK_MONOTONIC);
 	error = error ?: bpf_timer_set_callback(&balancing->timer, look_for_work);
 	if (!error && version == VERSION_2_6_3)

@@ -78,20 +78,6 @@ static inline u64 dsq_of(u32 cpu, u32 array)
 	return cpu * 2ULL + (array & 1);
 }
 
-/* The first task of a dispatch queue that is ordered by key. */
-static inline struct task_struct *first_of(u64 dsq)
-{
-	struct task_struct *p, *first = NULL;
-
-	if (bpf_ksym_exists(scx_bpf_dsq_peek))
-		return scx_bpf_dsq_peek(dsq);
-	bpf_for_each(scx_dsq, p, dsq, 0) {
-		first = p;
-		break;
-	}
-	return first;
-}
-
 /* A place at the tail of the list of @prio. */
 static inline u64 tail_key(struct run_queue *rq, u32 prio)
 {

@@ -137,7 +137,7 @@ static void cpu_set_queue(s32 cpu, u32 queue)
 /* The dispatch queue that @cpu takes from. */
 static u64 dsq_of(s32 cpu)
 {
-	return queues == QUEUES_PERCPU ? 1 + (u64)(u32)cpu : 0;
+	return queues == QUEUES_PERCPU ? (u32)cpu : 0;
 }
 
 /* The number of the first queue in @dsq with a task that may run on @cpu, 0 when there is none. */
@@ -547,22 +547,16 @@ static s32 start_relief(void)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(mlfq_init)
 {
-	s32 cpu, error = 0;
+	s32 cpus = count_cpus(MAX_CPUS), error;
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > MAX_CPUS) {
-		scx_bpf_error("%d CPUs, at most %d are supported", nr_cpus, MAX_CPUS);
-		return -E2BIG;
-	}
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = cpus;
 	nr_queues = levels ?: slices == SLICES_EXP2 ? 6 : 20;
 	epoch = scx_bpf_now();
 	set_slices();
-	bpf_for(cpu, 0, queues == QUEUES_PERCPU ? nr_cpus : 1) {
-		error = scx_bpf_create_dsq(dsq_of(cpu), NUMA_NO_NODE);
-		if (error)
-			return error;
-	}
-	return starve == STARVE_NONE ? 0 : start_relief();
+	error = create_dsqs(queues == QUEUES_PERCPU ? nr_cpus : 1);
+	return error || starve == STARVE_NONE ? error : start_relief();
 }
 
 SCX_OPS_DEFINE(mlfq_ops,

@@ -35,8 +35,6 @@
 
 char _license[] SEC("license") = "GPL";
 
-#define SCHED_IDLE 5
-
 static void set_priority(struct task_struct *p, struct thread *t)
 {
 	u32 word;
@@ -400,14 +398,12 @@ void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_a
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
 {
-	s32 error;
+	s32 cpus = count_cpus(MAX_CPUS), error;
 	u32 cpu;
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > MAX_CPUS) {
-		scx_bpf_error("%d CPUs, at most %d are supported", nr_cpus, MAX_CPUS);
-		return -E2BIG;
-	}
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = cpus;
 	set_units();
 	epoch = scx_bpf_now();
 	bpf_for(cpu, 0, nr_cpus) {
@@ -419,12 +415,9 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
 			rq->priority = rq->best = NO_PRIORITY;
 			rq->random = seed + cpu;
 		}
-		error = scx_bpf_create_dsq(interactive_queue(cpu), NUMA_NO_NODE);
-		error = error ?: scx_bpf_create_dsq(batch_queue(cpu), NUMA_NO_NODE);
-		if (error)
-			return error;
 	}
-	return balance == BALANCE_NEVER ? 0 : start_balancer(epoch);
+	error = create_dsqs(2 * nr_cpus);
+	return error || balance == BALANCE_NEVER ? error : start_balancer(epoch);
 }
 
 SCX_OPS_DEFINE(ule_ops,

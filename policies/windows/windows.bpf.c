@@ -22,7 +22,7 @@
  * design, where the books give no number. README.md says what they leave open.
  */
 #include <schedlab/common.bpf.h>
-#include <schedlab/priority_boost.bpf.h>
+#include <windows/priority_boost.bpf.h>
 #include <schedlab/priority_queue.bpf.h>
 
 char _license[] SEC("license") = "GPL";
@@ -495,21 +495,14 @@ static s32 start_manager(void)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(windows_init)
 {
-	u32 cpu;
-	s32 error;
+	s32 cpus = count_cpus(MAX_CPUS), error;
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > MAX_CPUS) {
-		scx_bpf_error("%d CPUs, at most %d are supported", nr_cpus, MAX_CPUS);
-		return -E2BIG;
-	}
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = cpus;
 	epoch = scx_bpf_now();
-	bpf_for(cpu, 0, nr_cpus) {
-		error = scx_bpf_create_dsq(cpu, NUMA_NO_NODE);
-		if (error)
-			return error;
-	}
-	return scan ? start_manager() : 0;
+	error = create_dsqs(nr_cpus);
+	return error || !scan ? error : start_manager();
 }
 
 SCX_OPS_DEFINE(windows_ops,

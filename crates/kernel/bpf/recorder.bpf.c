@@ -31,7 +31,8 @@ enum kind {
 	SOFTIRQ_ENTRY = 8,
 	SOFTIRQ_EXIT = 9,
 	TICK = 10,
-	KINDS = 11,
+	STATUS = 11,
+	KINDS = 12,
 };
 
 /* How a task left its CPU. */
@@ -84,11 +85,17 @@ struct named_record {
 	char comm[16];
 };
 
+struct status_record {
+	struct task_record task;
+	u64 word;
+};
+
 /* What src/recorder.rs sets before it loads the programs. */
 const volatile struct {
 	bool everything;
 	bool preempt_count_known;
-	u8 unused[2];
+	bool policy_publishes;
+	u8 unused;
 	/* The reader is woken when so many bytes wait. */
 	u32 wake_bytes;
 	/* Kernel function that a timer interrupt runs for the tick, or 0. */
@@ -151,6 +158,22 @@ struct {
 #define TID_MASK ((1 << TID_BITS) - 1)
 #define CPU_SHIFT (2 * TID_BITS)
 #define NOT_KNOWN (1ULL << 63)
+
+/* What a policy publishes about its tasks (policies/include/schedlab/status.bpf.h): its own map, if one has it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u64);
+} published SEC(".maps");
+
+/* The word about a task that was last told, and 1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u64);
+} told SEC(".maps");
 
 /* Names of fields in older kernels. */
 struct task_struct___cpu {
@@ -280,6 +303,38 @@ static __always_inline enum why why_leaving(bool preempted, struct task_struct *
 	return is_yielding(preempted, p) ? YIELDED : PREEMPTED;
 }
 
+static __always_inline void fill(struct task_record *record, struct task_struct *p)
+{
+	record->tid = p->pid;
+	record->tgid = p->tgid;
+	record->a = record->b = 0;
+	record->priority = p->prio;
+	record->unused[0] = record->unused[1] = record->unused[2] = 0;
+}
+
+/* Tells the word that the policy published about a task of interest, if that is another than before. */
+static __always_inline void tell_status(struct task_struct *p)
+{
+	struct status_record *record;
+	u64 *word, *last;
+
+	if (!options.policy_publishes)
+		return;
+	word = bpf_task_storage_get(&published, p, NULL, 0);
+	if (!word)
+		return;
+	last = bpf_task_storage_get(&told, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!last || *last == *word + 1)
+		return;
+	record = RESERVE(struct status_record, STATUS);
+	if (!record)
+		return;
+	fill(&record->task, p);
+	record->word = *word;
+	*last = record->word + 1;
+	submit(record);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
@@ -294,6 +349,10 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 		flags |= NEXT_FOLLOWED;
 	if (!flags)
 		return 0;
+	if (flags & PREVIOUS_FOLLOWED)
+		tell_status(previous);
+	if (flags & NEXT_FOLLOWED)
+		tell_status(next);
 	record = RESERVE(struct switch_record, SWITCH);
 	if (!record)
 		return 0;
@@ -358,15 +417,6 @@ int BPF_PROG(schedlab_waking, struct task_struct *p)
 	return 0;
 }
 
-static __always_inline void fill(struct task_record *record, struct task_struct *p)
-{
-	record->tid = p->pid;
-	record->tgid = p->tgid;
-	record->a = record->b = 0;
-	record->priority = p->prio;
-	record->unused[0] = record->unused[1] = record->unused[2] = 0;
-}
-
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(schedlab_wakeup, struct task_struct *p)
 {
@@ -376,6 +426,7 @@ int BPF_PROG(schedlab_wakeup, struct task_struct *p)
 
 	if (!of_interest(p->tgid))
 		return 0;
+	tell_status(p);
 	waking_now = bpf_map_lookup_elem(&waking, &entry);
 	facts = waking_now ? *waking_now : 0;
 	record = RESERVE(struct task_record, WAKEUP);

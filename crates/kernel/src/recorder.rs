@@ -6,6 +6,7 @@ use crate::preempt_count;
 use crate::process::{self, Shown};
 use crate::ring::{Rings, monotonic_ns};
 use crate::stats::{Cost, Losses, Stats};
+use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramInput};
 use schedlab_record::{Record, RecordKind};
 use std::collections::BTreeSet;
@@ -41,6 +42,9 @@ pub struct Recorder {
     delivered: u64,
 }
 
+/// The map's name in policies/include/schedlab/status.bpf.h.
+const STATUS_MAP: &str = "schedlab_status";
+
 /// The reader comes at least this often; what a full ring must hold.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -58,8 +62,12 @@ impl Recorder {
         let cpus = libbpf_rs::num_possible_cpus().map_err(|e| Lack::of("count the CPUs", &e))?;
         let of_each = (ring_bytes / cpus).max(page_bytes()).next_power_of_two();
         let of_each = u32::try_from(of_each).unwrap_or(1 << 31);
-        let object = load(filter, cpus as u32, of_each)?;
-        let rings = rings(&object, cpus as u32, of_each).map_err(|e| Lack::of("open the rings", &e))?;
+        let published = published();
+        let object = load(filter, cpus as u32, of_each, published.as_ref())?;
+        let mut rings = rings(&object, cpus as u32, of_each).map_err(|e| Lack::of("open the rings", &e))?;
+        if published.is_some() {
+            rings.add(Record { time_ns: monotonic_ns(), cpu: 0, kind: RecordKind::Publishing });
+        }
         let followed = Followed::of(&object).map_err(|e| Lack::of("follow processes", &e))?;
         let mut recorder = Recorder {
             links: Vec::new(),
@@ -216,10 +224,12 @@ pub(crate) fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Result<libbp
 }
 
 /// Opens the object, sets its options, and has the kernel check it.
-fn load(filter: &Filter, cpus: u32, ring_bytes: u32) -> Result<Object, Lack> {
+fn load(filter: &Filter, cpus: u32, ring_bytes: u32, published: Option<&MapHandle>) -> Result<Object, Lack> {
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| Lack::of("open the programs", &e))?;
     let tick = if filter.tick { tick_function() } else { 0 };
-    configure(&mut open, filter.everything, cpus, ring_bytes, tick).map_err(|e| Lack::of("set up the programs", &e))?;
+    let set_up = |e: libbpf_rs::Error| Lack::of("set up the programs", &e);
+    set_options(&mut open, filter.everything, ring_bytes, tick, published.is_some());
+    set_maps(&mut open, cpus, published).map_err(set_up)?;
     for mut program in open.progs_mut() {
         let wanted = match program.name().to_str() {
             Some("schedlab_softirq_entry" | "schedlab_softirq_exit") => filter.softirq,
@@ -231,24 +241,36 @@ fn load(filter: &Filter, cpus: u32, ring_bytes: u32) -> Result<Object, Lack> {
     open.load().map_err(|e| Lack::of("load the programs", &e))
 }
 
-/// Writes `options` of bpf/recorder.bpf.c and the number of rings.
-fn configure(open: &mut OpenObject, everything: bool, cpus: u32, ring_bytes: u32, tick: u64) -> libbpf_rs::Result<()> {
+/// Writes `options` of bpf/recorder.bpf.c.
+fn set_options(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64, publishes: bool) {
     let preempt_count = preempt_count::from_run_queue();
-    let mut options = vec![u8::from(everything), u8::from(preempt_count.is_some()), 0, 0];
+    let mut options = vec![u8::from(everything), u8::from(preempt_count.is_some()), u8::from(publishes), 0];
     options.extend((ring_bytes / 4).to_ne_bytes());
     options.extend(tick.to_ne_bytes());
     options.extend(preempt_count.unwrap_or(0).to_ne_bytes());
+    let mut constants = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));
+    let value = constants.as_mut().and_then(|map| map.initial_value_mut()).expect("the object has constants");
+    value[..options.len()].copy_from_slice(&options);
+}
+
+/// As many rings as CPUs, and the policy's map of words about tasks; none is made without a policy that has one.
+fn set_maps(open: &mut OpenObject, cpus: u32, published: Option<&MapHandle>) -> libbpf_rs::Result<()> {
     for mut map in open.maps_mut() {
-        match map.name().to_str() {
-            Some("rings") => map.set_max_entries(cpus)?,
-            Some(name) if name.ends_with(".rodata") => {
-                let value = map.initial_value_mut().expect("a section of the object has a value");
-                value[..options.len()].copy_from_slice(&options);
-            }
+        match (map.name().to_str(), published) {
+            (Some("rings"), _) => map.set_max_entries(cpus)?,
+            (Some("published"), Some(published)) => map.reuse_fd(published.as_fd())?,
+            (Some("published" | "told"), None) => map.set_autocreate(false)?,
             _ => {}
         }
     }
     Ok(())
+}
+
+/// The map in which a policy that is in charge publishes a word about each task; of several the newest.
+fn published() -> Option<MapHandle> {
+    let is_it = |map: &MapInfo| map.name == STATUS_MAP && map.ty == MapType::TaskStorage && map.value_size == 8;
+    let newest = MapInfoIter::default().filter(is_it).map(|map| map.id).max()?;
+    MapHandle::from_map_id(newest).ok()
 }
 
 /// Makes a ring for each CPU and tells the programs.

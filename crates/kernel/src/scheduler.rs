@@ -2,7 +2,7 @@
 
 use crate::lack;
 use crate::log::Log;
-use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -48,6 +48,8 @@ pub struct LoadedProgram {
 /// A policy that is in charge. The kernel's own scheduler is again when this is dropped.
 pub struct Scheduler {
     link: Option<Link>,
+    // What the policy looks at beside its operations.
+    _probes: Vec<Link>,
     // The programs live as long as the link.
     object: libbpf_rs::Object,
     log: Log,
@@ -76,12 +78,15 @@ impl Scheduler {
         settings.iter().try_for_each(|setting| apply(&mut open, setting))?;
         let mut object = open.load().map_err(refused)?;
         let log = Log::from_now();
+        let probes =
+            object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
+        let probes = probes.map(|probe| probe.attach()).collect::<Result<_, _>>().map_err(refused)?;
         let operations = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
         let link = match operations {
             Some(mut operations) => operations.attach_struct_ops().map_err(refused)?,
             None => return Err(SchedulerError::Refused("it has no operations".into())),
         };
-        let scheduler = Scheduler { link: Some(link), object, log, number: number() };
+        let scheduler = Scheduler { link: Some(link), _probes: probes, object, log, number: number() };
         scheduler.check()?;
         Ok(scheduler)
     }

@@ -3,7 +3,7 @@
 use schedlab_record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 
 /// The kinds that programs write, by their number there.
-pub const KINDS: [&str; 11] = [
+pub const KINDS: [&str; 12] = [
     "switch",
     "wakeup",
     "migrate",
@@ -15,6 +15,7 @@ pub const KINDS: [&str; 11] = [
     "softirq entry",
     "softirq exit",
     "tick",
+    "status",
 ];
 
 const PREVIOUS_FOLLOWED: u16 = 4;
@@ -57,6 +58,7 @@ pub fn decode(bytes: &[u8]) -> Option<Record> {
         8 => RecordKind::SoftirqEntry,
         9 => RecordKind::SoftirqExit,
         10 => RecordKind::Tick,
+        11 => RecordKind::Status { thread: wire.task()?, word: wire.long(40)? },
         _ => return None,
     };
     Some(Record { time_ns: wire.long(0)?, cpu: wire.word(8)?, kind })
@@ -132,6 +134,13 @@ mod tests {
         assert_eq!(waker(0, 0), (Waker::Interrupt, false));
         assert_eq!(waker(WAKER_UNKNOWN, 9), (Waker::Unknown, false));
         assert_eq!(waker(NEW, 4), (Waker::Task(4), true));
+    }
+
+    #[test]
+    fn a_status_is_a_word_of_64_bits() {
+        let record = decode(&bytes(11, 0, &[10, 11, 0, 0, 120, 0, -1, 1])).unwrap();
+        let thread = Thread { tid: 10, tgid: 11, priority: 120, followed: true };
+        assert_eq!(record.kind, RecordKind::Status { thread, word: 0x1_ffff_ffff });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One task at work: the steps of its program, for real.
 
 use crate::algorithm::Engine;
-use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
+use crate::clock::{now_ns, sleep_until, thread_cpu_ns, wait_for_device};
 use crate::futex::{self, Waited};
 use crate::program;
 use crate::shared::MAX_REQUESTS;
@@ -157,7 +157,12 @@ impl<'a> Worker<'a> {
     }
 
     fn sleep(&mut self, until: u64) -> Next {
-        while !sleep_until(until) {
+        self.wait_until(until, sleep_until)
+    }
+
+    /// Waits, in a way that a signal may end, until an instant.
+    fn wait_until(&mut self, until: u64, wait: fn(u64) -> bool) -> Next {
+        while !wait(until) {
             if self.site.shared.is_stopped() {
                 return Next::End;
             }
@@ -190,7 +195,7 @@ impl<'a> Worker<'a> {
         if let Some(disk) = &self.site.disk {
             disk.read();
         }
-        let next = self.sleep(until);
+        let next = self.wait_until(until, wait_for_device);
         futex::unlock(&self.site.shared, device);
         next
     }

@@ -43,6 +43,8 @@ pub struct Summary {
 pub struct Converter<G> {
     start_ns: u64,
     begun: bool,
+    /// A policy publishes words about tasks; else a task's status is the kernel's priority.
+    publishing: bool,
     group_of: G,
     /// Threads by number; none stands for one that the caller does not want.
     numbers: BTreeMap<i32, Option<usize>>,
@@ -60,6 +62,7 @@ struct Task {
     state: State,
     /// The CPU where it runs or would.
     home: u32,
+    status: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,6 +82,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         Converter {
             start_ns,
             begun: false,
+            publishing: false,
             group_of,
             numbers: BTreeMap::new(),
             tasks: Vec::new(),
@@ -135,6 +139,12 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
                     self.tasks[task].comm = comm;
                 }
             }
+            RecordKind::Publishing => self.publishing = true,
+            RecordKind::Status { thread, word } => {
+                if let Some(task) = self.seen(now, cpu, &thread) {
+                    self.say(now, cpu, task, word);
+                }
+            }
             RecordKind::Tick => self.emit(now, cpu, EventKind::Tick),
             // A thread's end is the switch by which it leaves; for soft interrupts a trace has no event.
             RecordKind::Exit { .. } | RecordKind::SoftirqEntry | RecordKind::SoftirqExit => {}
@@ -174,11 +184,29 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             let (state, cpu) = (self.tasks[task].state, self.tasks[task].home);
             self.tell_fork(self.start_ns, cpu, task, None);
             self.tasks[task].state = State::Off;
+            if let Some(word) = self.tasks[task].status.take() {
+                self.say(self.start_ns, cpu, task, word);
+            }
             match state {
                 State::Runnable => self.tell_wakeup(self.start_ns, cpu, task, cpu, None, WakeSource::Unknown),
                 State::Running(cpu) => self.put_on(self.start_ns, cpu, task),
                 State::New | State::Off | State::Ended => {}
             }
+        }
+    }
+
+    /// Tells what a task's status is, if it was another before.
+    fn say(&mut self, now: u64, cpu: u32, task: usize, word: u64) {
+        if self.tasks[task].status != Some(word) {
+            self.tasks[task].status = Some(word);
+            self.emit(now, cpu, EventKind::Status { task: id(task), word });
+        }
+    }
+
+    /// A switch tells the priorities of both.
+    fn say_priority(&mut self, now: u64, cpu: u32, task: Option<usize>, thread: &Thread) {
+        if let Some(task) = task.filter(|_| !self.publishing) {
+            self.say(now, cpu, task, u64::try_from(thread.priority).unwrap_or(0));
         }
     }
 
@@ -202,7 +230,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         // Before the start nobody is asked for groups, since names may come later.
         let group = if self.begun { (self.group_of)(thread, &comm) } else { Some(GroupId(0)) };
         let task = group.map(|group| {
-            self.tasks.push(Task { thread: *thread, comm, group, state: State::New, home: cpu });
+            self.tasks.push(Task { thread: *thread, comm, group, state: State::New, home: cpu, status: None });
             self.tasks.len() - 1
         });
         self.numbers.insert(thread.tid, task);
@@ -267,6 +295,8 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
 
     fn switch(&mut self, now: u64, cpu: u32, previous: &Thread, how: Departure, next: &Thread) {
         let (from, to) = (self.seen(now, cpu, previous), self.seen(now, cpu, next));
+        self.say_priority(now, cpu, from, previous);
+        self.say_priority(now, cpu, to, next);
         self.vacate(now, cpu, from);
         if let Some(task) = from.filter(|_| self.on(cpu) != from) {
             self.miss(task);

@@ -108,6 +108,15 @@ pub enum RecordKind {
         /// The CPU where it ran last.
         cpu: u32,
     },
+    /// A policy is in charge that publishes words about its tasks; told before anything else.
+    Publishing,
+    /// What it published about a thread is this from now on, or already was for a while.
+    Status {
+        /// The thread.
+        thread: Thread,
+        /// The word.
+        word: u64,
+    },
     /// The scheduler's soft interrupt, which balances load, begins.
     SoftirqEntry,
     /// It ends.

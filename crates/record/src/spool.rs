@@ -89,6 +89,7 @@ mod tests {
             RecordKind::Switch { previous: thread, how: Departure::Yielded, next: Thread::default() },
             RecordKind::Wakeup { thread, target: u32::MAX, waker: Waker::Task(-7), new: true },
             RecordKind::Present { thread, comm: Comm([0xff; 16]), runnable: true, cpu: 4095 },
+            RecordKind::Status { thread, word: u64::MAX },
             RecordKind::Tick,
         ];
         let records: Vec<Record> =
@@ -98,7 +99,7 @@ mod tests {
         records.iter().for_each(|record| spool.push(record));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let mut spooled = spool.finish().unwrap();
-        assert_eq!(spooled.count(), 4);
+        assert_eq!(spooled.count(), 5);
         for _ in 0..2 {
             let mut back = Vec::new();
             spooled.each(|record| back.push(*record)).unwrap();

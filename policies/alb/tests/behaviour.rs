@@ -78,8 +78,8 @@ fn a_new_task_goes_where_the_weight_is_least() {
 
 #[test]
 fn tasks_are_divided_when_a_cpu_runs_out_of_them() {
-    let tasks = "[[task]]\nname = \"short\"\ncpus = [1]\nonce = [{ compute = \"20ms\" }]\n".to_owned()
-        + &hogs("long", 3, 0, 0);
+    let tasks =
+        "[[task]]\nname = \"short\"\ncpus = [1]\nonce = [{ compute = \"20ms\" }]\n".to_owned() + &hogs("long", 3, 0, 0);
     let first = |settings: &[_]| moves(&run_tasks(TWO, 500, &tasks, settings))[0].1;
     assert_eq!(first(&[PLAIN]), 20_000);
     assert_eq!(first(&[PLAIN, ("at_idle", 0)]), 100_000);
@@ -88,7 +88,8 @@ fn tasks_are_divided_when_a_cpu_runs_out_of_them() {
 #[test]
 fn who_may_not_go_everywhere_is_left_and_counts() {
     // Three that may only be on two of three CPUs: all begin on CPU 0.
-    let bound = "[[task]]\nname = \"bound\"\ncount = 3\ncpus = [0, 1]\nstart_on = 0\nloop = [{ compute = \"1000s\" }]\n";
+    let bound =
+        "[[task]]\nname = \"bound\"\ncount = 3\ncpus = [0, 1]\nstart_on = 0\nloop = [{ compute = \"1000s\" }]\n";
     let events = run_tasks("cpus = 3", 1000, &(bound.to_owned() + &hogs("free", 3, 0, 0)), &[PLAIN]);
     let end = places(&events, 3, Time::from_ms(999));
     assert_eq!(end[0], [0, 1, 2]);

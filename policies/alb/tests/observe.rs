@@ -87,7 +87,9 @@ pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
             _ => {}
         }
     }
-    (0..cpus).map(|cpu| places.iter().filter(|(_, at)| at.0 as usize == cpu).map(|(task, _)| task.0).collect()).collect()
+    (0..cpus)
+        .map(|cpu| places.iter().filter(|(_, at)| at.0 as usize == cpu).map(|(task, _)| task.0).collect())
+        .collect()
 }
 
 /// How many tasks are on each CPU at an instant.

@@ -94,8 +94,8 @@ fn penalty_and_slice0_say_how_much_and_after_what() {
 #[test]
 fn a_shadow_penalty_leaves_the_shares_of_cpu_time() {
     // The second never uses its slice. With 335.5 against 1024 the hog gets less than half.
-    let tasks = hogs("hog", 1, 0, 0)
-        + "[[task]]\nname = \"other\"\nloop = [{ compute = \"40ms\" }, { sleep = \"1us\" }]\n";
+    let tasks =
+        hogs("hog", 1, 0, 0) + "[[task]]\nname = \"other\"\nloop = [{ compute = \"40ms\" }, { sleep = \"1us\" }]\n";
     let share = |shadow| {
         let settings = [("slice0", 41 * MS), ("shadow_nice", shadow)];
         let times = cpu_time(&run_tasks("cpus = 1", 10_000, &tasks, &settings), 2);

@@ -119,7 +119,10 @@ fn of_equal_tasks_those_stay_that_are_there() {
 #[test]
 fn filling_an_empty_cpu_is_worth_it_although_the_sums_stay_apart() {
     assert_eq!((numbers(&[], "two empty count"), numbers(&[], "two empty better")), (vec![1, 2, 0, 0], vec![0]));
-    assert_eq!((numbers(&[SPREAD], "two empty count"), numbers(&[SPREAD], "two empty better")), (vec![1, 1, 1, 0], vec![1]));
+    assert_eq!(
+        (numbers(&[SPREAD], "two empty count"), numbers(&[SPREAD], "two empty better")),
+        (vec![1, 1, 1, 0], vec![1])
+    );
 }
 
 #[test]

@@ -36,6 +36,10 @@
 #define PARAMETER(type, name, value, text) \
 	const volatile type name __attribute__((btf_decl_tag("parameter " text))) = (value)
 
+/* Of task_struct's field policy; include/uapi/linux/sched.h. */
+#define SCHED_BATCH 3
+#define SCHED_IDLE 5
+
 /* Nanoseconds in a millisecond and in a second. */
 #define NS_PER_MS 1000000ULL
 #define NS_PER_S 1000000000ULL
@@ -56,6 +60,31 @@
 		}                                                                  \
 		__element;                                                         \
 	})
+
+/* How many CPUs there are; if a policy has not room for so many, an error, which is said. */
+static inline s32 count_cpus(u32 most)
+{
+	u32 cpus = scx_bpf_nr_cpu_ids();
+
+	if (cpus <= most)
+		return cpus;
+	scx_bpf_error("%u CPUs, at most %u are supported", cpus, most);
+	return -E2BIG;
+}
+
+/* Makes the dispatch queues 0 to @count - 1. */
+static inline s32 create_dsqs(u32 count)
+{
+	u32 dsq;
+
+	bpf_for(dsq, 0, count) {
+		s32 error = scx_bpf_create_dsq(dsq, NUMA_NO_NODE);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
 
 /* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */
 static inline bool still_runnable(const struct task_struct *p)

@@ -393,22 +393,16 @@ void BPF_STRUCT_OPS(fair_exit_task, struct task_struct *p, struct scx_exit_task_
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
 {
-	s32 cpu, error = 0;
+	s32 cpus = count_cpus(MAX_CPUS), error;
 
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > MAX_CPUS) {
-		scx_bpf_error("%d CPUs, at most %d are supported", nr_cpus, MAX_CPUS);
-		return -E2BIG;
-	}
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = cpus;
 	jiffy = NS_PER_S / hz;
 	nr_idle = nr_cpus;
 	scale_times(nr_cpus);
-	bpf_for(cpu, 0, (s32)nr_cpus) {
-		error = scx_bpf_create_dsq(cpu, NUMA_NO_NODE);
-		if (error)
-			return error;
-	}
-	return init_policy();
+	error = create_dsqs(nr_cpus);
+	return error ?: init_policy();
 }
 
 

@@ -1,12 +1,10 @@
 //! Looking into a run: what the policy published about its tasks, and who ran when.
 
-use crate::lab;
-use schedlab_bpf::Executor;
+use crate::policies::observe::{self, Settings};
 use schedlab_model::ids::{CpuId, TaskId};
-use schedlab_model::scenario::{Scenario, ScenarioError};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
-use std::path::PathBuf;
+use schedlab_model::workload::Workload;
 
 /// The version by its parameter.
 pub const V22: u64 = 0;
@@ -51,15 +49,13 @@ impl Status {
 }
 
 /// What happens in a scenario of `vectors/` under a version, with all details published.
-pub fn run(vector: &str, version: u64, settings: &[(&str, u64)]) -> Vec<Event> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies/linux-o1/vectors");
-    simulate(Scenario::from_file(&folder.join(format!("{vector}.toml"))), version, settings)
+pub fn run(vector: &str, version: u64, settings: Settings) -> Vec<Event> {
+    simulate(&observe::vector("linux-o1", vector), version, settings)
 }
 
 /// What happens on a machine (`cpus = 2`) in some milliseconds with these tasks, written in the scenario language.
-pub fn run_tasks(machine: &str, ms: u64, tasks: &str, version: u64, settings: &[(&str, u64)]) -> Vec<Event> {
-    let text = format!("name = \"t\"\n{tasks}\n[machine]\n{machine}\n[run]\nduration = \"{ms}ms\"");
-    simulate(Scenario::parse(&text, "test"), version, settings)
+pub fn run_tasks(machine: &str, ms: u64, tasks: &str, version: u64, settings: Settings) -> Vec<Event> {
+    simulate(&observe::workload(machine, &format!("{ms}ms"), tasks), version, settings)
 }
 
 /// One task alone on a CPU, from a sleep average in milliseconds: what was published about it.
@@ -70,23 +66,14 @@ pub fn alone(version: u64, sleep_avg_ms: u64, task: &str, ms: u64) -> Vec<Status
     statuses(&events, 0).into_iter().map(|status| status.1).collect()
 }
 
-fn simulate(scenario: Result<Scenario, ScenarioError>, version: u64, settings: &[(&str, u64)]) -> Vec<Event> {
-    let workload = scenario.and_then(|scenario| scenario.compile()).unwrap_or_else(|error| panic!("{error}"));
+fn simulate(workload: &Workload, version: u64, settings: Settings) -> Vec<Event> {
     let settings: Vec<_> = [("version", version), ("publish", 1)].into_iter().chain(settings.iter().copied()).collect();
-    let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
-        lab::run_with(&workload, "linux-o1", executor, &settings).unwrap_or_else(|error| panic!("{error}")).events
-    });
-    assert!(one == two, "the executors differ");
-    one
+    observe::run("linux-o1", workload, &settings)
 }
 
 /// What was published about a task, and when.
 pub fn statuses(events: &[Event], task: u32) -> Vec<(Time, Status)> {
-    let of = |event: &Event| match event.kind {
-        EventKind::Status { task: of, word } if of == TaskId(task) => Some((event.time, Status::of(word))),
-        _ => None,
-    };
-    events.iter().filter_map(of).collect()
+    observe::statuses(events, task).into_iter().map(|(word, at)| (at, Status::of(word))).collect()
 }
 
 /// What was last published about a task up to an instant.
@@ -150,7 +137,7 @@ pub fn tasks_on(events: &[Event], cpu: u32, from_ms: u64, until_ms: u64) -> usiz
 
 /// When tasks changed their CPU.
 pub fn migrations(events: &[Event]) -> Vec<Time> {
-    events.iter().filter(|event| matches!(event.kind, EventKind::Migrate { .. })).map(|event| event.time).collect()
+    observe::migrations(events).into_iter().map(|(at, ..)| at).collect()
 }
 
 /// Response times of a task's requests in microseconds.

@@ -1,44 +1,24 @@
 //! Looking into a run: which task was in which queue for how long.
 
-use crate::lab;
-use schedlab_bpf::Executor;
+use crate::policies::observe::{self, Settings};
 use schedlab_model::ids::TaskId;
-use schedlab_model::scenario::{Scenario, ScenarioError};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason};
-use std::path::PathBuf;
+
+pub use crate::policies::observe::statuses as moves;
 
 /// Time on a CPU in one queue, in microseconds.
 pub type Piece = (u64, u64);
 
 /// What happens in a scenario of `vectors/`.
-pub fn run(vector: &str, settings: &[(&str, u64)]) -> Vec<Event> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies/mlfq/vectors");
-    simulate(Scenario::from_file(&folder.join(format!("{vector}.toml"))), settings)
+pub fn run(vector: &str, settings: Settings) -> Vec<Event> {
+    observe::run("mlfq", &observe::vector("mlfq", vector), settings)
 }
 
 /// What happens on `cpus` CPUs in `seconds` with these tasks, written in the scenario language.
-pub fn run_tasks(cpus: u32, seconds: u32, tasks: &str, settings: &[(&str, u64)]) -> Vec<Event> {
-    let text = format!("name = \"t\"\n{tasks}\n[machine]\ncpus = {cpus}\n[run]\nduration = \"{seconds}s\"");
-    simulate(Scenario::parse(&text, "test"), settings)
-}
-
-fn simulate(scenario: Result<Scenario, ScenarioError>, settings: &[(&str, u64)]) -> Vec<Event> {
-    let workload = scenario.and_then(|scenario| scenario.compile()).unwrap_or_else(|error| panic!("{error}"));
-    let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
-        lab::run_with(&workload, "mlfq", executor, settings).unwrap_or_else(|error| panic!("{error}")).events
-    });
-    assert!(one == two, "the executors differ");
-    one
-}
-
-/// When a task came into which queue.
-pub fn moves(events: &[Event], task: u32) -> Vec<(u64, Time)> {
-    let moved = |event: &Event| match event.kind {
-        EventKind::Status { task: of, word } if of == TaskId(task) => Some((word, event.time)),
-        _ => None,
-    };
-    events.iter().filter_map(moved).collect()
+pub fn run_tasks(cpus: u32, seconds: u32, tasks: &str, settings: Settings) -> Vec<Event> {
+    let workload = observe::workload(&format!("cpus = {cpus}"), &format!("{seconds}s"), tasks);
+    observe::run("mlfq", &workload, settings)
 }
 
 /// What a task did from one block to the next, as the queues it was in and the time it ran there.
@@ -84,21 +64,10 @@ pub fn starts(bursts: &[Vec<Piece>]) -> Vec<u64> {
     bursts.iter().map(|burst| burst[0].0).collect()
 }
 
-/// When a task got its CPU and when it left it, in order.
+/// When a task got its CPU and when it left it, in order; cut off where nothing happens any more.
 pub fn turns(events: &[Event], task: u32) -> Vec<(Time, Time)> {
-    let (task, mut turns, mut since) = (TaskId(task), Vec::new(), None);
-    for event in events {
-        if let EventKind::Switch { previous, next, .. } = event.kind {
-            if previous == Some(task) {
-                turns.extend(since.take().map(|from| (from, event.time)));
-            }
-            if next == Some(task) {
-                since = Some(event.time);
-            }
-        }
-    }
-    turns.extend(since.zip(events.last().map(|event| event.time)));
-    turns
+    let end = events.last().expect("events").time;
+    observe::turns(events, task).into_iter().map(|(from, until)| (from, until.unwrap_or(end))).collect()
 }
 
 /// What happened from an instant on, with the parent's queue at that time put before it.

@@ -67,6 +67,44 @@ once = [{ compute = "100ms" }]
 duration = "5s"
 "#;
 
+/// Each task waits for what its name says: a timer, a semaphore, a pipe, the network, a disk.
+const WAITS: &str = r#"
+name = "waits"
+
+[machine]
+cpus = 1
+
+[[task]]
+name = "w-t"
+loop = [{ compute = "200us" }, { sleep = "5ms" }]
+
+[[task]]
+name = "giver"
+loop = [{ compute = "100us" }, { post = "s" }, { send = "p" }, { send = "n" }, { sleep = "7ms" }]
+
+[[task]]
+name = "w-s"
+loop = [{ wait = "s" }, { compute = "200us" }]
+
+[[task]]
+name = "w-p"
+loop = [{ recv = "p" }, { compute = "200us" }]
+
+[[task]]
+name = "w-n"
+loop = [{ recv = "n" }, { compute = "200us" }]
+
+[[task]]
+name = "w-d"
+loop = [{ io = { device = "disk", service = "3ms" } }, { compute = "200us" }]
+
+[channel.n]
+kind = "socket"
+
+[run]
+duration = "200ms"
+"#;
+
 /// A kernel with sched_ext.
 pub const NEW: &str = "debian:13-backports";
 
@@ -77,9 +115,13 @@ fn lab() -> Lab {
     lab
 }
 
-/// Runs the scenario and gives what was printed, and the trace.
+/// Runs the scenario in a virtual machine and gives what was printed, and the trace.
 fn run(lab: &Lab, flags: &[&str]) -> (String, Vec<u8>) {
-    let args = [&["run", "one.toml", "--venue", "vm", "--quiet", "--json", "--check", "--trace", "t.parquet"], flags];
+    run_in("vm", lab, flags)
+}
+
+fn run_in(venue: &str, lab: &Lab, flags: &[&str]) -> (String, Vec<u8>) {
+    let args = [&["run", "one.toml", "--venue", venue, "--quiet", "--json", "--check", "--trace", "t.parquet"], flags];
     let mut command = lab.command(&args.concat());
     command.env_remove("XDG_CACHE_HOME");
     let output = command.output().unwrap();
@@ -124,6 +166,43 @@ fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["groups"][0]["requests"], 2, "{result}");
     }
+}
+
+#[test]
+fn what_tasks_waited_for_is_the_same_in_the_simulator_and_in_a_kernel() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
+    let lab = lab();
+    lab.write("one.toml", WAITS);
+    lab.write("waits.bpf.c", include_str!("policies/waits.bpf.c"));
+    // The policy gives up when a task was woken by anything else.
+    for (venue, kernel) in [("sim", &[][..]), ("vm", &["--kernel", NEW])] {
+        let (result, _) = run_in(venue, &lab, &[&["--policy", "./waits.bpf.c"], kernel].concat());
+        let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+        for group in result["groups"].as_array().unwrap() {
+            assert!(group["requests"].as_u64().unwrap() >= 20, "{venue}: {group}");
+        }
+    }
+}
+
+#[test]
+fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
+    if !may_virtualize(&["debian:12", NEW]) {
+        return;
+    }
+    let lab = lab();
+    lab.write("one.toml", &ONE.replace("500ms", "1s"));
+    let queues = |venue: &str, flags: &[&str]| {
+        run_in(venue, &lab, &[&["--policy", "mlfq"], flags].concat());
+        let told = lab.command(&["trace", "t.parquet", "status", "--group", "hog", "--list"]).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        let words = |line: &str| line.split_whitespace().skip(2).map(String::from).collect::<Vec<_>>();
+        told.lines().skip(1).take(4).map(words).collect::<Vec<_>>()
+    };
+    let first = [["-", "1"], ["1", "2"], ["2", "3"], ["3", "4"]];
+    assert_eq!(queues("sim", &[]), first);
+    assert_eq!(queues("vm", &["--kernel", NEW]), first);
 }
 
 #[test]

@@ -28,8 +28,22 @@ fn fork(time_ns: u64, parent: i32, child: i32) -> Record {
     Record { time_ns, cpu: 0, kind: RecordKind::Fork { parent, child: thread(child), comm: Comm::new(b"child") } }
 }
 
-/// The events of the records and what came of them. Whatever the records, the events are lawful.
+/// The events of the records but what is said of tasks, and what came of them.
 fn convert(records: &[Record]) -> (Vec<String>, Summary) {
+    let (mut events, summary) = convert_all(records);
+    events.retain(|event| !event.contains(" say "));
+    (events, summary)
+}
+
+/// What is said of tasks.
+fn said(records: &[Record]) -> Vec<String> {
+    let (mut events, _) = convert_all(records);
+    events.retain(|event| event.contains(" say "));
+    events
+}
+
+/// Whatever the records, the events are lawful.
+fn convert_all(records: &[Record]) -> (Vec<String>, Summary) {
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
     let wanted = |thread: &Thread, _: &Comm| (thread.tid != 66).then_some(GroupId(thread.tid as u32 / 100));
     let mut converter = Converter::new(START, wanted);
@@ -50,6 +64,7 @@ fn words(event: &Event) -> String {
         }
         EventKind::Switch { previous, reason, next } => format!("{} {reason:?} {}", name(previous), name(next)),
         EventKind::Migrate { task, from, to } => format!("move {task} {from} {to}"),
+        EventKind::Status { task, word } => format!("say {task} {word}"),
         ref other => format!("{other:?}"),
     }
 }
@@ -245,4 +260,27 @@ fn any_records_give_a_lawful_trace() {
         }
         convert(&records);
     }
+}
+
+#[test]
+fn a_status_is_the_priority_unless_a_policy_publishes_another() {
+    let urgent = |mut record: Record| {
+        if let RecordKind::Switch { previous, .. } = &mut record.kind {
+            previous.priority = 98;
+        }
+        record
+    };
+    let status =
+        |time_ns, tid, word| Record { time_ns, cpu: 0, kind: RecordKind::Status { thread: thread(tid), word } };
+    let mut records = vec![
+        present(400, 10, true),
+        present(400, 11, true),
+        switch(500, 0, 0, Departure::Preempted, 10),
+        switch(1_500, 0, 10, Departure::Preempted, 11),
+        urgent(switch(1_600, 0, 11, Departure::Preempted, 10)),
+    ];
+    assert_eq!(said(&records), ["0s 0 say 0 120", "500ns 0 say 1 120", "600ns 0 say 1 98"]);
+    let publishing = Record { time_ns: 300, cpu: 0, kind: RecordKind::Publishing };
+    records = [vec![publishing, status(450, 10, 1), status(460, 10, 7)], records, vec![status(1_700, 10, 9)]].concat();
+    assert_eq!(said(&records), ["0s 0 say 0 7", "700ns 0 say 0 9"]);
 }

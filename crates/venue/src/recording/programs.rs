@@ -49,7 +49,8 @@ impl Programs {
                 self.see_cpu(cpu);
             }
             RecordKind::Exec { thread, comm, .. } | RecordKind::Rename { thread, comm } => self.name(&thread, comm),
-            RecordKind::SoftirqEntry | RecordKind::SoftirqExit | RecordKind::Tick => {}
+            RecordKind::Status { thread, .. } => self.see(&thread),
+            RecordKind::Publishing | RecordKind::SoftirqEntry | RecordKind::SoftirqExit | RecordKind::Tick => {}
         }
     }
 

@@ -1,0 +1,123 @@
+//! Looking into a run of a policy: what it published, who ran when, where tasks were. Each run is executed twice, by the
+//! interpreter and as machine code, and the two must agree.
+
+use crate::lab;
+use schedlab_bpf::{Executor, Object, Value};
+use schedlab_model::ids::{CpuId, TaskId};
+use schedlab_model::scenario::{Scenario, ScenarioError};
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind};
+use schedlab_model::workload::Workload;
+use schedlab_policy::{PolicySpec, find};
+use schedlab_sim::{Options, scx};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Numbers for parameters, by name.
+pub type Settings<'a> = &'a [(&'a str, u64)];
+
+/// Where the policies are.
+pub fn policies() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../policies")
+}
+
+/// A scenario of a policy's `vectors/`.
+pub fn vector(policy: &str, name: &str) -> Workload {
+    compiled(Scenario::from_file(&policies().join(policy).join(format!("vectors/{name}.toml"))))
+}
+
+/// Tasks on a machine (`cpus = 2` or `topology = "1n2l4c1t"`, and what else is to be said of it), in the scenario language.
+pub fn workload(machine: &str, duration: &str, tasks: &str) -> Workload {
+    let text = format!("name = \"t\"\n{tasks}\n[machine]\n{machine}\n[run]\nduration = \"{duration}\"");
+    compiled(Scenario::parse(&text, "test"))
+}
+
+/// What a scenario says.
+pub fn compiled(scenario: Result<Scenario, ScenarioError>) -> Workload {
+    scenario.and_then(|scenario| scenario.compile()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What happens in a workload under a policy.
+pub fn run(policy: &str, workload: &Workload, settings: Settings) -> Vec<Event> {
+    let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
+        lab::run_with(workload, policy, executor, settings).unwrap_or_else(|error| panic!("{error}")).events
+    });
+    assert!(one == two, "the executors differ");
+    one
+}
+
+/// What a policy's `tests/formulas.bpf.c` prints on so many CPUs: for each name all numbers, in order.
+pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> BTreeMap<String, Vec<u64>> {
+    let spec = policies().join(policy).join("tests/formulas.bpf.c").display().to_string();
+    let found = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let object = Object::parse(&found.object).expect("the object is whole");
+    let workload =
+        workload(&format!("cpus = {cpus}"), "10ms", "[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]");
+    let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
+        let settings = settings.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value as i128)));
+        let options = Options { executor, settings: settings.collect(), seed: 1 };
+        let mut events: Vec<Event> = Vec::new();
+        scx::run(&workload, &object, &options, &mut events, &mut ()).unwrap_or_else(|error| panic!("{error}")).printed
+    });
+    assert_eq!(one, two, "the executors differ");
+    let mut formulas = BTreeMap::new();
+    for (_, line) in &one {
+        let (name, number) = line.trim().rsplit_once(' ').expect("a name and a number");
+        formulas.entry(name.to_string()).or_insert_with(Vec::new).push(number.parse().expect("a number"));
+    }
+    formulas
+}
+
+/// What was published about a task, and when.
+pub fn statuses(events: &[Event], task: u32) -> Vec<(u64, Time)> {
+    let status = |event: &Event| match event.kind {
+        EventKind::Status { task: of, word } if of == TaskId(task) => Some((word, event.time)),
+        _ => None,
+    };
+    events.iter().filter_map(status).collect()
+}
+
+/// When a task got a CPU and when it left it, in order. A turn that did not end while something happened has no end.
+pub fn turns(events: &[Event], task: u32) -> Vec<(Time, Option<Time>)> {
+    let (task, mut turns, mut since) = (TaskId(task), Vec::new(), None);
+    for event in events {
+        if let EventKind::Switch { previous, next, .. } = event.kind {
+            if previous == Some(task) {
+                turns.extend(since.take().map(|from| (from, Some(event.time))));
+            }
+            if next == Some(task) {
+                since = Some(event.time);
+            }
+        }
+    }
+    turns.extend(since.map(|from| (from, None)));
+    turns
+}
+
+/// Where tasks were told to be at an instant: how many on each CPU.
+pub fn spread(events: &[Event], cpus: usize, at: Time) -> Vec<usize> {
+    let mut places = BTreeMap::new();
+    for event in events.iter().take_while(|event| event.time <= at) {
+        match event.kind {
+            EventKind::Wakeup { task, target, .. } => _ = places.insert(task, target),
+            EventKind::Migrate { task, to, .. } => _ = places.insert(task, to),
+            EventKind::Exit { task } => _ = places.remove(&task),
+            _ => {}
+        }
+    }
+    (0..cpus).map(|cpu| places.values().filter(|place| place.index() == cpu).count()).collect()
+}
+
+/// When which tasks were moved where, wake-ups apart.
+pub fn migrations(events: &[Event]) -> Vec<(Time, TaskId, CpuId)> {
+    let moved = |event: &Event| match event.kind {
+        EventKind::Migrate { task, to, .. } => Some((event.time, task, to)),
+        _ => None,
+    };
+    events.iter().filter_map(moved).collect()
+}
+
+/// Microseconds from the begin of the run.
+pub fn us(time: Time) -> u64 {
+    time.ns() / 1000
+}
