@@ -1,4 +1,4 @@
-//! The vectors of divisions, straight from the functions: `divisions.bpf.c` calls them, here stand the numbers. Tasks wait
+//! The vectors of divisions, straight from the functions: `formulas.bpf.c` calls them, here stand the numbers. Tasks wait
 //! on the first CPU before, unless it says something else. Weights are in thousandths.
 
 use super::observe::divisions;

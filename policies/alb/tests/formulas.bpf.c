@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * divisions - how tasks are divided among CPUs, printed when it starts. It calls the functions of the headers that alb
+ * formulas - how tasks are divided among CPUs, printed when it starts. It calls the functions of the headers that alb
  * is made of. Weights are printed in thousandths, cut off.
  */
 #include <schedlab/common.bpf.h>
@@ -238,7 +238,7 @@ static void say_laws(void)
 	SAY("random", "broken", broken);
 }
 
-s32 BPF_STRUCT_OPS_SLEEPABLE(divisions_init)
+s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 {
 	init_weights();
 	say_weights();
@@ -248,4 +248,4 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(divisions_init)
 	return 0;
 }
 
-SCX_OPS_DEFINE(divisions_ops, .init = (void *)divisions_init, .name = "divisions");
+SCX_OPS_DEFINE(formulas_ops, .init = (void *)formulas_init, .name = "formulas");
