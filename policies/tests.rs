@@ -1,5 +1,7 @@
 //! What the shipped policies do: golden traces for all, vectors and variants for some. The tests crate includes this.
 
+#[path = "alb/tests/mod.rs"]
+mod alb;
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
 mod golden;

@@ -14,6 +14,7 @@
 #define SCHEDLAB_FAIR_PULL_BPF_H
 
 #include <schedlab/fair_balance.bpf.h>
+#include <schedlab/fair_move.bpf.h>
 
 PARAMETER(u32, busy_factor, 0,
 	  "range=0..1024 about=How many times more rarely a busy CPU balances. 0: 32 in 4.9, 16 since.");
@@ -33,45 +34,6 @@ struct {
 #define IDLE_TIMER MAX_CPUS
 
 static u32 idle_timer_armed;
-
-/*
- * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this
- * one, so one such ban on the current task says nothing.
- */
-static inline bool may_go(const struct task_struct *p, s32 cpu)
-{
-	u32 own = p == bpf_get_current_task_btf();
-
-	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && p->migration_disabled <= own;
-}
-
-/* A waiting task goes from one queue to another: its averages, its distance to min_vruntime, its count. */
-static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
-{
-	t->vruntime -= min_vruntime_at(t->cpu, now);
-	t->vruntime += min_vruntime_at(cpu, now);
-	update_task_load(t, now, true, false);
-	count_out(from, t, now);
-	load_average_detach(&from->average, &t->average, load_rule());
-	update_queue_load(to, now);
-	load_average_attach(&to->average, &t->average, load_rule());
-	count_in(to, t, now);
-	t->cpu = cpu;
-}
-
-/* Tells a CPU that tasks came: it idles, or the task preempts, or the slice of who runs ends earlier now. */
-static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
-{
-	if (!q->running) {
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	} else if (!q->resched && preempts(q, t, running_vruntime(q, now))) {
-		set_buddies(q, pid);
-		q->resched = true;
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	} else if (shorten_slice(q, cpu, t->vruntime, now)) {
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	}
-}
 
 /* Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. */
 static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,

@@ -48,6 +48,9 @@ struct fair_task {
 	u32 class;
 	bool runnable;		  /* counted in that queue */
 	bool fresh;		  /* not yet runnable for the first time */
+#ifdef FAIR_TASK_STATE
+	FAIR_TASK_STATE;	  /* what the policy keeps of it */
+#endif
 };
 
 struct {

@@ -1,0 +1,84 @@
+//! Looking into runs of `alb`: how tasks are divided, where they are, what penalties they have.
+
+pub use crate::policies::observe::spread;
+use crate::policies::observe::{self, Settings, us};
+use schedlab_model::ids::TaskId;
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind, WakeSource};
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex};
+
+/// A millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// No penalty: a hog weighs what its nice value says.
+pub const PLAIN: (&str, u64) = ("penalise", 2);
+
+type Formulas = BTreeMap<String, Vec<u64>>;
+
+/// What `formulas.bpf.c` prints. Many tests look at the same.
+pub fn divisions(settings: Settings) -> Formulas {
+    static KNOWN: LazyLock<Mutex<BTreeMap<String, Formulas>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().expect("no test fails while it asks");
+    known.entry(format!("{settings:?}")).or_insert_with(|| observe::formulas("alb", 1, settings)).clone()
+}
+
+/// What happens on a machine (`cpus = 2` or `topology = "1n2l4c1t"`) with these tasks, under a policy.
+pub fn run_under(policy: &str, machine: &str, ms: u64, tasks: &str, settings: Settings) -> Vec<Event> {
+    observe::run(policy, &observe::workload(machine, &format!("{ms}ms"), tasks), settings)
+}
+
+/// The same under `alb`.
+pub fn run_tasks(machine: &str, ms: u64, tasks: &str, settings: Settings) -> Vec<Event> {
+    run_under("alb", machine, ms, tasks, settings)
+}
+
+/// Computing tasks that begin on a CPU.
+pub fn hogs(name: &str, count: u32, nice: i32, cpu: u32) -> String {
+    format!(
+        "[[task]]\nname = \"{name}\"\ncount = {count}\nnice = {nice}\nstart_on = {cpu}\n\
+         loop = [{{ compute = \"1000s\" }}]\n"
+    )
+}
+
+/// Which task moved when, in microseconds, and to which CPU.
+pub fn moves(events: &[Event]) -> Vec<(u32, u64, u32)> {
+    observe::migrations(events).into_iter().map(|(at, task, to)| (task.0, us(at), to.0)).collect()
+}
+
+/// The tasks on each CPU at an instant.
+pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
+    let mut places = BTreeMap::new();
+    for event in events.iter().take_while(|event| event.time <= at) {
+        match event.kind {
+            EventKind::Wakeup { task, target, .. } => _ = places.insert(task, target),
+            EventKind::Migrate { task, to, .. } => _ = places.insert(task, to),
+            EventKind::Exit { task } => _ = places.remove(&task),
+            _ => {}
+        }
+    }
+    let on = |cpu| places.iter().filter(move |(_, at)| at.0 as usize == cpu).map(|(task, _)| task.0);
+    (0..cpus).map(|cpu| on(cpu).collect()).collect()
+}
+
+/// Which penalty a task got when, in microseconds.
+pub fn penalties(events: &[Event], task: u32) -> Vec<(u64, u64)> {
+    observe::statuses(events, task).into_iter().map(|(word, at)| (word, us(at))).collect()
+}
+
+/// Where a task woke, each time but the first.
+pub fn wakeups(events: &[Event], task: u32) -> Vec<u32> {
+    let woken = |event: &Event| match event.kind {
+        EventKind::Wakeup { task: of, target, source, .. } if of == TaskId(task) && source != WakeSource::Fork => {
+            Some(target.0)
+        }
+        _ => None,
+    };
+    events.iter().filter_map(woken).collect()
+}
+
+/// CPU time of each task up to the last switch, in microseconds.
+pub fn cpu_time(events: &[Event], tasks: u32) -> Vec<u64> {
+    let ran = |(from, until): &(Time, Option<Time>)| until.map_or(0, |until| us(until) - us(*from));
+    (0..tasks).map(|task| observe::turns(events, task).iter().map(ran).sum()).collect()
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The fair scheduling class of a CPU: what happens to a task from wake-up to sleep, as Linux' CFS does it, without the
+ * question on which CPU that is.
+ *
+ * A CPU runs the waiting task with the least virtual time, with some regard to buddies, until a tick finds that its
+ * slice is used. These are the callbacks of the ops table but for select_cpu. A policy that includes this gives the
+ * functions that are declared first: what its tasks weigh, where they go, and what a CPU without work does.
+ *
+ * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c.
+ */
+#ifndef SCHEDLAB_FAIR_CLASS_BPF_H
+#define SCHEDLAB_FAIR_CLASS_BPF_H
+
+#include <schedlab/fair_move.bpf.h>
+
+PARAMETER(bool, child_runs_first, false, "about=A new task runs before its parent.");
+
+/* Sets a task's weight, inverse and class. It is in no queue at this moment. */
+static inline void weigh(const struct task_struct *p, struct fair_task *t);
+
+/* A task wants a CPU from now on, and is counted in the queue of `t->cpu`; or will be counted there no more. */
+static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 now);
+static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags,
+				u64 now);
+
+/* Whether the policy wants the running task to go to another CPU. If so, redirect() will be asked when it waits. */
+static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p);
+
+/* A task is about to wait. True: the policy has put it into another CPU's queue. */
+static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now);
+
+/* A task has got the CPU, or has left it: it is charged, and nobody runs. */
+static inline void on_running(struct fair_queue *q, s32 cpu, u64 now);
+static inline void on_stopping(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now);
+
+/* The running task, which is charged, goes on: until when at most, before the policy wants to see it again. */
+static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now);
+
+/* A CPU has no task: whether one came to its queue by that; and if not, it idles. */
+static inline bool find_work(struct fair_queue *q, s32 cpu, u64 now);
+static inline void on_idle(struct fair_queue *q, u64 now);
+
+/* The last thing in init(). */
+static inline s32 init_policy(void);
+
+/* A task that waits or sleeps changes its CPU: its averages go along, and its distance to min_vruntime. */
+static void change_cpu(struct fair_task *t, struct fair_queue *q, s32 cpu, u64 now)
+{
+	struct fair_queue *from = queue_of(t->cpu);
+
+	if (from && !t->fresh) {
+		update_queue_load(from, now);
+		load_average_detach(&from->average, &t->average, load_rule());
+		t->vruntime -= min_vruntime_at(t->cpu, now);
+		t->vruntime += q->min_vruntime;
+	}
+	update_queue_load(q, now);
+	load_average_attach(&q->average, &t->average, load_rule());
+	t->cpu = cpu;
+}
+
+/* A new task comes with the averages of one that has always been runnable, and with half of what the CPU can spare. */
+static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
+{
+	struct load_average *a = &t->average;
+	u64 spare, share;
+
+	update_queue_load(q, now);
+	spare = q->average.util < LOAD_UTIL_MAX ? (LOAD_UTIL_MAX - q->average.util) / 2 : 0;
+	share = q->average.util * t->weight / (q->average.load + 1);
+	a->load = t->weight;
+	a->util = q->average.util && share < spare ? share : spare;
+	a->runnable = a->util;
+	a->carried = q->average.carried;
+	a->load_sum = a->load * load_divisor(a, load_rule());
+}
+
+/* A task may weigh something else now. */
+static void reweigh(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
+{
+	bool runnable = t->runnable;
+
+	if (runnable)
+		count_out(q, t, now);
+	weigh(p, t);
+	if (runnable)
+		count_in(q, t, now);
+}
+
+/* A task wants a CPU: it gets its place in virtual time. */
+void BPF_STRUCT_OPS(fair_runnable, struct task_struct *p, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu);
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q)
+		return;
+	update_queue(q, cpu, now);
+	if (t->fresh) {
+		begin_averages(t, q, now);
+		t->vruntime += q->min_vruntime;
+	} else {
+		update_task_load(t, now, false, false);
+	}
+	if (t->fresh || t->cpu != cpu)
+		change_cpu(t, q, cpu, now);
+	if (enq_flags & SCX_ENQ_WAKEUP && !t->fresh)
+		t->vruntime = place_sleeper(t, q->min_vruntime, now);
+	t->fresh = false;
+	count_in(q, t, now);
+	on_runnable(q, t, now);
+}
+
+/* A task waits from now on. If it comes from outside of this CPU it may preempt. */
+void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu);
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q) {
+		/* Cannot be: init_task() made it or refused the task. */
+		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+		return;
+	}
+	if (redirect(q, p, t, enq_flags, now))
+		return;
+	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->vruntime, enq_flags);
+	update_queue(q, cpu, now);
+	if (q->running)
+		notify(q, t, p->pid, cpu, now);
+}
+
+/* Takes a waiting task by its pid, if it is not behind @limit; of pid 0 the first that is not @but. */
+static bool take(s32 cpu, s32 pid, s32 but, u64 limit)
+{
+	struct task_struct *p;
+	bool taken = false;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		if (time_after(p->scx.dsq_vtime, limit))
+			break;
+		if (pid ? p->pid == pid : p->pid != but) {
+			taken = scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0);
+			break;
+		}
+	}
+	return taken;
+}
+
+/*
+ * Picks with regard to buddies: the next, else the last one if it is not far behind who is due, else who is due,
+ * unless that one yielded and the second is not far behind. False: nothing was taken, so the running task goes on, if
+ * there is one.
+ */
+static bool pick_buddy(struct fair_queue *q, s32 cpu, struct task_struct *first, bool runs)
+{
+	bool running_is_due = runs && (!first || time_before(q->vruntime, first->scx.dsq_vtime));
+	struct fair_task *t = first ? task_of(first) : NULL;
+	s32 due = running_is_due ? q->running : first ? first->pid : 0;
+	u64 limit;
+
+	if (running_is_due)
+		limit = q->vruntime + wakeup_lead(q->running_weight, q->running_inverse);
+	else if (t)
+		limit = t->vruntime + wakeup_lead(t->weight, t->inverse);
+	else
+		return false;
+	if (q->next && (q->next != q->running || !runs) && take(cpu, q->next, 0, limit))
+		return true;
+	if (q->last && (q->last != q->running || !runs) && take(cpu, q->last, 0, limit))
+		return true;
+	if (q->skip == due) {
+		if (!running_is_due && runs && !time_after(q->vruntime, limit))
+			return false;
+		if (take(cpu, 0, due, limit))
+			return true;
+	}
+	return !running_is_due && take(cpu, 0, 0, limit);
+}
+
+/* Gives the CPU to who is due. False: to nobody new. */
+static bool pick(struct fair_queue *q, s32 cpu, bool runs)
+{
+	struct task_struct *first = peek(cpu);
+
+	if (!first)
+		return false;
+	if (q->next || q->last || q->skip)
+		return pick_buddy(q, cpu, first, runs);
+	if (runs && time_before(q->vruntime, first->scx.dsq_vtime))
+		return false;
+	return scx_bpf_dsq_move_to_local(cpu, 0);
+}
+
+/* The running task goes on until the tick that will end its slice, as things are. */
+static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
+{
+	u64 first = 0, limit = review(q, p, now);
+	bool waits = first_waiting(cpu, &first);
+
+	q->resched = false;
+	q->slice_end = slice_end(cpu, waits, first, now);
+	if (q->slice_end > limit)
+		q->slice_end = limit;
+	scx_bpf_task_set_slice(p, q->slice_end - now);
+}
+
+/* Whether the running task has to be compared with those that wait. */
+static bool must_pick(struct fair_queue *q, s32 cpu, u64 now)
+{
+	u64 first = 0;
+
+	if (q->resched)
+		return true;
+	return first_waiting(cpu, &first) && tick_is_due(q, first, now);
+}
+
+void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct fair_queue *q = queue_of(cpu);
+	u64 now = scx_bpf_now();
+	bool runs, leaves;
+
+	if (!q)
+		return;
+	runs = still_runnable(prev) && q->running == prev->pid;
+	leaves = runs && must_leave(q, prev);
+	if (runs) {
+		update_queue(q, cpu, now);
+		if (!leaves && !must_pick(q, cpu, now)) {
+			keep_running(q, prev, cpu, now);
+			return;
+		}
+	}
+	q->resched = false;
+	if (pick(q, cpu, runs && !leaves))
+		return;
+	if (leaves)
+		return;
+	if (runs) {
+		clear_buddies(q, prev->pid);
+		keep_running(q, prev, cpu, now);
+		return;
+	}
+	if (find_work(q, cpu, now) && scx_bpf_dsq_move_to_local(cpu, 0))
+		return;
+	on_idle(q, now);
+}
+
+void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu);
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q)
+		return;
+	update_task_load(t, now, true, false);
+	update_queue_load(q, now);
+	q->running = p->pid;
+	q->running_weight = t->weight;
+	q->running_inverse = t->inverse;
+	q->running_class = t->class;
+	q->vruntime = t->vruntime;
+	q->charged_at = now;
+	q->ran = 0;
+	q->ticks = now / jiffy;
+	clear_buddies(q, p->pid);
+	on_running(q, cpu, now);
+	keep_running(q, p, cpu, now);
+}
+
+void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu);
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q)
+		return;
+	/* The next one may already have been taken from the queue: it must not be left behind by min_vruntime. */
+	if (runnable)
+		charge(q, now);
+	else
+		update_queue(q, cpu, now);
+	t->vruntime = q->vruntime;
+	t->ran_until = now;
+	update_task_load(t, now, true, true);
+	update_queue_load(q, now);
+	q->running = 0;
+	on_stopping(q, p, t, now);
+}
+
+/* A task sleeps, ends, or is taken out for a moment to be changed. */
+void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now();
+
+	if (!q || !t->runnable)
+		return;
+	update_queue(q, t->cpu, now);
+	clear_buddies(q, p->pid);
+	on_quiescent(q, p, t, deq_flags, now);
+	count_out(q, t, now);
+	/* 4.9 lets it follow at the next event. */
+	if (!is_4_9())
+		q->min_vruntime = min_vruntime_at(t->cpu, now);
+}
+
+/* Others go first, if one is not far behind. */
+bool BPF_STRUCT_OPS(fair_yield, struct task_struct *from, struct task_struct *to)
+{
+	struct fair_task *t = task_of(from);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+
+	if (q && q->nr_running > 1) {
+		q->skip = from->pid;
+		q->resched = true;
+		scx_bpf_task_set_slice(from, 0);
+	}
+	return false;
+}
+
+/* Its nice value or its class has changed. */
+void BPF_STRUCT_OPS(fair_set_weight, struct task_struct *p, u32 weight)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+
+	if (q)
+		reweigh(q, p, t, scx_bpf_now());
+}
+
+/* A new task stands where its parent does or a slice behind the others, whichever is later. */
+static void place_child(struct fair_task *t, struct task_struct *parent)
+{
+	s32 cpu = bpf_get_smp_processor_id();
+	struct fair_queue *q = queue_of(cpu);
+	u64 vruntime;
+
+	if (!q)
+		return;
+	update_queue(q, cpu, scx_bpf_now());
+	vruntime = place_new(q, t, q->running ? q->vruntime : q->min_vruntime, q->min_vruntime);
+	if (child_runs_first && q->running && q->running == parent->pid && time_before(q->vruntime, vruntime)) {
+		u64 swapped = q->vruntime;
+
+		q->vruntime = vruntime;
+		vruntime = swapped;
+		q->resched = true;
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	}
+	t->vruntime = vruntime - q->min_vruntime;
+}
+
+s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	struct fair_task *t = bpf_task_storage_get(&fair_tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		return -ENOMEM;
+	weigh(p, t);
+	t->cpu = scx_bpf_task_cpu(p);
+	t->recent_cpu = t->cpu;
+	t->fresh = true;
+	if (args->fork)
+		place_child(t, bpf_get_current_task_btf());
+	return 0;
+}
+
+/* What a task has left of its load goes with it. */
+void BPF_STRUCT_OPS(fair_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t && !t->fresh ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now();
+
+	if (!q)
+		return;
+	update_task_load(t, now, false, false);
+	update_queue_load(q, now);
+	load_average_detach(&q->average, &t->average, load_rule());
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
+{
+	s32 cpus = count_cpus(MAX_CPUS), error;
+
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = cpus;
+	jiffy = NS_PER_S / hz;
+	nr_idle = nr_cpus;
+	scale_times(nr_cpus);
+	error = create_dsqs(nr_cpus);
+	return error ?: init_policy();
+}
+
+
+#endif /* SCHEDLAB_FAIR_CLASS_BPF_H */
