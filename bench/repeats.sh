@@ -15,9 +15,10 @@ trap 'kill $busy 2>/dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 failed=0 passed=0
 
-# Long enough for a few requests after the warm-up, if there is one.
+# A second more than the warm-up, if there is one.
 duration() { # SCENARIO
-    if grep -q '^warmup' "$here/scenarios/$1.toml"; then echo 1500ms; else echo 300ms; fi
+    warmup=$(sed -n 's/^warmup = "\([0-9]*\)s".*/\1/p' "$here/scenarios/$1.toml")
+    if [ "$warmup" ]; then echo "$((warmup + 1))s"; else echo 300ms; fi
 }
 
 once() { # FOLDER SCENARIO ENGINE CPUS

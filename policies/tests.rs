@@ -3,7 +3,13 @@
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
 mod golden;
+#[path = "linux-o1/tests/mod.rs"]
+mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
 #[path = "rr/tests.rs"]
 mod rr;
+#[path = "ule/tests/mod.rs"]
+mod ule;
+#[path = "windows/tests/mod.rs"]
+mod windows;

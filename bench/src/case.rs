@@ -126,6 +126,7 @@ impl Case {
             birth: Birth::At(Time::ZERO),
             start_on: None,
             nice: 0,
+            slice: None,
             class: Class::Other,
             cpus: CpuSet::first(self.cpus),
             kind: Kind::Thread,

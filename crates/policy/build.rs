@@ -17,7 +17,7 @@ fn main() {
         println!("cargo::rerun-if-env-changed={variable}");
     }
 
-    let tree = header_tree(&policies.join("include")).unwrap_or_else(|why| fail(&why));
+    let tree = header_tree(&policies).unwrap_or_else(|why| fail(&why));
     let headers = out.join("headers");
     headers::unpack(&tree, &headers).expect("OUT_DIR is writable");
     let archive = headers::pack(&tree).expect("memory takes everything");
@@ -68,11 +68,18 @@ fn compile(clang: &Clang, source: &Path, headers: &Path, object: &Path) {
     }
 }
 
-/// Upstream's sched_ext headers, libbpf's, the kernel types, and ours, as one include folder.
-fn header_tree(ours: &Path) -> Result<Tree, String> {
+/// Upstream's sched_ext headers, libbpf's, the kernel types, and ours, as one include folder: what policies share as
+/// `schedlab/NAME.bpf.h`, the parts of a policy that is more than one file as `POLICY/NAME.bpf.h`.
+fn header_tree(policies: &Path) -> Result<Tree, String> {
+    let ours = policies.join("include");
     let upstream = Upstream::locate(&ours.join("upstream/Cargo.toml"))?;
     let mut tree = upstream.sched_ext()?;
     tree.append(&mut upstream.kernel()?);
     tree.append(&mut headers::folder(&ours.join("schedlab"), "schedlab/")?);
+    for policy in names(policies) {
+        let mut parts = headers::folder(&policies.join(&policy), &format!("{policy}/"))?;
+        parts.retain(|name, _| name.ends_with(".bpf.h"));
+        tree.append(&mut parts);
+    }
     Ok(tree)
 }

@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_policy_obeys_the_laws_of_the_machine(workload in generate::workload(), policy in prop_oneof![Just("rr"), Just("fcfs"), Just("mlfq")]) {
+    fn every_policy_obeys_the_laws_of_the_machine(workload in generate::workload(), policy in prop_oneof![Just("rr"), Just("fcfs"), Just("mlfq"), Just("linux-o1")]) {
         match lab::run(&workload, policy) {
             Ok(run) => prop_assert_eq!(is_lawful(&workload, &run), Ok(())),
             Err(error) => prop_assert!(false, "{}", error),
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn both_executors_give_the_same_trace(workload in generate::workload(), policy in prop_oneof![Just("rr"), Just("fcfs"), Just("mlfq")]) {
+    fn both_executors_give_the_same_trace(workload in generate::workload(), policy in prop_oneof![Just("rr"), Just("fcfs"), Just("mlfq"), Just("linux-o1")]) {
         let traces = [Executor::Interpreter, Executor::Machine].map(|executor| lab::run_with(&workload, policy, executor, &[]));
         match traces {
             [Ok(a), Ok(b)] => {

@@ -18,6 +18,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         birth: Birth::At(Time::ZERO),
         start_on: None,
         nice: 0,
+        slice: None,
         class: Class::Other,
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,

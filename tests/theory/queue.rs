@@ -78,6 +78,7 @@ impl Queue {
             birth: Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(ms(1.0 / stream.rate)) },
             start_on: None,
             nice: stream.nice,
+            slice: None,
             class: Class::Other,
             cpus: CpuSet::first(self.cpus),
             kind: Kind::Thread,

@@ -102,10 +102,10 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         true
     };
     let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
-    let costs = measured.is_ok().then(|| costs::measure(&Effort::EMULATED).map_err(|error| error.to_string()));
+    let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
-    let Measured { report, recorded } = measured.map_err(|error| match error {
+    let (Measured { report, recorded }, costs) = measured.map_err(|error| match error {
         MeasureError::Policy(error) => ejected(error),
         MeasureError::Load(error) => failed(error.to_string()),
     })?;
@@ -113,7 +113,6 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         Ok((records, stats)) => (records, Ok(stats)),
         Err(lack) => (Vec::new(), Err(lack)),
     };
-    let costs = costs.expect("a run that did not fail was followed by it");
     Ok((Outcome { report, recorded, loaded, calibration, costs, records: records.len() as u64 }, records))
 }
 

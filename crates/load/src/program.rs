@@ -85,8 +85,17 @@ pub fn failure(shared: &Shared) -> Option<(u32, Failure)> {
     Some((task, Failure(control.failure.load(Acquire))))
 }
 
+/// A program that is not on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no program `{0}` here; install it, or write the path to it")]
+pub struct NoProgram(String);
+
 /// Where a program is, looked for as a shell does.
-pub fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Result<PathBuf, NoProgram> {
+    look_for(name).ok_or_else(|| NoProgram(name.into()))
+}
+
+fn look_for(name: &str) -> Option<PathBuf> {
     let is_program = |path: &Path| {
         use std::os::unix::fs::PermissionsExt;
         path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
@@ -104,8 +113,10 @@ mod tests {
 
     #[test]
     fn programs_are_found_as_a_shell_finds_them() {
-        assert!(find("sh").is_some() && find("/bin/sh").is_some());
-        assert_eq!((find("/bin"), find("no-such-program-anywhere"), find("./sh")), (None, None, None));
+        assert!(find("sh").is_ok() && find("/bin/sh").is_ok());
+        for none in ["/bin", "no-such-program-anywhere", "./sh"] {
+            assert_eq!(find(none), Err(NoProgram(none.into())));
+        }
     }
 
     #[test]

@@ -50,11 +50,11 @@ fn of_group(group: &Group) -> Option<String> {
         return Some("a real-time class needs root or CAP_SYS_NICE".into());
     }
     let missing = |step: &Step| match step {
-        Step::Command(words) if program::find(&words[0]).is_none() => Some(words[0].clone()),
+        Step::Command(words) => program::find(&words[0]).err(),
         _ => None,
     };
-    if let Some(name) = group.program.steps.iter().find_map(missing) {
-        return Some(format!("there is no program `{name}` here; install it, or write the path to it"));
+    if let Some(lack) = group.program.steps.iter().find_map(missing) {
+        return Some(lack.to_string());
     }
     let spawns = group.program.steps.iter().any(|step| matches!(step, Step::Spawn(..)));
     if spawns && group.kind == Kind::Process {

@@ -50,8 +50,9 @@ fn every_task_does_all_of_its_program_once() {
     for request in &report.requests {
         let task = &report.tasks[request.task as usize];
         assert_eq!(request.demand_ns, if task.group == 0 { 3_000_000 } else { 2_000_000 });
-        // As much work as was asked for costs at least as much CPU time as the best of the measurements.
-        assert!(task.cpu_ns as f64 >= 0.9 * request.demand_ns as f64, "{task:?}");
+        // As much work as was asked for costs as much CPU time as the best of the measurements, or half of that when a
+        // neighbour on the other thread of the core has left since.
+        assert!(task.cpu_ns as f64 >= 0.45 * request.demand_ns as f64, "{task:?}");
         assert!(request.intended_ns <= request.begin_ns && request.begin_ns < request.end_ns);
     }
     let pids: std::collections::BTreeSet<i32> = report.tasks.iter().map(|task| task.pid).collect();

@@ -24,6 +24,7 @@ fn workload(cpus: u32) -> Workload {
         birth: Birth::Spawned,
         start_on: None,
         nice: 0,
+        slice: None,
         class: Class::Other,
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,

@@ -16,6 +16,7 @@ pub fn group(name: &str, cpus: CpuSet) -> Group {
         birth: Birth::At(Time::ZERO),
         start_on: None,
         nice: 0,
+        slice: None,
         class: Class::Other,
         cpus,
         kind: Kind::Thread,

@@ -49,6 +49,8 @@ pub struct Group {
     pub nice: i8,
     /// Scheduling class.
     pub class: Class,
+    /// The slice that the tasks ask for; the scheduler's own when absent.
+    pub slice: Option<Time>,
     /// The CPUs on which the tasks may run.
     pub cpus: CpuSet,
     /// Thread or process.

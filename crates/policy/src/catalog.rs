@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn every_policy_has_an_object_a_source_and_a_line() {
         let names: Vec<_> = catalog().iter().map(|policy| policy.name).collect();
-        for name in ["fcfs", "mlfq", "rr"] {
+        for name in ["cfs", "fcfs", "linux-o1", "mlfq", "rr", "ule", "windows"] {
             assert!(names.contains(&name), "{names:?}");
         }
         assert!(names.is_sorted());
@@ -45,13 +45,14 @@ mod tests {
         }
     }
 
-    /// Upstream's enumerators as variables are 0 unless upstream's own loader fills them.
+    /// Upstream's enumerators as variables are 0 unless upstream's own loader fills them. One of the kernel's own has such
+    /// a name, too.
     #[test]
     fn objects_load_with_any_loader_and_tell_no_path() {
         for policy in catalog() {
+            let text = String::from_utf8_lossy(policy.object).replace("__SCX_ENQ_INTERNAL_MASK", "");
             for unwanted in ["__SCX_DSQ", "__SCX_SLICE", "__SCX_ENQ", "/home/", "/root/", "/tmp/", env!("OUT_DIR")] {
-                let found = policy.object.windows(unwanted.len()).any(|bytes| bytes == unwanted.as_bytes());
-                assert!(!found, "{} contains {unwanted}", policy.name);
+                assert!(!text.contains(unwanted), "{} contains {unwanted}", policy.name);
             }
         }
     }

@@ -72,6 +72,7 @@ impl Venue for HostVenue {
         let run = KernelRun {
             request,
             venue: self.name(),
+            cpus: schedlab_kernel::cpus(),
             kernel: &kernel,
             engine: None,
             report: &report,

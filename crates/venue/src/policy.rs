@@ -104,11 +104,23 @@ impl Policy {
         })
     }
 
+    /// What results say about it when it ran on a machine of so many CPUs.
+    pub(crate) fn info_on(&self, cpus: u32) -> PolicyInfo {
+        let mut info = self.info.clone();
+        let counts = self.cpu_counts().iter().map(|name| (name.clone(), ResultParameter::Unsigned(cpus.into())));
+        info.parameters.extend(counts);
+        info
+    }
+
     /// The values of its parameters on a machine of so many CPUs: what the user has set, and the number of CPUs.
     pub(crate) fn settings(&self, cpus: u32) -> Vec<(String, Value)> {
-        let Scheduler::Object { settings, cpu_counts, .. } = &self.scheduler else { return Vec::new() };
-        let filled = cpu_counts.iter().map(|name| (name.clone(), Value::Integer(cpus.into())));
-        settings.iter().cloned().chain(filled).collect()
+        let Scheduler::Object { settings, .. } = &self.scheduler else { return Vec::new() };
+        let counts = self.cpu_counts().iter().map(|name| (name.clone(), Value::Integer(cpus.into())));
+        settings.iter().cloned().chain(counts).collect()
+    }
+
+    fn cpu_counts(&self) -> &[String] {
+        if let Scheduler::Object { cpu_counts, .. } = &self.scheduler { cpu_counts } else { &[] }
     }
 
     /// What a kernel has to load for a machine of so many CPUs; none where the policy has no object.

@@ -36,6 +36,7 @@ pub(crate) fn workload(header: &Header) -> Workload {
         birth: Birth::At(Time::ZERO),
         start_on: None::<CpuId>,
         nice: 0,
+        slice: None,
         class: Class::Other,
         cpus: group.cpus.clone(),
         kind: Kind::Thread,

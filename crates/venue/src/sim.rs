@@ -3,7 +3,7 @@
 use crate::{Control, Executor, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::result::{Parameter, PolicyInfo, Provenance, ScenarioInfo};
+use schedlab_model::result::{Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Group, Step, Workload};
@@ -94,7 +94,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. });
     RunIdentity {
         scenario: scenario_info(request.workload),
-        policy: policy_info(request),
+        policy: request.policy.info_on(request.workload.machine.cpus()),
         venue: venue.into(),
         seed: request.seed,
         provenance: Provenance {
@@ -110,16 +110,6 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         kernel_run_delay_ns: None,
         missing: Vec::new(),
     }
-}
-
-/// What the result says about the policy: the parameters as they were.
-fn policy_info(request: &Request) -> PolicyInfo {
-    let mut info = request.policy.info.clone();
-    if let Scheduler::Object { cpu_counts, .. } = &request.policy.scheduler {
-        let cpus = request.workload.machine.cpus();
-        info.parameters.extend(cpu_counts.iter().map(|name| (name.clone(), Parameter::Unsigned(cpus.into()))));
-    }
-    info
 }
 
 pub(crate) fn scenario_info(workload: &Workload) -> ScenarioInfo {

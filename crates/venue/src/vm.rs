@@ -127,7 +127,8 @@ fn result(
         boot_ns: boot_virtual_ns,
     };
     let (report, calibration) = (&outcome.report, &outcome.calibration);
-    let run = KernelRun { request, venue: "vm", kernel: &kernel, engine: Some(info), report, calibration };
+    let cpus = request.workload.machine.cpus();
+    let run = KernelRun { request, venue: "vm", cpus, kernel: &kernel, engine: Some(info), report, calibration };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
     run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(scheduler_costs(&outcome.costs.ok()?, ns)));
     run.wall = Some(Wall { boot: boot_wall, run: run_wall });

@@ -82,3 +82,8 @@ pub fn tail(console: &[u8]) -> String {
     let last = lines.len().saturating_sub(CONSOLE_LINES);
     lines[last..].iter().map(|line| format!("\n  console: {line}")).collect()
 }
+
+/// An error of the system's, with what was tried.
+pub(crate) fn system<'a>(what: &'a str) -> impl Fn(std::io::Error) -> VmError + 'a {
+    move |error| VmError::System { what: what.into(), error }
+}

@@ -6,6 +6,7 @@
 
 pub mod engine;
 mod error;
+mod files;
 pub mod image;
 pub mod initramfs;
 pub mod kernels;

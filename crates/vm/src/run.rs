@@ -1,12 +1,10 @@
 //! A guest from its start to its result.
 
 use crate::engine::{Engine, Guest};
-use crate::error::{VmError, tail};
+use crate::error::{VmError, system, tail};
+use crate::files;
 use crate::image::Image;
-use crate::initramfs::Initramfs;
-use crate::libraries;
 use schedlab_guest::frame::{FrameError, FrameReader};
-use schedlab_guest::message::JOB_PATH;
 use schedlab_guest::{Job, Message, Outcome};
 use schedlab_kernel::Record;
 use schedlab_load::{Ended, Guarded};
@@ -56,7 +54,7 @@ pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -
     let folder = tempfile::tempdir().map_err(system("make a temporary folder"))?;
     let guest = Guest {
         kernel: settings.kernel,
-        files: &archive(job, settings.program)?,
+        files: &files::archive(job, settings.program)?,
         cpus: job.workload.machine.cpus(),
         seed: job.seed,
         folder: folder.path(),
@@ -64,23 +62,6 @@ pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -
     let mut watch = Watch::start(&guest, settings)?;
     watch.until_it_ends(go_on)?;
     watch.finished(version)
-}
-
-fn system<'a>(what: &'a str) -> impl Fn(io::Error) -> VmError + 'a {
-    move |error| VmError::System { what: what.into(), error }
-}
-
-/// The guest's files: our program as init, its libraries, the job.
-fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
-    let mut files = Initramfs::default();
-    let read = |path: &Path| fs::read(path).map_err(system(&format!("read {}", path.display())));
-    files.program("/init", libraries::without_sections(read(program)?));
-    for (path, library) in libraries::of(program).map_err(system("find the libraries of the guest's program"))? {
-        files.program(&path, library);
-    }
-    let job = postcard::to_stdvec(job).map_err(|error| system("write the job")(io::Error::other(error)))?;
-    files.data(JOB_PATH, job);
-    Ok(files.archive())
 }
 
 /// An emulator at work.

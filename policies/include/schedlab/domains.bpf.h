@@ -2,21 +2,25 @@
 /*
  * Scheduling domains: how CPUs hang together, for balancers that look near before they look far.
  *
- * A domain of level 1 is a core with its hardware threads, of level 2 the cores on a last-level cache, of level 3 the
- * caches of a node, of level 4 all nodes. Its groups are the domains one level below (single CPUs for level 1). CPUs are
- * numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not exist: a machine
- * without hardware threads and with one cache has one domain, with one group for each CPU.
+ * A domain of level 1 is a core with its hardware threads, of level 2 the cores on a last-level cache, of level 3
+ * the caches of a node, of level 4 all nodes. Its groups are the domains one level below (single CPUs for level 1).
+ * CPUs are numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not
+ * exist: a machine without hardware threads and with one cache has one domain, with one group for each CPU.
  *
- * The simulator sets the three parameters to the scenario's machine, unless the user does.
+ * The three parameters are the user's to set; by themselves they say that all CPUs are cores on one cache. A verifier
+ * follows every branch on them: with other values it gives up on the longer programs.
  */
 #ifndef SCHEDLAB_DOMAINS_BPF_H
 #define SCHEDLAB_DOMAINS_BPF_H
 
 #include <schedlab/common.bpf.h>
 
-PARAMETER(u32, threads_per_core, 1, "range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
-PARAMETER(u32, cores_per_llc, 0, "range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
-PARAMETER(u32, llcs_per_node, 0, "range=0..4096 about=Last-level caches of a node. 0: all that there are.");
+PARAMETER(u32, threads_per_core, 1,
+	  "range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
+PARAMETER(u32, cores_per_llc, 0,
+	  "range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
+PARAMETER(u32, llcs_per_node, 0,
+	  "range=0..4096 about=Last-level caches of a node. 0: all that there are.");
 
 #define MAX_DOMAIN_LEVEL 4
 

@@ -304,7 +304,7 @@ static int balance_busy(void *map, u32 *key, struct balance_timer *timer)
 	return 0;
 }
 
-/* Whether an idle CPU could find something: others have tasks waiting, or perhaps two run on the threads of one core. */
+/* Whether an idle CPU could find something: others have tasks waiting, or two may run on the threads of one core. */
 static inline bool idle_may_find(void)
 {
 	return nr_idle && (nr_overloaded || (threads_per_core > 1 && nr_cpus - nr_idle > 1));

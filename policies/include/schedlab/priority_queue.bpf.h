@@ -2,9 +2,9 @@
 /*
  * Queues by priority, first in first out in each, as one dispatch queue in the order of its keys.
  *
- * A key is the level, 0 the first to be served, and then the time of arrival. Who goes to the head of its level gets a key
- * below all arrivals, the later the lower. Dispatch queues compare keys as times that may wrap, so keys may only be half of
- * the numbers apart: 256 levels, and arrivals of 208 days.
+ * A key is the level, 0 the first to be served, and then the time of arrival. Who goes to the head of its level gets
+ * a key below all arrivals, the later the lower. Dispatch queues compare keys as times that may wrap, so keys may only
+ * be half of the numbers apart: 256 levels, and arrivals of 208 days.
  */
 #ifndef SCHEDLAB_PRIORITY_QUEUE_BPF_H
 #define SCHEDLAB_PRIORITY_QUEUE_BPF_H

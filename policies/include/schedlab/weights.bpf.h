@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Weights of nice values. One nice step is a factor of 1.25, nice 0 weighs 1024. The numbers are part of Linux' interface
- * in all but name since 2.6.23 (kernel/sched/core.c, sched_prio_to_weight).
+ * Weights of nice values. One nice step is a factor of 1.25, nice 0 weighs 1024. The numbers are part of Linux'
+ * interface in all but name since 2.6.23 (kernel/sched/core.c, sched_prio_to_weight).
  */
 #ifndef SCHEDLAB_WEIGHTS_BPF_H
 #define SCHEDLAB_WEIGHTS_BPF_H

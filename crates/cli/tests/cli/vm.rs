@@ -46,6 +46,27 @@ loop = [{ compute = "1s" }]
 duration = "1s"
 "#;
 
+/// A real program, twice, and a task that always computes.
+const PROGRAM: &str = r#"
+name = "program"
+about = "A shell that counts, beside a task that computes."
+
+[machine]
+cpus = 1
+
+[[task]]
+name = "shell"
+count = 2
+command = ["sh", "-c", "n=0; while [ $n -lt 1000 ]; do n=$((n+1)); done"]
+
+[[task]]
+name = "hog"
+once = [{ compute = "100ms" }]
+
+[run]
+duration = "5s"
+"#;
+
 /// A kernel with sched_ext.
 pub const NEW: &str = "debian:13-backports";
 
@@ -97,8 +118,11 @@ fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
     // Its 2 ms, and before them what is left of one slice and the whole of the other hog's. A slice ends at a tick, 4 ms
     // after the last: so at most 2 + 8 ms, or 2 + 40 ms.
     assert!((4.0..12.0).contains(&short) && (20.0..45.0).contains(&long), "{short} {long}");
-    for policy in ["fcfs", "mlfq"] {
-        run(&lab, &["--policy", policy, "--kernel", NEW]);
+    lab.write("one.toml", PROGRAM);
+    for policy in schedlab_policy::catalog().iter().filter(|policy| policy.name != "rr") {
+        let result = run(&lab, &["--policy", policy.name, "--kernel", NEW]).0;
+        let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+        assert_eq!(result["groups"][0]["requests"], 2, "{result}");
     }
 }
 
@@ -142,9 +166,12 @@ fn what_a_guest_cannot_do_is_one_line() {
             "the kernel debian:12 has no sched_ext; --kernel debian:13-backports has",
         ),
         (&["--policy", "kernel", "--engine", "xen"], 2, "there is no engine `xen`; take qemu, bochs or kvm"),
+        (&["lost.toml", "--policy", "kernel"], 2, "task `shell`: there is no program `no-such-program` here"),
     ];
+    lab.write("lost.toml", PROGRAM.replace("\"sh\"", "\"no-such-program\""));
     for (flags, code, part) in cases {
-        let mut command = lab.command(&[&["run", "one.toml", "--venue", "vm", "--quiet"], *flags].concat());
+        let scenario = if flags[0].ends_with(".toml") { &[][..] } else { &["one.toml"] };
+        let mut command = lab.command(&[&["run", "--venue", "vm", "--quiet"], *flags, scenario].concat());
         let output = command.env_remove("XDG_CACHE_HOME").output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), error.lines().count()), (Some(*code), 1), "{flags:?}: {error}");

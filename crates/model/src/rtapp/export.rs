@@ -79,6 +79,7 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
         ("arrivals", task.arrivals.is_some()),
         ("limit", task.limit.is_some()),
         ("command", task.command.is_some()),
+        ("slice", task.slice.is_some()),
         ("kind", task.kind == Some(KindName::Process)),
     ];
     if let Some((key, _)) = unsaid.iter().find(|(_, present)| *present) {

@@ -159,6 +159,9 @@ pub struct Task {
     /// Scheduling class; other when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<Text<Class>>,
+    /// The slice that they ask the kernel for (`sched_runtime`), 100us to 100ms; the scheduler's own when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Text<Time>>,
     /// The CPUs on which they may run; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Text<CpuSet>>,
@@ -369,7 +372,7 @@ impl Scenario {
     /// SHA-256 of the canonical form, in hexadecimal: the same for two files that say the same.
     pub fn hash(&self) -> String {
         let canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
-        sha256(canonical.as_ref())
+        sha256(&canonical)
     }
 }
 

@@ -207,6 +207,8 @@ fn wrong_programs_are_found() {
         ("command = [\"a\"]\nonce = [{ yield = true }]", "6:1", "two programs"),
         ("loop = [{ yield = true }]\nonce = [{ yield = true }]", "6:1", "two programs"),
         ("nice = 20\nonce = [{ yield = true }]", "8:8", "nice 20 does not exist"),
+        ("slice = \"50us\"\nonce = [{ yield = true }]", "8:9", "a slice of 50us cannot be: write 100us to 100ms"),
+        ("slice = \"1ms\"\nclass = \"idle\"\nonce = [{ yield = true }]", "8:9", "in the classes other and batch alone"),
         ("class = \"fifo\"\nonce = [{ yield = true }]", "8:9", "needs a priority"),
         ("class = \"rr:5\"\nnice = 1\nonce = [{ yield = true }]", "9:8", "means nothing"),
         ("cpus = \"\"\nonce = [{ yield = true }]", "8:8", "the set of CPUs is empty"),

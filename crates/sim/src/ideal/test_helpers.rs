@@ -22,6 +22,7 @@ pub fn once(name: &str, at_ms: u64, steps: Vec<Step>) -> Group {
         birth: Birth::At(Time::from_ms(at_ms)),
         start_on: None,
         nice: 0,
+        slice: None,
         class: Class::Other,
         cpus: CpuSet::default(),
         kind: Kind::Thread,

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 /// A queue by its index in [`Queues`]. The local queue of CPU c has index c, the global one follows them.
 pub type QueueIndex = u32;
 
+/// A place in a queue by key: the key, and the sequence of the insertion.
+pub type Position = (i64, u64);
+
 /// Links of a queued task.
 #[derive(Clone, Copy)]
 pub struct Link {
@@ -32,7 +35,7 @@ pub struct Queue {
     /// [`NONE`] while tasks lie in it by key.
     first: u32,
     last: u32,
-    by_key: BTreeMap<(i64, u64), u32>,
+    by_key: BTreeMap<Position, u32>,
     /// Tasks waiting in it.
     pub length: u32,
     /// Counts insertions.
@@ -242,6 +245,24 @@ impl Queues {
             return queue.by_key.range(after).next().map(|(_, &s)| s);
         }
         Some(link.next).filter(|&s| s != NONE)
+    }
+
+    /// Whether tasks lie in the queue by key.
+    pub fn is_by_key(&self, queue: QueueIndex) -> bool {
+        !self.queues[queue as usize].by_key.is_empty()
+    }
+
+    /// The task next to a position of a queue by key, with its own; the first, or the last, when there is no position.
+    pub fn beside(&self, queue: QueueIndex, position: Option<Position>, before: bool) -> Option<(Position, u32)> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let by_key = &self.queues[queue as usize].by_key;
+        let found = match (position, before) {
+            (None, false) => by_key.first_key_value(),
+            (None, true) => by_key.last_key_value(),
+            (Some(position), false) => by_key.range((Excluded(position), Unbounded)).next(),
+            (Some(position), true) => by_key.range(..position).next_back(),
+        };
+        found.map(|(&position, &slot)| (position, slot))
     }
 
     /// The tasks in order.

@@ -73,6 +73,8 @@ pub struct Entity {
     pub younger: u32,
     /// Rest of a real-time round-robin slice.
     pub realtime_slice_ns: u64,
+    /// Tasks alive that it created.
+    pub children: u32,
 }
 
 impl Entity {
@@ -97,6 +99,7 @@ impl Entity {
             older: NONE,
             younger: NONE,
             realtime_slice_ns: 0,
+            children: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 //! An iterator sees the tasks that were in the queue when it was made and still are: one that is put in later is not
 //! seen, one that is taken out is passed over, as in the kernel.
 
-use super::dsq::{QueueIndex, Queues};
+use super::dsq::{Position, QueueIndex, Queues};
 
 /// What a move started from the iterator shall change on the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,10 +19,24 @@ pub struct Changes {
 pub struct DsqIterator {
     /// The queue.
     pub queue: QueueIndex,
-    /// Tasks to come, the next one last, each with the sequence of its insertion.
+    /// The place in a queue by key, where there is always a way on from a place. It costs the same however long the
+    /// queue is: policies look at the first task of a long queue often.
+    place: Option<Place>,
+    /// Else the tasks to come, the next one last, each with the sequence of its insertion.
     rest: Vec<(u32, u64)>,
     /// For the next move.
     pub changes: Changes,
+}
+
+/// How far an iterator over a queue by key has come.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The last task seen.
+    last: Option<Position>,
+    /// Whether it goes from the last task to the first.
+    reverse: bool,
+    /// The sequence of the last insertion before the iterator was made.
+    until: u64,
 }
 
 /// All iterators in use, by the handle that lies in the policy's `struct bpf_iter_scx_dsq`.
@@ -37,11 +51,15 @@ impl Iterators {
     pub fn create(&mut self, queues: &Queues, queue: QueueIndex, reverse: bool) -> u64 {
         let mut rest = self.spare.pop().unwrap_or_default();
         rest.clear();
-        rest.extend(queues.iter(queue).map(|slot| (slot, queues.link(slot).sequence)));
+        let until = queues.get(queue).sequence;
+        let place = queues.is_by_key(queue).then_some(Place { last: None, reverse, until });
+        if place.is_none() {
+            rest.extend(queues.iter(queue).map(|slot| (slot, queues.link(slot).sequence)));
+        }
         if !reverse {
             rest.reverse();
         }
-        let iterator = DsqIterator { queue, rest, changes: Changes::default() };
+        let iterator = DsqIterator { queue, place, rest, changes: Changes::default() };
         let index = match self.slots.iter().position(|s| s.is_none()) {
             Some(index) => index,
             None => {
@@ -61,6 +79,15 @@ impl Iterators {
     /// The next task that is still where it was.
     pub fn next(&mut self, handle: u64, queues: &Queues) -> Option<u32> {
         let iterator = self.get(handle)?;
+        if let Some(place) = &mut iterator.place {
+            loop {
+                let (position, slot) = queues.beside(iterator.queue, place.last, place.reverse)?;
+                place.last = Some(position);
+                if queues.link(slot).sequence <= place.until {
+                    return Some(slot);
+                }
+            }
+        }
         while let Some((slot, sequence)) = iterator.rest.pop() {
             let link = queues.link(slot);
             if link.queue == iterator.queue && link.sequence == sequence {
@@ -104,5 +131,31 @@ mod tests {
         iterators.destroy(forward);
         assert_eq!(iterators.next(forward, &queues), None);
         assert_eq!(iterators.create(&queues, queue, false), forward);
+    }
+
+    #[test]
+    fn the_same_in_a_queue_by_key() {
+        let mut queues = Queues::new(1, &[]);
+        queues.create(3);
+        let queue = queues.find(3).expect("just created");
+        for slot in 0..6 {
+            queues.add_slot(slot);
+        }
+        let put = |queues: &mut Queues, slot: u32, key: i64| {
+            queues.push_by_key(queue, slot, key as u64).expect("by key");
+        };
+        // In order: 3, 0, 1, 2, of which 0 and 1 have the same key.
+        [(0, 5), (1, 5), (2, 9), (3, -1)].into_iter().for_each(|(slot, key)| put(&mut queues, slot, key));
+        let mut iterators = Iterators::default();
+        let (forward, backward) = (iterators.create(&queues, queue, false), iterators.create(&queues, queue, true));
+        assert_eq!(iterators.next(forward, &queues), Some(3));
+        // The one just seen, one to come, one that comes back, and a new one.
+        queues.remove(3);
+        queues.remove(0);
+        queues.remove(2);
+        put(&mut queues, 2, 7);
+        put(&mut queues, 4, 6);
+        assert_eq!([iterators.next(forward, &queues), iterators.next(forward, &queues)], [Some(1), None]);
+        assert_eq!([iterators.next(backward, &queues), iterators.next(backward, &queues)], [Some(1), None]);
     }
 }

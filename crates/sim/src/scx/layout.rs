@@ -98,6 +98,8 @@ structures! {
         sum_exec_runtime: u64,
         prev_sum_exec_runtime: u64,
         vruntime: u64,
+        custom_slice: u8,
+        slice: u64,
         nr_migrations: u64,
         avg: GuestAverage,
     }

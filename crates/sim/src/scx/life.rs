@@ -4,7 +4,7 @@
 use super::consts::*;
 use super::cpu::NONE;
 use super::entity::State;
-use super::layout::{GuestExitTask, GuestInitTask, Pointer};
+use super::layout::{GuestExitTask, GuestInitTask, GuestTask, NULL, Pointer};
 use super::ops::Op;
 use super::policy::Sim;
 use crate::world::{Birth, Next};
@@ -46,6 +46,9 @@ impl Sim {
         let first = group.start_on.map_or(here, |c| c.0);
         self.core.add_entity(slot, first, group.class);
         self.core.realtime_tasks += self.core.entity(slot).is_realtime() as u32;
+        if let Some(parent) = birth.parent {
+            self.core.entity_mut(parent).children += 1;
+        }
         self.fill_task(slot, group, birth);
         if group.start_on.is_some() {
             // Held there until all tasks of this instant have started.
@@ -102,12 +105,13 @@ impl Sim {
         (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
         (task.policy, task.prio, task.normal_prio) = (policy, priority, priority);
         (task.static_prio, task.rt_priority) = (120 + group.nice as i32, realtime as u32);
-        (task.real_parent, task.parent, task.group_leader, task.mm) =
-            (Pointer(parent), Pointer(parent), Pointer(leader), Pointer(mm));
+        set_parent(task, Pointer(parent));
+        (task.group_leader, task.mm) = (Pointer(leader), Pointer(mm));
         (task.start_time, task.start_boottime) = (now, now);
         (task.scx.weight, task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) =
             (policy_weight(weight), SCX_SLICE_DFL, -1, -1);
         (task.scx.ddsp_dsq_id, task.scx.tid) = (SCX_DSQ_INVALID, id.0 as u64 + 1);
+        (task.se.custom_slice, task.se.slice) = group.slice.map_or((0, 0), |slice| (1, slice.ns()));
         (task.se.load.weight, task.cpu, task.thread_info.cpu) = (weight * 1024, cpu, cpu);
         (task.wake_cpu, task.recent_used_cpu) = (cpu as i32, cpu as i32);
         let name = group.name.as_bytes();
@@ -199,6 +203,25 @@ impl Sim {
         self.schedule(cpu, Some(Reason::Yielded));
     }
 
+    /// A task has ended: nobody points to it as a parent, whose place another task may take. A kernel would give its
+    /// children to init; here they have no parent from now on, as tasks have that nobody created.
+    fn leave_family(&mut self, slot: u32, address: u64) {
+        let parent = self.core.entity(slot).task().real_parent;
+        if let Some(parent) = self.core.slot_of(parent.0) {
+            self.core.entity_mut(parent).children -= 1;
+        }
+        if self.core.entity(slot).children == 0 {
+            return;
+        }
+        let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();
+        for child in alive {
+            let task = self.core.entity_mut(child).task_mut();
+            if task.real_parent.0 == address {
+                set_parent(task, NULL);
+            }
+        }
+    }
+
     fn end(&mut self, cpu: u32, slot: u32) {
         let (address, realtime) = (self.core.entity(slot).address, self.core.entity(slot).is_realtime());
         self.core.entity_mut(slot).task_mut().flags |= 4;
@@ -215,9 +238,15 @@ impl Sim {
             self.call(Op::ExitTask, cpu, NONE, [address, self.scratch]);
         }
         self.core.realtime_tasks -= realtime as u32;
+        self.leave_family(slot, address);
         self.vm.release_owner(address);
         self.core.world.tasks.remove(slot);
     }
+}
+
+/// Sets what points to a parent.
+fn set_parent(task: &mut GuestTask, parent: Pointer) {
+    (task.real_parent, task.parent) = (parent, parent);
 }
 
 /// Where the tasks of a group begin when nobody on a CPU creates them.

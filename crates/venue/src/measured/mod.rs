@@ -20,6 +20,8 @@ pub struct KernelRun<'a> {
     pub request: &'a Request<'a>,
     /// Where.
     pub venue: &'static str,
+    /// How many CPUs the policy was told of.
+    pub cpus: u32,
     /// Under which kernel.
     pub kernel: &'a str,
     /// In which virtual machine.
@@ -111,7 +113,7 @@ impl KernelRun<'_> {
         let Request { workload, policy, seed, scenario_hash, .. } = self.request;
         RunIdentity {
             scenario: scenario_info(workload),
-            policy: policy.info.clone(),
+            policy: policy.info_on(self.cpus),
             venue: self.venue.into(),
             seed: *seed,
             provenance: Provenance {

@@ -1,0 +1,73 @@
+//! What lies in a guest: our own program, the programs that its tasks are, what these need to start, and the job.
+
+use crate::error::{VmError, system};
+use crate::initramfs::Initramfs;
+use crate::libraries;
+use schedlab_guest::Job;
+use schedlab_guest::message::JOB_PATH;
+use schedlab_load::find_program;
+use schedlab_model::workload::{Group, Step};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The archive of a guest's files.
+pub fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
+    let mut files = Initramfs::default();
+    add(&mut files, "/init", program)?;
+    let mut job = job.clone();
+    for group in &mut job.workload.groups {
+        add_programs(&mut files, group)?;
+    }
+    let job = postcard::to_stdvec(&job).map_err(|error| system("write the job")(io::Error::other(error)))?;
+    files.data(JOB_PATH, job);
+    Ok(files.archive())
+}
+
+/// Adds a program and its libraries.
+fn add(files: &mut Initramfs, place: &str, program: &Path) -> Result<(), VmError> {
+    let what = format!("find the libraries of {}", program.display());
+    for (path, library) in libraries::of(program).map_err(system(&what))? {
+        files.program(&path, library);
+    }
+    files.program(place, libraries::without_sections(read(program)?));
+    Ok(())
+}
+
+fn read(program: &Path) -> Result<Vec<u8>, VmError> {
+    fs::read(program).map_err(system(&format!("read {}", program.display())))
+}
+
+/// The program that reads a script.
+fn interpreter(script: &[u8]) -> Option<String> {
+    let line = script.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    String::from_utf8_lossy(line).split_whitespace().next().map(String::from)
+}
+
+/// Adds the real programs of a group, and has it name them by their whole path: a guest looks nowhere.
+fn add_programs(files: &mut Initramfs, group: &mut Group) -> Result<(), VmError> {
+    for step in &mut group.program.steps {
+        let Step::Command(words) = step else { continue };
+        let found = find_program(&words[0]).map_err(|lack| VmError::Lack(format!("task `{}`: {lack}", group.name)))?;
+        let found: PathBuf = std::path::absolute(&found).map_err(system("find the working folder"))?;
+        words[0] = found.to_string_lossy().into_owned();
+        match interpreter(&read(&found)?) {
+            Some(interpreter) => {
+                add(files, &interpreter, Path::new(&interpreter))?;
+                files.program(&words[0], read(&found)?);
+            }
+            None => add(files, &words[0], &found)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_name_their_program() {
+        assert_eq!(interpreter(b"#! /bin/sh -e\necho\n"), Some("/bin/sh".into()));
+        assert_eq!((interpreter(b"\x7fELF"), interpreter(b"#!\n")), (None, None));
+    }
+}
