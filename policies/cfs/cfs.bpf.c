@@ -27,8 +27,8 @@
  * left out.
  */
 #include <schedlab/common.bpf.h>
-#include <schedlab/fair_pull.bpf.h>
-#include <schedlab/fair_select.bpf.h>
+#include <schedlab/fair_queue.bpf.h>
+#include <schedlab/fair_life.bpf.h>
 
 char _license[] SEC("license") = "GPL";
 
@@ -41,38 +41,6 @@ s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 	if (!t || nr_cpus == 1)
 		return prev_cpu;
 	return wake_flags & SCX_WAKE_FORK ? select_for_fork(p) : select_for_wakeup(p, t, prev_cpu, wake_flags);
-}
-
-/* A task that waits or sleeps changes its CPU: its averages go along, and its distance to min_vruntime. */
-static void change_cpu(struct fair_task *t, struct fair_queue *q, s32 cpu, u64 now)
-{
-	struct fair_queue *from = queue_of(t->cpu);
-
-	if (from && !t->fresh) {
-		update_queue_load(from, now);
-		load_average_detach(&from->average, &t->average, load_rule());
-		t->vruntime -= min_vruntime_at(t->cpu, now);
-		t->vruntime += q->min_vruntime;
-	}
-	update_queue_load(q, now);
-	load_average_attach(&q->average, &t->average, load_rule());
-	t->cpu = cpu;
-}
-
-/* A new task comes with the averages of one that has always been runnable, and with half of what the CPU can spare. */
-static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
-{
-	struct load_average *a = &t->average;
-	u64 spare, share;
-
-	update_queue_load(q, now);
-	spare = q->average.util < CPU_CAPACITY ? (CPU_CAPACITY - q->average.util) / 2 : 0;
-	share = q->average.util * t->weight / (q->average.load + 1);
-	a->load = t->weight;
-	a->util = q->average.util && share < spare ? share : spare;
-	a->runnable = a->util;
-	a->carried = q->average.carried;
-	a->load_sum = a->load * load_divisor(a, load_rule());
 }
 
 /* A task wants a CPU: it gets its place in virtual time. */
@@ -88,33 +56,17 @@ void BPF_STRUCT_OPS(cfs_runnable, struct task_struct *p, u64 enq_flags)
 	update_queue(q, cpu, now);
 	end_idle(q, now);
 	if (t->fresh) {
-		begin_averages(t, q, now);
-		t->vruntime += q->min_vruntime;
-	} else {
-		update_task_load(t, now, false, false);
+		t->clock.vruntime += q->clock.min_vruntime;
+	} else if (t->cpu != cpu) {
+		t->clock.vruntime -= min_vruntime_at(t->cpu, now);
+		t->clock.vruntime += q->clock.min_vruntime;
 	}
-	if (t->fresh || t->cpu != cpu)
-		change_cpu(t, q, cpu, now);
+	come_to_cpu(q, t, cpu, now);
 	if (enq_flags & SCX_ENQ_WAKEUP && !t->fresh)
-		t->vruntime = place_sleeper(t, q->min_vruntime, now);
+		t->clock.vruntime = place_sleeper(t, q->clock.min_vruntime, now);
 	t->fresh = false;
 	count_in(q, t, now);
 	arm_idle(now);
-}
-
-/* The balancer sends the task that ran to another CPU. */
-static bool push(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now)
-{
-	s32 to = q->push_to;
-	struct fair_queue *other = queue_of(to);
-
-	q->push_pid = 0;
-	if (!other || !may_go(p, to))
-		return false;
-	change_queue(t, q, other, to, now);
-	scx_bpf_dsq_insert_vtime(p, to, 0, t->vruntime, enq_flags);
-	notify(other, t, p->pid, to, now);
-	return true;
 }
 
 /* A task waits from now on. If it comes from outside of this CPU it may preempt. */
@@ -132,7 +84,7 @@ void BPF_STRUCT_OPS(cfs_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (q->push_pid == p->pid && push(q, p, t, enq_flags, now))
 		return;
-	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->vruntime, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->clock.vruntime, enq_flags);
 	update_queue(q, cpu, now);
 	if (q->running)
 		notify(q, t, p->pid, cpu, now);
@@ -162,23 +114,23 @@ static bool take(s32 cpu, s32 pid, s32 but, u64 limit)
  */
 static bool pick_buddy(struct fair_queue *q, s32 cpu, struct task_struct *first, bool runs)
 {
-	bool running_is_due = runs && (!first || time_before(q->vruntime, first->scx.dsq_vtime));
+	bool running_is_due = runs && (!first || time_before(q->clock.vruntime, first->scx.dsq_vtime));
 	struct fair_task *t = first ? task_of(first) : NULL;
 	s32 due = running_is_due ? q->running : first ? first->pid : 0;
 	u64 limit;
 
 	if (running_is_due)
-		limit = q->vruntime + wakeup_lead(q->running_weight, q->running_inverse);
+		limit = q->clock.vruntime + wakeup_lead(q->running_weight, q->running_inverse);
 	else if (t)
-		limit = t->vruntime + wakeup_lead(t->weight, t->inverse);
+		limit = t->clock.vruntime + wakeup_lead(t->weight, t->inverse);
 	else
 		return false;
-	if (q->next && (q->next != q->running || !runs) && take(cpu, q->next, 0, limit))
+	if (q->clock.next && (q->clock.next != q->running || !runs) && take(cpu, q->clock.next, 0, limit))
 		return true;
-	if (q->last && (q->last != q->running || !runs) && take(cpu, q->last, 0, limit))
+	if (q->clock.last && (q->clock.last != q->running || !runs) && take(cpu, q->clock.last, 0, limit))
 		return true;
-	if (q->skip == due) {
-		if (!running_is_due && runs && !time_after(q->vruntime, limit))
+	if (q->clock.skip == due) {
+		if (!running_is_due && runs && !time_after(q->clock.vruntime, limit))
 			return false;
 		if (take(cpu, 0, due, limit))
 			return true;
@@ -193,9 +145,9 @@ static bool pick(struct fair_queue *q, s32 cpu, bool runs)
 
 	if (!first)
 		return false;
-	if (q->next || q->last || q->skip)
+	if (q->clock.next || q->clock.last || q->clock.skip)
 		return pick_buddy(q, cpu, first, runs);
-	if (runs && time_before(q->vruntime, first->scx.dsq_vtime))
+	if (runs && time_before(q->clock.vruntime, first->scx.dsq_vtime))
 		return false;
 	return scx_bpf_dsq_move_to_local(cpu, 0);
 }
@@ -265,16 +217,10 @@ void BPF_STRUCT_OPS(cfs_running, struct task_struct *p)
 
 	if (!t || !q)
 		return;
-	update_task_load(t, now, true, false);
-	update_queue_load(q, now);
-	q->running = p->pid;
-	q->running_weight = t->weight;
-	q->running_inverse = t->inverse;
-	q->running_class = t->class;
-	q->vruntime = t->vruntime;
-	q->charged_at = now;
-	q->ran = 0;
-	q->ticks = now / jiffy;
+	begin_running(q, p, t, now);
+	q->clock.vruntime = t->clock.vruntime;
+	q->clock.ran = 0;
+	q->clock.ticks = now / jiffy;
 	clear_buddies(q, p->pid);
 	arm_busy(q, cpu, now);
 	keep_running(q, p, cpu, now);
@@ -294,11 +240,8 @@ void BPF_STRUCT_OPS(cfs_stopping, struct task_struct *p, bool runnable)
 		charge(q, now);
 	else
 		update_queue(q, cpu, now);
-	t->vruntime = q->vruntime;
-	t->ran_until = now;
-	update_task_load(t, now, true, true);
-	update_queue_load(q, now);
-	q->running = 0;
+	t->clock.vruntime = q->clock.vruntime;
+	end_running(q, t, now);
 }
 
 /* A task sleeps, ends, or is taken out for a moment to be changed. */
@@ -315,7 +258,7 @@ void BPF_STRUCT_OPS(cfs_quiescent, struct task_struct *p, u64 deq_flags)
 	count_out(q, t, now);
 	/* 4.9 lets it follow at the next event. */
 	if (!is_4_9())
-		q->min_vruntime = min_vruntime_at(t->cpu, now);
+		q->clock.min_vruntime = min_vruntime_at(t->cpu, now);
 }
 
 /* Others go first, if one is not far behind. */
@@ -325,7 +268,7 @@ bool BPF_STRUCT_OPS(cfs_yield, struct task_struct *from, struct task_struct *to)
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 
 	if (q && q->nr_running > 1) {
-		q->skip = from->pid;
+		q->clock.skip = from->pid;
 		q->resched = true;
 		scx_bpf_task_set_slice(from, 0);
 	}
@@ -337,18 +280,9 @@ void BPF_STRUCT_OPS(cfs_set_weight, struct task_struct *p, u32 weight)
 {
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
-	bool runnable = t && t->runnable;
-	u64 now = scx_bpf_now();
 
-	if (!q)
-		return;
-	if (runnable)
-		count_out(q, t, now);
-	t->weight = weight_of(p);
-	t->inverse = inverse_of(p);
-	t->class = p->policy;
-	if (runnable)
-		count_in(q, t, now);
+	if (q)
+		change_weight(q, p, t, scx_bpf_now());
 }
 
 /* A new task stands where its parent does or a slice behind the others, whichever is later. */
@@ -361,68 +295,38 @@ static void place_child(struct fair_task *t, struct task_struct *parent)
 	if (!q)
 		return;
 	update_queue(q, cpu, scx_bpf_now());
-	vruntime = place_new(q, t, q->running ? q->vruntime : q->min_vruntime, q->min_vruntime);
-	if (child_runs_first && q->running && q->running == parent->pid && time_before(q->vruntime, vruntime)) {
-		u64 swapped = q->vruntime;
+	vruntime = place_new(q, t, q->running ? q->clock.vruntime : q->clock.min_vruntime, q->clock.min_vruntime);
+	if (child_runs_first && q->running && q->running == parent->pid && time_before(q->clock.vruntime, vruntime)) {
+		u64 swapped = q->clock.vruntime;
 
-		q->vruntime = vruntime;
+		q->clock.vruntime = vruntime;
 		vruntime = swapped;
 		q->resched = true;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
-	t->vruntime = vruntime - q->min_vruntime;
+	t->clock.vruntime = vruntime - q->clock.min_vruntime;
 }
 
 s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct fair_task *t = bpf_task_storage_get(&fair_tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct fair_task *t = new_task(p);
 
 	if (!t)
 		return -ENOMEM;
-	t->weight = weight_of(p);
-	t->inverse = inverse_of(p);
-	t->class = p->policy;
-	t->cpu = scx_bpf_task_cpu(p);
-	t->recent_cpu = t->cpu;
-	t->fresh = true;
 	if (args->fork)
 		place_child(t, bpf_get_current_task_btf());
 	return 0;
 }
 
-/* What a task has left of its load goes with it. */
 void BPF_STRUCT_OPS(cfs_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t && !t->fresh ? queue_of(t->cpu) : NULL;
-	u64 now = scx_bpf_now();
-
-	if (!q)
-		return;
-	update_task_load(t, now, false, false);
-	update_queue_load(q, now);
-	load_average_detach(&q->average, &t->average, load_rule());
+	end_task(p);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(cfs_init)
 {
-	s32 cpu, error = 0;
-
-	nr_cpus = scx_bpf_nr_cpu_ids();
-	if (nr_cpus > MAX_CPUS) {
-		scx_bpf_error("%d CPUs, at most %d are supported", nr_cpus, MAX_CPUS);
-		return -E2BIG;
-	}
-	jiffy = NS_PER_S / hz;
-	nr_idle = nr_cpus;
-	scale_times(nr_cpus);
-	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
-	bpf_for(cpu, 0, (s32)nr_cpus) {
-		error = scx_bpf_create_dsq(cpu, NUMA_NO_NODE);
-		if (error)
-			return error;
-	}
-	return init_balancing();
+	scale_times(scx_bpf_nr_cpu_ids());
+	return init_queues();
 }
 
 SCX_OPS_DEFINE(cfs_ops,

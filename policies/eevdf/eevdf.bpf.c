@@ -18,15 +18,13 @@
  * Source: I. Stoica, H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux 6.12, 6.18 and 7.1,
  * kernel/sched/fair.c. Task groups and bandwidth limits are left out.
  */
-#include "eevdf_pick.bpf.h"
-#include "eevdf_move.bpf.h"
-
-#include <schedlab/fair_pull.bpf.h>
-#include <schedlab/fair_select.bpf.h>
+#include <schedlab/common.bpf.h>
+#include <eevdf/pick.bpf.h>
+#include <schedlab/fair_life.bpf.h>
 
 char _license[] SEC("license") = "GPL";
 
-/* A debtor stays where it is: it was never away. */
+/* Who has left a debt was never away, and stays where it is. */
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct fair_task *t = task_of(p);
@@ -37,56 +35,36 @@ s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	return wake_flags & SCX_WAKE_FORK ? select_for_fork(p) : select_for_wakeup(p, t, prev_cpu, wake_flags);
 }
 
-/* What a task asks for: the kernel knows it, where it can be told. */
+/* What a task asks for. Kernels since 6.12 know it. */
 static u64 slice_of(const struct task_struct *p)
 {
-	if (bpf_core_field_exists(p->se.custom_slice) && p->se.custom_slice && p->se.slice)
-		return p->se.slice < MIN_SLICE ? MIN_SLICE : p->se.slice > MAX_SLICE ? MAX_SLICE : p->se.slice;
-	return default_slice;
-}
+	bool custom = bpf_core_field_exists(p->se.custom_slice) && p->se.custom_slice;
 
-/* A debtor wakes: it goes on from where it was, and if it has become a creditor meanwhile, from V. */
-static void return_debtor(struct fair_queue *q, struct fair_task *t, struct debtor *debtor)
-{
-	s64 lag = lag_of(q, t), kept = lag > 0 ? 0 : lag;
-	bool again = lag > 0;
-
-	if (version == LINUX_7_1) {
-		kept = kept > t->clock.lag ? kept : t->clock.lag;
-		again = kept != t->clock.lag;
-	}
-	forget_debtor(q, debtor);
-	t->clock.is_debtor = false;
-	if (again) {
-		t->clock.lag = kept;
-		place(q, t, false);
-	}
+	return request_slice(custom ? p->se.slice : 0, nr_cpus);
 }
 
 /* A task wants a CPU: it gets its place in virtual time. */
 void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	struct fair_queue *q = queue_of(cpu);
+	struct fair_queue *q = queue_of(cpu), *before;
 	struct fair_task *t = task_of(p);
-	struct debtor *debtor;
 	u64 now = scx_bpf_now();
+	bool goes_on = false;
 
 	if (!t || !q)
 		return;
-	update_queue(q, cpu, now);
+	update_queue(q, now);
 	end_idle(q, now);
-	debtor = t->cpu == cpu ? debt_of(q, t, p->pid) : NULL;
-	t->woke_debtor = debtor;
+	before = queue_of(t->cpu);
+	t->clock.was_new = t->fresh;
+	t->clock.was_debtor = before && debt_of(before, t, p->pid);
+	if (before && t->clock.is_debtor)
+		goes_on = return_from_debt(before, t, p->pid, now) && t->cpu == cpu;
 	t->clock.slice = slice_of(p);
 	come_to_cpu(q, t, cpu, now);
-	if (debtor) {
-		return_debtor(q, t, debtor);
-	} else {
-		t->clock.is_debtor = false;
-		place(q, t, t->fresh);
-	}
-	t->was_new = t->fresh;
+	if (!goes_on)
+		place(q, t, t->fresh, now);
 	t->fresh = false;
 	enter_tree(q, t);
 	count_in(q, t, now);
@@ -108,8 +86,8 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (q->push_pid == p->pid && push(q, p, t, enq_flags, now))
 		return;
-	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->clock.deadline, enq_flags);
-	update_queue(q, cpu, now);
+	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
+	update_queue(q, now);
 	if (q->running)
 		notify(q, t, p->pid, cpu, now);
 }
@@ -117,18 +95,10 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 /* The running task goes on until the tick at which it has to be looked at. */
 static void keep_running(struct fair_queue *q, struct task_struct *p, u64 now)
 {
-	q->slice_end = slice_end(q);
-	if (q->lazy_resched && time_before(next_tick(now), q->slice_end))
-		q->slice_end = next_tick(now);
+	q->slice_end = slice_end(q, now);
+	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
+		q->slice_end = q->clock.lazy_until;
 	scx_bpf_task_set_slice(p, q->slice_end - now);
-}
-
-/* Whether the running task has to be compared with those that wait. */
-static bool must_pick(struct fair_queue *q, u64 now)
-{
-	if (q->lazy_resched && !time_before(now, q->lazy_until))
-		q->resched = true;
-	return q->resched || (q->clock.nr_queued && now / jiffy > q->ticks && tick_is_due(q));
 }
 
 void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
@@ -139,24 +109,23 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (!q)
 		return;
+	update_queue(q, now);
 	runs = still_runnable(prev) && q->running == prev->pid;
 	pushed = runs && q->push_pid == prev->pid;
-	update_queue(q, cpu, now);
-	if (runs && !pushed && !must_pick(q, now)) {
+	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
 		keep_running(q, prev, now);
 		return;
 	}
-	q->resched = q->lazy_resched = false;
-	if (pick(q, cpu, runs && !pushed, runs) || pushed)
+	q->resched = false;
+	q->clock.lazy_until = 0;
+	if (pick(q, cpu, runs && !pushed, now) || pushed)
 		return;
 	if (runs) {
-		protect(q, cpu);
-		q->ticks = now / jiffy;
 		keep_running(q, prev, now);
 		return;
 	}
 	q->push_pid = 0;
-	if (balance_new_idle(cpu, now) && pick(q, cpu, false, false))
+	if (balance_new_idle(cpu, now) && pick(q, cpu, false, now))
 		return;
 	if (!q->idle_since)
 		q->idle_since = now;
@@ -172,14 +141,13 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 
 	if (!t || !q)
 		return;
-	if (t->clock.in_tree)
-		leave_tree(q, t);
+	leave_tree(q, t);
 	begin_running(q, p, t, now);
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.deadline = t->clock.deadline;
 	q->clock.slice = t->clock.slice;
-	q->charged_at = now;
-	q->ticks = now / jiffy;
+	q->resched = false;
+	q->clock.lazy_until = 0;
 	protect(q, cpu);
 	arm_busy(q, cpu, now);
 	keep_running(q, p, now);
@@ -187,14 +155,13 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
-	struct fair_queue *q = queue_of(cpu);
+	struct fair_queue *q = queue_of(scx_bpf_task_cpu(p));
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
 
 	if (!t || !q)
 		return;
-	update_queue(q, cpu, now);
+	update_queue(q, now);
 	t->clock.vruntime = q->clock.vruntime;
 	t->clock.deadline = q->clock.deadline;
 	end_running(q, t, now);
@@ -206,81 +173,65 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
-	bool sleeps = deq_flags & SCX_DEQ_SLEEP;
+	bool sleeps = deq_flags & SCX_DEQ_SLEEP, owes;
 	u64 now = scx_bpf_now();
 
 	if (!q || !t->runnable)
 		return;
-	update_queue(q, t->cpu, now);
-	t->clock.lag = lag_of(q, t);
+	update_queue(q, now);
+	t->clock.lag = lag_of(q, t->cpu, t, now);
+	owes = sleeps && delay_dequeue && !is_eligible(q, t->clock.vruntime, now);
 	count_out(q, t, now);
-	if (t->clock.in_tree) {
-		bool owes = sleeps && delay_dequeue && !is_eligible(q, t->clock.vruntime);
-
-		leave_tree(q, t);
-		if (owes && become_debtor(q, t, p->pid))
-			sum_add(&q->clock, t->clock.vruntime, t->weight);
-	}
-	if (!sleeps) {
-		t->clock.deadline -= t->clock.vruntime;
-		t->clock.is_relative = true;
-	}
+	leave_tree(q, t);
+	if (owes)
+		become_debtor(q, t, p->pid);
+	if (!sleeps)
+		keep_distance(&t->clock);
 }
 
-/* The rest of the request is given up. */
+/* What is left of the request is given up. Who is ahead of V is not picked again anyhow. */
 bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct fair_task *t = task_of(from);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now();
 
 	if (!q || q->running != from->pid || !q->clock.nr_queued)
 		return false;
-	update_queue(q, t->cpu, scx_bpf_now());
-	if (is_eligible(q, q->clock.vruntime)) {
+	update_queue(q, now);
+	if (is_eligible(q, q->clock.vruntime, now)) {
 		q->clock.vruntime = q->clock.deadline;
 		renew_request(q);
 	}
 	q->resched = true;
-	q->clock.is_protected = false;
 	scx_bpf_task_set_slice(from, 0);
 	return false;
 }
 
-/* Its nice value or its class has changed. Its lag and its distance to the deadline are worth as much as before. */
-static void reweight(struct fair_queue *q, struct fair_task *t, u32 weight)
-{
-	struct task_clock *k = &t->clock;
-	u64 average = average_vruntime(q);
-	s64 lag = clamp_lag((s64)(average - k->vruntime), lag_limit(q, t));
-
-	k->vruntime = average - truncated_div(lag * (s64)t->weight, weight);
-	k->deadline = average + truncated_div((s64)(k->deadline - average) * (s64)t->weight, weight);
-}
-
+/* Its nice value or its class has changed, while it was out of its queue. What is left of its lag is worth as much. */
 void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
 {
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 	u32 after = weight_of(p);
+	u64 now = scx_bpf_now();
 
 	if (!q)
 		return;
-	if (!t->runnable && t->weight != after)
-		t->clock.lag = truncated_div(t->clock.lag * (s64)t->weight, after);
-	change_weight(q, p, t, scx_bpf_now());
+	if (t->clock.is_debtor)
+		return_from_debt(q, t, p->pid, now);
+	t->clock.lag = rescaled(t->clock.lag, t->weight, after);
+	if (t->clock.is_relative)
+		t->clock.deadline = rescaled(t->clock.deadline, t->weight, after);
+	change_weight(q, p, t, now);
 }
 
 s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct fair_task *t = new_task(p);
-
-	if (!t)
-		return -ENOMEM;
-	t->clock.slice = slice_of(p);
-	return 0;
+	return new_task(p) ? 0 : -ENOMEM;
 }
 
-/* A task ends, maybe as a debtor. */
+/* A task ends, maybe with a debt. */
 void BPF_STRUCT_OPS(eevdf_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct fair_task *t = task_of(p);
@@ -289,12 +240,12 @@ void BPF_STRUCT_OPS(eevdf_exit_task, struct task_struct *p, struct scx_exit_task
 
 	if (debtor)
 		forget_debtor(q, debtor);
+	end_task(p);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
 {
-	default_slice = base_slice * scaling_factor(scx_bpf_nr_cpu_ids());
-	return init_queues() ?: init_balancing();
+	return init_queues();
 }
 
 SCX_OPS_DEFINE(eevdf_ops,

@@ -45,11 +45,10 @@ static inline bool may_go(const struct task_struct *p, s32 cpu)
 	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && p->migration_disabled <= own;
 }
 
-/* A waiting task goes from one queue to another: its averages, its distance to min_vruntime, its count. */
+/* A waiting task goes from one queue to another: its place, its averages, its count. */
 static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
 {
-	t->vruntime -= min_vruntime_at(t->cpu, now);
-	t->vruntime += min_vruntime_at(cpu, now);
+	carry_place(t, from, to, cpu, now);
 	update_task_load(t, now, true, false);
 	count_out(from, t, now);
 	load_average_detach(&from->average, &t->average, load_rule());
@@ -59,18 +58,13 @@ static void change_queue(struct fair_task *t, struct fair_queue *from, struct fa
 	t->cpu = cpu;
 }
 
-/* Tells a CPU that tasks came: it idles, or the task preempts, or the slice of who runs ends earlier now. */
+/* Tells a CPU that a task came. */
 static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
-	if (!q->running) {
+	if (!q->running)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	} else if (!q->resched && preempts(q, t, running_vruntime(q, now))) {
-		set_buddies(q, pid);
-		q->resched = true;
+	else if (must_tell(q, t, pid, cpu, now))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	} else if (shorten_slice(q, cpu, t->vruntime, now)) {
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	}
 }
 
 /* Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. */
@@ -79,7 +73,7 @@ static bool is_hot(const struct attempt *a, const struct fair_queue *from, const
 {
 	if (a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
 		return false;
-	if (to->nr_running && (from->next == pid || from->last == pid))
+	if (to->nr_running && is_buddy(from, pid))
 		return true;
 	return a->now - t->ran_until < migration_cost && t->ran_until;
 }
@@ -107,7 +101,7 @@ static inline bool is_enough(const struct attempt *a, const struct fair_queue *f
 
 /*
  * Pulls waiting tasks. 4.9 begins with who came last into the queue, later kernels with who waits longest; in the order
- * of virtual times these are its end and its beginning.
+ * of the queue these are its end and its beginning.
  */
 static void pull_tasks(struct attempt *a)
 {
@@ -124,7 +118,7 @@ static void pull_tasks(struct attempt *a)
 		if (is_enough(a, from) || looks++ >= nr_migrate)
 			break;
 		t = task_of(p);
-		if (!t)
+		if (!t || gains_nothing(from, to, t, a->failures, a->now))
 			continue;
 		if (!may_go(p, a->cpu)) {
 			a->pinned = true;
@@ -136,7 +130,7 @@ static void pull_tasks(struct attempt *a)
 			continue;
 		clear_buddies(from, p->pid);
 		change_queue(t, from, to, a->cpu, a->now);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, t->vruntime);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, a->cpu, 0)) {
 			/* Its own CPU took it at this moment. */
 			change_queue(t, to, from, a->source, a->now);

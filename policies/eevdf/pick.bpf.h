@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who runs next: of those that are eligible the one with the earliest deadline, unless the running one is protected.
+ *
+ * A task that is picked is protected, from others that do not ask for less, to its deadline; since 6.18 only for the
+ * shortest slice that anybody asks for. A task that goes on because nobody else would be picked is not protected anew.
+ */
+#ifndef SCHEDLAB_EEVDF_PICK_BPF_H
+#define SCHEDLAB_EEVDF_PICK_BPF_H
+
+#include <eevdf/lag.bpf.h>
+
+PARAMETER(u32, lazy_preemption, 0,
+	  "choices=auto,off,on about=Whether a CPU is told at its next tick only that a task of another CPU's preempts. auto: "
+	  "since 7.1.");
+enum { LAZY_AUTO, LAZY_OFF, LAZY_ON };
+
+static inline bool is_protected(const struct fair_queue *q, u64 now)
+{
+	const struct queue_clock *c = &q->clock;
+
+	if (version == LINUX_6_12)
+		return run_to_parity && c->deadline == c->picked_deadline;
+	return time_before(running_vruntime(q, now), c->protected_until);
+}
+
+static inline void cancel_protection(struct fair_queue *q, u64 now)
+{
+	q->clock.picked_deadline = q->clock.deadline + 1;
+	if (is_protected(q, now))
+		q->clock.protected_until = running_vruntime(q, now);
+}
+
+/* Where the protection of a task with slice @slice ends that is at @vruntime. @shortest: the shortest slice there is. */
+static inline u64 protection_end(u64 vruntime, u64 deadline, u64 slice, u64 shortest, u32 weight, u32 inverse)
+{
+	u64 end = deadline_after(vruntime, shortest, weight, inverse);
+
+	return shortest < slice && time_before(end, deadline) ? end : deadline;
+}
+
+/* The running task was picked. */
+static void protect(struct fair_queue *q, s32 cpu)
+{
+	struct queue_clock *c = &q->clock;
+	struct slice_bounds bounds = { c->slice, c->slice };
+
+	c->picked_deadline = c->deadline;
+	if (version == LINUX_6_12)
+		return;
+	if (run_to_parity)
+		extend_by_queue(&bounds, q, cpu);
+	else
+		extend(&bounds, base_slice);
+	c->protected_until =
+		protection_end(c->vruntime, c->deadline, c->slice, bounds.shortest, q->running_weight, q->running_inverse);
+}
+
+/* Takes from the running task what is more than the shortest slice of its protection, as @slice may be one from now on. */
+static void shrink_protection(struct fair_queue *q, s32 cpu, u64 slice, u64 now)
+{
+	struct slice_bounds bounds = { slice, slice };
+	u64 end;
+
+	extend_by_queue(&bounds, q, cpu);
+	end = deadline_after(running_vruntime(q, now), bounds.shortest, q->running_weight, q->running_inverse);
+	if (time_before(end, q->clock.protected_until))
+		q->clock.protected_until = end;
+}
+
+/*
+ * Charges the running task up to now, and looks whether another is to be picked: its request is used up, or it has got
+ * beyond what protects it.
+ */
+static void update_queue(struct fair_queue *q, u64 now)
+{
+	struct queue_clock *c = &q->clock;
+
+	if (!q->running || !time_after(now, q->charged_at))
+		return;
+	charge(q, now);
+	follow_average(q, now);
+	if (!c->nr_queued || is_protected(q, now))
+		return;
+	if (version != LINUX_6_12 || (preempt_short && !is_eligible(q, c->vruntime, now)))
+		q->resched = true;
+}
+
+/* The tick at which the running task has to be looked at, if nothing changes. */
+static u64 slice_end(const struct fair_queue *q, u64 now)
+{
+	const struct queue_clock *c = &q->clock;
+	u64 end = c->deadline, other;
+
+	if (!c->nr_queued)
+		return now + ALONE_SLICE;
+	if (version != LINUX_6_12) {
+		other = c->protected_until;
+	} else if (preempt_short && !is_protected(q, now)) {
+		/* It is eligible as long as it is not ahead of the average of the others. */
+		other = c->zero + floor_div(c->sum, c->weight) + 1;
+	} else {
+		other = end;
+	}
+	return tick_at(q, time_before(other, end) ? other : end);
+}
+
+enum verdict { NOBODY, TAKEN, DEBTOR_LEFT };
+
+/*
+ * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that one
+ * is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
+ */
+static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u64 now)
+{
+	struct queue_clock *c = &q->clock;
+	struct debtor *debtor;
+	struct task_struct *p;
+	enum verdict verdict = NOBODY;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *t = task_of(p);
+
+		if (!t || !is_eligible(q, t->clock.vruntime, now))
+			continue;
+		if (candidate && time_before(c->deadline, t->clock.deadline))
+			break;
+		debtor = first_debtor(q, false, t->clock.deadline, now);
+		if (debtor) {
+			forget_debtor(q, debtor);
+			verdict = DEBTOR_LEFT;
+			break;
+		}
+		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0)) {
+			verdict = TAKEN;
+			break;
+		}
+	}
+	if (verdict != NOBODY)
+		return verdict;
+	debtor = first_debtor(q, !candidate, c->deadline, now);
+	if (!debtor)
+		return NOBODY;
+	forget_debtor(q, debtor);
+	return DEBTOR_LEFT;
+}
+
+/* Gives the CPU to who is due. @runs: the running task may go on. False: to nobody new. */
+static bool pick(struct fair_queue *q, s32 cpu, bool runs, u64 now)
+{
+	enum verdict verdict = DEBTOR_LEFT;
+	u32 step;
+
+	bpf_for(step, 0, MAX_DEBTORS + 1) {
+		bool candidate = runs && is_eligible(q, q->clock.vruntime, now);
+
+		if (!q->clock.nr_queued || (candidate && is_protected(q, now)))
+			return false;
+		verdict = take_first(q, cpu, candidate, now);
+		if (verdict != DEBTOR_LEFT)
+			break;
+	}
+	/* Another CPU may have taken who was eligible. */
+	return verdict == TAKEN || (!runs && scx_bpf_dsq_move_to_local(cpu, 0));
+}
+
+/* Whether a task that comes to wait would be picked. */
+static bool would_win(struct fair_queue *q, s32 cpu, const struct fair_task *t, bool with_protection, u64 now)
+{
+	bool candidate = is_eligible(q, running_vruntime(q, now), now), wins = true;
+	struct task_struct *p;
+
+	if (candidate && ((with_protection && is_protected(q, now)) || time_before(q->clock.deadline, t->clock.deadline)))
+		return false;
+	if (!is_eligible(q, t->clock.vruntime, now) || first_debtor(q, false, t->clock.deadline, now))
+		return false;
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *other = task_of(p);
+
+		if (!other || other == t)
+			continue;
+		if (time_after(other->clock.deadline, t->clock.deadline))
+			break;
+		if (is_eligible(q, other->clock.vruntime, now)) {
+			wins = false;
+			break;
+		}
+	}
+	return wins;
+}
+
+/* Whether a task that came preempts the running one, by its class, its slice and its deadline. */
+static bool preempts(struct fair_queue *q, s32 cpu, const struct fair_task *t, u64 now)
+{
+	const struct queue_clock *c = &q->clock;
+	const struct task_clock *k = &t->clock;
+	bool is_short = preempt_short && k->slice < c->slice;
+
+	if (q->running_class == CLASS_IDLE && t->class != CLASS_IDLE) {
+		cancel_protection(q, now);
+		return true;
+	}
+	if (t->class != CLASS_NORMAL)
+		return false;
+	if (version == LINUX_6_12) {
+		if (is_short && is_eligible(q, k->vruntime, now) &&
+		    (time_before(k->deadline, c->deadline) || !is_eligible(q, running_vruntime(q, now), now)))
+			cancel_protection(q, now);
+		return would_win(q, cpu, t, true, now);
+	}
+	if (version == LINUX_7_1 && !is_short && (k->was_debtor || k->was_new))
+		return false;
+	if (would_win(q, cpu, t, !is_short, now)) {
+		if (is_short)
+			cancel_protection(q, now);
+		return true;
+	}
+	if (is_short || version == LINUX_7_1)
+		shrink_protection(q, cpu, k->slice, now);
+	return false;
+}
+
+static inline u64 next_tick(u64 now)
+{
+	return (now / jiffy + 1) * jiffy;
+}
+
+/* Whether a CPU is told only at its tick: its task computes, and nothing happens there. */
+static inline bool is_lazy(s32 cpu)
+{
+	bool lazy = lazy_preemption == LAZY_ON || (lazy_preemption == LAZY_AUTO && version == LINUX_7_1);
+
+	return lazy && cpu != (s32)bpf_get_smp_processor_id();
+}
+
+/* A task came to wait where another one runs. It may preempt, or the slice of who runs may end earlier now. */
+static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
+{
+	if (!q->resched)
+		q->resched = preempts(q, cpu, t, now);
+	else if (q->clock.lazy_until)
+		return false;
+	if (!q->resched)
+		return time_before(slice_end(q, now), q->slice_end);
+	q->clock.lazy_until = is_lazy(cpu) ? next_tick(now) : 0;
+	return !q->clock.lazy_until || time_before(q->clock.lazy_until, q->slice_end);
+}
+
+static u64 order_key(const struct fair_task *t)
+{
+	return t->clock.deadline;
+}
+
+/* NEXT_BUDDY is off in these kernels. */
+static bool is_buddy(const struct fair_queue *q, s32 pid)
+{
+	return false;
+}
+
+static void clear_buddies(struct fair_queue *q, s32 pid)
+{
+}
+
+/* Since 6.18 a task that is not eligible is not pulled to where others are, unless that failed before. */
+static bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
+			  u32 failures, u64 now)
+{
+	return version != LINUX_6_12 && !failures && to->nr_running && !is_eligible(from, t->clock.vruntime, now);
+}
+
+#endif /* SCHEDLAB_EEVDF_PICK_BPF_H */
