@@ -2,11 +2,14 @@
 
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
+#[path = "eevdf/tests/mod.rs"]
+mod eevdf;
 mod golden;
 #[path = "linux-o1/tests/mod.rs"]
 mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
+mod observe;
 #[path = "rr/tests.rs"]
 mod rr;
 #[path = "ule/tests/mod.rs"]

@@ -118,14 +118,14 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	}
 	q->resched = false;
 	q->clock.lazy_until = 0;
-	if (pick(q, cpu, runs && !pushed, now) || pushed)
+	if (pick(cpu, runs && !pushed, now) || pushed)
 		return;
 	if (runs) {
 		keep_running(q, prev, now);
 		return;
 	}
 	q->push_pid = 0;
-	if (balance_new_idle(cpu, now) && pick(q, cpu, false, now))
+	if (balance_new_idle(cpu, now) && pick(cpu, false, now))
 		return;
 	if (!q->idle_since)
 		q->idle_since = now;
@@ -189,7 +189,6 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 		keep_distance(&t->clock);
 }
 
-/* What is left of the request is given up. Who is ahead of V is not picked again anyhow. */
 bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct fair_task *t = task_of(from);
@@ -199,10 +198,7 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 	if (!q || q->running != from->pid || !q->clock.nr_queued)
 		return false;
 	update_queue(q, now);
-	if (is_eligible(q, q->clock.vruntime, now)) {
-		q->clock.vruntime = q->clock.deadline;
-		renew_request(q);
-	}
+	give_up(q, now);
 	q->resched = true;
 	scx_bpf_task_set_slice(from, 0);
 	return false;

@@ -23,28 +23,25 @@ static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
 	return virtual_time(wall, weight, inverse);
 }
 
-/* The lag of a task that is counted in the sum. */
+/* The lag of a task that is counted in the sum of @cpu's queue. */
 static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t, u64 now)
 {
 	const struct task_clock *k = &t->clock;
-	struct slice_bounds bounds = { k->slice, k->slice };
+	u64 longest = version == LINUX_7_1 ? extreme_slice(cpu, k->slice, true) : k->slice;
 	s64 lag = (s64)(average_vruntime(q, now) - k->vruntime);
 
-	if (version == LINUX_7_1)
-		extend_by_queue(&bounds, q, cpu);
-	return clamp_lag(lag, lag_limit(k->slice, bounds.longest, t->weight, t->inverse));
+	return clamp_lag(lag, lag_limit(k->slice, longest, t->weight, t->inverse));
 }
 
 /* Gives a task that comes its place: by its lag, and with the deadline that it had elsewhere, if it was moved. */
 static void place(const struct fair_queue *q, struct fair_task *t, bool is_new, u64 now)
 {
 	struct task_clock *k = &t->clock;
-	u64 others, slice = virtual_time(k->slice, t->weight, t->inverse);
+	u64 slice = virtual_time(k->slice, t->weight, t->inverse);
 
-	whole_sum(q, now, &others);
 	k->vruntime = average_vruntime(q, now);
 	if (place_lag)
-		k->vruntime -= inflated_lag(k->lag, others, t->weight);
+		k->vruntime -= inflated_lag(k->lag, whole_weight(q), t->weight);
 	if (k->is_relative) {
 		k->deadline += k->vruntime;
 		k->is_relative = false;
@@ -115,8 +112,8 @@ static struct debtor *debt_of(struct fair_queue *q, const struct fair_task *t, s
 	return NULL;
 }
 
-/* The eligible debtor with the earliest deadline before @deadline, if any is to be looked at. */
-static struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline, u64 now)
+/* The debtor that is eligible at an average and has the earliest deadline before @deadline, if any is to be looked at. */
+static struct debtor *first_debtor(struct fair_queue *q, u64 average, bool any, u64 deadline)
 {
 	struct debtor *first = NULL;
 	u32 slot;
@@ -124,7 +121,7 @@ static struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline,
 	bpf_for(slot, 0, q->clock.nr_debtors) {
 		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
 
-		if (!debtor || !is_eligible(q, debtor->vruntime, now))
+		if (!debtor || time_after(debtor->vruntime, average))
 			continue;
 		if (!any && !time_before(debtor->deadline, deadline))
 			continue;

@@ -43,65 +43,58 @@ static inline u64 protection_end(u64 vruntime, u64 deadline, u64 slice, u64 shor
 static void protect(struct fair_queue *q, s32 cpu)
 {
 	struct queue_clock *c = &q->clock;
-	struct slice_bounds bounds = { c->slice, c->slice };
+	u64 shortest;
 
 	c->picked_deadline = c->deadline;
 	if (version == LINUX_6_12)
 		return;
-	if (run_to_parity)
-		extend_by_queue(&bounds, q, cpu);
-	else
-		extend(&bounds, base_slice);
+	shortest = run_to_parity ? extreme_slice(cpu, c->slice, false) : extreme(c->slice, base_slice, false);
 	c->protected_until =
-		protection_end(c->vruntime, c->deadline, c->slice, bounds.shortest, q->running_weight, q->running_inverse);
+		protection_end(c->vruntime, c->deadline, c->slice, shortest, q->running_weight, q->running_inverse);
 }
 
 /* Takes from the running task what is more than the shortest slice of its protection, as @slice may be one from now on. */
 static void shrink_protection(struct fair_queue *q, s32 cpu, u64 slice, u64 now)
 {
-	struct slice_bounds bounds = { slice, slice };
-	u64 end;
+	u64 shortest = extreme_slice(cpu, slice, false);
+	u64 end = deadline_after(running_vruntime(q, now), shortest, q->running_weight, q->running_inverse);
 
-	extend_by_queue(&bounds, q, cpu);
-	end = deadline_after(running_vruntime(q, now), bounds.shortest, q->running_weight, q->running_inverse);
 	if (time_before(end, q->clock.protected_until))
 		q->clock.protected_until = end;
 }
 
 /*
  * Charges the running task up to now, and looks whether another is to be picked: its request is used up, or it has got
- * beyond what protects it.
+ * beyond what protects it. Returns whether it is.
  */
-static void update_queue(struct fair_queue *q, u64 now)
+__noinline bool update_queue(struct fair_queue *q, u64 now)
 {
-	struct queue_clock *c = &q->clock;
-
+	if (!q)
+		return false;
 	if (!q->running || !time_after(now, q->charged_at))
-		return;
+		return q->resched;
 	charge(q, now);
 	follow_average(q, now);
-	if (!c->nr_queued || is_protected(q, now))
-		return;
-	if (version != LINUX_6_12 || (preempt_short && !is_eligible(q, c->vruntime, now)))
+	if (!q->clock.nr_queued || is_protected(q, now))
+		return q->resched;
+	if (version != LINUX_6_12 || (preempt_short && !is_eligible(q, q->clock.vruntime, now)))
 		q->resched = true;
+	return q->resched;
 }
 
 /* The tick at which the running task has to be looked at, if nothing changes. */
-static u64 slice_end(const struct fair_queue *q, u64 now)
+__noinline u64 slice_end(const struct fair_queue *q, u64 now)
 {
-	const struct queue_clock *c = &q->clock;
-	u64 end = c->deadline, other;
+	u64 end, other;
 
-	if (!c->nr_queued)
+	if (!q || !q->clock.nr_queued)
 		return now + ALONE_SLICE;
-	if (version != LINUX_6_12) {
-		other = c->protected_until;
-	} else if (preempt_short && !is_protected(q, now)) {
+	end = other = q->clock.deadline;
+	if (version != LINUX_6_12)
+		other = q->clock.protected_until;
+	else if (preempt_short && !is_protected(q, now))
 		/* It is eligible as long as it is not ahead of the average of the others. */
-		other = c->zero + floor_div(c->sum, c->weight) + 1;
-	} else {
-		other = end;
-	}
+		other = q->clock.zero + floor_div(q->clock.sum, q->clock.weight) + 1;
 	return tick_at(q, time_before(other, end) ? other : end);
 }
 
@@ -111,52 +104,49 @@ enum verdict { NOBODY, TAKEN, DEBTOR_LEFT };
  * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that one
  * is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
  */
-static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u64 now)
+static enum verdict take_first(struct fair_queue *q, s32 cpu, u64 average, bool candidate)
 {
-	struct queue_clock *c = &q->clock;
-	struct debtor *debtor;
-	struct task_struct *p;
+	u64 deadline = q->clock.deadline;
 	enum verdict verdict = NOBODY;
+	struct task_struct *p;
+	struct debtor *debtor = first_debtor(q, average, !candidate, deadline);
 
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *t = task_of(p);
 
-		if (!t || !is_eligible(q, t->clock.vruntime, now))
+		if (!t || time_after(t->clock.vruntime, average))
 			continue;
-		if (candidate && time_before(c->deadline, t->clock.deadline))
+		if (candidate && time_before(deadline, t->clock.deadline))
 			break;
-		debtor = first_debtor(q, false, t->clock.deadline, now);
-		if (debtor) {
-			forget_debtor(q, debtor);
-			verdict = DEBTOR_LEFT;
+		if (debtor && time_before(debtor->deadline, t->clock.deadline))
 			break;
-		}
 		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0)) {
 			verdict = TAKEN;
 			break;
 		}
 	}
-	if (verdict != NOBODY)
+	if (verdict == TAKEN || !debtor)
 		return verdict;
-	debtor = first_debtor(q, !candidate, c->deadline, now);
-	if (!debtor)
-		return NOBODY;
 	forget_debtor(q, debtor);
 	return DEBTOR_LEFT;
 }
 
 /* Gives the CPU to who is due. @runs: the running task may go on. False: to nobody new. */
-static bool pick(struct fair_queue *q, s32 cpu, bool runs, u64 now)
+__noinline bool pick(s32 cpu, bool runs, u64 now)
 {
+	struct fair_queue *q = queue_of(cpu);
 	enum verdict verdict = DEBTOR_LEFT;
 	u32 step;
 
+	if (!q)
+		return false;
 	bpf_for(step, 0, MAX_DEBTORS + 1) {
-		bool candidate = runs && is_eligible(q, q->clock.vruntime, now);
+		u64 average = average_vruntime(q, now);
+		bool candidate = runs && !time_after(q->clock.vruntime, average);
 
 		if (!q->clock.nr_queued || (candidate && is_protected(q, now)))
 			return false;
-		verdict = take_first(q, cpu, candidate, now);
+		verdict = take_first(q, cpu, average, candidate);
 		if (verdict != DEBTOR_LEFT)
 			break;
 	}
@@ -165,23 +155,29 @@ static bool pick(struct fair_queue *q, s32 cpu, bool runs, u64 now)
 }
 
 /* Whether a task that comes to wait would be picked. */
-static bool would_win(struct fair_queue *q, s32 cpu, const struct fair_task *t, bool with_protection, u64 now)
+__noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with_protection, u64 now)
 {
-	bool candidate = is_eligible(q, running_vruntime(q, now), now), wins = true;
+	struct fair_queue *q = queue_of(cpu);
 	struct task_struct *p;
+	bool wins = true;
+	u64 average;
 
-	if (candidate && ((with_protection && is_protected(q, now)) || time_before(q->clock.deadline, t->clock.deadline)))
+	if (!q || !t)
 		return false;
-	if (!is_eligible(q, t->clock.vruntime, now) || first_debtor(q, false, t->clock.deadline, now))
+	average = average_vruntime(q, now);
+	if (!time_after(running_vruntime(q, now), average) &&
+	    ((with_protection && is_protected(q, now)) || time_before(q->clock.deadline, t->clock.deadline)))
+		return false;
+	if (time_after(t->clock.vruntime, average) || first_debtor(q, average, false, t->clock.deadline))
 		return false;
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *other = task_of(p);
 
-		if (!other || other == t)
+		if (!other || p->pid == pid)
 			continue;
 		if (time_after(other->clock.deadline, t->clock.deadline))
 			break;
-		if (is_eligible(q, other->clock.vruntime, now)) {
+		if (!time_after(other->clock.vruntime, average)) {
 			wins = false;
 			break;
 		}
@@ -190,7 +186,7 @@ static bool would_win(struct fair_queue *q, s32 cpu, const struct fair_task *t, 
 }
 
 /* Whether a task that came preempts the running one, by its class, its slice and its deadline. */
-static bool preempts(struct fair_queue *q, s32 cpu, const struct fair_task *t, u64 now)
+static bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_task *t, u64 now)
 {
 	const struct queue_clock *c = &q->clock;
 	const struct task_clock *k = &t->clock;
@@ -206,11 +202,11 @@ static bool preempts(struct fair_queue *q, s32 cpu, const struct fair_task *t, u
 		if (is_short && is_eligible(q, k->vruntime, now) &&
 		    (time_before(k->deadline, c->deadline) || !is_eligible(q, running_vruntime(q, now), now)))
 			cancel_protection(q, now);
-		return would_win(q, cpu, t, true, now);
+		return would_win(cpu, pid, t, true, now);
 	}
 	if (version == LINUX_7_1 && !is_short && (k->was_debtor || k->was_new))
 		return false;
-	if (would_win(q, cpu, t, !is_short, now)) {
+	if (would_win(cpu, pid, t, !is_short, now)) {
 		if (is_short)
 			cancel_protection(q, now);
 		return true;
@@ -237,7 +233,7 @@ static inline bool is_lazy(s32 cpu)
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
 	if (!q->resched)
-		q->resched = preempts(q, cpu, t, now);
+		q->resched = preempts(q, cpu, pid, t, now);
 	else if (q->clock.lazy_until)
 		return false;
 	if (!q->resched)

@@ -4,7 +4,7 @@
  * those that sleep but still owe, beside both.
  *
  * V, the average virtual time by weight, comes from a sum of weight * (v - zero) with a reference point near V, so that
- * the sum stays small. A task is eligible if its virtual time is not beyond V; that is asked without a division.
+ * the sum stays small. A task is eligible if its virtual time is not beyond V.
  *
  * A task that goes to sleep while it is not eligible would lose its debt. It stays in the sum, as one of the `debtors`,
  * until it would be picked, or wakes where it was.
@@ -120,31 +120,28 @@ static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
 	return q->clock.vruntime + virtual_time(now - q->charged_at, q->running_weight, q->running_inverse);
 }
 
-/* The sum with the running task, and its weight. */
-static inline s64 whole_sum(const struct fair_queue *q, u64 now, u64 *weight)
+/* The weight of all, and V. Not static, so that a verifier looks at it once, like others below. */
+static inline u64 whole_weight(const struct fair_queue *q)
 {
-	const struct queue_clock *c = &q->clock;
-
-	*weight = c->weight + (q->running ? q->running_weight : 0);
-	return c->sum + (q->running ? term(c, running_vruntime(q, now), q->running_weight) : 0);
+	return q->clock.weight + (q->running ? q->running_weight : 0);
 }
 
-/* V. */
-static u64 average_vruntime(const struct fair_queue *q, u64 now)
+__noinline u64 average_vruntime(const struct fair_queue *q, u64 now)
 {
-	u64 weight;
-	s64 sum = whole_sum(q, now, &weight);
+	s64 sum;
 
-	return q->clock.zero + floor_div(sum, weight);
+	if (!q)
+		return 0;
+	sum = q->clock.sum;
+	if (q->running)
+		sum += term(&q->clock, running_vruntime(q, now), q->running_weight);
+	return q->clock.zero + floor_div(sum, whole_weight(q));
 }
 
-/* Whether who stands at @vruntime is not ahead of V. */
+/* Whether who stands at @vruntime is not ahead of V. That V is rounded down makes no difference. */
 static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now)
 {
-	u64 weight;
-	s64 sum = whole_sum(q, now, &weight);
-
-	return sum >= (s64)(vruntime - q->clock.zero) * (s64)weight;
+	return !time_after(vruntime, average_vruntime(q, now));
 }
 
 /* The first tick, after the last charge, at which the running task's virtual time is at least @vruntime. */
@@ -166,6 +163,15 @@ static inline void renew_request(struct fair_queue *q)
 	c->deadline = deadline_after(c->vruntime, c->slice, q->running_weight, q->running_inverse);
 	if (c->nr_queued)
 		q->resched = true;
+}
+
+/* The running task gives up what is left of its request, unless it is ahead of V: then it is not picked again anyhow. */
+static inline void give_up(struct fair_queue *q, u64 now)
+{
+	if (!is_eligible(q, q->clock.vruntime, now))
+		return;
+	q->clock.vruntime = q->clock.deadline;
+	renew_request(q);
 }
 
 static inline void advance(struct fair_queue *q, u64 until)
@@ -212,45 +218,39 @@ static inline void follow_average(struct fair_queue *q, u64 now)
 	c->zero += distance;
 }
 
-/* The shortest and the longest slice there are. */
-struct slice_bounds {
-	u64 shortest;
-	u64 longest;
-};
-
-static inline void extend(struct slice_bounds *bounds, u64 slice)
+static inline u64 extreme(u64 one, u64 two, bool longest)
 {
-	if (slice < bounds->shortest)
-		bounds->shortest = slice;
-	if (slice > bounds->longest)
-		bounds->longest = slice;
+	return (one < two) == longest ? two : one;
 }
 
-/* Extends the bounds by what is queued and what runs. Few queues have other slices than the default. */
-static void extend_by_queue(struct slice_bounds *bounds, const struct fair_queue *q, s32 cpu)
+/* The shortest or the longest of @slice and of what runs and is queued. Few queues have other slices than the default. */
+__noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
 {
-	const struct queue_clock *c = &q->clock;
+	struct fair_queue *q = queue_of(cpu);
 	struct task_struct *p;
 	u32 slot;
 
+	if (!q)
+		return slice;
 	if (q->running)
-		extend(bounds, c->slice);
-	if (c->nr_custom < c->nr_queued)
-		extend(bounds, request_slice(0, nr_cpus));
-	if (!c->nr_custom)
-		return;
+		slice = extreme(slice, q->clock.slice, longest);
+	if (q->clock.nr_custom < q->clock.nr_queued)
+		slice = extreme(slice, request_slice(0, nr_cpus), longest);
+	if (!q->clock.nr_custom)
+		return slice;
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *t = task_of(p);
 
 		if (t)
-			extend(bounds, t->clock.slice);
+			slice = extreme(slice, t->clock.slice, longest);
 	}
-	bpf_for(slot, 0, c->nr_debtors) {
-		const struct debtor *debtor = ELEMENT(c->debtors, slot);
+	bpf_for(slot, 0, q->clock.nr_debtors) {
+		const struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
 
 		if (debtor)
-			extend(bounds, debtor->slice);
+			slice = extreme(slice, debtor->slice, longest);
 	}
+	return slice;
 }
 
 #endif /* SCHEDLAB_EEVDF_QUEUE_BPF_H */
