@@ -10,16 +10,24 @@ use schedlab_policy::{PolicySpec, find};
 use schedlab_sim::{Options, scx};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// Numbers for parameters.
 pub type Settings<'a> = &'a [(&'a str, u64)];
 
-/// What a policy's `formulas.bpf.c` prints on a machine of so many CPUs: for each name all numbers, in order.
-pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> BTreeMap<String, Vec<i64>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies").join(policy);
-    let spec = folder.join("tests/formulas.bpf.c").display().to_string();
-    let policy = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let object = Object::parse(&policy.object).expect("the object is whole");
+/// What formulas give: for each name all numbers, in order.
+pub type Formulas = BTreeMap<String, Vec<i64>>;
+
+/// What a policy's `formulas.bpf.c` prints on a machine of so many CPUs. Many tests ask the same.
+pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> Formulas {
+    static KNOWN: Mutex<BTreeMap<String, Formulas>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = format!("{policy} {cpus} {settings:?}");
+    known.entry(key).or_insert_with(|| run_formulas(policy, cpus, settings)).clone()
+}
+
+fn run_formulas(policy: &str, cpus: u32, settings: Settings) -> Formulas {
+    let object = formulas_object(policy);
     let text = format!(
         "name = \"t\"\n[machine]\ncpus = {cpus}\n[[task]]\nname = \"t\"\nonce = [{{ compute = \"1ms\" }}]\n\
          [run]\nduration = \"10ms\""
@@ -37,9 +45,22 @@ pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> BTreeMap<String,
         let line = line.trim();
         let words: Vec<&str> = line.split(' ').collect();
         let [name @ .., last] = &words[..] else { continue };
-        formulas.entry(name.join(" ")).or_insert_with(Vec::new).push(last.parse().expect("a number"));
+        formulas.entry(name.join(" ")).or_insert_with(Vec::new).push(last.parse::<i128>().expect("a number") as i64);
     }
     formulas
+}
+
+/// Compiles the formulas of a policy, once.
+fn formulas_object(policy: &str) -> Object {
+    static KNOWN: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let object = known.entry(policy.to_string()).or_insert_with(|| {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies").join(policy);
+        let spec = folder.join("tests/formulas.bpf.c").display().to_string();
+        let found = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).unwrap_or_else(|error| panic!("{error}"));
+        found.object.to_vec()
+    });
+    Object::parse(object).expect("the object is whole")
 }
 
 /// What happens on a machine (`cpus = 2` or `topology = "1n2l4c1t"`) with these tasks.

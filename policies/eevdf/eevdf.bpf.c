@@ -24,12 +24,17 @@
 
 char _license[] SEC("license") = "GPL";
 
+PARAMETER(bool, protect_again, false,
+	  "about=Also who goes on because it is picked again is protected; kernels do that only at a switch.");
+
 /* Who has left a debt was never away, and stays where it is. */
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 
+	if (t)
+		t->clock.waker = bpf_get_smp_processor_id();
 	if (!q || nr_cpus == 1 || debt_of(q, t, p->pid))
 		return prev_cpu;
 	return wake_flags & SCX_WAKE_FORK ? select_for_fork(p) : select_for_wakeup(p, t, prev_cpu, wake_flags);
@@ -90,6 +95,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	update_queue(q, now);
 	if (q->running)
 		notify(q, t, p->pid, cpu, now);
+	t->clock.waker = -1;
 }
 
 /* The running task goes on until the tick at which it has to be looked at. */
@@ -121,6 +127,8 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	if (pick(cpu, runs && !pushed, now) || pushed)
 		return;
 	if (runs) {
+		if (protect_again)
+			protect(q, cpu);
 		keep_running(q, prev, now);
 		return;
 	}
@@ -224,7 +232,12 @@ void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
 
 s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return new_task(p) ? 0 : -ENOMEM;
+	struct fair_task *t = new_task(p);
+
+	if (!t)
+		return -ENOMEM;
+	t->clock.waker = -1;
+	return 0;
 }
 
 /* A task ends, maybe with a debt. */

@@ -222,11 +222,12 @@ static inline u64 next_tick(u64 now)
 }
 
 /* Whether a CPU is told only at its tick: its task computes, and nothing happens there. */
-static inline bool is_lazy(s32 cpu)
+static inline bool is_lazy(const struct fair_task *t, s32 cpu)
 {
 	bool lazy = lazy_preemption == LAZY_ON || (lazy_preemption == LAZY_AUTO && version == LINUX_7_1);
+	s32 here = t->clock.waker >= 0 ? t->clock.waker : (s32)bpf_get_smp_processor_id();
 
-	return lazy && cpu != (s32)bpf_get_smp_processor_id();
+	return lazy && cpu != here;
 }
 
 /* A task came to wait where another one runs. It may preempt, or the slice of who runs may end earlier now. */
@@ -238,7 +239,7 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 		return false;
 	if (!q->resched)
 		return time_before(slice_end(q, now), q->slice_end);
-	q->clock.lazy_until = is_lazy(cpu) ? next_tick(now) : 0;
+	q->clock.lazy_until = is_lazy(t, cpu) ? next_tick(now) : 0;
 	return !q->clock.lazy_until || time_before(q->clock.lazy_until, q->slice_end);
 }
 

@@ -34,8 +34,8 @@ struct task_clock {
 	u64 deadline;	   /* of its request; relative to `vruntime` while `is_relative` */
 	s64 lag;	   /* V - vruntime, kept while it is in no queue */
 	u64 slice;	   /* the length of its requests */
+	s32 waker;	   /* on which CPU it was woken, -1 when that was not said */
 	bool is_relative;
-	bool in_tree;	   /* counted in the sum as waiting */
 	bool is_debtor;	   /* went to sleep with a debt that it may still have */
 	bool was_new;	   /* when it last became runnable */
 	bool was_debtor;   /* the same */
@@ -103,13 +103,11 @@ static inline bool is_custom(u64 slice)
 static inline void enter_tree(struct fair_queue *q, struct fair_task *t)
 {
 	sum_add(&q->clock, t->clock.vruntime, t->weight, is_custom(t->clock.slice));
-	t->clock.in_tree = true;
 }
 
 static inline void leave_tree(struct fair_queue *q, struct fair_task *t)
 {
 	sum_take(&q->clock, t->clock.vruntime, t->weight, is_custom(t->clock.slice));
-	t->clock.in_tree = false;
 }
 
 /* Where the running task is now, without charging it: other CPUs may ask. */

@@ -98,9 +98,10 @@ fn who_yields_lets_the_other_one_run() {
 #[test]
 fn since_7_1_a_cpu_that_computes_is_told_at_its_tick() {
     let tasks = "[[task]]\nname = \"waker\"\ncpus = [0]\nloop = [{ compute = \"13.3ms\" }, { post = \"s\" }]\n\
-                 [[task]]\nname = \"wakee\"\ncpus = [1]\nslice = \"100us\"\nloop = [{ wait = \"s\" }, { compute = \"50us\" }]\n\
-                 [[task]]\nname = \"hog\"\ncpus = [1]\nloop = [{ compute = \"100s\" }]\n[semaphore.s]\ninitial = 0\n";
-    let waits = |settings: &[(&str, u64)]| wakeup_waits(&run_tasks("cpus = 2", "1s", tasks, settings), 1);
+                 [[task]]\nname = \"wakee\"\ncpus = [1, 2]\nslice = \"100us\"\nloop = [{ wait = \"s\" }, { compute = \"50us\" }]\n\
+                 [[task]]\nname = \"one\"\ncpus = [1]\nloop = [{ compute = \"100s\" }]\n\
+                 [[task]]\nname = \"two\"\ncpus = [2]\nloop = [{ compute = \"100s\" }]\n[semaphore.s]\ninitial = 0\n";
+    let waits = |settings: &[(&str, u64)]| wakeup_waits(&run_tasks("cpus = 3", "1s", tasks, settings), 1);
     for settings in [&[("version", V6_12)][..], &[("version", V6_18)], &[("version", V7_1), ("lazy_preemption", 1)]] {
         let waits = waits(settings);
         assert!(waits.len() > 50 && waits[1..].iter().all(|wait| *wait == 0), "{settings:?}: {waits:?}");

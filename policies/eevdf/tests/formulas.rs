@@ -224,14 +224,15 @@ fn v25_lag_is_worth_as_much_at_another_weight() {
     assert_formulas(&[("lag at other weight", 3_056_716)]);
 }
 
-/// At 1000 Hz slices of 2.8 ms end after 3 ms each: at 8.5 ms two have, and the third ends at 9.
+/// At 1000 Hz slices of 2.8 ms end after 3 ms each: at 8.5 ms two have. Who is not protected, as it was not picked for this
+/// request, has to be looked at when somebody comes that it is ahead of, and at each tick then.
 #[test]
 fn charging_late_finds_the_requests_that_ended_at_ticks() {
     let expected = [
         ("alone at", us(8500)),
         ("alone, deadline", us(8800)),
         ("alone, resched", 0),
-        ("not alone, resched", 0),
+        ("not alone, resched", 1),
         ("next look", ms(9)),
     ];
     assert_formulas_with(&[("version", V6_12), ("hz", 1000)], &expected);

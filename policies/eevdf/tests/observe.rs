@@ -37,7 +37,7 @@ pub fn run_tasks(machine: &str, duration: &str, tasks: &str, settings: Settings)
 }
 
 /// On one CPU, with slices of 2.8 ms as on eight, so many ticks in a second, and a whole slice also for new tasks.
-pub fn run_one(hz: u64, version: u64, duration: &str, tasks: &str) -> Vec<Event> {
+pub fn run_one(hz: u64, version: u64, more: Settings, duration: &str, tasks: &str) -> Vec<Event> {
     let settings = [("version", version), ("hz", hz), ("base_slice", 2_800_000), ("place_deadline_initial", 0)];
-    run_tasks("cpus = 1", duration, tasks, &settings)
+    run_tasks("cpus = 1", duration, tasks, &[&settings, more].concat())
 }

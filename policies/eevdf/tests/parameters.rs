@@ -1,6 +1,7 @@
 //! What each parameter of `eevdf` changes.
 
 use super::observe::{V6_12, V6_18, cpu_time, run_tasks, turns, wakeup_waits};
+use schedlab_model::trace::Event;
 
 const HOGS: &str = "[[task]]\nname = \"hog\"\ncount = 2\nloop = [{ compute = \"100s\" }]\n";
 
@@ -31,22 +32,25 @@ fn a_new_task_asks_for_half_a_slice_or_a_whole_one() {
     assert_eq!(first(&[("hz", 10_000), ("base_slice", 2_800_000), ("place_deadline_initial", 0)]), 2_800);
 }
 
-/// The waits of a sleeper beside two hogs, together, in microseconds.
-fn waits(slice: &str, settings: &[(&str, u64)]) -> u64 {
-    let sleeper = format!("[[task]]\nname = \"s\"\n{slice}loop = [{{ sleep = \"17ms\" }}, {{ compute = \"1ms\" }}]\n");
-    let settings = [settings, &[("base_slice", 2_800_000), ("hz", 1000)]].concat();
-    wakeup_waits(&run_tasks("cpus = 1", "4s", &format!("{HOGS}{sleeper}"), &settings), 2).into_iter().sum()
+/// A sleeper beside two hogs on the first of eight CPUs, where slices are 2.8 ms.
+fn beside_hogs(slice: &str, settings: &[(&str, u64)]) -> Vec<Event> {
+    let sleeper = format!("[[task]]\nname = \"s\"\n{slice}loop = [{{ sleep = \"exp(9ms)\" }}, {{ compute = \"500us\" }}]\n");
+    let tasks = format!("{HOGS}{sleeper}").replace("loop", "cpus = [0]\nloop");
+    run_tasks("cpus = 8", "4s", &tasks, &[settings, &[("hz", 1000)]].concat())
 }
 
 #[test]
 fn lag_that_is_kept_and_short_slices_make_waits_shorter() {
-    let short = "slice = \"500us\"\n";
+    let short = "slice = \"300us\"\n";
     for version in [V6_12, V6_18] {
-        let with = |slice, name| waits(slice, &[("version", version), (name, 0)]);
-        let (usual, fast) = (waits("", &[("version", version)]), waits(short, &[("version", version)]));
-        assert!(usual < with("", "place_lag"), "{version}");
-        assert!(fast < usual, "{version}");
-        assert!(fast < with(short, "preempt_short"), "{version}");
+        let mean = |slice, more: &[(&str, u64)]| {
+            let waits = wakeup_waits(&beside_hogs(slice, &[&[("version", version)], more].concat()), 2);
+            waits.iter().sum::<u64>() / waits.len() as u64
+        };
+        let (usual, fast) = (mean("", &[]), mean(short, &[]));
+        assert!(2 * usual < mean("", &[("place_lag", 0)]), "{version}: {usual}");
+        assert!(2 * fast < usual, "{version}: {fast} {usual}");
+        assert!(fast < mean(short, &[("preempt_short", 0)]), "{version}: {fast}");
     }
 }
 
@@ -54,13 +58,11 @@ fn lag_that_is_kept_and_short_slices_make_waits_shorter() {
 #[test]
 fn parity_protects_who_was_picked() {
     for version in [V6_12, V6_18] {
-        let switches = |parity| {
-            let sleepers = "[[task]]\nname = \"s\"\ncount = 3\nloop = [{ sleep = \"exp(9ms)\" }, { compute = \"1ms\" }]\n";
-            let settings = [("version", version), ("run_to_parity", parity), ("base_slice", 2_800_000), ("hz", 1000)];
-            let events = run_tasks("cpus = 1", "4s", &format!("{HOGS}{sleepers}"), &settings);
+        let turns_of_hogs = |parity| {
+            let events = beside_hogs("", &[("version", version), ("run_to_parity", parity)]);
             (0..2).map(|hog| turns(&events, hog).len()).sum::<usize>()
         };
-        assert!(switches(0) > switches(1), "{version}: {} {}", switches(0), switches(1));
+        assert!(turns_of_hogs(0) > turns_of_hogs(1), "{version}: {} {}", turns_of_hogs(0), turns_of_hogs(1));
     }
 }
 
