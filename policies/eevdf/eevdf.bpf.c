@@ -2,18 +2,18 @@
 /*
  * eevdf - Earliest Eligible Virtual Deadline First, the fair scheduler of Linux since 6.6.
  *
- * A task asks for slices of CPU time, one after the other. A task of weight w that runs for d ages by d * 1024 / w of virtual
- * time, and its request for a slice r has the deadline v + r * 1024 / w. V is the average of the virtual times by weight.
- * Who is not ahead of V has got no more than its share: it is eligible. Of the eligible tasks the one with the earliest
- * deadline runs, until a tick finds that it has used up its request; so a shorter slice is served sooner, and the share is
- * the same. A task that sleeps keeps its lag V - v for when it comes back; one that sleeps with a debt stays in the average
- * until the debt is paid.
+ * A task asks for slices of CPU time, one after the other. A task of weight w that runs for d ages by d * 1024 / w of
+ * virtual time, and its request for a slice r has the deadline v + r * 1024 / w. V is the average of the virtual times
+ * by weight. Who is not ahead of V has got no more than its share: it is eligible. Of the eligible tasks the one with
+ * the earliest deadline runs, until a tick finds that it has used up its request; so a shorter slice is served sooner,
+ * and the share is the same. A task that sleeps keeps its lag V - v for when it comes back; one that sleeps with a
+ * debt stays in the average until the debt is paid.
  *
- * Example, one CPU, slice 2.8 ms, ticks each 4 ms: A and B of nice 0 compute. A runs 0-4 and is 2 ms ahead of V = 2; B is
- * eligible, with the deadline 2.8, and runs 4-8. Then V = 4, both are eligible, and A has the earlier deadline.
+ * Example, one CPU, slice 2.8 ms, ticks each 4 ms: A and B of nice 0 compute. A runs 0-4 and is 2 ms ahead of V = 2; B
+ * is eligible, with the deadline 2.8, and runs 4-8. Then V = 4, both are eligible, and A has the earlier deadline.
  *
- * Weakness: whoever asks for short slices is switched often, and pays for it; slices are multiples of ticks; a task that wakes
- * without lag and with the usual slice waits until the running one has used up its own.
+ * Weakness: whoever asks for short slices is switched often, and pays for it; slices are multiples of ticks; a task
+ * that wakes without lag and with the usual slice waits until the running one has used up its own.
  *
  * Source: I. Stoica, H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux 6.12, 6.18 and 7.1,
  * kernel/sched/fair.c. Task groups and bandwidth limits are left out.

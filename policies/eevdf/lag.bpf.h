@@ -2,9 +2,9 @@
 /*
  * What a task has when it comes and what it leaves with: its lag.
  *
- * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put so much farther off
- * that its lag is l when it is there. Who sleeps with a debt, which is a lag below 0, leaves only when it would be picked
- * without that; then its lag is 0.
+ * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put so much farther
+ * off that its lag is l when it is there. Who sleeps with a debt, which is a lag below 0, leaves only when it would be
+ * picked without that; then its lag is 0.
  *
  * Example, weights 1024: somebody of lag 1 ms joins another one at V = 10 ms. It is put at 8 ms, V becomes 9 ms.
  */
@@ -13,7 +13,10 @@
 
 #include <eevdf/queue.bpf.h>
 
-/* The greatest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a tick. */
+/*
+ * The greatest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a
+ * tick.
+ */
 static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
 {
 	u64 wall = 2 * slice > jiffy ? 2 * slice : jiffy;
@@ -112,7 +115,10 @@ static struct debtor *debt_of(struct fair_queue *q, const struct fair_task *t, s
 	return NULL;
 }
 
-/* The debtor that is eligible at an average and has the earliest deadline before @deadline, if any is to be looked at. */
+/*
+ * The debtor that is eligible at an average and has the earliest deadline before @deadline, if any is to be looked
+ * at.
+ */
 static struct debtor *first_debtor(struct fair_queue *q, u64 average, bool any, u64 deadline)
 {
 	struct debtor *first = NULL;
@@ -141,8 +147,8 @@ static inline s64 lag_of_debtor(s64 lag, s64 at_first)
 }
 
 /*
- * A task that slept leaves its debt, to stay or to go elsewhere. True: it is where it was, and its lag is as it was; so it
- * just goes on. Its virtual time and its deadline have not changed meanwhile.
+ * A task that slept leaves its debt, to stay or to go elsewhere. True: it is where it was, and its lag is as it was;
+ * so it just goes on. Its virtual time and its deadline have not changed meanwhile.
  */
 static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, u64 now)
 {

@@ -31,7 +31,9 @@ static inline void cancel_protection(struct fair_queue *q, u64 now)
 		q->clock.protected_until = running_vruntime(q, now);
 }
 
-/* Where the protection of a task with slice @slice ends that is at @vruntime. @shortest: the shortest slice there is. */
+/*
+ * Where the protection of a task with slice @slice ends that is at @vruntime. @shortest: the shortest slice there is.
+ */
 static inline u64 protection_end(u64 vruntime, u64 deadline, u64 slice, u64 shortest, u32 weight, u32 inverse)
 {
 	u64 end = deadline_after(vruntime, shortest, weight, inverse);
@@ -53,7 +55,10 @@ static void protect(struct fair_queue *q, s32 cpu)
 		protection_end(c->vruntime, c->deadline, c->slice, shortest, q->running_weight, q->running_inverse);
 }
 
-/* Takes from the running task what is more than the shortest slice of its protection, as @slice may be one from now on. */
+/*
+ * Takes from the running task what is more than the shortest slice of its protection, as @slice may be one from now
+ * on.
+ */
 static void shrink_protection(struct fair_queue *q, s32 cpu, u64 slice, u64 now)
 {
 	u64 shortest = extreme_slice(cpu, slice, false);
@@ -101,8 +106,8 @@ __noinline u64 slice_end(const struct fair_queue *q, u64 now)
 enum verdict { NOBODY, TAKEN, DEBTOR_LEFT };
 
 /*
- * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that one
- * is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
+ * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that
+ * one is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
  */
 static enum verdict take_first(struct fair_queue *q, s32 cpu, u64 average, bool candidate)
 {

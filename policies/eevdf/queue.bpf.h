@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The queue of a CPU: waiting tasks in the order of their deadlines, in a dispatch queue; the running one beside it; and
- * those that sleep but still owe, beside both.
+ * The queue of a CPU: waiting tasks in the order of their deadlines, in a dispatch queue; the running one beside it;
+ * and those that sleep but still owe, beside both.
  *
  * V, the average virtual time by weight, comes from a sum of weight * (v - zero) with a reference point near V, so that
  * the sum stays small. A task is eligible if its virtual time is not beyond V.
@@ -9,8 +9,8 @@
  * A task that goes to sleep while it is not eligible would lose its debt. It stays in the sum, as one of the `debtors`,
  * until it would be picked, or wakes where it was.
  *
- * Example: A of weight 1024 is at 1000 and B of weight 335 at 5000. V = (1024 * 1000 + 335 * 5000) / 1359 = 1986, so A is
- * eligible and B is not.
+ * Example: A of weight 1024 is at 1000 and B of weight 335 at 5000. V = (1024 * 1000 + 335 * 5000) / 1359 = 1986, so A
+ * is eligible and B is not.
  */
 #ifndef SCHEDLAB_EEVDF_QUEUE_BPF_H
 #define SCHEDLAB_EEVDF_QUEUE_BPF_H
@@ -163,7 +163,9 @@ static inline void renew_request(struct fair_queue *q)
 		q->resched = true;
 }
 
-/* The running task gives up what is left of its request, unless it is ahead of V: then it is not picked again anyhow. */
+/*
+ * The running task gives up what is left of its request, unless it is ahead of V: then it is not picked again anyhow.
+ */
 static inline void give_up(struct fair_queue *q, u64 now)
 {
 	if (!is_eligible(q, q->clock.vruntime, now))
@@ -221,7 +223,10 @@ static inline u64 extreme(u64 one, u64 two, bool longest)
 	return (one < two) == longest ? two : one;
 }
 
-/* The shortest or the longest of @slice and of what runs and is queued. Few queues have other slices than the default. */
+/*
+ * The shortest or the longest of @slice and of what runs and is queued. Few queues have other slices than the
+ * default.
+ */
 __noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
 {
 	struct fair_queue *q = queue_of(cpu);

@@ -1,7 +1,7 @@
 //! Looking into runs of `cfs`.
 
-pub use crate::policies::observe::{cpu_time, spread, turns, wakeup_waits};
 use crate::policies::observe::{self, Settings};
+pub use crate::policies::observe::{cpu_time, spread, turns, wakeup_waits};
 use schedlab_model::trace::Event;
 use std::collections::BTreeMap;
 

@@ -116,7 +116,8 @@ fn since_7_1_a_cpu_that_computes_is_told_at_its_tick() {
 /// Fifty tasks that sleep at once with debts, and more: nothing is lost, and the CPU is never idle beside work.
 #[test]
 fn many_debtors_come_and_go() {
-    let tasks = "[[task]]\nname = \"many\"\ncount = 120\nloop = [{ compute = \"exp(3ms)\" }, { sleep = \"exp(200ms)\" }]\n";
+    let tasks =
+        "[[task]]\nname = \"many\"\ncount = 120\nloop = [{ compute = \"exp(3ms)\" }, { sleep = \"exp(200ms)\" }]\n";
     for version in VERSIONS {
         let events = run_tasks(ONE_CPU, "10s", tasks, &[("version", version)]);
         let times = cpu_time(&events, 120);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * formulas - what the formulas of EEVDF give for the numbers of the tests, printed when it starts. It calls the functions
- * of the headers that eevdf is made of, with queues that are made up. Times are those of queues that began at 0.
+ * formulas - what the formulas of EEVDF give for the numbers of the tests, printed when it starts. It calls the
+ * functions of the headers that eevdf is made of, with queues that are made up. Times are those of queues that began
+ * at 0.
  */
 #include <schedlab/common.bpf.h>
 #include <eevdf/pick.bpf.h>

@@ -214,8 +214,7 @@ fn v23_a_slice_of_ones_own_has_bounds() {
 
 #[test]
 fn v24_a_yield_gives_up_the_request() {
-    let expected =
-        [("yielded to", us(2800)), ("yielded deadline", us(5600)), ("not eligible, so still at", ms(2))];
+    let expected = [("yielded to", us(2800)), ("yielded deadline", us(5600)), ("not eligible, so still at", ms(2))];
     assert_formulas(&expected);
 }
 
@@ -241,8 +240,7 @@ fn charging_late_finds_the_requests_that_ended_at_ticks() {
 #[test]
 fn v29_util_of_a_task_that_always_runs() {
     let formulas = formulas(8, &[]);
-    let expected =
-        [(1, 21.9), (8, 162.9), (16, 299.9), (32, 512.0), (64, 768.0), (100, 906.6), (128, 960.0)];
+    let expected = [(1, 21.9), (8, 162.9), (16, 299.9), (32, 512.0), (64, 768.0), (100, 906.6), (128, 960.0)];
     for (periods, util) in expected {
         let value = formulas[&format!("util {periods}")][0] as f64;
         assert!((value - util).abs() <= 2.0, "{periods}: {value}");

@@ -1,7 +1,7 @@
 //! Looking into runs of `eevdf`.
 
-pub use crate::policies::observe::{Settings, cpu_time, spread, turns, wakeup_waits};
 use crate::policies::observe;
+pub use crate::policies::observe::{Settings, cpu_time, spread, turns, wakeup_waits};
 use schedlab_model::trace::Event;
 use std::collections::BTreeMap;
 

@@ -34,7 +34,8 @@ fn a_new_task_asks_for_half_a_slice_or_a_whole_one() {
 
 /// A sleeper beside two hogs on the first of eight CPUs, where slices are 2.8 ms.
 fn beside_hogs(slice: &str, settings: &[(&str, u64)]) -> Vec<Event> {
-    let sleeper = format!("[[task]]\nname = \"s\"\n{slice}loop = [{{ sleep = \"exp(9ms)\" }}, {{ compute = \"500us\" }}]\n");
+    let sleeper =
+        format!("[[task]]\nname = \"s\"\n{slice}loop = [{{ sleep = \"exp(9ms)\" }}, {{ compute = \"500us\" }}]\n");
     let tasks = format!("{HOGS}{sleeper}").replace("loop", "cpus = [0]\nloop");
     run_tasks("cpus = 8", "4s", &tasks, &[settings, &[("hz", 1000)]].concat())
 }

@@ -58,7 +58,8 @@ fn v17_a_debt_is_still_there_after_a_short_sleep() {
 #[test]
 fn v20_a_waking_task_of_short_slices_preempts() {
     for (slice, waits) in [("slice = \"100us\"\n", false), ("", true)] {
-        let tasks = hog("a", 0) + &format!("[[task]]\nname = \"b\"\nstart = \"1ms\"\n{slice}once = [{{ compute = \"50us\" }}]\n");
+        let tasks = hog("a", 0)
+            + &format!("[[task]]\nname = \"b\"\nstart = \"1ms\"\n{slice}once = [{{ compute = \"50us\" }}]\n");
         for version in VERSIONS {
             let start = turns(&run_one(1000, version, &[], "20ms", &tasks), 1)[0].0;
             // A new task of 7.1 never preempts unless it asks for short slices, which this one does.
