@@ -175,6 +175,7 @@ fn v19_a_task_that_is_moved_takes_lag_and_deadline_along() {
         ("average at the source then", ms(6)),
     ];
     assert_formulas(&expected);
+    assert_formulas_with(&[("place_rel_deadline", 0)], &[("moved to", us(100_750)), ("moved deadline", us(103_550))]);
 }
 
 #[test]
