@@ -86,7 +86,8 @@ fn tasks_released_on_one_cpu_spread_and_keep_their_shares() {
 
 #[test]
 fn who_yields_lets_the_other_one_run() {
-    let tasks = "[[task]]\nname = \"yielder\"\nloop = [{ compute = \"100us\" }, { yield = true }]\n".to_string() + &hogs(1);
+    let tasks =
+        "[[task]]\nname = \"yielder\"\nloop = [{ compute = \"100us\" }, { yield = true }]\n".to_string() + &hogs(1);
     for version in VERSIONS {
         let times = cpu_time(&run_tasks(ONE_CPU, "2s", &tasks, &[("version", version)]), 2);
         // It gives up most of each request, and is charged for all of it.
