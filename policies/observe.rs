@@ -12,6 +12,7 @@ use schedlab_policy::{PolicySpec, find};
 use schedlab_sim::{Options, scx};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Numbers for parameters, by name.
 pub type Settings<'a> = &'a [(&'a str, u64)];
@@ -46,11 +47,19 @@ pub fn run(policy: &str, workload: &Workload, settings: Settings) -> Vec<Event> 
     one
 }
 
-/// What a policy's `tests/formulas.bpf.c` prints on so many CPUs: for each name all numbers, in order.
-pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> BTreeMap<String, Vec<u64>> {
-    let spec = policies().join(policy).join("tests/formulas.bpf.c").display().to_string();
-    let found = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let object = Object::parse(&found.object).expect("the object is whole");
+/// What formulas give: for each name all numbers, in order.
+pub type Formulas = BTreeMap<String, Vec<i64>>;
+
+/// What a policy's `tests/formulas.bpf.c` prints on so many CPUs. Many tests ask the same.
+pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> Formulas {
+    static KNOWN: Mutex<BTreeMap<String, Formulas>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = format!("{policy} {cpus} {settings:?}");
+    known.entry(key).or_insert_with(|| run_formulas(policy, cpus, settings)).clone()
+}
+
+fn run_formulas(policy: &str, cpus: u32, settings: Settings) -> Formulas {
+    let object = formulas_object(policy);
     let workload =
         workload(&format!("cpus = {cpus}"), "10ms", "[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]");
     let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
@@ -63,9 +72,22 @@ pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> BTreeMap<String,
     let mut formulas = BTreeMap::new();
     for (_, line) in &one {
         let (name, number) = line.trim().rsplit_once(' ').expect("a name and a number");
-        formulas.entry(name.to_string()).or_insert_with(Vec::new).push(number.parse().expect("a number"));
+        let number = number.parse::<i128>().expect("a number") as i64;
+        formulas.entry(name.to_string()).or_insert_with(Vec::new).push(number);
     }
     formulas
+}
+
+/// Compiles the formulas of a policy, once.
+fn formulas_object(policy: &str) -> Object {
+    static KNOWN: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let object = known.entry(policy.to_string()).or_insert_with(|| {
+        let spec = policies().join(policy).join("tests/formulas.bpf.c").display().to_string();
+        let found = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).unwrap_or_else(|error| panic!("{error}"));
+        found.object.to_vec()
+    });
+    Object::parse(object).expect("the object is whole")
 }
 
 /// What was published about a task, and when.
@@ -92,6 +114,26 @@ pub fn turns(events: &[Event], task: u32) -> Vec<(Time, Option<Time>)> {
     }
     turns.extend(since.map(|from| (from, None)));
     turns
+}
+
+/// The whole turns of a task in microseconds.
+pub fn turns_us(events: &[Event], task: u32) -> Vec<(u64, u64)> {
+    turns(events, task).into_iter().filter_map(|(from, until)| Some((us(from), us(until?)))).collect()
+}
+
+/// CPU time of each task up to the last switch, in microseconds.
+pub fn cpu_time(events: &[Event], tasks: u32) -> Vec<u64> {
+    (0..tasks).map(|task| turns_us(events, task).iter().map(|turn| turn.1 - turn.0).sum()).collect()
+}
+
+/// The waits of a task from each wake-up to its CPU, in microseconds.
+pub fn wakeup_waits(events: &[Event], task: u32) -> Vec<u64> {
+    let starts: Vec<u64> = turns_us(events, task).iter().map(|turn| turn.0).collect();
+    let woken = events.iter().filter_map(|event| match event.kind {
+        EventKind::Wakeup { task: of, .. } if of == TaskId(task) => Some(us(event.time)),
+        _ => None,
+    });
+    woken.filter_map(|at| starts.iter().find(|start| **start >= at).map(|start| start - at)).collect()
 }
 
 /// Where tasks were told to be at an instant: how many on each CPU.

@@ -4,6 +4,8 @@
 mod alb;
 #[path = "cfs/tests/mod.rs"]
 mod cfs;
+#[path = "eevdf/tests/mod.rs"]
+mod eevdf;
 mod golden;
 #[path = "linux-o1/tests/mod.rs"]
 mod linux_o1;

@@ -134,10 +134,10 @@ static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now)
 	b = &t->balance;
 	if (!b->first_slice)
 		b->first_slice = slice0 ?: first_slice_of(q);
-	set_penalty(q, p, t, penalty_after(b, b->burst + q->ran), now);
+	set_penalty(q, p, t, penalty_after(b, b->burst + q->clock.ran), now);
 	q->running_weight = t->weight;
 	q->running_inverse = t->inverse;
-	left = until_penalty(b, b->burst + q->ran);
+	left = until_penalty(b, b->burst + q->clock.ran);
 	return left == ~0ULL ? left : now + left;
 }
 
@@ -145,7 +145,7 @@ static inline void on_stopping(struct fair_queue *q, struct task_struct *p, stru
 {
 	if (penalise == PENALISE_NONE || p->policy == CLASS_IDLE)
 		return;
-	t->balance.burst += q->ran;
+	t->balance.burst += q->clock.ran;
 	set_penalty(q, p, t, penalty_after(&t->balance, t->balance.burst), now);
 }
 
@@ -239,7 +239,7 @@ __noinline u32 send_away(u32 cpu)
 			continue;
 		clear_buddies(q, p->pid);
 		change_queue(t, q, to, c->target, now);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, t->vruntime);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, c->target, 0)) {
 			/* Its own CPU took it at this moment. */
 			change_queue(t, to, q, cpu, now);

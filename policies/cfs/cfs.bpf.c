@@ -33,12 +33,9 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* A task weighs what its nice value says. */
 static inline void weigh(const struct task_struct *p, struct fair_task *t)
 {
-	t->weight = weight_of(p);
-	t->inverse = inverse_of(p);
-	t->class = p->policy;
+	weigh_by_nice(p, t);
 }
 
 s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -65,20 +62,6 @@ static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, str
 static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p)
 {
 	return q->push_pid == p->pid;
-}
-
-static bool push(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now)
-{
-	s32 to = q->push_to;
-	struct fair_queue *other = queue_of(to);
-
-	q->push_pid = 0;
-	if (!other || !may_go(p, to))
-		return false;
-	change_queue(t, q, other, to, now);
-	scx_bpf_dsq_insert_vtime(p, to, 0, t->vruntime, enq_flags);
-	notify(other, t, p->pid, to, now);
-	return true;
 }
 
 static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now)

@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn every_policy_has_an_object_a_source_and_a_line() {
         let names: Vec<_> = catalog().iter().map(|policy| policy.name).collect();
-        for name in ["alb", "cfs", "fcfs", "linux-o1", "mlfq", "rr", "ule", "windows"] {
+        for name in ["alb", "cfs", "eevdf", "fcfs", "linux-o1", "mlfq", "rr", "ule", "windows"] {
             assert!(names.contains(&name), "{names:?}");
         }
         assert!(names.is_sorted());

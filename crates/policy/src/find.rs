@@ -110,7 +110,7 @@ mod tests {
         for (text, part) in [
             ("mflq", "did you mean `mlfq`?"),
             ("srtp", "did you mean `srpt`?"),
-            ("completely-fair", "there are: alb, cfs, fcfs, linux-o1, mlfq, rr, ule, windows, ps, srpt"),
+            ("completely-fair", "there are: alb, cfs, eevdf, fcfs, linux-o1, mlfq, rr, ule, windows, ps, srpt"),
             ("./none.bpf.o", "cannot read ./none.bpf.o: "),
         ] {
             let error = find_text(text).unwrap_err().to_string();

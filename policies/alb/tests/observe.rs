@@ -1,12 +1,11 @@
 //! Looking into runs of `alb`: how tasks are divided, where they are, what penalties they have.
 
-pub use crate::policies::observe::spread;
 use crate::policies::observe::{self, Settings, us};
+pub use crate::policies::observe::{cpu_time, spread};
 use schedlab_model::ids::TaskId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, WakeSource};
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex};
 
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
@@ -14,13 +13,9 @@ pub const MS: u64 = 1_000_000;
 /// No penalty: a hog weighs what its nice value says.
 pub const PLAIN: (&str, u64) = ("penalise", 2);
 
-type Formulas = BTreeMap<String, Vec<u64>>;
-
-/// What `formulas.bpf.c` prints. Many tests look at the same.
-pub fn divisions(settings: Settings) -> Formulas {
-    static KNOWN: LazyLock<Mutex<BTreeMap<String, Formulas>>> = LazyLock::new(Mutex::default);
-    let mut known = KNOWN.lock().expect("no test fails while it asks");
-    known.entry(format!("{settings:?}")).or_insert_with(|| observe::formulas("alb", 1, settings)).clone()
+/// What `formulas.bpf.c` prints.
+pub fn divisions(settings: Settings) -> observe::Formulas {
+    observe::formulas("alb", 1, settings)
 }
 
 /// What happens on a machine (`cpus = 2` or `topology = "1n2l4c1t"`) with these tasks, under a policy.
@@ -75,10 +70,4 @@ pub fn wakeups(events: &[Event], task: u32) -> Vec<u32> {
         _ => None,
     };
     events.iter().filter_map(woken).collect()
-}
-
-/// CPU time of each task up to the last switch, in microseconds.
-pub fn cpu_time(events: &[Event], tasks: u32) -> Vec<u64> {
-    let ran = |(from, until): &(Time, Option<Time>)| until.map_or(0, |until| us(until) - us(*from));
-    (0..tasks).map(|task| observe::turns(events, task).iter().map(ran).sum()).collect()
 }

@@ -7,18 +7,18 @@ const FIFO: (&str, u64) = ("order", 1);
 const FILL: (&str, u64) = ("rule", 1);
 const SPREAD: (&str, u64) = ("spread_idle", 1);
 
-fn assert_sums(settings: &[(&str, u64)], name: &str, average: u64, sums: &[u64]) {
+fn assert_sums(settings: &[(&str, u64)], name: &str, average: i64, sums: &[i64]) {
     let found = divisions(settings);
     assert_eq!((found[&format!("{name} average")][0], &found[&format!("{name} sum")][..]), (average, sums), "{name}");
 }
 
-fn numbers(settings: &[(&str, u64)], name: &str) -> Vec<u64> {
+fn numbers(settings: &[(&str, u64)], name: &str) -> Vec<i64> {
     divisions(settings)[name].clone()
 }
 
 #[test]
 fn v01_weights_by_formula_have_fractions() {
-    let of_nice = |weights: &[u64], nice: i32| weights[(nice + 20) as usize];
+    let of_nice = |weights: &[i64], nice: i32| weights[(nice + 20) as usize];
     let formula = numbers(&[], "weight of level");
     let nices = [-20, -10, -5, 0, 5, 10, 15, 19];
     let expected = [88_817_841, 9_536_743, 3_125_000, 1_024_000, 335_544, 109_951, 36_028, 14_757];

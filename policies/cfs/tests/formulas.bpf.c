@@ -4,6 +4,7 @@
  * calls the functions of the headers that cfs is made of.
  */
 #include <schedlab/common.bpf.h>
+#include <schedlab/fair_queue.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
 
@@ -81,11 +82,11 @@ static void say_places(u64 min)
 	t.inverse = 12820798;
 	SAY("child 5", place_new(q, &t, min, min));
 	SAY("slice of child 5", slice_in(q, 335, CLASS_NORMAL, true));
-	t.vruntime = 50 * NS_PER_MS;
+	t.clock.vruntime = 50 * NS_PER_MS;
 	SAY("sleeper 50", place_sleeper(&t, 100 * NS_PER_MS, 0));
-	t.vruntime = 95 * NS_PER_MS;
+	t.clock.vruntime = 95 * NS_PER_MS;
 	SAY("sleeper 95", place_sleeper(&t, 100 * NS_PER_MS, 0));
-	t.vruntime = 88 * NS_PER_MS;
+	t.clock.vruntime = 88 * NS_PER_MS;
 	SAY("sleeper 88", place_sleeper(&t, 100 * NS_PER_MS, 0));
 	SAY("lead 0", wakeup_lead(1024, 4194304));
 	SAY("lead 5", wakeup_lead(335, 12820798));
@@ -100,19 +101,19 @@ static void say_preempts(u64 running)
 
 	if (!q)
 		return;
-	t.vruntime = running - 4000000;
+	t.clock.vruntime = running - 4000000;
 	SAY("preempts by 4000000", preempts(q, &t, running));
-	t.vruntime = running - 4000001;
+	t.clock.vruntime = running - 4000001;
 	SAY("preempts by 4000001", preempts(q, &t, running));
-	t.vruntime = running;
+	t.clock.vruntime = running;
 	SAY("preempts by 0", preempts(q, &t, running));
-	t.vruntime = running + 5000000;
+	t.clock.vruntime = running + 5000000;
 	SAY("preempts by -5000000", preempts(q, &t, running));
-	t.vruntime = 50 * NS_PER_MS;
-	t.vruntime = place_sleeper(&t, 100 * NS_PER_MS, 0);
+	t.clock.vruntime = 50 * NS_PER_MS;
+	t.clock.vruntime = place_sleeper(&t, 100 * NS_PER_MS, 0);
 	SAY("sleeper preempts at 100", preempts(q, &t, 100 * NS_PER_MS));
-	SAY("sleeper leads at 100 by", 100 * NS_PER_MS - t.vruntime);
-	t.vruntime = 50 * NS_PER_MS;
+	SAY("sleeper leads at 100 by", 100 * NS_PER_MS - t.clock.vruntime);
+	t.clock.vruntime = 50 * NS_PER_MS;
 	SAY("sleeper leads at 90 by", 90 * NS_PER_MS - place_sleeper(&t, 90 * NS_PER_MS, 0));
 	SAY("tick at 11999994", tick_ends(11999994, 0, 11999994));
 	SAY("tick at 11999995", tick_ends(11999995, 0, 11999994));

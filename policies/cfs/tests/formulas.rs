@@ -37,7 +37,7 @@ fn v02_virtual_time_by_nice_value() {
 
 #[test]
 fn v03_a_period_is_the_latency_or_a_granularity_for_each() {
-    let ms = |n: u64| n * 1_000_000;
+    let ms = |n: i64| n * 1_000_000;
     let expected = [
         ("period 1", ms(24)),
         ("period 8", ms(24)),

@@ -1,54 +1,21 @@
-//! Looking into a run: what formulas give, when tasks run, where they are.
+//! Looking into runs of `cfs`.
 
-use crate::lab;
-use schedlab_bpf::{Executor, Object, Value};
-use schedlab_model::ids::TaskId;
-use schedlab_model::scenario::Scenario;
-use schedlab_model::time::Time;
-use schedlab_model::trace::{Event, EventKind};
-use schedlab_policy::{PolicySpec, find};
-use schedlab_sim::{Options, scx};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use crate::policies::observe::{self, Formulas, Settings};
+pub use crate::policies::observe::{cpu_time, spread, turns_us as turns, wakeup_waits};
+use schedlab_model::trace::Event;
 
 /// The place of a version among the choices of the parameter.
 pub const V6_1: u64 = 0;
 pub const V4_9: u64 = 1;
 pub const V6_5: u64 = 2;
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policies/cfs")
-}
-
 /// What `formulas.bpf.c` prints on a machine of so many CPUs: for each name all numbers, in order.
-pub fn formulas(cpus: u32, settings: &[(&str, u64)]) -> BTreeMap<String, Vec<u64>> {
-    let spec = folder().join("tests/formulas.bpf.c").display().to_string();
-    let policy = find(&PolicySpec::parse(&spec).expect("a policy"), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let object = Object::parse(&policy.object).expect("the object is whole");
-    let text = format!(
-        "name = \"t\"\n[machine]\ncpus = {cpus}\n[[task]]\nname = \"t\"\nonce = [{{ compute = \"1ms\" }}]\n\
-         [run]\nduration = \"10ms\""
-    );
-    let workload = Scenario::parse(&text, "test").and_then(|s| s.compile()).unwrap_or_else(|error| panic!("{error}"));
-    let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
-        let settings = settings.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value as i128)));
-        let options = Options { executor, settings: settings.collect(), seed: 1 };
-        let mut events: Vec<Event> = Vec::new();
-        scx::run(&workload, &object, &options, &mut events, &mut ()).unwrap_or_else(|error| panic!("{error}")).printed
-    });
-    assert_eq!(one, two, "the executors differ");
-    let mut formulas = BTreeMap::new();
-    for (_, line) in &one {
-        let line = line.trim();
-        let words: Vec<&str> = line.split(' ').collect();
-        let [name @ .., last] = &words[..] else { continue };
-        formulas.entry(name.join(" ")).or_insert_with(Vec::new).push(last.parse().expect("a number"));
-    }
-    formulas
+pub fn formulas(cpus: u32, settings: Settings) -> Formulas {
+    observe::formulas("cfs", cpus, settings)
 }
 
 /// Holds each printed formula against its number.
-pub fn assert_formulas(cpus: u32, settings: &[(&str, u64)], expected: &[(&str, u64)]) {
+pub fn assert_formulas(cpus: u32, settings: Settings, expected: &[(&str, i64)]) {
     let formulas = formulas(cpus, settings);
     for (name, value) in expected {
         assert_eq!(formulas.get(*name).map(|values| &values[..]), Some(&[*value][..]), "{name}");
@@ -56,61 +23,6 @@ pub fn assert_formulas(cpus: u32, settings: &[(&str, u64)], expected: &[(&str, u
 }
 
 /// What happens on a machine (`cpus = 2` or `topology = "1n2l4c1t"`) with these tasks.
-pub fn run_tasks(machine: &str, duration: &str, tasks: &str, settings: &[(&str, u64)]) -> Vec<Event> {
-    let text = format!("name = \"t\"\n{tasks}\n[machine]\n{machine}\n[run]\nduration = \"{duration}\"");
-    simulate(Scenario::parse(&text, "test").unwrap_or_else(|error| panic!("{error}")), settings)
-}
-
-fn simulate(scenario: Scenario, settings: &[(&str, u64)]) -> Vec<Event> {
-    let workload = scenario.compile().unwrap_or_else(|error| panic!("{error}"));
-    let [one, two] = [Executor::Interpreter, Executor::Machine].map(|executor| {
-        lab::run_with(&workload, "cfs", executor, settings).unwrap_or_else(|error| panic!("{error}")).events
-    });
-    assert!(one == two, "the executors differ");
-    one
-}
-
-/// When a task got a CPU and when it left it, in order, in microseconds.
-pub fn turns(events: &[Event], task: u32) -> Vec<(u64, u64)> {
-    let (task, mut turns, mut since) = (TaskId(task), Vec::new(), None);
-    for event in events {
-        if let EventKind::Switch { previous, next, .. } = event.kind {
-            if previous == Some(task) {
-                turns.extend(since.take().map(|from: Time| (from.ns() / 1000, event.time.ns() / 1000)));
-            }
-            if next == Some(task) {
-                since = Some(event.time);
-            }
-        }
-    }
-    turns
-}
-
-/// CPU time of each task up to the last switch, in microseconds.
-pub fn cpu_time(events: &[Event], tasks: u32) -> Vec<u64> {
-    (0..tasks).map(|task| turns(events, task).iter().map(|turn| turn.1 - turn.0).sum()).collect()
-}
-
-/// How many tasks are on each CPU at an instant.
-pub fn spread(events: &[Event], cpus: usize, at: Time) -> Vec<usize> {
-    let mut places = BTreeMap::new();
-    for event in events.iter().take_while(|event| event.time <= at) {
-        match event.kind {
-            EventKind::Wakeup { task, target, .. } => _ = places.insert(task, target),
-            EventKind::Migrate { task, to, .. } => _ = places.insert(task, to),
-            EventKind::Exit { task } => _ = places.remove(&task),
-            _ => {}
-        }
-    }
-    (0..cpus).map(|cpu| places.values().filter(|place| place.0 as usize == cpu).count()).collect()
-}
-
-/// The waits of a task from each wake-up to its CPU, in microseconds.
-pub fn wakeup_waits(events: &[Event], task: u32) -> Vec<u64> {
-    let starts: Vec<u64> = turns(events, task).iter().map(|turn| turn.0).collect();
-    let woken = events.iter().filter_map(|event| match event.kind {
-        EventKind::Wakeup { task: of, .. } if of == TaskId(task) => Some(event.time.ns() / 1000),
-        _ => None,
-    });
-    woken.filter_map(|at| starts.iter().find(|start| **start >= at).map(|start| start - at)).collect()
+pub fn run_tasks(machine: &str, duration: &str, tasks: &str, settings: Settings) -> Vec<Event> {
+    observe::run("cfs", &observe::workload(machine, duration, tasks), settings)
 }

@@ -12,12 +12,10 @@
 #ifndef SCHEDLAB_FAIR_CLASS_BPF_H
 #define SCHEDLAB_FAIR_CLASS_BPF_H
 
-#include <schedlab/fair_move.bpf.h>
+#include <schedlab/fair_queue.bpf.h>
+#include <schedlab/fair_life.bpf.h>
 
 PARAMETER(bool, child_runs_first, false, "about=A new task runs before its parent.");
-
-/* Sets a task's weight, inverse and class. It is in no queue at this moment. */
-static inline void weigh(const struct task_struct *p, struct fair_task *t);
 
 /* A task wants a CPU from now on, and is counted in the queue of `t->cpu`; or will be counted there no more. */
 static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 now);
@@ -44,50 +42,6 @@ static inline void on_idle(struct fair_queue *q, u64 now);
 /* The last thing in init(). */
 static inline s32 init_policy(void);
 
-/* A task that waits or sleeps changes its CPU: its averages go along, and its distance to min_vruntime. */
-static void change_cpu(struct fair_task *t, struct fair_queue *q, s32 cpu, u64 now)
-{
-	struct fair_queue *from = queue_of(t->cpu);
-
-	if (from && !t->fresh) {
-		update_queue_load(from, now);
-		load_average_detach(&from->average, &t->average, load_rule());
-		t->vruntime -= min_vruntime_at(t->cpu, now);
-		t->vruntime += q->min_vruntime;
-	}
-	update_queue_load(q, now);
-	load_average_attach(&q->average, &t->average, load_rule());
-	t->cpu = cpu;
-}
-
-/* A new task comes with the averages of one that has always been runnable, and with half of what the CPU can spare. */
-static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
-{
-	struct load_average *a = &t->average;
-	u64 spare, share;
-
-	update_queue_load(q, now);
-	spare = q->average.util < LOAD_UTIL_MAX ? (LOAD_UTIL_MAX - q->average.util) / 2 : 0;
-	share = q->average.util * t->weight / (q->average.load + 1);
-	a->load = t->weight;
-	a->util = q->average.util && share < spare ? share : spare;
-	a->runnable = a->util;
-	a->carried = q->average.carried;
-	a->load_sum = a->load * load_divisor(a, load_rule());
-}
-
-/* A task may weigh something else now. */
-static void reweigh(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
-{
-	bool runnable = t->runnable;
-
-	if (runnable)
-		count_out(q, t, now);
-	weigh(p, t);
-	if (runnable)
-		count_in(q, t, now);
-}
-
 /* A task wants a CPU: it gets its place in virtual time. */
 void BPF_STRUCT_OPS(fair_runnable, struct task_struct *p, u64 enq_flags)
 {
@@ -100,15 +54,14 @@ void BPF_STRUCT_OPS(fair_runnable, struct task_struct *p, u64 enq_flags)
 		return;
 	update_queue(q, cpu, now);
 	if (t->fresh) {
-		begin_averages(t, q, now);
-		t->vruntime += q->min_vruntime;
-	} else {
-		update_task_load(t, now, false, false);
+		t->clock.vruntime += q->clock.min_vruntime;
+	} else if (t->cpu != cpu) {
+		t->clock.vruntime -= min_vruntime_at(t->cpu, now);
+		t->clock.vruntime += q->clock.min_vruntime;
 	}
-	if (t->fresh || t->cpu != cpu)
-		change_cpu(t, q, cpu, now);
+	come_to_cpu(q, t, cpu, now);
 	if (enq_flags & SCX_ENQ_WAKEUP && !t->fresh)
-		t->vruntime = place_sleeper(t, q->min_vruntime, now);
+		t->clock.vruntime = place_sleeper(t, q->clock.min_vruntime, now);
 	t->fresh = false;
 	count_in(q, t, now);
 	on_runnable(q, t, now);
@@ -129,7 +82,7 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (redirect(q, p, t, enq_flags, now))
 		return;
-	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->vruntime, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->clock.vruntime, enq_flags);
 	update_queue(q, cpu, now);
 	if (q->running)
 		notify(q, t, p->pid, cpu, now);
@@ -159,23 +112,23 @@ static bool take(s32 cpu, s32 pid, s32 but, u64 limit)
  */
 static bool pick_buddy(struct fair_queue *q, s32 cpu, struct task_struct *first, bool runs)
 {
-	bool running_is_due = runs && (!first || time_before(q->vruntime, first->scx.dsq_vtime));
+	bool running_is_due = runs && (!first || time_before(q->clock.vruntime, first->scx.dsq_vtime));
 	struct fair_task *t = first ? task_of(first) : NULL;
 	s32 due = running_is_due ? q->running : first ? first->pid : 0;
 	u64 limit;
 
 	if (running_is_due)
-		limit = q->vruntime + wakeup_lead(q->running_weight, q->running_inverse);
+		limit = q->clock.vruntime + wakeup_lead(q->running_weight, q->running_inverse);
 	else if (t)
-		limit = t->vruntime + wakeup_lead(t->weight, t->inverse);
+		limit = t->clock.vruntime + wakeup_lead(t->weight, t->inverse);
 	else
 		return false;
-	if (q->next && (q->next != q->running || !runs) && take(cpu, q->next, 0, limit))
+	if (q->clock.next && (q->clock.next != q->running || !runs) && take(cpu, q->clock.next, 0, limit))
 		return true;
-	if (q->last && (q->last != q->running || !runs) && take(cpu, q->last, 0, limit))
+	if (q->clock.last && (q->clock.last != q->running || !runs) && take(cpu, q->clock.last, 0, limit))
 		return true;
-	if (q->skip == due) {
-		if (!running_is_due && runs && !time_after(q->vruntime, limit))
+	if (q->clock.skip == due) {
+		if (!running_is_due && runs && !time_after(q->clock.vruntime, limit))
 			return false;
 		if (take(cpu, 0, due, limit))
 			return true;
@@ -190,9 +143,9 @@ static bool pick(struct fair_queue *q, s32 cpu, bool runs)
 
 	if (!first)
 		return false;
-	if (q->next || q->last || q->skip)
+	if (q->clock.next || q->clock.last || q->clock.skip)
 		return pick_buddy(q, cpu, first, runs);
-	if (runs && time_before(q->vruntime, first->scx.dsq_vtime))
+	if (runs && time_before(q->clock.vruntime, first->scx.dsq_vtime))
 		return false;
 	return scx_bpf_dsq_move_to_local(cpu, 0);
 }
@@ -261,16 +214,10 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 
 	if (!t || !q)
 		return;
-	update_task_load(t, now, true, false);
-	update_queue_load(q, now);
-	q->running = p->pid;
-	q->running_weight = t->weight;
-	q->running_inverse = t->inverse;
-	q->running_class = t->class;
-	q->vruntime = t->vruntime;
-	q->charged_at = now;
-	q->ran = 0;
-	q->ticks = now / jiffy;
+	begin_running(q, p, t, now);
+	q->clock.vruntime = t->clock.vruntime;
+	q->clock.ran = 0;
+	q->clock.ticks = now / jiffy;
 	clear_buddies(q, p->pid);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);
@@ -290,11 +237,8 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 		charge(q, now);
 	else
 		update_queue(q, cpu, now);
-	t->vruntime = q->vruntime;
-	t->ran_until = now;
-	update_task_load(t, now, true, true);
-	update_queue_load(q, now);
-	q->running = 0;
+	t->clock.vruntime = q->clock.vruntime;
+	end_running(q, t, now);
 	on_stopping(q, p, t, now);
 }
 
@@ -313,7 +257,7 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 	count_out(q, t, now);
 	/* 4.9 lets it follow at the next event. */
 	if (!is_4_9())
-		q->min_vruntime = min_vruntime_at(t->cpu, now);
+		q->clock.min_vruntime = min_vruntime_at(t->cpu, now);
 }
 
 /* Others go first, if one is not far behind. */
@@ -323,7 +267,7 @@ bool BPF_STRUCT_OPS(fair_yield, struct task_struct *from, struct task_struct *to
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 
 	if (q && q->nr_running > 1) {
-		q->skip = from->pid;
+		q->clock.skip = from->pid;
 		q->resched = true;
 		scx_bpf_task_set_slice(from, 0);
 	}
@@ -350,60 +294,40 @@ static void place_child(struct fair_task *t, struct task_struct *parent)
 	if (!q)
 		return;
 	update_queue(q, cpu, scx_bpf_now());
-	vruntime = place_new(q, t, q->running ? q->vruntime : q->min_vruntime, q->min_vruntime);
-	if (child_runs_first && q->running && q->running == parent->pid && time_before(q->vruntime, vruntime)) {
-		u64 swapped = q->vruntime;
+	vruntime = place_new(q, t, q->running ? q->clock.vruntime : q->clock.min_vruntime, q->clock.min_vruntime);
+	if (child_runs_first && q->running && q->running == parent->pid && time_before(q->clock.vruntime, vruntime)) {
+		u64 swapped = q->clock.vruntime;
 
-		q->vruntime = vruntime;
+		q->clock.vruntime = vruntime;
 		vruntime = swapped;
 		q->resched = true;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
-	t->vruntime = vruntime - q->min_vruntime;
+	t->clock.vruntime = vruntime - q->clock.min_vruntime;
 }
 
 s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	struct fair_task *t = bpf_task_storage_get(&fair_tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct fair_task *t = new_task(p);
 
 	if (!t)
 		return -ENOMEM;
-	weigh(p, t);
-	t->cpu = scx_bpf_task_cpu(p);
-	t->recent_cpu = t->cpu;
-	t->fresh = true;
 	if (args->fork)
 		place_child(t, bpf_get_current_task_btf());
 	return 0;
 }
 
-/* What a task has left of its load goes with it. */
 void BPF_STRUCT_OPS(fair_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t && !t->fresh ? queue_of(t->cpu) : NULL;
-	u64 now = scx_bpf_now();
-
-	if (!q)
-		return;
-	update_task_load(t, now, false, false);
-	update_queue_load(q, now);
-	load_average_detach(&q->average, &t->average, load_rule());
+	end_task(p);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
 {
-	s32 cpus = count_cpus(MAX_CPUS), error;
+	s32 error = init_queues();
 
-	if (cpus < 0)
-		return cpus;
-	nr_cpus = cpus;
-	jiffy = NS_PER_S / hz;
-	nr_idle = nr_cpus;
 	scale_times(nr_cpus);
-	error = create_dsqs(nr_cpus);
 	return error ?: init_policy();
 }
-
 
 #endif /* SCHEDLAB_FAIR_CLASS_BPF_H */

@@ -7,7 +7,7 @@
 #ifndef SCHEDLAB_FAIR_GROUPS_BPF_H
 #define SCHEDLAB_FAIR_GROUPS_BPF_H
 
-#include <schedlab/fair_queue.bpf.h>
+#include <schedlab/fair_state.bpf.h>
 
 PARAMETER(u32, imbalance, 0,
 	  "range=0..200 about=By how many percent of the local load another may exceed it, above caches. 0: 125 in 4.9, "

@@ -7,7 +7,7 @@
 #ifndef SCHEDLAB_FAIR_MOVE_BPF_H
 #define SCHEDLAB_FAIR_MOVE_BPF_H
 
-#include <schedlab/fair_queue.bpf.h>
+#include <schedlab/fair_state.bpf.h>
 
 /*
  * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this
@@ -20,11 +20,10 @@ static inline bool may_go(const struct task_struct *p, s32 cpu)
 	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && p->migration_disabled <= own;
 }
 
-/* A waiting task goes from one queue to another: its averages, its distance to min_vruntime, its count. */
+/* A waiting task goes from one queue to another: its place, its averages, its count. */
 static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
 {
-	t->vruntime -= min_vruntime_at(t->cpu, now);
-	t->vruntime += min_vruntime_at(cpu, now);
+	carry_place(t, from, to, cpu, now);
 	update_task_load(t, now, true, false);
 	count_out(from, t, now);
 	load_average_detach(&from->average, &t->average, load_rule());
@@ -34,18 +33,13 @@ static void change_queue(struct fair_task *t, struct fair_queue *from, struct fa
 	t->cpu = cpu;
 }
 
-/* Tells a CPU that tasks came: it idles, or the task preempts, or the slice of who runs ends earlier now. */
+/* Tells a CPU that a task came. */
 static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
-	if (!q->running) {
+	if (!q->running)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	} else if (!q->resched && preempts(q, t, running_vruntime(q, now))) {
-		set_buddies(q, pid);
-		q->resched = true;
+	else if (must_tell(q, t, pid, cpu, now))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	} else if (shorten_slice(q, cpu, t->vruntime, now)) {
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	}
 }
 
 #endif /* SCHEDLAB_FAIR_MOVE_BPF_H */

@@ -41,7 +41,7 @@ static bool is_hot(const struct attempt *a, const struct fair_queue *from, const
 {
 	if (a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
 		return false;
-	if (to->nr_running && (from->next == pid || from->last == pid))
+	if (to->nr_running && is_buddy(from, pid))
 		return true;
 	return a->now - t->ran_until < migration_cost && t->ran_until;
 }
@@ -69,7 +69,7 @@ static inline bool is_enough(const struct attempt *a, const struct fair_queue *f
 
 /*
  * Pulls waiting tasks. 4.9 begins with who came last into the queue, later kernels with who waits longest; in the order
- * of virtual times these are its end and its beginning.
+ * of the queue these are its end and its beginning.
  */
 static void pull_tasks(struct attempt *a)
 {
@@ -86,7 +86,7 @@ static void pull_tasks(struct attempt *a)
 		if (is_enough(a, from) || looks++ >= nr_migrate)
 			break;
 		t = task_of(p);
-		if (!t)
+		if (!t || gains_nothing(from, to, t, a->failures, a->now))
 			continue;
 		if (!may_go(p, a->cpu)) {
 			a->pinned = true;
@@ -98,7 +98,7 @@ static void pull_tasks(struct attempt *a)
 			continue;
 		clear_buddies(from, p->pid);
 		change_queue(t, from, to, a->cpu, a->now);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, t->vruntime);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, a->cpu, 0)) {
 			/* Its own CPU took it at this moment. */
 			change_queue(t, to, from, a->source, a->now);
@@ -412,6 +412,21 @@ static s32 init_balancing(void)
 		}
 	}
 	return error;
+}
+
+/* The balancer sends the task that ran to another CPU. */
+static bool push(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now)
+{
+	s32 to = q->push_to;
+	struct fair_queue *other = queue_of(to);
+
+	q->push_pid = 0;
+	if (!other || !may_go(p, to))
+		return false;
+	change_queue(t, q, other, to, now);
+	scx_bpf_dsq_insert_vtime(p, to, 0, order_key(t), enq_flags);
+	notify(other, t, p->pid, to, now);
+	return true;
 }
 
 #endif /* SCHEDLAB_FAIR_PULL_BPF_H */

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Virtual time and slices of Linux' fair schedulers.
+ * Slices of the Completely Fair Scheduler.
  *
- * A task of weight w that runs for d ns ages by d * 1024 / w of virtual time. Everybody who is runnable shall have run
- * once in a period: `latency`, or `min_granularity` for each of more than `nr_latency` tasks. The slice of a task is
- * its part of the period by weight.
+ * Everybody who is runnable shall have run once in a period: `latency`, or `min_granularity` for each of more than
+ * `nr_latency` tasks. The slice of a task is its part of the period by weight.
  *
  * Example, latency 24 ms: nice 0 beside nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by
  * about 18.08 ms of virtual time each in them.
- *
- * Divisions are multiplications with rounded inverses, so results are a few nanoseconds low, the same ones as in Linux.
  */
 #ifndef SCHEDLAB_FAIR_SLICE_BPF_H
 #define SCHEDLAB_FAIR_SLICE_BPF_H
 
-#include <schedlab/weights.bpf.h>
+#include <schedlab/virtual_time.bpf.h>
 
 PARAMETER(u32, version, 0, "choices=6.1,4.9,6.5 about=The Linux whose rules hold.");
 enum { LINUX_6_1, LINUX_4_9, LINUX_6_5 };
@@ -26,26 +23,12 @@ PARAMETER(u64, min_granularity, 750000,
 PARAMETER(u64, wakeup_granularity, NS_PER_MS,
 	  "unit=ns range=0ns..1s about=The lead with which a waking task preempts, before the factor.");
 PARAMETER(u32, nr_latency, 8, "range=1..1000 about=More tasks than this make the period longer.");
-PARAMETER(u32, scaling, 0, "choices=log,none,linear about=How these times grow with the CPUs: up to 4, 1 or 8 times.");
-enum { SCALING_LOG, SCALING_NONE, SCALING_LINEAR };
 
 /* The unscaled granularity of SCHED_IDLE beside others, since 5.14. */
 #define IDLE_MIN_GRANULARITY 750000
 
 /* The times of the parameters with the factor. */
 static u64 scaled_latency, scaled_min_granularity, scaled_wakeup_granularity;
-
-/* The factor by which times grow with the number of CPUs. */
-static inline u32 scaling_factor(u32 cpus)
-{
-	u32 few = cpus < 8 ? cpus : 8;
-
-	if (scaling == SCALING_NONE)
-		return 1;
-	if (scaling == SCALING_LINEAR)
-		return few;
-	return few >= 8 ? 4 : few >= 4 ? 3 : few >= 2 ? 2 : 1;
-}
 
 static inline void scale_times(u32 cpus)
 {
@@ -54,47 +37,6 @@ static inline void scale_times(u32 cpus)
 	scaled_latency = latency * factor;
 	scaled_min_granularity = min_granularity * factor;
 	scaled_wakeup_granularity = wakeup_granularity * factor;
-}
-
-/* 2^32 / a sum of weights. */
-static inline u32 inverse_of_sum(u64 weight)
-{
-	return weight > 0xffffffff ? 1 : weight ? 0xffffffff / weight : 0xffffffff;
-}
-
-/* Halves @factor @bits times if it is still too long for 32 bits by more than that. */
-#define SHORTEN(factor, shift, bits)             \
-	do {                                     \
-		if ((factor) >> (32 + (bits))) { \
-			(factor) >>= (bits);     \
-			(shift) -= (bits);       \
-		}                                \
-	} while (0)
-
-/* @time * @weight * @inverse / 2^32. The factor is cut to 32 bits, and the product needs 96. */
-__noinline u64 weighted_time(u64 time, u64 weight, u64 inverse)
-{
-	u64 factor = weight * inverse;
-	u32 shift = 32;
-
-	if (factor >> 32) {
-		SHORTEN(factor, shift, 16);
-		SHORTEN(factor, shift, 8);
-		SHORTEN(factor, shift, 4);
-		SHORTEN(factor, shift, 2);
-		SHORTEN(factor, shift, 1);
-		if (factor >> 32) {
-			factor >>= 1;
-			shift--;
-		}
-	}
-	return ((time >> 32) * factor << (32 - shift)) + ((time & 0xffffffff) * factor >> shift);
-}
-
-/* How much a task ages in @time. */
-static inline u64 virtual_time(u64 time, u32 weight, u32 inverse)
-{
-	return weight == NICE_0_WEIGHT ? time : weighted_time(time, NICE_0_WEIGHT, inverse);
 }
 
 static inline u64 fair_period(u64 nr_running)

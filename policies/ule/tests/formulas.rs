@@ -4,7 +4,7 @@ use super::observe::{FREEBSD, PAPER, assert_formulas, formulas};
 
 #[test]
 fn v01_constants() {
-    let expected: [(&str, &[u64]); 4] = [
+    let expected: [(&str, &[i64]); 4] = [
         ("tick history", &[8062]),
         ("history max", &[5_120_000]),
         ("history fork", &[512_000]),
@@ -12,7 +12,7 @@ fn v01_constants() {
     ];
     assert_formulas(FREEBSD, &expected);
     // The rest of the vector is where batch priorities begin and end.
-    let batch: [(&str, &[u64]); 2] = [("batch 0 10000 -20", &[152]), ("batch 10000 10000 20", &[223])];
+    let batch: [(&str, &[i64]); 2] = [("batch 0 10000 -20", &[152]), ("batch 10000 10000 20", &[223])];
     assert_formulas(FREEBSD, &batch);
 }
 
@@ -37,7 +37,7 @@ fn v02_scores_of_freebsd_and_of_the_port() {
 
 #[test]
 fn v03_history_is_limited_to_five_seconds() {
-    let expected: [(&str, &[u64]); 6] = [
+    let expected: [(&str, &[i64]); 6] = [
         ("limit 1000000 4119999", &[1_000_000, 4_119_999]),
         ("limit 1000000 4120000", &[800_000, 3_296_000]),
         ("limit 3072000 3072000", &[2_457_600, 2_457_600]),
@@ -50,7 +50,7 @@ fn v03_history_is_limited_to_five_seconds() {
 
 #[test]
 fn v04_a_child_gets_half_a_second_of_history() {
-    let expected: [(&str, &[u64]); 4] = [
+    let expected: [(&str, &[i64]); 4] = [
         ("child 3000000 2000000", &[333_333, 222_222]),
         ("child 100000 4900000", &[11_111, 544_444]),
         ("child 500000 500000", &[500_000, 500_000]),
@@ -61,7 +61,7 @@ fn v04_a_child_gets_half_a_second_of_history() {
 
 #[test]
 fn v05_interactive_priorities() {
-    let expected: [(&str, &[u64]); 6] = [
+    let expected: [(&str, &[i64]); 6] = [
         ("priority 0 1000 0", &[120]),
         ("priority 1000000 3000000 0", &[136]),
         ("priority 1499999 2500000 0", &[149]),
@@ -76,7 +76,7 @@ fn v05_interactive_priorities() {
 
 #[test]
 fn v06_batch_priorities() {
-    let expected: [(&str, &[u64]); 7] = [
+    let expected: [(&str, &[i64]); 7] = [
         ("batch 10000 10000 0", &[203]),
         ("batch 5000 10000 0", &[187]),
         ("batch 1000 1000 0", &[203]),
@@ -90,7 +90,7 @@ fn v06_batch_priorities() {
 
 #[test]
 fn v07_calendar_slots() {
-    let expected: [(&str, &[u64]); 9] = [
+    let expected: [(&str, &[i64]); 9] = [
         ("slot 152 0 0", &[0]),
         ("slot 172 0 0", &[17]),
         ("slot 203 0 0", &[45]),
@@ -112,7 +112,7 @@ fn v08_slices_by_load() {
 
 #[test]
 fn v09_a_storm_of_forks() {
-    let expected: [(&str, &[u64]); 9] = [
+    let expected: [(&str, &[i64]); 9] = [
         ("first batch child", &[192]),
         // One tick each from child 1 to 192; the history of 191 of them made child 192.
         ("storm creator", &[192 * 8062]),
@@ -132,7 +132,7 @@ fn v09_a_storm_of_forks() {
 
 #[test]
 fn v10_ticks_until_a_hog_is_batch() {
-    let expected: [(&str, &[u64]); 3] =
+    let expected: [(&str, &[i64]); 3] =
         [("ticks to batch 512000", &[39]), ("ticks to batch 2560000", &[191]), ("ticks to batch 5119999", &[267])];
     assert_formulas(FREEBSD, &expected);
 }
@@ -140,7 +140,7 @@ fn v10_ticks_until_a_hog_is_batch() {
 /// Run and sleep after the sleep, then the score.
 #[test]
 fn v11_a_hog_recovers_in_one_long_sleep() {
-    let expected: [(&str, &[u64]); 4] = [
+    let expected: [(&str, &[i64]); 4] = [
         ("recovery 1000", &[4_000_000, 819_200, 50]),
         ("recovery 4000", &[2_500_000, 2_048_000, 50]),
         ("recovery 5000", &[2_500_000, 2_560_000, 48]),
@@ -151,7 +151,7 @@ fn v11_a_hog_recovers_in_one_long_sleep() {
 
 #[test]
 fn v12_a_steady_cycle() {
-    let expected: [(&str, &[u64]); 5] =
+    let expected: [(&str, &[i64]); 5] =
         [("cycle 8", &[49]), ("cycle 13", &[30]), ("cycle 14", &[28]), ("cycle 20", &[19]), ("cycle 100", &[3])];
     assert_formulas(FREEBSD, &expected);
 }
@@ -159,7 +159,7 @@ fn v12_a_steady_cycle() {
 /// Use, the tick up to which it is known, the window's first tick.
 #[test]
 fn v13_cpu_use_in_a_window() {
-    let expected: [(&str, &[u64]); 4] = [
+    let expected: [(&str, &[i64]); 4] = [
         ("use 10000 11000 0", &[4_608_000, 11_000, 1000]),
         ("use 10000 11000 1", &[5_632_000, 11_000, 1000]),
         ("use 10000 10999 1", &[6_142_976, 10_999, 0]),
@@ -170,7 +170,7 @@ fn v13_cpu_use_in_a_window() {
 
 #[test]
 fn v14_random_numbers() {
-    let expected: [(&str, &[u64]); 2] =
+    let expected: [(&str, &[i64]); 2] =
         [("random 0", &[0, 5, 36_287, 53_438, 58_975]), ("random 1", &[1, 7261, 13_503, 15_223, 40_815])];
     assert_formulas(FREEBSD, &expected);
 }
@@ -178,7 +178,7 @@ fn v14_random_numbers() {
 /// New and current priority, whether from another CPU.
 #[test]
 fn v15_who_preempts() {
-    let expected: [(&str, &[u64]); 7] = [
+    let expected: [(&str, &[i64]); 7] = [
         ("preempts 130 200 0", &[0]),
         ("preempts 130 200 1", &[1]),
         ("preempts 130 140 1", &[0]),
@@ -200,7 +200,7 @@ fn v18_how_long_a_cache_is_warm() {
 
 #[test]
 fn v19_priorities_of_the_port() {
-    let expected: [(&str, &[u64]); 6] = [
+    let expected: [(&str, &[i64]); 6] = [
         ("priority 0 1000 0", &[100]),
         ("priority 1499999 2500000 0", &[100]),
         ("batch 2500 2500 0", &[131]),

@@ -5,7 +5,6 @@ use schedlab_model::ids::TaskId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, WakeSource};
 use schedlab_model::workload::Workload;
-use std::collections::BTreeMap;
 
 use crate::policies::observe::us;
 pub use crate::policies::observe::{Settings, migrations as moves, spread as loads, statuses};
@@ -23,12 +22,12 @@ pub const BATCH_PAPER: u64 = 112;
 pub const BATCH_FREEBSD: u64 = 152;
 
 /// What `formulas.bpf.c` prints: for each name all numbers, in order.
-pub fn formulas(settings: Settings) -> BTreeMap<String, Vec<u64>> {
+pub fn formulas(settings: Settings) -> observe::Formulas {
     observe::formulas("ule", 1, settings)
 }
 
 /// Holds printed formulas against their numbers.
-pub fn assert_formulas(mode: (&str, u64), expected: &[(&str, &[u64])]) {
+pub fn assert_formulas(mode: (&str, u64), expected: &[(&str, &[i64])]) {
     let formulas = formulas(&[mode]);
     for (name, values) in expected {
         assert_eq!(formulas.get(*name).map(|values| &values[..]), Some(*values), "{name}");

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * eevdf - Earliest Eligible Virtual Deadline First, the fair scheduler of Linux since 6.6.
+ *
+ * A task asks for slices of CPU time, one after the other. A task of weight w that runs for d ages by d * 1024 / w of
+ * virtual time, and its request for a slice r has the deadline v + r * 1024 / w. V is the average of the virtual times
+ * by weight. Who is not ahead of V has got no more than its share: it is eligible. Of the eligible tasks the one with
+ * the earliest deadline runs, until a tick finds that it has used up its request; so a shorter slice is served sooner,
+ * and the share is the same. A task that sleeps keeps its lag V - v for when it comes back; one that sleeps with a
+ * debt stays in the average until the debt is paid.
+ *
+ * Example, one CPU, slice 2.8 ms, ticks each 4 ms: A and B of nice 0 compute. A runs 0-4 and is 2 ms ahead of V = 2; B
+ * is eligible, with the deadline 2.8, and runs 4-8. Then V = 4, both are eligible, and A has the earlier deadline.
+ *
+ * Weakness: whoever asks for short slices is switched often, and pays for it; slices are multiples of ticks; a task
+ * that wakes without lag and with the usual slice waits until the running one has used up its own.
+ *
+ * Source: I. Stoica, H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux 6.12, 6.18 and 7.1,
+ * kernel/sched/fair.c. Task groups and bandwidth limits are left out.
+ */
+#include <schedlab/common.bpf.h>
+#include <eevdf/pick.bpf.h>
+#include <schedlab/fair_life.bpf.h>
+#include <schedlab/fair_pull.bpf.h>
+#include <schedlab/fair_select.bpf.h>
+
+char _license[] SEC("license") = "GPL";
+
+PARAMETER(bool, protect_again, false,
+	  "about=Also who goes on because it is picked again is protected; kernels do that only at a switch.");
+
+static inline void weigh(const struct task_struct *p, struct fair_task *t)
+{
+	weigh_by_nice(p, t);
+}
+
+/* Who has left a debt was never away, and stays where it is. */
+s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+
+	if (t)
+		t->clock.waker = bpf_get_smp_processor_id();
+	if (!q || nr_cpus == 1 || debt_of(q, t, p->pid))
+		return prev_cpu;
+	return wake_flags & SCX_WAKE_FORK ? select_for_fork(p) : select_for_wakeup(p, t, prev_cpu, wake_flags);
+}
+
+/* What a task asks for. Kernels since 6.12 know it. */
+static u64 slice_of(const struct task_struct *p)
+{
+	bool custom = bpf_core_field_exists(p->se.custom_slice) && p->se.custom_slice;
+
+	return request_slice(custom ? p->se.slice : 0, nr_cpus);
+}
+
+/* A task wants a CPU: it gets its place in virtual time. */
+void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu), *before;
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+	bool goes_on = false;
+
+	if (!t || !q)
+		return;
+	update_queue(q, now);
+	end_idle(q, now);
+	before = queue_of(t->cpu);
+	t->clock.was_new = t->fresh;
+	t->clock.was_debtor = before && debt_of(before, t, p->pid);
+	if (before && t->clock.is_debtor)
+		goes_on = return_from_debt(before, t, p->pid, now) && t->cpu == cpu;
+	t->clock.slice = slice_of(p);
+	come_to_cpu(q, t, cpu, now);
+	if (!goes_on)
+		place(q, t, t->fresh, now);
+	t->fresh = false;
+	enter_tree(q, t);
+	count_in(q, t, now);
+	arm_idle(now);
+}
+
+/* A task waits from now on. If it comes from outside of this CPU it may preempt. */
+void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu), *before;
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q) {
+		/* Cannot be: init_task() made it or refused the task. */
+		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+		return;
+	}
+	/* A kernel moves a waiting task without a word when it may not be where it was any more. */
+	before = queue_of(t->cpu);
+	if (t->cpu != cpu && before)
+		change_queue(t, before, q, cpu, now);
+	if (q->push_pid == p->pid && push(q, p, t, enq_flags, now))
+		return;
+	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
+	update_queue(q, now);
+	if (q->running)
+		notify(q, t, p->pid, cpu, now);
+	t->clock.waker = -1;
+}
+
+/* The running task goes on until the tick at which it has to be looked at. */
+static void keep_running(struct fair_queue *q, struct task_struct *p, u64 now)
+{
+	q->slice_end = slice_end(q, now);
+	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
+		q->slice_end = q->clock.lazy_until;
+	scx_bpf_task_set_slice(p, q->slice_end - now);
+}
+
+void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct fair_queue *q = queue_of(cpu);
+	u64 now = scx_bpf_now();
+	bool runs, pushed;
+
+	if (!q)
+		return;
+	update_queue(q, now);
+	runs = still_runnable(prev) && q->running == prev->pid;
+	pushed = runs && q->push_pid == prev->pid;
+	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
+		keep_running(q, prev, now);
+		return;
+	}
+	q->resched = false;
+	q->clock.lazy_until = 0;
+	if (pick(cpu, runs && !pushed, now) || pushed)
+		return;
+	if (runs) {
+		if (protect_again)
+			protect(q, cpu);
+		keep_running(q, prev, now);
+		return;
+	}
+	q->push_pid = 0;
+	if (balance_new_idle(cpu, now) && pick(cpu, false, now))
+		return;
+	if (!q->idle_since)
+		q->idle_since = now;
+	arm_idle(now);
+}
+
+void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct fair_queue *q = queue_of(cpu);
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q)
+		return;
+	leave_tree(q, t);
+	begin_running(q, p, t, now);
+	q->clock.vruntime = t->clock.vruntime;
+	q->clock.deadline = t->clock.deadline;
+	q->clock.slice = t->clock.slice;
+	q->resched = false;
+	q->clock.lazy_until = 0;
+	protect(q, cpu);
+	arm_busy(q, cpu, now);
+	keep_running(q, p, now);
+}
+
+void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
+{
+	struct fair_queue *q = queue_of(scx_bpf_task_cpu(p));
+	struct fair_task *t = task_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!t || !q)
+		return;
+	update_queue(q, now);
+	t->clock.vruntime = q->clock.vruntime;
+	t->clock.deadline = q->clock.deadline;
+	end_running(q, t, now);
+	enter_tree(q, t);
+}
+
+/* A task sleeps, ends, or is taken out for a moment to be changed. It takes its lag along, or leaves its debt here. */
+void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	bool sleeps = deq_flags & SCX_DEQ_SLEEP, owes;
+	u64 now = scx_bpf_now();
+
+	if (!q || !t->runnable)
+		return;
+	update_queue(q, now);
+	t->clock.lag = lag_of(q, t->cpu, t, now);
+	owes = sleeps && delay_dequeue && !is_eligible(q, t->clock.vruntime, now);
+	count_out(q, t, now);
+	leave_tree(q, t);
+	if (owes)
+		become_debtor(q, t, p->pid);
+	if (!sleeps)
+		keep_distance(&t->clock);
+}
+
+bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *to)
+{
+	struct fair_task *t = task_of(from);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now();
+
+	if (!q || q->running != from->pid || !q->clock.nr_queued)
+		return false;
+	update_queue(q, now);
+	give_up(q, now);
+	q->resched = true;
+	scx_bpf_task_set_slice(from, 0);
+	return false;
+}
+
+/* Its nice value or its class has changed, while it was out of its queue. What is left of its lag is worth as much. */
+void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	u32 after = weight_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!q)
+		return;
+	if (t->clock.is_debtor)
+		return_from_debt(q, t, p->pid, now);
+	t->clock.lag = rescaled(t->clock.lag, t->weight, after);
+	if (t->clock.is_relative)
+		t->clock.deadline = rescaled(t->clock.deadline, t->weight, after);
+	reweigh(q, p, t, now);
+}
+
+s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	struct fair_task *t = new_task(p);
+
+	if (!t)
+		return -ENOMEM;
+	t->clock.waker = -1;
+	return 0;
+}
+
+/* A task ends, maybe with a debt. */
+void BPF_STRUCT_OPS(eevdf_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
+	struct debtor *debtor = q ? debt_of(q, t, p->pid) : NULL;
+
+	if (debtor)
+		forget_debtor(q, debtor);
+	end_task(p);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
+{
+	s32 error = init_queues();
+
+	if (error)
+		return error;
+	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
+	return init_balancing();
+}
+
+SCX_OPS_DEFINE(eevdf_ops,
+	       .select_cpu = (void *)eevdf_select_cpu,
+	       .enqueue = (void *)eevdf_enqueue,
+	       .dispatch = (void *)eevdf_dispatch,
+	       .runnable = (void *)eevdf_runnable,
+	       .running = (void *)eevdf_running,
+	       .stopping = (void *)eevdf_stopping,
+	       .quiescent = (void *)eevdf_quiescent,
+	       .yield = (void *)eevdf_yield,
+	       .set_weight = (void *)eevdf_set_weight,
+	       .init_task = (void *)eevdf_init_task,
+	       .exit_task = (void *)eevdf_exit_task,
+	       .init = (void *)eevdf_init,
+	       .flags = SCX_OPS_ENQ_LAST,
+	       .name = "eevdf");

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a task has when it comes and what it leaves with: its lag.
+ *
+ * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put so much farther
+ * off that its lag is l when it is there. Who sleeps with a debt, which is a lag below 0, leaves only when it would be
+ * picked without that; then its lag is 0.
+ *
+ * Example, weights 1024: somebody of lag 1 ms joins another one at V = 10 ms. It is put at 8 ms, V becomes 9 ms.
+ */
+#ifndef SCHEDLAB_EEVDF_LAG_BPF_H
+#define SCHEDLAB_EEVDF_LAG_BPF_H
+
+#include <eevdf/queue.bpf.h>
+
+/*
+ * The greatest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a
+ * tick.
+ */
+static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
+{
+	u64 wall = 2 * slice > jiffy ? 2 * slice : jiffy;
+
+	if (version == LINUX_7_1)
+		wall = longest + jiffy;
+	return virtual_time(wall, weight, inverse);
+}
+
+/* The lag of a task that is counted in the sum of @cpu's queue. */
+static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t, u64 now)
+{
+	const struct task_clock *k = &t->clock;
+	u64 longest = version == LINUX_7_1 ? extreme_slice(cpu, k->slice, true) : k->slice;
+	s64 lag = (s64)(average_vruntime(q, now) - k->vruntime);
+
+	return clamp_lag(lag, lag_limit(k->slice, longest, t->weight, t->inverse));
+}
+
+/* Gives a task that comes its place: by its lag, and with the deadline that it had elsewhere, if it was moved. */
+static void place(const struct fair_queue *q, struct fair_task *t, bool is_new, u64 now)
+{
+	struct task_clock *k = &t->clock;
+	u64 slice = virtual_time(k->slice, t->weight, t->inverse);
+
+	k->vruntime = average_vruntime(q, now);
+	if (place_lag)
+		k->vruntime -= inflated_lag(k->lag, whole_weight(q), t->weight);
+	if (k->is_relative) {
+		k->deadline += k->vruntime;
+		k->is_relative = false;
+		return;
+	}
+	k->deadline = k->vruntime + (is_new && place_deadline_initial ? slice / 2 : slice);
+}
+
+/* A task that is moved, and does not sleep, keeps its distance to its deadline. */
+static inline void keep_distance(struct task_clock *k)
+{
+	if (!place_rel_deadline)
+		return;
+	k->deadline -= k->vruntime;
+	k->is_relative = true;
+}
+
+/* A balancer moves a waiting task. */
+static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
+{
+	t->clock.lag = lag_of(from, t->cpu, t, now);
+	leave_tree(from, t);
+	keep_distance(&t->clock);
+	place(to, t, false, now);
+	enter_tree(to, t);
+}
+
+/* A task sleeps with a debt: what it was in the sum stays there. */
+static void become_debtor(struct fair_queue *q, struct fair_task *t, s32 pid)
+{
+	struct queue_clock *c = &q->clock;
+	struct debtor *debtor = ELEMENT(c->debtors, c->nr_debtors);
+
+	if (!debtor)
+		return;
+	*debtor = (struct debtor){ pid, t->weight, t->clock.vruntime, t->clock.deadline, t->clock.slice };
+	c->nr_debtors++;
+	t->clock.is_debtor = true;
+	sum_add(c, debtor->vruntime, debtor->weight, is_custom(debtor->slice));
+}
+
+/* The last one takes its slot. */
+static void forget_debtor(struct fair_queue *q, struct debtor *debtor)
+{
+	struct queue_clock *c = &q->clock;
+	struct debtor *last = ELEMENT(c->debtors, c->nr_debtors - 1);
+
+	sum_take(c, debtor->vruntime, debtor->weight, is_custom(debtor->slice));
+	if (!last)
+		return;
+	*debtor = *last;
+	c->nr_debtors--;
+}
+
+/* The debt of a task in a queue, NULL when it is paid. */
+static struct debtor *debt_of(struct fair_queue *q, const struct fair_task *t, s32 pid)
+{
+	u32 slot;
+
+	if (!t->clock.is_debtor)
+		return NULL;
+	bpf_for(slot, 0, q->clock.nr_debtors) {
+		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
+
+		if (debtor && debtor->pid == pid)
+			return debtor;
+	}
+	return NULL;
+}
+
+/*
+ * The debtor that is eligible at an average and has the earliest deadline before @deadline, if any is to be looked
+ * at.
+ */
+static struct debtor *first_debtor(struct fair_queue *q, u64 average, bool any, u64 deadline)
+{
+	struct debtor *first = NULL;
+	u32 slot;
+
+	bpf_for(slot, 0, q->clock.nr_debtors) {
+		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
+
+		if (!debtor || time_after(debtor->vruntime, average))
+			continue;
+		if (!any && !time_before(debtor->deadline, deadline))
+			continue;
+		any = false;
+		deadline = debtor->deadline;
+		first = debtor;
+	}
+	return first;
+}
+
+/* The lag that a debtor has by now: none above 0, and since 7.1 no less than it left with. */
+static inline s64 lag_of_debtor(s64 lag, s64 at_first)
+{
+	if (version == LINUX_7_1 && lag < at_first)
+		lag = at_first;
+	return lag > 0 ? 0 : lag;
+}
+
+/*
+ * A task that slept leaves its debt, to stay or to go elsewhere. True: it is where it was, and its lag is as it was;
+ * so it just goes on. Its virtual time and its deadline have not changed meanwhile.
+ */
+static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, u64 now)
+{
+	struct debtor *debtor = debt_of(q, t, pid);
+	s64 before = t->clock.lag, lag;
+	bool goes_on;
+
+	t->clock.is_debtor = false;
+	if (!debtor) {
+		t->clock.lag = 0;
+		return false;
+	}
+	lag = lag_of(q, t->cpu, t, now);
+	t->clock.lag = lag_of_debtor(lag, before);
+	goes_on = version == LINUX_7_1 ? t->clock.lag == before : lag <= 0;
+	forget_debtor(q, debtor);
+	return goes_on;
+}
+
+#endif /* SCHEDLAB_EEVDF_LAG_BPF_H */

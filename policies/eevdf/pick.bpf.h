@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who runs next: of those that are eligible the one with the earliest deadline, unless the running one is protected.
+ *
+ * A task that is picked is protected, from others that do not ask for less, to its deadline; since 6.18 only for the
+ * shortest slice that anybody asks for. A task that goes on because nobody else would be picked is not protected anew.
+ */
+#ifndef SCHEDLAB_EEVDF_PICK_BPF_H
+#define SCHEDLAB_EEVDF_PICK_BPF_H
+
+#include <eevdf/lag.bpf.h>
+
+PARAMETER(u32, lazy_preemption, 0,
+	  "choices=auto,off,on about=Whether a CPU is told at its next tick only that a task of another CPU's preempts. auto: "
+	  "since 7.1.");
+enum { LAZY_AUTO, LAZY_OFF, LAZY_ON };
+
+static inline bool is_protected(const struct fair_queue *q, u64 now)
+{
+	const struct queue_clock *c = &q->clock;
+
+	if (version == LINUX_6_12)
+		return run_to_parity && c->deadline == c->picked_deadline;
+	return time_before(running_vruntime(q, now), c->protected_until);
+}
+
+static inline void cancel_protection(struct fair_queue *q, u64 now)
+{
+	q->clock.picked_deadline = q->clock.deadline + 1;
+	if (is_protected(q, now))
+		q->clock.protected_until = running_vruntime(q, now);
+}
+
+/*
+ * Where the protection of a task with slice @slice ends that is at @vruntime. @shortest: the shortest slice there is.
+ */
+static inline u64 protection_end(u64 vruntime, u64 deadline, u64 slice, u64 shortest, u32 weight, u32 inverse)
+{
+	u64 end = deadline_after(vruntime, shortest, weight, inverse);
+
+	return shortest < slice && time_before(end, deadline) ? end : deadline;
+}
+
+/* The running task was picked. */
+static void protect(struct fair_queue *q, s32 cpu)
+{
+	struct queue_clock *c = &q->clock;
+	u64 shortest;
+
+	c->picked_deadline = c->deadline;
+	if (version == LINUX_6_12)
+		return;
+	shortest = run_to_parity ? extreme_slice(cpu, c->slice, false) : extreme(c->slice, base_slice, false);
+	c->protected_until =
+		protection_end(c->vruntime, c->deadline, c->slice, shortest, q->running_weight, q->running_inverse);
+}
+
+/*
+ * Takes from the running task what is more than the shortest slice of its protection, as @slice may be one from now
+ * on.
+ */
+static void shrink_protection(struct fair_queue *q, s32 cpu, u64 slice, u64 now)
+{
+	u64 shortest = extreme_slice(cpu, slice, false);
+	u64 end = deadline_after(running_vruntime(q, now), shortest, q->running_weight, q->running_inverse);
+
+	if (time_before(end, q->clock.protected_until))
+		q->clock.protected_until = end;
+}
+
+/*
+ * Charges the running task up to now, and looks whether another is to be picked: its request is used up, or it has got
+ * beyond what protects it. Returns whether it is.
+ */
+__noinline bool update_queue(struct fair_queue *q, u64 now)
+{
+	if (!q)
+		return false;
+	if (!q->running || !time_after(now, q->charged_at))
+		return q->resched;
+	charge(q, now);
+	follow_average(q, now);
+	if (!q->clock.nr_queued || is_protected(q, now))
+		return q->resched;
+	if (version != LINUX_6_12 || (preempt_short && !is_eligible(q, q->clock.vruntime, now)))
+		q->resched = true;
+	return q->resched;
+}
+
+/* The tick at which the running task has to be looked at, if nothing changes. */
+__noinline u64 slice_end(const struct fair_queue *q, u64 now)
+{
+	u64 end, other;
+
+	if (!q || !q->clock.nr_queued)
+		return now + ALONE_SLICE;
+	end = other = q->clock.deadline;
+	if (version != LINUX_6_12)
+		other = q->clock.protected_until;
+	else if (preempt_short && !is_protected(q, now))
+		/* It is eligible as long as it is not ahead of the average of the others. */
+		other = q->clock.zero + floor_div(q->clock.sum, q->clock.weight) + 1;
+	return tick_at(q, time_before(other, end) ? other : end);
+}
+
+enum verdict { NOBODY, TAKEN, DEBTOR_LEFT };
+
+/*
+ * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that
+ * one is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
+ */
+static enum verdict take_first(struct fair_queue *q, s32 cpu, u64 average, bool candidate)
+{
+	u64 deadline = q->clock.deadline;
+	enum verdict verdict = NOBODY;
+	struct task_struct *p;
+	struct debtor *debtor = first_debtor(q, average, !candidate, deadline);
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *t = task_of(p);
+
+		if (!t || time_after(t->clock.vruntime, average))
+			continue;
+		if (candidate && time_before(deadline, t->clock.deadline))
+			break;
+		if (debtor && time_before(debtor->deadline, t->clock.deadline))
+			break;
+		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0)) {
+			verdict = TAKEN;
+			break;
+		}
+	}
+	if (verdict == TAKEN || !debtor)
+		return verdict;
+	forget_debtor(q, debtor);
+	return DEBTOR_LEFT;
+}
+
+/* Gives the CPU to who is due. @runs: the running task may go on. False: to nobody new. */
+__noinline bool pick(s32 cpu, bool runs, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+	enum verdict verdict = DEBTOR_LEFT;
+	u32 step;
+
+	if (!q)
+		return false;
+	bpf_for(step, 0, MAX_DEBTORS + 1) {
+		u64 average = average_vruntime(q, now);
+		bool candidate = runs && !time_after(q->clock.vruntime, average);
+
+		if (!q->clock.nr_queued || (candidate && is_protected(q, now)))
+			return false;
+		verdict = take_first(q, cpu, average, candidate);
+		if (verdict != DEBTOR_LEFT)
+			break;
+	}
+	/* Another CPU may have taken who was eligible. */
+	return verdict == TAKEN || (!runs && scx_bpf_dsq_move_to_local(cpu, 0));
+}
+
+/* Whether a task that comes to wait would be picked. */
+__noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with_protection, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+	struct task_struct *p;
+	bool wins = true;
+	u64 average;
+
+	if (!q || !t)
+		return false;
+	average = average_vruntime(q, now);
+	if (!time_after(running_vruntime(q, now), average) &&
+	    ((with_protection && is_protected(q, now)) || time_before(q->clock.deadline, t->clock.deadline)))
+		return false;
+	if (time_after(t->clock.vruntime, average) || first_debtor(q, average, false, t->clock.deadline))
+		return false;
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *other = task_of(p);
+
+		if (!other || p->pid == pid)
+			continue;
+		if (time_after(other->clock.deadline, t->clock.deadline))
+			break;
+		if (!time_after(other->clock.vruntime, average)) {
+			wins = false;
+			break;
+		}
+	}
+	return wins;
+}
+
+/* Whether a task that came preempts the running one, by its class, its slice and its deadline. */
+static bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_task *t, u64 now)
+{
+	const struct queue_clock *c = &q->clock;
+	const struct task_clock *k = &t->clock;
+	bool is_short = preempt_short && k->slice < c->slice;
+
+	if (q->running_class == CLASS_IDLE && t->class != CLASS_IDLE) {
+		cancel_protection(q, now);
+		return true;
+	}
+	if (t->class != CLASS_NORMAL)
+		return false;
+	if (version == LINUX_6_12) {
+		if (is_short && is_eligible(q, k->vruntime, now) &&
+		    (time_before(k->deadline, c->deadline) || !is_eligible(q, running_vruntime(q, now), now)))
+			cancel_protection(q, now);
+		return would_win(cpu, pid, t, true, now);
+	}
+	if (version == LINUX_7_1 && !is_short && (k->was_debtor || k->was_new))
+		return false;
+	if (would_win(cpu, pid, t, !is_short, now)) {
+		if (is_short)
+			cancel_protection(q, now);
+		return true;
+	}
+	if (is_short || version == LINUX_7_1)
+		shrink_protection(q, cpu, k->slice, now);
+	return false;
+}
+
+static inline u64 next_tick(u64 now)
+{
+	return (now / jiffy + 1) * jiffy;
+}
+
+/* Whether a CPU is told only at its tick: its task computes, and nothing happens there. */
+static inline bool is_lazy(const struct fair_task *t, s32 cpu)
+{
+	bool lazy = lazy_preemption == LAZY_ON || (lazy_preemption == LAZY_AUTO && version == LINUX_7_1);
+	s32 here = t->clock.waker >= 0 ? t->clock.waker : (s32)bpf_get_smp_processor_id();
+
+	return lazy && cpu != here;
+}
+
+/* A task came to wait where another one runs. It may preempt, or the slice of who runs may end earlier now. */
+static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
+{
+	if (!q->resched)
+		q->resched = preempts(q, cpu, pid, t, now);
+	else if (q->clock.lazy_until)
+		return false;
+	if (!q->resched)
+		return time_before(slice_end(q, now), q->slice_end);
+	q->clock.lazy_until = is_lazy(t, cpu) ? next_tick(now) : 0;
+	return !q->clock.lazy_until || time_before(q->clock.lazy_until, q->slice_end);
+}
+
+static u64 order_key(const struct fair_task *t)
+{
+	return t->clock.deadline;
+}
+
+/* NEXT_BUDDY is off in these kernels. */
+static bool is_buddy(const struct fair_queue *q, s32 pid)
+{
+	return false;
+}
+
+static void clear_buddies(struct fair_queue *q, s32 pid)
+{
+}
+
+/* Since 6.18 a task that is not eligible is not pulled to where others are, unless that failed before. */
+static bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
+			  u32 failures, u64 now)
+{
+	return version != LINUX_6_12 && !failures && to->nr_running && !is_eligible(from, t->clock.vruntime, now);
+}
+
+#endif /* SCHEDLAB_EEVDF_PICK_BPF_H */

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The queue of a CPU: waiting tasks in the order of their deadlines, in a dispatch queue; the running one beside it;
+ * and those that sleep but still owe, beside both.
+ *
+ * V, the average virtual time by weight, comes from a sum of weight * (v - zero) with a reference point near V, so that
+ * the sum stays small. A task is eligible if its virtual time is not beyond V.
+ *
+ * A task that goes to sleep while it is not eligible would lose its debt. It stays in the sum, as one of the `debtors`,
+ * until it would be picked, or wakes where it was.
+ *
+ * Example: A of weight 1024 is at 1000 and B of weight 335 at 5000. V = (1024 * 1000 + 335 * 5000) / 1359 = 1986, so A
+ * is eligible and B is not.
+ */
+#ifndef SCHEDLAB_EEVDF_QUEUE_BPF_H
+#define SCHEDLAB_EEVDF_QUEUE_BPF_H
+
+#include <eevdf/virtual_deadline.bpf.h>
+
+PARAMETER(bool, place_lag, true, "about=A task comes back with the lag with which it left.");
+PARAMETER(bool, place_deadline_initial, true, "about=The first request of a new task is half a slice.");
+PARAMETER(bool, place_rel_deadline, true, "about=A task that is moved keeps its distance to its deadline.");
+PARAMETER(bool, run_to_parity, true, "about=Who was picked runs to its deadline, or for the shortest slice there is.");
+PARAMETER(bool, preempt_short, true, "about=A task with a shorter slice may preempt before that.");
+PARAMETER(bool, delay_dequeue, true, "about=A task that sleeps with a debt stays in the average until it is paid.");
+
+/* More tasks of one CPU that sleep with a debt lose it. */
+#define MAX_DEBTORS 64
+/* So far V may be from the reference point. */
+#define ZERO_DISTANCE (1LL << 35)
+
+struct task_clock {
+	u64 vruntime;
+	u64 deadline;	   /* of its request; relative to `vruntime` while `is_relative` */
+	s64 lag;	   /* V - vruntime, kept while it is in no queue */
+	u64 slice;	   /* the length of its requests */
+	s32 waker;	   /* on which CPU it was woken, -1 when that was not said */
+	bool is_relative;
+	bool is_debtor;	   /* went to sleep with a debt that it may still have */
+	bool was_new;	   /* when it last became runnable */
+	bool was_debtor;   /* the same */
+};
+
+struct debtor {
+	s32 pid;
+	u32 weight;
+	u64 vruntime;
+	u64 deadline;
+	u64 slice;
+};
+
+struct queue_clock {
+	u64 zero;	     /* the reference point of the sum */
+	s64 sum;	     /* weight * (vruntime - zero) of the waiting ones and the debtors */
+	u64 weight;	     /* theirs */
+	u32 nr_queued;	     /* how many these are */
+	u32 nr_custom;	     /* how many of them have a slice of their own */
+	u64 vruntime;	     /* of the running task, at `charged_at` */
+	u64 deadline;
+	u64 slice;
+	u64 protected_until; /* 6.18 and later: up to this virtual time it is protected */
+	u64 picked_deadline; /* 6.12: it is as long as this is its deadline */
+	u64 lazy_until;	     /* when the CPU heeds `resched`, if that is not at once */
+	struct debtor debtors[MAX_DEBTORS];
+	u32 nr_debtors;
+};
+
+#include <schedlab/fair_state.bpf.h>
+
+/* The term of the sum for a task. */
+static inline s64 term(const struct queue_clock *c, u64 vruntime, u32 weight)
+{
+	return (s64)(vruntime - c->zero) * weight;
+}
+
+/*
+ * The three fields, for a balancer on another CPU changes them too. Should that happen while the reference point moves,
+ * V is wrong until the CPU has no tasks; that is some nanoseconds in half a minute.
+ */
+static inline void sum_add(struct queue_clock *c, u64 vruntime, u32 weight, bool custom)
+{
+	__sync_fetch_and_add(&c->sum, term(c, vruntime, weight));
+	__sync_fetch_and_add(&c->weight, weight);
+	__sync_fetch_and_add(&c->nr_queued, 1);
+	if (custom)
+		__sync_fetch_and_add(&c->nr_custom, 1);
+}
+
+static inline void sum_take(struct queue_clock *c, u64 vruntime, u32 weight, bool custom)
+{
+	__sync_fetch_and_add(&c->sum, -term(c, vruntime, weight));
+	__sync_fetch_and_add(&c->weight, -(u64)weight);
+	__sync_fetch_and_add(&c->nr_queued, -1);
+	if (custom)
+		__sync_fetch_and_add(&c->nr_custom, -1);
+}
+
+static inline bool is_custom(u64 slice)
+{
+	return slice != request_slice(0, nr_cpus);
+}
+
+static inline void enter_tree(struct fair_queue *q, struct fair_task *t)
+{
+	sum_add(&q->clock, t->clock.vruntime, t->weight, is_custom(t->clock.slice));
+}
+
+static inline void leave_tree(struct fair_queue *q, struct fair_task *t)
+{
+	sum_take(&q->clock, t->clock.vruntime, t->weight, is_custom(t->clock.slice));
+}
+
+/* Where the running task is now, without charging it: other CPUs may ask. */
+static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
+{
+	if (!time_after(now, q->charged_at))
+		return q->clock.vruntime;
+	return q->clock.vruntime + virtual_time(now - q->charged_at, q->running_weight, q->running_inverse);
+}
+
+/* The weight of all, and V. Not static, so that a verifier looks at it once, like others below. */
+static inline u64 whole_weight(const struct fair_queue *q)
+{
+	return q->clock.weight + (q->running ? q->running_weight : 0);
+}
+
+__noinline u64 average_vruntime(const struct fair_queue *q, u64 now)
+{
+	s64 sum;
+
+	if (!q)
+		return 0;
+	sum = q->clock.sum;
+	if (q->running)
+		sum += term(&q->clock, running_vruntime(q, now), q->running_weight);
+	return q->clock.zero + floor_div(sum, whole_weight(q));
+}
+
+/* Whether who stands at @vruntime is not ahead of V. That V is rounded down makes no difference. */
+static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now)
+{
+	return !time_after(vruntime, average_vruntime(q, now));
+}
+
+/* The first tick, after the last charge, at which the running task's virtual time is at least @vruntime. */
+static u64 tick_at(const struct fair_queue *q, u64 vruntime)
+{
+	s64 missing = (s64)(vruntime - q->clock.vruntime);
+	u64 wall = missing > 0 ? ((u64)missing * q->running_weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT : 0;
+	u64 at = (q->charged_at + (wall ?: 1) + jiffy - 1) / jiffy * jiffy;
+
+	/* Virtual time is rounded down. */
+	return time_before(running_vruntime(q, at), vruntime) ? at + jiffy : at;
+}
+
+/* The running task's request is used up: it asks for the next one. */
+static inline void renew_request(struct fair_queue *q)
+{
+	struct queue_clock *c = &q->clock;
+
+	c->deadline = deadline_after(c->vruntime, c->slice, q->running_weight, q->running_inverse);
+	if (c->nr_queued)
+		q->resched = true;
+}
+
+/*
+ * The running task gives up what is left of its request, unless it is ahead of V: then it is not picked again anyhow.
+ */
+static inline void give_up(struct fair_queue *q, u64 now)
+{
+	if (!is_eligible(q, q->clock.vruntime, now))
+		return;
+	q->clock.vruntime = q->clock.deadline;
+	renew_request(q);
+}
+
+static inline void advance(struct fair_queue *q, u64 until)
+{
+	q->clock.vruntime = running_vruntime(q, until);
+	q->charged_at = until;
+}
+
+/*
+ * Charges the running task up to now. A kernel does so at each tick, and looks then whether the request is used up; so
+ * requests end at the ticks between the last charge and now. Who is alone may have used up any number of them.
+ */
+static void charge(struct fair_queue *q, u64 now)
+{
+	struct queue_clock *c = &q->clock;
+	u64 tick, period;
+
+	tick = tick_at(q, c->deadline);
+	if (!time_after(tick, now)) {
+		advance(q, tick);
+		renew_request(q);
+		tick = tick_at(q, c->deadline);
+		if (!time_after(tick, now)) {
+			period = tick - q->charged_at;
+			advance(q, q->charged_at + (now - q->charged_at) / period * period);
+			renew_request(q);
+		}
+	}
+	advance(q, now);
+	if (!time_before(c->vruntime, c->deadline))
+		renew_request(q);
+}
+
+/* Brings the reference point to V when that is far away. */
+static inline void follow_average(struct fair_queue *q, u64 now)
+{
+	struct queue_clock *c = &q->clock;
+	s64 distance = (s64)(c->vruntime - c->zero);
+
+	if (distance < ZERO_DISTANCE && distance > -ZERO_DISTANCE)
+		return;
+	distance = (s64)(average_vruntime(q, now) - c->zero);
+	__sync_fetch_and_add(&c->sum, -distance * (s64)c->weight);
+	c->zero += distance;
+}
+
+static inline u64 extreme(u64 one, u64 two, bool longest)
+{
+	return (one < two) == longest ? two : one;
+}
+
+/*
+ * The shortest or the longest of @slice and of what runs and is queued. Few queues have other slices than the
+ * default.
+ */
+__noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
+{
+	struct fair_queue *q = queue_of(cpu);
+	struct task_struct *p;
+	u32 slot;
+
+	if (!q)
+		return slice;
+	if (q->running)
+		slice = extreme(slice, q->clock.slice, longest);
+	if (q->clock.nr_custom < q->clock.nr_queued)
+		slice = extreme(slice, request_slice(0, nr_cpus), longest);
+	if (!q->clock.nr_custom)
+		return slice;
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *t = task_of(p);
+
+		if (t)
+			slice = extreme(slice, t->clock.slice, longest);
+	}
+	bpf_for(slot, 0, q->clock.nr_debtors) {
+		const struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
+
+		if (debtor)
+			slice = extreme(slice, debtor->slice, longest);
+	}
+	return slice;
+}
+
+#endif /* SCHEDLAB_EEVDF_QUEUE_BPF_H */

@@ -1,0 +1,9 @@
+//! Tests of `eevdf`: the vectors of its formulas and of who runs when, what it does on a machine, what has been published
+//! about it, and what each parameter changes.
+
+mod behaviour;
+mod formulas;
+mod observe;
+mod parameters;
+mod published;
+mod turns;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the callbacks of Linux' fair schedulers have in common: from a task's birth to its end, and the start.
+ */
+#ifndef SCHEDLAB_FAIR_LIFE_BPF_H
+#define SCHEDLAB_FAIR_LIFE_BPF_H
+
+#include <schedlab/fair_move.bpf.h>
+
+/* Sets a task's weight, inverse and class. It is counted in no queue at this moment. */
+static inline void weigh(const struct task_struct *p, struct fair_task *t);
+
+/* By its nice value, as kernels do. */
+static inline void weigh_by_nice(const struct task_struct *p, struct fair_task *t)
+{
+	t->weight = weight_of(p);
+	t->inverse = inverse_of(p);
+	t->class = p->policy;
+}
+
+static struct fair_task *new_task(struct task_struct *p)
+{
+	struct fair_task *t = bpf_task_storage_get(&fair_tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		return NULL;
+	weigh(p, t);
+	t->cpu = scx_bpf_task_cpu(p);
+	t->recent_cpu = t->cpu;
+	t->fresh = true;
+	return t;
+}
+
+/* A new task comes with the averages of one that has always been runnable, and with half of what the CPU can spare. */
+static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
+{
+	struct load_average *a = &t->average;
+	u64 spare, share;
+
+	update_queue_load(q, now);
+	spare = q->average.util < LOAD_UTIL_MAX ? (LOAD_UTIL_MAX - q->average.util) / 2 : 0;
+	share = q->average.util * t->weight / (q->average.load + 1);
+	a->load = t->weight;
+	a->util = q->average.util && share < spare ? share : spare;
+	a->runnable = a->util;
+	a->carried = q->average.carried;
+	a->load_sum = a->load * load_divisor(a, load_rule());
+}
+
+/* A task wants a CPU, maybe another one than before: its averages come along. */
+static void come_to_cpu(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 now)
+{
+	struct fair_queue *from = queue_of(t->cpu);
+
+	if (t->fresh)
+		begin_averages(t, q, now);
+	else
+		update_task_load(t, now, false, false);
+	if (!t->fresh && t->cpu == cpu)
+		return;
+	if (from && !t->fresh) {
+		update_queue_load(from, now);
+		load_average_detach(&from->average, &t->average, load_rule());
+	}
+	update_queue_load(q, now);
+	load_average_attach(&q->average, &t->average, load_rule());
+	t->cpu = cpu;
+}
+
+static void begin_running(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
+{
+	update_task_load(t, now, true, false);
+	update_queue_load(q, now);
+	q->running = p->pid;
+	q->running_weight = t->weight;
+	q->running_inverse = t->inverse;
+	q->running_class = t->class;
+	q->charged_at = now;
+}
+
+static void end_running(struct fair_queue *q, struct fair_task *t, u64 now)
+{
+	t->ran_until = now;
+	update_task_load(t, now, true, true);
+	update_queue_load(q, now);
+	q->running = 0;
+}
+
+/* A task may weigh something else now. */
+static void reweigh(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
+{
+	bool runnable = t->runnable;
+
+	if (runnable)
+		count_out(q, t, now);
+	weigh(p, t);
+	if (runnable)
+		count_in(q, t, now);
+}
+
+/* What a task has left of its load goes with it. */
+static void end_task(struct task_struct *p)
+{
+	struct fair_task *t = task_of(p);
+	struct fair_queue *q = t && !t->fresh ? queue_of(t->cpu) : NULL;
+	u64 now = scx_bpf_now();
+
+	if (!q)
+		return;
+	update_task_load(t, now, false, false);
+	update_queue_load(q, now);
+	load_average_detach(&q->average, &t->average, load_rule());
+}
+
+/* A dispatch queue for each CPU. */
+static s32 init_queues(void)
+{
+	s32 cpus = count_cpus(MAX_CPUS);
+
+	if (cpus < 0)
+		return cpus;
+	nr_cpus = nr_idle = cpus;
+	jiffy = NS_PER_S / hz;
+	return create_dsqs(cpus);
+}
+
+#endif /* SCHEDLAB_FAIR_LIFE_BPF_H */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tasks and run queues of Linux' fair schedulers: what is the same whatever order the queue is in.
+ *
+ * The waiting tasks of a CPU are in a dispatch queue, the running one is beside it. A scheduler says before it includes
+ * this what it wants of a task's and a queue's virtual time, as `struct task_clock` and `struct queue_clock`, which
+ * Linux it follows, as is_4_9(), and answers the questions below.
+ *
+ * A queue's fields are changed by its CPU or under its lock. Sums that other CPUs change when they move tasks are
+ * added to atomically; what others read may be old by a moment, and a load average that loses such a change forgets it
+ * by decay.
+ */
+#ifndef SCHEDLAB_FAIR_STATE_BPF_H
+#define SCHEDLAB_FAIR_STATE_BPF_H
+
+#include <schedlab/domains.bpf.h>
+#include <schedlab/load_average.bpf.h>
+#include <schedlab/weights.bpf.h>
+
+PARAMETER(u32, hz, 250, "range=24..1000000 about=Ticks in a second: at ticks slices end, and balancing is due.");
+
+#define MAX_CPUS 4096
+/* How long the core may let a task run before it asks, when nobody waits. */
+#define ALONE_SLICE NS_PER_S
+/* SCHED_NORMAL and SCHED_IDLE. */
+#define CLASS_NORMAL 0
+#define CLASS_IDLE 5
+
+struct fair_task {
+	struct task_clock clock;
+	struct load_average average;
+	u64 ran_until;		  /* when it last left a CPU */
+	u64 flips_halved_at;	  /* of `flips` */
+	u32 flips;		  /* how often it woke somebody else than before */
+	s32 last_wakee;
+	s32 recent_cpu;		  /* where it was before its last CPU */
+	u32 weight;
+	u32 inverse;
+	s32 cpu;		  /* in whose queue it is, or was */
+	u32 class;
+	bool runnable;		  /* counted in that queue */
+	bool fresh;		  /* not yet runnable for the first time */
+#ifdef FAIR_TASK_STATE
+	FAIR_TASK_STATE;	  /* what the policy keeps of it */
+#endif
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct fair_task);
+} fair_tasks SEC(".maps");
+
+struct fair_queue {
+	struct queue_clock clock;
+	u64 weight;	      /* of all that run or wait */
+	u32 nr_running;	      /* how many these are */
+	u32 nr_idle_class;    /* how many of them of SCHED_IDLE */
+	u64 charged_at;	      /* until when the running task is charged */
+	u64 slice_end;	      /* when the core will ask */
+	s32 running;	      /* its pid, 0 when nobody runs */
+	u32 running_weight;
+	u32 running_inverse;
+	u32 running_class;
+	bool resched;	      /* the CPU shall pick again */
+	bool timer_armed;
+	struct load_average average;
+	u64 load_history[5];  /* load by tick, smoothed over 2^k ticks */
+	u64 history_ticks;
+	u64 idle_since;
+	u64 average_idle;
+	u64 balanced_at[MAX_DOMAIN_LEVEL + 1];
+	u64 newidle_cost[MAX_DOMAIN_LEVEL + 1];
+	u64 cost_decayed_at;
+	u32 interval_ms[MAX_DOMAIN_LEVEL + 1];
+	u32 failures[MAX_DOMAIN_LEVEL + 1];
+	u32 imbalanced;	      /* levels at which allowed CPUs stood in the way, as bits */
+	s32 push_pid;	      /* who ran when it was told to push that task */
+	s32 push_to;	      /* to this CPU */
+	u32 idle_scan;	      /* of the first CPU of a cache: how many CPUs to look at for an idle one */
+};
+
+static struct fair_queue queues[MAX_CPUS];
+static u32 nr_cpus;
+static u64 jiffy;
+/* CPUs without a task, and CPUs with more than one. */
+static u32 nr_idle, nr_overloaded;
+
+/* Where a waiting task stands in its queue. */
+static u64 order_key(const struct fair_task *t);
+/* A waiting task goes from a queue to the one of @cpu: what becomes of its place. It is still counted where it was. */
+static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now);
+/* A task came to wait where another one runs. Whether that has to end, or to end sooner than the core knows. */
+static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
+/* Whether the queue will rather run that task than who is due, and not any more. */
+static bool is_buddy(const struct fair_queue *q, s32 pid);
+static void clear_buddies(struct fair_queue *q, s32 pid);
+/* Whether a waiting task would gain nothing elsewhere, by its place. @failures: how often pulling failed. */
+static bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
+			  u32 failures, u64 now);
+
+static inline enum load_rule load_rule(void)
+{
+	return is_4_9() ? LOAD_RULE_4_9 : LOAD_RULE_LATER;
+}
+
+static inline struct fair_task *task_of(struct task_struct *p)
+{
+	return bpf_task_storage_get(&fair_tasks, p, NULL, 0);
+}
+
+static inline struct fair_queue *queue_of(s32 cpu)
+{
+	return ELEMENT(queues, (u32)cpu);
+}
+
+static inline bool is_idle(s32 cpu)
+{
+	struct fair_queue *q = queue_of(cpu);
+
+	return q && !q->nr_running;
+}
+
+static inline void update_queue_load(struct fair_queue *q, u64 now)
+{
+	u64 runnable_rate = is_4_9() ? q->weight : q->nr_running * LOAD_UTIL_MAX;
+
+	load_average_update(&q->average, now, q->weight, runnable_rate, load_rule() | (q->running ? LOAD_RUNNING : 0));
+}
+
+static inline void update_task_load(struct fair_task *t, u64 now, bool runnable, bool running)
+{
+	load_average_update(&t->average, now, runnable ? t->weight : 0, runnable ? LOAD_UTIL_MAX : 0,
+			    load_rule() | (running ? LOAD_RUNNING : 0));
+}
+
+/* A task is counted in a queue. */
+static void count_in(struct fair_queue *q, struct fair_task *t, u64 now)
+{
+	u32 before;
+
+	update_queue_load(q, now);
+	if (is_4_9()) {
+		q->average.runnable += t->average.load;
+		q->average.runnable_sum += t->average.load_sum;
+	}
+	__sync_fetch_and_add(&q->weight, t->weight);
+	if (t->class == CLASS_IDLE)
+		__sync_fetch_and_add(&q->nr_idle_class, 1);
+	before = __sync_fetch_and_add(&q->nr_running, 1);
+	if (!before)
+		__sync_fetch_and_add(&nr_idle, -1);
+	else if (before == 1)
+		__sync_fetch_and_add(&nr_overloaded, 1);
+	t->runnable = true;
+}
+
+/* And counted out again. */
+static void count_out(struct fair_queue *q, struct fair_task *t, u64 now)
+{
+	u32 before;
+
+	update_queue_load(q, now);
+	if (is_4_9()) {
+		load_take(&q->average.runnable, t->average.load);
+		load_take(&q->average.runnable_sum, t->average.load_sum);
+	}
+	__sync_fetch_and_add(&q->weight, -(u64)t->weight);
+	if (t->class == CLASS_IDLE)
+		__sync_fetch_and_add(&q->nr_idle_class, -1);
+	before = __sync_fetch_and_add(&q->nr_running, -1);
+	if (before == 1)
+		__sync_fetch_and_add(&nr_idle, 1);
+	else if (before == 2)
+		__sync_fetch_and_add(&nr_overloaded, -1);
+	t->runnable = false;
+}
+
+#endif /* SCHEDLAB_FAIR_STATE_BPF_H */
