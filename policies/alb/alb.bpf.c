@@ -207,6 +207,7 @@ __noinline u32 list_waiting(u32 cpu)
 	if (!q)
 		return 0;
 	divide_cpu(cpu, weight_on(cpu), q->nr_running);
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *t = task_of(p);
 
@@ -217,6 +218,7 @@ __noinline u32 list_waiting(u32 cpu)
 			t->balance.candidate =
 				divide_task(cpu, p->pid, level_of(p, t->balance.penalty), t->balance.ticket);
 	}
+	bpf_rcu_read_unlock();
 	return 0;
 }
 
@@ -229,6 +231,7 @@ __noinline u32 send_away(u32 cpu)
 
 	if (!q)
 		return 0;
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *t = task_of(p);
 		struct candidate *c = t && t->balance.candidate < nr_candidates ?
@@ -249,6 +252,7 @@ __noinline u32 send_away(u32 cpu)
 		add_weight(c->target, t->balance.weight);
 		notify(to, t, p->pid, c->target, now);
 	}
+	bpf_rcu_read_unlock();
 	return 0;
 }
 

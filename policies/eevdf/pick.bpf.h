@@ -175,6 +175,7 @@ __noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with
 		return false;
 	if (time_after(t->clock.vruntime, average) || first_debtor(q, average, false, t->clock.deadline))
 		return false;
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *other = task_of(p);
 
@@ -187,6 +188,7 @@ __noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with
 			break;
 		}
 	}
+	bpf_rcu_read_unlock();
 	return wins;
 }
 

@@ -241,12 +241,14 @@ __noinline u64 extreme_slice(s32 cpu, u64 slice, bool longest)
 		slice = extreme(slice, request_slice(0, nr_cpus), longest);
 	if (!q->clock.nr_custom)
 		return slice;
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *t = task_of(p);
 
 		if (t)
 			slice = extreme(slice, t->clock.slice, longest);
 	}
+	bpf_rcu_read_unlock();
 	bpf_for(slot, 0, q->clock.nr_debtors) {
 		const struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
 

@@ -66,10 +66,12 @@ static u32 last_level(u64 dsq)
 	struct task_struct *p;
 	u32 level = NO_LEVEL;
 
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, dsq, SCX_DSQ_ITER_REV) {
 		level = key_level(p->scx.dsq_vtime);
 		break;
 	}
+	bpf_rcu_read_unlock();
 	return level;
 }
 
@@ -82,6 +84,7 @@ static void find_level(u64 dsq, struct pull *pull)
 	pull->level = NO_LEVEL;
 	if (last < from)
 		return;
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, dsq, 0) {
 		struct o1_task *t = task_of(p);
 
@@ -93,6 +96,7 @@ static void find_level(u64 dsq, struct pull *pull)
 			break;
 		}
 	}
+	bpf_rcu_read_unlock();
 }
 
 /* Accounts for a task that has gone to the other CPU, to this place of this array. */
@@ -117,6 +121,7 @@ static void move_list(u64 dsq, bool expired, struct pull *pull, u64 now)
 
 	if (!to)
 		return;
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, dsq, SCX_DSQ_ITER_REV) {
 		struct o1_task *t = task_of(p);
 		u32 array = to->active ^ (expired && version == VERSION_2_6_22);
@@ -135,6 +140,7 @@ static void move_list(u64 dsq, bool expired, struct pull *pull, u64 now)
 		if (scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, dsq_of(pull->to, array), 0))
 			has_moved(p, t, pull, array, place, now);
 	}
+	bpf_rcu_read_unlock();
 }
 
 /* Moves tasks of one array, of lists up to @worst. */

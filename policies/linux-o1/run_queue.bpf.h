@@ -13,6 +13,7 @@
 #define LINUX_O1_RUN_QUEUE_BPF_H
 
 #include <schedlab/domains.bpf.h>
+#include <schedlab/load_average.bpf.h>
 #include <schedlab/priority_queue.bpf.h>
 #include <linux-o1/interactivity.bpf.h>
 
@@ -109,10 +110,8 @@ static inline void tick_loads(struct run_queue *rq, u64 now)
 		return;
 	}
 	bpf_for(tick, 0, ticks) {
-		u64 one = rq->cpu_load[1], two = rq->cpu_load[2];
-
-		rq->cpu_load[1] = (one + load + (load > one ? 1 : 0)) / 2;
-		rq->cpu_load[2] = (two * 3 + load + (load > two ? 3 : 0)) / 4;
+		rq->cpu_load[1] = smoothed_by(rq->cpu_load[1], load, 1);
+		rq->cpu_load[2] = smoothed_by(rq->cpu_load[2], load, 2);
 	}
 }
 

@@ -188,14 +188,14 @@ static void set_slices(void)
  */
 static u32 highest_queue(const struct task_struct *p)
 {
-	s32 n = p->static_prio - 120;
+	s32 n = nice_of(p);
 
 	return nice == NICE_RANGE && n > 0 ? 1 + div_round_up((u32)n * (nr_queues - 1), 20) : 1;
 }
 
 static u32 lowest_queue(const struct task_struct *p)
 {
-	s32 n = p->static_prio - 120;
+	s32 n = nice_of(p);
 
 	return nice == NICE_RANGE && n < 0 ? nr_queues - div_round_up((u32)-n * (nr_queues - 1), 20) : nr_queues;
 }

@@ -113,7 +113,7 @@ static u32 nice_base(s32 n)
 /* SCHED_IDLE is the relative level "idle" of a thread. */
 static u32 base_of(const struct task_struct *p)
 {
-	return p->policy == 5 ? 1 : nice_base(p->static_prio - 120);
+	return p->policy == SCHED_IDLE ? 1 : nice_base(nice_of(p));
 }
 
 static bool is_foreground(const struct task_struct *p)

@@ -86,10 +86,21 @@ static inline s32 create_dsqs(u32 count)
 	return 0;
 }
 
+/*
+ * Some kernels hold functions that a timer calls against the rules of programs that sleep: there a dispatch queue may
+ * only be looked through between bpf_rcu_read_lock() and bpf_rcu_read_unlock().
+ */
+
 /* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */
 static inline bool still_runnable(const struct task_struct *p)
 {
 	return p && (p->scx.flags & SCX_TASK_QUEUED);
+}
+
+/* The nice value of a task. */
+static inline s32 nice_of(const struct task_struct *p)
+{
+	return p->static_prio - 120;
 }
 
 /* Has an idle CPU of @cpus, if there is one, look for work. For tasks that wait and were not placed by select_cpu(). */

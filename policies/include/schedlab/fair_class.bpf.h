@@ -139,7 +139,7 @@ static bool pick_buddy(struct fair_queue *q, s32 cpu, struct task_struct *first,
 /* Gives the CPU to who is due. False: to nobody new. */
 static bool pick(struct fair_queue *q, s32 cpu, bool runs)
 {
-	struct task_struct *first = peek(cpu);
+	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(cpu);
 
 	if (!first)
 		return false;

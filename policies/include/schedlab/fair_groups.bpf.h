@@ -97,9 +97,8 @@ static inline void smooth_load(u64 *history, u64 load)
 	history[0] = load;
 	bpf_for(k, 1, 5) {
 		u64 *old = k < 5 ? &history[k] : history;
-		u64 scale = 1ULL << k;
 
-		*old = (*old * (scale - 1) + load + (load > *old ? scale - 1 : 0)) >> k;
+		*old = smoothed_by(*old, load, k);
 	}
 }
 

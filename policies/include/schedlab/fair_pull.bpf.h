@@ -79,6 +79,7 @@ static void pull_tasks(struct attempt *a)
 
 	if (!from || !to || from->nr_running <= 1)
 		return;
+	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, a->source, is_4_9() ? SCX_DSQ_ITER_REV : 0) {
 		struct fair_task *t;
 		u64 worth_of_it;
@@ -108,6 +109,7 @@ static void pull_tasks(struct attempt *a)
 		a->moved++;
 		notify(to, t, p->pid, a->cpu, a->now);
 	}
+	bpf_rcu_read_unlock();
 }
 
 /* When pulling failed again and again, the source's running task is pushed. */

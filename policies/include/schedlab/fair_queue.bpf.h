@@ -47,24 +47,10 @@ static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
 	return q->clock.vruntime + virtual_time(now - q->charged_at, q->running_weight, q->running_inverse);
 }
 
-/* Who waits first. Kernels before 6.19 cannot be asked without an iterator. */
-static inline struct task_struct *peek(s32 cpu)
-{
-	struct task_struct *p, *first = NULL;
-
-	if (bpf_ksym_exists(scx_bpf_dsq_peek))
-		return scx_bpf_dsq_peek(cpu);
-	bpf_for_each(scx_dsq, p, cpu, 0) {
-		first = p;
-		break;
-	}
-	return first;
-}
-
 /* The virtual time of the first that waits, if one does. */
 static inline bool first_waiting(s32 cpu, u64 *vruntime)
 {
-	struct task_struct *p = peek(cpu);
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
 
 	if (!p)
 		return false;
@@ -85,8 +71,11 @@ __noinline u64 min_vruntime_at(s32 cpu, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
 	u64 first = 0;
-	bool waits = first_waiting(cpu, &first);
+	bool waits;
 
+	bpf_rcu_read_lock();
+	waits = first_waiting(cpu, &first);
+	bpf_rcu_read_unlock();
 	if (!q)
 		return 0;
 	return follow(q->clock.min_vruntime, q->running, running_vruntime(q, now), waits, first);

@@ -184,4 +184,12 @@ static inline void load_average_detach(struct load_average *queue, const struct 
 	}
 }
 
+/* A load that follows another, at each tick by 1/2^@k of the way, rounded towards it (2.6.22 to 4.9's cpu_load). */
+static inline u64 smoothed_by(u64 old, u64 load, u32 k)
+{
+	u64 scale = 1ULL << k;
+
+	return (old * (scale - 1) + load + (load > old ? scale - 1 : 0)) >> k;
+}
+
 #endif /* SCHEDLAB_LOAD_AVERAGE_BPF_H */

@@ -32,12 +32,6 @@ static const u32 nice_inverses[40] = {
 };
 #define IDLE_INVERSE 1431655765
 
-/* The nice value of a task. */
-static inline s32 nice_of(const struct task_struct *p)
-{
-	return p->static_prio - 120;
-}
-
 /* The weight of a task by its class and nice value. */
 static inline u32 weight_of(const struct task_struct *p)
 {
