@@ -256,7 +256,7 @@ static u64 order_key(const struct fair_task *t)
 }
 
 /* NEXT_BUDDY is off in these kernels. */
-static bool is_buddy(const struct fair_queue *q, s32 pid)
+static inline bool is_buddy(const struct fair_queue *q, s32 pid)
 {
 	return false;
 }
@@ -266,7 +266,7 @@ static void clear_buddies(struct fair_queue *q, s32 pid)
 }
 
 /* Since 6.18 a task that is not eligible is not pulled to where others are, unless that failed before. */
-static bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
+static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
 			  u32 failures, u64 now)
 {
 	return version != LINUX_6_12 && !failures && to->nr_running && !is_eligible(from, t->clock.vruntime, now);

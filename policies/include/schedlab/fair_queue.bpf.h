@@ -258,12 +258,12 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 	return shorten_slice(q, cpu, t->clock.vruntime, now);
 }
 
-static bool is_buddy(const struct fair_queue *q, s32 pid)
+static inline bool is_buddy(const struct fair_queue *q, s32 pid)
 {
 	return q->clock.next == pid || q->clock.last == pid;
 }
 
-static bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
+static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
 			  u32 failures, u64 now)
 {
 	return false;

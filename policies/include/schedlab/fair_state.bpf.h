@@ -94,10 +94,10 @@ static void carry_place(struct fair_task *t, struct fair_queue *from, struct fai
 /* A task came to wait where another one runs. Whether that has to end, or to end sooner than the core knows. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
 /* Whether the queue will rather run that task than who is due, and not any more. */
-static bool is_buddy(const struct fair_queue *q, s32 pid);
+static inline bool is_buddy(const struct fair_queue *q, s32 pid);
 static void clear_buddies(struct fair_queue *q, s32 pid);
 /* Whether a waiting task would gain nothing elsewhere, by its place. @failures: how often pulling failed. */
-static bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
+static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
 			  u32 failures, u64 now);
 
 static inline enum load_rule load_rule(void)
