@@ -94,19 +94,6 @@ impl Histogram {
         self.record_in_bucket(value);
     }
 
-    /// Takes several values.
-    pub fn record_all(&mut self, values: &[u64]) {
-        let (mut min, mut max, mut sum, mut squares) = (self.min, self.max, self.sum, self.sum_of_squares);
-        for &value in values {
-            (min, max) = (min.min(value), max.max(value));
-            sum += value as u128;
-            squares = squares.wrapping_add(value as u128 * value as u128);
-        }
-        (self.min, self.max, self.sum, self.sum_of_squares) = (min, max, sum, squares);
-        self.count += values.len() as u64;
-        values.iter().for_each(|&value| self.record_in_bucket(value));
-    }
-
     #[inline]
     fn record_in_bucket(&mut self, value: u64) {
         let (row, place) = position(value);
@@ -227,60 +214,6 @@ impl Histogram {
     }
 }
 
-/// Values that one by one would be waited for one by one: the buckets of many histograms do not fit into the caches near
-/// a core. Here they are collected, and a histogram takes a few dozen at once.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub struct Buffered {
-    waiting: u64,
-    values: [u64; Buffered::CAPACITY],
-    histogram: Histogram,
-}
-
-impl Default for Buffered {
-    fn default() -> Buffered {
-        Buffered { waiting: 0, values: [0; Buffered::CAPACITY], histogram: Histogram::default() }
-    }
-}
-
-impl Buffered {
-    /// With their number, four cache lines.
-    const CAPACITY: usize = 31;
-
-    /// Takes one value.
-    #[inline]
-    pub fn record(&mut self, value: u64) {
-        self.values[self.waiting as usize % Buffered::CAPACITY] = value;
-        self.waiting += 1;
-        if self.waiting as usize == Buffered::CAPACITY {
-            self.settle();
-        }
-    }
-
-    #[inline(never)]
-    fn settle(&mut self) {
-        self.histogram.record_all(&self.values[..self.waiting as usize]);
-        self.waiting = 0;
-    }
-
-    /// The histogram of all values so far.
-    pub fn histogram(&mut self) -> &Histogram {
-        self.settle();
-        &self.histogram
-    }
-
-    /// Takes all values of another.
-    pub fn merge(&mut self, other: &mut Buffered) {
-        self.histogram.merge(other.histogram());
-    }
-
-    /// Forgets all values; keeps the memory.
-    pub fn clear(&mut self) {
-        self.waiting = 0;
-        self.histogram.clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,24 +304,6 @@ mod tests {
             for q in [0.1, 0.5, 0.9, 0.99] {
                 prop_assert_eq!(merged.quantile(q), whole.quantile(q));
             }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn buffered_values_make_the_same_histogram(
-            first in prop::collection::vec(0u64..1 << 40, 0..100),
-            second in prop::collection::vec(0u64..1 << 40, 0..100),
-        ) {
-            let (mut one, mut other) = (Buffered::default(), Buffered::default());
-            first.iter().for_each(|&v| one.record(v));
-            let told = |h: &Histogram| (h.count(), h.min(), h.max(), h.mean(), h.sd(), h.quantile(0.5), h.quantile(0.99));
-            prop_assert_eq!(told(one.histogram()), told(&of(&first)));
-            second.iter().for_each(|&v| other.record(v));
-            one.merge(&mut other);
-            prop_assert_eq!(told(one.histogram()), told(&of(&[first, second].concat())));
-            one.clear();
-            prop_assert_eq!(one.histogram().count(), 0);
         }
     }
 }

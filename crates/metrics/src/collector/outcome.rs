@@ -124,7 +124,7 @@ impl Collector {
             groups: self
                 .groups
                 .iter()
-                .zip(&mut self.observations)
+                .zip(&self.observations)
                 .map(|(group, observations)| GroupResult {
                     name: group.name.clone(),
                     count: group.count,
@@ -136,9 +136,9 @@ impl Collector {
         }
     }
 
-    fn task_results(&mut self, window_ns: u64) -> Vec<TaskResult> {
+    fn task_results(&self, window_ns: u64) -> Vec<TaskResult> {
         let cpus = self.cpus.len() as u32;
-        let detailed = self.details.iter().zip(&mut self.observations[self.groups.len()..]);
+        let detailed = self.details.iter().zip(&self.observations[self.groups.len()..]);
         let mut tasks: Vec<TaskResult> = detailed
             .filter(|(detail, _)| detail.measured)
             .map(|(detail, observations)| TaskResult {
