@@ -33,6 +33,18 @@ pub fn workload(machine: &str, duration: &str, tasks: &str) -> Workload {
     compiled(Scenario::parse(&text, "test"))
 }
 
+/// Three tasks that compute and sleep, for machines of more CPUs.
+pub const THREE_SLEEPERS: &str =
+    "[[task]]\nname = \"sleeper\"\ncount = 3\nloop = [{ compute = \"5ms\" }, { sleep = \"5ms\" }]\n";
+
+/// A task that spawns three others and computes beside them.
+pub const THREE_CHILDREN: &str = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 3 }, { compute = \"100ms\" }]\n\
+     [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"100ms\" }]\n";
+
+/// Six tasks of two CPUs, of which those of CPU 1 end early.
+pub const TWO_END_EARLY: &str = "[[task]]\nname = \"short\"\ncount = 2\ncpus = [1]\nonce = [{ compute = \"20ms\" }]\n\
+     [[task]]\nname = \"long\"\ncount = 4\nstart_on = 0\nonce = [{ compute = \"100ms\" }]\n";
+
 /// What a scenario says.
 pub fn compiled(scenario: Result<Scenario, ScenarioError>) -> Workload {
     scenario.and_then(|scenario| scenario.compile()).unwrap_or_else(|error| panic!("{error}"))
@@ -136,8 +148,8 @@ pub fn wakeup_waits(events: &[Event], task: u32) -> Vec<u64> {
     woken.filter_map(|at| starts.iter().find(|start| **start >= at).map(|start| start - at)).collect()
 }
 
-/// Where tasks were told to be at an instant: how many on each CPU.
-pub fn spread(events: &[Event], cpus: usize, at: Time) -> Vec<usize> {
+/// Where tasks were told to be at an instant.
+fn told(events: &[Event], at: Time) -> BTreeMap<TaskId, CpuId> {
     let mut places = BTreeMap::new();
     for event in events.iter().take_while(|event| event.time <= at) {
         match event.kind {
@@ -147,7 +159,21 @@ pub fn spread(events: &[Event], cpus: usize, at: Time) -> Vec<usize> {
             _ => {}
         }
     }
-    (0..cpus).map(|cpu| places.values().filter(|place| place.index() == cpu).count()).collect()
+    places
+}
+
+/// The tasks on each CPU at an instant, in the order of their numbers.
+pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
+    let mut places = vec![Vec::new(); cpus];
+    for (task, cpu) in told(events, at) {
+        places[cpu.index()].push(task.0);
+    }
+    places
+}
+
+/// How many tasks were on each CPU at an instant.
+pub fn spread(events: &[Event], cpus: usize, at: Time) -> Vec<usize> {
+    places(events, cpus, at).iter().map(Vec::len).collect()
 }
 
 /// When which tasks were moved where, wake-ups apart.

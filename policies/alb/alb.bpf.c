@@ -198,6 +198,12 @@ static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, str
 	add_weight(t->cpu, -b->weight);
 }
 
+static inline void on_moved(struct fair_task *t, s32 cpu)
+{
+	add_weight(t->cpu, -t->balance.weight);
+	add_weight(cpu, t->balance.weight);
+}
+
 /* Lists what waits on a CPU. A task that may not go everywhere counts as one that cannot move. */
 __noinline u32 list_waiting(u32 cpu)
 {
@@ -248,8 +254,6 @@ __noinline u32 send_away(u32 cpu)
 			change_queue(t, to, q, cpu, now);
 			continue;
 		}
-		add_weight(cpu, -t->balance.weight);
-		add_weight(c->target, t->balance.weight);
 		notify(to, t, p->pid, c->target, now);
 	}
 	bpf_rcu_read_unlock();
@@ -343,16 +347,5 @@ static inline s32 init_policy(void)
 
 SCX_OPS_DEFINE(alb_ops,
 	       .select_cpu = (void *)alb_select_cpu,
-	       .enqueue = (void *)fair_enqueue,
-	       .dispatch = (void *)fair_dispatch,
-	       .runnable = (void *)fair_runnable,
-	       .running = (void *)fair_running,
-	       .stopping = (void *)fair_stopping,
-	       .quiescent = (void *)fair_quiescent,
-	       .yield = (void *)fair_yield,
-	       .set_weight = (void *)fair_set_weight,
-	       .init_task = (void *)fair_init_task,
-	       .exit_task = (void *)fair_exit_task,
-	       .init = (void *)fair_init,
-	       .flags = SCX_OPS_ENQ_LAST,
+	       FAIR_CLASS_OPS,
 	       .name = "alb");

@@ -58,6 +58,10 @@ static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, str
 {
 }
 
+static inline void on_moved(struct fair_task *t, s32 cpu)
+{
+}
+
 /* The balancer may have sent the running task to another CPU. */
 static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p)
 {
@@ -104,16 +108,5 @@ static inline s32 init_policy(void)
 
 SCX_OPS_DEFINE(cfs_ops,
 	       .select_cpu = (void *)cfs_select_cpu,
-	       .enqueue = (void *)fair_enqueue,
-	       .dispatch = (void *)fair_dispatch,
-	       .runnable = (void *)fair_runnable,
-	       .running = (void *)fair_running,
-	       .stopping = (void *)fair_stopping,
-	       .quiescent = (void *)fair_quiescent,
-	       .yield = (void *)fair_yield,
-	       .set_weight = (void *)fair_set_weight,
-	       .init_task = (void *)fair_init_task,
-	       .exit_task = (void *)fair_exit_task,
-	       .init = (void *)fair_init,
-	       .flags = SCX_OPS_ENQ_LAST,
+	       FAIR_CLASS_OPS,
 	       .name = "cfs");

@@ -34,6 +34,10 @@ static inline void weigh(const struct task_struct *p, struct fair_task *t)
 	weigh_by_nice(p, t);
 }
 
+static inline void on_moved(struct fair_task *t, s32 cpu)
+{
+}
+
 /* Who has left a debt was never away, and stays where it is. */
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -87,7 +91,7 @@ void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	struct fair_queue *q = queue_of(cpu), *before;
+	struct fair_queue *q = queue_of(cpu);
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
 
@@ -96,10 +100,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 		return;
 	}
-	/* A kernel moves a waiting task without a word when it may not be where it was any more. */
-	before = queue_of(t->cpu);
-	if (t->cpu != cpu && before)
-		change_queue(t, before, q, cpu, now);
+	follow_move(t, q, cpu, now);
 	if (q->push_pid == p->pid && push(q, p, t, enq_flags, now))
 		return;
 	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);

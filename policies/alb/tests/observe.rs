@@ -1,11 +1,9 @@
 //! Looking into runs of `alb`: how tasks are divided, where they are, what penalties they have.
 
 use crate::policies::observe::{self, Settings, us};
-pub use crate::policies::observe::{cpu_time, spread};
+pub use crate::policies::observe::{cpu_time, places, spread};
 use schedlab_model::ids::TaskId;
-use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, WakeSource};
-use std::collections::BTreeMap;
 
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
@@ -39,21 +37,6 @@ pub fn hogs(name: &str, count: u32, nice: i32, cpu: u32) -> String {
 /// Which task moved when, in microseconds, and to which CPU.
 pub fn moves(events: &[Event]) -> Vec<(u32, u64, u32)> {
     observe::migrations(events).into_iter().map(|(at, task, to)| (task.0, us(at), to.0)).collect()
-}
-
-/// The tasks on each CPU at an instant.
-pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
-    let mut places = BTreeMap::new();
-    for event in events.iter().take_while(|event| event.time <= at) {
-        match event.kind {
-            EventKind::Wakeup { task, target, .. } => _ = places.insert(task, target),
-            EventKind::Migrate { task, to, .. } => _ = places.insert(task, to),
-            EventKind::Exit { task } => _ = places.remove(&task),
-            _ => {}
-        }
-    }
-    let on = |cpu| places.iter().filter(move |(_, at)| at.0 as usize == cpu).map(|(task, _)| task.0);
-    (0..cpus).map(|cpu| on(cpu).collect()).collect()
 }
 
 /// Which penalty a task got when, in microseconds.

@@ -1,6 +1,8 @@
 //! What `cfs` does on a machine, as its rules say.
 
-use super::observe::{V4_9, V6_1, V6_5, cpu_time, run_tasks, spread, turns, wakeup_waits};
+use super::observe::{
+    THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, V4_9, V6_1, V6_5, cpu_time, run_tasks, spread, turns, wakeup_waits,
+};
 use schedlab_model::time::Time;
 
 const ONE_CPU: &str = "cpus = 1";
@@ -61,9 +63,8 @@ fn a_task_of_the_idle_class_is_preempted_and_never_preempts() {
 
 #[test]
 fn a_waking_task_takes_an_idle_cpu_that_shares_the_cache() {
-    let sleepers = "[[task]]\nname = \"sleeper\"\ncount = 3\nloop = [{ compute = \"5ms\" }, { sleep = \"5ms\" }]\n";
     for version in [V6_1, V4_9] {
-        let events = run_tasks("cpus = 4", "2s", sleepers, &[("version", version)]);
+        let events = run_tasks("cpus = 4", "2s", THREE_SLEEPERS, &[("version", version)]);
         for task in 0..3 {
             let waits = wakeup_waits(&events, task);
             assert!(waits.len() > 150 && waits.iter().all(|wait| *wait == 0), "{version} {task}: {waits:?}");
@@ -73,21 +74,16 @@ fn a_waking_task_takes_an_idle_cpu_that_shares_the_cache() {
 
 #[test]
 fn new_tasks_spread_over_idle_cpus() {
-    let tasks = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 3 }, { compute = \"100ms\" }]\n\
-                 [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"100ms\" }]\n";
     for version in [V6_1, V4_9] {
-        let events = run_tasks("cpus = 4", "1s", tasks, &[("version", version)]);
+        let events = run_tasks("cpus = 4", "1s", THREE_CHILDREN, &[("version", version)]);
         assert_eq!(spread(&events, 4, Time::from_ms(50)), [1; 4], "{version}");
     }
 }
 
 #[test]
 fn a_cpu_that_runs_out_of_tasks_takes_one_from_another() {
-    // Six on two CPUs; those of one CPU end and the others stay.
-    let tasks = "[[task]]\nname = \"short\"\ncount = 2\ncpus = [1]\nonce = [{ compute = \"20ms\" }]\n\
-                 [[task]]\nname = \"long\"\ncount = 4\nstart_on = 0\nonce = [{ compute = \"100ms\" }]\n";
     for version in [V6_1, V4_9] {
-        let events = run_tasks("cpus = 2", "2s", tasks, &[("version", version)]);
+        let events = run_tasks("cpus = 2", "2s", TWO_END_EARLY, &[("version", version)]);
         let spread = spread(&events, 2, Time::from_ms(100));
         assert_eq!(spread, [2, 2], "{version}");
     }

@@ -1,7 +1,9 @@
 //! Looking into runs of `cfs`.
 
 use crate::policies::observe::{self, Formulas, Settings};
-pub use crate::policies::observe::{cpu_time, spread, turns_us as turns, wakeup_waits};
+pub use crate::policies::observe::{
+    THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, cpu_time, spread, turns_us as turns, wakeup_waits,
+};
 use schedlab_model::trace::Event;
 
 /// The place of a version among the choices of the parameter.

@@ -1,6 +1,9 @@
 //! What `eevdf` does on a machine, as its rules say.
 
-use super::observe::{V6_12, V6_18, V7_1, VERSIONS, cpu_time, run_tasks, spread, turns, wakeup_waits};
+use super::observe::{
+    THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, V6_12, V6_18, V7_1, VERSIONS, cpu_time, run_tasks, spread, turns,
+    wakeup_waits,
+};
 use schedlab_model::time::Time;
 
 const ONE_CPU: &str = "cpus = 1";
@@ -44,9 +47,8 @@ fn sleepers_with_lag_run_at_once() {
 
 #[test]
 fn a_waking_task_takes_an_idle_cpu_that_shares_the_cache() {
-    let sleepers = "[[task]]\nname = \"sleeper\"\ncount = 3\nloop = [{ compute = \"5ms\" }, { sleep = \"5ms\" }]\n";
     for version in VERSIONS {
-        let events = run_tasks("cpus = 4", "2s", sleepers, &[("version", version)]);
+        let events = run_tasks("cpus = 4", "2s", THREE_SLEEPERS, &[("version", version)]);
         for task in 0..3 {
             let waits = wakeup_waits(&events, task);
             assert!(waits.len() > 150 && waits.iter().all(|wait| *wait == 0), "{version} {task}: {waits:?}");
@@ -56,18 +58,14 @@ fn a_waking_task_takes_an_idle_cpu_that_shares_the_cache() {
 
 #[test]
 fn new_tasks_spread_over_idle_cpus() {
-    let tasks = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 3 }, { compute = \"100ms\" }]\n\
-                 [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"100ms\" }]\n";
-    let events = run_tasks("cpus = 4", "1s", tasks, &[]);
+    let events = run_tasks("cpus = 4", "1s", THREE_CHILDREN, &[]);
     assert_eq!(spread(&events, 4, Time::from_ms(50)), [1; 4]);
 }
 
 #[test]
 fn a_cpu_that_runs_out_of_tasks_takes_one_from_another() {
-    let tasks = "[[task]]\nname = \"short\"\ncount = 2\ncpus = [1]\nonce = [{ compute = \"20ms\" }]\n\
-                 [[task]]\nname = \"long\"\ncount = 4\nstart_on = 0\nonce = [{ compute = \"100ms\" }]\n";
     for version in VERSIONS {
-        let events = run_tasks("cpus = 2", "2s", tasks, &[("version", version)]);
+        let events = run_tasks("cpus = 2", "2s", TWO_END_EARLY, &[("version", version)]);
         assert_eq!(spread(&events, 2, Time::from_ms(100)), [2, 2], "{version}");
     }
 }

@@ -1,7 +1,9 @@
 //! Looking into runs of `eevdf`.
 
 use crate::policies::observe::{self, Formulas};
-pub use crate::policies::observe::{Settings, cpu_time, spread, turns_us as turns, wakeup_waits};
+pub use crate::policies::observe::{
+    Settings, THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, cpu_time, spread, turns_us as turns, wakeup_waits,
+};
 use schedlab_model::trace::Event;
 
 /// The place of a version among the choices of the parameter.

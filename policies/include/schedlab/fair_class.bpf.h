@@ -80,6 +80,7 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 		return;
 	}
+	follow_move(t, q, cpu, now);
 	if (redirect(q, p, t, enq_flags, now))
 		return;
 	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->clock.vruntime, enq_flags);
@@ -329,5 +330,20 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
 	scale_times(nr_cpus);
 	return error ?: init_policy();
 }
+
+/* What an ops table has of this. */
+#define FAIR_CLASS_OPS							\
+	.enqueue = (void *)fair_enqueue,				\
+	.dispatch = (void *)fair_dispatch,				\
+	.runnable = (void *)fair_runnable,				\
+	.running = (void *)fair_running,				\
+	.stopping = (void *)fair_stopping,				\
+	.quiescent = (void *)fair_quiescent,				\
+	.yield = (void *)fair_yield,					\
+	.set_weight = (void *)fair_set_weight,				\
+	.init_task = (void *)fair_init_task,				\
+	.exit_task = (void *)fair_exit_task,				\
+	.init = (void *)fair_init,					\
+	.flags = SCX_OPS_ENQ_LAST
 
 #endif /* SCHEDLAB_FAIR_CLASS_BPF_H */

@@ -9,6 +9,9 @@
 
 #include <schedlab/fair_state.bpf.h>
 
+/* A waiting task goes from the queue of `t->cpu` to another CPU's: for what the policy keeps of CPUs. */
+static inline void on_moved(struct fair_task *t, s32 cpu);
+
 /*
  * Whether a task may go to a CPU. A kernel forbids the current task to migrate while it runs a program such as this
  * one, so one such ban on the current task says nothing.
@@ -24,6 +27,7 @@ static inline bool may_go(const struct task_struct *p, s32 cpu)
 static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
 {
 	carry_place(t, from, to, cpu, now);
+	on_moved(t, cpu);
 	update_task_load(t, now, true, false);
 	count_out(from, t, now);
 	load_average_detach(&from->average, &t->average, load_rule());
@@ -31,6 +35,15 @@ static void change_queue(struct fair_task *t, struct fair_queue *from, struct fa
 	load_average_attach(&to->average, &t->average, load_rule());
 	count_in(to, t, now);
 	t->cpu = cpu;
+}
+
+/* A kernel moves a waiting task without a word when it may not be where it was any more; then it is put in again. */
+static inline void follow_move(struct fair_task *t, struct fair_queue *q, s32 cpu, u64 now)
+{
+	struct fair_queue *before = queue_of(t->cpu);
+
+	if (t->cpu != cpu && before)
+		change_queue(t, before, q, cpu, now);
 }
 
 /* Tells a CPU that a task came. */
