@@ -213,7 +213,7 @@ impl RandomRun {
     fn overhead(&mut self, cpu: u32) {
         let kinds =
             [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy, Overhead::Fork];
-        let (what, length) = (kinds[self.below(5)], Time(self.rng.below(15)));
+        let (what, length) = (kinds[self.below(kinds.len())], Time(self.rng.below(15)));
         self.push(cpu, EventKind::Overhead { what, length });
     }
 

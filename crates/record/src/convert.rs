@@ -203,7 +203,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         }
     }
 
-    /// A switch tells the priorities of both.
+    /// A switch tells the priorities of both. The deadline class has -1, which stands above 0 and is told as that.
     fn say_priority(&mut self, now: u64, cpu: u32, task: Option<usize>, thread: &Thread) {
         if let Some(task) = task.filter(|_| !self.publishing) {
             self.say(now, cpu, task, u64::try_from(thread.priority).unwrap_or(0));

@@ -25,11 +25,16 @@ pub fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
 
 /// Adds a program and its libraries.
 fn add(files: &mut Initramfs, place: &str, program: &Path) -> Result<(), VmError> {
+    add_bytes(files, place, program, read(program)?)
+}
+
+/// The same of a program whose bytes are known.
+fn add_bytes(files: &mut Initramfs, place: &str, program: &Path, bytes: Vec<u8>) -> Result<(), VmError> {
     let what = format!("find the libraries of {}", program.display());
     for (path, library) in libraries::of(program).map_err(system(&what))? {
         files.program(&path, library);
     }
-    files.program(place, libraries::without_sections(read(program)?));
+    files.program(place, libraries::without_sections(bytes));
     Ok(())
 }
 
@@ -50,12 +55,13 @@ fn add_programs(files: &mut Initramfs, group: &mut Group) -> Result<(), VmError>
         let found = find_program(&words[0]).map_err(|lack| VmError::Lack(format!("task `{}`: {lack}", group.name)))?;
         let found: PathBuf = std::path::absolute(&found).map_err(system("find the working folder"))?;
         words[0] = found.to_string_lossy().into_owned();
-        match interpreter(&read(&found)?) {
+        let bytes = read(&found)?;
+        match interpreter(&bytes) {
             Some(interpreter) => {
                 add(files, &interpreter, Path::new(&interpreter))?;
-                files.program(&words[0], read(&found)?);
+                files.program(&words[0], bytes);
             }
-            None => add(files, &words[0], &found)?,
+            None => add_bytes(files, &words[0], &found, bytes)?,
         }
     }
     Ok(())

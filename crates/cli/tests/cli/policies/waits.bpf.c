@@ -17,7 +17,7 @@ struct {
 	__type(value, u32);
 } wakes SEC(".maps");
 
-/* The wake source of a name, and the end of it: a source and a digit. */
+/* The wake source of a name: w-t, w-s, w-p, w-n or w-d; -1 of another name. */
 static int named(const struct task_struct *p)
 {
 	if (p->comm[0] != 'w' || p->comm[1] != '-' || p->comm[3])
