@@ -13,6 +13,7 @@ mod channel;
 mod clock;
 pub mod costs;
 mod futex;
+mod gate;
 mod guarded;
 mod master;
 mod process;

@@ -188,8 +188,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         let start = now_ns() + LEAD_NS;
         control.start_ns.store(start, Relaxed);
         crate::clock::sleep_until(start);
-        control.gate.store(1, Release);
-        futex::wake(&control.gate, u32::MAX);
+        self.site.gate.open();
         let placed = (0..self.site.shared.tasks()).filter_map(|number| {
             let record = self.site.shared.task(number);
             let group = self.group(record.group.load(Relaxed));
@@ -244,8 +243,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         let shared = &self.site.shared;
         let control = shared.control();
         control.stop.store(1, SeqCst);
-        control.gate.store(1, Release);
-        futex::wake(&control.gate, u32::MAX);
+        self.site.gate.open();
         let until = now_ns() + GRACE_NS + GRACE_OF_EACH_NS * u64::from(shared.tasks());
         loop {
             let alive = control.alive.load(Acquire);
@@ -305,9 +303,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     if order.at_gate {
         control.ready.fetch_add(1, AcqRel);
         futex::wake(&control.ready, 1);
-        while control.gate.load(Acquire) == 0 {
-            futex::wait(&control.gate, 0);
-        }
+        while !site.gate.pass() && !site.shared.is_stopped() {}
         let birth = control.start_ns.load(Relaxed) + order.intended_ns;
         record.intended_ns.store(birth, Relaxed);
         while order.intended_ns > 0 && !site.shared.is_stopped() && !crate::clock::sleep_until(birth) {}

@@ -16,9 +16,7 @@ pub const MAX_REQUESTS: u32 = 1 << 24;
 pub struct Control {
     /// 1 when everybody is to end. A futex.
     pub stop: AtomicU32,
-    /// 1 when tasks may begin. A futex.
-    pub gate: AtomicU32,
-    /// Tasks that wait at the gate. A futex.
+    /// Tasks that wait at the gate, or are about to. A futex.
     pub ready: AtomicU32,
     /// Tasks that have been numbered.
     pub tasks: AtomicU32,

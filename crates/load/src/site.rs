@@ -3,6 +3,7 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::Calibration;
 use crate::channel::Ends;
+use crate::gate::Gate;
 use crate::shared::Shared;
 use schedlab_model::workload::Workload;
 use std::io;
@@ -15,6 +16,8 @@ pub struct Site<'a> {
     pub workload: &'a Workload,
     /// Memory that outlives them.
     pub shared: Shared,
+    /// Where they wait for the begin.
+    pub gate: Gate,
     /// Channels, as numbered in the workload.
     pub channels: Vec<Ends>,
     /// A file for tasks that use a device, gone from its folder already.
@@ -46,6 +49,7 @@ impl<'a> Site<'a> {
         Ok(Site {
             workload,
             shared,
+            gate: Gate::new()?,
             channels: objects.channels.iter().map(Ends::open).collect::<io::Result<_>>()?,
             disk: if objects.devices.is_empty() { None } else { Some(Disk::open()?) },
             engine: Engine::new(algorithm),
