@@ -183,13 +183,30 @@ s32 BPF_STRUCT_OPS(linux_o1_select_cpu, struct task_struct *p, s32 prev_cpu, u64
 	return place_woken(p, here, prev_cpu, sync, scx_bpf_now());
 }
 
+/* A kernel moves a task without a word when it may not be any more where it was counted. */
+static void follow_move(struct task_struct *p, struct o1_task *t, u64 now)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct run_queue *rq = queue_of(cpu);
+
+	if (!rq || bpf_cpumask_test_cpu(t->cpu, p->cpus_ptr))
+		return;
+	remove_running(t, now);
+	add_running(p, t, cpu, now);
+	t->array = rq->active;
+	t->key = tail_key(rq, t->prio);
+}
+
 void BPF_STRUCT_OPS(linux_o1_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct o1_task *t = task_of(p);
-	struct run_queue *rq = t ? queue_of(t->cpu) : NULL;
 	u64 now = scx_bpf_now();
+	struct run_queue *rq;
 	bool preempts;
 
+	if (t)
+		follow_move(p, t, now);
+	rq = t ? queue_of(t->cpu) : NULL;
 	if (!rq) {
 		/* Cannot be: init_task() made it or refused the task, and init() counted the CPUs. */
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
