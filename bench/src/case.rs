@@ -6,7 +6,7 @@ use schedlab_model::{cpuset::CpuSet, distribution::Distribution, machine::Machin
 /// One case: a machine full of tasks.
 pub struct Case {
     /// What the table calls it.
-    pub name: &'static str,
+    pub name: String,
     /// The policy.
     pub policy: &'static str,
     /// CPUs.
@@ -21,72 +21,83 @@ pub struct Case {
     pub interpreted: bool,
 }
 
+/// The case in which policies are held against one another.
+pub const COMPARED: &str = "8 CPUs, 100 mixed";
+
 /// All cases. The first three are those for which other simulators have been measured.
-pub const CASES: &[Case] = &[
-    Case {
-        name: "2 CPUs, 7 compute",
-        policy: "rr",
-        cpus: 2,
-        tasks: 7,
-        mixed: false,
-        duration: Time::from_s(100_000),
-        interpreted: true,
-    },
-    Case {
-        name: "8 CPUs, 100 mixed",
-        policy: "rr",
+pub fn cases() -> Vec<Case> {
+    let mut cases = sizes();
+    cases.extend(schedlab_policy::catalog().iter().filter(|policy| policy.name != "rr").map(|policy| Case {
+        name: format!("{COMPARED}, {}", policy.name),
+        policy: policy.name,
         cpus: 8,
         tasks: 100,
         mixed: true,
-        duration: Time::from_s(4000),
-        interpreted: true,
-    },
-    Case {
-        name: "64 CPUs, 1000 mixed",
-        policy: "rr",
-        cpus: 64,
-        tasks: 1000,
-        mixed: true,
-        duration: Time::from_s(1200),
+        duration: Time::from_s(400),
         interpreted: false,
-    },
-    Case {
-        name: "8 CPUs, 8 x 8 mixed",
-        policy: "rr",
-        cpus: 8,
-        tasks: 64,
-        mixed: true,
-        duration: Time::from_s(4000),
-        interpreted: false,
-    },
-    Case {
-        name: "8 CPUs, 8 x 1000 mixed",
-        policy: "rr",
-        cpus: 8,
-        tasks: 8000,
-        mixed: true,
-        duration: Time::from_s(4000),
-        interpreted: false,
-    },
-    Case {
-        name: "1024 CPUs, 1000000 mixed",
-        policy: "rr",
-        cpus: 1024,
-        tasks: 1_000_000,
-        mixed: true,
-        duration: Time::from_s(60),
-        interpreted: false,
-    },
-    Case {
-        name: "8 CPUs, 100 mixed, mlfq",
-        policy: "mlfq",
-        cpus: 8,
-        tasks: 100,
-        mixed: true,
-        duration: Time::from_s(120),
-        interpreted: false,
-    },
-];
+    }));
+    cases
+}
+
+/// Machines of several sizes under `rr`.
+fn sizes() -> Vec<Case> {
+    vec![
+        Case {
+            name: "2 CPUs, 7 compute".into(),
+            policy: "rr",
+            cpus: 2,
+            tasks: 7,
+            mixed: false,
+            duration: Time::from_s(100_000),
+            interpreted: true,
+        },
+        Case {
+            name: COMPARED.into(),
+            policy: "rr",
+            cpus: 8,
+            tasks: 100,
+            mixed: true,
+            duration: Time::from_s(4000),
+            interpreted: true,
+        },
+        Case {
+            name: "64 CPUs, 1000 mixed".into(),
+            policy: "rr",
+            cpus: 64,
+            tasks: 1000,
+            mixed: true,
+            duration: Time::from_s(1200),
+            interpreted: false,
+        },
+        Case {
+            name: "8 CPUs, 8 x 8 mixed".into(),
+            policy: "rr",
+            cpus: 8,
+            tasks: 64,
+            mixed: true,
+            duration: Time::from_s(4000),
+            interpreted: false,
+        },
+        Case {
+            name: "8 CPUs, 8 x 1000 mixed".into(),
+            policy: "rr",
+            cpus: 8,
+            tasks: 8000,
+            mixed: true,
+            duration: Time::from_s(4000),
+            interpreted: false,
+        },
+        Case {
+            name: "1024 CPUs, 1000000 mixed".into(),
+            policy: "rr",
+            cpus: 1024,
+            tasks: 1_000_000,
+            mixed: true,
+            duration: Time::from_s(60),
+            interpreted: false,
+        },
+    ]
+}
 
 impl Case {
     /// The workload.
@@ -109,7 +120,7 @@ impl Case {
             }
         };
         Workload {
-            name: self.name.into(),
+            name: self.name.clone(),
             about: String::new(),
             // Hundreds of computing tasks on a CPU wait longer for their turn than a kernel would allow.
             machine: Machine { watchdog: Time::NEVER, ..Machine::flat(self.cpus) },

@@ -7,7 +7,7 @@
 mod case;
 mod measure;
 
-use case::{CASES, Case};
+use case::{COMPARED, Case, cases};
 use measure::{Mode, Sample};
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
@@ -29,8 +29,8 @@ fn main() -> ExitCode {
 /// Measures one case in this process and prints the figures for the parent.
 fn one(name: &str, mode: &str, seconds: Option<u64>) -> ExitCode {
     let mode = Mode::ALL.into_iter().find(|m| m.name() == mode).ok_or_else(|| format!("there is no mode {mode}"));
-    let case = CASES.iter().find(|c| c.name == name).ok_or_else(|| format!("there is no case {name}"));
-    match mode.and_then(|mode| measure::measure(case?, mode, seconds)) {
+    let case = cases().into_iter().find(|c| c.name == name).ok_or_else(|| format!("there is no case {name}"));
+    match mode.and_then(|mode| measure::measure(&case?, mode, seconds)) {
         Ok(sample) => {
             println!("{}", sample.to_line());
             ExitCode::SUCCESS
@@ -47,9 +47,10 @@ type Samples = BTreeMap<(usize, Mode), Vec<Sample>>;
 
 /// Measures all cases in turns and prints the table.
 fn all(rounds: usize) -> ExitCode {
+    let cases = cases();
     let mut samples = Samples::new();
     for round in 0..rounds {
-        for (index, case) in CASES.iter().enumerate() {
+        for (index, case) in cases.iter().enumerate() {
             for mode in Mode::ALL.into_iter().filter(|&m| m != Mode::Interpreted || case.interpreted) {
                 eprint!("\rround {} of {rounds}: {:<30}", round + 1, case.name);
                 match child(case, mode) {
@@ -63,27 +64,29 @@ fn all(rounds: usize) -> ExitCode {
         }
     }
     eprintln!();
-    print_table(&samples);
+    print_table(&cases, &samples);
+    println!();
+    print_policies(&cases, &samples);
     ExitCode::SUCCESS
 }
 
 fn child(case: &Case, mode: Mode) -> Result<Sample, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let output = Command::new(program).args(["--one", case.name, mode.name()]).output().map_err(|e| e.to_string())?;
+    let output = Command::new(program).args(["--one", &case.name, mode.name()]).output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
     }
     Sample::from_line(&String::from_utf8_lossy(&output.stdout))
 }
 
-fn print_table(samples: &Samples) {
+fn print_table(cases: &[Case], samples: &Samples) {
     println!("Rates in million switches per CPU-second: least, **median**, greatest of the rounds.");
     println!();
     println!(
         "| case | policy | switches | with metrics | ns per switch | machine alone | times interpreter | peak MiB |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for (index, case) in CASES.iter().enumerate() {
+    for (index, case) in cases.iter().enumerate() {
         let full = &samples[&(index, Mode::Full)];
         let (full_rates, bare_rates) = (rates(full), rates(&samples[&(index, Mode::Bare)]));
         let against = samples.get(&(index, Mode::Interpreted)).map(|slow| median(&full_rates) / median(&rates(slow)));
@@ -99,6 +102,30 @@ fn print_table(samples: &Samples) {
             full.iter().map(|s| s.peak_kib).max().unwrap_or(0) / 1024,
         );
     }
+}
+
+/// What a policy costs: the case under it against the same under `rr`, round by round.
+fn print_policies(cases: &[Case], samples: &Samples) {
+    let of = |index: usize| &samples[&(index, Mode::Full)];
+    let Some(rr) = cases.iter().position(|case| case.name == COMPARED) else { return };
+    println!(
+        "What a policy costs the simulator in `{COMPARED}`, as times `rr`: least, **median**, greatest of the rounds."
+    );
+    println!();
+    println!("| policy | switches per simulated second | CPU time per simulated second | CPU time per switch |");
+    println!("|---|---|---|---|");
+    for (index, case) in cases.iter().enumerate().filter(|(_, case)| case.name.starts_with(COMPARED)) {
+        let per_second = |sample: &Sample, case: &Case| sample.cpu_ns as f64 / case.duration.as_s();
+        let rounds = || of(index).iter().zip(of(rr));
+        let run = sorted(rounds().map(|(own, base)| per_second(own, case) / per_second(base, &cases[rr])));
+        let switch = sorted(rounds().map(|(own, base)| base.switches_per_s() / own.switches_per_s()));
+        let switches = of(index)[0].switches as f64 / case.duration.as_s();
+        println!("| {} | {switches:.0} | {} | {} |", case.policy, times(&run), times(&switch));
+    }
+}
+
+fn times(sorted: &[f64]) -> String {
+    format!("{:.1}, **{:.1}**, {:.1}", sorted[0], median(sorted), sorted[sorted.len() - 1])
 }
 
 /// Rates in ascending order.
