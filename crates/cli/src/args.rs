@@ -1,7 +1,9 @@
 //! The flags.
 
+mod study;
 mod trace;
 
+pub use study::{StudyArgs, StudyCommand};
 pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -49,6 +51,8 @@ pub enum Command {
     Policies(PoliciesArgs),
     /// List the scenarios, print one, translate from and to rt-app
     Scenarios(ScenariosArgs),
+    /// Run a study: questions, runs, and published values beside what is seen
+    Study(StudyArgs),
     /// Print a JSON schema
     Schema(SchemaArgs),
     /// Measure this machine: what work and switches cost

@@ -1,10 +1,10 @@
-//! The scenarios inside the program, and those in files.
+//! The scenarios and studies inside the program, and scenarios in files.
 
 use crate::failure::Failure;
 use schedlab_model::scenario::Scenario;
 use std::path::Path;
 
-/// A scenario of the folder `scenarios/`.
+/// A file of the folders `scenarios/` and `studies/`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
     /// Its file's name without `.toml`.
@@ -18,15 +18,29 @@ pub fn shipped() -> &'static [Shipped] {
     include!(concat!(env!("OUT_DIR"), "/scenarios.rs"))
 }
 
+/// All shipped studies in order of name.
+pub fn studies() -> &'static [Shipped] {
+    include!(concat!(env!("OUT_DIR"), "/studies.rs"))
+}
+
 /// The shipped scenario of this name.
 pub fn find(name: &str) -> Result<Shipped, Failure> {
-    shipped().iter().find(|shipped| shipped.name == name).copied().ok_or_else(|| {
-        let nearest = shipped().iter().map(|s| (strsim::damerau_levenshtein(name, s.name), s.name)).min();
+    find_in(shipped(), "scenario", name)
+}
+
+/// The shipped study of this name.
+pub fn find_study(name: &str) -> Result<Shipped, Failure> {
+    find_in(studies(), "study", name)
+}
+
+fn find_in(list: &[Shipped], kind: &str, name: &str) -> Result<Shipped, Failure> {
+    list.iter().find(|shipped| shipped.name == name).copied().ok_or_else(|| {
+        let nearest = list.iter().map(|s| (strsim::damerau_levenshtein(name, s.name), s.name)).min();
         let hint = match nearest {
             Some((distance, near)) if distance <= 1 + near.len() / 4 => format!("did you mean `{near}`?"),
-            _ => format!("shipped are {}", shipped().iter().map(|s| s.name).collect::<Vec<_>>().join(", ")),
+            _ => format!("shipped are {}", list.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")),
         };
-        Failure::Input(format!("there is no scenario `{name}`, neither as a file nor among the shipped ones; {hint}"))
+        Failure::Input(format!("there is no {kind} `{name}`, neither as a file nor among the shipped ones; {hint}"))
     })
 }
 

@@ -26,6 +26,7 @@ fn run() -> ExitCode {
         Command::Compare(args) => commands::compare::run(args),
         Command::Policies(args) => commands::policies::run(args),
         Command::Scenarios(args) => commands::scenarios::run(args),
+        Command::Study(args) => commands::study::run(args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(args),
         Command::Trace(args) => commands::trace::run(&args),

@@ -25,7 +25,7 @@ pub use charge::Charge;
 pub use error::{ErrorClass, VenueError};
 pub use host::HostVenue;
 pub use inspect::{Need, Needs, inspect};
-pub use merge::LEVEL;
+pub use merge::{LEVEL, merge};
 pub use monitor::Monitor;
 pub use plan::{Plan, PolicyOutcome, RunSet, seeds};
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
@@ -34,7 +34,9 @@ pub use replay::{Replay, replay};
 pub use schedlab_bpf::Executor;
 pub use schedlab_kernel::{Counters, Rates};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
-pub use schedlab_load::{Algorithm, Calibration, CalibrationError, fingerprint, obtain as calibrate, verified};
+pub use schedlab_load::{
+    Algorithm, Calibration, CalibrationError, cache_folder, fingerprint, obtain as calibrate, verified,
+};
 pub use schedlab_sim::Control;
 pub use schedlab_vm::engine::EngineSpec;
 pub use schedlab_vm::{VmError, kernels};

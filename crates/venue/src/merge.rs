@@ -53,7 +53,7 @@ const RUN_METRICS: &[&str] = &[
 
 /// Puts runs together: the first one's counts and times, and an interval over all runs for every metric that each of
 /// them knows. `wanted` runs had been asked for; fewer make the result partial.
-pub(crate) fn merge(runs: &[&RunResult], wanted: usize) -> RunResult {
+pub fn merge(runs: &[&RunResult], wanted: usize) -> RunResult {
     let mut merged = runs[0].clone();
     merged.partial = runs.iter().any(|run| run.partial) || runs.len() < wanted;
     merged.lost = runs.iter().map(|run| run.lost).sum();

@@ -25,7 +25,8 @@ impl Monitor {
         self.done_ns.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn add_done(&self, ns: u64) {
+    /// Adds to that.
+    pub fn add_done(&self, ns: u64) {
         self.done_ns.fetch_add(ns, Ordering::Relaxed);
     }
 }

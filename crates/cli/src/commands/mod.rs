@@ -10,6 +10,7 @@ pub mod record;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod study;
 pub mod trace;
 pub mod venues;
 pub mod vm;

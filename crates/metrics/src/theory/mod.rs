@@ -7,6 +7,7 @@
 
 pub mod closed;
 pub mod multi_server;
+pub mod multiprocessor;
 pub mod priority;
 pub mod single_server;
 pub mod size;

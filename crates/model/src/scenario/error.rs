@@ -43,8 +43,24 @@ impl ScenarioError {
         ScenarioError { origin: origin.into(), position: Some((line, column)), message: message.into() }
     }
 
+    /// An error of the value at a path, as `question[2].run[0].policy`, in a text of TOML.
+    pub fn at_path(origin: &str, text: &str, path: &str, message: impl Into<String>) -> ScenarioError {
+        let parts = path.split(['.', '[']).filter(|word| !word.is_empty());
+        let part = |word: &str| match word.strip_suffix(']').and_then(|index| index.parse().ok()) {
+            Some(index) => Part::Index(index),
+            None => Part::Key(Cow::Owned(word.to_string())),
+        };
+        Path(parts.map(part).collect()).fault(message).located(origin, Some(text))
+    }
+
+    /// An error of the reader of TOML, in words of ours.
+    pub fn of_toml(origin: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
+        let byte = error.span().map_or(0, |span| span.start);
+        ScenarioError::at_byte(origin, text, byte, with_remedy(error.message()))
+    }
+
     /// An error of a file as a whole.
-    pub(crate) fn whole(origin: &str, message: impl Into<String>) -> ScenarioError {
+    pub fn whole(origin: &str, message: impl Into<String>) -> ScenarioError {
         ScenarioError { origin: origin.into(), position: None, message: message.into() }
     }
 }
@@ -230,6 +246,7 @@ mod tests {
         assert_eq!(second.key("absent").fault("m").located("f", Some(text)).position, Some((5, 1)));
         assert_eq!(step.fault("m").located("f", None).to_string(), "f: task[1].loop[0]: m");
         assert_eq!(root.fault("m").located("f", None).to_string(), "f: m");
+        assert_eq!(ScenarioError::at_path("f", text, "task[1].loop[0].compute", "m").position, Some((7, 15)));
     }
 
     #[test]

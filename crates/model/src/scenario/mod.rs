@@ -4,6 +4,7 @@
 //! as they are read, what they mean together when the scenario is [compiled](Scenario::compile) into the
 //! [`Workload`] that a venue takes. `docs/reference/scenario.md` explains the language to users.
 
+mod change;
 mod check;
 mod compile;
 mod error;
@@ -349,10 +350,8 @@ impl Scenario {
                 "the scenario is empty: it needs a name, [machine], [[task]] and [run]",
             ));
         }
-        let mut scenario: Scenario = toml::from_str(text).map_err(|e| {
-            let byte = e.span().map_or(0, |span| span.start);
-            ScenarioError::at_byte(origin, text, byte, error::with_remedy(e.message()))
-        })?;
+        let mut scenario: Scenario =
+            toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
         scenario.source = Source { origin: origin.into(), text: Some(text.into()) };
         Ok(scenario)
     }

@@ -1,0 +1,143 @@
+//! `schedlab study`.
+
+use crate::args::{StudyArgs, StudyCommand};
+use crate::catalogue::{self, Shipped};
+use crate::failure::Failure;
+use crate::{interrupt, output, progress};
+use schedlab_model::scenario::{Scenario, ScenarioError};
+use schedlab_report::wrap;
+use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, carry_out};
+use schedlab_venue::{Monitor, cache_folder};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The width of the column of names.
+const NAMES: usize = 16;
+
+/// Lists, prints or runs.
+pub fn run(args: StudyArgs) -> Result<(), Failure> {
+    match (&args.command, &args.study) {
+        (Some(StudyCommand::Show { name }), _) => output::print(catalogue::find_study(name)?.text),
+        (None, Some(study)) => carry_out_study(&args, &File::of(study)?),
+        (Some(StudyCommand::List) | None, _) => list(),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut text = String::new();
+    for Shipped { name, text: file } in catalogue::studies() {
+        text += &wrap(&format!("{name:<NAMES$}"), NAMES, &Study::parse(file, name)?.title);
+    }
+    text += "\n`schedlab study NAME` runs one, --quick a smaller version of it; `schedlab study show NAME` prints its file.\n";
+    output::print(&text)
+}
+
+/// A study's file.
+struct File {
+    text: String,
+    origin: String,
+    /// Where its scenarios are looked for; none of a shipped one.
+    folder: Option<PathBuf>,
+}
+
+impl File {
+    fn of(argument: &str) -> Result<File, Failure> {
+        let path = Path::new(argument);
+        if !(path.exists() || argument.contains('/') || argument.ends_with(".toml")) {
+            let Shipped { name, text } = catalogue::find_study(argument)?;
+            return Ok(File { text: text.into(), origin: format!("shipped study {name}"), folder: None });
+        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Input(format!("{argument}: the file cannot be read: {error}")))?;
+        Ok(File { text, origin: argument.into(), folder: path.parent().map(PathBuf::from) })
+    }
+
+    /// A scenario that the study names: a file beside it, or a shipped one.
+    fn scenario(&self, name: &str) -> Result<Scenario, String> {
+        if let Some(folder) = self.folder.as_ref().filter(|_| name.contains('/') || name.ends_with(".toml")) {
+            return Scenario::from_file(&folder.join(name)).map_err(|error| error.to_string());
+        }
+        let known = catalogue::shipped().iter().find(|shipped| shipped.name == name);
+        let known =
+            known.ok_or_else(|| format!("there is no scenario `{name}`, neither in the study nor a shipped one"))?;
+        Scenario::parse(known.text, known.name).map_err(|error: ScenarioError| error.to_string())
+    }
+}
+
+fn carry_out_study(args: &StudyArgs, file: &File) -> Result<(), Failure> {
+    let study = Study::parse(&file.text, &file.origin)?;
+    let experiment = Experiment::plan(&study, (&file.text, &file.origin), args.quick, &|name| file.scenario(name))?;
+    let cache = cache(args)?;
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let threads = args.threads.map_or_else(cores, |threads| threads as usize);
+    let outcomes = progress::show(&monitor, Some(experiment.duration_ns()), args.quiet, || {
+        carry_out(&experiment, cache.as_ref(), threads, &monitor)
+    });
+    let page = Page::new(&study, &experiment, &outcomes, args.quick);
+    if let Some(folder) = &args.output {
+        write(folder, &study.name, &page, &experiment, &outcomes)
+            .map_err(|error| Failure::Failed(format!("cannot write to {}: {error}", folder.display())))?;
+    }
+    if args.json {
+        output::print_json(&page)?;
+    } else {
+        output::print(&page.show(output::style()))?;
+    }
+    end(&page, &outcomes, &monitor)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What is known from before; nothing where that is not wanted. New results are kept in both cases.
+fn cache(args: &StudyArgs) -> Result<Option<Cache>, Failure> {
+    let Some(folder) = cache_folder() else {
+        output::remark("results are not kept: there is no folder for them; set HOME or XDG_CACHE_HOME");
+        return Ok(None);
+    };
+    let unreadable = |error| Failure::Failed(format!("cannot read the running program: {error}"));
+    let cache = Cache::open(&folder.join("studies")).map_err(unreadable)?;
+    Ok(Some(if args.fresh { cache.forgetful() } else { cache }))
+}
+
+/// The page, its values, and all results.
+fn write(
+    folder: &Path,
+    name: &str,
+    page: &Page,
+    experiment: &Experiment,
+    outcomes: &[CaseOutcome],
+) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let quick = if page.quick { " --quick" } else { "" };
+    std::fs::write(folder.join(format!("{name}.md")), page.markdown(&format!("schedlab study {name}{quick}")))?;
+    let lines = |value: &serde_json::Value| serde_json::to_string_pretty(value).map(|text| text + "\n");
+    std::fs::write(folder.join(format!("{name}.json")), lines(&json!(page))?)?;
+    let result = |(case, outcome): (&schedlab_study::Case, &CaseOutcome)| {
+        let at: serde_json::Map<_, _> = case.at.iter().map(|(path, value)| (path.clone(), json!(value))).collect();
+        let (result, why) = match outcome {
+            CaseOutcome::Ran(observed) => (json!(observed.result), json!(null)),
+            CaseOutcome::NotRun(why) => (json!(null), json!(why)),
+        };
+        json!({ "run": case.run, "policy": case.policy_name, "at": at, "result": result, "not_run": why })
+    };
+    let results: Vec<_> = experiment.cases.iter().zip(outcomes).map(result).collect();
+    std::fs::write(folder.join(format!("{name}.results.json")), lines(&json!(results))?)
+}
+
+/// The exit code says whether all was run, and whether what was published appeared as far as the study expects it.
+fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
+    if monitor.is_stopped() {
+        return Err(Failure::Interrupted);
+    }
+    let not_run = outcomes.iter().filter(|outcome| matches!(outcome, CaseOutcome::NotRun(_))).count();
+    let [_, _, differ, ..] = page.counts();
+    match (not_run, differ) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(Failure::Failed(format!("{differ} values differ and the study does not say why"))),
+        _ => Err(Failure::Failed(format!("{not_run} of {} cases were not run here", outcomes.len()))),
+    }
+}

@@ -1,0 +1,61 @@
+//! `schedlab study`.
+
+use crate::lab::Lab;
+use std::fs;
+use std::path::Path;
+
+/// The example of the reference.
+fn example() -> String {
+    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/study.md");
+    let text = fs::read_to_string(reference).unwrap();
+    text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example").into()
+}
+
+#[test]
+fn the_example_of_the_reference_runs_and_writes_what_it_says() {
+    let lab = Lab::new();
+    lab.write("shares.toml", example());
+    let page = lab.out(&["study", "shares.toml", "-o", "results"]);
+    assert!(page.contains("1 values hold, 0 differ"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert_eq!(lab.out(&["study", "shares.toml"]), page, "what is known is the same");
+    let read = |name: &str| fs::read_to_string(lab.path(&format!("results/{name}"))).unwrap();
+    assert!(read("shares.md").contains("| share at nice 5 | 24.7 % | 24."), "{}", read("shares.md"));
+    let values: serde_json::Value = serde_json::from_str(&read("shares.json")).unwrap();
+    assert_eq!(values["questions"][0]["values"][0]["verdict"], "holds");
+    let results: serde_json::Value = serde_json::from_str(&read("shares.results.json")).unwrap();
+    assert_eq!(results.as_array().map(Vec::len), Some(6));
+}
+
+#[test]
+fn the_exit_code_tells_what_differs_and_what_was_not_run() {
+    let lab = Lab::new();
+    lab.write("differs.toml", example().replace("published = 24.7", "published = 50"));
+    let differs = lab.run(&["study", "differs.toml"]);
+    assert_eq!(differs.code, Some(1));
+    assert_eq!(differs.err, "schedlab: 1 values differ and the study does not say why\n");
+    lab.write(
+        "away.toml",
+        example().replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere\""),
+    );
+    let away = lab.run(&["study", "away.toml"]);
+    assert_eq!((away.code, away.err.as_str()), (Some(1), "schedlab: 6 of 6 cases were not run here\n"));
+    assert!(away.out.contains("not run here") && away.out.contains("/nowhere"), "{}", away.out);
+    lab.write("wrong.toml", example().replace("over =", "ovr ="));
+    let wrong = lab.run(&["study", "wrong.toml"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.starts_with("schedlab: wrong.toml:23:1: unknown key `ovr`"), "{}", wrong.err);
+    let missing = lab.run(&["study", "gpoz"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("did you mean `gpos`?"), "{}", missing.err);
+}
+
+#[test]
+fn shipped_studies_are_listed_and_can_be_copied() {
+    let lab = Lab::new();
+    assert!(lab.out(&["study", "list"]).contains("gpos"));
+    lab.write("copy.toml", lab.out(&["study", "show", "gpos"]));
+    let page = lab.run(&["study", "copy.toml", "--quick", "--json"]);
+    let page: serde_json::Value = serde_json::from_str(&page.out).unwrap();
+    assert_eq!(page["name"], "gpos");
+}

@@ -1,0 +1,84 @@
+//! A scenario in which some values are others, each named by its path: `run.duration`, `machine.cpus`,
+//! `task.worker.count`. In a list of tables the next word is a table's name.
+
+use super::{Scenario, ScenarioError, Source, error};
+use toml::{Table, Value};
+
+impl Scenario {
+    /// A scenario that stands inside another file, as a table.
+    ///
+    /// # Errors
+    ///
+    /// One without a position: the table does not know where it stood.
+    pub fn from_table(table: Table, origin: &str) -> Result<Scenario, ScenarioError> {
+        let mut scenario: Scenario = Value::Table(table)
+            .try_into()
+            .map_err(|e: toml::de::Error| ScenarioError::whole(origin, error::with_remedy(e.message())))?;
+        scenario.source = Source { origin: origin.into(), text: None };
+        Ok(scenario)
+    }
+
+    /// The scenario with a value replaced, or added where its table is there and it is not.
+    ///
+    /// # Errors
+    ///
+    /// The path leads nowhere, or the value does not fit there.
+    pub fn with(&self, path: &str, value: &Value) -> Result<Scenario, ScenarioError> {
+        let wrong = |message: String| ScenarioError::whole(&self.source.origin, format!("`{path}`: {message}"));
+        let mut root = Value::try_from(self).expect("every value of the language has a form in TOML");
+        let (way, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut here = &mut root;
+        for word in way.split('.').filter(|word| !word.is_empty()) {
+            here = enter(here, word).ok_or_else(|| wrong(format!("there is no `{word}`")))?;
+        }
+        match here {
+            Value::Table(table) => _ = table.insert(last.into(), value.clone()),
+            _ => return Err(wrong(format!("`{last}` stands in no table"))),
+        }
+        let Value::Table(table) = root else { unreachable!("a scenario is a table") };
+        Scenario::from_table(table, &self.source.origin)
+            .map_err(|e| ScenarioError { message: format!("`{path} = {value}`: {}", e.message), ..e })
+    }
+}
+
+fn enter<'a>(here: &'a mut Value, word: &str) -> Option<&'a mut Value> {
+    match here {
+        Value::Table(table) => table.get_mut(word),
+        Value::Array(list) => {
+            list.iter_mut().find(|item| item.get("name").and_then(Value::as_str).is_some_and(|name| name == word))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+
+    const TEXT: &str = "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n\
+                        [[task]]\nname = \"a\"\nloop = [{ compute = \"1ms\" }]\n\
+                        [[task]]\nname = \"b\"\nloop = [{ compute = \"1ms\" }]\n";
+
+    #[test]
+    fn values_are_found_by_their_paths() {
+        let scenario = Scenario::parse(TEXT, "t").unwrap();
+        let changed = scenario.with("task.b.count", &Value::Integer(3)).unwrap();
+        let changed = changed.with("run.duration", &Value::String("2s".into())).unwrap();
+        let workload = changed.compile().unwrap();
+        assert_eq!((workload.groups[0].count, workload.groups[1].count), (Some(1), Some(3)));
+        assert_eq!(workload.run.duration, Time::from_s(2));
+        assert_ne!(changed.hash(), scenario.hash());
+        assert_eq!(scenario.with("machine.cpus", &Value::Integer(1)).unwrap().hash(), scenario.hash());
+    }
+
+    #[test]
+    fn wrong_paths_and_values_are_told() {
+        let scenario = Scenario::parse(TEXT, "t").unwrap();
+        let error = |path: &str, value: Value| scenario.with(path, &value).unwrap_err().to_string();
+        assert_eq!(error("task.c.count", Value::Integer(3)), "t: `task.c.count`: there is no `c`");
+        assert_eq!(error("name.x", Value::Integer(3)), "t: `name.x`: `x` stands in no table");
+        assert!(error("run.durration", Value::Integer(3)).contains("did you mean `duration`?"));
+        assert!(error("machine.cpus", Value::String("x".into())).starts_with("t: `machine.cpus = \"x\"`: "));
+    }
+}

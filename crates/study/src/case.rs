@@ -1,0 +1,192 @@
+//! What there is to run: a case for each policy and each combination of values of a run.
+
+use crate::language::{Place, RunSpec, Study};
+use schedlab_model::scenario::{Scenario, ScenarioError};
+use schedlab_model::workload::Workload;
+use schedlab_policy::PolicySpec;
+use schedlab_venue::{Algorithm, EngineSpec, HostVenue, Policy, SimVenue, Venue, VenueError, VmVenue, seeds};
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// The kernel of virtual machines where a study names none: the one in which our policies run.
+const KERNEL: &str = "debian:13-backports";
+
+/// One thing to run, maybe several times.
+pub struct Case {
+    /// The run that it belongs to.
+    pub run: String,
+    /// The policy, as the study writes it.
+    pub policy_name: String,
+    /// Its place on each axis, in the order of the file.
+    pub at: Vec<(String, Value)>,
+    /// The hash of its scenario.
+    pub scenario_hash: String,
+    /// What the tasks do.
+    pub workload: Workload,
+    /// Who decides.
+    pub policy: Policy,
+    /// Where.
+    pub place: Place,
+    /// The kernel of a virtual machine.
+    pub kernel: String,
+    /// The emulator, where the study names one.
+    pub engine: Option<EngineSpec>,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+}
+
+impl Case {
+    /// The venue.
+    pub fn venue(&self) -> Box<dyn Venue> {
+        match self.place {
+            Place::Sim => Box::new(SimVenue),
+            Place::Host => Box::new(HostVenue::new(Algorithm::Spin)),
+            Place::Vm => {
+                Box::new(VmVenue { kernel: self.kernel.clone(), engine: self.engine, algorithm: Algorithm::Spin })
+            }
+        }
+    }
+
+    /// Whether it is the one that is asked for.
+    pub fn is(&self, run: &str, policy: Option<&String>, at: &Table) -> bool {
+        let same = |(path, value): (&String, &Value)| self.at.iter().any(|(own, here)| own == path && here == value);
+        self.run == run && policy.is_none_or(|policy| *policy == self.policy_name) && at.iter().all(same)
+    }
+}
+
+/// All cases of a study.
+pub struct Experiment {
+    /// The cases, in the order of the file.
+    pub cases: Vec<Case>,
+    /// For each run and path the values of the full version, each present if it is run here.
+    axes: BTreeMap<(String, String), Vec<Option<Value>>>,
+    /// Runs that the quick version leaves out.
+    pub left_out: Vec<String>,
+}
+
+impl Experiment {
+    /// What a study asks for. `scenario` finds scenarios that are not in it; `text` is its file, for the places of
+    /// errors.
+    ///
+    /// # Errors
+    ///
+    /// A scenario, a policy or an emulator that there is not, a value that does not fit: with line and column.
+    pub fn plan(
+        study: &Study,
+        (text, origin): (&str, &str),
+        quick: bool,
+        scenario: &dyn Fn(&str) -> Result<Scenario, String>,
+    ) -> Result<Experiment, VenueError> {
+        let mut experiment = Experiment { cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new() };
+        let mut policies = BTreeMap::new();
+        for (q, question) in study.questions.iter().enumerate() {
+            for (r, run) in question.runs.iter().enumerate() {
+                if quick && run.quick.skip {
+                    experiment.left_out.push(run.name.clone());
+                    continue;
+                }
+                let at = |key: &str, message: String| {
+                    ScenarioError::at_path(origin, text, &format!("question[{q}].run[{r}].{key}"), message)
+                };
+                let base = match study.scenario.get(&run.scenario) {
+                    Some(table) => inner(table, &run.scenario, origin).map_err(|error| {
+                        let place = format!("scenario.{}", run.scenario);
+                        ScenarioError::at_path(origin, text, &place, error.message)
+                    })?,
+                    None => scenario(&run.scenario).map_err(|message| at("scenario", message))?,
+                };
+                let engine = run.engine.as_ref().map(|engine| engine.parse::<EngineSpec>()).transpose();
+                let engine = engine.map_err(|error| at("engine", error.to_string()))?;
+                for policy in run.policy.all() {
+                    if !policies.contains_key(policy) {
+                        let spec = PolicySpec::parse(policy).map_err(|error| at("policy", error.to_string()))?;
+                        let found = Policy::find(&spec).map_err(|error| at("policy", error.to_string()))?;
+                        policies.insert(policy.clone(), found);
+                    }
+                }
+                let wrong = |error: ScenarioError| at("scenario", error.message);
+                let cases = cases(run, &base, engine, &policies, quick).map_err(wrong)?;
+                for (path, list) in &run.over {
+                    let is_run =
+                        |value: &Value| cases.iter().any(|case| case.at.contains(&(path.clone(), value.clone())));
+                    let values = list.as_array().into_iter().flatten();
+                    let values = values.map(|value| is_run(value).then(|| value.clone())).collect();
+                    experiment.axes.insert((run.name.clone(), path.clone()), values);
+                }
+                experiment.cases.extend(cases);
+            }
+        }
+        Ok(experiment)
+    }
+
+    /// The time of all runs together, in nanoseconds.
+    pub fn duration_ns(&self) -> u64 {
+        self.cases.iter().map(|case| case.workload.run.duration.ns().saturating_mul(case.seeds.len() as u64)).sum()
+    }
+
+    /// The values of what a run varies, in the order of the file; those that the quick version leaves out are absent.
+    pub fn axis(&self, run: &str, path: &str) -> &[Option<Value>] {
+        self.axes.get(&(run.to_string(), path.to_string())).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A scenario of the study itself; its name is its key.
+fn inner(table: &Table, name: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+    let mut table = table.clone();
+    table.entry("name").or_insert_with(|| Value::String(name.into()));
+    Scenario::from_table(table, origin)
+}
+
+fn cases(
+    run: &RunSpec,
+    base: &Scenario,
+    engine: Option<EngineSpec>,
+    policies: &BTreeMap<String, Policy>,
+    quick: bool,
+) -> Result<Vec<Case>, ScenarioError> {
+    let mut scenario = run.set.iter().try_fold(base.clone(), |scenario, (path, value)| scenario.with(path, value))?;
+    let mut count = run.runs;
+    let mut axes: Vec<(String, Vec<Value>)> =
+        run.over.iter().map(|(path, list)| (path.clone(), list.as_array().cloned().unwrap_or_default())).collect();
+    if quick {
+        scenario = run.quick.set.iter().try_fold(scenario, |scenario, (path, value)| scenario.with(path, value))?;
+        count = run.quick.runs.unwrap_or(count);
+        for (path, list) in &mut axes {
+            if let Some(shorter) = run.quick.over.get(path.as_str()).and_then(Value::as_array) {
+                list.clone_from(shorter);
+            }
+        }
+    }
+    let mut cases = Vec::new();
+    for point in points(&axes) {
+        let here = point.iter().try_fold(scenario.clone(), |scenario, (path, value)| scenario.with(path, value))?;
+        let workload = here.compile()?;
+        for policy_name in run.policy.all() {
+            cases.push(Case {
+                run: run.name.clone(),
+                policy_name: policy_name.clone(),
+                at: point.clone(),
+                scenario_hash: here.hash(),
+                seeds: seeds(workload.run.seed, count),
+                workload: workload.clone(),
+                policy: policies[policy_name].clone(),
+                place: run.venue,
+                kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.into()),
+                engine,
+            });
+        }
+    }
+    Ok(cases)
+}
+
+/// All combinations, the last axis fastest.
+fn points(axes: &[(String, Vec<Value>)]) -> Vec<Vec<(String, Value)>> {
+    let mut points = vec![Vec::new()];
+    for (path, values) in axes {
+        let longer = |point: &Vec<(String, Value)>| {
+            values.iter().map(|value| [point.clone(), vec![(path.clone(), value.clone())]].concat()).collect::<Vec<_>>()
+        };
+        points = points.iter().flat_map(longer).collect();
+    }
+    points
+}

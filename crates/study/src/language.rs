@@ -1,0 +1,449 @@
+//! The language of study files. `docs/reference/study.md` explains it to users.
+
+use schedlab_model::scenario::ScenarioError;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// A study as it stands in its file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// A short name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Whose results are reproduced, and where they stand.
+    #[serde(default)]
+    pub source: String,
+    /// What it is about, in the words of the method: object, purpose, viewpoint.
+    pub goal: String,
+    /// Scenarios that only this study needs, by name.
+    #[serde(default)]
+    pub scenario: BTreeMap<String, Table>,
+    /// The questions.
+    #[serde(rename = "question")]
+    pub questions: Vec<Question>,
+}
+
+/// A question, what is run for it, and what that tells.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// A short name.
+    pub id: String,
+    /// The question itself.
+    pub asks: String,
+    /// What is run.
+    #[serde(rename = "run", default)]
+    pub runs: Vec<RunSpec>,
+    /// Tables of what was measured.
+    #[serde(rename = "table", default)]
+    pub tables: Vec<TableSpec>,
+    /// Published values, each beside what was measured.
+    #[serde(rename = "value", default)]
+    pub values: Vec<ValueSpec>,
+    /// What the values say, and what is behind those that differ.
+    #[serde(default)]
+    pub answer: String,
+}
+
+/// Runs of one scenario: a case for each policy and each combination of what is varied.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// The name by which values ask for it.
+    pub name: String,
+    /// A scenario of the study, a shipped one, or a file beside the study.
+    pub scenario: String,
+    /// One policy or several, as on the command line.
+    pub policy: OneOrMany,
+    /// Where.
+    #[serde(default)]
+    pub venue: Place,
+    /// The kernel of a virtual machine.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// The emulator of a virtual machine.
+    #[serde(default)]
+    pub engine: Option<String>,
+    /// How often, each time with another seed.
+    #[serde(default = "one")]
+    pub runs: u32,
+    /// Values that differ from the scenario's, by path.
+    #[serde(default)]
+    pub set: Table,
+    /// What is varied: paths with lists of values.
+    #[serde(default)]
+    pub over: Table,
+    /// What the quick version does otherwise.
+    #[serde(default)]
+    pub quick: QuickRun,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A word or a list of words.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    /// All of them.
+    pub fn all(&self) -> &[String] {
+        match self {
+            OneOrMany::One(word) => std::slice::from_ref(word),
+            OneOrMany::Many(words) => words,
+        }
+    }
+}
+
+/// Where a run happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// In the simulator.
+    #[default]
+    Sim,
+    /// In a kernel in a virtual machine.
+    Vm,
+    /// On this machine.
+    Host,
+}
+
+/// What the quick version of a run does otherwise.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuickRun {
+    /// It is left out.
+    #[serde(default)]
+    pub skip: bool,
+    /// How often instead.
+    #[serde(default)]
+    pub runs: Option<u32>,
+    /// More values that differ.
+    #[serde(default)]
+    pub set: Table,
+    /// Shorter lists of what is varied.
+    #[serde(default)]
+    pub over: Table,
+}
+
+/// A table with a row for each case of a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSpec {
+    /// What it shows.
+    pub title: String,
+    /// Of which run.
+    pub run: String,
+    /// The columns.
+    #[serde(rename = "column")]
+    pub columns: Vec<Column>,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its head.
+    pub head: String,
+    /// A path in the result, as `groups.worker.response_ns.p50`; groups and tasks stand there by name or number.
+    #[serde(default)]
+    pub metric: Option<String>,
+    /// Or a part of the responses.
+    #[serde(default)]
+    pub share: Option<Share>,
+    /// In which unit: `s`, `ms`, `us` of nanoseconds, `%` of a fraction.
+    #[serde(default)]
+    pub unit: String,
+}
+
+/// What is looked up in a result.
+#[derive(Clone, Copy, Debug)]
+pub enum Metric<'a> {
+    /// A number at a path.
+    Path(&'a str),
+    /// A part of the responses.
+    Share(&'a Share),
+}
+
+impl Metric<'_> {
+    /// From the two keys of which one is given; none where both or neither are.
+    pub fn of<'a>(path: Option<&'a String>, share: Option<&'a Share>) -> Option<Metric<'a>> {
+        match (path, share) {
+            (Some(path), None) => Some(Metric::Path(path)),
+            (None, Some(share)) => Some(Metric::Share(share)),
+            _ => None,
+        }
+    }
+}
+
+/// The part of a group's requests whose response times lie in a range.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The group.
+    pub group: String,
+    /// From here.
+    pub from: String,
+    /// To here, this itself not included.
+    pub to: String,
+    /// Whether a request's time counts from its first run on, and not from its begin.
+    #[serde(default)]
+    pub from_first_run: bool,
+}
+
+/// A published value and how it is held against what was measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueSpec {
+    /// What it is.
+    pub what: String,
+    /// What was published; a list where a value was published for each of what is varied.
+    pub published: Published,
+    /// Where in the source.
+    #[serde(default)]
+    pub place: String,
+    /// Of which run.
+    #[serde(default)]
+    pub run: String,
+    /// Under which policy; not needed where there is one only.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Where on what is varied; of what is not named the first value is taken.
+    #[serde(default)]
+    pub at: Table,
+    /// What of it: a path in the result.
+    #[serde(default)]
+    pub metric: Option<String>,
+    /// Or a part of the responses.
+    #[serde(default)]
+    pub share: Option<Share>,
+    /// In which unit: `s`, `ms`, `us` of nanoseconds, `%` of a fraction.
+    #[serde(default)]
+    pub unit: String,
+    /// The path for each of whose values one was published.
+    #[serde(default)]
+    pub along: Option<String>,
+    /// The value is a ratio to the same of another case.
+    #[serde(default)]
+    pub per: Option<Per>,
+    /// How far off it may be, as a fraction of the published one.
+    #[serde(default)]
+    pub within: Option<f64>,
+    /// How far off it may be, in its unit.
+    #[serde(default)]
+    pub within_units: Option<f64>,
+    /// What an equation of the source says about it.
+    #[serde(default)]
+    pub predicted: Option<Equation>,
+    /// Why it differs, where that is known.
+    #[serde(default)]
+    pub differs: Option<String>,
+    /// Why it cannot be compared; then no case is needed.
+    #[serde(default)]
+    pub not_comparable: Option<String>,
+}
+
+/// The divisor of a ratio: another case, or another metric of the same.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Per {
+    /// Which case; what is not said is as in the value itself.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// Its policy.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Its place on the axes.
+    #[serde(default)]
+    pub at: Table,
+    /// Another metric.
+    #[serde(default)]
+    pub metric: Option<String>,
+}
+
+/// What was published.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Published {
+    /// A number.
+    Number(f64),
+    /// One for each value of `along`.
+    List(Vec<f64>),
+    /// A bound.
+    Bound {
+        /// Not less than this.
+        #[serde(default)]
+        at_least: Option<f64>,
+        /// Not more than this.
+        #[serde(default)]
+        at_most: Option<f64>,
+    },
+    /// Words, about what cannot be compared by numbers.
+    Words(String),
+}
+
+/// An equation of the source with what is put into it, in the unit of the value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "equation", deny_unknown_fields)]
+pub enum Equation {
+    /// Mean response by the response time law: all CPUs busy.
+    #[serde(rename = "Linux.2.a")]
+    MeanResponse {
+        /// Tasks.
+        tasks: u32,
+        /// CPUs.
+        cpus: u32,
+        /// What a request computes.
+        demand: f64,
+        /// What a task waits between requests.
+        #[serde(default)]
+        think: f64,
+    },
+    /// The shortest response in slices.
+    #[serde(rename = "Linux.1.b min")]
+    ShortestResponse {
+        /// What a request computes.
+        demand: f64,
+        /// A slice.
+        slice: f64,
+        /// Tasks on the CPU.
+        load: u32,
+    },
+    /// The longest response in slices.
+    #[serde(rename = "Linux.1.b max")]
+    LongestResponse {
+        /// What a request computes.
+        demand: f64,
+        /// A slice.
+        slice: f64,
+        /// Tasks on the CPU.
+        load: u32,
+    },
+    /// The greatest number of tasks on a CPU where their number is balanced.
+    #[serde(rename = "Linux.1.a")]
+    BalancedLoad {
+        /// Tasks.
+        tasks: u32,
+        /// CPUs.
+        cpus: u32,
+    },
+    /// The greatest number of tasks on a CPU where only idle CPUs take tasks.
+    #[serde(rename = "Windows.1.a")]
+    UnbalancedLoad {
+        /// Tasks.
+        tasks: u32,
+        /// CPUs.
+        cpus: u32,
+    },
+    /// Mean response on a CPU that is shared.
+    #[serde(rename = "Windows.1.b")]
+    SharedResponse {
+        /// What a request computes.
+        demand: f64,
+        /// Tasks on the CPU.
+        load: u32,
+    },
+}
+
+impl Study {
+    /// Reads a study from a text; `origin` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// The text is not TOML, or says what no study can say: with its line and column.
+    pub fn parse(text: &str, origin: &str) -> Result<Study, ScenarioError> {
+        let study: Study = toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
+        match study.fault() {
+            Some((path, message)) => Err(ScenarioError::at_path(origin, text, &path, message)),
+            None => Ok(study),
+        }
+    }
+
+    /// What is wrong with it beyond single keys, and where.
+    fn fault(&self) -> Option<(String, String)> {
+        for (q, question) in self.questions.iter().enumerate() {
+            let here = format!("question[{q}]");
+            for (r, run) in question.runs.iter().enumerate() {
+                let at = |key: &str| format!("{here}.run[{r}].{key}");
+                if self.run_named(&run.name).is_some_and(|first| !std::ptr::eq(first, run)) {
+                    return Some((
+                        at("name"),
+                        format!("there is another run `{}`: give it a name of its own", run.name),
+                    ));
+                }
+                let wrong = run.over.iter().find(|(_, list)| list.as_array().is_none_or(Vec::is_empty));
+                if let Some((path, _)) = wrong {
+                    return Some((at("over"), format!("`{path}` needs a list of values")));
+                }
+            }
+            let tables =
+                question.tables.iter().enumerate().map(|(t, table)| (format!("{here}.table[{t}].run"), &table.run));
+            let values = question.values.iter().enumerate().filter(|(_, value)| value.not_comparable.is_none());
+            let of_values = values.clone().map(|(v, value)| (format!("{here}.value[{v}].run"), &value.run));
+            for (path, name) in tables.chain(of_values) {
+                if self.run_named(name).is_none() {
+                    return Some((path, self.no_run(name)));
+                }
+            }
+            for (v, value) in values {
+                if let Some(message) = self.fault_of_value(value) {
+                    return Some((format!("{here}.value[{v}]"), message));
+                }
+            }
+        }
+        None
+    }
+
+    fn fault_of_value(&self, value: &ValueSpec) -> Option<String> {
+        let run = self.run_named(&value.run)?;
+        let known = |policy: &String| run.policy.all().contains(policy);
+        if Metric::of(value.metric.as_ref(), value.share.as_ref()).is_none() {
+            return Some("a value needs `metric` or `share`, one of them".into());
+        }
+        if value.policy.as_ref().is_some_and(|policy| !known(policy)) {
+            return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
+        }
+        let listed = matches!(value.published, Published::List(_));
+        match (&value.along, &value.published) {
+            (None, Published::List(_)) => return Some("a list of published values needs `along`".into()),
+            (Some(path), Published::List(list)) => {
+                let axis = run.over.get(path).and_then(Value::as_array);
+                let Some(axis) = axis else { return Some(format!("the run `{}` does not vary `{path}`", run.name)) };
+                if axis.len() != list.len() {
+                    return Some(format!("{} values were published and `{path}` has {}", list.len(), axis.len()));
+                }
+            }
+            _ => {}
+        }
+        let bounded = matches!(value.published, Published::Bound { .. });
+        if !bounded && value.within.is_none() && value.within_units.is_none() {
+            return Some("`within` or `within_units` is missing: how far off may it be?".into());
+        }
+        (!listed && value.along.is_some()).then(|| "`along` needs a list of published values".into())
+    }
+
+    fn no_run(&self, name: &str) -> String {
+        let known: Vec<&str> = self.runs().map(|run| run.name.as_str()).collect();
+        format!("there is no run `{name}`; there are {}", known.join(", "))
+    }
+
+    /// All runs, in order.
+    pub fn runs(&self) -> impl Iterator<Item = &RunSpec> {
+        self.questions.iter().flat_map(|question| &question.runs)
+    }
+
+    /// The run of this name.
+    pub fn run_named(&self, name: &str) -> Option<&RunSpec> {
+        self.runs().find(|run| run.name == name)
+    }
+}

@@ -1,0 +1,24 @@
+//! Studies after the Goal/Question/Metric method: a goal, questions, and for each question runs, metrics, and what others
+//! have published, with a verdict on each value.
+//!
+//! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] runs the cases, each
+//! once for ever: what came of a case is kept under a hash of all that went into it. A [`Page`] holds the values
+//! beside the published ones.
+
+mod cache;
+mod case;
+mod language;
+mod measure;
+mod page;
+mod runner;
+mod verdict;
+
+pub use cache::Cache;
+pub use case::{Case, Experiment};
+pub use language::{
+    Column, Equation, Metric, OneOrMany, Per, Place, Published, Question, QuickRun, RunSpec, Share, Study, TableSpec,
+    ValueSpec,
+};
+pub use page::{Answered, Page, Row, TablePage};
+pub use runner::{CaseOutcome, Observed, carry_out};
+pub use verdict::{Judged, Verdict};

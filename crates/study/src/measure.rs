@@ -1,0 +1,209 @@
+//! Numbers out of what was seen.
+
+use crate::language::{Metric, Share};
+use crate::runner::Observed;
+use schedlab_model::ids::{GroupId, TaskId};
+use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind, Sink};
+use schedlab_model::workload::Workload;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// How often each length of time occurred, in nanoseconds.
+type Counts = BTreeMap<u64, u64>;
+
+/// Response times of each group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Responses(BTreeMap<String, GroupResponses>);
+
+/// Those of a group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct GroupResponses {
+    from_begin: Counts,
+    from_first_run: Counts,
+}
+
+impl Responses {
+    /// Takes those of another run in.
+    pub fn add(&mut self, other: &Responses) {
+        let add = |own: &mut Counts, other: &Counts| {
+            other.iter().for_each(|(length, count)| *own.entry(*length).or_default() += count);
+        };
+        for (name, group) in &other.0 {
+            let own = self.0.entry(name.clone()).or_default();
+            add(&mut own.from_begin, &group.from_begin);
+            add(&mut own.from_first_run, &group.from_first_run);
+        }
+    }
+
+    /// The part of a group's responses from `from` to before `to`; none where there are no responses.
+    fn share(&self, of: &Share, from: Time, to: Time) -> Option<f64> {
+        let group = self.0.get(&of.group)?;
+        let counts = if of.from_first_run { &group.from_first_run } else { &group.from_begin };
+        let all: u64 = counts.values().sum();
+        let within: u64 =
+            counts.iter().filter(|(length, _)| (from.ns()..to.ns()).contains(length)).map(|(_, n)| n).sum();
+        (all > 0).then(|| within as f64 / all as f64)
+    }
+}
+
+/// Writes response times down while a run goes on.
+pub struct Listener<'a> {
+    workload: &'a Workload,
+    tasks: BTreeMap<TaskId, Heard>,
+    groups: Vec<GroupResponses>,
+}
+
+/// What is known of a task.
+struct Heard {
+    group: GroupId,
+    runs: bool,
+    begun: Option<Time>,
+    first_run: Option<Time>,
+}
+
+impl Listener<'_> {
+    /// Nothing has happened yet.
+    pub fn new(workload: &Workload) -> Listener<'_> {
+        Listener { workload, tasks: BTreeMap::new(), groups: vec![GroupResponses::default(); workload.groups.len()] }
+    }
+
+    /// What was heard.
+    pub fn end(self) -> Responses {
+        let names = self.workload.groups.iter().map(|group| group.name.clone());
+        Responses(names.zip(self.groups).collect())
+    }
+
+    fn end_request(&mut self, task: TaskId, now: Time) {
+        let Some(heard) = self.tasks.get_mut(&task) else { return };
+        let (begun, first_run) = (heard.begun.take(), heard.first_run.take());
+        if now < self.workload.run.warmup {
+            return;
+        }
+        let group = &mut self.groups[heard.group.index()];
+        let mut count = |counts: fn(&mut GroupResponses) -> &mut Counts, since: Option<Time>| {
+            if let Some(since) = since {
+                *counts(group).entry(now.ns() - since.ns()).or_default() += 1;
+            }
+        };
+        count(|group| &mut group.from_begin, begun);
+        count(|group| &mut group.from_first_run, first_run);
+    }
+}
+
+impl Sink for Listener<'_> {
+    fn event(&mut self, event: &Event) {
+        let now = event.time;
+        match event.kind {
+            EventKind::Fork { task, group, .. } => {
+                self.tasks.insert(task, Heard { group, runs: false, begun: None, first_run: None });
+            }
+            EventKind::RequestBegin { task, intended } => {
+                if let Some(heard) = self.tasks.get_mut(&task) {
+                    (heard.begun, heard.first_run) = (Some(intended.min(now)), heard.runs.then_some(now));
+                }
+            }
+            EventKind::RequestEnd { task, .. } => self.end_request(task, now),
+            EventKind::Switch { previous, next, .. } => {
+                if let Some(heard) = previous.and_then(|task| self.tasks.get_mut(&task)) {
+                    heard.runs = false;
+                }
+                if let Some(heard) = next.and_then(|task| self.tasks.get_mut(&task)) {
+                    heard.runs = true;
+                    heard.first_run = heard.first_run.or(heard.begun.map(|_| now));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a metric is in a unit; what is wrong, when it is not there.
+pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, String> {
+    let value = match metric {
+        Metric::Path(path) => number(&observed.result, path).ok_or_else(|| format!("the result has no `{path}`"))?,
+        Metric::Share(share) => {
+            let (from, to) = (Time::read(&share.from)?, Time::read(&share.to)?);
+            let part = observed.responses.share(share, from, to);
+            part.ok_or_else(|| format!("no request of `{}` ended", share.group))?
+        }
+    };
+    Ok(match unit {
+        "s" => value / 1e9,
+        "ms" => value / 1e6,
+        "us" => value / 1e3,
+        "%" => value * 100.0,
+        _ => value,
+    })
+}
+
+/// A number of a result; of several runs the mean of all, where there is one.
+fn number(result: &impl Serialize, path: &str) -> Option<f64> {
+    let root = serde_json::to_value(result).expect("a result has a form in JSON");
+    let words: Vec<&str> = path.split('.').collect();
+    let mut here = &root;
+    for (index, word) in words.iter().enumerate() {
+        let rest = words[index..].join(".");
+        let of_all = here.get("intervals").and_then(|intervals| intervals.get(&rest)?.get("estimate")?.as_f64());
+        if of_all.is_some() {
+            return of_all;
+        }
+        here = enter(here, word)?;
+    }
+    here.as_f64()
+}
+
+/// A key of an object, or in a list the element of this name or number.
+fn enter<'a>(here: &'a Value, word: &str) -> Option<&'a Value> {
+    match here {
+        Value::Array(list) => list.iter().find(|item| {
+            item.get("name").and_then(Value::as_str).is_some_and(|name| name == word)
+                || item.get("id").and_then(Value::as_u64).is_some_and(|id| id.to_string() == word)
+        }),
+        _ => here.get(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_are_found_by_name_and_number() {
+        let result = json!({
+            "groups": [{ "name": "a", "response_ns": { "p50": 7 }, "intervals": { "response_ns.mean": { "estimate": 2.5 } } }],
+            "cpus": [{ "id": 0, "runnable": { "4": 0.5 } }],
+        });
+        assert_eq!(number(&result, "groups.a.response_ns.p50"), Some(7.0));
+        assert_eq!(number(&result, "groups.a.response_ns.mean"), Some(2.5));
+        assert_eq!(number(&result, "cpus.0.runnable.4"), Some(0.5));
+        assert_eq!(
+            (number(&result, "groups.b.response_ns.p50"), number(&result, "groups.a.response_ns")),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn shares_of_responses_over_several_runs() {
+        let of = |counts: &[(u64, u64)]| {
+            let group = GroupResponses { from_begin: counts.iter().copied().collect(), ..GroupResponses::default() };
+            Responses(BTreeMap::from([("a".to_string(), group)]))
+        };
+        let share = |group: &str, from_first_run: bool| Share {
+            group: group.into(),
+            from: String::new(),
+            to: String::new(),
+            from_first_run,
+        };
+        let mut all = of(&[(10, 1), (20, 1)]);
+        all.add(&of(&[(20, 2)]));
+        assert_eq!(all, of(&[(10, 1), (20, 3)]));
+        assert_eq!(all.share(&share("a", false), Time(20), Time(21)), Some(0.75));
+        assert_eq!(all.share(&share("a", false), Time(10), Time(20)), Some(0.25));
+        assert_eq!(all.share(&share("b", false), Time(0), Time(1)), None);
+        assert_eq!(all.share(&share("a", true), Time(0), Time(1)), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! A published value beside what was seen.
+
+use crate::case::{Case, Experiment};
+use crate::language::{Equation, Metric, Per, Published, ValueSpec};
+use crate::measure::look_up;
+use crate::runner::{CaseOutcome, Observed};
+use schedlab_metrics::theory::multiprocessor as equations;
+use serde::Serialize;
+use toml::{Table, Value};
+
+/// What is to be said about a published value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// What was seen is as near as the study asks.
+    Holds,
+    /// It is not.
+    Differs {
+        /// Why, as far as the study knows.
+        reason: Option<String>,
+    },
+    /// Nothing here can be held against it.
+    NotComparable {
+        /// Why.
+        reason: String,
+    },
+    /// The case was not run.
+    NotRun {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// In two words at most.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Differs { .. } => "differs",
+            Verdict::NotComparable { .. } => "not comparable",
+            Verdict::NotRun { .. } => "not run here",
+        }
+    }
+
+    /// Why, where that is known.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Verdict::Holds => None,
+            Verdict::Differs { reason } => reason.as_deref(),
+            Verdict::NotComparable { reason } | Verdict::NotRun { reason } => Some(reason),
+        }
+    }
+}
+
+/// A published value with what was seen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// What it is, with its place on the axis where there is one.
+    pub what: String,
+    /// What was published, as text.
+    pub published: String,
+    /// What was seen, in the value's unit.
+    pub seen: Option<f64>,
+    /// What an equation of the source says.
+    pub predicted: Option<f64>,
+    /// The verdict.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// Judges a value: as many times as it has published numbers.
+pub fn judge(value: &ValueSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Vec<Judged> {
+    let predicted = value.predicted.as_ref().map(Equation::value);
+    if let Some(reason) = &value.not_comparable {
+        let verdict = Verdict::NotComparable { reason: reason.clone() };
+        return vec![Judged {
+            what: value.what.clone(),
+            published: text(&value.published),
+            seen: None,
+            predicted,
+            verdict,
+        }];
+    }
+    let single = |published: &Published| {
+        let (seen, verdict) = held(value, published, &value.at, experiment, outcomes);
+        Judged { what: value.what.clone(), published: text(published), seen, predicted, verdict }
+    };
+    let (Published::List(numbers), Some(path)) = (&value.published, &value.along) else {
+        return vec![single(&value.published)];
+    };
+    let axis = experiment.axis(&value.run, path);
+    let point = |(number, here): (&f64, Option<&Value>)| {
+        let published = Published::Number(*number);
+        let Some(here) = here else {
+            let verdict = Verdict::NotRun { reason: "the quick version leaves it out".into() };
+            return Judged { what: value.what.clone(), published: text(&published), seen: None, predicted, verdict };
+        };
+        let mut at = value.at.clone();
+        at.insert(path.clone(), here.clone());
+        let (seen, verdict) = held(value, &published, &at, experiment, outcomes);
+        let name = path.rsplit('.').next().unwrap_or(path);
+        Judged {
+            what: format!("{}, {name} {}", value.what, plain(here)),
+            published: text(&published),
+            seen,
+            predicted,
+            verdict,
+        }
+    };
+    numbers
+        .iter()
+        .enumerate()
+        .map(|(index, number)| point((number, axis.get(index).and_then(Option::as_ref))))
+        .collect()
+}
+
+/// A value of an axis as people write it.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
+fn held(
+    value: &ValueSpec,
+    published: &Published,
+    at: &Table,
+    experiment: &Experiment,
+    outcomes: &[CaseOutcome],
+) -> (Option<f64>, Verdict) {
+    match seen(value, at, experiment, outcomes) {
+        Err(reason) => (None, Verdict::NotRun { reason }),
+        Ok(seen) if is_near(value, published, seen) => (Some(seen), Verdict::Holds),
+        Ok(seen) => (Some(seen), Verdict::Differs { reason: value.differs.clone() }),
+    }
+}
+
+fn seen(value: &ValueSpec, at: &Table, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Result<f64, String> {
+    let metric = Metric::of(value.metric.as_ref(), value.share.as_ref()).expect("the study was checked");
+    let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| {
+        look_up(experiment.observed(run, policy, at, outcomes)?, metric, unit)
+    };
+    // A ratio has no unit of time; a percentage of a ratio stays one.
+    let Some(per) = &value.per else { return of(&value.run, value.policy.as_ref(), at, metric, &value.unit) };
+    let Per { run, policy, at: elsewhere, metric: other } = per;
+    let mut there = at.clone();
+    there.extend(elsewhere.clone());
+    let divisor = of(
+        run.as_ref().unwrap_or(&value.run),
+        policy.as_ref().or(value.policy.as_ref()),
+        &there,
+        other.as_ref().map_or(metric, |path| Metric::Path(path)),
+        "",
+    )?;
+    let ratio = of(&value.run, value.policy.as_ref(), at, metric, "")? / divisor;
+    Ok(if value.unit == "%" { 100.0 * ratio } else { ratio })
+}
+
+fn is_near(value: &ValueSpec, published: &Published, seen: f64) -> bool {
+    let slack = |published: f64| {
+        let share = value.within.map(|within| within * published.abs());
+        share.unwrap_or(0.0).max(value.within_units.unwrap_or(0.0))
+    };
+    match published {
+        Published::Number(number) => (seen - number).abs() <= slack(*number),
+        Published::Bound { at_least, at_most } => {
+            at_least.is_none_or(|least| seen >= least - slack(least))
+                && at_most.is_none_or(|most| seen <= most + slack(most))
+        }
+        Published::List(_) | Published::Words(_) => false,
+    }
+}
+
+/// What was published, as text.
+fn text(published: &Published) -> String {
+    match published {
+        Published::Number(number) => number.to_string(),
+        Published::List(list) => list.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+        Published::Bound { at_least: Some(least), at_most: Some(most) } => format!("{least} to {most}"),
+        Published::Bound { at_least: Some(least), .. } => format!("at least {least}"),
+        Published::Bound { at_most: Some(most), .. } => format!("at most {most}"),
+        Published::Bound { .. } => "any".into(),
+        Published::Words(words) => words.clone(),
+    }
+}
+
+impl Equation {
+    /// What it says.
+    pub fn value(&self) -> f64 {
+        let greatest = |loads: Vec<u32>| f64::from(loads.into_iter().max().unwrap_or(0));
+        match *self {
+            Equation::MeanResponse { tasks, cpus, demand, think } => {
+                equations::mean_response(tasks, cpus, demand, think)
+            }
+            Equation::ShortestResponse { demand, slice, load } => equations::response_range(demand, slice, load).0,
+            Equation::LongestResponse { demand, slice, load } => equations::response_range(demand, slice, load).1,
+            Equation::BalancedLoad { tasks, cpus } => greatest(equations::balanced_loads(tasks, cpus)),
+            Equation::UnbalancedLoad { tasks, cpus } => greatest(equations::unbalanced_loads(tasks, cpus)),
+            Equation::SharedResponse { demand, load } => equations::shared_response(load, demand),
+        }
+    }
+}
+
+impl Experiment {
+    /// What was seen in a case; why nothing was, otherwise.
+    pub fn observed<'a>(
+        &self,
+        run: &str,
+        policy: Option<&String>,
+        at: &Table,
+        outcomes: &'a [CaseOutcome],
+    ) -> Result<&'a Observed, String> {
+        if self.left_out.iter().any(|name| name == run) {
+            return Err("the quick version leaves it out".into());
+        }
+        let found = self.cases.iter().position(|case| case.is(run, policy, at));
+        match found.map(|index| &outcomes[index]) {
+            Some(CaseOutcome::Ran(observed)) => Ok(observed),
+            Some(CaseOutcome::NotRun(why)) => Err(why.clone()),
+            None => Err(format!("the run `{run}` has no such case")),
+        }
+    }
+
+    /// The cases of a run, with what came of them.
+    pub fn of_run<'a>(
+        &'a self,
+        run: &'a str,
+        outcomes: &'a [CaseOutcome],
+    ) -> impl Iterator<Item = (&'a Case, &'a CaseOutcome)> {
+        self.cases.iter().zip(outcomes).filter(move |(case, _)| case.run == run)
+    }
+}

@@ -1,0 +1,152 @@
+//! Studies from their files to their pages.
+
+use schedlab_model::scenario::Scenario;
+use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Verdict, carry_out};
+use schedlab_venue::Monitor;
+
+/// Two hogs on one CPU, one of a weight that is varied.
+const STUDY: &str = r#"
+name = "s"
+title = "Shares"
+goal = "Show what weight does."
+
+[scenario.hogs]
+machine = { cpus = 1 }
+run = { duration = "2s" }
+[[scenario.hogs.task]]
+name = "a"
+loop = [{ compute = "10ms" }]
+[[scenario.hogs.task]]
+name = "b"
+loop = [{ compute = "10ms" }]
+
+[[question]]
+id = "weight"
+asks = "Who gets what?"
+
+[[question.run]]
+name = "nice"
+scenario = "hogs"
+policy = ["rr:quantum=5ms", "cfs"]
+over = { "task.b.nice" = [0, 5] }
+quick = { over = { "task.b.nice" = [5] } }
+
+[[question.table]]
+title = "Shares"
+run = "nice"
+column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
+"#;
+
+/// What a value of `STUDY` is judged to be, and what was seen.
+fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
+    let text = format!("{STUDY}\n[[question.value]]\n{value}");
+    let (study, experiment) = plan(&text, quick).unwrap();
+    let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+    let page = Page::new(&study, &experiment, &outcomes, quick);
+    page.questions[0].values.iter().map(|row| (row.judged.verdict.clone(), row.judged.seen)).collect()
+}
+
+fn plan(text: &str, quick: bool) -> Result<(Study, Experiment), String> {
+    let study = Study::parse(text, "s.toml").map_err(|error| error.to_string())?;
+    let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
+    let experiment = Experiment::plan(&study, (text, "s.toml"), quick, &none).map_err(|error| error.to_string())?;
+    Ok((study, experiment))
+}
+
+const CFS: &str = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nmetric = \"groups.b.cpu_share\"\nunit = \"%\"\n";
+
+#[test]
+fn values_hold_or_differ_by_what_is_allowed() {
+    let holds = judged(&format!("{CFS}at = {{ \"task.b.nice\" = 5 }}\npublished = 25\nwithin_units = 1"), false);
+    assert!(matches!(holds[..], [(Verdict::Holds, Some(seen))] if (24.0..25.5).contains(&seen)), "{holds:?}");
+    let differs = judged(&format!("{CFS}published = 25\nwithin = 0.5\ndiffers = \"why\""), false);
+    assert!(matches!(&differs[..], [(Verdict::Differs { reason: Some(why) }, Some(_))] if why == "why"), "{differs:?}");
+    for (bounds, holds) in [("{ at_least = 49, at_most = 51 }", true), ("{ at_most = 49 }", false)] {
+        let bound = judged(&format!("{CFS}published = {bounds}"), false);
+        assert_eq!(bound[0].0 == Verdict::Holds, holds, "{bound:?}");
+    }
+}
+
+#[test]
+fn lists_go_along_an_axis_and_ratios_are_between_cases() {
+    let along = format!("{CFS}along = \"task.b.nice\"\npublished = [50, 25]\nwithin = 0.05");
+    assert!(judged(&along, false).iter().all(|(verdict, _)| *verdict == Verdict::Holds));
+    let quick = judged(&along, true);
+    assert!(matches!(quick[..], [(Verdict::NotRun { .. }, None), (Verdict::Holds, Some(_))]), "{quick:?}");
+    let ratio = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nat = { \"task.b.nice\" = 5 }\nmetric = \"groups.b.cpu_share\"\n\
+                 per = { policy = \"rr:quantum=5ms\" }\npublished = 0.5\nwithin = 0.05";
+    assert!(matches!(judged(ratio, false)[..], [(Verdict::Holds, Some(_))]));
+    let share = "what = \"b\"\nrun = \"nice\"\npolicy = \"rr:quantum=5ms\"\nunit = \"%\"\npublished = 100\nwithin = 0.02\n\
+                 share = { group = \"b\", from = \"15ms\", to = \"25ms\" }";
+    assert!(matches!(judged(share, false)[..], [(Verdict::Holds, Some(_))]));
+}
+
+#[test]
+fn what_cannot_be_compared_or_run_says_so() {
+    let words = judged("what = \"w\"\npublished = \"a picture\"\nnot_comparable = \"no numbers\"", false);
+    assert!(matches!(&words[..], [(Verdict::NotComparable { reason }, None)] if reason == "no numbers"), "{words:?}");
+    let missing = judged(&(CFS.replace("cpu_share", "nothing") + "published = 1\nwithin = 1.0"), false);
+    assert!(matches!(&missing[..], [(Verdict::NotRun { reason }, None)] if reason.contains("nothing")), "{missing:?}");
+    // A policy cannot be loaded into a kernel without sched_ext: the rest goes on.
+    let text = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
+    let (_, experiment) = plan(&text, false).unwrap();
+    let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+    assert!(outcomes.iter().all(|o| matches!(o, CaseOutcome::NotRun(why) if why.contains("/nowhere/vmlinuz"))));
+}
+
+#[test]
+fn a_known_case_is_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = || Cache::open(folder.path()).unwrap();
+    let page = |text: &str, cache: Cache| {
+        let (study, experiment) = plan(text, false).unwrap();
+        let outcomes = carry_out(&experiment, Some(&cache), 2, &Monitor::default());
+        Page::new(&study, &experiment, &outcomes, false).markdown("c")
+    };
+    let files = || {
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    let first = page(STUDY, cache());
+    let known = files();
+    assert_eq!(known.len(), 4);
+    assert_eq!(page(STUDY, cache()), first);
+    assert_eq!(files(), known);
+    // A broken file is run again, a changed axis adds what is new only.
+    std::fs::write(&known[0], "{").unwrap();
+    page(&STUDY.replace("[0, 5] }\nquick", "[0, 5, 7] }\nquick"), cache());
+    assert_eq!(files().len(), 6);
+    assert!(std::fs::metadata(&known[0]).unwrap().len() > 100);
+    assert_eq!(page(STUDY, cache().forgetful()), first);
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let wrong = |from: &str, to: &str| plan(&STUDY.replace(from, to), false).err().expect("it is wrong");
+    assert_eq!(wrong("asks =", "ask ="), "s.toml:18:1: unknown key `ask`: did you mean `asks`?");
+    assert_eq!(
+        wrong("run = \"nice\"\ncolumn", "run = \"nicer\"\ncolumn"),
+        "s.toml:29:7: there is no run `nicer`; there are nice"
+    );
+    assert_eq!(wrong("[0, 5] }\nquick", "5 }\nquick"), "s.toml:24:8: `task.b.nice` needs a list of values");
+    assert!(wrong("\"task.b.nice\" = [0, 5]", "\"task.c.nice\" = [0, 5]").starts_with("s.toml:22:12: "));
+    assert!(wrong("\"cfs\"", "\"cfz\"").starts_with("s.toml:23:10: "));
+    assert!(wrong("scenario = \"hogs\"", "scenario = \"hog\"").starts_with("s.toml:22:12: there is no scenario `hog`"));
+    assert!(
+        wrong("compute = \"10ms\" }]\n[[scenario.hogs.task]]", "compute = \"10\" }]\n[[scenario.hogs.task]]")
+            .starts_with("s.toml:")
+    );
+    let value =
+        |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), false).err().expect("it is wrong");
+    assert!(value("published = 1").contains("how far off may it be?"));
+    assert!(value("published = [1]\nwithin = 1.0").contains("needs `along`"));
+    assert!(
+        value("published = [1]\nwithin = 1.0\nalong = \"task.b.nice\"")
+            .contains("1 values were published and `task.b.nice` has 2")
+    );
+    assert!(
+        value("published = 1\nwithin = 1.0\nshare = { group = \"b\", from = \"1ms\", to = \"2ms\" }")
+            .contains("one of them")
+    );
+}
