@@ -66,7 +66,16 @@ impl Cache {
             crate::Place::Vm => format!("{} {:?}", case.kernel, case.engine),
             crate::Place::Sim => String::new(),
         };
-        let all = [&self.program, &case.scenario_hash, &policy, &format!("{:?}", case.place), &here, &seed.to_string()];
+        let listens = if case.listens { "with responses" } else { "" }.to_string();
+        let all = [
+            &self.program,
+            &listens,
+            &case.scenario_hash,
+            &policy,
+            &format!("{:?}", case.place),
+            &here,
+            &seed.to_string(),
+        ];
         sha256(all.map(String::as_str).join("\n").as_bytes())
     }
 }

@@ -33,6 +33,8 @@ pub struct Case {
     pub engine: Option<EngineSpec>,
     /// The seeds.
     pub seeds: Vec<u64>,
+    /// Whether somebody asks for single response times.
+    pub listens: bool,
 }
 
 impl Case {
@@ -105,7 +107,8 @@ impl Experiment {
                     }
                 }
                 let wrong = |error: ScenarioError| at("scenario", error.message);
-                let cases = cases(run, &base, engine, &policies, quick).map_err(wrong)?;
+                let listens = study.listens(&run.name);
+                let cases = cases(run, &base, engine, &policies, (quick, listens)).map_err(wrong)?;
                 for (path, list) in &run.over {
                     let is_run =
                         |value: &Value| cases.iter().any(|case| case.at.contains(&(path.clone(), value.clone())));
@@ -142,7 +145,7 @@ fn cases(
     base: &Scenario,
     engine: Option<EngineSpec>,
     policies: &BTreeMap<String, Policy>,
-    quick: bool,
+    (quick, listens): (bool, bool),
 ) -> Result<Vec<Case>, ScenarioError> {
     let mut scenario = run.set.iter().try_fold(base.clone(), |scenario, (path, value)| scenario.with(path, value))?;
     let mut count = run.runs;
@@ -173,6 +176,7 @@ fn cases(
                 place: run.venue,
                 kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.into()),
                 engine,
+                listens,
             });
         }
     }

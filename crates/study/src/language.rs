@@ -142,8 +142,8 @@ pub struct QuickRun {
 pub struct TableSpec {
     /// What it shows.
     pub title: String,
-    /// Of which run.
-    pub run: String,
+    /// Of which run, or runs that vary the same.
+    pub run: OneOrMany,
     /// The columns.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
@@ -386,13 +386,16 @@ impl Study {
                     return Some((at("over"), format!("`{path}` needs a list of values")));
                 }
             }
-            let tables =
-                question.tables.iter().enumerate().map(|(t, table)| (format!("{here}.table[{t}].run"), &table.run));
+            let of_table = |(t, table): (usize, &TableSpec)| {
+                let path = format!("{here}.table[{t}].run");
+                table.run.all().iter().map(|name| (path.clone(), name.clone())).collect::<Vec<_>>()
+            };
+            let tables = question.tables.iter().enumerate().flat_map(of_table);
             let values = question.values.iter().enumerate().filter(|(_, value)| value.not_comparable.is_none());
-            let of_values = values.clone().map(|(v, value)| (format!("{here}.value[{v}].run"), &value.run));
+            let of_values = values.clone().map(|(v, value)| (format!("{here}.value[{v}].run"), value.run.clone()));
             for (path, name) in tables.chain(of_values) {
-                if self.run_named(name).is_none() {
-                    return Some((path, self.no_run(name)));
+                if self.run_named(&name).is_none() {
+                    return Some((path, self.no_run(&name)));
                 }
             }
             for (v, value) in values {
@@ -435,6 +438,15 @@ impl Study {
     fn no_run(&self, name: &str) -> String {
         let known: Vec<&str> = self.runs().map(|run| run.name.as_str()).collect();
         format!("there is no run `{name}`; there are {}", known.join(", "))
+    }
+
+    /// Whether a value or a table asks for single response times of a run.
+    pub fn listens(&self, run: &str) -> bool {
+        self.questions.iter().any(|question| {
+            let tables = question.tables.iter().filter(|table| table.run.all().iter().any(|name| name == run));
+            tables.flat_map(|table| &table.columns).any(|column| column.share.is_some())
+                || question.values.iter().any(|value| value.run == run && value.share.is_some())
+        })
     }
 
     /// All runs, in order.

@@ -200,14 +200,19 @@ impl TablePage {
             look_up(observed, metric, &column.unit).ok()
         };
         let mut axes: Vec<String> = Vec::new();
-        let rows = experiment.of_run(&spec.run, outcomes).map(|(case, outcome)| {
+        let runs = spec.run.all();
+        let cases = runs.iter().flat_map(|run| experiment.of_run(run, outcomes));
+        let rows = cases.map(|(case, outcome)| {
             axes = case.at.iter().map(|(path, _)| path.clone()).collect();
-            let names = std::iter::once(case.policy_name.clone()).chain(case.at.iter().map(|(_, value)| plain(value)));
+            let run = (runs.len() > 1).then(|| case.run.clone());
+            let names = run.into_iter().chain([case.policy_name.clone()]);
+            let names = names.chain(case.at.iter().map(|(_, value)| plain(value)));
             (names.collect(), spec.columns.iter().map(|column| cell(column, outcome)).collect())
         });
         let rows: Vec<_> = rows.collect();
         let units = spec.columns.iter().map(|column| with_unit(&column.head, &column.unit));
-        let heads = std::iter::once("policy".to_string()).chain(axes.clone()).chain(units).collect();
+        let run = (runs.len() > 1).then(|| "run".to_string());
+        let heads = run.into_iter().chain(["policy".to_string()]).chain(axes.clone()).chain(units).collect();
         TablePage { title: spec.title.clone(), heads, rows }
     }
 

@@ -6,6 +6,7 @@ use crate::language::Place;
 use crate::measure::Responses;
 use schedlab_model::result::RunResult;
 use schedlab_model::time::Time;
+use schedlab_model::trace::Sink;
 use schedlab_venue::{Control, Monitor, Request, merge};
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
@@ -105,8 +106,9 @@ impl Job<'_> {
             check: false,
         };
         let mut responses = crate::measure::Listener::new(&case.workload);
+        let sink = case.listens.then_some(&mut responses as &mut dyn Sink);
         let mut watch = Watch { monitor, done_ns: 0 };
-        let run = case.venue().run(&request, Some(&mut responses), &mut watch).map_err(|error| error.to_string())?;
+        let run = case.venue().run(&request, sink, &mut watch).map_err(|error| error.to_string())?;
         match run.result.partial {
             true => Err("stopped before its end".into()),
             false => Ok(Observed { result: run.result, responses: responses.end() }),
