@@ -160,16 +160,19 @@ fn cases(
             }
         }
     }
-    let mut cases = Vec::new();
-    for point in points(&axes) {
+    let point = |point: Vec<(String, Value)>| {
         let here = point.iter().try_fold(scenario.clone(), |scenario, (path, value)| scenario.with(path, value))?;
-        let workload = here.compile()?;
-        for policy_name in run.policy.all() {
+        Ok((here.hash(), here.compile()?, point))
+    };
+    let points = points(&axes).into_iter().map(point).collect::<Result<Vec<_>, ScenarioError>>()?;
+    let mut cases = Vec::new();
+    for policy_name in run.policy.all() {
+        for (scenario_hash, workload, point) in &points {
             cases.push(Case {
                 run: run.name.clone(),
                 policy_name: policy_name.clone(),
                 at: point.clone(),
-                scenario_hash: here.hash(),
+                scenario_hash: scenario_hash.clone(),
                 seeds: seeds(workload.run.seed, count),
                 workload: workload.clone(),
                 policy: policies[policy_name].clone(),

@@ -303,10 +303,14 @@ fn provenance((case, outcome): (&Case, &CaseOutcome)) -> String {
             let result = &observed.result;
             let kernel = result.provenance.kernel.as_deref().filter(|_| result.venue != "sim");
             let kernel = kernel.map_or(String::new(), |kernel| format!(" ({kernel})"));
-            let seeds: Vec<String> = case.seeds.iter().map(u64::to_string).collect();
+            let more = if case.seeds.len() > 1 {
+                format!(" and {} derived from it", case.seeds.len() - 1)
+            } else {
+                String::new()
+            };
             let seconds = case.workload.run.duration.as_s();
             let hash = &case.scenario_hash[..12];
-            format!("{head} in {}{kernel}, {seconds} s, seed {}, scenario {hash}", result.venue, seeds.join(", "))
+            format!("{head} in {}{kernel}, {seconds} s, seed {}{more}, scenario {hash}", result.venue, case.seeds[0])
         }
     }
 }
