@@ -139,16 +139,24 @@ pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, S
     })
 }
 
-/// A number of a result; of several runs the mean of all, where there is one.
+/// A number of a result; of several runs the mean of all, where there is one. A `*` stands for all elements of a list and
+/// gives the greatest.
 fn number(result: &impl Serialize, path: &str) -> Option<f64> {
-    let root = serde_json::to_value(result).expect("a result has a form in JSON");
+    at(&serde_json::to_value(result).expect("a result has a form in JSON"), path)
+}
+
+fn at(root: &Value, path: &str) -> Option<f64> {
     let words: Vec<&str> = path.split('.').collect();
-    let mut here = &root;
+    let mut here = root;
     for (index, word) in words.iter().enumerate() {
         let rest = words[index..].join(".");
         let of_all = here.get("intervals").and_then(|intervals| intervals.get(&rest)?.get("estimate")?.as_f64());
         if of_all.is_some() {
             return of_all;
+        }
+        if let ("*", Value::Array(list)) = (*word, here) {
+            let rest = words[index + 1..].join(".");
+            return list.iter().filter_map(|element| at(element, &rest)).reduce(f64::max);
         }
         here = enter(here, word)?;
     }
@@ -180,6 +188,10 @@ mod tests {
         assert_eq!(number(&result, "groups.a.response_ns.p50"), Some(7.0));
         assert_eq!(number(&result, "groups.a.response_ns.mean"), Some(2.5));
         assert_eq!(number(&result, "cpus.0.runnable.4"), Some(0.5));
+        assert_eq!(
+            (number(&result, "groups.*.response_ns.p50"), number(&result, "groups.*.nothing")),
+            (Some(7.0), None)
+        );
         assert_eq!(
             (number(&result, "groups.b.response_ns.p50"), number(&result, "groups.a.response_ns")),
             (None, None)
