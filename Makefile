@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench docs clean
+.PHONY: help setup build demo test lint bench studies docs clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -26,6 +26,9 @@ lint: setup ## check form, warnings and house rules
 
 bench: setup ## measure speed
 	cargo run --release --locked -p schedlab-bench
+
+studies: build ## run all studies and write their pages into docs/studies
+	@tools/studies
 
 docs: setup ## make the reference of the libraries in target/doc
 	cargo doc --locked --workspace --no-deps

@@ -2,7 +2,7 @@
 //!
 //!     schedlab-agreement [--only SCENARIO] PAIR...
 //!
-//! A pair is a policy (`mlfq`: the same object in the simulator and in Linux 7.x) or `POLICY=KERNEL` (`cfs=debian:12`: the
+//! A pair is a policy (`mlfq`: the same object in the simulator and in Linux 7.x) or `POLICY@KERNEL` (`cfs@debian:12`: the
 //! policy in the simulator beside that kernel's own scheduler). Each cell has its scenario from `bench/agreement/scenarios/`.
 //! The kernel runs in deterministic virtual time, so the table is the same whenever the same build makes it. The
 //! simulator is given what that very run measured of the kernel: switch, wakeup, tick, migration and fork, and the kernel's tick.
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         _ => None,
     };
     if arguments.is_empty() {
-        eprintln!("usage: schedlab-agreement [--only SCENARIO] POLICY[=KERNEL]...");
+        eprintln!("usage: schedlab-agreement [--only SCENARIO] POLICY[@KERNEL]...");
         return ExitCode::from(2);
     }
     match table(&arguments, only.as_deref()) {

@@ -27,9 +27,9 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// `mlfq`, or `cfs=debian:12`.
+    /// `mlfq`, or `cfs@debian:12`.
     pub fn find(text: &str) -> Result<Pair, String> {
-        let (policy, kernel) = text.split_once('=').map_or((text, None), |(policy, kernel)| (policy, Some(kernel)));
+        let (policy, kernel) = text.split_once('@').map_or((text, None), |(policy, kernel)| (policy, Some(kernel)));
         let found = |name: &str| -> Result<Policy, String> {
             let spec = PolicySpec::parse(name).map_err(|error| error.to_string())?;
             Policy::find(&spec).map_err(|error| error.to_string())

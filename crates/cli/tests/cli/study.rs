@@ -59,3 +59,13 @@ fn shipped_studies_are_listed_and_can_be_copied() {
     let page: serde_json::Value = serde_json::from_str(&page.out).unwrap();
     assert_eq!(page["name"], "gpos");
 }
+
+/// What is simulated is the same bytes wherever it is made: `make studies` writes these pages.
+#[test]
+fn the_page_in_the_documents_is_what_a_run_gives() {
+    let lab = Lab::new();
+    lab.out(&["study", "interactivity", "--quiet", "-o", "pages"]);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies/interactivity.md");
+    let (made, kept) = (fs::read_to_string(lab.path("pages/interactivity.md")), fs::read_to_string(kept));
+    assert!(made.unwrap() == kept.unwrap(), "docs/studies/interactivity.md is old: make studies");
+}
