@@ -42,6 +42,7 @@ struct attempt {
 	u32 index;		  /* of 4.9's smoothed loads */
 	s32 source;		  /* the busiest queue */
 	u32 failures;
+	u32 looks;		  /* at tasks; here and not in a loop's variable, which a verifier would count along */
 	u32 moved;
 	bool prefer_siblings;
 	bool pinned;		  /* some could not move for their allowed CPUs */

@@ -75,7 +75,6 @@ static void pull_tasks(struct attempt *a)
 {
 	struct fair_queue *from = queue_of(a->source), *to = queue_of(a->cpu);
 	struct task_struct *p;
-	u32 looks = 0;
 
 	if (!from || !to || from->nr_running <= 1)
 		return;
@@ -84,7 +83,7 @@ static void pull_tasks(struct attempt *a)
 		struct fair_task *t;
 		u64 worth_of_it;
 
-		if (is_enough(a, from) || looks++ >= nr_migrate)
+		if (is_enough(a, from) || a->looks++ >= nr_migrate)
 			break;
 		t = task_of(p);
 		if (!t || gains_nothing(from, to, t, a->failures, a->now))

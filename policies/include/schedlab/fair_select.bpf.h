@@ -257,37 +257,60 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 	return chosen;
 }
 
+/* A step down the domains. It stands in a map: of what comes from there a verifier knows nothing it would have to follow. */
+struct step_down {
+	struct domain domain;
+	struct group_stats local;
+	struct group_stats idlest;
+	struct group_stats group; /* the one that is being looked at */
+	s32 idlest_first;	  /* -1: none yet */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct step_down);
+} steps_down SEC(".maps");
+
+/* Takes a group into account in which the task may run, or which is that of @cpu. */
+static void consider_group(struct step_down *s, u32 level, u32 first, u32 end, bool is_local, u64 now)
+{
+	s->group = (struct group_stats){ .first = first, .cpus = end - first, .level = level };
+	gather_group(&s->group, now);
+	classify_group(&s->group, imbalance_pct(level), false);
+	if (is_local) {
+		s->local = s->group;
+	} else if (s->idlest_first < 0 || (is_4_9() ? s->group.average_load < s->idlest.average_load :
+						      is_idler(&s->group, &s->idlest))) {
+		s->idlest = s->group;
+		s->idlest_first = first;
+	}
+}
+
 /* One step down: the CPU in the idlest group of @cpu's domain, or @cpu when its own group is good enough. */
 __noinline s32 fair_select_in(struct task_struct *p __arg_trusted, u32 level, s32 cpu)
 {
-	struct group_stats local = {}, idlest = {}, group = {};
 	u64 now = scx_bpf_now();
-	s32 idlest_first = -1, chosen;
-	struct domain domain = {};
-	u32 step;
+	u32 step, key = 0;
+	struct step_down *s = bpf_map_lookup_elem(&steps_down, &key);
+	s32 chosen;
 
-	if (!find_domain(level, cpu, &domain))
+	if (!s)
 		return cpu;
-	bpf_for(step, 0, (domain.end - domain.first + domain.group_size - 1) / domain.group_size) {
-		u32 first = domain.first + step * domain.group_size, end = group_end(&domain, first);
+	*s = (struct step_down){ .idlest_first = -1 };
+	if (!find_domain(level, cpu, &s->domain))
+		return cpu;
+	bpf_for(step, 0, (s->domain.end - s->domain.first + s->domain.group_size - 1) / s->domain.group_size) {
+		u32 first = s->domain.first + step * s->domain.group_size, end = group_end(&s->domain, first);
 		bool is_local = (u32)cpu >= first && (u32)cpu < end;
 
-		if (!is_local && idlest_cpu(p, first, end, now) < 0)
-			continue;
-		group = (struct group_stats){ .first = first, .cpus = end - first, .level = level };
-		gather_group(&group, now);
-		classify_group(&group, imbalance_pct(level), false);
-		if (is_local)
-			local = group;
-		else if (idlest_first < 0 ||
-			 (is_4_9() ? group.average_load < idlest.average_load : is_idler(&group, &idlest))) {
-			idlest = group;
-			idlest_first = first;
-		}
+		if (is_local || idlest_cpu(p, first, end, now) >= 0)
+			consider_group(s, level, first, end, is_local, now);
 	}
-	if (idlest_first < 0 || stays_local(&local, &idlest, imbalance_pct(level)))
+	if (s->idlest_first < 0 || stays_local(&s->local, &s->idlest, imbalance_pct(level)))
 		return cpu;
-	chosen = idlest_cpu(p, idlest_first, group_end(&domain, idlest_first), now);
+	chosen = idlest_cpu(p, s->idlest_first, group_end(&s->domain, s->idlest_first), now);
 	return chosen < 0 ? cpu : chosen;
 }
 
