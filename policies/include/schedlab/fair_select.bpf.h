@@ -257,7 +257,7 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 	return chosen;
 }
 
-/* A step down the domains. It stands in a map: of what comes from there a verifier knows nothing it would have to follow. */
+/* A step down the domains. It stands in a map: of what comes from there a verifier knows nothing to follow. */
 struct step_down {
 	struct domain domain;
 	struct group_stats local;
