@@ -92,7 +92,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What is known from before; nothing where that is not wanted. New results are kept in both cases.
+/// What is known from before, or a cache that does not tell it; nothing where there is no folder for one.
 fn cache(args: &StudyArgs) -> Result<Option<Cache>, Failure> {
     let Some(folder) = cache_folder() else {
         output::remark("results are not kept: there is no folder for them; set HOME or XDG_CACHE_HOME");
@@ -128,14 +128,18 @@ fn write(
     std::fs::write(folder.join(format!("{name}.results.json")), lines(&json!(results))?)
 }
 
-/// The exit code says whether all was run, and whether what was published appeared as far as the study expects it.
+/// The exit code says whether all was run, and whether what was published appeared as far as the study expects it. A value that
+/// no case gives, for a metric that is not there, is no success either; the quick version leaves some out by intent.
 fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
     if monitor.is_stopped() {
         return Err(Failure::Interrupted);
     }
     let not_run = outcomes.iter().filter(|outcome| matches!(outcome, CaseOutcome::NotRun(_))).count();
-    let [_, _, differ, ..] = page.counts();
+    let [_, _, differ, _, unseen] = page.counts();
     match (not_run, differ) {
+        (0, 0) if unseen > 0 && !page.quick => {
+            Err(Failure::Failed(format!("{unseen} values were not found in what was run")))
+        }
         (0, 0) => Ok(()),
         (0, _) => Err(Failure::Failed(format!("{differ} values differ and the study does not say why"))),
         _ => Err(Failure::Failed(format!("{not_run} of {} cases were not run here", outcomes.len()))),

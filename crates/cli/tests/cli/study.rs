@@ -34,6 +34,10 @@ fn the_exit_code_tells_what_differs_and_what_was_not_run() {
     let differs = lab.run(&["study", "differs.toml"]);
     assert_eq!(differs.code, Some(1));
     assert_eq!(differs.err, "schedlab: 1 values differ and the study does not say why\n");
+    lab.write("typo.toml", example().replace("at = {", "per = { metric = \"groups.b.cpu_sher\" }\nat = {"));
+    let typo = lab.run(&["study", "typo.toml"]);
+    assert_eq!(typo.code, Some(1));
+    assert_eq!(typo.err, "schedlab: 1 values were not found in what was run\n");
     lab.write(
         "away.toml",
         example().replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere\""),
