@@ -148,26 +148,19 @@ pub fn wakeup_waits(events: &[Event], task: u32) -> Vec<u64> {
     woken.filter_map(|at| starts.iter().find(|start| **start >= at).map(|start| start - at)).collect()
 }
 
-/// Where tasks were told to be at an instant.
-fn told(events: &[Event], at: Time) -> BTreeMap<TaskId, CpuId> {
-    let mut places = BTreeMap::new();
+/// The tasks on each CPU at an instant, as they were told to be, in the order of their numbers.
+pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
+    let mut told = BTreeMap::new();
     for event in events.iter().take_while(|event| event.time <= at) {
         match event.kind {
-            EventKind::Wakeup { task, target, .. } => _ = places.insert(task, target),
-            EventKind::Migrate { task, to, .. } => _ = places.insert(task, to),
-            EventKind::Exit { task } => _ = places.remove(&task),
+            EventKind::Wakeup { task, target, .. } => _ = told.insert(task, target),
+            EventKind::Migrate { task, to, .. } => _ = told.insert(task, to),
+            EventKind::Exit { task } => _ = told.remove(&task),
             _ => {}
         }
     }
-    places
-}
-
-/// The tasks on each CPU at an instant, in the order of their numbers.
-pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
     let mut places = vec![Vec::new(); cpus];
-    for (task, cpu) in told(events, at) {
-        places[cpu.index()].push(task.0);
-    }
+    told.iter().for_each(|(task, cpu)| places[cpu.index()].push(task.0));
     places
 }
 
