@@ -291,7 +291,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     attr::set_punctual();
     // The working set of a task that is there from the begin is its own; others share one, since making it takes time.
     let engine = if order.at_gate { crate::algorithm::Engine::new(site.algorithm) } else { site.engine.clone() };
-    let worker = Worker::new(site, spawner, number, engine);
+    let mut worker = Worker::new(site, spawner, number, engine);
     let first: CpuSet = group.start_on.into_iter().collect();
     let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
     let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(group)).is_err();
@@ -301,6 +301,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
         control.ready.fetch_or(REFUSED_BIT, AcqRel);
     }
     if order.at_gate {
+        worker.forget();
         control.ready.fetch_add(1, AcqRel);
         futex::wake(&control.ready, 1);
         while !site.gate.pass() && !site.shared.is_stopped() {}

@@ -60,7 +60,7 @@ pub struct TaskReport {
     pub ended_ns: u64,
     /// CPU time, as the kernel counts it.
     pub cpu_ns: u64,
-    /// How long it waited for a CPU, if the kernel tells.
+    /// How long it waited for a CPU since the run began, if the kernel tells.
     pub run_delay_ns: Option<u64>,
     /// Voluntary and involuntary switches.
     pub switches: (u64, u64),

@@ -53,6 +53,8 @@ pub struct Worker<'a> {
     request: Option<(u64, u64)>,
     /// CPU time of programs that it ran.
     program_cpu_ns: u64,
+    /// How long it had waited for a CPU before it came to the gate.
+    delay_before_ns: u64,
     /// Places for requests that it has taken.
     places: std::ops::Range<u32>,
 }
@@ -76,8 +78,14 @@ impl<'a> Worker<'a> {
             demand_ns: 0,
             request: None,
             program_cpu_ns: 0,
+            delay_before_ns: 0,
             places: 0..0,
         }
+    }
+
+    /// What the kernel counted for it so far was before the run.
+    pub fn forget(&mut self) {
+        self.delay_before_ns = run_delay_ns().unwrap_or(0);
     }
 
     /// Does its steps until they are over or the run is.
@@ -249,7 +257,7 @@ impl<'a> Worker<'a> {
         let shared = &self.site.shared;
         let record = shared.task(self.number);
         if let Some(delay) = run_delay_ns() {
-            record.run_delay_ns.store(delay, Relaxed);
+            record.run_delay_ns.store(delay.saturating_sub(self.delay_before_ns), Relaxed);
         }
         // SAFETY: the kernel fills the structure that it is given.
         let usage = unsafe {
