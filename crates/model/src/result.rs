@@ -70,8 +70,8 @@ pub struct RunResult {
     /// What the scheduler itself takes, where time is counted in instructions and so exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<SchedulerCosts>,
-    /// How long all tasks waited for a CPU in the run, as the kernel's own counters say (`/proc/TID/schedstat`), beside the waits
-    /// that are derived from events.
+    /// How long all tasks waited for a CPU in the run, as the kernel's own counters say (`/proc/TID/schedstat`), beside
+    /// the waits that are derived from events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_run_delay_ns: Option<u64>,
     /// What could not be measured here, and why: the metrics concerned are absent or zero.
