@@ -6,12 +6,13 @@ mod trace;
 pub use study::{StudyArgs, StudyCommand};
 pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Algorithm, EngineSpec};
+use schedlab_venue::{Algorithm, EngineSpec, VenueName};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -129,7 +130,7 @@ pub struct SharedArgs {
     /// A scenario file, or the name of a shipped one
     pub scenario: String,
     /// Where it runs; `compare` takes a list, as in sim,host
-    #[arg(long, value_enum, default_value = "sim", value_delimiter = ',', value_name = "VENUE")]
+    #[arg(long, value_parser = venue_names(), default_value = "sim", value_delimiter = ',', value_name = "VENUE")]
     pub venue: Vec<VenueName>,
     /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB)
     #[arg(long, value_name = "LOAD", default_value = "spin")]
@@ -186,15 +187,19 @@ fn read<T: Notation>(text: &str) -> Result<T, String> {
     T::read(text)
 }
 
-/// Where runs happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum VenueName {
-    /// The simulated machine
-    Sim,
-    /// This machine, under the kernel that runs
-    Host,
-    /// A kernel in a virtual machine, in virtual time
-    Vm,
+/// Where runs happen, by name.
+fn venue_names() -> impl TypedValueParser<Value = VenueName> {
+    let help = |(name, help): (&'static str, &'static str)| PossibleValue::new(name).help(help);
+    let names = [
+        ("sim", "The simulated machine"),
+        ("host", "This machine, under the kernel that runs"),
+        ("vm", "A kernel in a virtual machine, in virtual time"),
+    ];
+    PossibleValuesParser::new(names.map(help)).map(|name| match name.as_str() {
+        "host" => VenueName::Host,
+        "vm" => VenueName::Vm,
+        _ => VenueName::Sim,
+    })
 }
 
 /// How policies are executed.

@@ -46,9 +46,14 @@ fn find_in(list: &[Shipped], kind: &str, name: &str) -> Result<Shipped, Failure>
 
 /// The scenario that a user means: a file, or a shipped one by name.
 pub fn load(argument: &str) -> Result<Scenario, Failure> {
-    let path = Path::new(argument);
+    load_beside(Path::new(""), argument)
+}
+
+/// The same; a file's name counts from `folder`.
+pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, Failure> {
+    let path = folder.join(argument);
     if path.exists() || argument.contains('/') || argument.ends_with(".toml") {
-        return Ok(Scenario::from_file(path)?);
+        return Ok(Scenario::from_file(&path)?);
     }
     let Shipped { name, text } = find(argument)?;
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)

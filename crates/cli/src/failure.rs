@@ -29,6 +29,15 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What happened, where it is one thing that a line can say.
+    pub fn line(self) -> String {
+        match self {
+            Failure::Venue(error) => error.to_string(),
+            Failure::Input(message) | Failure::Failed(message) => message,
+            other => format!("{other:?}"),
+        }
+    }
+
     /// Says what happened in one line on standard error, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {

@@ -1,6 +1,6 @@
 //! From the flags of `run` and `compare` to runs.
 
-use crate::args::{ExecutorName, SharedArgs, VenueName};
+use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::Failure;
 use crate::{catalogue, interrupt, output, progress};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
@@ -8,8 +8,7 @@ use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{
-    Executor, HostVenue, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue, Venue, VenueError, VmVenue,
-    Wall, seeds,
+    Executor, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, Venue, VenueError, VenueName, Wall, seeds,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,7 +81,9 @@ impl Job {
     /// What is run in each venue: the policies that can be. One that can be run nowhere is an error. Where none can be,
     /// a kernel's own scheduler still can.
     fn shares(&self) -> Result<Vec<Share>, Failure> {
-        let venues: Vec<Box<dyn Venue>> = self.args.venue.iter().map(|name| venue(*name, &self.args)).collect();
+        let SharedArgs { kernel, engine, load, .. } = &self.args;
+        let venue = |name: &VenueName| name.venue(kernel, *engine, *load);
+        let venues: Vec<Box<dyn Venue>> = self.args.venue.iter().map(venue).collect();
         for policy in &self.policies {
             let refusals: Vec<VenueError> = venues.iter().filter_map(|venue| venue.accepts(policy).err()).collect();
             if refusals.len() == venues.len() {
@@ -110,14 +111,13 @@ impl Job {
 
     fn carry_out(&self, share: &Share, seeds: &[u64], monitor: &Monitor) -> Result<Vec<PolicyOutcome>, VenueError> {
         let args = &self.args;
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let plan = Plan {
             venue: &*share.venue,
             workload: &self.workload,
             scenario_hash: &self.scenario.hash(),
             policies: &share.policies,
             seeds,
-            threads: args.threads.map_or_else(cores, |threads| threads as usize),
+            threads: threads(args.threads),
             executor: executor(args),
             check: args.check || cfg!(debug_assertions),
             traces: &self.traces,
@@ -143,12 +143,10 @@ struct Share {
     policies: Vec<Policy>,
 }
 
-fn venue(name: VenueName, args: &SharedArgs) -> Box<dyn Venue> {
-    match name {
-        VenueName::Vm => Box::new(VmVenue { kernel: args.kernel.clone(), engine: args.engine, algorithm: args.load }),
-        VenueName::Sim => Box::new(SimVenue),
-        VenueName::Host => Box::new(HostVenue::new(args.load)),
-    }
+/// How many runs may happen at once: as many as asked for, or one for each CPU.
+pub fn threads(asked: Option<u32>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or_else(cores, |threads| threads as usize)
 }
 
 impl Done {

@@ -4,6 +4,7 @@
 use crate::case::Case;
 use crate::runner::Observed;
 use schedlab_model::hash::sha256;
+use schedlab_venue::VenueName;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -62,9 +63,9 @@ impl Cache {
         let object = case.policy.hash.as_deref().unwrap_or_default();
         let policy = format!("{} {:?} {object}", case.policy.info.name, case.policy.info.parameters);
         let here = match case.place {
-            crate::Place::Host => schedlab_venue::fingerprint(),
-            crate::Place::Vm => format!("{} {:?}", case.kernel, case.engine),
-            crate::Place::Sim => String::new(),
+            VenueName::Host => schedlab_venue::fingerprint(),
+            VenueName::Vm => format!("{} {:?}", case.kernel, case.engine),
+            VenueName::Sim => String::new(),
         };
         let listens = if case.listens { "with responses" } else { "" }.to_string();
         let all = [

@@ -1,10 +1,10 @@
 //! What there is to run: a case for each policy and each combination of values of a run.
 
-use crate::language::{Place, RunSpec, Study};
+use crate::language::{RunSpec, Study};
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Algorithm, EngineSpec, HostVenue, Policy, SimVenue, Venue, VenueError, VmVenue, seeds};
+use schedlab_venue::{Algorithm, EngineSpec, Policy, Venue, VenueError, VenueName, seeds};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
@@ -26,7 +26,7 @@ pub struct Case {
     /// Who decides.
     pub policy: Policy,
     /// Where.
-    pub place: Place,
+    pub place: VenueName,
     /// The kernel of a virtual machine.
     pub kernel: String,
     /// The emulator, where the study names one.
@@ -40,13 +40,7 @@ pub struct Case {
 impl Case {
     /// The venue.
     pub fn venue(&self) -> Box<dyn Venue> {
-        match self.place {
-            Place::Sim => Box::new(SimVenue),
-            Place::Host => Box::new(HostVenue::new(Algorithm::Spin)),
-            Place::Vm => {
-                Box::new(VmVenue { kernel: self.kernel.clone(), engine: self.engine, algorithm: Algorithm::Spin })
-            }
-        }
+        self.place.venue(&self.kernel, self.engine, Algorithm::Spin)
     }
 
     /// Whether it is the one that is asked for.

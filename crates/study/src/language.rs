@@ -1,6 +1,7 @@
 //! The language of study files. `docs/reference/study.md` explains it to users.
 
 use schedlab_model::scenario::ScenarioError;
+use schedlab_venue::VenueName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -60,7 +61,7 @@ pub struct RunSpec {
     pub policy: OneOrMany,
     /// Where.
     #[serde(default)]
-    pub venue: Place,
+    pub venue: VenueName,
     /// The kernel of a virtual machine.
     #[serde(default)]
     pub kernel: Option<String>,
@@ -103,19 +104,6 @@ impl OneOrMany {
             OneOrMany::Many(words) => words,
         }
     }
-}
-
-/// Where a run happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Place {
-    /// In the simulator.
-    #[default]
-    Sim,
-    /// In a kernel in a virtual machine.
-    Vm,
-    /// On this machine.
-    Host,
 }
 
 /// What the quick version of a run does otherwise.

@@ -16,7 +16,7 @@ mod verdict;
 pub use cache::Cache;
 pub use case::{Case, Experiment};
 pub use language::{
-    Column, Equation, Metric, OneOrMany, Per, Place, Published, Question, QuickRun, RunSpec, Share, Study, TableSpec,
+    Column, Equation, Metric, OneOrMany, Per, Published, Question, QuickRun, RunSpec, Share, Study, TableSpec,
     ValueSpec,
 };
 pub use page::{Answered, Page, Row, TablePage};

@@ -123,7 +123,7 @@ impl Sink for Listener<'_> {
 /// What a metric is in a unit; what is wrong, when it is not there.
 pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, String> {
     let value = match metric {
-        Metric::Path(path) => number(&observed.result, path).ok_or_else(|| format!("the result has no `{path}`"))?,
+        Metric::Path(path) => number(observed.tree(), path).ok_or_else(|| format!("the result has no `{path}`"))?,
         Metric::Share(share) => {
             let (from, to) = (Time::read(&share.from)?, Time::read(&share.to)?);
             let part = observed.responses.share(share, from, to);
@@ -141,11 +141,7 @@ pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, S
 
 /// A number of a result; of several runs the mean of all, where there is one. A `*` stands for all elements of a list and
 /// gives the greatest.
-fn number(result: &impl Serialize, path: &str) -> Option<f64> {
-    at(&serde_json::to_value(result).expect("a result has a form in JSON"), path)
-}
-
-fn at(root: &Value, path: &str) -> Option<f64> {
+fn number(root: &Value, path: &str) -> Option<f64> {
     let words: Vec<&str> = path.split('.').collect();
     let mut here = root;
     for (index, word) in words.iter().enumerate() {
@@ -156,7 +152,7 @@ fn at(root: &Value, path: &str) -> Option<f64> {
         }
         if let ("*", Value::Array(list)) = (*word, here) {
             let rest = words[index + 1..].join(".");
-            return list.iter().filter_map(|element| at(element, &rest)).reduce(f64::max);
+            return list.iter().filter_map(|element| number(element, &rest)).reduce(f64::max);
         }
         here = enter(here, word)?;
     }

@@ -2,15 +2,14 @@
 
 use crate::cache::Cache;
 use crate::case::{Case, Experiment};
-use crate::language::Place;
 use crate::measure::Responses;
 use schedlab_model::result::RunResult;
-use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_venue::{Control, Monitor, Request, merge};
+use schedlab_venue::{Monitor, Request, Watch, merge, spread};
 use serde::{Deserialize, Serialize};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// What was seen in a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -19,6 +18,16 @@ pub struct Observed {
     pub result: RunResult,
     /// All response times.
     pub responses: Responses,
+    /// The result as a tree, made when it is first asked for.
+    #[serde(skip)]
+    tree: OnceLock<Value>,
+}
+
+impl Observed {
+    /// The result as a tree of JSON.
+    pub fn tree(&self) -> &Value {
+        self.tree.get_or_init(|| serde_json::to_value(&self.result).expect("a result has a form in JSON"))
+    }
 }
 
 /// What came of a case.
@@ -38,25 +47,16 @@ pub fn carry_out(
 ) -> Vec<CaseOutcome> {
     let jobs: Vec<Job> =
         experiment.cases.iter().flat_map(|case| case.seeds.iter().map(|&seed| Job { case, seed })).collect();
-    let slots: Vec<Mutex<Option<Result<Observed, String>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let work = |next: &AtomicUsize, shared: bool| {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(index) else { return };
-            if (job.case.place == Place::Sim) == shared && !monitor.is_stopped() {
-                *slots[index].lock().expect("nobody else has this job") = Some(job.outcome(cache, monitor));
-            }
-        }
-    };
-    let (simulated, real) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| work(&simulated, true));
-        }
-    });
+    let (simulated, real): (Vec<usize>, Vec<usize>) =
+        (0..jobs.len()).partition(|&index| jobs[index].case.venue().is_shareable());
+    let made = |index: usize| (!monitor.is_stopped()).then(|| jobs[index].outcome(cache, monitor));
+    let mut all: BTreeMap<usize, Option<Result<Observed, String>>> = BTreeMap::new();
     // A real machine is measured when nothing else runs on it.
-    work(&real, false);
-    let mut made = slots.into_iter().map(|slot| slot.into_inner().expect("a job that panics ends the scope"));
+    for (indices, threads) in [(simulated, threads), (real, 1)] {
+        let outcomes = spread(threads, indices.len(), |place| made(indices[place]));
+        all.extend(indices.into_iter().zip(outcomes));
+    }
+    let mut made = all.into_values();
     experiment.cases.iter().map(|case| together(made.by_ref().take(case.seeds.len()).collect())).collect()
 }
 
@@ -71,7 +71,7 @@ fn together(made: Vec<Option<Result<Observed, String>>>) -> CaseOutcome {
             let result = merge(&runs.iter().map(|run| &run.result).collect::<Vec<_>>(), wanted);
             let mut responses = Responses::default();
             runs.iter().for_each(|run| responses.add(&run.responses));
-            CaseOutcome::Ran(Box::new(Observed { result, responses }))
+            CaseOutcome::Ran(Box::new(Observed { result, responses, tree: OnceLock::new() }))
         }
     }
 }
@@ -107,25 +107,11 @@ impl Job<'_> {
         };
         let mut responses = crate::measure::Listener::new(&case.workload);
         let sink = case.listens.then_some(&mut responses as &mut dyn Sink);
-        let mut watch = Watch { monitor, done_ns: 0 };
+        let mut watch = Watch::new(monitor, &|| true);
         let run = case.venue().run(&request, sink, &mut watch).map_err(|error| error.to_string())?;
         match run.result.partial {
             true => Err("stopped before its end".into()),
-            false => Ok(Observed { result: run.result, responses: responses.end() }),
+            false => Ok(Observed { result: run.result, responses: responses.end(), tree: OnceLock::new() }),
         }
-    }
-}
-
-/// Tells how far a run is, and ends it early when that is wanted.
-struct Watch<'a> {
-    monitor: &'a Monitor,
-    done_ns: u64,
-}
-
-impl Control for Watch<'_> {
-    fn go_on(&mut self, now: Time) -> bool {
-        self.monitor.add_done(now.ns().saturating_sub(self.done_ns));
-        self.done_ns = self.done_ns.max(now.ns());
-        !self.monitor.is_stopped()
     }
 }

@@ -70,48 +70,33 @@ pub struct Judged {
 
 /// Judges a value: as many times as it has published numbers.
 pub fn judge(value: &ValueSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Vec<Judged> {
-    let predicted = value.predicted.as_ref().map(Equation::value);
-    if let Some(reason) = &value.not_comparable {
-        let verdict = Verdict::NotComparable { reason: reason.clone() };
-        return vec![Judged {
-            what: value.what.clone(),
-            published: text(&value.published),
-            seen: None,
-            predicted,
-            verdict,
-        }];
-    }
-    let single = |published: &Published| {
-        let (seen, verdict) = held(value, published, &value.at, experiment, outcomes);
-        Judged { what: value.what.clone(), published: text(published), seen, predicted, verdict }
+    let judged = |what: &str, published: &Published, (seen, verdict)| Judged {
+        what: what.into(),
+        published: text(published),
+        seen,
+        predicted: value.predicted.as_ref().map(Equation::value),
+        verdict,
     };
+    if let Some(reason) = &value.not_comparable {
+        return vec![judged(&value.what, &value.published, (None, Verdict::NotComparable { reason: reason.clone() }))];
+    }
+    let held = |published: &Published, at: &Table| held(value, published, at, experiment, outcomes);
     let (Published::List(numbers), Some(path)) = (&value.published, &value.along) else {
-        return vec![single(&value.published)];
+        return vec![judged(&value.what, &value.published, held(&value.published, &value.at))];
     };
     let axis = experiment.axis(&value.run, path);
-    let point = |(number, here): (&f64, Option<&Value>)| {
+    let point = |(index, number): (usize, &f64)| {
         let published = Published::Number(*number);
-        let Some(here) = here else {
-            let verdict = Verdict::NotRun { reason: "the quick version leaves it out".into() };
-            return Judged { what: value.what.clone(), published: text(&published), seen: None, predicted, verdict };
+        let Some(here) = axis.get(index).and_then(Option::as_ref) else {
+            let reason = "the quick version leaves it out".into();
+            return judged(&value.what, &published, (None, Verdict::NotRun { reason }));
         };
         let mut at = value.at.clone();
         at.insert(path.clone(), here.clone());
-        let (seen, verdict) = held(value, &published, &at, experiment, outcomes);
         let name = path.rsplit('.').next().unwrap_or(path);
-        Judged {
-            what: format!("{}, {name} {}", value.what, plain(here)),
-            published: text(&published),
-            seen,
-            predicted,
-            verdict,
-        }
+        judged(&format!("{}, {name} {}", value.what, plain(here)), &published, held(&published, &at))
     };
-    numbers
-        .iter()
-        .enumerate()
-        .map(|(index, number)| point((number, axis.get(index).and_then(Option::as_ref))))
-        .collect()
+    numbers.iter().enumerate().map(point).collect()
 }
 
 /// A value of an axis as people write it.

@@ -1,7 +1,9 @@
 //! Several policies under several seeds, spread over threads.
 
 use crate::merge::merge;
-use crate::{Control, Executor, Monitor, Policy, Request, Run, Venue, VenueError, VmError};
+use crate::monitor::Watch;
+use crate::spread::spread;
+use crate::{Executor, Monitor, Policy, Request, Run, Venue, VenueError, VmError};
 use schedlab_model::{
     result::RunResult,
     rng::Rng,
@@ -11,7 +13,6 @@ use schedlab_model::{
 };
 use schedlab_trace::{Header, Writer};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs to be made: every policy under every seed.
@@ -72,15 +73,9 @@ impl Plan<'_> {
     /// Anything but the failure of a policy.
     pub fn carry_out(&self, monitor: &Monitor) -> Result<Vec<PolicyOutcome>, VenueError> {
         let jobs = self.policies.len() * self.seeds.len();
-        let state = State { next: AtomicUsize::new(0), failed: Failures::new(self.policies.len()), monitor };
-        let slots: Vec<Slot> = (0..jobs).map(|_| Mutex::new(None)).collect();
-        std::thread::scope(|scope| {
-            let threads = if self.venue.is_shareable() { self.threads } else { 1 };
-            for _ in 0..threads.clamp(1, jobs) {
-                scope.spawn(|| self.work(&state, &slots));
-            }
-        });
-        let mut made = slots.into_iter().map(|slot| slot.into_inner().expect("a job that panics ends the scope"));
+        let state = State { failed: Failures::new(self.policies.len()), monitor };
+        let threads = if self.venue.is_shareable() { self.threads } else { 1 };
+        let mut made = spread(threads, jobs, |job| self.made(job, &state)).into_iter();
         let runs = |_| made.by_ref().take(self.seeds.len()).collect::<Vec<_>>();
         let by_policy: Vec<_> = self.policies.iter().map(runs).collect();
         by_policy.into_iter().map(|made| self.outcome(made)).collect()
@@ -109,29 +104,23 @@ impl Plan<'_> {
         Ok(PolicyOutcome::Ran(Box::new(RunSet { result, runs })))
     }
 
-    /// Takes jobs until none is left. The job with the lowest number decides which error is told, so those before a
-    /// failed one are still made.
-    fn work(&self, state: &State, slots: &[Slot]) {
-        loop {
-            let job = state.next.fetch_add(1, Ordering::Relaxed);
-            let stopped = job > 0 && state.monitor.is_stopped();
-            if job >= slots.len() || stopped {
-                return;
-            }
-            let policy = job / self.seeds.len();
-            if state.failed.is_idle(job, policy) {
-                continue;
-            }
-            let result = self.job(job, policy, state);
-            if matches!(result, Err(VenueError::Vm(VmError::Stopped))) {
-                // A guest that was stopped half way has told nothing yet.
-                return;
-            }
-            if let Err(error) = &result {
-                state.failed.note(job, policy, error.is_failure_of_policy());
-            }
-            *slots[job].lock().expect("nobody else has this job") = Some(result);
+    /// What came of a job; nothing where it need not be done. The job with the lowest number decides which error is told,
+    /// so those before a failed one are still made.
+    fn made(&self, job: usize, state: &State) -> Option<Result<Run, VenueError>> {
+        let policy = job / self.seeds.len();
+        let stopped = job > 0 && state.monitor.is_stopped();
+        if stopped || state.failed.is_idle(job, policy) {
+            return None;
         }
+        let result = self.job(job, policy, state);
+        if matches!(result, Err(VenueError::Vm(VmError::Stopped))) {
+            // A guest that was stopped half way has told nothing yet.
+            return None;
+        }
+        if let Err(error) = &result {
+            state.failed.note(job, policy, error.is_failure_of_policy());
+        }
+        Some(result)
     }
 
     fn job(&self, job: usize, number: usize, state: &State) -> Result<Run, VenueError> {
@@ -145,7 +134,8 @@ impl Plan<'_> {
             executor: self.executor,
             check: self.check,
         };
-        let mut watch = Watch { state, job, policy: number, done_ns: 0 };
+        let is_wanted = || !state.failed.is_idle(job, number);
+        let mut watch = Watch::new(state.monitor, &is_wanted);
         let run = if job == 0 && !self.traces.is_empty() {
             let mut files = self.open_traces(policy, seed)?;
             let run = self.venue.run(&request, Some(&mut files), &mut watch)?;
@@ -154,7 +144,6 @@ impl Plan<'_> {
         } else {
             self.venue.run(&request, None, &mut watch)?
         };
-        // A run may end before its time, when no task is left.
         let duration = self.workload.run.duration;
         watch.done(if duration < Time::NEVER { duration.ns() } else { run.result.duration_ns });
         Ok(run)
@@ -168,12 +157,8 @@ impl Plan<'_> {
     }
 }
 
-/// Where a job leaves what came of it; nothing when it was not begun.
-type Slot = Mutex<Option<Result<Run, VenueError>>>;
-
 /// What the threads share.
 struct State<'a> {
-    next: AtomicUsize,
     failed: Failures,
     monitor: &'a Monitor,
 }
@@ -200,28 +185,6 @@ impl Failures {
     /// Whether nobody needs the job any more.
     fn is_idle(&self, job: usize, policy: usize) -> bool {
         job > self.of_all.load(Ordering::Relaxed) || job > self.of_policies[policy].load(Ordering::Relaxed)
-    }
-}
-
-/// Stops a run from outside and tells how far it is.
-struct Watch<'a> {
-    state: &'a State<'a>,
-    job: usize,
-    policy: usize,
-    done_ns: u64,
-}
-
-impl Watch<'_> {
-    fn done(&mut self, now_ns: u64) {
-        self.state.monitor.add_done(now_ns.saturating_sub(self.done_ns));
-        self.done_ns = now_ns;
-    }
-}
-
-impl Control for Watch<'_> {
-    fn go_on(&mut self, now: Time) -> bool {
-        self.done(now.ns());
-        !self.state.monitor.is_stopped() && !self.state.failed.is_idle(self.job, self.policy)
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::args::{StudyArgs, StudyCommand};
 use crate::catalogue::{self, Shipped};
 use crate::failure::Failure;
-use crate::{interrupt, output, progress};
-use schedlab_model::scenario::{Scenario, ScenarioError};
+use crate::{interrupt, job, output, progress};
+use schedlab_model::scenario::Scenario;
 use schedlab_report::wrap;
 use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, carry_out};
 use schedlab_venue::{Monitor, cache_folder};
@@ -37,8 +37,8 @@ fn list() -> Result<(), Failure> {
 struct File {
     text: String,
     origin: String,
-    /// Where its scenarios are looked for; none of a shipped one.
-    folder: Option<PathBuf>,
+    /// Where its scenarios are looked for.
+    folder: PathBuf,
 }
 
 impl File {
@@ -46,22 +46,16 @@ impl File {
         let path = Path::new(argument);
         if !(path.exists() || argument.contains('/') || argument.ends_with(".toml")) {
             let Shipped { name, text } = catalogue::find_study(argument)?;
-            return Ok(File { text: text.into(), origin: format!("shipped study {name}"), folder: None });
+            return Ok(File { text: text.into(), origin: format!("shipped study {name}"), folder: PathBuf::new() });
         }
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::Input(format!("{argument}: the file cannot be read: {error}")))?;
-        Ok(File { text, origin: argument.into(), folder: path.parent().map(PathBuf::from) })
+        Ok(File { text, origin: argument.into(), folder: path.parent().map_or_else(PathBuf::new, PathBuf::from) })
     }
 
     /// A scenario that the study names: a file beside it, or a shipped one.
     fn scenario(&self, name: &str) -> Result<Scenario, String> {
-        if let Some(folder) = self.folder.as_ref().filter(|_| name.contains('/') || name.ends_with(".toml")) {
-            return Scenario::from_file(&folder.join(name)).map_err(|error| error.to_string());
-        }
-        let known = catalogue::shipped().iter().find(|shipped| shipped.name == name);
-        let known =
-            known.ok_or_else(|| format!("there is no scenario `{name}`, neither in the study nor a shipped one"))?;
-        Scenario::parse(known.text, known.name).map_err(|error: ScenarioError| error.to_string())
+        catalogue::load_beside(&self.folder, name).map_err(Failure::line)
     }
 }
 
@@ -71,7 +65,7 @@ fn carry_out_study(args: &StudyArgs, file: &File) -> Result<(), Failure> {
     let cache = cache(args)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let threads = args.threads.map_or_else(cores, |threads| threads as usize);
+    let threads = job::threads(args.threads);
     let outcomes = progress::show(&monitor, Some(experiment.duration_ns()), args.quiet, || {
         carry_out(&experiment, cache.as_ref(), threads, &monitor)
     });
@@ -86,10 +80,6 @@ fn carry_out_study(args: &StudyArgs, file: &File) -> Result<(), Failure> {
         output::print(&page.show(output::style()))?;
     }
     end(&page, &outcomes, &monitor)
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// What is known from before, or a cache that does not tell it; nothing where there is no folder for one.

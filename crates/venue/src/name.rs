@@ -1,0 +1,28 @@
+//! The venues by name.
+
+use crate::{Algorithm, EngineSpec, HostVenue, SimVenue, Venue, VmVenue};
+use serde::Deserialize;
+
+/// Where runs happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VenueName {
+    /// The simulated machine.
+    #[default]
+    Sim,
+    /// This machine, under the kernel that runs.
+    Host,
+    /// A kernel in a virtual machine, in virtual time.
+    Vm,
+}
+
+impl VenueName {
+    /// The venue. A virtual machine has a kernel and an emulator; where it is real, tasks compute by an algorithm.
+    pub fn venue(self, kernel: &str, engine: Option<EngineSpec>, algorithm: Algorithm) -> Box<dyn Venue> {
+        match self {
+            VenueName::Sim => Box::new(SimVenue),
+            VenueName::Host => Box::new(HostVenue::new(algorithm)),
+            VenueName::Vm => Box::new(VmVenue { kernel: kernel.into(), engine, algorithm }),
+        }
+    }
+}
