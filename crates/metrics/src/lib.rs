@@ -7,6 +7,7 @@ pub mod collector;
 pub mod fairness;
 pub mod histogram;
 pub mod load;
+pub mod overhead;
 pub mod statistics;
 #[cfg(test)]
 mod test_helpers;

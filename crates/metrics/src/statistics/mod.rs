@@ -6,6 +6,7 @@
 
 pub mod batch_means;
 pub mod bootstrap;
+pub mod chi_squared;
 pub mod compare;
 pub mod student;
 
