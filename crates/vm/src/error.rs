@@ -75,15 +75,36 @@ pub enum VmError {
     Stopped,
 }
 
-/// The last lines of a console, each behind a mark, on lines of their own.
+/// The last lines of a console, each behind a mark, on lines of their own; after a fault of the kernel those from where it
+/// tells the cause on.
 pub fn tail(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let is_cause = |line: &&str| ["] Oops:", "] BUG:", "] kernel BUG at"].iter().any(|mark| line.contains(mark));
     let last = lines.len().saturating_sub(CONSOLE_LINES);
-    lines[last..].iter().map(|line| format!("\n  console: {line}")).collect()
+    let first = lines.iter().position(is_cause).unwrap_or(last).min(last);
+    lines[first..].iter().take(CONSOLE_LINES).map(|line| format!("\n  console: {line}")).collect()
 }
 
 /// An error of the system's, with what was tried.
 pub(crate) fn system<'a>(what: &'a str) -> impl Fn(std::io::Error) -> VmError + 'a {
     move |error| VmError::System { what: what.into(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_a_fault_is_shown_and_else_the_end() {
+        let quiet: String = (0..20).map(|number| format!("[ 1.0] line {number}\n")).collect();
+        assert!(tail(quiet.as_bytes()).starts_with("\n  console: [ 1.0] line 12\n"));
+        let fault = format!("[ 0.9] before\n[ 1.0] Oops: double fault: 0000\n[ 1.0] RIP: 0010:allocate\n{quiet}");
+        let shown = tail(fault.as_bytes());
+        assert!(
+            shown.starts_with("\n  console: [ 1.0] Oops: double fault: 0000\n") && shown.contains("RIP"),
+            "{shown}"
+        );
+        assert_eq!(shown.lines().count(), 1 + CONSOLE_LINES);
+    }
 }
