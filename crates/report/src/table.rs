@@ -57,6 +57,20 @@ impl Table {
         Table { columns: columns.into_iter().collect() }
     }
 
+    /// The same with the heads of numbers on two lines where it would be too wide: the last word, which is the unit or
+    /// the part that differs, below the others.
+    pub fn narrowed(mut self) -> Table {
+        let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
+        if span_width(&widths) > WIDTH {
+            for column in self.columns.iter_mut().filter(|column| !column.words && column.over.is_empty()) {
+                if let Some((over, head)) = column.head.rsplit_once(' ').map(|(a, b)| (a.to_string(), b.to_string())) {
+                    (column.over, column.head) = (over, head);
+                }
+            }
+        }
+        self
+    }
+
     /// The table as lines of text.
     pub fn show(&self, style: Style) -> String {
         let widths = self.widths();
@@ -162,6 +176,23 @@ mod tests {
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
         assert!(coloured.contains("\x1b[1mgroup"), "{coloured}");
+    }
+
+    #[test]
+    fn heads_of_a_wide_table_stand_on_two_lines() {
+        let numbers = |head: &str| Column::numbers(head, words(&["1"]));
+        let heads =
+            ["one long head of it ms", "one long head of it us", "and another of these s", "last of them all %"];
+        let text = Table::new(heads.map(numbers)).narrowed().show(Style::PLAIN);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| columns_of(line) <= WIDTH), "{text}");
+        assert!(
+            lines[0].contains("one long head of it") && lines[1].contains("ms") && lines[1].ends_with('%'),
+            "{text}"
+        );
+        assert_eq!(lines[0].matches("one long").count(), 1);
+        let short = || Table::new([numbers("p50 us")]);
+        assert_eq!(short().narrowed().show(Style::PLAIN), short().show(Style::PLAIN));
     }
 
     #[test]

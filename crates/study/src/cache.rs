@@ -67,7 +67,8 @@ impl Cache {
             VenueName::Vm => format!("{} {:?}", case.kernel, case.engine),
             VenueName::Sim => String::new(),
         };
-        let listens = if case.listens { "with responses" } else { "" }.to_string();
+        let section = case.overhead.as_ref().map(|overhead| &overhead.group);
+        let listens = format!("responses {}, statuses {}, section {section:?}", case.listens, case.hears_statuses);
         let all = [
             &self.program,
             &listens,

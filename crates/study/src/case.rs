@@ -1,6 +1,6 @@
 //! What there is to run: a case for each policy and each combination of values of a run.
 
-use crate::language::{RunSpec, Study};
+use crate::language::{OverheadSpec, RunSpec, Study};
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
@@ -35,6 +35,10 @@ pub struct Case {
     pub seeds: Vec<u64>,
     /// Whether somebody asks for single response times.
     pub listens: bool,
+    /// Whether somebody asks what its policy says.
+    pub hears_statuses: bool,
+    /// The estimate of overhead that it is for.
+    pub overhead: Option<OverheadSpec>,
 }
 
 impl Case {
@@ -101,8 +105,12 @@ impl Experiment {
                     }
                 }
                 let wrong = |error: ScenarioError| at("scenario", error.message);
-                let listens = study.listens(&run.name);
-                let cases = cases(run, &base, engine, &policies, (quick, listens)).map_err(wrong)?;
+                let mut cases = cases(run, &base, engine, &policies, quick).map_err(wrong)?;
+                for case in &mut cases {
+                    case.listens = study.listens(&run.name);
+                    case.hears_statuses = study.hears_statuses(&run.name);
+                    case.overhead = study.overhead_of(&run.name).cloned();
+                }
                 for (path, list) in &run.over {
                     let is_run =
                         |value: &Value| cases.iter().any(|case| case.at.contains(&(path.clone(), value.clone())));
@@ -139,7 +147,7 @@ fn cases(
     base: &Scenario,
     engine: Option<EngineSpec>,
     policies: &BTreeMap<String, Policy>,
-    (quick, listens): (bool, bool),
+    quick: bool,
 ) -> Result<Vec<Case>, ScenarioError> {
     let mut scenario = run.set.iter().try_fold(base.clone(), |scenario, (path, value)| scenario.with(path, value))?;
     let mut count = run.runs;
@@ -173,7 +181,9 @@ fn cases(
                 place: run.venue,
                 kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.into()),
                 engine,
-                listens,
+                listens: false,
+                hears_statuses: false,
+                overhead: None,
             });
         }
     }

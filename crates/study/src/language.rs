@@ -41,6 +41,9 @@ pub struct Question {
     /// Tables of what was measured.
     #[serde(rename = "table", default)]
     pub tables: Vec<TableSpec>,
+    /// Estimates of what multitasking costs.
+    #[serde(rename = "overhead", default)]
+    pub overheads: Vec<OverheadSpec>,
     /// Published values, each beside what was measured.
     #[serde(rename = "value", default)]
     pub values: Vec<ValueSpec>,
@@ -132,9 +135,64 @@ pub struct TableSpec {
     pub title: String,
     /// Of which run, or runs that vary the same.
     pub run: OneOrMany,
+    /// A path whose values stand side by side: a map of the one column.
+    #[serde(default)]
+    pub across: Option<String>,
     /// The columns.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
+}
+
+/// An estimate of what multitasking costs, from runs of n equal tasks on one CPU, for each of several n.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OverheadSpec {
+    /// What its table shows.
+    pub title: String,
+    /// Of which run, or runs.
+    pub run: OneOrMany,
+    /// The group whose requests are the computations.
+    pub group: String,
+    /// The path by which its number of tasks is varied, from one on.
+    pub count: String,
+    /// To how many computations of each task the times are brought.
+    pub computations: f64,
+}
+
+/// What is asked of such an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverheadMetric {
+    /// Te(n).
+    Elapsed,
+    /// Q'(n).
+    Q,
+    /// O'v(n).
+    Added,
+    /// The variance of O'v(n) over the runs, in s².
+    Variance,
+    /// The true Q(n), where time is simulated.
+    Truth,
+    /// Q'(n) less the true Q(n).
+    Error,
+    /// The slope of O'v over n.
+    PerTask,
+    /// The part of the variation of O'v that a line over n explains.
+    Explained,
+}
+
+impl Column {
+    /// What it shows; none where two keys or none say it.
+    pub fn asks(&self) -> Option<Metric<'_>> {
+        let path = self.metric.as_deref().map(Metric::Path);
+        only([path, self.share.as_ref().map(Metric::Share), self.status.as_ref().map(Metric::Status)])
+    }
+}
+
+/// The only one that is there.
+fn only<const N: usize>(metrics: [Option<Metric<'_>>; N]) -> Option<Metric<'_>> {
+    let mut there = metrics.into_iter().flatten();
+    there.next().filter(|_| there.next().is_none())
 }
 
 /// A column of a table.
@@ -149,6 +207,9 @@ pub struct Column {
     /// Or a part of the responses.
     #[serde(default)]
     pub share: Option<Share>,
+    /// Or what the policy says about a task.
+    #[serde(default)]
+    pub status: Option<StatusSpec>,
     /// In which unit: `s`, `ms`, `us` of nanoseconds, `%` of a fraction.
     #[serde(default)]
     pub unit: String,
@@ -161,17 +222,27 @@ pub enum Metric<'a> {
     Path(&'a str),
     /// A part of the responses.
     Share(&'a Share),
+    /// What the policy says about a task.
+    Status(&'a StatusSpec),
+    /// Of an estimate of overhead.
+    Overhead(OverheadMetric),
 }
 
-impl Metric<'_> {
-    /// From the two keys of which one is given; none where both or neither are.
-    pub fn of<'a>(path: Option<&'a String>, share: Option<&'a Share>) -> Option<Metric<'a>> {
-        match (path, share) {
-            (Some(path), None) => Some(Metric::Path(path)),
-            (None, Some(share)) => Some(Metric::Share(share)),
-            _ => None,
-        }
-    }
+/// What a policy says about the first task of a group at an instant: its status word, or a part of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusSpec {
+    /// The group.
+    pub group: String,
+    /// When.
+    pub at: String,
+    /// The lowest bit of the part, and how many bits it has.
+    #[serde(default = "whole_word")]
+    pub bits: [u32; 2],
+}
+
+fn whole_word() -> [u32; 2] {
+    [0, 64]
 }
 
 /// The part of a group's requests whose response times lie in a range.
@@ -215,6 +286,12 @@ pub struct ValueSpec {
     /// Or a part of the responses.
     #[serde(default)]
     pub share: Option<Share>,
+    /// Or what the policy says about a task.
+    #[serde(default)]
+    pub status: Option<StatusSpec>,
+    /// Or of an estimate of overhead.
+    #[serde(default)]
+    pub overhead: Option<OverheadMetric>,
     /// In which unit: `s`, `ms`, `us` of nanoseconds, `%` of a fraction.
     #[serde(default)]
     pub unit: String,
@@ -239,6 +316,15 @@ pub struct ValueSpec {
     /// Why it cannot be compared; then no case is needed.
     #[serde(default)]
     pub not_comparable: Option<String>,
+}
+
+impl ValueSpec {
+    /// What it is about; none where several keys or none say it.
+    pub fn asks(&self) -> Option<Metric<'_>> {
+        let path = self.metric.as_deref().map(Metric::Path);
+        let overhead = self.overhead.map(Metric::Overhead);
+        only([path, self.share.as_ref().map(Metric::Share), self.status.as_ref().map(Metric::Status), overhead])
+    }
 }
 
 /// The divisor of a ratio: another case, or another metric of the same.
@@ -379,6 +465,16 @@ impl Study {
                 table.run.all().iter().map(|name| (path.clone(), name.clone())).collect::<Vec<_>>()
             };
             let tables = question.tables.iter().enumerate().flat_map(of_table);
+            for (t, table) in question.tables.iter().enumerate() {
+                if let Some(message) = self.fault_of_table(table) {
+                    return Some((format!("{here}.table[{t}]"), message));
+                }
+            }
+            for (o, overhead) in question.overheads.iter().enumerate() {
+                if let Some((key, message)) = self.fault_of_overhead(overhead) {
+                    return Some((format!("{here}.overhead[{o}].{key}"), message));
+                }
+            }
             let values = question.values.iter().enumerate().filter(|(_, value)| value.not_comparable.is_none());
             let of_values = values.clone().map(|(v, value)| (format!("{here}.value[{v}].run"), value.run.clone()));
             for (path, name) in tables.chain(of_values) {
@@ -398,8 +494,11 @@ impl Study {
     fn fault_of_value(&self, value: &ValueSpec) -> Option<String> {
         let run = self.run_named(&value.run)?;
         let known = |policy: &String| run.policy.all().contains(policy);
-        if Metric::of(value.metric.as_ref(), value.share.as_ref()).is_none() {
-            return Some("a value needs `metric` or `share`, one of them".into());
+        if value.asks().is_none() {
+            return Some("a value needs `metric`, `share`, `status` or `overhead`, one of them".into());
+        }
+        if value.overhead.is_some() && self.overhead_of(&run.name).is_none() {
+            return Some(format!("there is no [[question.overhead]] of the run `{}`", run.name));
         }
         if value.policy.as_ref().is_some_and(|policy| !known(policy)) {
             return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
@@ -423,6 +522,37 @@ impl Study {
         (!listed && value.along.is_some()).then(|| "`along` needs a list of published values".into())
     }
 
+    fn fault_of_table(&self, table: &TableSpec) -> Option<String> {
+        if table.columns.iter().any(|column| column.asks().is_none()) {
+            return Some("a column needs `metric`, `share` or `status`, one of them".into());
+        }
+        let path = table.across.as_ref()?;
+        if table.columns.len() != 1 {
+            return Some("with `across` there is one column".into());
+        }
+        let mut runs = table.run.all().iter().filter_map(|name| self.run_named(name));
+        runs.find(|run| !run.over.contains_key(path))
+            .map(|run| format!("the run `{}` does not vary `{path}`", run.name))
+    }
+
+    fn fault_of_overhead(&self, overhead: &OverheadSpec) -> Option<(&'static str, String)> {
+        for name in overhead.run.all() {
+            let Some(run) = self.run_named(name) else { return Some(("run", self.no_run(name))) };
+            let axis = run.over.get(&overhead.count).and_then(Value::as_array);
+            if run.over.len() != 1 || axis.is_none_or(|axis| axis.first().and_then(Value::as_integer) != Some(1)) {
+                let message = format!("the run `{name}` has to vary `{}` alone, from 1 on", overhead.count);
+                return Some(("count", message));
+            }
+        }
+        (overhead.computations <= 0.0).then(|| ("computations", "has to be above zero".into()))
+    }
+
+    /// The estimate of overhead that a run is for.
+    pub fn overhead_of(&self, run: &str) -> Option<&OverheadSpec> {
+        let all = self.questions.iter().flat_map(|question| &question.overheads);
+        all.into_iter().find(|overhead| overhead.run.all().iter().any(|name| name == run))
+    }
+
     fn no_run(&self, name: &str) -> String {
         let known: Vec<&str> = self.runs().map(|run| run.name.as_str()).collect();
         format!("there is no run `{name}`; there are {}", known.join(", "))
@@ -430,11 +560,24 @@ impl Study {
 
     /// Whether a value or a table asks for single response times of a run.
     pub fn listens(&self, run: &str) -> bool {
-        self.questions.iter().any(|question| {
-            let tables = question.tables.iter().filter(|table| table.run.all().iter().any(|name| name == run));
-            tables.flat_map(|table| &table.columns).any(|column| column.share.is_some())
-                || question.values.iter().any(|value| value.run == run && value.share.is_some())
-        })
+        self.asked_of(run).iter().any(|metric| matches!(metric, Metric::Share(_)))
+    }
+
+    /// Whether a value or a table asks what the policy of a run says.
+    pub fn hears_statuses(&self, run: &str) -> bool {
+        self.asked_of(run).iter().any(|metric| matches!(metric, Metric::Status(_)))
+    }
+
+    /// All that values and tables ask of a run.
+    fn asked_of(&self, run: &str) -> Vec<Metric<'_>> {
+        let tables = self.questions.iter().flat_map(|question| &question.tables);
+        let tables = tables.filter(|table| table.run.all().iter().any(|name| name == run));
+        let values = self.questions.iter().flat_map(|question| &question.values).filter(|value| value.run == run);
+        tables
+            .flat_map(|table| &table.columns)
+            .filter_map(Column::asks)
+            .chain(values.filter_map(ValueSpec::asks))
+            .collect()
     }
 
     /// All runs, in order.

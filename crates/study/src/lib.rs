@@ -9,15 +9,18 @@ mod cache;
 mod case;
 mod language;
 mod measure;
+mod overhead;
 mod page;
 mod runner;
+mod section;
+mod statuses;
 mod verdict;
 
 pub use cache::Cache;
 pub use case::{Case, Experiment};
 pub use language::{
-    Column, Equation, Metric, OneOrMany, Per, Published, Question, QuickRun, RunSpec, Share, Study, TableSpec,
-    ValueSpec,
+    Column, Equation, Metric, OneOrMany, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec,
+    Share, StatusSpec, Study, TableSpec, ValueSpec,
 };
 pub use page::{Answered, Page, Row, TablePage};
 pub use runner::{CaseOutcome, Observed, carry_out};

@@ -129,14 +129,24 @@ pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, S
             let part = observed.responses.share(share, from, to);
             part.ok_or_else(|| format!("no request of `{}` ended", share.group))?
         }
+        Metric::Status(status) => {
+            let word = observed.statuses.at(status, Time::read(&status.at)?);
+            word.ok_or_else(|| format!("nothing was said about `{}` by {}", status.group, status.at))? as f64
+        }
+        Metric::Overhead(_) => return Err("overhead is estimated from several cases".into()),
     };
-    Ok(match unit {
+    Ok(in_unit(value, unit))
+}
+
+/// A number of nanoseconds, or a fraction, in a unit.
+pub fn in_unit(value: f64, unit: &str) -> f64 {
+    match unit {
         "s" => value / 1e9,
         "ms" => value / 1e6,
         "us" => value / 1e3,
         "%" => value * 100.0,
         _ => value,
-    })
+    }
 }
 
 /// A number of a result; of several runs the mean of all, where there is one. A `*` stands for all elements of a list and

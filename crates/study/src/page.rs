@@ -2,8 +2,9 @@
 
 use crate::Verdict;
 use crate::case::{Case, Experiment};
-use crate::language::{Column as ColumnSpec, Metric, Study, TableSpec};
+use crate::language::{Column as ColumnSpec, Study, TableSpec};
 use crate::measure::look_up;
+use crate::overhead;
 use crate::runner::CaseOutcome;
 use crate::verdict::{Judged, judge, plain};
 use schedlab_report::{Column, Quantity, Style, Table, columns_of, wrap};
@@ -38,6 +39,8 @@ pub struct Answered {
     pub asks: String,
     /// Tables of what was measured.
     pub tables: Vec<TablePage>,
+    /// What was found about all of a table's rows together.
+    pub statements: Vec<String>,
     /// Published values.
     pub values: Vec<Row>,
     /// What follows.
@@ -78,10 +81,14 @@ impl Page {
                 rows.map(|judged| Row { unit: value.unit.clone(), place: value.place.clone(), judged })
                     .collect::<Vec<_>>()
             };
+            let tables = question.tables.iter().map(|table| TablePage::new(table, experiment, outcomes));
+            let overheads = question.overheads.iter().map(|spec| overhead::page(spec, experiment, outcomes));
+            let (more, statements): (Vec<_>, Vec<_>) = overheads.unzip();
             Answered {
                 id: question.id.clone(),
                 asks: question.asks.clone(),
-                tables: question.tables.iter().map(|table| TablePage::new(table, experiment, outcomes)).collect(),
+                tables: tables.chain(more.into_iter().flatten()).collect(),
+                statements: statements.concat(),
                 values: question.values.iter().flat_map(row).collect(),
                 answer: question.answer.trim().into(),
                 cases: question
@@ -135,6 +142,9 @@ impl Page {
             for table in &question.tables {
                 text += &format!("\n{}\n{}", table.title, table.as_table().show(style));
             }
+            for statement in &question.statements {
+                text += &("\n".to_string() + &wrap("", 0, statement));
+            }
             if !question.values.is_empty() {
                 text += &("\n".to_string() + &values(&question.values, style));
                 text += &reasons(&question.values).iter().map(|line| wrap("- ", 2, line)).collect::<String>();
@@ -159,6 +169,7 @@ impl Page {
             for table in &question.tables {
                 let _ = write!(text, "\n{}:\n\n{}", table.title, table.markdown());
             }
+            question.statements.iter().for_each(|statement| text += &format!("\n{statement}\n"));
             if !question.values.is_empty() {
                 text += "\n| value | published | seen | predicted | verdict |\n|---|---|---|---|---|\n";
                 for row in &question.values {
@@ -196,23 +207,34 @@ impl TablePage {
     fn new(spec: &TableSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> TablePage {
         let cell = |column: &ColumnSpec, outcome: &CaseOutcome| {
             let CaseOutcome::Ran(observed) = outcome else { return None };
-            let metric = Metric::of(column.metric.as_ref(), column.share.as_ref())?;
+            let metric = column.asks()?;
             look_up(observed, metric, &column.unit).ok()
         };
         let mut axes: Vec<String> = Vec::new();
         let runs = spec.run.all();
-        let cases = runs.iter().flat_map(|run| experiment.of_run(run, outcomes));
-        let rows = cases.map(|(case, outcome)| {
-            axes = case.at.iter().map(|(path, _)| path.clone()).collect();
+        let mut heads: Vec<String> = Vec::new();
+        let mut rows: Vec<(Vec<String>, Vec<Option<f64>>)> = Vec::new();
+        for (case, outcome) in runs.iter().flat_map(|run| experiment.of_run(run, outcomes)) {
+            let (across, down): (Vec<_>, Vec<_>) =
+                case.at.iter().partition(|(path, _)| Some(path) == spec.across.as_ref());
+            axes = down.iter().map(|(path, _)| path.clone()).collect();
             let run = (runs.len() > 1).then(|| case.run.clone());
             let names = run.into_iter().chain([case.policy_name.clone()]);
-            let names = names.chain(case.at.iter().map(|(_, value)| plain(value)));
-            (names.collect(), spec.columns.iter().map(|column| cell(column, outcome)).collect())
-        });
-        let rows: Vec<_> = rows.collect();
-        let units = spec.columns.iter().map(|column| with_unit(&column.head, &column.unit));
+            let names: Vec<String> = names.chain(down.iter().map(|(_, value)| plain(value))).collect();
+            let cells = spec.columns.iter().map(|column| cell(column, outcome)).collect();
+            // Side by side: what varies across is told in the order of the values, the same for each row.
+            let head = across.first().map(|(_, value)| plain(value));
+            heads.extend(head.clone().filter(|head| !heads.contains(head)));
+            match rows.iter_mut().find(|(known, _)| head.is_some() && *known == names) {
+                Some((_, row)) => row.extend::<Vec<_>>(cells),
+                None => rows.push((names, cells)),
+            }
+        }
+        if spec.across.is_none() {
+            heads = spec.columns.iter().map(|column| with_unit(&column.head, &column.unit)).collect();
+        }
         let run = (runs.len() > 1).then(|| "run".to_string());
-        let heads = run.into_iter().chain(["policy".to_string()]).chain(axes.clone()).chain(units).collect();
+        let heads = run.into_iter().chain(["policy".to_string()]).chain(axes).chain(heads).collect();
         TablePage { title: spec.title.clone(), heads, rows }
     }
 
@@ -233,7 +255,7 @@ impl TablePage {
         let (words, numbers) = self.columns();
         let (left, right) = self.heads.split_at(words.len());
         let left = left.iter().zip(words).map(|(head, cells)| Column::words(head, cells));
-        Table::new(left.chain(right.iter().zip(numbers).map(|(head, cells)| Column::numbers(head, cells))))
+        Table::new(left.chain(right.iter().zip(numbers).map(|(head, cells)| Column::numbers(head, cells)))).narrowed()
     }
 
     fn markdown(&self) -> String {

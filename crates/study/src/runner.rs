@@ -2,8 +2,11 @@
 
 use crate::cache::Cache;
 use crate::case::{Case, Experiment};
-use crate::measure::Responses;
+use crate::measure::{Listener, Responses};
+use crate::section::Section;
+use crate::statuses::{Hearer, Statuses};
 use schedlab_model::result::RunResult;
+use schedlab_model::rng::Rng;
 use schedlab_model::trace::Sink;
 use schedlab_venue::{Monitor, Request, Watch, merge, spread};
 use serde::{Deserialize, Serialize};
@@ -18,6 +21,12 @@ pub struct Observed {
     pub result: RunResult,
     /// All response times.
     pub responses: Responses,
+    /// What the policy said in the first run.
+    #[serde(default)]
+    pub statuses: Statuses,
+    /// Computations per second of each run, where overhead is estimated.
+    #[serde(default)]
+    pub rates: Vec<f64>,
     /// The result as a tree, made when it is first asked for.
     #[serde(skip)]
     tree: OnceLock<Value>,
@@ -38,6 +47,16 @@ pub enum CaseOutcome {
     NotRun(String),
 }
 
+impl CaseOutcome {
+    /// Why it was not run, if so.
+    pub fn why_not(&self) -> Option<&str> {
+        match self {
+            CaseOutcome::Ran(_) => None,
+            CaseOutcome::NotRun(why) => Some(why),
+        }
+    }
+}
+
 /// Runs what is not known yet. What is known comes from the cache; what is new goes there.
 pub fn carry_out(
     experiment: &Experiment,
@@ -49,6 +68,7 @@ pub fn carry_out(
         experiment.cases.iter().flat_map(|case| case.seeds.iter().map(|&seed| Job { case, seed })).collect();
     let (simulated, real): (Vec<usize>, Vec<usize>) =
         (0..jobs.len()).partition(|&index| jobs[index].case.venue().is_shareable());
+    let real = interleaved(real, &jobs);
     let made = |index: usize| (!monitor.is_stopped()).then(|| jobs[index].outcome(cache, monitor));
     let mut all: BTreeMap<usize, Option<Result<Observed, String>>> = BTreeMap::new();
     // A real machine is measured when nothing else runs on it.
@@ -58,6 +78,17 @@ pub fn carry_out(
     }
     let mut made = all.into_values();
     experiment.cases.iter().map(|case| together(made.by_ref().take(case.seeds.len()).collect())).collect()
+}
+
+/// Round by round, each round in an order of its own: what changes slowly on a machine then touches all cases alike.
+fn interleaved(mut indices: Vec<usize>, jobs: &[Job]) -> Vec<usize> {
+    let place = |&index: &usize| {
+        let Job { case, seed } = jobs[index];
+        let round = case.seeds.iter().position(|own| *own == seed);
+        (round, Rng::split(seed, &format!("{} {} {:?}", case.run, case.policy_name, case.at)).next_u64())
+    };
+    indices.sort_by_key(place);
+    indices
 }
 
 /// The runs of a case as one.
@@ -71,11 +102,14 @@ fn together(made: Vec<Option<Result<Observed, String>>>) -> CaseOutcome {
             let result = merge(&runs.iter().map(|run| &run.result).collect::<Vec<_>>(), wanted);
             let mut responses = Responses::default();
             runs.iter().for_each(|run| responses.add(&run.responses));
-            CaseOutcome::Ran(Box::new(Observed { result, responses, tree: OnceLock::new() }))
+            let rates = runs.iter().flat_map(|run| run.rates.iter().copied()).collect();
+            let statuses = runs.into_iter().next().map_or_else(Statuses::default, |run| run.statuses);
+            CaseOutcome::Ran(Box::new(Observed { result, responses, statuses, rates, tree: OnceLock::new() }))
         }
     }
 }
 
+#[derive(Clone, Copy)]
 struct Job<'a> {
     case: &'a Case,
     seed: u64,
@@ -105,13 +139,21 @@ impl Job<'_> {
             executor: None,
             check: false,
         };
-        let mut responses = crate::measure::Listener::new(&case.workload);
-        let sink = case.listens.then_some(&mut responses as &mut dyn Sink);
+        let mut responses = case.listens.then(|| Listener::new(&case.workload));
+        let mut section = case.overhead.as_ref().map(|overhead| Section::new(&case.workload, &overhead.group));
+        let mut statuses = case.hears_statuses.then(|| Hearer::new(&case.workload));
+        let is_heard = responses.is_some() || statuses.is_some() || section.is_some();
+        let mut sinks = ((responses.as_mut(), statuses.as_mut()), section.as_mut());
+        let sink = is_heard.then_some(&mut sinks as &mut dyn Sink);
         let mut watch = Watch::new(monitor, &|| true);
         let run = case.venue().run(&request, sink, &mut watch).map_err(|error| error.to_string())?;
-        match run.result.partial {
-            true => Err("stopped before its end".into()),
-            false => Ok(Observed { result: run.result, responses: responses.end(), tree: OnceLock::new() }),
+        if run.result.partial {
+            return Err("stopped before its end".into());
         }
+        let rate = section.map(|section| section.rate_per_s().ok_or("a task did not end a single computation"));
+        let rates = rate.transpose()?.into_iter().collect();
+        let responses = responses.map(Listener::end).unwrap_or_default();
+        let statuses = statuses.map(Hearer::end).unwrap_or_default();
+        Ok(Observed { result: run.result, responses, statuses, rates, tree: OnceLock::new() })
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::case::{Case, Experiment};
 use crate::language::{Equation, Metric, Per, Published, ValueSpec};
-use crate::measure::look_up;
+use crate::measure::{in_unit, look_up};
+use crate::overhead;
 use crate::runner::{CaseOutcome, Observed};
 use schedlab_metrics::theory::multiprocessor as equations;
 use serde::Serialize;
@@ -119,9 +120,14 @@ fn held(
 }
 
 fn seen(value: &ValueSpec, at: &Table, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Result<f64, String> {
-    let metric = Metric::of(value.metric.as_ref(), value.share.as_ref()).expect("the study was checked");
-    let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| {
-        look_up(experiment.observed(run, policy, at, outcomes)?, metric, unit)
+    let metric = value.asks().expect("the study was checked");
+    let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| match metric {
+        Metric::Overhead(metric) => {
+            let count = at.values().next();
+            let value = overhead::value((experiment, outcomes), (run, policy), count, metric)?;
+            Ok(in_unit(value, unit))
+        }
+        metric => look_up(experiment.observed(run, policy, at, outcomes)?, metric, unit),
     };
     // A ratio has no unit of time; a percentage of a ratio stays one.
     let Some(per) = &value.per else { return of(&value.run, value.policy.as_ref(), at, metric, &value.unit) };

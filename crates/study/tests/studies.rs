@@ -150,3 +150,91 @@ fn mistakes_are_told_with_their_place() {
             .contains("one of them")
     );
 }
+
+/// Equal tasks on a CPU whose switches cost something.
+const COSTS: &str = r#"
+name = "o"
+title = "Overhead"
+goal = "Estimate what switches cost."
+
+[scenario.equal]
+machine = { cpus = 1, hz = 1000, costs = { switch = "50us", tick = "10us" } }
+run = { duration = "20s", warmup = "1s" }
+[[scenario.equal.task]]
+name = "compute"
+loop = [{ compute = "uniform(95us, 105us)" }]
+
+[[question]]
+id = "cost"
+asks = "What does it cost?"
+
+[[question.run]]
+name = "runs"
+scenario = "equal"
+policy = ["rr:quantum=5ms", "rr:quantum=20ms"]
+over = { "task.compute.count" = [1, 2, 8] }
+runs = 2
+
+[[question.overhead]]
+title = "Overhead"
+run = "runs"
+group = "compute"
+count = "task.compute.count"
+computations = 10000
+"#;
+
+/// The overhead of switches and ticks is known there: the estimate is too small by what a single task pays, as its equation
+/// says, and finds what sharing adds.
+#[test]
+fn overhead_is_estimated_beside_the_truth() {
+    let value = |policy: &str, tasks: u32, metric: &str, rest: &str| {
+        format!(
+            "[[question.value]]\nwhat = \"v\"\nrun = \"runs\"\npolicy = \"{policy}\"\noverhead = \"{metric}\"\n\
+             at = {{ \"task.compute.count\" = {tasks} }}\nunit = \"%\"\n{rest}\n"
+        )
+    };
+    // A slice ends with the first tick after it: 50 us in each 6 ms, or 21 ms; and a tick of 10 us in each ms.
+    let text = COSTS.to_string()
+        + &value("rr:quantum=5ms", 8, "q", "published = 0.833\nwithin = 0.03")
+        + &value("rr:quantum=20ms", 2, "q", "published = 0.238\nwithin = 0.03")
+        + &value("rr:quantum=5ms", 8, "error", "published = -1.0\nwithin = 0.05")
+        + &value("rr:quantum=5ms", 1, "q", "published = 0\nwithin_units = 0");
+    let (study, experiment) = plan(&text, false).unwrap();
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()), false);
+    let answered = &page.questions[0];
+    let verdicts: Vec<_> = answered.values.iter().map(|row| (&row.judged.verdict, row.judged.seen)).collect();
+    assert!(verdicts.iter().all(|(verdict, _)| **verdict == Verdict::Holds), "{verdicts:?}");
+    assert_eq!(answered.tables[0].rows.len(), 6);
+    assert_eq!(answered.tables[1].rows[0].0, ["rr:quantum=5ms"]);
+    assert!(answered.statements[0].starts_with("Ordering theorem: of 1 pairs of systems, 1 fulfil"), "{answered:?}");
+    assert!(answered.statements[0].ends_with("holds for 1 of these."), "{answered:?}");
+}
+
+#[test]
+fn mistakes_about_overhead_and_maps_are_told_with_their_place() {
+    let wrong = |from: &str, to: &str| plan(&COSTS.replace(from, to), false).err().expect("it is wrong");
+    let alone = "the run `runs` has to vary `task.compute.count` alone, from 1 on";
+    assert_eq!(wrong("[1, 2, 8]", "[2, 8]"), format!("s.toml:28:9: {alone}"));
+    assert_eq!(wrong("= 10000", "= 0"), "s.toml:29:16: has to be above zero");
+    assert!(wrong("run = \"runs\"", "run = \"run\"").contains("there is no run `run`"));
+    let value = "[[question.value]]\nwhat = \"v\"\nrun = \"nice\"\noverhead = \"q\"\npublished = 1\nwithin = 1\n";
+    let error = plan(&format!("{STUDY}{value}"), false).err().unwrap();
+    assert!(error.contains("there is no [[question.overhead]] of the run `nice`"), "{error}");
+    let across = STUDY.replace("column = [{", "across = \"task.a.nice\"\ncolumn = [{");
+    assert!(plan(&across, false).err().unwrap().contains("the run `nice` does not vary `task.a.nice`"));
+}
+
+#[test]
+fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
+    let text = STUDY.replace("column = [{ head = \"b\", metric", "across = \"task.b.nice\"\ncolumn = [{ head = \"b\", metric")
+        + "[[question.table]]\ntitle = \"S\"\nrun = \"levels\"\n\
+           column = [{ head = \"s\", status = { group = \"a\", at = \"1s\" } }]\n\
+           [[question.run]]\nname = \"levels\"\nscenario = \"hogs\"\npolicy = \"mlfq\"\n";
+    let (study, experiment) = plan(&text, false).unwrap();
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()), false);
+    let [map, levels] = &page.questions[0].tables[..] else { panic!("{page:?}") };
+    assert_eq!(map.heads, ["policy", "0", "5"]);
+    assert_eq!((map.rows.len(), map.rows[0].1.len()), (2, 2));
+    assert!(map.rows[1].1[0].unwrap() > map.rows[1].1[1].unwrap(), "{map:?}");
+    assert!(levels.rows[0].1[0].unwrap() > 1.0, "a hog sinks: {levels:?}");
+}

@@ -1,5 +1,5 @@
 //! A scenario in which some values are others, each named by its path: `run.duration`, `machine.cpus`,
-//! `task.worker.count`. In a list of tables the next word is a table's name.
+//! `task.worker.count`, `task.worker.loop.0.compute`. In a list the next word is a table's name, or a number from 0 on.
 
 use super::{Scenario, ScenarioError, Source, error};
 use toml::{Table, Value};
@@ -45,7 +45,9 @@ fn enter<'a>(here: &'a mut Value, word: &str) -> Option<&'a mut Value> {
     match here {
         Value::Table(table) => table.get_mut(word),
         Value::Array(list) => {
-            list.iter_mut().find(|item| item.get("name").and_then(Value::as_str).is_some_and(|name| name == word))
+            let is_named = |item: &Value| item.get("name").and_then(Value::as_str).is_some_and(|name| name == word);
+            let place = list.iter().position(is_named).or_else(|| word.parse().ok())?;
+            list.get_mut(place)
         }
         _ => None,
     }
@@ -68,6 +70,8 @@ mod tests {
         let workload = changed.compile().unwrap();
         assert_eq!((workload.groups[0].count, workload.groups[1].count), (Some(1), Some(3)));
         assert_eq!(workload.run.duration, Time::from_s(2));
+        let changed = scenario.with("task.b.loop.0.compute", &Value::String("2ms".into())).unwrap();
+        assert!(changed.with("task.b.loop.1.compute", &Value::String("2ms".into())).is_err());
         assert_ne!(changed.hash(), scenario.hash());
         assert_eq!(scenario.with("machine.cpus", &Value::Integer(1)).unwrap().hash(), scenario.hash());
     }

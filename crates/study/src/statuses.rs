@@ -1,0 +1,72 @@
+//! What a policy says about the first task of each group, as it goes.
+
+use crate::language::StatusSpec;
+use schedlab_model::ids::TaskId;
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind, Sink};
+use schedlab_model::workload::Workload;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// By group: when its first task's status became which word.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statuses(BTreeMap<String, Vec<(Time, u64)>>);
+
+impl Statuses {
+    /// The part of the word that is asked for; none where nothing was said by then.
+    pub fn at(&self, of: &StatusSpec, time: Time) -> Option<u64> {
+        let words = self.0.get(&of.group)?;
+        let (_, word) = words[..words.partition_point(|(since, _)| *since <= time)].last()?;
+        let [lowest, bits] = of.bits;
+        let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |above| above - 1);
+        Some(word.checked_shr(lowest)? & mask)
+    }
+}
+
+/// Writes statuses down while a run goes on.
+pub struct Hearer<'a> {
+    workload: &'a Workload,
+    /// The first task of each group, and what was said about it.
+    heard: BTreeMap<usize, (TaskId, Vec<(Time, u64)>)>,
+}
+
+impl Hearer<'_> {
+    /// Nothing has been said yet.
+    pub fn new(workload: &Workload) -> Hearer<'_> {
+        Hearer { workload, heard: BTreeMap::new() }
+    }
+
+    /// What was said.
+    pub fn end(self) -> Statuses {
+        let name = |group: usize| self.workload.groups[group].name.clone();
+        Statuses(self.heard.into_iter().map(|(group, (_, words))| (name(group), words)).collect())
+    }
+}
+
+impl Sink for Hearer<'_> {
+    fn event(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Fork { task, group, .. } => _ = self.heard.entry(group.index()).or_insert((task, Vec::new())),
+            EventKind::Status { task, word } => {
+                if let Some((_, words)) = self.heard.values_mut().find(|(first, _)| *first == task) {
+                    words.push((event.time, word));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_holds_until_the_next() {
+        let words = vec![(Time(5), 0x176), (Time(9), 0x80)];
+        let statuses = Statuses(BTreeMap::from([("a".to_string(), words)]));
+        let at = |time, bits| statuses.at(&StatusSpec { group: "a".into(), at: String::new(), bits }, Time(time));
+        assert_eq!([4, 5, 8, 9].map(|time| at(time, [0, 64])), [None, Some(0x176), Some(0x176), Some(0x80)]);
+        assert_eq!((at(5, [0, 8]), at(5, [8, 1]), at(9, [8, 1])), (Some(0x76), Some(1), Some(0)));
+    }
+}
