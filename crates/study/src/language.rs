@@ -4,7 +4,7 @@ use schedlab_model::scenario::ScenarioError;
 use schedlab_venue::VenueName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use toml::{Table, Value};
+use toml::Table;
 
 /// A study as it stands in its file.
 #[derive(Clone, Debug, Deserialize)]
@@ -443,119 +443,10 @@ impl Study {
         }
     }
 
-    /// What is wrong with it beyond single keys, and where.
-    fn fault(&self) -> Option<(String, String)> {
-        for (q, question) in self.questions.iter().enumerate() {
-            let here = format!("question[{q}]");
-            for (r, run) in question.runs.iter().enumerate() {
-                let at = |key: &str| format!("{here}.run[{r}].{key}");
-                if self.run_named(&run.name).is_some_and(|first| !std::ptr::eq(first, run)) {
-                    return Some((
-                        at("name"),
-                        format!("there is another run `{}`: give it a name of its own", run.name),
-                    ));
-                }
-                let wrong = run.over.iter().find(|(_, list)| list.as_array().is_none_or(Vec::is_empty));
-                if let Some((path, _)) = wrong {
-                    return Some((at("over"), format!("`{path}` needs a list of values")));
-                }
-            }
-            let of_table = |(t, table): (usize, &TableSpec)| {
-                let path = format!("{here}.table[{t}].run");
-                table.run.all().iter().map(|name| (path.clone(), name.clone())).collect::<Vec<_>>()
-            };
-            let tables = question.tables.iter().enumerate().flat_map(of_table);
-            for (t, table) in question.tables.iter().enumerate() {
-                if let Some(message) = self.fault_of_table(table) {
-                    return Some((format!("{here}.table[{t}]"), message));
-                }
-            }
-            for (o, overhead) in question.overheads.iter().enumerate() {
-                if let Some((key, message)) = self.fault_of_overhead(overhead) {
-                    return Some((format!("{here}.overhead[{o}].{key}"), message));
-                }
-            }
-            let values = question.values.iter().enumerate().filter(|(_, value)| value.not_comparable.is_none());
-            let of_values = values.clone().map(|(v, value)| (format!("{here}.value[{v}].run"), value.run.clone()));
-            for (path, name) in tables.chain(of_values) {
-                if self.run_named(&name).is_none() {
-                    return Some((path, self.no_run(&name)));
-                }
-            }
-            for (v, value) in values {
-                if let Some(message) = self.fault_of_value(value) {
-                    return Some((format!("{here}.value[{v}]"), message));
-                }
-            }
-        }
-        None
-    }
-
-    fn fault_of_value(&self, value: &ValueSpec) -> Option<String> {
-        let run = self.run_named(&value.run)?;
-        let known = |policy: &String| run.policy.all().contains(policy);
-        if value.asks().is_none() {
-            return Some("a value needs `metric`, `share`, `status` or `overhead`, one of them".into());
-        }
-        if value.overhead.is_some() && self.overhead_of(&run.name).is_none() {
-            return Some(format!("there is no [[question.overhead]] of the run `{}`", run.name));
-        }
-        if value.policy.as_ref().is_some_and(|policy| !known(policy)) {
-            return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
-        }
-        let listed = matches!(value.published, Published::List(_));
-        match (&value.along, &value.published) {
-            (None, Published::List(_)) => return Some("a list of published values needs `along`".into()),
-            (Some(path), Published::List(list)) => {
-                let axis = run.over.get(path).and_then(Value::as_array);
-                let Some(axis) = axis else { return Some(format!("the run `{}` does not vary `{path}`", run.name)) };
-                if axis.len() != list.len() {
-                    return Some(format!("{} values were published and `{path}` has {}", list.len(), axis.len()));
-                }
-            }
-            _ => {}
-        }
-        let bounded = matches!(value.published, Published::Bound { .. });
-        if !bounded && value.within.is_none() && value.within_units.is_none() {
-            return Some("`within` or `within_units` is missing: how far off may it be?".into());
-        }
-        (!listed && value.along.is_some()).then(|| "`along` needs a list of published values".into())
-    }
-
-    fn fault_of_table(&self, table: &TableSpec) -> Option<String> {
-        if table.columns.iter().any(|column| column.asks().is_none()) {
-            return Some("a column needs `metric`, `share` or `status`, one of them".into());
-        }
-        let path = table.across.as_ref()?;
-        if table.columns.len() != 1 {
-            return Some("with `across` there is one column".into());
-        }
-        let mut runs = table.run.all().iter().filter_map(|name| self.run_named(name));
-        runs.find(|run| !run.over.contains_key(path))
-            .map(|run| format!("the run `{}` does not vary `{path}`", run.name))
-    }
-
-    fn fault_of_overhead(&self, overhead: &OverheadSpec) -> Option<(&'static str, String)> {
-        for name in overhead.run.all() {
-            let Some(run) = self.run_named(name) else { return Some(("run", self.no_run(name))) };
-            let axis = run.over.get(&overhead.count).and_then(Value::as_array);
-            if run.over.len() != 1 || axis.is_none_or(|axis| axis.first().and_then(Value::as_integer) != Some(1)) {
-                let message = format!("the run `{name}` has to vary `{}` alone, from 1 on", overhead.count);
-                return Some(("count", message));
-            }
-        }
-        (overhead.computations <= 0.0).then(|| ("computations", "has to be above zero".into()))
-    }
-
     /// The estimate of overhead that a run is for.
     pub fn overhead_of(&self, run: &str) -> Option<&OverheadSpec> {
         let all = self.questions.iter().flat_map(|question| &question.overheads);
         all.into_iter().find(|overhead| overhead.run.all().iter().any(|name| name == run))
-    }
-
-    fn no_run(&self, name: &str) -> String {
-        let known: Vec<&str> = self.runs().map(|run| run.name.as_str()).collect();
-        format!("there is no run `{name}`; there are {}", known.join(", "))
     }
 
     /// Whether a value or a table asks for single response times of a run.

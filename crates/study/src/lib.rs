@@ -7,6 +7,7 @@
 
 mod cache;
 mod case;
+mod check;
 mod language;
 mod measure;
 mod overhead;

@@ -226,7 +226,8 @@ fn mistakes_about_overhead_and_maps_are_told_with_their_place() {
 
 #[test]
 fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
-    let text = STUDY.replace("column = [{ head = \"b\", metric", "across = \"task.b.nice\"\ncolumn = [{ head = \"b\", metric")
+    let text = STUDY
+        .replace("column = [{ head = \"b\", metric", "across = \"task.b.nice\"\ncolumn = [{ head = \"b\", metric")
         + "[[question.table]]\ntitle = \"S\"\nrun = \"levels\"\n\
            column = [{ head = \"s\", status = { group = \"a\", at = \"1s\" } }]\n\
            [[question.run]]\nname = \"levels\"\nscenario = \"hogs\"\npolicy = \"mlfq\"\n";
