@@ -27,8 +27,11 @@ impl Default for Qemu {
 }
 
 /// All that the emulator can, but CMPXCHG16B: QEMU 7.2 spoils the flags where an interrupt meets that instruction, and a
-/// kernel may panic with a double fault in its allocator (seen with 6.12). Kernels do without it.
-const CPU: &str = "max,-cx16";
+/// kernel may panic with a double fault in its allocator (seen with 6.12). Kernels do without it, except that those that
+/// take schedulers allocate for BPF programs by it.
+fn cpu(guest: &Guest) -> &'static str {
+    if guest.kernel.has_sched_ext() { "max" } else { "max,-cx16" }
+}
 
 impl Engine for Qemu {
     fn name(&self) -> &'static str {
@@ -58,7 +61,7 @@ impl Engine for Qemu {
     fn command(&self, guest: &Guest) -> io::Result<Command> {
         let mut command = machine(guest)?;
         command
-            .args(["-accel", "tcg,thread=single", "-cpu", CPU])
+            .args(["-accel", "tcg,thread=single", "-cpu", cpu(guest)])
             .args(["-icount", &format!("shift={},sleep=off,align=off", self.shift)])
             .args(["-seed", &(guest.seed & 0xffff_ffff).to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
         Ok(command)
