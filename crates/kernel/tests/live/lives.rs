@@ -4,6 +4,8 @@ use crate::workers::{Worker, events, own_process, pin, ping_pong, record, spin, 
 use schedlab_kernel::{Departure, Filter, Record, RecordKind, Waker};
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// A shell that waits for a line, then runs `script`.
@@ -104,10 +106,28 @@ fn a_wakeup_tells_who_and_whereto() {
 
 #[test]
 fn a_yield_is_told_from_a_preemption() {
+    // All three want the same CPU until the spinner has computed for long enough, so every yield has somebody to yield to.
+    let (begun, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
     let yields = || {
-        (0..2_000).for_each(|_| std::thread::yield_now());
+        let (begun, over) = (begun.clone(), over.clone());
+        move || {
+            begun.fetch_add(1, Ordering::SeqCst);
+            while !over.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }
     };
-    let workers = [Worker::new(Some(0), yields), Worker::new(Some(0), yields), Worker::new(Some(0), || spin(50))];
+    let spins = {
+        let (begun, over) = (begun.clone(), over.clone());
+        move || {
+            while begun.load(Ordering::SeqCst) < 2 {
+                std::hint::spin_loop();
+            }
+            spin(50);
+            over.store(true, Ordering::SeqCst);
+        }
+    };
+    let workers = [Worker::new(Some(0), yields()), Worker::new(Some(0), yields()), Worker::new(Some(0), spins)];
     let [yielder, _, spinner] = workers.each_ref().map(|worker| worker.tid);
     workers.iter().for_each(Worker::wait_asleep);
     let Some(recorder) = start(&own_process(), 4 << 20) else { return };
