@@ -212,6 +212,21 @@ impl Histogram {
         }
         None
     }
+
+    /// Values that grow, each the mean of its bucket, with the fraction of all that lies in its bucket or below.
+    pub fn cumulative(&self) -> Vec<(u64, f64)> {
+        let mut points = Vec::new();
+        let mut seen = 0;
+        for row in (0..ROWS).filter(|&row| self.rows[row] != NO_ROW) {
+            let start = self.rows[row] as usize * SUB;
+            for (place, bucket) in self.buckets[start..start + SUB].iter().enumerate().filter(|(_, b)| b.count > 0) {
+                seen += bucket.count;
+                let value = lower_edge(row, place) + bucket.above / bucket.count;
+                points.push((value.clamp(self.min, self.max), seen as f64 / self.count as f64));
+            }
+        }
+        points
+    }
 }
 
 #[cfg(test)]

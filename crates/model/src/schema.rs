@@ -1,6 +1,7 @@
 //! The published JSON schemas, generated from the types.
 
-use crate::{result::RunResult, scenario::Scenario};
+use crate::result::{Measures, RunResult};
+use crate::scenario::Scenario;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
@@ -11,7 +12,29 @@ pub fn scenario() -> Value {
 
 /// The schema of a result.
 pub fn result() -> Value {
-    generate::<RunResult>(SchemaSettings::draft2020_12().for_serialize())
+    generate::<RunResult>(for_results())
+}
+
+/// What a metric is, by its path in a group, a task or a run: `response_ns.p99`. What stands there of the whole comes
+/// before what stands there of its part.
+pub fn definition(path: &str) -> Option<String> {
+    let schemas = [generate::<Measures>(for_results()), generate::<RunResult>(for_results())];
+    schemas.iter().find_map(|root| described(root, path))
+}
+
+fn for_results() -> SchemaSettings {
+    SchemaSettings::draft2020_12().for_serialize()
+}
+
+fn described(root: &Value, path: &str) -> Option<String> {
+    let mut here = root;
+    let mut words = Vec::new();
+    for key in path.split('.') {
+        let target = here.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+        here = target.and_then(|target| root.pointer(target)).unwrap_or(here).get("properties")?.get(key)?;
+        words.extend(here.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " ")));
+    }
+    Some(words.join(" "))
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
@@ -49,6 +72,14 @@ fn without_null(schema: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metrics_are_defined_by_their_paths() {
+        let p99 = definition("response_ns.p99").unwrap();
+        assert!(p99.starts_with("Request begin to end") && p99.ends_with("99 in a hundred are not above it."), "{p99}");
+        assert!(definition("jain").unwrap().starts_with("Jain's index"));
+        assert_eq!((definition("nothing"), definition("response_ns.nothing")), (None, None));
+    }
 
     #[test]
     fn nothing_may_be_null_and_every_key_is_described() {

@@ -1,6 +1,7 @@
 //! What is counted and sampled, for a task or for a group.
 
 use super::task::Task;
+use crate::curve::{Curve, GroupCurves};
 use crate::histogram::Histogram;
 use schedlab_model::result::{Measures, RatioSummary, Summary, SwitchCounts, TaskMeansCv, TimeSummary};
 
@@ -35,6 +36,10 @@ impl Observations {
 
     pub fn merge(&mut self, other: &mut Observations) {
         self.all_mut().into_iter().zip(other.all_mut()).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    pub fn curves(&self) -> GroupCurves {
+        GroupCurves { response: Curve::of(&self.response), wakeup_latency: Curve::of(&self.wakeup_latency) }
     }
 
     pub fn clear(&mut self) {

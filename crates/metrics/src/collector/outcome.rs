@@ -2,6 +2,7 @@
 
 use super::measures::{Observations, Totals};
 use super::{Collector, cpu};
+use crate::curve::GroupCurves;
 use crate::statistics::BatchMeans;
 use schedlab_model::ids::{GroupId, TaskId};
 use schedlab_model::result::{
@@ -38,6 +39,8 @@ pub struct RunMeasures {
     /// For each group, response times (ns) in the order in which the requests ended, in batches: intervals for the mean
     /// of a single long run. Not part of the result.
     pub response_batches: Vec<BatchMeans>,
+    /// For each group, how its times are distributed. Not part of the result.
+    pub curves: Vec<GroupCurves>,
 }
 
 /// What a venue knows about a run, and the collector does not.
@@ -132,6 +135,7 @@ impl Collector {
                     cv_of_task_means: group.task_means.cv(),
                 })
                 .collect(),
+            curves: self.observations.iter().map(Observations::curves).collect(),
             response_batches: self.groups.into_iter().map(|group| group.response_batches).collect(),
         }
     }

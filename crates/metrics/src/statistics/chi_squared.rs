@@ -1,5 +1,7 @@
 //! The chi-squared distribution, from the regularised incomplete gamma function.
 
+use super::bisection;
+
 /// P(a, x), the regularised lower incomplete gamma function: the series DLMF 8.11.4 for small x, the continued fraction
 /// DLMF 8.9.2 (modified Lentz) of its complement for large.
 fn regularised_gamma(a: f64, x: f64) -> f64 {
@@ -43,21 +45,7 @@ pub fn cdf(x: f64, degrees: f64) -> f64 {
 /// The x with P(X ≤ x) = `p`, 0 < p < 1, by bisection of [`cdf`].
 pub fn quantile(p: f64, degrees: f64) -> f64 {
     assert!(p > 0.0 && p < 1.0 && degrees > 0.0, "no chi-squared quantile for p {p}, {degrees} degrees of freedom");
-    let mut high = 1.0;
-    while cdf(high, degrees) < p {
-        high *= 2.0;
-    }
-    let mut low = 0.0;
-    // 100 halvings reach the last bit of every quantile that is not tiny.
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if cdf(middle, degrees) < p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    0.5 * (low + high)
+    bisection::reaches(p, |x| cdf(x, degrees))
 }
 
 #[cfg(test)]

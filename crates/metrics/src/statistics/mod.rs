@@ -5,6 +5,7 @@
 //! [`batch_means`] is for one long run, where batches stand for runs.
 
 pub mod batch_means;
+mod bisection;
 pub mod bootstrap;
 pub mod chi_squared;
 pub mod compare;

@@ -1,5 +1,7 @@
 //! Student's t distribution, from the regularised incomplete beta function.
 
+use super::bisection;
+
 /// The continued fraction of the incomplete beta function (NIST Digital Library of Mathematical Functions, 8.17.22),
 /// evaluated by the modified Lentz method. Converges fast for x < (a + 1)/(a + b + 2).
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
@@ -51,23 +53,7 @@ pub fn quantile(p: f64, degrees: f64) -> f64 {
     if p < 0.5 {
         return -quantile(1.0 - p, degrees);
     }
-    let mut high = 1.0;
-    while cdf(high, degrees) < p {
-        high *= 2.0;
-    }
-    let mut low = 0.0;
-    while high - low > 1e-14 * high {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if cdf(middle, degrees) < p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    0.5 * (low + high)
+    bisection::reaches(p, |t| cdf(t, degrees))
 }
 
 #[cfg(test)]
