@@ -6,6 +6,8 @@
 //! | [`queue`] | why did one of them wait: who was there, and who ran before? |
 //! | [`status`] | what did the policy say about a task, and when? |
 //! | [`timeline`] | who ran where? |
+//! | [`slices`] | the same, of all slices and wake-ups, packed for a picture that can be zoomed into |
+//! | [`course`] | how did loads, shares and statuses go over time? |
 //! | [`summary`] | what is in the trace? |
 //!
 //! The first three are what Torrey, Coleman and Miller (*A comparison of interactivity in the Linux 2.6 scheduler and an
@@ -16,10 +18,12 @@
 //! asked for. What that is, a [`Selection`] says.
 
 pub mod buckets;
+pub mod course;
 pub mod latency;
 pub mod queue;
 mod roster;
 mod selection;
+pub mod slices;
 pub mod status;
 pub mod summary;
 #[cfg(test)]

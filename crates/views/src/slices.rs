@@ -1,0 +1,287 @@
+//! Every slice of every CPU and every wake-up, packed for a picture that can be zoomed into.
+//!
+//! The bytes are columns of unsigned LEB128 numbers, one column after the other, each as long as [`Header`] says. Times
+//! are in ns. For each CPU, for its slices in the order of time:
+//!
+//! | column | content |
+//! |---|---|
+//! | gap | from the end of the slice before, or from 0, to the start |
+//! | length | from the start to the end |
+//! | task | which of [`Header::tasks`] |
+//! | reason | why it left |
+//!
+//! Reasons are 0 not known, as at the end of the run; 1 slice end; 2 preempted; 3 blocked; 4 yielded; 5 exited.
+//!
+//! Then for all wake-ups in the order of time:
+//!
+//! | column | content |
+//! |---|---|
+//! | delta | from the wake-up before, or from 0 |
+//! | waker | 0 when it was no task, else 1 more than the waker's place in [`Header::tasks`] |
+//! | woken | which of [`Header::tasks`] |
+//! | source | what it had waited for: the number of the [`WakeSource`] |
+
+use schedlab_model::{
+    ids::{CpuId, TaskId},
+    names::Names,
+    time::Time,
+    trace::{Event, EventKind, Reason, Sink, WakeSource},
+};
+use std::collections::HashMap;
+
+/// So many slices, and so many wake-ups, are kept unless said otherwise.
+pub const LIMIT: u32 = 2_000_000;
+
+/// What a task is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    /// Its name, `worker/3`.
+    pub label: String,
+    /// Which of the groups it belongs to; none when its fork was not seen.
+    pub group: Option<u32>,
+}
+
+/// What one must know to read the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// How many CPUs there are.
+    pub cpus: u32,
+    /// When the run ended.
+    pub end_ns: u64,
+    /// The tasks that ran, woke or were woken, in the order of their coming.
+    pub tasks: Vec<TaskName>,
+    /// The names of the groups.
+    pub groups: Vec<String>,
+    /// How many slices each CPU has.
+    pub slices_per_cpu: Vec<u32>,
+    /// How many wake-ups there are.
+    pub wakes: u32,
+    /// When there were too many slices or wake-ups: nothing is known from here on.
+    pub kept_until_ns: Option<u64>,
+}
+
+/// A whole timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Names and sizes.
+    pub header: Header,
+    /// Slices and wake-ups, as the module says.
+    pub bytes: Vec<u8>,
+}
+
+/// Numbers of one kind, packed.
+#[derive(Clone, Debug, Default)]
+struct Column(Vec<u8>);
+
+impl Column {
+    fn push(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+}
+
+/// One CPU.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// Who is there, and since when.
+    occupant: Option<(TaskId, u32, Time)>,
+    /// The end of the last slice.
+    end: Time,
+    slices: u32,
+    gap: Column,
+    length: Column,
+    task: Column,
+    reason: Column,
+}
+
+impl Row {
+    /// The slice of whoever is there is over.
+    fn close(&mut self, now: Time, reason: u64) {
+        let Some((_, task, since)) = self.occupant.take() else { return };
+        self.gap.push(since.since(self.end).ns());
+        self.length.push(now.since(since).ns());
+        self.task.push(task.into());
+        self.reason.push(reason);
+        self.slices += 1;
+        self.end = now.max(since);
+    }
+
+    fn columns(&self) -> [&Column; 4] {
+        [&self.gap, &self.length, &self.task, &self.reason]
+    }
+}
+
+/// The wake-ups.
+#[derive(Clone, Debug, Default)]
+struct Wakes {
+    last: Time,
+    count: u32,
+    delta: Column,
+    waker: Column,
+    woken: Column,
+    source: Column,
+}
+
+impl Wakes {
+    fn push(&mut self, time: Time, waker: Option<u32>, woken: u32, source: WakeSource) {
+        self.delta.push(time.since(self.last).ns());
+        self.waker.push(waker.map_or(0, |waker| u64::from(waker) + 1));
+        self.woken.push(woken.into());
+        self.source.push(source as u64);
+        self.last = time;
+        self.count += 1;
+    }
+
+    fn columns(&self) -> [&Column; 4] {
+        [&self.delta, &self.waker, &self.woken, &self.source]
+    }
+}
+
+/// Gathers slices and wake-ups. A run that divides its CPUs without switches has none.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    names: Names,
+    groups: Vec<String>,
+    tasks: Vec<TaskName>,
+    places: HashMap<TaskId, u32>,
+    rows: Vec<Row>,
+    wakes: Wakes,
+    /// Slices that began.
+    begun: u32,
+    limit: u32,
+    kept_until: Option<Time>,
+    end: Time,
+}
+
+impl Slices {
+    /// For a trace with these groups, by [`schedlab_model::ids::GroupId`], and so many CPUs.
+    pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32) -> Slices {
+        let groups: Vec<String> = groups.into_iter().collect();
+        Slices {
+            names: Names::new(groups.iter().cloned()),
+            groups,
+            tasks: Vec::new(),
+            places: HashMap::new(),
+            rows: vec![Row::default(); cpus as usize],
+            wakes: Wakes::default(),
+            begun: 0,
+            limit: LIMIT,
+            kept_until: None,
+            end: Time::ZERO,
+        }
+    }
+
+    /// Keeps so many slices and so many wake-ups, instead of [`LIMIT`].
+    pub fn keeping(self, limit: u32) -> Slices {
+        Slices { limit, ..self }
+    }
+
+    /// The place of a task among the names.
+    fn place(&mut self, task: TaskId) -> u32 {
+        if let Some(&place) = self.places.get(&task) {
+            return place;
+        }
+        let group = self.names.get(task).map(|(group, _)| match group.index() < self.groups.len() {
+            true => group.0,
+            false => find_or_add(&mut self.groups, self.names.group(group)),
+        });
+        let place = self.tasks.len() as u32;
+        self.tasks.push(TaskName { label: self.names.task(task), group });
+        self.places.insert(task, place);
+        place
+    }
+
+    fn switch(&mut self, time: Time, cpu: CpuId, previous: Option<(TaskId, Reason)>, next: Option<TaskId>) {
+        let Some(row) = self.rows.get_mut(cpu.index()) else { return };
+        // A recorded trace may have lost the switch to the one who leaves: then nobody knows why the other left.
+        let told = previous.filter(|(task, _)| row.occupant.is_some_and(|(there, ..)| there == *task));
+        row.close(time, told.map_or(0, |(_, reason)| code(reason)));
+        let Some(next) = next else { return };
+        if self.begun == self.limit {
+            return self.stop(time);
+        }
+        self.begun += 1;
+        let place = self.place(next);
+        self.rows[cpu.index()].occupant = Some((next, place, time));
+    }
+
+    fn wakeup(&mut self, time: Time, waker: Option<TaskId>, woken: TaskId, source: WakeSource) {
+        if self.wakes.count == self.limit {
+            return self.stop(time);
+        }
+        let waker = waker.map(|waker| self.place(waker));
+        let woken = self.place(woken);
+        self.wakes.push(time, waker, woken, source);
+    }
+
+    /// Nothing is kept from now on.
+    fn stop(&mut self, now: Time) {
+        self.rows.iter_mut().for_each(|row| row.close(now, 0));
+        self.kept_until = Some(now);
+    }
+
+    /// After the end: names, sizes and bytes.
+    pub fn into_packed(self) -> Packed {
+        let columns = || self.rows.iter().flat_map(Row::columns).chain(self.wakes.columns());
+        let mut bytes = Vec::with_capacity(columns().map(|column| column.0.len()).sum());
+        columns().for_each(|column| bytes.extend_from_slice(&column.0));
+        let header = Header {
+            cpus: self.rows.len() as u32,
+            end_ns: self.end.ns(),
+            slices_per_cpu: self.rows.iter().map(|row| row.slices).collect(),
+            wakes: self.wakes.count,
+            kept_until_ns: self.kept_until.map(Time::ns),
+            tasks: self.tasks,
+            groups: self.groups,
+        };
+        Packed { header, bytes }
+    }
+}
+
+/// Where a name is in the list, at whose end it is put when it is new.
+fn find_or_add(names: &mut Vec<String>, name: String) -> u32 {
+    let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    });
+    place as u32
+}
+
+/// The number that stands for a reason.
+fn code(reason: Reason) -> u64 {
+    match reason {
+        Reason::Idle => 0,
+        Reason::SliceEnd => 1,
+        Reason::Preempted => 2,
+        Reason::Blocked => 3,
+        Reason::Yielded => 4,
+        Reason::Exited => 5,
+    }
+}
+
+impl Sink for Slices {
+    fn event(&mut self, event: &Event) {
+        if self.kept_until.is_some() {
+            return;
+        }
+        self.names.observe(event);
+        match event.kind {
+            EventKind::Switch { previous, reason, next } => {
+                self.switch(event.time, event.cpu, previous.map(|task| (task, reason)), next);
+            }
+            EventKind::Wakeup { task, waker, source, .. } => self.wakeup(event.time, waker, task, source),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, end: Time) {
+        self.rows.iter_mut().for_each(|row| row.close(end, 0));
+        self.end = end;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+use super::*;
+use crate::test_helpers::{exit, fork, groups, switch, wakeup};
+use schedlab_model::{
+    ids::GroupId,
+    trace::Reason::{Blocked, Exited, Idle, Preempted, SliceEnd, Yielded},
+};
+
+/// Start, end, task, reason.
+type Slice = (u64, u64, u64, u64);
+/// Time, waker + 1, woken, source.
+type Wake = (u64, u64, u64, u64);
+
+/// Reads numbers one after the other.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn number(&mut self) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = self.0.split_first().expect("the bytes end within a number");
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return value;
+            }
+        }
+        panic!("a number of more than 64 bits");
+    }
+
+    fn columns(&mut self, length: u32) -> [Vec<u64>; 4] {
+        [(); 4].map(|()| (0..length).map(|_| self.number()).collect())
+    }
+}
+
+/// The inverse of packing.
+fn unpack(packed: &Packed) -> (Vec<Vec<Slice>>, Vec<Wake>) {
+    let mut reader = Reader(&packed.bytes);
+    let mut cpus = Vec::new();
+    for &count in &packed.header.slices_per_cpu {
+        let [gap, length, task, reason] = reader.columns(count);
+        let mut end = 0;
+        cpus.push(Vec::new());
+        for i in 0..count as usize {
+            let start = end + gap[i];
+            end = start + length[i];
+            cpus.last_mut().unwrap().push((start, end, task[i], reason[i]));
+        }
+    }
+    let [delta, waker, woken, source] = reader.columns(packed.header.wakes);
+    let mut time = 0;
+    let wakes = (0..delta.len()).map(|i| {
+        time += delta[i];
+        (time, waker[i], woken[i], source[i])
+    });
+    let wakes = wakes.collect();
+    assert!(reader.0.is_empty(), "{} bytes too many", reader.0.len());
+    (cpus, wakes)
+}
+
+fn pack(slices: Slices, events: &[Event], end: u64) -> Packed {
+    let mut slices = slices;
+    slices.events(events);
+    slices.finish(Time(end));
+    slices.into_packed()
+}
+
+fn woken_by(time: u64, waker: u32, task: u32) -> Event {
+    let (task, waker) = (TaskId(task), Some(TaskId(waker)));
+    let kind = EventKind::Wakeup { task, target: CpuId(0), waker, source: WakeSource::Pipe };
+    Event { time: Time(time), cpu: CpuId(0), kind }
+}
+
+fn story() -> Vec<Event> {
+    vec![
+        fork(0, 7, 1),
+        fork(0, 3, 0),
+        wakeup(0, 3, 0),
+        switch(10, 0, None, Idle, Some(3)),
+        woken_by(150, 3, 7),
+        switch(200, 1, None, Idle, Some(7)),
+        switch(1000, 0, Some(3), SliceEnd, Some(9)),
+        switch(1000, 0, Some(9), Preempted, Some(3)),
+        exit(1500, 0, 3),
+        switch(1500, 0, Some(3), Exited, None),
+        switch(1600, 1, Some(7), Blocked, None),
+        switch(1700, 1, None, Idle, Some(7)),
+        switch(1800, 1, Some(7), Yielded, Some(9)),
+    ]
+}
+
+#[test]
+fn a_trace_is_packed_whole() {
+    let packed = pack(Slices::new(groups(), 2), &story(), 2000);
+    let header = &packed.header;
+    assert_eq!((header.cpus, header.end_ns, header.kept_until_ns), (2, 2000, None));
+    let names: Vec<_> = header.tasks.iter().map(|task| (&task.label[..], task.group)).collect();
+    assert_eq!(names, [("worker/0", Some(0)), ("timer/0", Some(1)), ("task9", None)]);
+    assert_eq!(header.groups, groups());
+    let (cpus, wakes) = unpack(&packed);
+    assert_eq!(cpus[0], [(10, 1000, 0, 1), (1000, 1000, 2, 2), (1000, 1500, 0, 5)]);
+    assert_eq!(cpus[1], [(200, 1600, 1, 3), (1700, 1800, 1, 4), (1800, 2000, 2, 0)]);
+    assert_eq!(wakes, [(0, 0, 0, 1), (150, 1, 1, 3)]);
+}
+
+#[test]
+fn the_bytes_are_those_that_the_module_says() {
+    let events = [switch(300, 0, None, Idle, Some(0)), switch(301, 0, Some(0), Blocked, None), woken_by(600, 0, 0)];
+    let packed = pack(Slices::new([], 1), &events, 700);
+    let gap = [0xac, 0x02];
+    let delta = [0xd8, 0x04];
+    assert_eq!(packed.bytes, [&gap[..], &[1, 0, 3], &delta, &[1, 0, 3]].concat());
+}
+
+#[test]
+fn beyond_the_limit_it_says_until_when_it_goes() {
+    let packed = pack(Slices::new(groups(), 2).keeping(3), &story(), 2000);
+    let (cpus, wakes) = unpack(&packed);
+    assert_eq!(packed.header.kept_until_ns, Some(1000));
+    assert_eq!(cpus[0], [(10, 1000, 0, 1), (1000, 1000, 2, 2)]);
+    // Who was there when it stopped has its slice up to there.
+    assert_eq!(cpus[1], [(200, 1000, 1, 0)]);
+    assert_eq!((wakes.len(), packed.header.end_ns), (2, 2000));
+    let few = pack(Slices::new(groups(), 2).keeping(1), &story(), 2000);
+    assert_eq!((few.header.kept_until_ns, few.header.wakes), (Some(150), 1));
+}
+
+#[test]
+fn groups_without_a_name_and_cpus_out_of_range_do_no_harm() {
+    let events = [
+        fork(0, 0, 5),
+        fork(0, 1, 5),
+        switch(1, 0, None, Idle, Some(0)),
+        switch(2, 0, Some(0), Blocked, Some(1)),
+        switch(2, 4, None, Idle, Some(2)),
+        // The switch to task 2 was lost, so task 1 left for no known reason.
+        switch(3, 0, Some(2), Exited, None),
+    ];
+    let packed = pack(Slices::new(groups(), 1), &events, 4);
+    assert_eq!(packed.header.groups[2], format!("group{}", GroupId(5)));
+    assert_eq!(packed.header.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [Some(2), Some(2)]);
+    assert_eq!(unpack(&packed).0[0], [(1, 2, 0, 3), (2, 3, 1, 0)]);
+}
+
+#[test]
+fn without_switches_there_is_nothing() {
+    let share = EventKind::Share { task: TaskId(0), cpu_time: Time(5) };
+    let events = [fork(0, 0, 0), Event { time: Time(9), cpu: CpuId(0), kind: share }];
+    let packed = pack(Slices::new(groups(), 2), &events, 9);
+    assert_eq!((packed.header.slices_per_cpu, packed.bytes), (vec![0, 0], vec![]));
+}
+
+/// Numbers without order, the same for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+#[test]
+fn whatever_is_packed_comes_back() {
+    const REASONS: [Reason; 5] = [SliceEnd, Preempted, Blocked, Yielded, Exited];
+    for seed in 1..40 {
+        let mut chance = Chance(seed);
+        let cpus = 1 + chance.below(4) as u32;
+        let (mut events, mut time) = (Vec::new(), 0);
+        let mut there: Vec<Option<(u64, u32)>> = vec![None; cpus as usize];
+        let (mut slices, mut wakes) = (vec![Vec::new(); cpus as usize], Vec::new());
+        // Every task is named at the start, so that its place is its number.
+        for task in 0..5 {
+            events.extend([fork(0, task, 0), wakeup(0, task, 0)]);
+            wakes.push((0, 0, u64::from(task), 1));
+        }
+        for _ in 0..chance.below(300) {
+            let longest = 1 << (4 + chance.below(30));
+            time += chance.below(longest);
+            let (cpu, task) = (chance.below(cpus.into()) as usize, chance.below(5) as u32);
+            if chance.below(3) == 0 {
+                events.push(woken_by(time, 4 - task, task));
+                wakes.push((time, u64::from(5 - task), task.into(), 3));
+                continue;
+            }
+            let reason = chance.below(5);
+            let next = (chance.below(4) > 0).then_some(task);
+            let left = there[cpu].take();
+            slices[cpu].extend(left.map(|(since, task)| (since, time, u64::from(task), reason + 1)));
+            events.push(switch(time, cpu as u32, left.map(|(_, task)| task), REASONS[reason as usize], next));
+            there[cpu] = next.map(|task| (time, task));
+        }
+        for (slices, there) in slices.iter_mut().zip(there) {
+            slices.extend(there.map(|(since, task)| (since, time, u64::from(task), 0)));
+        }
+        let packed = pack(Slices::new(groups(), cpus), &events, time);
+        assert_eq!(unpack(&packed), (slices, wakes), "seed {seed}");
+    }
+}
