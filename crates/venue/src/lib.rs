@@ -30,10 +30,10 @@ pub use inspect::{Need, Needs, inspect};
 pub use merge::{LEVEL, merge};
 pub use monitor::{Monitor, Watch};
 pub use name::VenueName;
-pub use plan::{Plan, PolicyOutcome, RunSet, seeds};
+pub use plan::{Listener, Plan, PolicyOutcome, RunSet, seeds};
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use recording::{Order, RecordError, Recording, Wholeness, import, record};
-pub use replay::{Replay, replay};
+pub use replay::{Measured, Replay, remeasure, replay};
 pub use schedlab_bpf::Executor;
 pub use schedlab_kernel::{Counters, Rates};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
@@ -48,6 +48,7 @@ pub use spread::spread;
 pub use survey::{Place, survey};
 pub use vm::VmVenue;
 
+use schedlab_metrics::curve::GroupCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};
 use std::time::Duration;
@@ -93,6 +94,8 @@ pub struct Request<'a> {
 pub struct Run {
     /// What is printed.
     pub result: RunResult,
+    /// How the times of each group are distributed.
+    pub curves: Vec<GroupCurves>,
     /// The mean response times of consecutive batches of requests, for each group: what there is for an interval when
     /// there is one run only.
     pub response_batches: Vec<BatchMeans>,

@@ -1,10 +1,10 @@
 //! The venues by name.
 
 use crate::{Algorithm, EngineSpec, HostVenue, SimVenue, Venue, VmVenue};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Where runs happen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VenueName {
     /// The simulated machine.
@@ -17,6 +17,27 @@ pub enum VenueName {
 }
 
 impl VenueName {
+    /// All of them.
+    pub const ALL: [VenueName; 3] = [VenueName::Sim, VenueName::Host, VenueName::Vm];
+
+    /// The name, as people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            VenueName::Sim => "sim",
+            VenueName::Host => "host",
+            VenueName::Vm => "vm",
+        }
+    }
+
+    /// What it is, in one line.
+    pub fn about(self) -> &'static str {
+        match self {
+            VenueName::Sim => "The simulated machine",
+            VenueName::Host => "This machine, under the kernel that runs",
+            VenueName::Vm => "A kernel in a virtual machine, in virtual time",
+        }
+    }
+
     /// The venue. A virtual machine has a kernel and an emulator; where it is real, tasks compute by an algorithm.
     pub fn venue(self, kernel: &str, engine: Option<EngineSpec>, algorithm: Algorithm) -> Box<dyn Venue> {
         match self {

@@ -4,6 +4,7 @@ use crate::merge::merge;
 use crate::monitor::Watch;
 use crate::spread::spread;
 use crate::{Executor, Monitor, Policy, Request, Run, Venue, VenueError, VmError};
+use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_model::{
     result::RunResult,
     rng::Rng,
@@ -14,6 +15,7 @@ use schedlab_model::{
 use schedlab_trace::{Header, Writer};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Runs to be made: every policy under every seed.
 pub struct Plan<'a> {
@@ -35,7 +37,12 @@ pub struct Plan<'a> {
     pub check: bool,
     /// Trace files to write of the first run under the first policy.
     pub traces: &'a [PathBuf],
+    /// Who hears the events of the first run of each policy, in their order; nobody where there are fewer.
+    pub listeners: &'a [Listener<'a>],
 }
+
+/// Hears the events of a run, on whatever thread that happens.
+pub type Listener<'a> = Mutex<&'a mut (dyn Sink + Send)>;
 
 /// What came of one policy.
 #[derive(Debug)]
@@ -55,6 +62,8 @@ pub struct RunSet {
     pub result: RunResult,
     /// Each run, in the order of the seeds.
     pub runs: Vec<Run>,
+    /// How the times of each group are distributed: the means of the runs' curves.
+    pub curves: Vec<GroupCurves>,
 }
 
 /// The seeds of `count` runs: the base itself, then numbers split off from it by name. They fit into 53 bits, so that
@@ -101,7 +110,8 @@ impl Plan<'_> {
             return Ok(PolicyOutcome::NotBegun);
         }
         let result = merge(&results, self.seeds.len());
-        Ok(PolicyOutcome::Ran(Box::new(RunSet { result, runs })))
+        let curves = (0..result.groups.len()).map(|group| mean_curves(&runs, group)).collect();
+        Ok(PolicyOutcome::Ran(Box::new(RunSet { result, runs, curves })))
     }
 
     /// What came of a job; nothing where it need not be done. The job with the lowest number decides which error is told,
@@ -136,14 +146,13 @@ impl Plan<'_> {
         };
         let is_wanted = || !state.failed.is_idle(job, number);
         let mut watch = Watch::new(state.monitor, &is_wanted);
-        let run = if job == 0 && !self.traces.is_empty() {
-            let mut files = self.open_traces(policy, seed)?;
-            let run = self.venue.run(&request, Some(&mut files), &mut watch)?;
-            files.0.into_iter().try_for_each(Writer::close)?;
-            run
-        } else {
-            self.venue.run(&request, None, &mut watch)?
-        };
+        let mut files = if job == 0 { self.open_traces(policy, seed)? } else { Files(Vec::new()) };
+        let listener = self.listeners.get(number).filter(|_| job.is_multiple_of(self.seeds.len()));
+        let mut listener = listener.map(|listener| listener.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_heard = listener.is_some() || !files.0.is_empty();
+        let mut sinks = (listener.as_mut().map(|listener| &mut ***listener), &mut files);
+        let run = self.venue.run(&request, is_heard.then_some(&mut sinks as &mut dyn Sink), &mut watch)?;
+        files.0.into_iter().try_for_each(Writer::close)?;
         let duration = self.workload.run.duration;
         watch.done(if duration < Time::NEVER { duration.ns() } else { run.result.duration_ns });
         Ok(run)
@@ -155,6 +164,12 @@ impl Plan<'_> {
         let writers = self.traces.iter().map(|path| Writer::create(path, &header));
         Ok(Files(writers.collect::<Result<_, _>>()?))
     }
+}
+
+/// The means of the curves of a group.
+fn mean_curves(runs: &[Run], group: usize) -> GroupCurves {
+    let mean = |of: fn(&GroupCurves) -> &Curve| Curve::mean(runs.iter().map(|run| of(&run.curves[group])));
+    GroupCurves { response: mean(|curves| &curves.response), wakeup_latency: mean(|curves| &curves.wakeup_latency) }
 }
 
 /// What the threads share.
@@ -227,7 +242,18 @@ mod tests {
     fn plan<'a>(workload: &'a Workload, policies: &'a [Policy], seeds: &'a [u64]) -> Plan<'a> {
         let (scenario_hash, traces) = ("00", &[][..]);
         let venue = &SimVenue;
-        Plan { venue, workload, scenario_hash, policies, seeds, threads: 1, executor: None, check: true, traces }
+        Plan {
+            venue,
+            workload,
+            scenario_hash,
+            policies,
+            seeds,
+            threads: 1,
+            executor: None,
+            check: true,
+            traces,
+            listeners: &[],
+        }
     }
 
     #[test]

@@ -1,12 +1,18 @@
 //! Replays a trace file through the validator.
 
 use crate::policy::{Discipline, discipline};
+use crate::sim::scenario_info;
+use schedlab_metrics::collector::{Collector, RunIdentity};
+use schedlab_metrics::curve::GroupCurves;
 use schedlab_metrics::validator::{Expectations, Findings, Validator};
 use schedlab_model::ids::CpuId;
 use schedlab_model::machine::Machine;
+use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
+use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Workload};
 use schedlab_trace::{Error, Header, Reader, Report, check};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a trace file was found to be.
@@ -26,6 +32,60 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
     let expectations = Expectations { workload: Some(&workload), lost_events: header.lost > 0, fluid };
     let (report, validator) = check(path, |_| Validator::new(expectations))?;
     Ok(Replay { report, findings: validator.into_findings() })
+}
+
+/// What a trace file shows when it is measured again.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The measures, as far as a trace tells.
+    pub result: RunResult,
+    /// How the times of each group are distributed.
+    pub curves: Vec<GroupCurves>,
+}
+
+/// What is not in a trace.
+const UNKNOWN: &str = "what a trace does not hold: a warm-up, nice values, the parameters of the policy";
+
+/// Measures what is in a trace file; whoever `listener` makes for its workload hears all events.
+pub fn remeasure<S: Sink>(path: &Path, listener: impl FnOnce(&Workload) -> S) -> Result<(Measured, S), Error> {
+    let mut reader = Reader::open(path)?;
+    let header = reader.header().clone();
+    let workload = workload(&header);
+    let is_fluid = discipline(&header.policy).is_some_and(Discipline::is_fluid);
+    let collector = if is_fluid { Collector::new_fluid(&workload) } else { Collector::new(&workload) };
+    let mut sinks = (collector, listener(&workload));
+    reader.try_for_each(|event| event.map(|event| sinks.event(&event)))?;
+    sinks.finish(header.end);
+    let (collector, listener) = sinks;
+    let mut measures = collector.into_measures();
+    let curves = std::mem::take(&mut measures.curves);
+    let mut result = measures.into_result(identity(&header, &workload));
+    if header.venue != "sim" {
+        // What a kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
+        (result.overhead_ns, result.work_conservation_violation) = (None, None);
+    }
+    Ok((Measured { result, curves }, listener))
+}
+
+fn identity(header: &Header, workload: &Workload) -> RunIdentity {
+    RunIdentity {
+        scenario: scenario_info(workload),
+        policy: PolicyInfo { name: header.policy.clone(), parameters: BTreeMap::new() },
+        venue: header.venue.clone(),
+        seed: header.seed,
+        provenance: Provenance {
+            version: env!("CARGO_PKG_VERSION").into(),
+            scenario_hash: String::new(),
+            policy_hash: None,
+            kernel: None,
+            engine: None,
+        },
+        lost: header.lost,
+        partial: false,
+        calibration: None,
+        kernel_run_delay_ns: None,
+        missing: vec![UNKNOWN.into()],
+    }
 }
 
 /// As much of the workload as the header tells: the CPUs, the groups and where their tasks may run.

@@ -8,6 +8,7 @@ use schedlab_model::scenario::Notation;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Group, Step, Workload};
 use schedlab_sim::{Options, Outcome, RunError, ideal, scx};
+use std::mem::take;
 
 /// The simulator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,10 +42,10 @@ impl Venue for SimVenue {
         let (collector, (validator, _)) = sinks;
         check(request, &collector, validator)?;
         let mut measures = collector.into_measures();
-        let response_batches = std::mem::take(&mut measures.response_batches);
+        let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let result = measures.into_result(identity(self.name(), request, &outcome));
         let Outcome { printed, printed_dropped, .. } = outcome;
-        Ok(Run { result, response_batches, printed, printed_dropped, wall: None })
+        Ok(Run { result, curves, response_batches, printed, printed_dropped, wall: None })
     }
 }
 

@@ -13,6 +13,7 @@ use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Workload};
+use std::mem::take;
 
 /// A run that is over.
 pub struct KernelRun<'a> {
@@ -62,11 +63,11 @@ impl KernelRun<'_> {
         }
         let mut measures = collector.into_measures();
         self.add_arrivals(&mut measures);
-        let response_batches = std::mem::take(&mut measures.response_batches);
+        let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
         // What the kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
         (result.overhead_ns, result.work_conservation_violation) = (None, None);
-        Ok(Run { result, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None })
+        Ok(Run { result, curves, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None })
     }
 
     /// What the tasks saw themselves, when nothing else is known.
@@ -77,11 +78,11 @@ impl KernelRun<'_> {
         let mut measures = sinks.0.into_measures();
         self.add_switches(&mut measures);
         self.add_arrivals(&mut measures);
-        let response_batches = std::mem::take(&mut measures.response_batches);
+        let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let missing = format!("waits, migrations, run-queue lengths, balance: {lack}");
         let mut result = measures.into_result(self.identity(0, vec![missing]));
         (result.jain, result.work_conservation_violation, result.overhead_ns) = (None, None, None);
-        Run { result, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None }
+        Run { result, curves, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None }
     }
 
     /// The switches that the kernel counted for each task.
