@@ -1,10 +1,12 @@
 //! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
 
+use crate::caution::{Caution, Number, cautions, note, noted, starved, warnings};
 use crate::costs;
 use crate::metric::Metrics;
-use crate::result::{cautions, heading, load, names, speed_columns, whole_number};
+use crate::result::{count_of, heading, load, names, speed_columns, time_of};
 use crate::theory::{Queue, draws};
-use crate::{Column, Style, Table, WIDTH, columns_of, wrap};
+use crate::{Column, Style, Table, WIDTH, columns_of, sketch, wrap};
+use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_metrics::statistics::{BatchMeans, Better, compare, compare_paired};
 use schedlab_model::result::{Interval, RunResult};
 use schedlab_model::scenario::Published;
@@ -32,6 +34,8 @@ pub struct Candidate<'a> {
     pub runs: Vec<&'a RunResult>,
     /// The response times of the first run in batches, for each group.
     pub batches: &'a [BatchMeans],
+    /// For each group how its times are distributed; nothing where that is not known.
+    pub curves: &'a [GroupCurves],
 }
 
 /// What `schedlab compare --json` prints.
@@ -51,6 +55,9 @@ pub struct Comparison {
     /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub theory: Vec<Theory>,
+    /// For each policy and group how its times are distributed; no part of the form.
+    #[serde(skip)]
+    curves: Vec<Vec<GroupCurves>>,
 }
 
 /// A metric of a group under two policies.
@@ -140,6 +147,20 @@ impl Comparison {
         policies_draw: bool,
     ) -> Comparison {
         let random = policies_draw || draws(workload);
+        let queue = Queue::of(workload);
+        let theory = match (queue, published) {
+            (None, []) => Vec::new(),
+            (queue, _) => candidates.iter().filter_map(|c| theory(queue.as_ref(), c, published)).collect(),
+        };
+        Comparison { theory, ..Comparison::differing(candidates, random) }
+    }
+
+    /// Compares results of which nothing else is known with the first.
+    pub fn of_results(candidates: &[Candidate]) -> Comparison {
+        Comparison::differing(candidates, true)
+    }
+
+    fn differing(candidates: &[Candidate], random: bool) -> Comparison {
         let mut differences = Vec::new();
         if let [baseline, others @ ..] = candidates {
             for other in others {
@@ -149,17 +170,14 @@ impl Comparison {
                 }
             }
         }
-        let queue = Queue::of(workload);
         Comparison {
             schema: SCHEMA.into(),
             policies: candidates.iter().map(|candidate| candidate.label.clone()).collect(),
             failures: Vec::new(),
             results: candidates.iter().map(|candidate| candidate.result.clone()).collect(),
             differences,
-            theory: match (queue, published) {
-                (None, []) => Vec::new(),
-                (queue, _) => candidates.iter().filter_map(|c| theory(queue.as_ref(), c, published)).collect(),
-            },
+            theory: Vec::new(),
+            curves: candidates.iter().map(|candidate| candidate.curves.to_vec()).collect(),
         }
     }
 }
@@ -253,24 +271,86 @@ impl Comparison {
     pub fn show(&self, style: Style) -> String {
         let Some(first) = self.results.first() else { return String::new() };
         let mut page = heading(first, &first.scenario.name, style);
-        page += "\n";
-        page += &self.speed().show(style);
-        page += "\n";
-        page += &self.behaviour().show(style);
-        if let Some(costs) = costs::table(&self.policies, &self.results) {
+        for (_, table) in self.tables() {
             page += "\n";
-            page += &costs.show(style);
+            page += &table.show(style);
         }
+        if let Some(sketches) = self.sketches() {
+            page += "\n";
+            page += &sketches.show(style);
+        }
+        let sources = self.sources();
+        page += &if sources.is_empty() { String::new() } else { wrap("published: ", 0, &sources) };
+        let sentences: String = self.sentences().iter().map(|sentence| wrap("- ", 2, sentence)).collect();
+        if !sentences.is_empty() {
+            page += &format!("\n{sentences}");
+            page += &self.basis().map_or(String::new(), |basis| format!("{basis}\n"));
+        }
+        page + &warnings(self.cautions().iter().map(String::as_str), style)
+    }
+
+    /// The tables, each with its title.
+    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+        let mut tables = vec![("How fast", self.speed()), ("How", self.behaviour())];
+        tables.extend(costs::table(&self.policies, &self.results).map(|table| ("What the scheduler takes", table)));
         if !self.theory.is_empty() {
-            page += "\n";
-            page += &self.beside_theory().show(style);
-            page += &self.sources();
+            tables.push(("Beside theory", self.beside_theory()));
         }
-        page += &self.verdicts();
-        let each = self.results.iter().zip(&self.policies);
-        let mut told: Vec<String> = each.map(|(result, policy)| cautions(result, policy, style)).collect();
-        told.dedup();
-        page + &told.concat()
+        tables
+    }
+
+    /// How the response times are distributed, drawn small.
+    fn sketches(&self) -> Option<Table> {
+        let none = Curve::default();
+        let curve = |policy: usize, group: usize| {
+            self.curves.get(policy).and_then(|groups| groups.get(group)).map_or(&none, |curves| &curves.response)
+        };
+        let groups = self.results.first()?.groups.iter().map(|group| columns_of(&group.name)).max()?;
+        let policies = self.policies.iter().map(|policy| columns_of(policy)).max()?;
+        let width = WIDTH.saturating_sub(policies.max(6) + groups.max(5) + 4);
+        sketch::table(self.names(), &self.rows(curve).collect::<Vec<_>>(), width)
+    }
+
+    /// What a reader has to know before believing the numbers.
+    pub fn cautions(&self) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        for caution in (0..self.policies.len()).flat_map(|policy| self.cautions_of(policy)) {
+            if !told.contains(&caution.text) {
+                told.push(caution.text);
+            }
+        }
+        told
+    }
+
+    fn cautions_of(&self, policy: usize) -> Vec<Caution> {
+        cautions(&self.results[policy], &self.policies[policy])
+    }
+
+    /// What is to be known about a difference before it is believed, or about its interval.
+    pub fn note(&self, difference: &Difference, of_interval: bool) -> Option<String> {
+        let number = match (of_interval, difference.metric.starts_with("response_ns")) {
+            (true, _) => Number::Interval,
+            (false, true) => Number::Response,
+            (false, false) => Number::Other,
+        };
+        let of = |name: &str| {
+            let policy = self.policies.iter().position(|policy| policy == name)?;
+            let group = self.results[policy].groups.iter().position(|group| group.name == difference.group)?;
+            note(&self.cautions_of(policy), number, group)
+        };
+        of(&difference.policy).or_else(|| of(&difference.baseline))
+    }
+
+    /// The columns of policies and groups with what is to be known about their numbers.
+    fn noted(&self, columns: Vec<Column>) -> Vec<Column> {
+        let cautions: Vec<Vec<Caution>> = (0..self.policies.len()).map(|policy| self.cautions_of(policy)).collect();
+        noted(columns, &|number| self.rows(|policy, group| note(&cautions[policy], number, group)).collect())
+    }
+
+    /// What the response times of a policy do not show: that a task of it starves.
+    pub fn starvation(&self, policy: &str) -> Option<String> {
+        let index = self.policies.iter().position(|known| known == policy)?;
+        self.results[index].groups.iter().find_map(|group| starved(group, policy))
     }
 
     /// One value for each policy and group, in the order of the rows.
@@ -294,13 +374,12 @@ impl Comparison {
         let rows = self.metrics();
         let mut columns = self.names();
         columns.extend(speed_columns(&rows));
-        columns.push(Column::times("mean", rows.iter().map(|row| row.get("run_delay_ns.mean"))).under("run delay"));
-        Table::new(columns)
+        columns.push(time_of(&rows, "mean", "run_delay_ns.mean").under("run delay"));
+        Table::new(self.noted(columns))
     }
 
     fn behaviour(&self) -> Table {
         let rows = self.metrics();
-        let count = |path: &str| rows.iter().map(|row| whole_number(row.get(path))).collect::<Vec<_>>();
         let once = |of: &dyn Fn(&RunResult) -> String| -> Vec<String> {
             self.rows(|policy, group| if group == 0 { of(&self.results[policy]) } else { String::new() }).collect()
         };
@@ -316,13 +395,13 @@ impl Comparison {
         };
         let mut columns = self.names();
         columns.extend([
-            Column::numbers("own", count("switches.voluntary")).under("switches"),
-            Column::numbers("forced", count("switches.involuntary")).under("switches"),
-            Column::numbers("moves", count("migrations")),
-            Column::numbers("Jain", once(&jain)),
-            Column::words("tasks on a CPU, time", once(&load_of)),
+            count_of(&rows, "own", "switches.voluntary").under("switches"),
+            count_of(&rows, "forced", "switches.involuntary").under("switches"),
+            count_of(&rows, "moves", "migrations"),
+            Column::numbers("Jain", once(&jain)).about("jain"),
+            Column::words("tasks on a CPU, time", once(&load_of)).about("load_distribution.true"),
         ]);
-        Table::new(columns)
+        Table::new(self.noted(columns))
     }
 
     fn beside_theory(&self) -> Table {
@@ -352,30 +431,31 @@ impl Comparison {
     }
 
     /// Where the published values are from.
-    fn sources(&self) -> String {
+    pub fn sources(&self) -> String {
         let mut sources: Vec<&str> = self.theory.iter().filter_map(|row| row.published_in.as_deref()).collect();
         sources.sort_unstable();
         sources.dedup();
-        if sources.is_empty() { String::new() } else { wrap("published: ", 0, &sources.join("; ")) }
+        sources.join("; ")
     }
 
-    /// One sentence for each policy and group about the metric that says most, and what the sentences rest on.
-    fn verdicts(&self) -> String {
-        let chosen: Vec<&Difference> =
-            self.differences.iter().filter(|difference| self.says_most(difference)).collect();
-        if chosen.is_empty() {
-            return String::new();
+    /// One sentence for each policy and group about the metric that says most.
+    pub fn sentences(&self) -> Vec<&str> {
+        self.telling().map(|difference| difference.verdict.as_str()).collect()
+    }
+
+    /// What the sentences rest on, where it is not several runs.
+    pub fn basis(&self) -> Option<&'static str> {
+        match self.telling().map(|difference| difference.evidence).max_by_key(|evidence| *evidence as u8)? {
+            Evidence::Runs => None,
+            Evidence::Batches => Some("Intervals from batches of one run; --runs 30 gives firmer ones."),
+            Evidence::Exact => Some("Nothing here is random: every run gives these numbers."),
+            Evidence::Single => Some("One run each tells little: take --runs 30 for intervals."),
         }
-        let sentences: String = chosen.iter().map(|difference| wrap("- ", 2, &difference.verdict)).collect();
-        let weakest = chosen.iter().map(|difference| difference.evidence).max_by_key(|evidence| *evidence as u8);
-        let basis = match weakest {
-            Some(Evidence::Runs) | None => "",
-            Some(Evidence::Batches) => "Intervals from batches of one run; --runs 30 gives firmer ones.",
-            Some(Evidence::Exact) => "Nothing here is random: every run gives these numbers.",
-            Some(Evidence::Single) => "One run each tells little: take --runs 30 for intervals.",
-        };
-        let basis = if basis.is_empty() { String::new() } else { format!("{basis}\n") };
-        format!("\n{sentences}{basis}")
+    }
+
+    /// The differences that say most.
+    pub fn telling(&self) -> impl Iterator<Item = &Difference> {
+        self.differences.iter().filter(|difference| self.says_most(difference))
     }
 
     /// The mean response time, or the CPU share in groups without requests.

@@ -2,12 +2,14 @@
 //!
 //! A table is plain text of at most [`WIDTH`] columns where names allow it; colours are the caller's choice.
 
+pub mod caution;
 pub mod comparison;
 mod costs;
 mod metric;
 mod number;
 pub mod recording;
 pub mod result;
+mod sketch;
 mod style;
 mod table;
 mod text;

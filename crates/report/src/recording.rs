@@ -1,7 +1,8 @@
 //! A recording as a page of tables: what each program got, and how much of what happened is known.
 
+use crate::caution::{gaps, texts, warnings};
 use crate::metric::Metrics;
-use crate::result::{cpus, duration, events, facts, gaps, warnings, whole_number};
+use crate::result::{cpus, duration, events, facts, whole_number};
 use crate::{Column, Percent, Style, Table, wrap};
 use schedlab_model::result::{GroupResult, RunResult};
 
@@ -34,15 +35,15 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     page += &cpus(&result.cpus, style);
     page += "\n";
     page += &facts(&[("events", events(result)), ("records", records(wholeness))]);
-    let mut gaps = gaps(result);
-    if wholeness.repaired > 0 {
-        gaps.push(format!(
+    let repaired = (wholeness.repaired > 0).then(|| {
+        format!(
             "{} steps (switches, wakeups) were not told; they were put in where they were missed, so CPU times and \
              waits next to them are too short.",
             wholeness.repaired
-        ));
-    }
-    page + &warnings(&gaps, style)
+        )
+    });
+    let gaps = gaps(result);
+    page + &warnings(texts(&gaps).chain(repaired.as_deref()), style)
 }
 
 /// What was recorded, where and for how long.

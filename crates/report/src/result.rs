@@ -1,5 +1,6 @@
 //! The result of one policy as a page of tables.
 
+use crate::caution::{Caution, Number, cautions, note, noted, texts, warnings};
 use crate::metric::Metrics;
 use crate::{Column, Percent, Quantity, Style, Table, Times, columns_of, wrap};
 use schedlab_model::result::{CpuResult, GroupResult, LoadDistribution, RunResult};
@@ -11,9 +12,10 @@ const CPUS_IN_DETAIL: usize = 16;
 
 /// The page: what ran, the groups, the CPUs, the machine as a whole, and what to beware of.
 pub fn show(result: &RunResult, policy: &str, style: Style) -> String {
+    let cautions = cautions(result, policy);
     let mut page = heading(result, &format!("{} under {policy}", result.scenario.name), style);
     page += "\n";
-    page += &groups(result).show(style);
+    page += &groups(result, &cautions).show(style);
     page += "\n";
     page += &more_of_groups(result).show(style);
     page += "\n";
@@ -22,9 +24,9 @@ pub fn show(result: &RunResult, policy: &str, style: Style) -> String {
     page += &whole(result);
     if result.runs.is_some() {
         page += "\n";
-        page += &intervals(result).show(style);
+        page += &intervals(result, &cautions).show(style);
     }
-    page + &cautions(result, policy, style)
+    page + &warnings(texts(&cautions), style)
 }
 
 /// One table row for each task instance.
@@ -89,42 +91,49 @@ fn quantities(head: &str, values: Vec<Option<f64>>) -> Column {
 
 /// The columns that answer "how fast?", for rows of metrics.
 pub(crate) fn speed_columns(rows: &[Metrics]) -> Vec<Column> {
-    let all = |path: &str| rows.iter().map(|row| row.get(path)).collect::<Vec<_>>();
+    let throughput = rows.iter().map(|row| row.get("throughput_per_s")).collect();
     vec![
-        quantities("per s", all("throughput_per_s")).under("requests"),
-        Column::times("mean", all("response_ns.mean")).under("response"),
-        Column::times("p50", all("response_ns.p50")).under("response"),
-        Column::times("p99", all("response_ns.p99")).under("response"),
-        Column::times("max", all("response_ns.max")).under("response"),
+        quantities("per s", throughput).under("requests").about("throughput_per_s"),
+        time_of(rows, "mean", "response_ns.mean").under("response"),
+        time_of(rows, "p50", "response_ns.p50").under("response"),
+        time_of(rows, "p99", "response_ns.p99").under("response"),
+        time_of(rows, "max", "response_ns.max").under("response"),
     ]
 }
 
-fn groups(result: &RunResult) -> Table {
+/// The column of a metric that is a time.
+pub(crate) fn time_of(rows: &[Metrics], head: &str, path: &str) -> Column {
+    Column::times(head, rows.iter().map(|row| row.get(path))).about(path)
+}
+
+/// The column of a metric that counts.
+pub(crate) fn count_of(rows: &[Metrics], head: &str, path: &str) -> Column {
+    Column::numbers(head, rows.iter().map(|row| whole_number(row.get(path)))).about(path)
+}
+
+fn groups(result: &RunResult, cautions: &[Caution]) -> Table {
     let rows: Vec<Metrics> = result.groups.iter().map(|group| Metrics::of_measures(&group.measures)).collect();
-    let count = |path: &str| rows.iter().map(|row| whole_number(row.get(path))).collect::<Vec<_>>();
     let mut columns = vec![
         Column::words("group", names(&result.groups)),
         Column::numbers("tasks", result.groups.iter().map(|group| group.count.to_string())),
-        Column::numbers("done", count("requests")).under("requests"),
+        count_of(&rows, "done", "requests").under("requests"),
     ];
     columns.extend(speed_columns(&rows));
     columns.push(Column::numbers("CPU %", rows.iter().map(|row| Percent::show(row.get("cpu_share")))));
-    Table::new(columns)
+    Table::new(noted(columns, &|number| (0..rows.len()).map(|group| note(cautions, number, group)).collect()))
 }
 
 fn more_of_groups(result: &RunResult) -> Table {
     let rows: Vec<Metrics> = result.groups.iter().map(|group| Metrics::of_measures(&group.measures)).collect();
-    let all = |path: &str| rows.iter().map(|row| row.get(path)).collect::<Vec<_>>();
-    let count = |path: &str| all(path).into_iter().map(whole_number).collect::<Vec<_>>();
     let mut columns = vec![
         Column::words("group", names(&result.groups)),
-        Column::times("mean", all("run_delay_ns.mean")).under("wait for a CPU"),
-        Column::times("p99", all("run_delay_ns.p99")).under("wait for a CPU"),
-        Column::times("longest", all("longest_wait_ns")).under("wait for a CPU"),
-        Column::times("p99", all("wakeup_latency_ns.p99")).under("wakeup"),
-        Column::numbers("own", count("switches.voluntary")).under("switches"),
-        Column::numbers("forced", count("switches.involuntary")).under("switches"),
-        Column::numbers("moves", count("migrations")),
+        time_of(&rows, "mean", "run_delay_ns.mean").under("wait for a CPU"),
+        time_of(&rows, "p99", "run_delay_ns.p99").under("wait for a CPU"),
+        time_of(&rows, "longest", "longest_wait_ns").under("wait for a CPU"),
+        time_of(&rows, "p99", "wakeup_latency_ns.p99").under("wakeup"),
+        count_of(&rows, "own", "switches.voluntary").under("switches"),
+        count_of(&rows, "forced", "switches.involuntary").under("switches"),
+        count_of(&rows, "moves", "migrations"),
     ];
     let spread: Vec<_> = result.groups.iter().map(|g| g.cv_of_task_means.as_ref().map(|cv| cv.population)).collect();
     if spread.iter().any(Option::is_some) {
@@ -241,7 +250,7 @@ fn overhead(metrics: &Metrics) -> Option<String> {
 }
 
 /// What the runs together say about the metrics that matter most.
-fn intervals(result: &RunResult) -> Table {
+fn intervals(result: &RunResult, cautions: &[Caution]) -> Table {
     const METRICS: [(&str, &str); 5] = [
         ("throughput_per_s", "requests per s"),
         ("response_ns.mean", "response, mean"),
@@ -250,7 +259,8 @@ fn intervals(result: &RunResult) -> Table {
         ("longest_wait_ns", "wait for a CPU, longest"),
     ];
     let mut rows: Vec<[String; 5]> = Vec::new();
-    for group in &result.groups {
+    let mut notes = Vec::new();
+    for (index, group) in result.groups.iter().enumerate() {
         for (path, name) in METRICS {
             let Some(interval) = group.measures.intervals.get(path) else { continue };
             let values = [Some(interval.estimate), Some(interval.low), Some(interval.high)];
@@ -262,6 +272,7 @@ fn intervals(result: &RunResult) -> Table {
                 (name.to_string(), values.map(|value| quantity.show(value)))
             };
             rows.push([group.name.clone(), name, estimate, low, high]);
+            notes.push(note(cautions, Number::Interval, index));
         }
     }
     let cells = |column: usize| rows.iter().map(move |row| row[column].clone());
@@ -271,57 +282,9 @@ fn intervals(result: &RunResult) -> Table {
         Column::words("group", cells(0)),
         Column::words("metric", cells(1)),
         Column::numbers("mean of runs", cells(2)),
-        Column::numbers("from", cells(3)).under(&over),
-        Column::numbers("to", cells(4)).under(&over),
+        Column::numbers("from", cells(3)).under(&over).noted(notes.clone()),
+        Column::numbers("to", cells(4)).under(&over).noted(notes),
     ])
-}
-
-/// What a reader has to know before believing the numbers, with a remedy; empty when there is nothing.
-pub(crate) fn cautions(result: &RunResult, policy: &str, style: Style) -> String {
-    let mut cautions = gaps(result);
-    let silent: Vec<_> = result.groups.iter().filter(|group| group.measures.requests == 0 && group.count > 0).collect();
-    if !silent.is_empty() {
-        let names = silent.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
-        cautions.push(format!("No request of {names} ended while it was measured; a longer --duration may show some."));
-    }
-    cautions.extend(result.groups.iter().filter_map(|group| starved(group, policy)));
-    if result.runs.as_ref().is_some_and(|runs| runs.count < 10) {
-        cautions.push("Intervals of fewer than 10 runs are too narrow; take --runs 30.".into());
-    }
-    warnings(&cautions, style)
-}
-
-/// What the numbers do not hold, and why.
-pub(crate) fn gaps(result: &RunResult) -> Vec<String> {
-    let mut gaps = Vec::new();
-    if result.partial {
-        let end = duration(result.duration_ns);
-        let runs = result.runs.as_ref().map_or(String::new(), |runs| format!(" of {} runs", runs.count));
-        gaps.push(format!("PARTIAL: stopped before the end; these are the numbers{runs} up to {end}."));
-    }
-    if result.lost > 0 {
-        gaps.push(format!("{} events were lost; every number may be touched by that.", result.lost));
-    }
-    gaps.extend(result.missing.iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue)));
-    gaps
-}
-
-/// A paragraph for each, below a page.
-pub(crate) fn warnings(cautions: &[String], style: Style) -> String {
-    let lines = cautions.iter().map(|caution| style.warning(&wrap("", 0, caution)));
-    let text: String = lines.collect();
-    if text.is_empty() { text } else { format!("\n{text}") }
-}
-
-/// Requests that never end are in no response time, so a policy that lets some starve looks fast.
-fn starved(group: &GroupResult, policy: &str) -> Option<String> {
-    let measures = &group.measures;
-    let longest_response = measures.response_ns?.max;
-    // A request of a task that never ran has not begun, but its task waits.
-    let waits = measures.longest_wait_ns.max(measures.open_age_ns.map(|ages| ages.max));
-    let longest_wait = waits.filter(|wait| *wait > 2 * longest_response)?;
-    let (group, wait) = (&group.name, duration(longest_wait));
-    Some(format!("Under {policy} a task of {group} waited for {wait}: the response times do not show what never ends."))
 }
 
 #[cfg(test)]

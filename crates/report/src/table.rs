@@ -2,6 +2,7 @@
 
 use crate::text::{columns_of, shorten};
 use crate::{Style, Times, WIDTH};
+use schedlab_model::schema;
 
 /// The least width to which a column of words is cut.
 const LEAST_WORD: usize = 8;
@@ -14,12 +15,15 @@ pub struct Column {
     head: String,
     cells: Vec<String>,
     words: bool,
+    about: Option<String>,
+    notes: Vec<Option<String>>,
 }
 
 impl Column {
     /// Words, aligned at the left, cut off where the table would become too wide.
     pub fn words(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
-        Column { over: String::new(), head: head.into(), cells: cells.into_iter().collect(), words: true }
+        let cells = cells.into_iter().collect();
+        Column { over: String::new(), head: head.into(), cells, words: true, about: None, notes: Vec::new() }
     }
 
     /// Numbers, aligned at the right.
@@ -40,6 +44,50 @@ impl Column {
         Column { over: over.into(), ..self }
     }
 
+    /// The column of a metric, by its path in results: readers may ask what it is.
+    pub fn about(self, path: &str) -> Column {
+        Column { about: schema::definition(path), ..self }
+    }
+
+    /// The column with what is to be known about each of its cells before it is believed.
+    pub fn noted(self, notes: Vec<Option<String>>) -> Column {
+        Column { notes, ..self }
+    }
+
+    /// What is to be known about a cell before it is believed.
+    pub fn note(&self, row: usize) -> Option<&str> {
+        self.notes.get(row)?.as_deref()
+    }
+
+    /// What the numbers are, where the column is one of a metric.
+    pub fn definition(&self) -> Option<&str> {
+        self.about.as_deref()
+    }
+
+    /// What stands above it and its neighbours; may be empty.
+    pub fn shared_head(&self) -> &str {
+        &self.over
+    }
+
+    /// What stands above it.
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// What stands in it.
+    pub fn cells(&self) -> &[String] {
+        &self.cells
+    }
+
+    /// Whether it holds words, and no numbers.
+    pub fn is_words(&self) -> bool {
+        self.words
+    }
+
+    fn padded(&self, cell: &str, width: usize) -> String {
+        if self.words { format!("{:<width$}", shorten(cell, width)) } else { format!("{cell:>width$}") }
+    }
+
     fn width(&self) -> usize {
         self.cells.iter().map(|cell| columns_of(cell)).max().unwrap_or(0).max(columns_of(&self.head))
     }
@@ -55,6 +103,11 @@ impl Table {
     /// A table of these columns.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
         Table { columns: columns.into_iter().collect() }
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     /// The same with the heads of numbers on two lines where it would be too wide: the last word, which is the unit or
@@ -82,8 +135,7 @@ impl Table {
         text += &emphasised(&self.line(heads, &widths), style);
         let rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
         for row in 0..rows {
-            let cells = self.columns.iter().map(|column| column.cells.get(row).map_or("", String::as_str));
-            text += &(self.line(cells, &widths) + "\n");
+            text += &(self.row(row, &widths, style) + "\n");
         }
         text
     }
@@ -118,9 +170,15 @@ impl Table {
     }
 
     fn line<'a>(&'a self, cells: impl Iterator<Item = &'a str>, widths: &[usize]) -> String {
-        let padded = cells.zip(&self.columns).zip(widths).map(|((cell, column), &width)| match column.words {
-            true => format!("{:<width$}", shorten(cell, width)),
-            false => format!("{cell:>width$}"),
+        let padded = cells.zip(&self.columns).zip(widths).map(|((cell, column), &width)| column.padded(cell, width));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    }
+
+    /// A line of cells; those with a note stand out where there are colours.
+    fn row(&self, row: usize, widths: &[usize], style: Style) -> String {
+        let padded = self.columns.iter().zip(widths).map(|(column, &width)| {
+            let cell = column.padded(column.cells.get(row).map_or("", String::as_str), width);
+            if column.note(row).is_some() { style.warning(&cell) } else { cell }
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
     }
@@ -167,7 +225,7 @@ mod tests {
             Column::words("group", words(&["worker", "db"])),
             Column::numbers("per s", words(&["8.00", "120.00"])),
             Column::times("mean", [Some(865e6), None]).under("response"),
-            Column::times("max", [Some(1000e6), Some(5e6)]).under("response"),
+            Column::times("max", [Some(1000e6), Some(5e6)]).under("response").noted(vec![Some("Few.".into()), None]),
         ]);
         let expected = "                ── response ───\n\
                         group    per s  mean ms  max ms\n\
@@ -175,7 +233,7 @@ mod tests {
                         db      120.00        -       5\n";
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
-        assert!(coloured.contains("\x1b[1mgroup"), "{coloured}");
+        assert!(coloured.contains("\x1b[1mgroup") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
     }
 
     #[test]

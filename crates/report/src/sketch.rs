@@ -1,0 +1,100 @@
+//! Distributions drawn small, a line each.
+
+use crate::{Column, Table, Times, columns_of};
+use schedlab_metrics::curve::Curve;
+
+/// Letters that fill more and more of their place.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Times that reach over more than this factor have a logarithmic scale.
+const WIDE: f64 = 50.0;
+
+/// The scale that all lines of a table share.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    low: f64,
+    high: f64,
+    is_logarithmic: bool,
+}
+
+impl Scale {
+    /// Over all values of all curves; none where there are no two different ones.
+    fn of(curves: &[&Curve]) -> Option<Scale> {
+        let ends = |curve: &&Curve| Some((curve.points().first()?.0, curve.points().last()?.0));
+        let ends: Vec<(u64, u64)> = curves.iter().filter_map(ends).collect();
+        let low = ends.iter().map(|(low, _)| *low).min()? as f64;
+        let high = ends.iter().map(|(_, high)| *high).max()? as f64;
+        (low < high).then_some(Scale { low, high, is_logarithmic: low > 0.0 && high / low > WIDE })
+    }
+
+    /// The value at a part of the way from the low to the high end.
+    fn at(&self, part: f64) -> f64 {
+        match self.is_logarithmic {
+            true => self.low * (self.high / self.low).powf(part),
+            false => self.low + (self.high - self.low) * part,
+        }
+    }
+
+    /// A curve as so many letters: how many of its values lie in each part of the scale, the fullest part as the whole.
+    fn sketch(&self, curve: &Curve, letters: usize) -> String {
+        let edge = |index: usize| self.at(index as f64 / letters as f64) as u64;
+        let part = |index: usize| match index {
+            0 => curve.at(edge(1)),
+            _ if index + 1 == letters => 1.0 - curve.at(edge(index)),
+            _ => curve.at(edge(index + 1)) - curve.at(edge(index)),
+        };
+        let parts: Vec<f64> = (0..letters).map(part).collect();
+        let most = parts.iter().copied().fold(0.0, f64::max);
+        let letter = |part: &f64| match (part / most * BARS.len() as f64).ceil() as usize {
+            0 => ' ',
+            height => BARS[height.min(BARS.len()) - 1],
+        };
+        parts.iter().map(letter).collect()
+    }
+}
+
+/// The distributions of the response times of policies and groups, in the order of the rows; none where there is nothing
+/// to see. `width` is what names may leave.
+pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Table> {
+    let scale = Scale::of(curves)?;
+    let times = Times::of(&[Some(scale.low), Some(scale.high)]);
+    let [low, high] = [scale.low, scale.high].map(|ns| format!("{} {}", times.show(Some(ns)), times.unit));
+    let kind = if scale.is_logarithmic { ", logarithmic" } else { "" };
+    let head = format!("responses from {low} to {high}{kind}");
+    let letters = width.max(columns_of(&head)).min(60);
+    let sketches: Vec<String> = curves
+        .iter()
+        .map(|curve| if curve.points().is_empty() { "-".into() } else { scale.sketch(curve, letters) })
+        .collect();
+    Some(Table::new(names.into_iter().chain([Column::words(&head, sketches)])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_metrics::histogram::Histogram;
+
+    fn curve(values: &[u64]) -> Curve {
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|&value| histogram.record(value));
+        Curve::of(&histogram)
+    }
+
+    #[test]
+    fn the_fullest_part_is_a_whole_letter_and_empty_ones_are_blank() {
+        let (one, other) = (curve(&[10, 10, 10, 10, 50]), curve(&[100]));
+        let scale = Scale::of(&[&one, &other]).unwrap();
+        assert_eq!(scale.sketch(&one, 10), "█   ▂     ");
+        assert_eq!(scale.sketch(&other, 10), "         █");
+        assert!(!scale.is_logarithmic && Scale::of(&[&curve(&[1]), &other]).unwrap().is_logarithmic);
+        assert!(Scale::of(&[&other, &Curve::default()]).is_none());
+    }
+
+    #[test]
+    fn a_row_without_values_has_a_dash() {
+        let names = vec![Column::words("policy", ["a".to_string(), "b".into()])];
+        let table = table(names, &[&curve(&[1_000_000, 2_000_000]), &Curve::default()], 20).unwrap();
+        let text = table.show(crate::Style::PLAIN);
+        assert!(text.contains("responses from 1 ms to 2 ms") && text.lines().nth(2).unwrap().ends_with('-'), "{text}");
+    }
+}
