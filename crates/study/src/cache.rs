@@ -2,6 +2,7 @@
 //! ran them.
 
 use crate::case::Case;
+use crate::language::Asked;
 use crate::runner::Observed;
 use schedlab_model::hash::sha256;
 use schedlab_venue::VenueName;
@@ -67,11 +68,12 @@ impl Cache {
             VenueName::Vm => format!("{} {:?}", case.kernel, case.engine),
             VenueName::Sim => String::new(),
         };
-        let section = case.overhead.as_ref().map(|overhead| &overhead.group);
-        let listens = format!("responses {}, statuses {}, section {section:?}", case.listens, case.hears_statuses);
+        let Asked { responses, statuses, overhead } = &case.asked;
+        let section = overhead.as_ref().map(|overhead| &overhead.group);
+        let asked = format!("responses {responses}, statuses {statuses}, section {section:?}");
         let all = [
             &self.program,
-            &listens,
+            &asked,
             &case.scenario_hash,
             &policy,
             &format!("{:?}", case.place),

@@ -1,6 +1,6 @@
 //! What there is to run: a case for each policy and each combination of values of a run.
 
-use crate::language::{OverheadSpec, RunSpec, Study};
+use crate::language::{Asked, RunSpec, Study};
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
@@ -33,12 +33,8 @@ pub struct Case {
     pub engine: Option<EngineSpec>,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// Whether somebody asks for single response times.
-    pub listens: bool,
-    /// Whether somebody asks what its policy says.
-    pub hears_statuses: bool,
-    /// The estimate of overhead that it is for.
-    pub overhead: Option<OverheadSpec>,
+    /// What is asked of it beyond its result.
+    pub asked: Asked,
 }
 
 impl Case {
@@ -105,12 +101,8 @@ impl Experiment {
                     }
                 }
                 let wrong = |error: ScenarioError| at("scenario", error.message);
-                let mut cases = cases(run, &base, engine, &policies, quick).map_err(wrong)?;
-                for case in &mut cases {
-                    case.listens = study.listens(&run.name);
-                    case.hears_statuses = study.hears_statuses(&run.name);
-                    case.overhead = study.overhead_of(&run.name).cloned();
-                }
+                let asked = study.asked_beyond(&run.name);
+                let cases = cases(run, &base, (engine, &asked), &policies, quick).map_err(wrong)?;
                 for (path, list) in &run.over {
                     let is_run =
                         |value: &Value| cases.iter().any(|case| case.at.contains(&(path.clone(), value.clone())));
@@ -145,7 +137,7 @@ fn inner(table: &Table, name: &str, origin: &str) -> Result<Scenario, ScenarioEr
 fn cases(
     run: &RunSpec,
     base: &Scenario,
-    engine: Option<EngineSpec>,
+    (engine, asked): (Option<EngineSpec>, &Asked),
     policies: &BTreeMap<String, Policy>,
     quick: bool,
 ) -> Result<Vec<Case>, ScenarioError> {
@@ -181,9 +173,7 @@ fn cases(
                 place: run.venue,
                 kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.into()),
                 engine,
-                listens: false,
-                hears_statuses: false,
-                overhead: None,
+                asked: asked.clone(),
             });
         }
     }

@@ -58,7 +58,7 @@ impl Study {
         if value.asks().is_none() {
             return Some("a value needs `metric`, `share`, `status` or `overhead`, one of them".into());
         }
-        if value.overhead.is_some() && self.overhead_of(&run.name).is_none() {
+        if value.overhead.is_some() && self.asked_beyond(&run.name).overhead.is_none() {
             return Some(format!("there is no [[question.overhead]] of the run `{}`", run.name));
         }
         if value.policy.as_ref().is_some_and(|policy| !known(policy)) {

@@ -228,6 +228,17 @@ pub enum Metric<'a> {
     Overhead(OverheadMetric),
 }
 
+/// What is asked of a run beyond its result.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Single response times.
+    pub responses: bool,
+    /// What its policy says.
+    pub statuses: bool,
+    /// The estimate of overhead that it is for.
+    pub overhead: Option<OverheadSpec>,
+}
+
 /// What a policy says about the first task of a group at an instant: its status word, or a part of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -443,20 +454,16 @@ impl Study {
         }
     }
 
-    /// The estimate of overhead that a run is for.
-    pub fn overhead_of(&self, run: &str) -> Option<&OverheadSpec> {
-        let all = self.questions.iter().flat_map(|question| &question.overheads);
-        all.into_iter().find(|overhead| overhead.run.all().iter().any(|name| name == run))
-    }
-
-    /// Whether a value or a table asks for single response times of a run.
-    pub fn listens(&self, run: &str) -> bool {
-        self.asked_of(run).iter().any(|metric| matches!(metric, Metric::Share(_)))
-    }
-
-    /// Whether a value or a table asks what the policy of a run says.
-    pub fn hears_statuses(&self, run: &str) -> bool {
-        self.asked_of(run).iter().any(|metric| matches!(metric, Metric::Status(_)))
+    /// What is asked of a run beyond its result.
+    pub fn asked_beyond(&self, run: &str) -> Asked {
+        let metrics = self.asked_of(run);
+        let overheads = self.questions.iter().flat_map(|question| &question.overheads);
+        let overhead = overheads.into_iter().find(|overhead| overhead.run.all().iter().any(|name| name == run));
+        Asked {
+            responses: metrics.iter().any(|metric| matches!(metric, Metric::Share(_))),
+            statuses: metrics.iter().any(|metric| matches!(metric, Metric::Status(_))),
+            overhead: overhead.cloned(),
+        }
     }
 
     /// All that values and tables ask of a run.

@@ -15,6 +15,7 @@ mod page;
 mod runner;
 mod section;
 mod statuses;
+mod table;
 mod verdict;
 
 pub use cache::Cache;
@@ -23,6 +24,7 @@ pub use language::{
     Column, Equation, Metric, OneOrMany, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec,
     Share, StatusSpec, Study, TableSpec, ValueSpec,
 };
-pub use page::{Answered, Page, Row, TablePage};
+pub use page::{Answered, Page, Row};
 pub use runner::{CaseOutcome, Observed, carry_out};
+pub use table::{TableKind, TablePage, TableRow};
 pub use verdict::{Judged, Verdict};

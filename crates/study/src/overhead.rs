@@ -3,16 +3,17 @@
 
 use crate::case::{Case, Experiment};
 use crate::language::{OverheadMetric, OverheadSpec};
-use crate::page::TablePage;
 use crate::runner::{CaseOutcome, Observed};
+use crate::table::{TableKind, TablePage, TableRow};
 use schedlab_metrics::overhead::{self as estimators, Estimate};
 use schedlab_metrics::statistics::mean;
-use schedlab_venue::LEVEL;
-use toml::Value;
+use schedlab_venue::{LEVEL, VenueName};
+use toml::{Table, Value};
 
 /// A scheduler in a place, with what was seen of it by the number of tasks.
 struct System {
     name: Vec<String>,
+    venue: VenueName,
     points: Vec<Point>,
 }
 
@@ -24,7 +25,8 @@ struct Point {
     q: Estimate,
     /// O'v in seconds.
     added: f64,
-    variance: Option<f64>,
+    /// That of O'v over the runs, in s².
+    variance: Option<Estimate>,
     /// The true Q(n).
     truth: Option<f64>,
     /// The time that each switch added, in seconds.
@@ -34,17 +36,17 @@ struct Point {
 impl System {
     /// What came of the cases of one run under one policy; without a run of a single task there is nothing to say.
     fn of(spec: &OverheadSpec, name: Vec<String>, cases: &[(&Case, &CaseOutcome)]) -> System {
-        let seen = |(case, outcome): &(&Case, &CaseOutcome)| match outcome {
-            CaseOutcome::Ran(observed) => Some((tasks(case, spec)?, (**observed).clone())),
+        let seen = cases.iter().filter_map(|&(case, outcome)| match outcome {
+            CaseOutcome::Ran(observed) => Some((tasks(case, spec)?, &**observed)),
             CaseOutcome::NotRun(_) => None,
-        };
-        let mut seen: Vec<(u32, Observed)> = cases.iter().filter_map(seen).collect();
-        seen.sort_by_key(|(tasks, _)| *tasks);
-        let alone = seen.first().filter(|(tasks, _)| *tasks == 1).map(|(_, observed)| observed.rates.clone());
-        let points = alone.map_or(Vec::new(), |alone| {
-            seen.iter().filter_map(|(tasks, observed)| Point::of(spec, *tasks, observed, &alone)).collect()
         });
-        System { name, points }
+        let mut seen: Vec<(u32, &Observed)> = seen.collect();
+        seen.sort_by_key(|(tasks, _)| *tasks);
+        let alone = seen.first().filter(|(tasks, _)| *tasks == 1).map(|(_, observed)| &observed.rates);
+        let points = alone.map_or(Vec::new(), |alone| {
+            seen.iter().filter_map(|(tasks, observed)| Point::of(spec, *tasks, observed, alone)).collect()
+        });
+        System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.place), points }
     }
 
     /// A value at a number of tasks, or over all of them.
@@ -54,7 +56,7 @@ impl System {
             OverheadMetric::Elapsed => point.map(|point| point.elapsed * 1e9),
             OverheadMetric::Q => point.map(|point| point.q.value),
             OverheadMetric::Added => point.map(|point| point.added * 1e9),
-            OverheadMetric::Variance => point?.variance,
+            OverheadMetric::Variance => point?.variance.map(|variance| variance.value),
             OverheadMetric::Truth => point?.truth,
             OverheadMetric::Error => point.and_then(|point| Some(point.q.value - point.truth?)),
             OverheadMetric::PerTask => self.line().map(|(slope, _)| slope * 1e9),
@@ -75,10 +77,9 @@ impl System {
 impl Point {
     fn of(spec: &OverheadSpec, tasks: u32, observed: &Observed, alone: &[f64]) -> Option<Point> {
         let pairs: Vec<(f64, f64)> = alone.iter().copied().zip(observed.rates.iter().copied()).collect();
-        let elapsed = |rate: f64| spec.computations * f64::from(tasks) / rate;
-        let added = |&(alone, together): &(f64, f64)| {
-            estimators::added(tasks, spec.computations / alone, spec.computations * f64::from(tasks) / together)
-        };
+        let elapsed = |tasks: u32, rate: f64| estimators::normalised(spec.computations * f64::from(tasks), 1.0, rate);
+        let added =
+            |&(alone, together): &(f64, f64)| estimators::added(tasks, elapsed(1, alone), elapsed(tasks, together));
         let overheads: Vec<f64> = pairs.iter().map(added).collect();
         let q = estimators::q_paired(&pairs, LEVEL)?;
         let result = &observed.result;
@@ -88,10 +89,10 @@ impl Point {
         let switches = result.events.switches as f64;
         Some(Point {
             tasks,
-            elapsed: elapsed(mean(&observed.rates)?),
+            elapsed: elapsed(tasks, mean(&observed.rates)?),
             q,
             added: mean(&overheads)?,
-            variance: estimators::variance(&overheads, LEVEL).map(|estimate| estimate.value),
+            variance: estimators::variance(&overheads, LEVEL),
             truth: is_known.then_some(truth),
             per_switch: (tasks > 1 && switches > 0.0).then(|| q.value * result.duration_ns as f64 / 1e9 / switches),
         })
@@ -121,11 +122,11 @@ fn systems(spec: &OverheadSpec, experiment: &Experiment, outcomes: &[CaseOutcome
     systems
 }
 
-/// A value of one system: of which run, under which policy, with how many tasks.
+/// A value of one system: of which run, under which policy, with how many tasks (one, where nothing is said).
 pub fn value(
     (experiment, outcomes): (&Experiment, &[CaseOutcome]),
     (run, policy): (&str, Option<&String>),
-    count: Option<&Value>,
+    at: &Table,
     metric: OverheadMetric,
 ) -> Result<f64, String> {
     if experiment.left_out.iter().any(|name| name == run) {
@@ -134,12 +135,13 @@ pub fn value(
     let mut cases: Vec<_> = experiment.of_run(run, outcomes).collect();
     let policy = policy.or_else(|| cases.first().map(|(case, _)| &case.policy_name)).cloned();
     cases.retain(|(case, _)| Some(&case.policy_name) == policy.as_ref());
-    let spec = cases.first().and_then(|(case, _)| case.overhead.clone());
+    let spec = cases.first().and_then(|(case, _)| case.asked.overhead.clone());
     let spec = spec.ok_or_else(|| format!("the overhead of the run `{run}` is not estimated"))?;
     if let Some(why) = cases.iter().find_map(|(_, outcome)| outcome.why_not()) {
         return Err(why.into());
     }
-    let tasks = count.and_then(Value::as_integer).map_or(1, |tasks| tasks as u32);
+    let tasks = at.get(&spec.count).map_or(Some(1), Value::as_integer).and_then(|tasks| u32::try_from(tasks).ok());
+    let tasks = tasks.ok_or_else(|| format!("`{}` is no number of tasks", spec.count))?;
     let system = System::of(&spec, Vec::new(), &cases);
     system.value(tasks, metric).ok_or_else(|| format!("with {tasks} tasks this is not known"))
 }
@@ -159,12 +161,14 @@ pub fn page(spec: &OverheadSpec, experiment: &Experiment, outcomes: &[CaseOutcom
 
 fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TablePage {
     type Cell = fn(&Point) -> Option<f64>;
-    let columns: [(&str, Cell); 9] = [
+    let columns: [(&str, Cell); 11] = [
         ("Te s", |point| Some(point.elapsed)),
         ("Q' %", |point| Some(100.0 * point.q.value)),
         ("± %", |point| point.q.interval.map(|(low, high)| 50.0 * (high - low))),
         ("O'v s", |point| Some(point.added)),
-        ("variance s²", |point| point.variance),
+        ("variance s²", |point| point.variance.map(|variance| variance.value)),
+        ("from", |point| Some(point.variance?.interval?.0)),
+        ("to", |point| Some(point.variance?.interval?.1)),
         ("per switch us", |point| point.per_switch.map(|seconds| 1e6 * seconds)),
         ("true Q %", |point| point.truth.map(|truth| 100.0 * truth)),
         ("Q' - Q %", |point| point.truth.map(|truth| 100.0 * (point.q.value - truth))),
@@ -175,31 +179,33 @@ fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TableP
         columns.into_iter().filter(|(_, cell)| all().any(|(_, point)| cell(point).is_some())).collect();
     let row = |(system, point): (&System, &Point)| {
         let names = system.name.iter().cloned().chain([point.tasks.to_string()]).collect();
-        (names, columns.iter().map(|(_, cell)| cell(point)).collect())
+        TableRow { names, venue: system.venue, cells: columns.iter().map(|(_, cell)| cell(point)).collect() }
     };
-    let heads = words.iter().cloned().chain(["tasks".into()]);
     TablePage {
         title: spec.title.clone(),
-        heads: heads.chain(columns.iter().map(|(head, _)| (*head).to_string())).collect(),
+        names: words.iter().cloned().chain(["tasks".into()]).collect(),
+        heads: columns.iter().map(|(head, _)| (*head).to_string()).collect(),
+        kind: TableKind::Overhead,
         rows: all().map(row).collect(),
     }
 }
 
 fn by_system(words: &[String], systems: &[System]) -> TablePage {
+    let most = systems.iter().filter_map(|system| system.points.last()).map(|point| point.tasks).max().unwrap_or(0);
     let row = |system: &System| {
-        let last = system.points.last();
         let cells = vec![
             system.line().map(|(slope, _)| 1e3 * slope),
             system.line().map(|(_, explained)| explained),
-            last.map(|point| 100.0 * point.q.value),
+            system.points.iter().find(|point| point.tasks == most).map(|point| 100.0 * point.q.value),
         ];
-        (system.name.clone(), cells)
+        TableRow { names: system.name.clone(), venue: system.venue, cells }
     };
-    let most = systems.iter().filter_map(|system| system.points.last()).map(|point| point.tasks).max().unwrap_or(0);
     let heads = ["O'v per task more ms", "explained by a line", &format!("Q'({most}) %")].map(String::from);
     TablePage {
         title: "What each task more adds".into(),
-        heads: words.iter().cloned().chain(heads).collect(),
+        names: words.to_vec(),
+        heads: heads.to_vec(),
+        kind: TableKind::Cases,
         rows: systems.iter().map(row).collect(),
     }
 }
@@ -210,9 +216,10 @@ fn ordering(systems: &[System]) -> String {
     for (index, one) in systems.iter().enumerate() {
         for other in &systems[index + 1..] {
             pairs += 1;
-            let Some((x, m)) = [(one, other), (other, one)].into_iter().find(|(x, m)| covers(x, m)) else { continue };
+            let both_ways = [(one, other), (other, one)].map(|(x, m)| (x, m, orders(x, m)));
+            let Some((x, m, orders)) = both_ways.iter().find(|(_, _, orders)| apply(orders)) else { continue };
             applies += 1;
-            match follows(x, m) {
+            match conclude(orders) {
                 true => concludes += 1,
                 false => broken.push(format!("{} over {}", x.name.join(" "), m.name.join(" "))),
             }
@@ -226,8 +233,11 @@ fn ordering(systems: &[System]) -> String {
     )
 }
 
-/// At each number of tasks but one: what the theorem says of the two.
-fn orders(x: &System, m: &System) -> Vec<(estimators::Ordering, Option<bool>)> {
+/// What the theorem says of two systems for a number of tasks, and whether the truth says the same where it is known.
+type Order = (estimators::Ordering, Option<bool>);
+
+/// For each number of tasks but one.
+fn orders(x: &System, m: &System) -> Vec<Order> {
     let (Some(x_alone), Some(m_alone)) = (x.alone(), m.alone()) else { return Vec::new() };
     let together = |a: &Point| {
         let b = m.points.iter().find(|b| b.tasks == a.tasks)?;
@@ -237,14 +247,13 @@ fn orders(x: &System, m: &System) -> Vec<(estimators::Ordering, Option<bool>)> {
     x.points.iter().filter(|point| point.tasks > 1).filter_map(together).collect()
 }
 
-fn covers(x: &System, m: &System) -> bool {
-    let orders = orders(x, m);
+fn apply(orders: &[Order]) -> bool {
     !orders.is_empty() && orders.iter().all(|(order, _)| order.applies())
 }
 
 /// By the estimates, and by the truth where it is known.
-fn follows(x: &System, m: &System) -> bool {
-    orders(x, m).iter().all(|(order, truth)| order.concludes() && *truth != Some(false))
+fn conclude(orders: &[Order]) -> bool {
+    orders.iter().all(|(order, truth)| order.concludes() && *truth != Some(false))
 }
 
 /// How far the estimate is off the truth, at most, beside what its equation says.

@@ -2,10 +2,10 @@
 
 use crate::Verdict;
 use crate::case::{Case, Experiment};
-use crate::language::{Column as ColumnSpec, Study, TableSpec};
-use crate::measure::look_up;
+use crate::language::Study;
 use crate::overhead;
 use crate::runner::CaseOutcome;
+use crate::table::TablePage;
 use crate::verdict::{Judged, judge, plain};
 use schedlab_report::{Column, Quantity, Style, Table, columns_of, wrap};
 use serde::Serialize;
@@ -47,17 +47,6 @@ pub struct Answered {
     pub answer: String,
     /// How each case was run, and those that were not.
     pub cases: Vec<String>,
-}
-
-/// A table of what was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct TablePage {
-    /// What it shows.
-    pub title: String,
-    /// The heads of the columns; the first are policies and what is varied.
-    pub heads: Vec<String>,
-    /// A row for each case; a cell that is not known is absent.
-    pub rows: Vec<(Vec<String>, Vec<Option<f64>>)>,
 }
 
 /// A published value.
@@ -203,73 +192,6 @@ impl Page {
     }
 }
 
-impl TablePage {
-    fn new(spec: &TableSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> TablePage {
-        let cell = |column: &ColumnSpec, outcome: &CaseOutcome| {
-            let CaseOutcome::Ran(observed) = outcome else { return None };
-            let metric = column.asks()?;
-            look_up(observed, metric, &column.unit).ok()
-        };
-        let mut axes: Vec<String> = Vec::new();
-        let runs = spec.run.all();
-        let mut heads: Vec<String> = Vec::new();
-        let mut rows: Vec<(Vec<String>, Vec<Option<f64>>)> = Vec::new();
-        for (case, outcome) in runs.iter().flat_map(|run| experiment.of_run(run, outcomes)) {
-            let (across, down): (Vec<_>, Vec<_>) =
-                case.at.iter().partition(|(path, _)| Some(path) == spec.across.as_ref());
-            axes = down.iter().map(|(path, _)| path.clone()).collect();
-            let run = (runs.len() > 1).then(|| case.run.clone());
-            let names = run.into_iter().chain([case.policy_name.clone()]);
-            let names: Vec<String> = names.chain(down.iter().map(|(_, value)| plain(value))).collect();
-            let cells = spec.columns.iter().map(|column| cell(column, outcome)).collect();
-            // Side by side: what varies across is told in the order of the values, the same for each row.
-            let head = across.first().map(|(_, value)| plain(value));
-            heads.extend(head.clone().filter(|head| !heads.contains(head)));
-            match rows.iter_mut().find(|(known, _)| head.is_some() && *known == names) {
-                Some((_, row)) => row.extend::<Vec<_>>(cells),
-                None => rows.push((names, cells)),
-            }
-        }
-        if spec.across.is_none() {
-            heads = spec.columns.iter().map(|column| with_unit(&column.head, &column.unit)).collect();
-        }
-        let run = (runs.len() > 1).then(|| "run".to_string());
-        let heads = run.into_iter().chain(["policy".to_string()]).chain(axes).chain(heads).collect();
-        TablePage { title: spec.title.clone(), heads, rows }
-    }
-
-    /// The columns: words first, numbers then.
-    fn columns(&self) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
-        let words = self.rows.first().map_or(0, |(names, _)| names.len());
-        let numbers = self.heads.len() - words.min(self.heads.len());
-        let name = |index: usize| self.rows.iter().map(|(names, _)| names[index].clone()).collect();
-        let column = |index: usize| {
-            let values: Vec<Option<f64>> = self.rows.iter().map(|(_, values)| values[index]).collect();
-            let quantity = Quantity::of(&values);
-            values.into_iter().map(|value| quantity.show(value)).collect()
-        };
-        ((0..words).map(name).collect(), (0..numbers).map(column).collect())
-    }
-
-    fn as_table(&self) -> Table {
-        let (words, numbers) = self.columns();
-        let (left, right) = self.heads.split_at(words.len());
-        let left = left.iter().zip(words).map(|(head, cells)| Column::words(head, cells));
-        Table::new(left.chain(right.iter().zip(numbers).map(|(head, cells)| Column::numbers(head, cells)))).narrowed()
-    }
-
-    fn markdown(&self) -> String {
-        let (words, numbers) = self.columns();
-        let columns: Vec<Vec<String>> = words.into_iter().chain(numbers).collect();
-        let mut text = format!("| {} |\n|{}\n", self.heads.join(" | "), "---|".repeat(self.heads.len()));
-        for row in 0..self.rows.len() {
-            let cells: Vec<&str> = columns.iter().map(|column| column[row].as_str()).collect();
-            let _ = writeln!(text, "| {} |", cells.join(" | "));
-        }
-        text
-    }
-}
-
 /// The published values: numbers and verdict in columns, and behind them what it is, on as many lines as that takes.
 fn values(rows: &[Row], style: Style) -> String {
     let shown = |pick: fn(&Judged) -> Option<f64>| {
@@ -342,7 +264,7 @@ fn number(value: f64) -> String {
     Quantity::of(&[Some(value)]).show(Some(value))
 }
 
-fn with_unit(text: &str, unit: &str) -> String {
+pub(crate) fn with_unit(text: &str, unit: &str) -> String {
     if unit.is_empty() { text.into() } else { format!("{text} {unit}") }
 }
 

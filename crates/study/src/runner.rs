@@ -139,9 +139,9 @@ impl Job<'_> {
             executor: None,
             check: false,
         };
-        let mut responses = case.listens.then(|| Listener::new(&case.workload));
-        let mut section = case.overhead.as_ref().map(|overhead| Section::new(&case.workload, &overhead.group));
-        let mut statuses = case.hears_statuses.then(|| Hearer::new(&case.workload));
+        let mut responses = case.asked.responses.then(|| Listener::new(&case.workload));
+        let mut section = case.asked.overhead.as_ref().map(|overhead| Section::new(&case.workload, &overhead.group));
+        let mut statuses = case.asked.statuses.then(|| Hearer::new(&case.workload));
         let is_heard = responses.is_some() || statuses.is_some() || section.is_some();
         let mut sinks = ((responses.as_mut(), statuses.as_mut()), section.as_mut());
         let sink = is_heard.then_some(&mut sinks as &mut dyn Sink);

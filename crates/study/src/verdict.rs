@@ -60,6 +60,8 @@ pub struct Judged {
     pub what: String,
     /// What was published, as text.
     pub published: String,
+    /// The least and the greatest that hold, in the value's unit; absent where there is no such end.
+    pub allowed: [Option<f64>; 2],
     /// What was seen, in the value's unit.
     pub seen: Option<f64>,
     /// What an equation of the source says.
@@ -74,6 +76,7 @@ pub fn judge(value: &ValueSpec, experiment: &Experiment, outcomes: &[CaseOutcome
     let judged = |what: &str, published: &Published, (seen, verdict)| Judged {
         what: what.into(),
         published: text(published),
+        allowed: allowed(value, published),
         seen,
         predicted: value.predicted.as_ref().map(Equation::value),
         verdict,
@@ -123,8 +126,7 @@ fn seen(value: &ValueSpec, at: &Table, experiment: &Experiment, outcomes: &[Case
     let metric = value.asks().expect("the study was checked");
     let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| match metric {
         Metric::Overhead(metric) => {
-            let count = at.values().next();
-            let value = overhead::value((experiment, outcomes), (run, policy), count, metric)?;
+            let value = overhead::value((experiment, outcomes), (run, policy), at, metric)?;
             Ok(in_unit(value, unit))
         }
         metric => look_up(experiment.observed(run, policy, at, outcomes)?, metric, unit),
@@ -146,17 +148,23 @@ fn seen(value: &ValueSpec, at: &Table, experiment: &Experiment, outcomes: &[Case
 }
 
 fn is_near(value: &ValueSpec, published: &Published, seen: f64) -> bool {
+    let [least, most] = allowed(value, published);
+    let is_number = !matches!(published, Published::List(_) | Published::Words(_));
+    is_number && least.is_none_or(|least| seen >= least) && most.is_none_or(|most| seen <= most)
+}
+
+/// The least and the greatest that the study lets pass.
+fn allowed(value: &ValueSpec, published: &Published) -> [Option<f64>; 2] {
     let slack = |published: f64| {
         let share = value.within.map(|within| within * published.abs());
         share.unwrap_or(0.0).max(value.within_units.unwrap_or(0.0))
     };
     match published {
-        Published::Number(number) => (seen - number).abs() <= slack(*number),
+        Published::Number(number) => [Some(number - slack(*number)), Some(number + slack(*number))],
         Published::Bound { at_least, at_most } => {
-            at_least.is_none_or(|least| seen >= least - slack(least))
-                && at_most.is_none_or(|most| seen <= most + slack(most))
+            [at_least.map(|least| least - slack(least)), at_most.map(|most| most + slack(most))]
         }
-        Published::List(_) | Published::Words(_) => false,
+        Published::List(_) | Published::Words(_) => [None, None],
     }
 }
 

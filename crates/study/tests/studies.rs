@@ -205,7 +205,7 @@ fn overhead_is_estimated_beside_the_truth() {
     let verdicts: Vec<_> = answered.values.iter().map(|row| (&row.judged.verdict, row.judged.seen)).collect();
     assert!(verdicts.iter().all(|(verdict, _)| **verdict == Verdict::Holds), "{verdicts:?}");
     assert_eq!(answered.tables[0].rows.len(), 6);
-    assert_eq!(answered.tables[1].rows[0].0, ["rr:quantum=5ms"]);
+    assert_eq!(answered.tables[1].rows[0].names, ["rr:quantum=5ms"]);
     assert!(answered.statements[0].starts_with("Ordering theorem: of 1 pairs of systems, 1 fulfil"), "{answered:?}");
     assert!(answered.statements[0].ends_with("holds for 1 of these."), "{answered:?}");
 }
@@ -234,8 +234,8 @@ fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
     let (study, experiment) = plan(&text, false).unwrap();
     let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()), false);
     let [map, levels] = &page.questions[0].tables[..] else { panic!("{page:?}") };
-    assert_eq!(map.heads, ["policy", "0", "5"]);
-    assert_eq!((map.rows.len(), map.rows[0].1.len()), (2, 2));
-    assert!(map.rows[1].1[0].unwrap() > map.rows[1].1[1].unwrap(), "{map:?}");
-    assert!(levels.rows[0].1[0].unwrap() > 1.0, "a hog sinks: {levels:?}");
+    assert_eq!((&map.names[..], &map.heads[..]), (&["policy".to_string()][..], &["0".to_string(), "5".into()][..]));
+    assert_eq!((map.rows.len(), map.rows[0].cells.len()), (2, 2));
+    assert!(map.rows[1].cells[0].unwrap() > map.rows[1].cells[1].unwrap(), "{map:?}");
+    assert!(levels.rows[0].cells[0].unwrap() > 1.0, "a hog sinks: {levels:?}");
 }

@@ -1,0 +1,145 @@
+//! Tables of what was measured: a row for each case, or for each line of a map.
+
+use crate::case::Experiment;
+use crate::language::{Column as ColumnSpec, TableSpec};
+use crate::measure::look_up;
+use crate::page::with_unit;
+use crate::runner::CaseOutcome;
+use crate::verdict::plain;
+use schedlab_report::{Column, Quantity, Table};
+use schedlab_venue::VenueName;
+use serde::Serialize;
+use std::fmt::Write as _;
+use toml::Value;
+
+/// A table of what was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct TablePage {
+    /// What it shows.
+    pub title: String,
+    /// The heads of the columns of words: run, policy, and what is varied downwards.
+    pub names: Vec<String>,
+    /// The heads of the columns of numbers; in a map the values of what is varied across.
+    pub heads: Vec<String>,
+    /// What kind of table it is.
+    pub kind: TableKind,
+    /// The rows.
+    pub rows: Vec<TableRow>,
+}
+
+/// What kind of table it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableKind {
+    /// A row for each case, or for each of several.
+    Cases,
+    /// A map: the heads of the numbers are the values of what is varied across.
+    Map {
+        /// The path of that.
+        across: String,
+    },
+    /// Estimates of overhead by the number of tasks.
+    Overhead,
+}
+
+/// A row: words first, numbers then.
+#[derive(Clone, Debug, Serialize)]
+pub struct TableRow {
+    /// One for each column of words.
+    pub names: Vec<String>,
+    /// Where it was run.
+    pub venue: VenueName,
+    /// One for each column of numbers; a cell that is not known is absent.
+    pub cells: Vec<Option<f64>>,
+}
+
+impl TablePage {
+    /// What a study asks for, after its cases were run.
+    pub fn new(spec: &TableSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> TablePage {
+        let cell = |column: &ColumnSpec, outcome: &CaseOutcome| {
+            let CaseOutcome::Ran(observed) = outcome else { return None };
+            let metric = column.asks()?;
+            look_up(observed, metric, &column.unit).ok()
+        };
+        let runs = spec.run.all();
+        let mut axes: Vec<&str> = Vec::new();
+        let mut heads: Vec<String> = Vec::new();
+        let mut rows: Vec<TableRow> = Vec::new();
+        for (case, outcome) in runs.iter().flat_map(|run| experiment.of_run(run, outcomes)) {
+            let (across, down): (Vec<_>, Vec<_>) =
+                case.at.iter().partition(|(path, _)| Some(path) == spec.across.as_ref());
+            axes = down.iter().map(|(path, _)| path.as_str()).collect();
+            let run = (runs.len() > 1).then(|| case.run.clone());
+            let names = run.into_iter().chain([case.policy_name.clone()]);
+            let names: Vec<String> = names.chain(down.iter().map(|(_, value)| plain(value))).collect();
+            let cells = spec.columns.iter().map(|column| cell(column, outcome)).collect();
+            // Side by side: what varies across is told in the order of the values, the same for each row.
+            let head = across.first().map(|(_, value): &&(String, Value)| plain(value));
+            heads.extend(head.clone().filter(|head| !heads.contains(head)));
+            match rows.iter_mut().find(|row| head.is_some() && row.names == names) {
+                Some(row) => row.cells.extend::<Vec<_>>(cells),
+                None => rows.push(TableRow { names, venue: case.place, cells }),
+            }
+        }
+        if spec.across.is_none() {
+            heads = spec.columns.iter().map(|column| with_unit(&column.head, &column.unit)).collect();
+        }
+        let run = (runs.len() > 1).then(|| "run".to_string());
+        let names = run.into_iter().chain(["policy".to_string()]).chain(short(&axes)).collect();
+        let kind = spec.across.clone().map_or(TableKind::Cases, |across| TableKind::Map { across });
+        TablePage { title: spec.title.clone(), names, heads, kind, rows }
+    }
+
+    /// The columns: words first, numbers then.
+    fn columns(&self) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
+        let name = |index: usize| self.rows.iter().map(|row| row.names[index].clone()).collect();
+        let column = |index: usize| {
+            let values: Vec<Option<f64>> = self.rows.iter().map(|row| row.cells[index]).collect();
+            let quantity = Quantity::of(&values);
+            values.into_iter().map(|value| quantity.show(value)).collect()
+        };
+        ((0..self.names.len()).map(name).collect(), (0..self.heads.len()).map(column).collect())
+    }
+
+    /// For a terminal.
+    pub fn as_table(&self) -> Table {
+        let (words, numbers) = self.columns();
+        let words = self.names.iter().zip(words).map(|(head, cells)| Column::words(head, cells));
+        Table::new(words.chain(self.heads.iter().zip(numbers).map(|(head, cells)| Column::numbers(head, cells))))
+            .narrowed()
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let (words, numbers) = self.columns();
+        let columns: Vec<Vec<String>> = words.into_iter().chain(numbers).collect();
+        let heads = [self.names.as_slice(), self.heads.as_slice()].concat();
+        let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+        for row in 0..self.rows.len() {
+            let cells: Vec<&str> = columns.iter().map(|column| column[row].as_str()).collect();
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
+        }
+        text
+    }
+}
+
+/// The last words of paths, where they differ; the paths otherwise.
+fn short(paths: &[&str]) -> Vec<String> {
+    let last = |path: &&str| path.rsplit('.').next().unwrap_or(path).to_string();
+    let mut words: Vec<String> = paths.iter().map(last).collect();
+    words.sort();
+    words.dedup();
+    let are_different = words.len() == paths.len();
+    paths.iter().map(|path| if are_different { last(path) } else { (*path).to_string() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_short_names_as_long_as_they_differ() {
+        assert_eq!(short(&["task.a.loop.0.compute", "task.a.count"]), ["compute", "count"]);
+        assert_eq!(short(&["task.a.count", "task.b.count"]), ["task.a.count", "task.b.count"]);
+    }
+}
