@@ -1,0 +1,277 @@
+//! A chart: a kind, its rows, and what turns them into a whole specification.
+
+use crate::{Kind, colours};
+use serde_json::{Map, Value, json};
+
+/// One row of a chart, by the names of its fields.
+pub type Row = Map<String, Value>;
+
+/// With more cells than this in a panel, a map shows colours only.
+const CELLS_WITH_TEXT: usize = 150;
+
+/// The width of a chart that has one panel only, in pixels.
+const WIDE: u64 = 600;
+
+/// What a chart looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// For a page with a light background.
+    Light,
+    /// For a page with a dark background.
+    Dark,
+    /// For print: as on a light page, on white.
+    Paper,
+}
+
+impl Look {
+    /// All of them.
+    pub const ALL: [Look; 3] = [Look::Light, Look::Dark, Look::Paper];
+
+    /// The `config` of a specification, as JSON. A page changes its theme by putting another in its place.
+    pub const fn config(self) -> &'static str {
+        match self {
+            Look::Light | Look::Paper => include_str!("../specs/light.json"),
+            Look::Dark => include_str!("../specs/dark.json"),
+        }
+    }
+
+    fn value(self) -> Value {
+        let mut config = parsed(self.config());
+        if self == Look::Paper {
+            config["background"] = "#ffffff".into();
+        }
+        config
+    }
+}
+
+/// What is particular about the axes of a chart. `Default` leaves them as the kind has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axes {
+    /// The title of what goes across, with its unit.
+    pub x: Option<String>,
+    /// The title of what goes up, with its unit.
+    pub y: Option<String>,
+    /// The title of what a colour stands for, of a map.
+    pub value: Option<String>,
+    /// Whether what goes across has a logarithmic scale. Rows without a positive value are then left out.
+    pub log_x: bool,
+    /// The same for what goes up.
+    pub log_y: bool,
+    /// The value of a map that is neither high nor low: its colours then go two ways.
+    pub middle: Option<f64>,
+}
+
+/// A chart, ready to be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// A name by which a page refers to it.
+    pub id: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What is to be seen, in a sentence or two. It is not in the picture, but in its description.
+    pub caption: String,
+    /// What kind it is.
+    pub kind: Kind,
+    /// What it is drawn from.
+    pub rows: Vec<Row>,
+    /// What is particular about its axes.
+    pub axes: Axes,
+}
+
+impl Chart {
+    /// The whole specification: the file of the kind with the rows, titles, colours of the schedulers, and look.
+    pub fn specification(&self, look: Look) -> Value {
+        let mut whole = parsed(self.kind.specification());
+        let known: Vec<&Row> = self.rows.iter().filter(|row| self.drawable(row)).collect();
+        whole["data"] = json!({"name": "rows", "values": known});
+        if !self.title.is_empty() {
+            whole["title"] = json!({"text": self.title});
+        }
+        if !self.caption.is_empty() {
+            whole["description"] = self.caption.as_str().into();
+        }
+        whole["config"] = look.value();
+        if self.kind == Kind::Boundary && self.most_cells() > CELLS_WITH_TEXT {
+            without_text(&mut whole);
+        }
+        each_encoding(&mut whole, &mut |encoding| self.complete(encoding));
+        self.arrange_panels(&mut whole);
+        whole
+    }
+
+    /// A logarithmic axis has no place for zero.
+    fn drawable(&self, row: &Row) -> bool {
+        let positive = |field: &str| row.get(field).and_then(Value::as_f64).is_none_or(|value| value > 0.0);
+        let (x, y) = self.scaled();
+        (!self.axes.log_x || x.iter().all(|field| positive(field)))
+            && (!self.axes.log_y || y.iter().all(|field| positive(field)))
+    }
+
+    /// The fields that stand on the axis across and on the one that goes up, where these are numbers.
+    fn scaled(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self.kind {
+            Kind::Distribution => (&["time_ms"], &[]),
+            Kind::Percentiles => (&[], &["time_ms", "low_ms", "high_ms"]),
+            Kind::Throughput => (&[], &["per_s", "low", "high"]),
+            Kind::Overhead => (&["tasks"], &["percent", "low", "high"]),
+            Kind::Lines => (&["x"], &["value"]),
+            Kind::Published => (&["ratio", "low_ratio", "high_ratio"], &[]),
+            _ => (&[], &[]),
+        }
+    }
+
+    fn complete(&self, encoding: &mut Map<String, Value>) {
+        let (x, y) = self.scaled();
+        self.complete_axis(encoding, "x", &self.axes.x, self.axes.log_x.then_some(x));
+        self.complete_axis(encoding, "y", &self.axes.y, self.axes.log_y.then_some(y));
+        for (channel, definition) in encoding.iter_mut() {
+            match (channel.as_str(), definition["field"].as_str()) {
+                ("color", Some("scheduler")) => {
+                    let labels = self.distinct("scheduler");
+                    let labels: Vec<&str> = labels.iter().filter_map(|label| label.as_str()).collect();
+                    definition["scale"] = json!({"domain": labels, "range": colours(&labels)});
+                }
+                ("color", Some("value")) => self.complete_colour_of_values(definition),
+                ("strokeDash" | "shape" | "opacity", Some("venue")) => self.complete_venue(channel, definition),
+                ("xOffset", Some("scheduler")) => definition["scale"] = json!({"domain": self.distinct("scheduler")}),
+                ("x", Some("percentile")) => definition["sort"] = json!(self.distinct("percentile")),
+                _ => {}
+            }
+        }
+    }
+
+    fn complete_axis(
+        &self,
+        encoding: &mut Map<String, Value>,
+        channel: &str,
+        title: &Option<String>,
+        log: Option<&[&str]>,
+    ) {
+        let Some(definition) = encoding.get_mut(channel) else { return };
+        if let Some(title) = title {
+            definition["title"] = title.as_str().into();
+        }
+        let Some(fields) = log.filter(|fields| !fields.is_empty() && definition["type"] == "quantitative") else {
+            return;
+        };
+        definition["scale"]["type"] = "log".into();
+        let decades = self.decades(fields);
+        if decades >= 2.0 {
+            // As many ticks as powers of ten, since more would be those between them, too.
+            definition["axis"]["tickCount"] = json!(decades.ceil());
+        }
+    }
+
+    /// Over how many powers of ten the values go.
+    fn decades(&self, fields: &[&str]) -> f64 {
+        let rows = self.rows.iter().filter(|row| self.drawable(row));
+        let values = rows.flat_map(|row| fields.iter().filter_map(|field| row.get(*field)?.as_f64()));
+        let (least, greatest) = values
+            .fold((f64::INFINITY, 0.0), |(least, greatest): (f64, f64), value| (least.min(value), greatest.max(value)));
+        (greatest / least).log10()
+    }
+
+    fn complete_colour_of_values(&self, definition: &mut Value) {
+        if let Some(title) = &self.axes.value {
+            definition["title"] = title.as_str().into();
+        }
+        if let Some(middle) = self.axes.middle {
+            definition["scale"] = json!({"domainMid": middle, "scheme": "blueorange"});
+        }
+    }
+
+    /// A venue looks the same in every chart, and has no legend where all is from the same.
+    fn complete_venue(&self, channel: &str, definition: &mut Value) {
+        const VENUES: [(&str, [u8; 2], &str, f64); 4] = [
+            ("sim", [1, 0], "circle", 1.0),
+            ("vm", [7, 3], "triangle-up", 0.7),
+            ("host", [2, 2], "square", 0.45),
+            ("import", [8, 6], "diamond", 0.3),
+        ];
+        let present = self.distinct("venue");
+        let venues = || VENUES.iter().filter(|(name, ..)| present.iter().any(|venue| venue == name));
+        let range: Vec<Value> = match channel {
+            "strokeDash" => venues().map(|venue| json!(venue.1)).collect(),
+            "shape" => venues().map(|venue| json!(venue.2)).collect(),
+            _ => venues().map(|venue| json!(venue.3)).collect(),
+        };
+        if present.len() == range.len() {
+            definition["scale"] = json!({"domain": venues().map(|venue| venue.0).collect::<Vec<_>>(), "range": range});
+        }
+        if present.len() < 2 {
+            definition["legend"] = Value::Null;
+        }
+    }
+
+    /// Panels keep the order of the rows; a single one takes the whole width, and without anything to tell panels apart
+    /// there are none.
+    fn arrange_panels(&self, whole: &mut Value) {
+        let Some(field) = whole["facet"]["field"].as_str().map(str::to_string) else { return };
+        let panels = self.distinct(&field);
+        whole["facet"]["sort"] = json!(panels);
+        let columns = whole["columns"].as_u64().unwrap_or(1) as usize;
+        if panels.len() < 2 && columns > 1 {
+            whole["columns"] = 1.into();
+            whole["spec"]["width"] = WIDE.into();
+        } else if !panels.len().is_multiple_of(columns) {
+            // Shared axes would also stand below the place that is left empty.
+            whole["resolve"]["axis"]["x"] = "independent".into();
+        }
+        if panels.is_empty() {
+            without_panels(whole);
+        }
+    }
+
+    /// The values of a field, in the order of the rows.
+    fn distinct(&self, field: &str) -> Vec<&Value> {
+        let mut values: Vec<&Value> = Vec::new();
+        for value in self.rows.iter().filter_map(|row| row.get(field)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
+    fn most_cells(&self) -> usize {
+        let panels = self.distinct("panel");
+        let of = |panel: &&Value| self.rows.iter().filter(|row| row.get("panel") == Some(*panel)).count();
+        panels.iter().map(of).max().unwrap_or(self.rows.len())
+    }
+}
+
+/// A file of this crate. Tests see to it that all of them are JSON.
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("the files of this crate are JSON")
+}
+
+fn each_encoding(value: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
+    match value {
+        Value::Object(map) => {
+            if let Some(Value::Object(encoding)) = map.get_mut("encoding") {
+                change(encoding);
+            }
+            for (_, inner) in map.iter_mut().filter(|(key, _)| ["layer", "spec"].contains(&key.as_str())) {
+                each_encoding(inner, change);
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|inner| each_encoding(inner, change)),
+        _ => {}
+    }
+}
+
+fn without_panels(whole: &mut Value) {
+    let Value::Object(map) = whole else { return };
+    for key in ["facet", "columns", "resolve"] {
+        map.remove(key);
+    }
+    if let Some(Value::Object(inner)) = map.remove("spec") {
+        map.extend(inner);
+    }
+}
+
+fn without_text(whole: &mut Value) {
+    if let Some(layers) = whole["spec"]["layer"].as_array_mut() {
+        layers.retain(|layer| layer["mark"]["type"] != "text");
+    }
+}
