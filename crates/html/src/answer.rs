@@ -1,0 +1,58 @@
+//! What came of a comparison, in a sentence, and how sure that is.
+
+use schedlab_report::Times;
+use schedlab_report::comparison::{Comparison, Difference};
+
+/// Who answers soonest and by how much, what differs otherwise, or what a single scheduler did.
+pub fn answer(comparison: &Comparison) -> String {
+    let telling: Vec<&Difference> = comparison.telling().collect();
+    let Some(first) = telling.first() else { return alone(comparison) };
+    if first.metric != "response_ns.mean" {
+        return sentence(&first.verdict);
+    }
+    let ratio = |difference: &&&Difference| difference.ratio.unwrap_or(1.0);
+    let of_group = || telling.iter().filter(|other| other.group == first.group && other.metric == first.metric);
+    let soonest = of_group().min_by(|a, b| ratio(a).total_cmp(&ratio(b))).filter(|soonest| ratio(soonest) < 1.0);
+    let (winner, text) = match (soonest, of_group().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))) {
+        (Some(soonest), _) => (&soonest.policy, sentence(&soonest.verdict)),
+        (None, Some(latest)) => {
+            let text = format!("Nobody answers sooner than {}. {}", latest.baseline, sentence(&latest.verdict));
+            (&latest.baseline, text)
+        }
+        (None, None) => (&first.baseline, sentence(&first.verdict)),
+    };
+    match comparison.starvation(winner) {
+        Some(starved) => format!("{text} But: {starved}"),
+        None => text,
+    }
+}
+
+/// With a capital and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// What a single scheduler did.
+fn alone(comparison: &Comparison) -> String {
+    let (Some(policy), Some(result)) = (comparison.policies.first(), comparison.results.first()) else {
+        return String::new();
+    };
+    let response = result.groups.iter().find_map(|group| Some((&group.name, group.measures.response_ns?)));
+    let Some((group, response)) = response else { return format!("Under {policy} no request ended.") };
+    let values = [Some(response.mean as f64), Some(response.p99 as f64)];
+    let times = Times::of(&values);
+    let [mean, p99] = values.map(|value| format!("{} {}", times.show(value), times.unit));
+    format!("Under {policy} requests of {group} take {mean} on average; 99 in 100 take no more than {p99}.")
+}
+
+/// How sure the answer is.
+pub fn confidence(comparison: &Comparison) -> String {
+    let runs = comparison.results.first().and_then(|result| result.runs.as_ref()).map_or(1, |runs| runs.count);
+    let many = if runs == 1 { "one run each".into() } else { format!("{runs} runs each, with the same seeds") };
+    match comparison.basis() {
+        Some(basis) => format!("How sure: {many}. {basis}"),
+        None => format!("How sure: {many}."),
+    }
+}

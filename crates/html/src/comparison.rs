@@ -1,0 +1,173 @@
+//! A comparison of schedulers as a page.
+
+use crate::answer::{answer, confidence, sentence};
+use crate::document::{ColumnView, Document, Provenance, Section, TableView};
+use crate::evidence::Heard;
+use crate::pieces;
+use schedlab_charts::{Chart, of_results};
+use schedlab_model::result::{Interval, RunResult};
+use schedlab_model::time::Time;
+use schedlab_report::Quantity;
+use schedlab_report::comparison::{Comparison, Difference, Evidence};
+
+/// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.
+pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Provenance) -> Document {
+    let Some(first) = comparison.results.first() else { return Document::default() };
+    let groups: Vec<String> = first.groups.iter().map(|group| group.name.clone()).collect();
+    let candidates: Vec<(String, &RunResult)> = comparison.policies.iter().cloned().zip(&comparison.results).collect();
+    let mut charts = of_results(&candidates, &provenance.nice);
+    let response = pieces::distribution(
+        (
+            "response-distribution",
+            "Response times",
+            "How many requests were answered within which time; means over the runs.",
+        ),
+        heard,
+        &groups,
+        |curves| &curves.response,
+    );
+    let lead = response.or_else(|| take(&mut charts, "response"));
+    Document {
+        title: first.scenario.name.clone(),
+        subtitle: subtitle(first),
+        answer: answer(comparison),
+        confidence: confidence(comparison),
+        cautions: comparison.cautions().into_iter().chain(comparison.failures.iter().cloned()).collect(),
+        lead,
+        sections: sections(comparison, heard, &groups, charts),
+        provenance: Provenance { facts: [facts(comparison), provenance.facts].concat(), ..provenance },
+    }
+}
+
+fn take(charts: &mut Vec<Chart>, id: &str) -> Option<Chart> {
+    let index = charts.iter().position(|chart| chart.id.starts_with(id))?;
+    Some(charts.remove(index))
+}
+
+fn subtitle(result: &RunResult) -> String {
+    let cpus = if result.scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", result.scenario.cpus) };
+    let length = Time(result.duration_ns);
+    let about = if result.scenario.about.is_empty() { "" } else { " " };
+    format!("{}{about}{length} on {cpus}.", result.scenario.about)
+}
+
+fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts: Vec<Chart>) -> Vec<Section> {
+    let mut tables = comparison.tables().into_iter().map(|(title, table)| TableView::of(title, &table));
+    let part = |id: &str, heading: &str| Section { id: id.into(), heading: heading.into(), ..Section::default() };
+    let latency = pieces::distribution(
+        ("wakeup-distribution", "Wake-up latency", "From runnable to running, for each wake-up; means over the runs."),
+        heard,
+        groups,
+        |curves| &curves.wakeup_latency,
+    );
+    let differences = differences(comparison);
+    let speed = Section {
+        paragraphs: comparison.sentences().iter().map(|text| sentence(text)).collect(),
+        tables: tables.next().into_iter().chain(differences).collect(),
+        charts: latency.into_iter().collect(),
+        ..part("speed", "How fast")
+    };
+    let how = Section {
+        charts: charts.into_iter().chain(pieces::cpu_load(heard)).chain(pieces::group_share(heard, groups)).collect(),
+        tables: tables.collect(),
+        ..part("how", "How it comes about")
+    };
+    let says =
+        Section { charts: pieces::status(heard).into_iter().collect(), ..part("status", "What the policy says") };
+    let timelines = Section {
+        paragraphs: vec![
+            "The first run of each. Drag to move, turn the wheel or pinch to zoom, click on a task to follow it."
+                .into(),
+        ],
+        timelines: heard.iter().filter_map(|one| one.timeline.clone()).collect(),
+        ..part("timeline", "Who ran where")
+    };
+    let all = [speed, how, says, timelines];
+    all.into_iter()
+        .filter(|part| !(part.charts.is_empty() && part.tables.is_empty() && part.timelines.is_empty()))
+        .collect()
+}
+
+/// All differences with their evidence; none where there is one scheduler only.
+fn differences(comparison: &Comparison) -> Option<TableView> {
+    let all = &comparison.differences;
+    let words = |head: &str, of: &dyn Fn(&Difference) -> String| ColumnView {
+        head: head.into(),
+        cells: all.iter().map(of).collect(),
+        ..ColumnView::default()
+    };
+    let numbers = |head: &str, about: &str, of: &dyn Fn(&Difference) -> Option<f64>, of_interval: bool| {
+        let values: Vec<Option<f64>> = all.iter().map(of).collect();
+        let quantity = Quantity::of(&values);
+        let cells = values.into_iter().map(|value| quantity.show(value)).collect();
+        let notes = all.iter().map(|difference| comparison.note(difference, of_interval)).collect();
+        ColumnView { head: head.into(), about: Some(about.into()), is_numeric: true, cells, notes }
+    };
+    let end = |of: fn(&Interval) -> f64| move |difference: &Difference| difference.ratio_interval.as_ref().map(of);
+    let ratio = "The scheduler's value over the baseline's.";
+    let interval = "The interval that holds the true ratio with a probability of 95 %.";
+    let delta =
+        "How well the two separate: 1 when each value of one is above each of the other, 0 when they are alike.";
+    let basis = |difference: &Difference| {
+        match difference.evidence {
+            Evidence::Runs => "runs, in pairs",
+            Evidence::Batches => "batches of one run",
+            Evidence::Exact => "exact",
+            Evidence::Single => "one run",
+        }
+        .to_string()
+    };
+    (!all.is_empty()).then(|| TableView {
+        title: format!("Differences from {}", all[0].baseline),
+        columns: vec![
+            words("scheduler", &|difference| difference.policy.clone()),
+            words("group", &|difference| difference.group.clone()),
+            words("metric", &|difference| difference.metric.clone()),
+            numbers("ratio", ratio, &|difference| difference.ratio, false),
+            numbers("from", interval, &end(|interval| interval.low), true),
+            numbers("to", interval, &end(|interval| interval.high), true),
+            numbers("Cliff's delta", delta, &|difference| Some(difference.cliffs_delta), false),
+            words("evidence", &basis),
+        ],
+    })
+}
+
+/// What every result says about itself.
+fn facts(comparison: &Comparison) -> Vec<(String, String)> {
+    let first = &comparison.results[0];
+    let mut facts = vec![
+        ("scenario".to_string(), format!("{} ({})", first.scenario.name, short(&first.provenance.scenario_hash))),
+        ("machine".into(), format!("{} CPUs, {}", first.scenario.cpus, first.scenario.topology)),
+    ];
+    for (policy, result) in comparison.policies.iter().zip(&comparison.results) {
+        let parameters: Vec<String> = result
+            .policy
+            .parameters
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", serde_json::json!(value)))
+            .collect();
+        let object = result.provenance.policy_hash.as_deref().map(|hash| format!("object {}", short(hash)));
+        let kernel = result.provenance.kernel.as_ref().map(|kernel| format!("kernel {kernel}"));
+        let engine = result.provenance.engine.as_ref().map(|engine| {
+            let repeats = if engine.repeats { "" } else { ", not repeatable" };
+            format!("{}, {}{repeats}", engine.version, engine.clock)
+        });
+        let load = result
+            .calibration
+            .as_ref()
+            .map(|load| format!("work measured by {} within {:.1} %", load.algorithm, 100.0 * load.spread_frac));
+        let seed = match &result.runs {
+            Some(runs) => format!("{} runs from seed {}", runs.count, result.seed),
+            None => format!("seed {}", result.seed),
+        };
+        let all =
+            [Some(format!("in {}", result.venue)), kernel, engine, object, Some(seed), load].into_iter().flatten();
+        facts.push((policy.clone(), all.chain(parameters).collect::<Vec<_>>().join("; ")));
+    }
+    facts.push(("schedlab".into(), first.provenance.version.clone()));
+    facts
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}

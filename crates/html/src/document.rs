@@ -1,0 +1,171 @@
+//! What stands on a page.
+
+use schedlab_charts::Chart;
+use schedlab_report::Table;
+use std::collections::BTreeMap;
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// Its title.
+    pub title: String,
+    /// What was done, in a line.
+    pub subtitle: String,
+    /// What came of it, in a sentence.
+    pub answer: String,
+    /// How sure that is.
+    pub confidence: String,
+    /// What a reader has to know before believing the numbers.
+    pub cautions: Vec<String>,
+    /// The chart that shows the answer.
+    pub lead: Option<Chart>,
+    /// Why, and everything else.
+    pub sections: Vec<Section>,
+    /// Where it all comes from.
+    pub provenance: Provenance,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its name in the page's address.
+    pub id: String,
+    /// Its heading.
+    pub heading: String,
+    /// What there is to say.
+    pub paragraphs: Vec<String>,
+    /// Charts.
+    pub charts: Vec<Chart>,
+    /// Tables.
+    pub tables: Vec<TableView>,
+    /// Timelines.
+    pub timelines: Vec<TimelineView>,
+    /// What stands folded away: a title and lines.
+    pub folded: Vec<Listing>,
+}
+
+/// Lines or a text that is shown as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// What it is.
+    pub title: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub struct TableView {
+    /// What it shows.
+    pub title: String,
+    /// The columns.
+    pub columns: Vec<ColumnView>,
+}
+
+/// A column: its head, what its numbers are, and its cells.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnView {
+    /// What stands above it.
+    pub head: String,
+    /// What the numbers are.
+    pub about: Option<String>,
+    /// Whether it holds numbers.
+    pub is_numeric: bool,
+    /// The cells.
+    pub cells: Vec<String>,
+    /// What is to be known about a cell before it is believed, for those about which there is something.
+    pub notes: Vec<Option<String>>,
+}
+
+/// What stands in a row of a table.
+pub struct Cell<'a> {
+    /// Its column.
+    pub column: &'a ColumnView,
+    /// Its text.
+    pub text: &'a str,
+    /// The number of its note below the table.
+    pub note: Option<usize>,
+}
+
+/// Who ran where under one scheduler.
+#[derive(Clone, Debug)]
+pub struct TimelineView {
+    /// The scheduler.
+    pub label: String,
+    /// What the packed bytes are about, as JSON.
+    pub header: String,
+    /// See [`schedlab_views::slices`].
+    pub bytes: Vec<u8>,
+    /// What is to be said about it.
+    pub remark: Option<String>,
+}
+
+/// Where a page's numbers come from.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    /// Facts, each with its name.
+    pub facts: Vec<(String, String)>,
+    /// Commands that give the same again.
+    pub commands: Vec<String>,
+    /// The files that went into it: scenario, policies.
+    pub files: Vec<Listing>,
+    /// The nice values of groups, where the scenario is known.
+    pub nice: BTreeMap<String, i64>,
+}
+
+impl Document {
+    /// All charts, the one that shows the answer first.
+    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.lead.iter().chain(self.sections.iter().flat_map(|section| &section.charts))
+    }
+}
+
+impl Listing {
+    /// A file's text under its name.
+    pub fn file(name: &str, text: &str) -> Listing {
+        Listing { title: name.into(), text: text.into() }
+    }
+}
+
+impl TableView {
+    /// A table for people, with what its columns know about themselves.
+    pub fn of(title: &str, table: &Table) -> TableView {
+        let column = |column: &schedlab_report::Column| ColumnView {
+            head: format!("{} {}", column.shared_head(), column.head()).trim().to_string(),
+            about: column.definition().map(String::from),
+            is_numeric: !column.is_words(),
+            cells: column.cells().to_vec(),
+            notes: (0..column.cells().len()).map(|row| column.note(row).map(String::from)).collect(),
+        };
+        TableView { title: title.into(), columns: table.columns().iter().map(column).collect() }
+    }
+
+    /// The cells row by row.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<Cell<'_>>> {
+        let rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+        let notes = self.notes();
+        let cell = move |column, row: usize| {
+            let ColumnView { cells, notes: own, .. }: &ColumnView = column;
+            let note = own.get(row).and_then(Option::as_deref);
+            let note = note.and_then(|note| notes.iter().position(|known| *known == note));
+            Cell { column, text: cells.get(row).map_or("", String::as_str), note: note.map(|index| index + 1) }
+        };
+        (0..rows).map(move |row| self.columns.iter().map(|column| cell(column, row)).collect())
+    }
+
+    /// What is to be known about cells, each once.
+    pub fn notes(&self) -> Vec<&str> {
+        let mut notes: Vec<&str> = Vec::new();
+        for note in self.columns.iter().flat_map(|column| column.notes.iter().flatten()) {
+            if !notes.contains(&note.as_str()) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+
+    /// Whether any of its columns says what its numbers are.
+    pub fn is_defined(&self) -> bool {
+        self.columns.iter().any(|column| column.about.is_some())
+    }
+}

@@ -1,0 +1,91 @@
+//! What was gathered about a scheduler's run beside its result.
+
+use crate::document::TimelineView;
+use schedlab_metrics::curve::GroupCurves;
+use schedlab_model::trace::{Event, Sink};
+use schedlab_model::{time::Time, workload::Workload};
+use schedlab_views::course::Course;
+use schedlab_views::slices::Slices;
+use serde_json::json;
+
+/// A run is shown over time in at most so many pieces.
+const PIECES: u32 = 160;
+
+/// Listens to a run for what a page shows of it.
+pub struct Evidence {
+    course: Course,
+    slices: Slices,
+}
+
+/// What was heard, with what else is known of the scheduler.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The scheduler, as the user wrote it.
+    pub label: String,
+    /// Where it ran.
+    pub venue: String,
+    /// For each group of the result how its times are distributed; may be empty.
+    pub curves: Vec<GroupCurves>,
+    /// How the run went; absent where its events are not known.
+    pub course: Option<Course>,
+    /// Who ran where.
+    pub timeline: Option<TimelineView>,
+}
+
+impl Evidence {
+    /// For runs of a workload.
+    pub fn new(workload: &Workload) -> Evidence {
+        let groups = || workload.groups.iter().map(|group| group.name.clone());
+        let (cpus, end) = (workload.machine.cpus(), workload.run.duration);
+        Evidence { course: Course::new(groups(), cpus, end, PIECES), slices: Slices::new(groups(), cpus) }
+    }
+
+    /// What was heard of this scheduler.
+    pub fn end(self, label: &str, venue: &str, curves: Vec<GroupCurves>) -> Heard {
+        let packed = self.slices.into_packed();
+        let header = &packed.header;
+        let is_empty = header.slices_per_cpu.iter().all(|count| *count == 0);
+        let remark = header.kept_until_ns.map(|ns| format!("Too much happened to show all of it: up to {}.", Time(ns)));
+        let names = header.tasks.iter().map(|task| json!({ "label": task.label, "group": task.group }));
+        let head = json!({
+            "cpus": header.cpus,
+            "end_ns": header.end_ns,
+            "tasks": names.collect::<Vec<_>>(),
+            "groups": header.groups,
+            "slices_per_cpu": header.slices_per_cpu,
+            "wakes": header.wakes,
+            "kept_until_ns": header.kept_until_ns,
+        });
+        let view = TimelineView { label: label.into(), header: head.to_string(), bytes: packed.bytes, remark };
+        Heard {
+            label: label.into(),
+            venue: venue.into(),
+            curves,
+            // Where nobody is said to have run anywhere there is no course either.
+            course: (!is_empty).then_some(self.course),
+            timeline: (!is_empty).then_some(view),
+        }
+    }
+}
+
+impl Heard {
+    /// Gives it another name.
+    pub fn name(&mut self, label: &str) {
+        self.label = label.into();
+        if let Some(view) = &mut self.timeline {
+            view.label = label.into();
+        }
+    }
+}
+
+impl Sink for Evidence {
+    fn event(&mut self, event: &Event) {
+        self.course.event(event);
+        self.slices.event(event);
+    }
+
+    fn finish(&mut self, end: Time) {
+        self.course.finish(end);
+        self.slices.finish(end);
+    }
+}

@@ -1,0 +1,18 @@
+//! Evidence as one self-contained page: it opens from disk, asks no network for anything, and answers before it shows why.
+//!
+//! A [`Document`] says what stands on the page. It is made of a comparison ([`of_comparison`]) or of a study
+//! ([`of_study`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
+//! `schedlab_charts` keeps; its runtime is inside of the page, and everything that a stranger may have named is text.
+
+mod answer;
+mod comparison;
+mod document;
+mod evidence;
+mod pieces;
+mod render;
+mod study;
+
+pub use comparison::of_comparison;
+pub use document::{Document, Listing, Provenance, Section, TableView, TimelineView};
+pub use evidence::{Evidence, Heard};
+pub use study::of_study;

@@ -1,0 +1,179 @@
+//! A document as the text of a page.
+
+use crate::document::{Document, Section, TimelineView};
+use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use schedlab_charts::{Chart, Look, RUNTIME};
+use std::io::Write;
+
+/// What the browser does with the page.
+const SCRIPTS: [&str; 11] = [
+    include_str!("../web/tables.js"),
+    include_str!("../web/timeline-words.js"),
+    include_str!("../web/timeline-data.js"),
+    include_str!("../web/timeline-picture.js"),
+    include_str!("../web/timeline-arrows.js"),
+    include_str!("../web/timeline-perfetto.js"),
+    include_str!("../web/timeline-input.js"),
+    include_str!("../web/timeline-page.js"),
+    include_str!("../web/timeline.js"),
+    include_str!("../web/charts.js"),
+    include_str!("../web/page.js"),
+];
+
+const STYLES: [&str; 2] = [include_str!("../web/page.css"), include_str!("../web/timeline.css")];
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    document: &'a Document,
+    version: &'a str,
+    css: String,
+    lead: Option<Figure<'a>>,
+    parts: Vec<Part<'a>>,
+    scripts: Vec<String>,
+}
+
+struct Part<'a> {
+    section: &'a Section,
+    charts: Vec<Figure<'a>>,
+    timelines: Vec<Timeline<'a>>,
+}
+
+/// A chart with its number on the page.
+struct Figure<'a> {
+    number: usize,
+    id: &'a str,
+    title: &'a str,
+    caption: &'a str,
+    specification: String,
+}
+
+struct Timeline<'a> {
+    number: usize,
+    view: &'a TimelineView,
+    header: String,
+    bytes: String,
+}
+
+impl Document {
+    /// The page, all in one text.
+    pub fn html(&self) -> String {
+        let mut numbers = Numbers::default();
+        let lead = self.lead.as_ref().map(|chart| numbers.figure(chart));
+        let mut parts = Vec::new();
+        for section in &self.sections {
+            let charts = section.charts.iter().map(|chart| numbers.figure(chart)).collect();
+            let timelines = section.timelines.iter().map(|view| numbers.timeline(view)).collect();
+            parts.push(Part { section, charts, timelines });
+        }
+        let looks = [Look::Light, Look::Dark].map(|look| in_script(look.config()));
+        let looks = format!("globalThis.schedlabLooks = {{ light: {}, dark: {} }};", looks[0], looks[1]);
+        let runtime = RUNTIME.iter().filter(|_| numbers.charts > 0).map(|text| in_script(text));
+        let page = Page {
+            document: self,
+            version: env!("CARGO_PKG_VERSION"),
+            css: STYLES.concat(),
+            lead,
+            parts,
+            scripts: runtime.chain([looks]).chain(SCRIPTS.map(in_script)).collect(),
+        };
+        page.render().expect("the page is written into memory")
+    }
+}
+
+/// How many charts and timelines there are on the page so far.
+#[derive(Default)]
+struct Numbers {
+    charts: usize,
+    timelines: usize,
+}
+
+impl Numbers {
+    fn figure<'a>(&mut self, chart: &'a Chart) -> Figure<'a> {
+        self.charts += 1;
+        let specification = data_in_script(&chart.specification(Look::Light).to_string());
+        let Chart { id, title, caption, .. } = chart;
+        Figure { number: self.charts, id, title, caption, specification }
+    }
+
+    fn timeline<'a>(&mut self, view: &'a TimelineView) -> Timeline<'a> {
+        self.timelines += 1;
+        Timeline { number: self.timelines, view, header: data_in_script(&view.header), bytes: packed(&view.bytes) }
+    }
+}
+
+/// JSON that can stand inside of a script element, whatever names are in it.
+fn data_in_script(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+/// Our own text inside of a script element: what would end the element stands in strings there, if anywhere.
+fn in_script(text: &str) -> String {
+    text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+}
+
+/// Deflated, as base64.
+fn packed(bytes: &[u8]) -> String {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).expect("memory takes everything");
+    STANDARD.encode(encoder.finish().expect("memory takes everything"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{ColumnView, Listing, TableView};
+
+    /// What a stranger may call a thread.
+    const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
+
+    #[test]
+    fn whatever_a_thing_is_called_it_stays_text() {
+        let table = TableView {
+            title: HOSTILE.into(),
+            columns: vec![ColumnView {
+                head: HOSTILE.into(),
+                cells: vec![HOSTILE.into()],
+                notes: vec![Some(HOSTILE.into())],
+                ..ColumnView::default()
+            }],
+        };
+        let section = Section {
+            id: "s".into(),
+            heading: HOSTILE.into(),
+            paragraphs: vec![HOSTILE.into()],
+            tables: vec![table],
+            timelines: vec![TimelineView {
+                label: HOSTILE.into(),
+                header: format!("{{\"tasks\":[{:?}]}}", HOSTILE),
+                bytes: vec![1, 2, 3],
+                remark: Some(HOSTILE.into()),
+            }],
+            folded: vec![Listing { title: HOSTILE.into(), text: HOSTILE.into() }],
+            ..Section::default()
+        };
+        let document = Document {
+            title: HOSTILE.into(),
+            answer: HOSTILE.into(),
+            cautions: vec![HOSTILE.into()],
+            sections: vec![section],
+            ..Document::default()
+        };
+        let html = document.html();
+        assert!(!html.contains("<script>alert") && !html.contains("<img"), "a name became markup");
+        assert!(html.contains("&#60;script&#62;alert(1)"), "the name is there as text");
+        assert!(html.contains("\\u003cscript>alert(1)"), "and in the data");
+        // The elements of the page itself and no others.
+        let scripts = html.matches("<script").count();
+        assert_eq!((scripts, html.matches("</script>").count()), (2 + 1 + SCRIPTS.len(), scripts));
+    }
+
+    #[test]
+    fn a_page_without_charts_has_no_runtime_for_them() {
+        assert!(Document::default().html().len() < 200_000);
+    }
+}

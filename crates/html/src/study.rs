@@ -1,0 +1,216 @@
+//! A study as a page.
+
+use crate::document::{ColumnView, Document, Listing, Provenance, Section, TableView};
+use crate::pieces::{chart, row};
+use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
+use schedlab_report::Quantity;
+use schedlab_study::{Answered, Page, Row as ValueRow, TableKind, TablePage, Verdict};
+use serde_json::json;
+
+/// With fewer points than this there is no line.
+const LEAST_POINTS: usize = 3;
+
+/// What is further off than this factor stands at the edge.
+const EDGE: f64 = 2.5;
+
+/// The page of a study. `text` is its file, `command` what gives the same again.
+pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
+    let values = page.questions.iter().flat_map(|question| &question.values);
+    let rows: Vec<Row> = values.filter_map(published).collect();
+    let about = "Each published value as 1, with what the study lets pass around it, and what was seen in relation to it; \
+                 what is further off stands at the edge.";
+    let lead = chart(("published", "What was seen beside what was published", about), Kind::Published, rows);
+    let goal = ("goal".to_string(), page.goal.clone());
+    let facts = [goal, ("source".into(), page.source.clone()), ("schedlab".into(), page.version.clone())];
+    Document {
+        title: page.title.clone(),
+        subtitle: if page.quick { "The quick version.".into() } else { String::new() },
+        answer: format!("{}.", page.summary()),
+        confidence: page.goal.clone(),
+        lead: (!lead.rows.is_empty()).then_some(lead),
+        sections: page.questions.iter().map(section).collect(),
+        provenance: Provenance {
+            facts: facts.into_iter().filter(|(_, fact)| !fact.is_empty()).collect(),
+            commands: vec![command.into()],
+            files: vec![Listing::file(&format!("{}.toml", page.name), text)],
+            ..Provenance::default()
+        },
+        ..Document::default()
+    }
+}
+
+fn section(question: &Answered) -> Section {
+    let charts = question.tables.iter().enumerate().filter_map(|(index, table)| drawn(question, index, table));
+    let values = (!question.values.is_empty()).then(|| values(&question.values));
+    let reasons: Vec<String> = question.values.iter().filter_map(reason).collect();
+    let reasons = (!reasons.is_empty())
+        .then(|| Listing { title: "Why values differ or cannot be compared".into(), text: lines(reasons) });
+    let runs = (!question.cases.is_empty())
+        .then(|| Listing { title: format!("{} runs", question.cases.len()), text: lines(question.cases.clone()) });
+    let paragraphs = std::iter::once(&question.answer).chain(&question.statements).filter(|text| !text.is_empty());
+    Section {
+        id: question.id.clone(),
+        heading: question.asks.clone(),
+        paragraphs: paragraphs.cloned().collect(),
+        charts: charts.collect(),
+        tables: values.into_iter().chain(question.tables.iter().map(view)).collect(),
+        folded: reasons.into_iter().chain(runs).collect(),
+        ..Section::default()
+    }
+}
+
+/// One under the other, each once.
+fn lines(mut lines: Vec<String>) -> String {
+    lines.dedup();
+    lines.join("\n")
+}
+
+fn reason(row: &ValueRow) -> Option<String> {
+    let reason = row.judged.verdict.reason()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!("{}: {}: {reason}", row.judged.what, row.judged.verdict.words()))
+}
+
+/// Published values beside what was seen.
+fn values(rows: &[ValueRow]) -> TableView {
+    let words = |head: &str, of: &dyn Fn(&ValueRow) -> String| ColumnView {
+        head: head.into(),
+        cells: rows.iter().map(of).collect(),
+        ..ColumnView::default()
+    };
+    let numbers = |head: &str, about: &str, of: &dyn Fn(&ValueRow) -> String| ColumnView {
+        is_numeric: true,
+        about: Some(about.into()),
+        ..words(head, of)
+    };
+    let shown = |value: Option<f64>| Quantity::of(&[value]).show(value);
+    let mut columns = vec![
+        words("value", &|row| row.judged.what.clone()),
+        words("place", &|row| row.place.clone()),
+        numbers("published", "What the source prints.", &|row| row.judged.published.clone()),
+        numbers("seen", "What was measured here.", &|row| shown(row.judged.seen)),
+    ];
+    if rows.iter().any(|row| row.judged.predicted.is_some()) {
+        let about = "What an equation of the source says.";
+        columns.push(numbers("predicted", about, &|row| shown(row.judged.predicted)));
+    }
+    columns.push(words("unit", &|row| row.unit.clone()));
+    columns.push(words("verdict", &|row| row.judged.verdict.words().to_string()));
+    TableView { title: "Published values beside what was seen".into(), columns }
+}
+
+fn view(table: &TablePage) -> TableView {
+    TableView::of(&table.title, &table.as_table())
+}
+
+/// A value beside the published one, as a row of the chart that shows all of them.
+fn published(row_of: &ValueRow) -> Option<Row> {
+    let judged = &row_of.judged;
+    let (seen, [low, high]) = (judged.seen?, judged.allowed);
+    let one = judged.published.parse::<f64>().ok().or(high).or(low).filter(|one| *one != 0.0)?;
+    let held = |value: f64| (value / one).clamp(0.0, EDGE);
+    let verdict = match judged.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Differs { .. } => "differs",
+        Verdict::NotComparable { .. } | Verdict::NotRun { .. } => return None,
+    };
+    Some(row(json!({
+        "what": judged.what, "published": judged.published, "seen": seen, "unit": row_of.unit, "verdict": verdict,
+        "ratio": held(seen), "low_ratio": held(low.unwrap_or(0.0)), "high_ratio": high.map_or(EDGE, held),
+    })))
+}
+
+/// A table as a chart; none where it has too little to show.
+fn drawn(question: &Answered, index: usize, table: &TablePage) -> Option<Chart> {
+    let id = format!("{}-{}", question.id, index + 1);
+    let title = (id.as_str(), table.title.as_str(), "");
+    let drawn = match &table.kind {
+        TableKind::Map { across } => map(title, table, across),
+        TableKind::Overhead => overhead(title, table),
+        TableKind::Cases => lines_over(title, table).unwrap_or_else(|| bars(title, table)),
+    };
+    (drawn.rows.len() > 1).then_some(drawn)
+}
+
+/// What is varied downwards over what is varied across.
+fn map(title: (&str, &str, &str), table: &TablePage, across: &str) -> Chart {
+    let mut rows = Vec::new();
+    for line in &table.rows {
+        let (y, panel) = line.names.split_last().map_or(("", &[][..]), |(last, rest)| (last.as_str(), rest));
+        for (x, value) in table.heads.iter().zip(&line.cells) {
+            let Some(value) = value else { continue };
+            rows.push(row(json!({ "panel": panel.join(", "), "x": x, "y": y, "value": value })));
+        }
+    }
+    let axes = Axes { x: Some(across.into()), y: table.names.last().cloned(), ..Axes::default() };
+    Chart { axes, ..chart(title, Kind::Boundary, rows) }
+}
+
+/// Q' with its interval over the number of tasks.
+fn overhead(title: (&str, &str, &str), table: &TablePage) -> Chart {
+    let column = |head: &str| table.heads.iter().position(|known| known == head);
+    let (q, half) = (column("Q' %"), column("± %"));
+    let point = |line: &schedlab_study::TableRow| {
+        let (tasks, names) = line.names.split_last()?;
+        let cell = |index: Option<usize>| line.cells.get(index?).copied().flatten();
+        let percent = cell(q)?;
+        let mut point = json!({
+            "scheduler": names.join(" "), "venue": line.venue.name(), "tasks": tasks.parse::<u32>().ok()?, "percent": percent,
+        });
+        if let Some(half) = cell(half) {
+            (point["low"], point["high"]) = (json!(percent - half), json!(percent + half));
+        }
+        Some(row(point))
+    };
+    chart(title, Kind::Overhead, table.rows.iter().filter_map(point).collect())
+}
+
+/// Lines over the last of what is varied, where that is a number or a time with enough values.
+fn lines_over(title: (&str, &str, &str), table: &TablePage) -> Option<Chart> {
+    let axis = table.names.last().filter(|name| !["policy", "run"].contains(&name.as_str()))?;
+    let places: Option<Vec<f64>> = table.rows.iter().map(|line| place(line.names.last()?)).collect();
+    let places = places?;
+    let mut different = places.clone();
+    different.sort_by(f64::total_cmp);
+    different.dedup();
+    if different.len() < LEAST_POINTS {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for (line, x) in table.rows.iter().zip(&places) {
+        let scheduler = line.names[..line.names.len() - 1].join(", ");
+        for (head, value) in table.heads.iter().zip(&line.cells) {
+            let Some(value) = value else { continue };
+            rows.push(row(
+                json!({ "scheduler": scheduler, "venue": line.venue.name(), "panel": head, "x": x, "value": value }),
+            ));
+        }
+    }
+    let unit = if table.rows.iter().any(|line| line.names.last().is_some_and(|name| name.parse::<f64>().is_err())) {
+        format!("{axis} ms")
+    } else {
+        axis.clone()
+    };
+    let axes = Axes { x: Some(unit), ..Axes::default() };
+    Some(Chart { axes, ..chart(title, Kind::Lines, rows) })
+}
+
+/// A number as it is, a time in milliseconds.
+fn place(text: &str) -> Option<f64> {
+    text.parse().ok().or_else(|| Time::read(text).ok().map(|time| time.ns() as f64 / 1e6))
+}
+
+fn bars(title: (&str, &str, &str), table: &TablePage) -> Chart {
+    let mut rows = Vec::new();
+    for line in &table.rows {
+        let scheduler = line.names.join(", ");
+        for (head, value) in table.heads.iter().zip(&line.cells) {
+            let Some(value) = value else { continue };
+            rows.push(row(
+                json!({ "scheduler": scheduler, "venue": line.venue.name(), "panel": head, "value": value }),
+            ));
+        }
+    }
+    chart(title, Kind::Bars, rows)
+}

@@ -1,0 +1,115 @@
+//! Pages as a browser shows them.
+
+mod lab;
+
+use lab::{HOSTILE, LOST, Look, Viewer, comparison_page, study_page};
+
+/// All that a page could do wrong while somebody reads it to its end.
+#[test]
+fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
+    let viewer = Viewer::open(&study_page(), Look::Light, 1200);
+    viewer.read_to_the_end();
+    let charts = viewer.number("document.querySelectorAll('figure.chart').length");
+    assert!(charts >= 3.0, "{charts} charts");
+    assert_eq!(viewer.number("document.querySelectorAll('figure.chart.drawn').length"), charts);
+    // Every chart has marks: shapes that stand for rows.
+    let empty = "[...document.querySelectorAll('figure.chart')].filter((figure) => \
+                 figure.querySelectorAll('.plot svg [class*=mark-]:not(.role-axis-tick) path, .plot canvas').length === 0)\
+                 .map((figure) => figure.id).join()";
+    assert_eq!(viewer.text(empty), "", "charts without marks");
+    assert_eq!(viewer.complaints(), Vec::<String>::new());
+    assert_eq!(viewer.requests(), 1, "the page itself and nothing else");
+}
+
+#[test]
+fn marks_tell_their_values_and_tables_are_sorted() {
+    let viewer = Viewer::open(&study_page(), Look::Light, 1200);
+    viewer.read_to_the_end();
+    viewer.hover("figure.chart .plot svg .mark-rect path, figure.chart .plot svg .mark-symbol path");
+    let tip = viewer.text("document.querySelector('.tip')?.textContent ?? ''");
+    assert!(tip.contains(": "), "no value at a mark: {tip:?}");
+    let column =
+        "[...document.querySelectorAll('figure.table:last-of-type tbody tr')].map((row) => row.cells[1].textContent)";
+    viewer.run("document.querySelectorAll('figure.table:last-of-type th')[1].firstElementChild.click()");
+    let rising = viewer.text(&format!("JSON.stringify({column})"));
+    viewer.run("document.querySelectorAll('figure.table:last-of-type th')[1].firstElementChild.click()");
+    let falling = viewer.text(&format!("JSON.stringify({column}.reverse())"));
+    assert_eq!(rising, falling);
+    let markdown = "schedlabTables.markdown(schedlabTables.cells(document.querySelector('table')))";
+    assert!(viewer.text(markdown).contains("|---|"));
+    let csv = "schedlabTables.csv([['a', 'b,c'], ['\"d\"', 'e']])";
+    assert_eq!(viewer.text(csv), "a,\"b,c\"\r\n\"\"\"d\"\"\",e\r\n");
+}
+
+#[test]
+fn whatever_a_thread_is_called_it_stays_text() {
+    let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
+    viewer.read_to_the_end();
+    viewer.run("for (const figure of document.querySelectorAll('figure.timeline')) figure.timeline.hover(300, 40)");
+    assert_eq!(viewer.number("document.querySelectorAll('img, iframe, object').length"), 0.0);
+    assert_eq!(viewer.text("String(globalThis.hacked)"), "undefined");
+    assert!(viewer.text("document.querySelector('main').innerText").contains(HOSTILE), "the name is to be read");
+    assert_eq!(viewer.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_number_to_beware_of_says_so_where_it_stands() {
+    let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
+    viewer.read_to_the_end();
+    let row = |row: usize| format!("document.querySelector('#speed table').tBodies[0].rows[{row}]");
+    let lost = format!("{LOST} events were lost");
+    let noted = |row: &str| viewer.number(&format!("{row}.querySelectorAll('td[data-note]').length"));
+    assert!(noted(&row(0)) > 1.0 && noted(&row(1)) == 0.0, "every number of the first policy, none of the second");
+    let cell = format!("{}.querySelector('td[data-note]')", row(0));
+    assert!(viewer.text(&format!("{cell}.title")).starts_with(&lost));
+    let mark = format!("getComputedStyle({cell}, '::after').content");
+    assert_ne!(viewer.text(&mark), "none");
+    assert!(viewer.text("document.querySelector('#speed .notes li').textContent").starts_with(&lost));
+}
+
+#[test]
+fn timelines_are_moved_and_zoomed() {
+    let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
+    viewer.read_to_the_end();
+    let range = "JSON.stringify(document.querySelector('figure.timeline').timeline.range())";
+    let whole = viewer.text(range);
+    viewer.wheel("figure.timeline canvas", -400.0);
+    let nearer = viewer.text(range);
+    assert_ne!(whole, nearer, "the wheel does not zoom");
+    viewer.run("document.querySelector('figure.timeline').timeline.panTo(0, 1e6)");
+    assert_ne!(viewer.text(range), nearer);
+    assert!(viewer.number("document.querySelector('figure.timeline').timeline.frameTimes.length") > 0.0);
+}
+
+#[test]
+fn a_telephone_has_no_sideways_scrolling_in_either_colours() {
+    for (page, look) in [(study_page(), Look::Light), (comparison_page(500), Look::Dark)] {
+        let viewer = Viewer::open(&page, look, 360);
+        viewer.read_to_the_end();
+        let width = viewer.number("document.documentElement.scrollWidth");
+        assert!(width <= 360.0, "the page is {width} wide");
+        let label = viewer.text("getComputedStyle(document.querySelector('.role-axis-label text')).fill");
+        assert_eq!(lightness(&label) > 128.0, look == Look::Dark, "labels are {label}");
+        assert_eq!(viewer.complaints(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn dark_pages_are_dark_and_paper_is_white() {
+    let page = study_page();
+    let light = |look| {
+        let viewer = Viewer::open(&page, look, 1200);
+        lightness(&viewer.text("getComputedStyle(document.body).backgroundColor"))
+    };
+    assert!(light(Look::Light) > 240.0 && light(Look::Dark) < 60.0);
+    let viewer = Viewer::open(&page, Look::Dark, 1200);
+    viewer.read_to_the_end();
+    let pdf = viewer.pdf();
+    assert!(pdf.starts_with(b"%PDF") && pdf.len() > 10_000, "the page does not print");
+}
+
+/// The mean of the three parts of a colour as `rgb(1, 2, 3)`.
+fn lightness(colour: &str) -> f64 {
+    let parts = colour.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<f64>().ok());
+    parts.take(3).sum::<f64>() / 3.0
+}
