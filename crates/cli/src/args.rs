@@ -1,8 +1,10 @@
 //! The flags.
 
+mod report;
 mod study;
 mod trace;
 
+pub use report::{PageFormat, ReportArgs};
 pub use study::{StudyArgs, StudyCommand};
 pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
 
@@ -52,8 +54,10 @@ pub enum Command {
     Policies(PoliciesArgs),
     /// List the scenarios, print one, translate from and to rt-app
     Scenarios(ScenariosArgs),
-    /// Run a study: questions, runs, and published values beside what is seen
+    /// Run a study: questions, runs, published values beside those seen
     Study(StudyArgs),
+    /// Make a page of results and traces that can be sent to anybody
+    Report(ReportArgs),
     /// Print a JSON schema
     Schema(SchemaArgs),
     /// Measure this machine: what work and switches cost
@@ -175,6 +179,9 @@ pub struct SharedArgs {
     /// How many runs may happen at once; all cores by default; no influence on results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
+    /// Also write a page with charts, timelines and tables that opens everywhere
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Print JSON, the same bytes everywhere
     #[arg(long)]
     pub json: bool,
@@ -189,17 +196,9 @@ fn read<T: Notation>(text: &str) -> Result<T, String> {
 
 /// Where runs happen, by name.
 fn venue_names() -> impl TypedValueParser<Value = VenueName> {
-    let help = |(name, help): (&'static str, &'static str)| PossibleValue::new(name).help(help);
-    let names = [
-        ("sim", "The simulated machine"),
-        ("host", "This machine, under the kernel that runs"),
-        ("vm", "A kernel in a virtual machine, in virtual time"),
-    ];
-    PossibleValuesParser::new(names.map(help)).map(|name| match name.as_str() {
-        "host" => VenueName::Host,
-        "vm" => VenueName::Vm,
-        _ => VenueName::Sim,
-    })
+    let possible = |venue: VenueName| PossibleValue::new(venue.name()).help(venue.about());
+    let named = |name: String| VenueName::ALL.into_iter().find(|venue| venue.name() == name);
+    PossibleValuesParser::new(VenueName::ALL.map(possible)).map(move |name| named(name).expect("it was parsed"))
 }
 
 /// How policies are executed.

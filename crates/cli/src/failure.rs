@@ -29,12 +29,14 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What happened, where it is one thing that a line can say.
+    /// What happened, in a line.
     pub fn line(self) -> String {
         match self {
             Failure::Venue(error) => error.to_string(),
             Failure::Input(message) | Failure::Failed(message) => message,
-            other => format!("{other:?}"),
+            Failure::Usage(error) => error.to_string(),
+            Failure::Policies(errors) => errors.iter().map(VenueError::to_string).collect::<Vec<_>>().join("; "),
+            Failure::Interrupted | Failure::NobodyListens => "stopped".into(),
         }
     }
 

@@ -3,15 +3,16 @@
 use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::Failure;
 use crate::{catalogue, interrupt, output, progress};
+use schedlab_html::{Evidence, Heard};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{
-    Executor, KERNEL, Monitor, Plan, Policy, PolicyOutcome, RunSet, Venue, VenueError, VenueName, Wall, seeds,
+    Executor, KERNEL, Listener, Monitor, Plan, Policy, PolicyOutcome, RunSet, Venue, VenueError, VenueName, Wall, seeds,
 };
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Everything that was asked for, read and checked.
@@ -30,6 +31,8 @@ pub struct Job {
 pub struct Done {
     /// The policies that ran, each with its label; those that had not begun at a Ctrl-C are missing.
     pub sets: Vec<(String, RunSet)>,
+    /// What was heard of the first run of each of these, where a page is asked for.
+    pub heard: Vec<Heard>,
     /// The policies that failed.
     pub failures: Vec<VenueError>,
     /// Whether Ctrl-C was pressed.
@@ -62,11 +65,19 @@ impl Job {
         let outcomes = progress::show(&monitor, total_ns, args.quiet, || {
             shares.iter().map(|share| self.carry_out(share, &seeds, &monitor)).collect::<Result<Vec<_>, VenueError>>()
         })?;
-        let mut done = Done { sets: Vec::new(), failures: Vec::new(), interrupted: monitor.is_stopped() };
-        for (share, outcomes) in shares.iter().zip(outcomes) {
+        let interrupted = monitor.is_stopped();
+        let mut done = Done { sets: Vec::new(), heard: Vec::new(), failures: Vec::new(), interrupted };
+        for (share, (outcomes, evidence)) in shares.iter().zip(outcomes) {
+            let mut evidence = evidence.into_iter();
             for (policy, outcome) in share.policies.iter().zip(outcomes) {
+                let evidence = evidence.next();
                 match outcome {
-                    PolicyOutcome::Ran(set) => done.sets.push((self.label(policy, share), *set)),
+                    PolicyOutcome::Ran(set) => {
+                        let label = self.label(policy, share);
+                        let end = |evidence: Evidence| evidence.end(&label, share.venue.name(), set.curves.clone());
+                        done.heard.extend(evidence.map(end));
+                        done.sets.push((label, *set));
+                    }
                     PolicyOutcome::Failed(error) => done.failures.push(error),
                     PolicyOutcome::NotBegun => {}
                 }
@@ -109,8 +120,11 @@ impl Job {
         Ok(venues.into_iter().map(share).collect())
     }
 
-    fn carry_out(&self, share: &Share, seeds: &[u64], monitor: &Monitor) -> Result<Vec<PolicyOutcome>, VenueError> {
+    fn carry_out(&self, share: &Share, seeds: &[u64], monitor: &Monitor) -> Result<Outcomes, VenueError> {
         let args = &self.args;
+        let listened = share.policies.iter().filter(|_| args.report.is_some());
+        let mut evidence: Vec<Evidence> = listened.map(|_| Evidence::new(&self.workload)).collect();
+        let listeners: Vec<Listener> = evidence.iter_mut().map(|one| Mutex::new(one as _)).collect();
         let plan = Plan {
             venue: &*share.venue,
             workload: &self.workload,
@@ -121,8 +135,10 @@ impl Job {
             executor: executor(args),
             check: args.check || cfg!(debug_assertions),
             traces: &self.traces,
+            listeners: &listeners,
         };
-        plan.carry_out(monitor)
+        let outcomes = plan.carry_out(monitor)?;
+        Ok((outcomes, evidence))
     }
 
     /// A policy as the user wrote it, with its venue where there are several.
@@ -136,6 +152,9 @@ impl Job {
         self.policies.iter().any(Policy::draws) || done.sets.iter().any(|(_, set)| set.result.calibration.is_some())
     }
 }
+
+/// What came of each policy, and what was heard of each where a page is asked for.
+type Outcomes = (Vec<PolicyOutcome>, Vec<Evidence>);
 
 /// What is run in one venue.
 struct Share {

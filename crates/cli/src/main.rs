@@ -7,6 +7,7 @@ mod failure;
 mod interrupt;
 mod job;
 mod output;
+mod page;
 mod progress;
 
 use args::{Args, Command};
@@ -27,6 +28,7 @@ fn run() -> ExitCode {
         Command::Policies(args) => commands::policies::run(args),
         Command::Scenarios(args) => commands::scenarios::run(args),
         Command::Study(args) => commands::study::run(args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(args),
         Command::Trace(args) => commands::trace::run(&args),

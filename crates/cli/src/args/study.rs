@@ -15,6 +15,9 @@ pub struct StudyArgs {
     /// Also write the page (Markdown), the values and all results (JSON) into this folder
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Also write a page with charts and tables that opens everywhere
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Print the values as JSON
     #[arg(long)]
     pub json: bool,

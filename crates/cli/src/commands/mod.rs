@@ -7,6 +7,7 @@ pub mod import;
 pub mod load;
 pub mod policies;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod schema;

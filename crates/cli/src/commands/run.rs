@@ -1,20 +1,32 @@
 //! `schedlab run`: one policy.
 
 use crate::args::RunArgs;
+use crate::commands::compare::candidate;
 use crate::failure::Failure;
 use crate::job::Job;
-use crate::output;
+use crate::{output, page};
+use schedlab_html::of_comparison;
+use schedlab_report::comparison::Comparison;
 use schedlab_report::result;
 
 /// Runs and prints the result.
 pub fn run(args: RunArgs) -> Result<(), Failure> {
-    let (json, tasks) = (args.shared.json, args.tasks);
+    let (json, tasks, report) = (args.shared.json, args.tasks, args.shared.report.clone());
     if args.shared.venue.len() > 1 {
         return Err(Failure::Input("`run` takes one venue; `compare` takes several".into()));
     }
-    let job = Job::new(args.shared, &[args.policy], args.trace)?;
+    let specs = [args.policy];
+    let job = Job::new(args.shared, &specs, args.trace)?;
     let done = job.run()?;
     let Some((label, set)) = done.sets.first() else { return done.end() };
+    if let Some(file) = report {
+        let candidates = [candidate(label, set)];
+        let comparison = Comparison::new(&candidates, &job.workload, &job.scenario.published, job.draws(&done));
+        page::write(
+            &file,
+            &of_comparison(&comparison, &done.heard, page::provenance(&job.scenario, &job.workload, &specs)),
+        )?;
+    }
     if json {
         output::print_json(&set.result)?;
     } else {

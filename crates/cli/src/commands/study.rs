@@ -3,7 +3,8 @@
 use crate::args::{StudyArgs, StudyCommand};
 use crate::catalogue::{self, Shipped};
 use crate::failure::Failure;
-use crate::{interrupt, job, output, progress};
+use crate::{interrupt, job, output, page, progress};
+use schedlab_html::of_study;
 use schedlab_model::scenario::Scenario;
 use schedlab_report::wrap;
 use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, carry_out};
@@ -73,6 +74,9 @@ fn carry_out_study(args: &StudyArgs, file: &File) -> Result<(), Failure> {
     if let Some(folder) = &args.output {
         write(folder, &study.name, &page, &experiment, &outcomes)
             .map_err(|error| Failure::Failed(format!("cannot write to {}: {error}", folder.display())))?;
+    }
+    if let Some(file_name) = &args.report {
+        page::write(file_name, &of_study(&page, &file.text, &page::command()))?;
     }
     if args.json {
         output::print_json(&page)?;

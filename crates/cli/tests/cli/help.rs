@@ -7,9 +7,20 @@ fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
     let lab = Lab::new();
     let help = lab.out(&["--help"]);
     assert!(help.lines().count() <= 24, "{help}");
-    for verb in
-        ["run", "compare", "policies", "scenarios", "study", "schema", "check", "record", "import", "trace", "load"]
-    {
+    for verb in [
+        "run",
+        "compare",
+        "policies",
+        "scenarios",
+        "study",
+        "report",
+        "schema",
+        "check",
+        "record",
+        "import",
+        "trace",
+        "load",
+    ] {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb} is missing:\n{help}");
         let help = lab.out(&[verb, "--help"]);
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");

@@ -10,6 +10,7 @@ mod lab;
 mod load;
 mod perf;
 mod record;
+mod report;
 mod study;
 mod trace;
 mod verbs;

@@ -1,0 +1,32 @@
+//! The flags of `report`.
+
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+/// What `report` takes.
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Traces (.parquet, .pftrace) and results (what `run --json` or `compare --json` printed) of one scenario
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The page, report.html by default; for single charts the folder in which each is a file, charts by default
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// One page for a browser, or single charts
+    #[arg(long, value_name = "FORMAT", default_value = "html")]
+    pub format: PageFormat,
+    /// Only this chart, by the name that its file has; may be repeated
+    #[arg(long, value_name = "NAME", requires = "format")]
+    pub chart: Vec<String>,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// One page with everything
+    Html,
+    /// Drawings
+    Svg,
+    /// Pictures
+    Png,
+}
