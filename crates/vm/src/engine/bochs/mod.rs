@@ -92,6 +92,7 @@ impl Engine for Bochs {
 }
 
 impl Bochs {
+    /// Without a driver that does nothing, Bochs mixes sound in a thread, which ends it where the host has no sound card.
     fn settings(&self, guest: &Guest) -> String {
         let Bochs { instructions_per_s, quantum } = self;
         format!(
@@ -105,6 +106,7 @@ impl Bochs {
              boot: disk\n\
              com1: enabled=1, mode=file, dev={}\n\
              port_e9_hack: enabled=1\n\
+             sound: driver=dummy\n\
              display_library: term\n\
              log: {}\n\
              panic: action=fatal\n\
