@@ -7,16 +7,18 @@ use std::path::Path;
 use std::process::Command;
 
 /// Four pairs of shells, each handing a line to and fro without a child, all on one CPU, so that whoever is woken waits.
-/// They have names of their own, so that they are found.
+/// Each counts a while before it answers: waits are then far longer than what the two observers themselves take between a
+/// wake-up and a switch. They have names of their own, so that they are found.
 const PAIRS: &str = "
 for i in 1 2 3 4; do
     mkfifo there$i back$i
     ln -s \"$(command -v sh)\" pinger$i
     ln -s \"$(command -v sh)\" ponger$i
     ./ponger$i -c \"exec 3<>back$i 4<>there$i
-        while read x <&4; do echo x >&3; [ \\$x = end ] && exit; done\" &
+        while read x <&4; do k=0; while [ \\$k -lt 300 ]; do k=\\$((k+1)); done; echo x >&3; [ \\$x = end ] && exit; done\" &
     ./pinger$i -c \"exec 3<>there$i 4<>back$i; n=0
-        while [ \\$n -lt 300 ]; do echo x >&3; read y <&4; n=\\$((n+1)); done; echo end >&3\" &
+        while [ \\$n -lt 300 ]; do k=0; while [ \\$k -lt 300 ]; do k=\\$((k+1)); done; echo x >&3; read y <&4
+            n=\\$((n+1)); done; echo end >&3\" &
 done
 wait
 ";
