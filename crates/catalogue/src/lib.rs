@@ -1,8 +1,18 @@
-//! The scenarios and studies inside the program, and scenarios in files.
+//! The scenarios and studies that ship with schedlab, and those in files.
 
-use crate::failure::Failure;
-use schedlab_model::scenario::Scenario;
+use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::Path;
+
+/// What was asked for is not there, or is no scenario.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogueError {
+    /// Neither a file nor shipped.
+    #[error("{0}")]
+    Unknown(String),
+    /// It is there and cannot be used.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}
 
 /// A file of the folders `scenarios/` and `studies/`.
 #[derive(Clone, Copy, Debug)]
@@ -24,33 +34,50 @@ pub fn studies() -> &'static [Shipped] {
 }
 
 /// The shipped scenario of this name.
-pub fn find(name: &str) -> Result<Shipped, Failure> {
+///
+/// # Errors
+///
+/// There is none, with the nearest name.
+pub fn find(name: &str) -> Result<Shipped, CatalogueError> {
     find_in(shipped(), "scenario", name)
 }
 
 /// The shipped study of this name.
-pub fn find_study(name: &str) -> Result<Shipped, Failure> {
+///
+/// # Errors
+///
+/// There is none, with the nearest name.
+pub fn find_study(name: &str) -> Result<Shipped, CatalogueError> {
     find_in(studies(), "study", name)
 }
 
-fn find_in(list: &[Shipped], kind: &str, name: &str) -> Result<Shipped, Failure> {
+fn find_in(list: &[Shipped], kind: &str, name: &str) -> Result<Shipped, CatalogueError> {
     list.iter().find(|shipped| shipped.name == name).copied().ok_or_else(|| {
         let nearest = list.iter().map(|s| (strsim::damerau_levenshtein(name, s.name), s.name)).min();
         let hint = match nearest {
             Some((distance, near)) if distance <= 1 + near.len() / 4 => format!("did you mean `{near}`?"),
             _ => format!("shipped are {}", list.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")),
         };
-        Failure::Input(format!("there is no {kind} `{name}`, neither as a file nor among the shipped ones; {hint}"))
+        let what = format!("there is no {kind} `{name}`, neither as a file nor among the shipped ones; {hint}");
+        CatalogueError::Unknown(what)
     })
 }
 
 /// The scenario that a user means: a file, or a shipped one by name.
-pub fn load(argument: &str) -> Result<Scenario, Failure> {
+///
+/// # Errors
+///
+/// There is none, or it cannot be used.
+pub fn load(argument: &str) -> Result<Scenario, CatalogueError> {
     load_beside(Path::new(""), argument)
 }
 
 /// The same; a file's name counts from `folder`.
-pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, Failure> {
+///
+/// # Errors
+///
+/// There is none, or it cannot be used.
+pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueError> {
     let path = folder.join(argument);
     if path.exists() || argument.contains('/') || argument.ends_with(".toml") {
         return Ok(Scenario::from_file(&path)?);
@@ -66,7 +93,7 @@ mod tests {
     #[test]
     fn shipped_scenarios_are_named_as_their_files_and_compile() {
         for shipped in shipped() {
-            let scenario = load(shipped.name).unwrap_or_else(|failure| panic!("{failure:?}"));
+            let scenario = load(shipped.name).unwrap_or_else(|failure| panic!("{failure}"));
             assert_eq!(scenario.name, shipped.name);
             assert!(!scenario.about.is_empty(), "{}", shipped.name);
             scenario.compile().unwrap();

@@ -2,10 +2,12 @@
 
 mod report;
 mod study;
+mod sweep;
 mod trace;
 
 pub use report::{PageFormat, ReportArgs};
 pub use study::{StudyArgs, StudyCommand};
+pub use sweep::SweepArgs;
 pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -56,6 +58,8 @@ pub enum Command {
     Scenarios(ScenariosArgs),
     /// Run a study: questions, runs, published values beside those seen
     Study(StudyArgs),
+    /// Run a scenario over many values, policies and seeds into one table
+    Sweep(SweepArgs),
     /// Make a page of results and traces that can be sent to anybody
     Report(ReportArgs),
     /// Print a JSON schema

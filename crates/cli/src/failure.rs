@@ -1,7 +1,9 @@
 //! How the program ends when not well.
 
+use schedlab_catalogue::CatalogueError;
 use schedlab_model::scenario::ScenarioError;
 use schedlab_policy::{CreateError, SpecError};
+use schedlab_sweep::DatasetError;
 use schedlab_venue::{ErrorClass, VenueError};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -29,17 +31,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What happened, in a line.
-    pub fn line(self) -> String {
-        match self {
-            Failure::Venue(error) => error.to_string(),
-            Failure::Input(message) | Failure::Failed(message) => message,
-            Failure::Usage(error) => error.to_string(),
-            Failure::Policies(errors) => errors.iter().map(VenueError::to_string).collect::<Vec<_>>().join("; "),
-            Failure::Interrupted | Failure::NobodyListens => "stopped".into(),
-        }
-    }
-
     /// Says what happened in one line on standard error, and gives the exit code.
     pub fn report(self) -> ExitCode {
         match self {
@@ -120,6 +111,24 @@ impl From<VenueError> for Failure {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Failure {
         Failure::Venue(error.into())
+    }
+}
+
+impl From<CatalogueError> for Failure {
+    fn from(error: CatalogueError) -> Failure {
+        match error {
+            CatalogueError::Unknown(what) => Failure::Input(what),
+            CatalogueError::Scenario(error) => error.into(),
+        }
+    }
+}
+
+impl From<DatasetError> for Failure {
+    fn from(error: DatasetError) -> Failure {
+        match error {
+            DatasetError::Part { .. } => Failure::Input(error.to_string()),
+            DatasetError::File { .. } => Failure::Failed(error.to_string()),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::Failure;
-use crate::{catalogue, interrupt, output, progress};
+use crate::{interrupt, output, progress};
+use schedlab_catalogue as catalogue;
 use schedlab_html::{Evidence, Heard};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
 use schedlab_model::time::Time;

@@ -1,7 +1,6 @@
 //! `schedlab`: from flags to libraries and back to a terminal. Everything that computes is elsewhere.
 
 mod args;
-mod catalogue;
 mod commands;
 mod failure;
 mod interrupt;
@@ -28,6 +27,7 @@ fn run() -> ExitCode {
         Command::Policies(args) => commands::policies::run(args),
         Command::Scenarios(args) => commands::scenarios::run(args),
         Command::Study(args) => commands::study::run(args),
+        Command::Sweep(args) => commands::sweep::run(args),
         Command::Report(args) => commands::report::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(args),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The metrics of a group, a task or a whole run, by path. Of several runs: what all of them say, where there is an
 /// interval, and otherwise what the first one says.
-pub(crate) struct Metrics<'a> {
+pub struct Metrics<'a> {
     numbers: Value,
     intervals: &'a BTreeMap<String, Interval>,
 }

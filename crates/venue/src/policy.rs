@@ -41,7 +41,7 @@ pub enum Scheduler {
     /// A BPF object with values for its parameters.
     Object {
         /// The object.
-        object: Box<Object>,
+        object: Arc<Object>,
         /// Its bytes, as a kernel loads them.
         bytes: Arc<[u8]>,
         /// The parameters that the user has set.
@@ -88,19 +88,38 @@ impl Policy {
         let in_object = |error| VenueError::Object { policy: spec.to_string(), error };
         let object = Object::parse(&found.object).map_err(in_object)?;
         object.ops().map_err(in_object)?;
+        let policy = Policy {
+            label: String::new(),
+            info: PolicyInfo { name: found.name, parameters: BTreeMap::new() },
+            hash: Some(sha256(&found.object)),
+            shipped: found.shipped.is_some(),
+            warnings: found.warnings,
+            scheduler: Scheduler::Object {
+                object: Arc::new(object),
+                bytes: found.object.into(),
+                settings: Vec::new(),
+                cpu_counts: Vec::new(),
+            },
+        };
+        policy.settled(spec)
+    }
+
+    /// The same policy, already found, with the settings of `spec` and no others.
+    pub fn settled(&self, spec: &PolicySpec) -> Result<Policy, VenueError> {
+        let Scheduler::Object { object, bytes, .. } = &self.scheduler else {
+            return Policy::without_object(spec, self.info.name.clone(), self.scheduler.clone());
+        };
         let wrong = |error| VenueError::Parameter { policy: spec.to_string(), error };
-        let known = parameters_of(&object).map_err(wrong)?;
+        let known = parameters_of(object).map_err(wrong)?;
         let assignments = settle(&known, &spec.settings).map_err(wrong)?;
         let settings: Vec<_> = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
         let is_set = |name: &str| assignments.iter().any(|a| a.name == name);
         let cpu_counts = known.iter().filter(|p| p.is_cpu_count && !is_set(&p.name)).map(|p| p.name.clone()).collect();
         Ok(Policy {
             label: spec.to_string(),
-            info: PolicyInfo { name: found.name, parameters: values(&known, &assignments) },
-            hash: Some(sha256(&found.object)),
-            shipped: found.shipped.is_some(),
-            warnings: found.warnings,
-            scheduler: Scheduler::Object { object: Box::new(object), bytes: found.object.into(), settings, cpu_counts },
+            info: PolicyInfo { name: self.info.name.clone(), parameters: values(&known, &assignments) },
+            scheduler: Scheduler::Object { object: object.clone(), bytes: bytes.clone(), settings, cpu_counts },
+            ..self.clone()
         })
     }
 

@@ -12,6 +12,7 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod study;
+pub mod sweep;
 pub mod trace;
 pub mod venues;
 pub mod vm;

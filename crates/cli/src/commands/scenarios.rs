@@ -2,7 +2,8 @@
 
 use crate::args::{ScenariosArgs, ScenariosCommand};
 use crate::failure::Failure;
-use crate::{catalogue, output};
+use crate::output;
+use schedlab_catalogue as catalogue;
 use schedlab_model::rtapp;
 use schedlab_model::scenario::Scenario;
 use schedlab_report::wrap;

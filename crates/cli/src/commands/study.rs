@@ -1,9 +1,9 @@
 //! `schedlab study`.
 
 use crate::args::{StudyArgs, StudyCommand};
-use crate::catalogue::{self, Shipped};
 use crate::failure::Failure;
 use crate::{interrupt, job, output, page, progress};
+use schedlab_catalogue::{self as catalogue, Shipped};
 use schedlab_html::of_study;
 use schedlab_model::scenario::Scenario;
 use schedlab_report::wrap;
@@ -56,7 +56,7 @@ impl File {
 
     /// A scenario that the study names: a file beside it, or a shipped one.
     fn scenario(&self, name: &str) -> Result<Scenario, String> {
-        catalogue::load_beside(&self.folder, name).map_err(Failure::line)
+        catalogue::load_beside(&self.folder, name).map_err(|error| error.to_string())
     }
 }
 

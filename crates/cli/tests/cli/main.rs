@@ -12,6 +12,7 @@ mod perf;
 mod record;
 mod report;
 mod study;
+mod sweep;
 mod trace;
 mod verbs;
 mod vm;

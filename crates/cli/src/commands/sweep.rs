@@ -1,0 +1,52 @@
+//! `schedlab sweep`.
+
+use crate::args::SweepArgs;
+use crate::failure::Failure;
+use crate::{interrupt, job, output, progress};
+use schedlab_catalogue::load_beside;
+use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
+use schedlab_venue::{Monitor, VenueError};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs what is missing in the table.
+pub fn run(args: SweepArgs) -> Result<(), Failure> {
+    let origin = args.file.display().to_string();
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
+    let sweep = Sweep::parse(&text, &origin)?;
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let threads = job::threads(args.threads);
+    let plan = plan(&sweep, &args.file, &monitor, threads)?;
+    let Some(folder) = args.output.filter(|_| !args.plan) else {
+        return output::print(&format!("{} runs\n", plan.runs.len()));
+    };
+    let mut dataset = Dataset::open(&folder, &plan)?;
+    let missing =
+        plan.duration_ns().map(|all| all / plan.runs.len().max(1) as u64 * (plan.runs.len() - dataset.count()) as u64);
+    let summary = progress::show(&monitor, missing, args.quiet, || carry_out(&plan, &mut dataset, threads, &monitor))?;
+    if !args.quiet {
+        output::remark(&told(&summary, &folder));
+    }
+    if summary.missing > 0 { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+fn plan(sweep: &Sweep, file: &Path, monitor: &Monitor, threads: usize) -> Result<Plan, VenueError> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let scenario = |name: &str| load_beside(folder, name).map_err(|error| error.to_string());
+    Plan::new(sweep, &scenario, monitor, threads)
+}
+
+/// What came of it, in a line.
+fn told(summary: &Summary, folder: &Path) -> String {
+    let Summary { known, made, failed, missing } = *summary;
+    let mut text = format!("{} runs in {}: {made} new, {known} from before", known + made, folder.display());
+    if failed > 0 {
+        text += &format!("; {failed} failed, see the column `error`");
+    }
+    if missing > 0 {
+        text += &format!("; {missing} are missing, the same command goes on with them");
+    }
+    text
+}

@@ -1,0 +1,77 @@
+//! `schedlab sweep`.
+
+use crate::lab::Lab;
+use std::fs;
+
+const SWEEP: &str = r#"
+policy = "rr"
+scenario = "small.toml"
+runs = 2
+
+[set]
+"run.duration" = "200ms"
+
+[axis]
+"policy.quantum" = ["1ms", "5ms"]
+"task.worker.count" = { from = 1, to = 3, step = 1 }
+"#;
+
+fn lab() -> Lab {
+    let lab = Lab::with_small();
+    lab.write("sweep.toml", SWEEP);
+    lab
+}
+
+#[test]
+fn a_sweep_becomes_a_table_and_goes_on_where_it_was() {
+    let lab = lab();
+    assert_eq!(lab.out(&["sweep", "sweep.toml", "--plan"]), "12 runs\n");
+    let table = || {
+        let output = lab.run(&["sweep", "sweep.toml", "-o", "table"]);
+        assert_eq!((output.code, output.out.as_str()), (Some(0), ""), "{}", output.err);
+        output.err
+    };
+    assert_eq!(table(), "12 runs in table: 12 new, 0 from before\n");
+    let part = || fs::read(lab.path("table/part-00000.parquet")).unwrap();
+    let first = part();
+    assert_eq!(table(), "12 runs in table: 0 new, 12 from before\n");
+    assert_eq!(part(), first);
+    lab.write("sweep.toml", SWEEP.replace("to = 3", "to = 4"));
+    assert_eq!(table(), "16 runs in table: 4 new, 12 from before\n");
+}
+
+#[test]
+fn the_shipped_sweeps_can_be_run() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut tried = 0;
+    for entry in fs::read_dir(root.join("sweeps")).unwrap() {
+        let path = entry.unwrap().path();
+        let plan = Lab::new().out(&["sweep", path.to_str().unwrap(), "--plan"]);
+        assert!(plan.ends_with(" runs\n") && plan != "0 runs\n", "{}: {plan}", path.display());
+        tried += 1;
+    }
+    assert!(tried > 0);
+}
+
+#[test]
+fn wrong_sweeps_are_one_line_and_leave_nothing() {
+    let lab = lab();
+    let wrong = |text: &str, part: &str| {
+        lab.write("wrong.toml", text);
+        let output = lab.run(&["sweep", "wrong.toml", "-o", "table"]);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{}", output.err);
+        assert!(output.err.contains(part) && output.err.lines().count() == 1, "{}", output.err);
+        assert!(!lab.path("table").exists());
+    };
+    wrong("", "the key `scenario` is missing");
+    wrong(&SWEEP.replace("small.toml", "large.toml"), "wrong.toml:3:12: ");
+    wrong(&SWEEP.replace("quantum", "quanta"), "did you mean `quantum`?");
+    wrong(&SWEEP.replace("to = 3", "to = 0"), "`from` must be less than `to`");
+    wrong(&SWEEP.replace("axis", "axes"), "unknown key `axes`: did you mean `axis`?");
+    wrong(&SWEEP.replace("\"5ms\"", "\"5\""), "`5`");
+    let output = lab.run(&["sweep", "nothing.toml", "-o", "table"]);
+    assert_eq!(output.code, Some(2));
+    lab.write("table", "a file");
+    let output = lab.run(&["sweep", "sweep.toml", "-o", "table"]);
+    assert_eq!((output.code, output.err.lines().count()), (Some(1), 1), "{}", output.err);
+}

@@ -1,0 +1,189 @@
+//! A folder of Parquet files that together are one table.
+//!
+//! Every part is written whole or not at all. Rows of runs that the sweep does not ask for any more go into a folder
+//! beside the parts, from which they come back when it asks again.
+
+use crate::plan::{Plan, by_name};
+use crate::rows::{Row, batch, names, row, schema};
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The folder of rows that are not asked for.
+const UNUSED: &str = "unused";
+
+/// A sweep's table on disk.
+pub struct Dataset {
+    folder: PathBuf,
+    /// Which runs of the plan are there.
+    has: Vec<bool>,
+    /// Of those, how many failed.
+    failed: usize,
+    next_part: usize,
+}
+
+/// A folder that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum DatasetError {
+    /// A file or the folder itself.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A part that is none.
+    #[error("{}: this is no part of a sweep ({error}); remove it, or choose another folder", path.display())]
+    Part {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        error: String,
+    },
+}
+
+impl Dataset {
+    /// The table in a folder, which is made where it is not there. What is in it and is not of the plan is put aside.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be written to, or has files that are no parts of a sweep.
+    pub fn open(folder: &Path, plan: &Plan) -> Result<Dataset, DatasetError> {
+        fs::create_dir_all(folder).map_err(|error| DatasetError::File { path: folder.into(), error })?;
+        let mut dataset = Dataset { folder: folder.into(), has: vec![false; plan.runs.len()], failed: 0, next_part: 0 };
+        let index = by_name(plan);
+        let (own, aside) = (parts(folder)?, parts(&folder.join(UNUSED))?);
+        dataset.next_part = own.iter().chain(&aside).map(|(number, _)| number + 1).max().unwrap_or(0);
+        for (_, path) in own.into_iter().chain(aside) {
+            dataset.take_in(&path, plan, &index)?;
+        }
+        Ok(dataset)
+    }
+
+    /// Whether a run is there, by its place in the plan.
+    pub fn has(&self, run: usize) -> bool {
+        self.has[run]
+    }
+
+    /// How many runs of the plan are there.
+    pub fn count(&self) -> usize {
+        self.has.iter().filter(|has| **has).count()
+    }
+
+    /// How many of those failed.
+    pub fn failed(&self) -> usize {
+        self.failed
+    }
+
+    /// Adds the rows of whole runs as a part.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be written to.
+    pub fn add(&mut self, plan: &Plan, mut rows: Vec<Row>) -> Result<(), DatasetError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        rows.sort_by_key(|row| row.run);
+        self.write(&self.folder.clone(), &batch(plan, &rows))?;
+        self.note(&rows);
+        Ok(())
+    }
+
+    fn note(&mut self, rows: &[Row]) {
+        for row in rows {
+            self.failed += usize::from(row.error.is_some() && !self.has[row.run]);
+            self.has[row.run] = true;
+        }
+    }
+
+    /// Looks into a part from before. It stays as it is when the plan asks for all of its rows and has its columns.
+    fn take_in(&mut self, path: &Path, plan: &Plan, index: &BTreeMap<&str, usize>) -> Result<(), DatasetError> {
+        let is_aside = path.parent().is_some_and(|folder| folder.ends_with(UNUSED));
+        let batch = read(path)?;
+        let no_part = |error: &str| DatasetError::Part { path: path.into(), error: error.into() };
+        let found = names(&batch).ok_or_else(|| no_part("it has no column `run`"))?;
+        let wanted: Vec<Option<usize>> =
+            found.iter().map(|name| index.get(name?).copied().filter(|run| !self.has[*run])).collect();
+        let rows = wanted.iter().enumerate().filter_map(|(at, run)| Some(row(&batch, at, (*run)?, plan)));
+        let rows: Option<Vec<Row>> = rows.collect();
+        let rows = rows.ok_or_else(|| no_part("its columns are others"))?;
+        self.note(&rows);
+        if !is_aside && rows.len() == wanted.len() && batch.schema().fields() == schema(plan).fields()
+            || is_aside && rows.is_empty()
+        {
+            return Ok(());
+        }
+        let is_unwanted: BooleanArray = wanted.iter().map(|run| Some(run.is_none())).collect();
+        let unwanted = filter_record_batch(&batch, &is_unwanted).map_err(|error| no_part(&error.to_string()))?;
+        if unwanted.num_rows() > 0 {
+            self.write(&self.folder.join(UNUSED), &unwanted)?;
+        }
+        if !rows.is_empty() {
+            self.write(&self.folder.clone(), &crate::rows::batch(plan, &rows))?;
+        }
+        fs::remove_file(path).map_err(|error| DatasetError::File { path: path.into(), error })
+    }
+
+    /// Writes a part under its final name only when it is whole.
+    fn write(&mut self, folder: &Path, batch: &RecordBatch) -> Result<(), DatasetError> {
+        let path = folder.join(format!("part-{:05}.parquet", self.next_part));
+        let fresh = path.with_extension("new");
+        let wrong = |error: io::Error| DatasetError::File { path: path.clone(), error };
+        fs::create_dir_all(folder).map_err(wrong)?;
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let written = File::create(&fresh).map_err(ParquetError::from).and_then(|file| {
+            let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties))?;
+            writer.write(batch)?;
+            writer.close()
+        });
+        written.map_err(|error| wrong(io::Error::other(error)))?;
+        fs::rename(&fresh, &path).map_err(wrong)?;
+        self.next_part += 1;
+        Ok(())
+    }
+}
+
+/// The parts in a folder with their numbers, in their order; none where there is no folder.
+fn parts(folder: &Path) -> Result<Vec<(usize, PathBuf)>, DatasetError> {
+    let wrong = |error| DatasetError::File { path: folder.into(), error };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(wrong(error)),
+    };
+    let mut parts = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(wrong)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".parquet"));
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            parts.push((number, path));
+        }
+    }
+    parts.sort();
+    Ok(parts)
+}
+
+/// A whole part.
+fn read(path: &Path) -> Result<RecordBatch, DatasetError> {
+    let no_part = |error: String| DatasetError::Part { path: path.into(), error };
+    let file = File::open(path).map_err(|error| DatasetError::File { path: path.into(), error })?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| no_part(error.to_string()))?;
+    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
+    let schema = builder.schema().clone();
+    let mut reader = builder.with_batch_size(rows).build().map_err(|error| no_part(error.to_string()))?;
+    match reader.next() {
+        None => Ok(RecordBatch::new_empty(schema)),
+        Some(batch) => batch.map_err(|error| no_part(error.to_string())),
+    }
+}

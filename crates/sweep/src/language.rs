@@ -1,0 +1,246 @@
+//! The language of sweep files. `docs/reference/sweep.md` explains it to users.
+
+use crate::axis::Axis;
+use schedlab_model::scenario::ScenarioError;
+use schedlab_model::schema;
+use schedlab_venue::VenueName;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+/// The measures of a sweep that names none.
+const MEASURES: [&str; 10] = [
+    "throughput_per_s",
+    "response_ns.mean",
+    "response_ns.p50",
+    "response_ns.p99",
+    "response_ns.max",
+    "run_delay_ns.mean",
+    "wakeup_latency_ns.p99",
+    "cpu_share",
+    "migrations",
+    "jain",
+];
+
+/// A sweep as it stands in its file.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Everything but the axes.
+    pub(crate) spec: Spec,
+    /// The axes of the grid: key and values.
+    pub(crate) grid: Vec<(String, Axis)>,
+    /// The axes that are sampled together.
+    pub(crate) sampled: Vec<(String, Axis)>,
+    /// Where it comes from, for errors.
+    origin: String,
+    text: Option<String>,
+}
+
+/// What a file says, as it is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spec {
+    /// A short name, also of a scenario that stands in the sweep and has none.
+    #[serde(default = "nameless")]
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    #[allow(dead_code, reason = "for readers of the file")]
+    pub about: String,
+    /// A shipped scenario, a file beside the sweep, or the scenario itself.
+    pub scenario: NameOrTable,
+    /// One policy or several, as on the command line.
+    pub policy: OneOrMany,
+    /// Where.
+    #[serde(default)]
+    pub venue: VenueName,
+    /// The kernel of a virtual machine.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// The emulator of a virtual machine.
+    #[serde(default)]
+    pub engine: Option<String>,
+    /// The first seed; that of the scenario where it is absent.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// How many seeds.
+    #[serde(default = "one")]
+    pub runs: u32,
+    /// Values that differ from the scenario's, by path.
+    #[serde(default)]
+    pub set: Table,
+    /// What is varied, by path.
+    #[serde(default)]
+    axis: Table,
+    /// What is varied at random places, together.
+    #[serde(default)]
+    pub sample: Option<Sample>,
+    /// The measures to keep, by path.
+    #[serde(default)]
+    pub measures: Vec<String>,
+}
+
+/// Axes whose values are drawn.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sample {
+    /// How many points.
+    pub points: u32,
+    /// How they are chosen.
+    #[serde(default)]
+    pub method: Method,
+    /// By which numbers.
+    #[serde(default)]
+    pub seed: u64,
+    /// What is varied, by path.
+    axis: Table,
+}
+
+/// How points are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Method {
+    /// Each axis is cut into as many parts as there are points, and each part has one of them (McKay, Beckman, Conover 1979).
+    #[default]
+    LatinHypercube,
+    /// Each independent of the others.
+    Random,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum NameOrTable {
+    Name(String),
+    Table(Table),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub fn all(&self) -> &[String] {
+        match self {
+            OneOrMany::One(word) => std::slice::from_ref(word),
+            OneOrMany::Many(words) => words,
+        }
+    }
+}
+
+fn nameless() -> String {
+    "sweep".into()
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Sweep {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, with line and column.
+    pub fn parse(text: &str, origin: &str) -> Result<Sweep, ScenarioError> {
+        let spec: Spec = toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
+        Sweep::checked(spec, origin, Some(text))
+    }
+
+    /// Reads a table that stands in no file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, with the key.
+    pub fn from_table(table: Table, origin: &str) -> Result<Sweep, ScenarioError> {
+        let spec: Result<Spec, toml::de::Error> = Value::Table(table).try_into();
+        let spec = spec.map_err(|error| ScenarioError::whole(origin, error.message().trim()))?;
+        Sweep::checked(spec, origin, None)
+    }
+
+    fn checked(mut spec: Spec, origin: &str, text: Option<&str>) -> Result<Sweep, ScenarioError> {
+        let mut sweep = Sweep {
+            grid: Vec::new(),
+            sampled: Vec::new(),
+            origin: origin.into(),
+            text: text.map(String::from),
+            spec: spec.clone(),
+        };
+        sweep.grid = sweep.axes(&spec.axis, "axis")?;
+        if let Some(sample) = &spec.sample {
+            sweep.sampled = sweep.axes(&sample.axis, "sample.axis")?;
+            if sample.points == 0 || sweep.sampled.is_empty() {
+                return Err(sweep.wrong("sample", "a sample needs `points` above 0 and at least one axis"));
+            }
+        }
+        if let Some((key, _)) = sweep.sampled.iter().find(|(key, _)| sweep.grid.iter().any(|(other, _)| other == key)) {
+            return Err(sweep.wrong("sample.axis", format!("`{key}` is an axis of the grid already")));
+        }
+        let has_seeds = sweep.keys().any(|key| key == "seed");
+        if spec.runs == 0 || has_seeds && (spec.runs > 1 || spec.seed.is_some()) {
+            return Err(sweep.wrong("runs", "there is at least one run, and no `runs` or `seed` beside an axis `seed`"));
+        }
+        if spec.measures.is_empty() {
+            spec.measures = MEASURES.map(String::from).to_vec();
+        }
+        for (index, measure) in spec.measures.iter().enumerate() {
+            let wrong = |message: String| Err(sweep.wrong(&format!("measures[{index}]"), message));
+            if spec.measures[..index].contains(measure) {
+                return wrong(format!("`{measure}` is there twice"));
+            }
+            if schema::definition(measure).is_none() {
+                return wrong(format!(
+                    "there is no measure `{measure}`; `schedlab schema result` lists them, as `response_ns.p99`"
+                ));
+            }
+        }
+        sweep.spec = spec;
+        Ok(sweep)
+    }
+
+    /// The keys of all axes, sampled ones last.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.grid.iter().chain(&self.sampled).map(|(key, _)| key.as_str())
+    }
+
+    /// An error of the value at a path.
+    pub(crate) fn wrong(&self, path: &str, message: impl Into<String>) -> ScenarioError {
+        match &self.text {
+            Some(text) => ScenarioError::at_path(&self.origin, text, path, message),
+            None => ScenarioError::whole(&self.origin, format!("{path}: {}", message.into())),
+        }
+    }
+
+    /// The axes of a table. Paths without quotes are tables in tables.
+    fn axes(&self, table: &Table, place: &str) -> Result<Vec<(String, Axis)>, ScenarioError> {
+        let mut axes = Vec::new();
+        for (key, value) in table {
+            self.axis(key, value, place, &mut axes)?;
+        }
+        Ok(axes)
+    }
+
+    fn axis(
+        &self,
+        path: &str,
+        value: &Value,
+        place: &str,
+        axes: &mut Vec<(String, Axis)>,
+    ) -> Result<(), ScenarioError> {
+        match value {
+            Value::Table(table) if !table.is_empty() && !Axis::is_range(table) => {
+                table.iter().try_for_each(|(key, value)| self.axis(&format!("{path}.{key}"), value, place, axes))
+            }
+            value => {
+                let wrong = |message: String| self.wrong(&format!("{place}.{path}"), format!("`{path}`: {message}"));
+                let axis = Axis::read(value).map_err(wrong)?;
+                if place == "axis" {
+                    axis.values().map_err(wrong)?;
+                }
+                axes.push((path.to_string(), axis));
+                Ok(())
+            }
+        }
+    }
+}
