@@ -403,6 +403,16 @@ pub struct HostFunction {
     pub intrinsic: Option<Intrinsic>,
 }
 
+impl PartialEq for HostFunction {
+    /// By the routine's address: who asks wants to know whether the same code can be called.
+    fn eq(&self, other: &HostFunction) -> bool {
+        let address = |host: &HostFunction| host.call as *const () as usize;
+        self.name == other.name && self.intrinsic == other.intrinsic && address(self) == address(other)
+    }
+}
+
+impl Eq for HostFunction {}
+
 /// Where the values of a map lie, for code generators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapLayout {
@@ -467,7 +477,7 @@ pub struct Entry {
 }
 
 /// A linked program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// All functions that can be reached.
     pub functions: Vec<Function>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::context::CallContext;
 use crate::fault::{Fault, FaultKind};
@@ -82,7 +83,7 @@ pub struct Vm {
     pub(crate) random: u64,
     /// `CONFIG_HZ`, for jiffies.
     pub(crate) ticks_per_second: u64,
-    pub(crate) machine: Option<MachineCode>,
+    pub(crate) machine: Option<Arc<MachineCode>>,
     /// Machine code of each entry, out of `machine`; empty without it.
     pub(crate) entry_code: Vec<EntryFn>,
     pub(crate) executed: u64,

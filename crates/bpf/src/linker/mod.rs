@@ -45,7 +45,7 @@ pub fn load(
     };
     let machine = match options.executor {
         Executor::Interpreter => None,
-        Executor::Machine => Some(MachineCode::compile(&program)?),
+        Executor::Machine => Some(MachineCode::obtain(&program)?),
     };
     let entry_code = machine.as_ref().map(|code| code.of_entries(&program)).unwrap_or_default();
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite))?;

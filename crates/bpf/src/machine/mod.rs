@@ -13,6 +13,7 @@ mod calls;
 mod flow;
 mod function;
 mod intrinsics;
+mod kept;
 mod known;
 #[cfg(test)]
 mod tests;

@@ -79,7 +79,6 @@ fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Resul
     }
     let memory = GuestMemory::new()?;
     let mut core = core::Core::new(World::new(workload, options.seed), memory.clone())?;
-    add_masks(&mut core, workload)?;
     let cgroups = add_control_group(&mut core)?;
     let mut kernel = kernel();
     kernel.variables = vec![add_run_queues(&mut core)?, add_frequency_drivers(&core)?];
@@ -95,6 +94,8 @@ fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Resul
         ..LoadOptions::default()
     };
     let vm: Vm = object.load(&kernel, &options.settings, &load, memory)?;
+    // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
+    add_masks(&mut core, workload)?;
     let ops = ops::Operations::new(ops, &vm);
     Ok(policy::Sim::new(vm, ops, core)?)
 }

@@ -9,6 +9,7 @@ mod instructions;
 mod speed;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::MachineCode;
 use crate::context::CallContext;
@@ -102,7 +103,7 @@ fn run(executor: Executor, limit: i64, build: &dyn Fn(&World) -> Vec<Function>) 
 /// A machine without anything of an object file.
 fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction_limit: i64) -> Vm {
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite)).unwrap();
-    let machine = (executor == Executor::Machine).then(|| MachineCode::compile(&program).unwrap());
+    let machine = (executor == Executor::Machine).then(|| Arc::new(MachineCode::compile(&program).unwrap()));
     let entry_code = machine.as_ref().map(|code| code.of_entries(&program)).unwrap_or_default();
     let context = CallContext {
         memory_base: memory.base(),
