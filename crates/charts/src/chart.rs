@@ -78,7 +78,18 @@ pub struct Chart {
     pub axes: Axes,
 }
 
+/// Whether numbers from `low` to `high` want a logarithmic axis: those at its low end would be one spot on a linear one.
+pub fn is_wide(low: f64, high: f64) -> bool {
+    const WIDE: f64 = 50.0;
+    low > 0.0 && high / low > WIDE
+}
+
 impl Chart {
+    /// A chart without axes of its own.
+    pub fn new((id, title, caption): (&str, &str, &str), kind: Kind, rows: Vec<Row>) -> Chart {
+        Chart { id: id.into(), title: title.into(), caption: caption.into(), kind, rows, axes: Axes::default() }
+    }
+
     /// The whole specification: the file of the kind with the rows, titles, colours of the schedulers, and look.
     pub fn specification(&self, look: Look) -> Value {
         let mut whole = parsed(self.kind.specification());

@@ -4,7 +4,9 @@ use crate::RUNTIME;
 use resvg::{tiny_skia, usvg};
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Runtime};
 use serde_json::Value;
+use std::sync::{Arc, OnceLock};
 use std::thread;
+use usvg::fontdb::Database;
 
 /// What a drawing may take of memory, in bytes.
 const MEMORY: usize = 512 << 20;
@@ -138,8 +140,7 @@ fn draw(runtime: &Runtime, context: &Context, text: String) -> Result<String, Dr
 
 /// Turns SVG into the bytes of a PNG file, `scale` pixels for each of its units. Text has the fonts of this machine.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, DrawError> {
-    let mut options = usvg::Options::default();
-    load_fonts(options.fontdb_mut())?;
+    let options = usvg::Options { fontdb: fonts().ok_or(DrawError::NoFonts)?, ..usvg::Options::default() };
     let tree = usvg::Tree::from_str(svg, &options)?;
     let (width, height) = ((tree.size().width() * scale).ceil(), (tree.size().height() * scale).ceil());
     let pixels = (width >= 1.0 && height >= 1.0 && width * height < 1e8).then_some((width as u32, height as u32));
@@ -149,12 +150,19 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, DrawError> {
     pixmap.encode_png().map_err(|error| DrawError::Png(error.to_string()))
 }
 
-fn load_fonts(fonts: &mut usvg::fontdb::Database) -> Result<(), DrawError> {
+/// The fonts of this machine, read once; none where it has none.
+fn fonts() -> Option<Arc<Database>> {
+    static FOUND: OnceLock<Option<Arc<Database>>> = OnceLock::new();
+    FOUND.get_or_init(|| load_fonts().map(Arc::new)).clone()
+}
+
+fn load_fonts() -> Option<Database> {
+    let mut fonts = Database::new();
     fonts.load_system_fonts();
     let families: Vec<String> = fonts.faces().filter_map(|face| Some(face.families.first()?.0.clone())).collect();
     let usual = FONTS.into_iter().find(|font| families.iter().any(|family| family == font)).map(str::to_string);
-    let family = usual.or_else(|| families.into_iter().min()).ok_or(DrawError::NoFonts)?;
+    let family = usual.or_else(|| families.into_iter().min())?;
     fonts.set_sans_serif_family(family.clone());
     fonts.set_serif_family(family);
-    Ok(())
+    Some(fonts)
 }

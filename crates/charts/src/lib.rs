@@ -9,7 +9,7 @@ mod draw;
 mod kind;
 mod results;
 
-pub use chart::{Axes, Chart, Look, Row};
+pub use chart::{Axes, Chart, Look, Row, is_wide};
 pub use colour::colours;
 pub use draw::{DrawError, png, svg, svgs};
 pub use kind::Kind;

@@ -1,12 +1,10 @@
 //! Charts of what runs measured.
 
+use crate::chart::is_wide;
 use crate::{Axes, Chart, Kind, Row};
 use schedlab_model::result::{GroupResult, Interval, OverheadTimes, RunResult, TimeSummary};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// Times that span more than this, as a ratio, are shown on a logarithmic scale.
-const WIDE_SPAN: f64 = 30.0;
 
 /// What every chart of results has of each candidate.
 type Candidates<'a> = [(String, &'a RunResult)];
@@ -23,10 +21,6 @@ pub fn of_results(candidates: &[(String, &RunResult)], nice: &BTreeMap<String, i
         overhead(candidates),
     ];
     charts.into_iter().filter(|chart| !chart.rows.is_empty()).collect()
-}
-
-fn chart(id: &str, title: &str, caption: &str, kind: Kind, rows: Vec<Row>) -> Chart {
-    Chart { id: id.into(), title: title.into(), caption: caption.into(), kind, rows, axes: Axes::default() }
 }
 
 /// A row of what `fields` has, without what is not known.
@@ -57,9 +51,10 @@ fn times(candidates: &Candidates, id: &str, of: impl Fn(&GroupResult) -> (&'stat
         "response" => ("Response times", "From the begin of a request to its end. Bars are confidence intervals."),
         _ => ("Wakeup latency", "From being runnable to running. Bars are confidence intervals."),
     };
-    let log_y = span(&rows) > WIDE_SPAN;
+    let (low, high) = range(&rows);
+    let log_y = is_wide(low, high);
     let axes = Axes { log_y, ..Axes::default() };
-    Chart { axes, ..chart(id, title, caption, Kind::Percentiles, rows) }
+    Chart { axes, ..Chart::new((id, title, caption), Kind::Percentiles, rows) }
 }
 
 fn percentiles(summary: &TimeSummary) -> [(&'static str, u64); 5] {
@@ -79,10 +74,10 @@ fn time_fields(panel: &str, percentile: &str, ns: u64, interval: Option<&Interva
     })
 }
 
-/// The greatest time over the least that is not zero.
-fn span(rows: &[Row]) -> f64 {
+/// The least time that is not zero, and the greatest.
+fn range(rows: &[Row]) -> (f64, f64) {
     let times = || rows.iter().filter_map(|row| row["time_ms"].as_f64()).filter(|time| *time > 0.0);
-    times().fold(0.0, f64::max) / times().fold(f64::INFINITY, f64::min)
+    (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max))
 }
 
 fn throughput(candidates: &Candidates, nice: &BTreeMap<String, i64>) -> Chart {
@@ -100,7 +95,8 @@ fn throughput(candidates: &Candidates, nice: &BTreeMap<String, i64>) -> Chart {
             rows.push(row(label, result, fields));
         }
     }
-    chart("throughput", "Throughput", "Requests that ended, per second of measured time.", Kind::Throughput, rows)
+    let caption = "Requests that ended, per second of measured time.";
+    Chart::new(("throughput", "Throughput", caption), Kind::Throughput, rows)
 }
 
 /// A panel for each group.
@@ -116,7 +112,7 @@ fn shares(candidates: &Candidates) -> Chart {
     }
     let caption = "CPU time of each group, in parts of what the whole machine had.";
     let axes = Axes { x: Some("CPU time (%)".into()), ..Axes::default() };
-    Chart { axes, ..chart("shares", "CPU time by group", caption, Kind::Bars, rows) }
+    Chart { axes, ..Chart::new(("shares", "CPU time by group", caption), Kind::Bars, rows) }
 }
 
 fn percent(panel: &str, fraction: f64, interval: Option<&Interval>) -> Value {
@@ -141,7 +137,7 @@ fn load(candidates: &Candidates) -> Chart {
     }
     let caption = "How many tasks shared a CPU: the fraction of CPU time in the run queues, and the fraction of \
                    requests whose response time suggests it.";
-    chart("load", "Tasks on a CPU", caption, Kind::Load, rows)
+    Chart::new(("load", "Tasks on a CPU", caption), Kind::Load, rows)
 }
 
 /// A panel for each kind of overhead that any candidate has.
@@ -175,7 +171,7 @@ fn overhead(candidates: &Candidates) -> Chart {
     }
     let caption = "CPU time that the system took for itself, in parts of what the whole machine had.";
     let axes = Axes { x: Some("CPU time (%)".into()), ..Axes::default() };
-    Chart { axes, ..chart("overhead", "Overhead", caption, Kind::Bars, rows) }
+    Chart { axes, ..Chart::new(("overhead", "Overhead", caption), Kind::Bars, rows) }
 }
 
 /// The CPU time of all CPUs while it was measured, in nanoseconds; none where nothing was.

@@ -1,13 +1,10 @@
 //! Charts of what was heard of runs.
 
 use crate::evidence::Heard;
-use schedlab_charts::{Axes, Chart, Kind, Row};
+use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
 use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_views::course::Course;
 use serde_json::{Value, json};
-
-/// Times that reach over more than this factor are shown on a logarithmic axis.
-const WIDE: f64 = 50.0;
 
 /// How the times of groups are distributed; none where none are known. `of` picks the curve.
 pub fn distribution(
@@ -33,8 +30,8 @@ pub fn distribution(
         }
     }
     let (low, high) = range?;
-    let axes = Axes { log_x: low > 0 && high as f64 / low as f64 > WIDE, ..Axes::default() };
-    Some(Chart { axes, ..chart((id, title, caption), Kind::Distribution, rows) })
+    let axes = Axes { log_x: is_wide(low as f64, high as f64), ..Axes::default() };
+    Some(Chart { axes, ..Chart::new((id, title, caption), Kind::Distribution, rows) })
 }
 
 /// A curve begins with nothing below its first value.
@@ -55,7 +52,7 @@ pub fn cpu_load(heard: &[Heard]) -> Option<Chart> {
         }
     });
     let about = "Running and queued tasks on each CPU, as means of short pieces of the first run.";
-    (!rows.is_empty()).then(|| chart(("cpu-load", "Tasks on each CPU over time", about), Kind::CpuLoad, rows))
+    (!rows.is_empty()).then(|| Chart::new(("cpu-load", "Tasks on each CPU over time", about), Kind::CpuLoad, rows))
 }
 
 /// Shares of groups over time; none where there is one group only.
@@ -75,7 +72,8 @@ pub fn group_share(heard: &[Heard], groups: &[String]) -> Option<Chart> {
         }
     });
     let about = "CPU time of each group in parts of what the machine had, in short pieces of the first run.";
-    (!rows.is_empty()).then(|| chart(("group-share", "CPU time of groups over time", about), Kind::GroupShare, rows))
+    (!rows.is_empty())
+        .then(|| Chart::new(("group-share", "CPU time of groups over time", about), Kind::GroupShare, rows))
 }
 
 /// What policies say about tasks over time.
@@ -94,7 +92,7 @@ pub fn status(heard: &[Heard]) -> Option<Chart> {
     });
     let about = "The word that the policy publishes about a task: a level, a score, a priority; its README says which. \
                  The first tasks of the first run.";
-    (!rows.is_empty()).then(|| chart(("status", "What the policy says of tasks", about), Kind::Status, rows))
+    (!rows.is_empty()).then(|| Chart::new(("status", "What the policy says of tasks", about), Kind::Status, rows))
 }
 
 fn each_course(heard: &[Heard], mut add: impl FnMut(&str, &Course, &mut Vec<Row>)) -> Vec<Row> {
@@ -127,11 +125,6 @@ fn rounded(value: f64) -> f64 {
 /// When a piece begins.
 fn second(course: &Course, piece: usize) -> f64 {
     (course.step().ns() * piece as u64).min(course.end().ns()) as f64 / 1e9
-}
-
-/// A chart without axes of its own.
-pub fn chart((id, title, caption): (&str, &str, &str), kind: Kind, rows: Vec<Row>) -> Chart {
-    Chart { id: id.into(), title: title.into(), caption: caption.into(), kind, rows, axes: Axes::default() }
 }
 
 /// An object as a row.

@@ -1,7 +1,7 @@
 //! A study as a page.
 
 use crate::document::{ColumnView, Document, Listing, Provenance, Section, TableView};
-use crate::pieces::{chart, row};
+use crate::pieces::row;
 use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
@@ -21,7 +21,7 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
     let rows: Vec<Row> = values.filter_map(published).collect();
     let about = "Each published value as 1, with what the study lets pass around it, and what was seen in relation to it; \
                  what is further off stands at the edge.";
-    let lead = chart(("published", "What was seen beside what was published", about), Kind::Published, rows);
+    let lead = Chart::new(("published", "What was seen beside what was published", about), Kind::Published, rows);
     let goal = ("goal".to_string(), page.goal.clone());
     let facts = [goal, ("source".into(), page.source.clone()), ("schedlab".into(), page.version.clone())];
     Document {
@@ -127,7 +127,7 @@ fn drawn(question: &Answered, index: usize, table: &TablePage) -> Option<Chart> 
     let title = (id.as_str(), table.title.as_str(), "");
     let drawn = match &table.kind {
         TableKind::Map { across } => map(title, table, across),
-        TableKind::Overhead => overhead(title, table),
+        TableKind::Overhead { percent, half_width } => overhead(title, table, (*percent, *half_width)),
         TableKind::Cases => lines_over(title, table).unwrap_or_else(|| bars(title, table)),
     };
     (drawn.rows.len() > 1).then_some(drawn)
@@ -144,26 +144,24 @@ fn map(title: (&str, &str, &str), table: &TablePage, across: &str) -> Chart {
         }
     }
     let axes = Axes { x: Some(across.into()), y: table.names.last().cloned(), ..Axes::default() };
-    Chart { axes, ..chart(title, Kind::Boundary, rows) }
+    Chart { axes, ..Chart::new(title, Kind::Boundary, rows) }
 }
 
 /// Q' with its interval over the number of tasks.
-fn overhead(title: (&str, &str, &str), table: &TablePage) -> Chart {
-    let column = |head: &str| table.heads.iter().position(|known| known == head);
-    let (q, half) = (column("Q' %"), column("± %"));
+fn overhead(title: (&str, &str, &str), table: &TablePage, (q, half): (usize, Option<usize>)) -> Chart {
     let point = |line: &schedlab_study::TableRow| {
         let (tasks, names) = line.names.split_last()?;
-        let cell = |index: Option<usize>| line.cells.get(index?).copied().flatten();
+        let cell = |index: usize| line.cells.get(index).copied().flatten();
         let percent = cell(q)?;
         let mut point = json!({
             "scheduler": names.join(" "), "venue": line.venue.name(), "tasks": tasks.parse::<u32>().ok()?, "percent": percent,
         });
-        if let Some(half) = cell(half) {
+        if let Some(half) = half.and_then(cell) {
             (point["low"], point["high"]) = (json!(percent - half), json!(percent + half));
         }
         Some(row(point))
     };
-    chart(title, Kind::Overhead, table.rows.iter().filter_map(point).collect())
+    Chart::new(title, Kind::Overhead, table.rows.iter().filter_map(point).collect())
 }
 
 /// Lines over the last of what is varied, where that is a number or a time with enough values.
@@ -193,7 +191,7 @@ fn lines_over(title: (&str, &str, &str), table: &TablePage) -> Option<Chart> {
         axis.clone()
     };
     let axes = Axes { x: Some(unit), ..Axes::default() };
-    Some(Chart { axes, ..chart(title, Kind::Lines, rows) })
+    Some(Chart { axes, ..Chart::new(title, Kind::Lines, rows) })
 }
 
 /// A number as it is, a time in milliseconds.
@@ -212,5 +210,5 @@ fn bars(title: (&str, &str, &str), table: &TablePage) -> Chart {
             ));
         }
     }
-    chart(title, Kind::Bars, rows)
+    Chart::new(title, Kind::Bars, rows)
 }

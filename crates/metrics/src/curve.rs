@@ -78,9 +78,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn curve(values: &[u64]) -> Curve {
-        let mut histogram = Histogram::default();
-        values.iter().for_each(|&value| histogram.record(value));
-        Curve::of(&histogram)
+        Curve::of(&values.iter().copied().collect())
     }
 
     #[test]

@@ -78,6 +78,14 @@ fn lower_edge(row: usize, place: usize) -> u64 {
     }
 }
 
+impl FromIterator<u64> for Histogram {
+    fn from_iter<T: IntoIterator<Item = u64>>(values: T) -> Histogram {
+        let mut histogram = Histogram::default();
+        values.into_iter().for_each(|value| histogram.record(value));
+        histogram
+    }
+}
+
 impl Histogram {
     /// Takes one value.
     #[inline]

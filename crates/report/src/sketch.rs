@@ -72,12 +72,9 @@ pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Tabl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedlab_metrics::histogram::Histogram;
 
     fn curve(values: &[u64]) -> Curve {
-        let mut histogram = Histogram::default();
-        values.iter().for_each(|&value| histogram.record(value));
-        Curve::of(&histogram)
+        Curve::of(&values.iter().copied().collect())
     }
 
     #[test]

@@ -159,12 +159,16 @@ pub fn page(spec: &OverheadSpec, experiment: &Experiment, outcomes: &[CaseOutcom
     (vec![by_tasks(spec, &words, &systems), by_system(&words, &systems)], statements)
 }
 
+/// The heads of the overhead and of half its interval.
+const PERCENT: &str = "Q' %";
+const HALF_WIDTH: &str = "± %";
+
 fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TablePage {
     type Cell = fn(&Point) -> Option<f64>;
     let columns: [(&str, Cell); 11] = [
         ("Te s", |point| Some(point.elapsed)),
-        ("Q' %", |point| Some(100.0 * point.q.value)),
-        ("± %", |point| point.q.interval.map(|(low, high)| 50.0 * (high - low))),
+        (PERCENT, |point| Some(100.0 * point.q.value)),
+        (HALF_WIDTH, |point| point.q.interval.map(|(low, high)| 50.0 * (high - low))),
         ("O'v s", |point| Some(point.added)),
         ("variance s²", |point| point.variance.map(|variance| variance.value)),
         ("from", |point| Some(point.variance?.interval?.0)),
@@ -177,6 +181,7 @@ fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TableP
     let all = || systems.iter().flat_map(|system| system.points.iter().map(move |point| (system, point)));
     let columns: Vec<_> =
         columns.into_iter().filter(|(_, cell)| all().any(|(_, point)| cell(point).is_some())).collect();
+    let place = |head: &str| columns.iter().position(|(own, _)| *own == head);
     let row = |(system, point): (&System, &Point)| {
         let names = system.name.iter().cloned().chain([point.tasks.to_string()]).collect();
         TableRow { names, venue: system.venue, cells: columns.iter().map(|(_, cell)| cell(point)).collect() }
@@ -185,7 +190,7 @@ fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TableP
         title: spec.title.clone(),
         names: words.iter().cloned().chain(["tasks".into()]).collect(),
         heads: columns.iter().map(|(head, _)| (*head).to_string()).collect(),
-        kind: TableKind::Overhead,
+        kind: TableKind::Overhead { percent: place(PERCENT).unwrap_or(0), half_width: place(HALF_WIDTH) },
         rows: all().map(row).collect(),
     }
 }

@@ -38,8 +38,13 @@ pub enum TableKind {
         /// The path of that.
         across: String,
     },
-    /// Estimates of overhead by the number of tasks.
-    Overhead,
+    /// Estimates of overhead by the number of tasks, which is the last of the words.
+    Overhead {
+        /// The column of the overhead in percent.
+        percent: usize,
+        /// The column of half its interval.
+        half_width: Option<usize>,
+    },
 }
 
 /// A row: words first, numbers then.
