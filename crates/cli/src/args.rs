@@ -23,7 +23,6 @@ use std::path::PathBuf;
 /// The help: the options of the program itself are one line of what stands below.
 const TEMPLATE: &str = "\
 {about}
-
 {usage-heading} {usage}
 
 Commands:
