@@ -1,13 +1,14 @@
 //! Cumulative distributions as curves of few points.
 
 use crate::histogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// No curve has more points.
 pub const MOST_POINTS: usize = 240;
 
 /// A cumulative distribution: values that grow, each with the fraction of the sample that is not above it. The last
 /// fraction is 1; a curve of an empty sample has no points. Between two points the curve stays on the lower fraction.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     points: Vec<(u64, f64)>,
 }

@@ -9,7 +9,7 @@ mod metric;
 mod number;
 pub mod recording;
 pub mod result;
-mod sketch;
+pub mod sketch;
 mod style;
 mod table;
 mod text;

@@ -9,6 +9,10 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Times that reach over more than this factor have a logarithmic scale.
 const WIDE: f64 = 50.0;
 
+/// A sketch of fewer letters shows nothing; more are not needed.
+const LEAST_LETTERS: usize = 12;
+const MOST_LETTERS: usize = 30;
+
 /// The scale that all lines of a table share.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
@@ -67,6 +71,19 @@ pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Tabl
         .map(|curve| if curve.points().is_empty() { "-".into() } else { scale.sketch(curve, letters) })
         .collect();
     Some(Table::new(names.into_iter().chain([Column::words(&head, sketches)])))
+}
+
+/// The same as a column of a table that leaves so much room; none where that is too little, or there is nothing to see.
+pub fn column(curves: &[&Curve], room: usize) -> Option<Column> {
+    let scale = Scale::of(curves)?;
+    let times = Times::of(&[Some(scale.low), Some(scale.high)]);
+    let [low, high] = [scale.low, scale.high].map(|ns| times.show(Some(ns)));
+    let log = if scale.is_logarithmic { ", log" } else { "" };
+    let head = format!("{low} to {high} {}{log}", times.unit);
+    let letters = room.min(MOST_LETTERS);
+    let sketch = |curve: &&Curve| if curve.points().is_empty() { "-".into() } else { scale.sketch(curve, letters) };
+    let least = LEAST_LETTERS.max(columns_of(&head));
+    (letters >= least).then(|| Column::words(&head, curves.iter().map(sketch)).under("responses"))
 }
 
 #[cfg(test)]

@@ -124,6 +124,17 @@ impl Table {
         self
     }
 
+    /// How many columns of a terminal are left beside it for another column.
+    pub fn room(&self) -> usize {
+        WIDTH.saturating_sub(span_width(&self.widths()) + 2)
+    }
+
+    /// The table with another column at its end.
+    pub fn with(mut self, column: Column) -> Table {
+        self.columns.push(column);
+        self
+    }
+
     /// The table as lines of text.
     pub fn show(&self, style: Style) -> String {
         let widths = self.widths();

@@ -5,6 +5,7 @@ use crate::case::{Case, Experiment};
 use crate::language::{OverheadMetric, OverheadSpec};
 use crate::runner::{CaseOutcome, Observed};
 use crate::table::{TableKind, TablePage, TableRow};
+use schedlab_metrics::curve::Curve;
 use schedlab_metrics::overhead::{self as estimators, Estimate};
 use schedlab_metrics::statistics::mean;
 use schedlab_venue::{LEVEL, VenueName};
@@ -184,7 +185,12 @@ fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TableP
     let place = |head: &str| columns.iter().position(|(own, _)| *own == head);
     let row = |(system, point): (&System, &Point)| {
         let names = system.name.iter().cloned().chain([point.tasks.to_string()]).collect();
-        TableRow { names, venue: system.venue, cells: columns.iter().map(|(_, cell)| cell(point)).collect() }
+        TableRow {
+            names,
+            venue: system.venue,
+            cells: columns.iter().map(|(_, cell)| cell(point)).collect(),
+            responses: Curve::default(),
+        }
     };
     TablePage {
         title: spec.title.clone(),
@@ -203,7 +209,7 @@ fn by_system(words: &[String], systems: &[System]) -> TablePage {
             system.line().map(|(_, explained)| explained),
             system.points.iter().find(|point| point.tasks == most).map(|point| 100.0 * point.q.value),
         ];
-        TableRow { names: system.name.clone(), venue: system.venue, cells }
+        TableRow { names: system.name.clone(), venue: system.venue, cells, responses: Curve::default() }
     };
     let heads = ["O'v per task more ms", "explained by a line", &format!("Q'({most}) %")].map(String::from);
     TablePage {

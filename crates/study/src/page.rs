@@ -129,7 +129,7 @@ impl Page {
         for question in &self.questions {
             text += &("\n".to_string() + &wrap(&format!("{}: ", question.id), 2, &question.asks));
             for table in &question.tables {
-                text += &format!("\n{}\n{}", table.title, table.as_table().show(style));
+                text += &format!("\n{}\n{}", table.title, table.with_sketches().show(style));
             }
             for statement in &question.statements {
                 text += &("\n".to_string() + &wrap("", 0, statement));

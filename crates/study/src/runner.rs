@@ -5,6 +5,7 @@ use crate::case::{Case, Experiment};
 use crate::measure::{Listener, Responses};
 use crate::section::Section;
 use crate::statuses::{Hearer, Statuses};
+use schedlab_metrics::curve::Curve;
 use schedlab_model::result::RunResult;
 use schedlab_model::rng::Rng;
 use schedlab_model::trace::Sink;
@@ -24,6 +25,9 @@ pub struct Observed {
     /// What the policy said in the first run.
     #[serde(default)]
     pub statuses: Statuses,
+    /// How the response times of each group are distributed, in the order of the result's groups.
+    #[serde(default)]
+    pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
     #[serde(default)]
     pub rates: Vec<f64>,
@@ -33,6 +37,15 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// How the response times of a group are distributed; of the first group that has some, where none is named.
+    pub fn responses_of(&self, group: Option<&str>) -> Option<&Curve> {
+        let groups = self.result.groups.iter().zip(&self.curves).filter(|(_, curve)| !curve.points().is_empty());
+        groups
+            .into_iter()
+            .find(|(own, _)| group.is_none_or(|name| name == "*" || own.name == name))
+            .map(|(_, curve)| curve)
+    }
+
     /// The result as a tree of JSON.
     pub fn tree(&self) -> &Value {
         self.tree.get_or_init(|| serde_json::to_value(&self.result).expect("a result has a form in JSON"))
@@ -102,9 +115,11 @@ fn together(made: Vec<Option<Result<Observed, String>>>) -> CaseOutcome {
             let result = merge(&runs.iter().map(|run| &run.result).collect::<Vec<_>>(), wanted);
             let mut responses = Responses::default();
             runs.iter().for_each(|run| responses.add(&run.responses));
+            let groups = 0..result.groups.len();
+            let curves = groups.map(|group| Curve::mean(runs.iter().filter_map(|run| run.curves.get(group)))).collect();
             let rates = runs.iter().flat_map(|run| run.rates.iter().copied()).collect();
             let statuses = runs.into_iter().next().map_or_else(Statuses::default, |run| run.statuses);
-            CaseOutcome::Ran(Box::new(Observed { result, responses, statuses, rates, tree: OnceLock::new() }))
+            CaseOutcome::Ran(Box::new(Observed { result, responses, statuses, curves, rates, tree: OnceLock::new() }))
         }
     }
 }
@@ -154,6 +169,7 @@ impl Job<'_> {
         let rates = rate.transpose()?.into_iter().collect();
         let responses = responses.map(Listener::end).unwrap_or_default();
         let statuses = statuses.map(Hearer::end).unwrap_or_default();
-        Ok(Observed { result: run.result, responses, statuses, rates, tree: OnceLock::new() })
+        let curves = run.curves.into_iter().map(|curves| curves.response).collect();
+        Ok(Observed { result: run.result, responses, statuses, curves, rates, tree: OnceLock::new() })
     }
 }

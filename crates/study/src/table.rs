@@ -6,7 +6,8 @@ use crate::measure::look_up;
 use crate::page::with_unit;
 use crate::runner::CaseOutcome;
 use crate::verdict::plain;
-use schedlab_report::{Column, Quantity, Table};
+use schedlab_metrics::curve::Curve;
+use schedlab_report::{Column, Quantity, Table, sketch};
 use schedlab_venue::VenueName;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -56,6 +57,9 @@ pub struct TableRow {
     pub venue: VenueName,
     /// One for each column of numbers; a cell that is not known is absent.
     pub cells: Vec<Option<f64>>,
+    /// How the response times are distributed of which the row speaks, where it is one case; no part of the form.
+    #[serde(skip)]
+    pub responses: Curve,
 }
 
 impl TablePage {
@@ -65,6 +69,14 @@ impl TablePage {
             let CaseOutcome::Ran(observed) = outcome else { return None };
             let metric = column.asks()?;
             look_up(observed, metric, &column.unit).ok()
+        };
+        // Of the group that the table is about.
+        let group = spec.columns.iter().find_map(group_of);
+        let responses = |outcome: &CaseOutcome| match outcome {
+            CaseOutcome::Ran(observed) if spec.across.is_none() => {
+                observed.responses_of(group).cloned().unwrap_or_default()
+            }
+            _ => Curve::default(),
         };
         let runs = spec.run.all();
         let mut axes: Vec<&str> = Vec::new();
@@ -83,7 +95,7 @@ impl TablePage {
             heads.extend(head.clone().filter(|head| !heads.contains(head)));
             match rows.iter_mut().find(|row| head.is_some() && row.names == names) {
                 Some(row) => row.cells.extend::<Vec<_>>(cells),
-                None => rows.push(TableRow { names, venue: case.place, cells }),
+                None => rows.push(TableRow { names, venue: case.place, cells, responses: responses(outcome) }),
             }
         }
         if spec.across.is_none() {
@@ -114,6 +126,16 @@ impl TablePage {
             .narrowed()
     }
 
+    /// The same with the distributions drawn small, where there is room.
+    pub fn with_sketches(&self) -> Table {
+        let table = self.as_table();
+        let curves: Vec<&Curve> = self.rows.iter().map(|row| &row.responses).collect();
+        match sketch::column(&curves, table.room()) {
+            Some(column) => table.with(column),
+            None => table,
+        }
+    }
+
     /// As Markdown.
     pub fn markdown(&self) -> String {
         let (words, numbers) = self.columns();
@@ -126,6 +148,15 @@ impl TablePage {
         }
         text
     }
+}
+
+/// The group whose response times a column shows.
+fn group_of(column: &ColumnSpec) -> Option<&str> {
+    if let Some(share) = &column.share {
+        return Some(&share.group);
+    }
+    let (group, rest) = column.metric.as_deref()?.strip_prefix("groups.")?.split_once('.')?;
+    rest.starts_with("response_ns").then_some(group)
 }
 
 /// The last words of paths, where they differ; the paths otherwise.

@@ -1,6 +1,7 @@
 //! Studies from their files to their pages.
 
 use schedlab_model::scenario::Scenario;
+use schedlab_report::Style;
 use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Verdict, carry_out};
 use schedlab_venue::Monitor;
 
@@ -65,6 +66,23 @@ fn values_hold_or_differ_by_what_is_allowed() {
         let bound = judged(&format!("{CFS}published = {bounds}"), false);
         assert_eq!(bound[0].0 == Verdict::Holds, holds, "{bound:?}");
     }
+}
+
+#[test]
+fn rows_of_cases_have_their_distribution_on_a_terminal_and_nowhere_else() {
+    let page = |column: &str| {
+        let text = STUDY.replace("{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }", column);
+        let (study, experiment) = plan(&text, false).unwrap();
+        let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+        Page::new(&study, &experiment, &outcomes, false)
+    };
+    let narrow = page("{ head = \"b\", metric = \"groups.b.response_ns.mean\", unit = \"ms\" }");
+    let shown = narrow.show(Style::PLAIN);
+    assert_eq!(shown.lines().filter(|line| line.contains('█')).count(), 4, "a line for each case:\n{shown}");
+    assert!(shown.contains(" ms\n") && shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(!narrow.markdown("schedlab study s").contains('█'));
+    let many: Vec<String> = (0..8).map(|n| format!("{{ head = \"column {n} of many\", metric = \"jain\" }}")).collect();
+    assert!(!page(&many.join(", ")).show(Style::PLAIN).contains('█'), "there is no room");
 }
 
 #[test]
