@@ -24,7 +24,7 @@ pub struct Shipped {
 }
 
 /// All shipped scenarios in order of name.
-pub fn shipped() -> &'static [Shipped] {
+pub fn scenarios() -> &'static [Shipped] {
     include!(concat!(env!("OUT_DIR"), "/scenarios.rs"))
 }
 
@@ -38,8 +38,8 @@ pub fn studies() -> &'static [Shipped] {
 /// # Errors
 ///
 /// There is none, with the nearest name.
-pub fn find(name: &str) -> Result<Shipped, CatalogueError> {
-    find_in(shipped(), "scenario", name)
+pub fn find_scenario(name: &str) -> Result<Shipped, CatalogueError> {
+    find_in(scenarios(), "scenario", name)
 }
 
 /// The shipped study of this name.
@@ -82,7 +82,7 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
     if path.exists() || argument.contains('/') || argument.ends_with(".toml") {
         return Ok(Scenario::from_file(&path)?);
     }
-    let Shipped { name, text } = find(argument)?;
+    let Shipped { name, text } = find_scenario(argument)?;
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn shipped_scenarios_are_named_as_their_files_and_compile() {
-        for shipped in shipped() {
+        for shipped in scenarios() {
             let scenario = load(shipped.name).unwrap_or_else(|failure| panic!("{failure}"));
             assert_eq!(scenario.name, shipped.name);
             assert!(!scenario.about.is_empty(), "{}", shipped.name);

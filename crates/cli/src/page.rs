@@ -1,10 +1,12 @@
 //! Pages as files, and what the program knows about where their numbers come from.
 
 use crate::failure::Failure;
-use schedlab_html::{Document, Listing, Provenance};
+use crate::job::Job;
+use schedlab_html::{Document, Heard, Listing, Provenance, of_comparison};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
 use schedlab_policy::{PolicySpec, Reference, catalog};
+use schedlab_report::comparison::Comparison;
 use std::path::Path;
 
 /// Writes a page, whole or not at all.
@@ -14,8 +16,18 @@ pub fn write(file: &Path, document: &Document) -> Result<(), Failure> {
     written.map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
 }
 
+/// Writes the page of what a job came to.
+pub fn write_comparison(
+    file: &Path,
+    comparison: &Comparison,
+    heard: &[Heard],
+    (job, policies): (&Job, &[PolicySpec]),
+) -> Result<(), Failure> {
+    write(file, &of_comparison(comparison, heard, provenance(&job.scenario, &job.workload, policies)))
+}
+
 /// What gives the same again: the command, the scenario and the policies' sources.
-pub fn provenance(scenario: &Scenario, workload: &Workload, policies: &[PolicySpec]) -> Provenance {
+fn provenance(scenario: &Scenario, workload: &Workload, policies: &[PolicySpec]) -> Provenance {
     let nice = workload.groups.iter().map(|group| (group.name.clone(), group.nice.into())).collect();
     let scenario = Listing::file(&format!("{}.toml", scenario.name), &scenario.to_toml());
     let mut files = vec![scenario];

@@ -127,6 +127,15 @@ impl Listing {
     }
 }
 
+impl ColumnView {
+    /// The cell of a row; its note by its place among `notes`, from 1.
+    fn cell(&self, row: usize, notes: &[&str]) -> Cell<'_> {
+        let note = self.notes.get(row).and_then(Option::as_deref);
+        let note = note.and_then(|note| notes.iter().position(|known| *known == note));
+        Cell { column: self, text: self.cells.get(row).map_or("", String::as_str), note: note.map(|index| index + 1) }
+    }
+}
+
 impl TableView {
     /// A table for people, with what its columns know about themselves.
     pub fn of(title: &str, table: &Table) -> TableView {
@@ -144,13 +153,7 @@ impl TableView {
     pub fn rows(&self) -> impl Iterator<Item = Vec<Cell<'_>>> {
         let rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
         let notes = self.notes();
-        let cell = move |column, row: usize| {
-            let ColumnView { cells, notes: own, .. }: &ColumnView = column;
-            let note = own.get(row).and_then(Option::as_deref);
-            let note = note.and_then(|note| notes.iter().position(|known| *known == note));
-            Cell { column, text: cells.get(row).map_or("", String::as_str), note: note.map(|index| index + 1) }
-        };
-        (0..rows).map(move |row| self.columns.iter().map(|column| cell(column, row)).collect())
+        (0..rows).map(move |row| self.columns.iter().map(|column| column.cell(row, &notes)).collect())
     }
 
     /// What is to be known about cells, each once.

@@ -4,6 +4,7 @@ use crate::result::{Measures, RunResult};
 use crate::scenario::Scenario;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 /// The schema of a scenario file, read as JSON.
 pub fn scenario() -> Value {
@@ -18,8 +19,8 @@ pub fn result() -> Value {
 /// What a metric is, by its path in a group, a task or a run: `response_ns.p99`. What stands there of the whole comes
 /// before what stands there of its part.
 pub fn definition(path: &str) -> Option<String> {
-    let schemas = [generate::<Measures>(for_results()), generate::<RunResult>(for_results())];
-    schemas.iter().find_map(|root| described(root, path))
+    static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| [generate::<Measures>(for_results()), result()]);
+    SCHEMAS.iter().find_map(|root| described(root, path))
 }
 
 fn for_results() -> SchemaSettings {

@@ -2,7 +2,7 @@
 //!
 //! A table is plain text of at most [`WIDTH`] columns where names allow it; colours are the caller's choice.
 
-pub mod caution;
+mod caution;
 pub mod comparison;
 mod costs;
 mod metric;

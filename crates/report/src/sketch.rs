@@ -55,35 +55,40 @@ impl Scale {
         };
         parts.iter().map(letter).collect()
     }
+
+    /// All curves, a line each; a dash for one without values.
+    fn column(&self, head: &str, curves: &[&Curve], letters: usize) -> Column {
+        let sketch = |curve: &&Curve| if curve.points().is_empty() { "-".into() } else { self.sketch(curve, letters) };
+        Column::words(head, curves.iter().map(sketch))
+    }
+
+    /// The low and the high end in words, and their unit.
+    fn ends(&self) -> [String; 3] {
+        let times = Times::of(&[Some(self.low), Some(self.high)]);
+        [times.show(Some(self.low)), times.show(Some(self.high)), times.unit.to_string()]
+    }
 }
 
 /// The distributions of the response times of policies and groups, in the order of the rows; none where there is nothing
 /// to see. `width` is what names may leave.
 pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Table> {
     let scale = Scale::of(curves)?;
-    let times = Times::of(&[Some(scale.low), Some(scale.high)]);
-    let [low, high] = [scale.low, scale.high].map(|ns| format!("{} {}", times.show(Some(ns)), times.unit));
+    let [low, high, unit] = scale.ends();
     let kind = if scale.is_logarithmic { ", logarithmic" } else { "" };
-    let head = format!("responses from {low} to {high}{kind}");
+    let head = format!("responses from {low} {unit} to {high} {unit}{kind}");
     let letters = width.max(columns_of(&head)).min(60);
-    let sketches: Vec<String> = curves
-        .iter()
-        .map(|curve| if curve.points().is_empty() { "-".into() } else { scale.sketch(curve, letters) })
-        .collect();
-    Some(Table::new(names.into_iter().chain([Column::words(&head, sketches)])))
+    Some(Table::new(names.into_iter().chain([scale.column(&head, curves, letters)])))
 }
 
 /// The same as a column of a table that leaves so much room; none where that is too little, or there is nothing to see.
 pub fn column(curves: &[&Curve], room: usize) -> Option<Column> {
     let scale = Scale::of(curves)?;
-    let times = Times::of(&[Some(scale.low), Some(scale.high)]);
-    let [low, high] = [scale.low, scale.high].map(|ns| times.show(Some(ns)));
-    let log = if scale.is_logarithmic { ", log" } else { "" };
-    let head = format!("{low} to {high} {}{log}", times.unit);
+    let [low, high, unit] = scale.ends();
+    let kind = if scale.is_logarithmic { ", log" } else { "" };
+    let head = format!("{low} to {high} {unit}{kind}");
     let letters = room.min(MOST_LETTERS);
-    let sketch = |curve: &&Curve| if curve.points().is_empty() { "-".into() } else { scale.sketch(curve, letters) };
     let least = LEAST_LETTERS.max(columns_of(&head));
-    (letters >= least).then(|| Column::words(&head, curves.iter().map(sketch)).under("responses"))
+    (letters >= least).then(|| scale.column(&head, curves, letters).under("responses"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use crate::case::Case;
 use crate::language::Asked;
 use crate::runner::Observed;
 use schedlab_model::hash::sha256;
-use schedlab_venue::VenueName;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -61,13 +60,6 @@ impl Cache {
     }
 
     fn key(&self, case: &Case, seed: u64) -> String {
-        let object = case.policy.hash.as_deref().unwrap_or_default();
-        let policy = format!("{} {:?} {object}", case.policy.info.name, case.policy.info.parameters);
-        let here = match case.place {
-            VenueName::Host => schedlab_venue::fingerprint(),
-            VenueName::Vm => format!("{} {:?}", case.kernel, case.engine),
-            VenueName::Sim => String::new(),
-        };
         let Asked { responses, statuses, overhead } = &case.asked;
         let section = overhead.as_ref().map(|overhead| &overhead.group);
         let asked = format!("responses {responses}, statuses {statuses}, section {section:?}");
@@ -75,9 +67,8 @@ impl Cache {
             &self.program,
             &asked,
             &case.scenario_hash,
-            &policy,
-            &format!("{:?}", case.place),
-            &here,
+            &case.policy.identity(),
+            &case.place.identity(),
             &seed.to_string(),
         ];
         sha256(all.map(String::as_str).join("\n").as_bytes())

@@ -1,15 +1,12 @@
 //! What there is to run: a case for each policy and each combination of values of a run.
 
 use crate::language::{Asked, RunSpec, Study};
-use schedlab_model::scenario::{Scenario, ScenarioError};
+use schedlab_model::scenario::{Scenario, ScenarioError, combinations};
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Algorithm, EngineSpec, Policy, Venue, VenueError, VenueName, seeds};
+use schedlab_venue::{Place, Policy, VenueError, seeds};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
-
-/// The kernel of virtual machines where a study names none: the one in which our policies run.
-const KERNEL: &str = "debian:13-backports";
 
 /// One thing to run, maybe several times.
 pub struct Case {
@@ -26,11 +23,7 @@ pub struct Case {
     /// Who decides.
     pub policy: Policy,
     /// Where.
-    pub place: VenueName,
-    /// The kernel of a virtual machine.
-    pub kernel: String,
-    /// The emulator, where the study names one.
-    pub engine: Option<EngineSpec>,
+    pub place: Place,
     /// The seeds.
     pub seeds: Vec<u64>,
     /// What is asked of it beyond its result.
@@ -38,11 +31,6 @@ pub struct Case {
 }
 
 impl Case {
-    /// The venue.
-    pub fn venue(&self) -> Box<dyn Venue> {
-        self.place.venue(&self.kernel, self.engine, Algorithm::Spin)
-    }
-
     /// Whether it is the one that is asked for.
     pub fn is(&self, run: &str, policy: Option<&String>, at: &Table) -> bool {
         let same = |(path, value): (&String, &Value)| self.at.iter().any(|(own, here)| own == path && here == value);
@@ -85,14 +73,14 @@ impl Experiment {
                     ScenarioError::at_path(origin, text, &format!("question[{q}].run[{r}].{key}"), message)
                 };
                 let base = match study.scenario.get(&run.scenario) {
-                    Some(table) => inner(table, &run.scenario, origin).map_err(|error| {
+                    Some(table) => Scenario::from_table_named(table, &run.scenario, origin).map_err(|error| {
                         let place = format!("scenario.{}", run.scenario);
                         ScenarioError::at_path(origin, text, &place, error.message)
                     })?,
                     None => scenario(&run.scenario).map_err(|message| at("scenario", message))?,
                 };
-                let engine = run.engine.as_ref().map(|engine| engine.parse::<EngineSpec>()).transpose();
-                let engine = engine.map_err(|error| at("engine", error.to_string()))?;
+                let place = Place::new(run.venue, run.kernel.as_deref(), run.engine.as_deref());
+                let place = place.map_err(|error| at("engine", error.to_string()))?;
                 for policy in run.policy.all() {
                     if !policies.contains_key(policy) {
                         let spec = PolicySpec::parse(policy).map_err(|error| at("policy", error.to_string()))?;
@@ -102,7 +90,7 @@ impl Experiment {
                 }
                 let wrong = |error: ScenarioError| at("scenario", error.message);
                 let asked = study.asked_beyond(&run.name);
-                let cases = cases(run, &base, (engine, &asked), &policies, quick).map_err(wrong)?;
+                let cases = cases(run, &base, (&place, &asked), &policies, quick).map_err(wrong)?;
                 for (path, list) in &run.over {
                     let is_run =
                         |value: &Value| cases.iter().any(|case| case.at.contains(&(path.clone(), value.clone())));
@@ -127,17 +115,10 @@ impl Experiment {
     }
 }
 
-/// A scenario of the study itself; its name is its key.
-fn inner(table: &Table, name: &str, origin: &str) -> Result<Scenario, ScenarioError> {
-    let mut table = table.clone();
-    table.entry("name").or_insert_with(|| Value::String(name.into()));
-    Scenario::from_table(table, origin)
-}
-
 fn cases(
     run: &RunSpec,
     base: &Scenario,
-    (engine, asked): (Option<EngineSpec>, &Asked),
+    (place, asked): (&Place, &Asked),
     policies: &BTreeMap<String, Policy>,
     quick: bool,
 ) -> Result<Vec<Case>, ScenarioError> {
@@ -158,7 +139,9 @@ fn cases(
         let here = point.iter().try_fold(scenario.clone(), |scenario, (path, value)| scenario.with(path, value))?;
         Ok((here.hash(), here.compile()?, point))
     };
-    let points = points(&axes).into_iter().map(point).collect::<Result<Vec<_>, ScenarioError>>()?;
+    let axis = |(path, values): (String, Vec<Value>)| values.into_iter().map(|value| (path.clone(), value)).collect();
+    let axes: Vec<Vec<(String, Value)>> = axes.into_iter().map(axis).collect();
+    let points = combinations(&axes).into_iter().map(point).collect::<Result<Vec<_>, ScenarioError>>()?;
     let mut cases = Vec::new();
     for policy_name in run.policy.all() {
         for (scenario_hash, workload, point) in &points {
@@ -170,24 +153,10 @@ fn cases(
                 seeds: seeds(workload.run.seed, count),
                 workload: workload.clone(),
                 policy: policies[policy_name].clone(),
-                place: run.venue,
-                kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.into()),
-                engine,
+                place: place.clone(),
                 asked: asked.clone(),
             });
         }
     }
     Ok(cases)
-}
-
-/// All combinations, the last axis fastest.
-fn points(axes: &[(String, Vec<Value>)]) -> Vec<Vec<(String, Value)>> {
-    let mut points = vec![Vec::new()];
-    for (path, values) in axes {
-        let longer = |point: &Vec<(String, Value)>| {
-            values.iter().map(|value| [point.clone(), vec![(path.clone(), value.clone())]].concat()).collect::<Vec<_>>()
-        };
-        points = points.iter().flat_map(longer).collect();
-    }
-    points
 }

@@ -1,6 +1,6 @@
 //! The language of study files. `docs/reference/study.md` explains it to users.
 
-use schedlab_model::scenario::ScenarioError;
+use schedlab_model::scenario::{OneOrMany, ScenarioError};
 use schedlab_venue::VenueName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -87,26 +87,6 @@ pub struct RunSpec {
 
 fn one() -> u32 {
     1
-}
-
-/// A word or a list of words.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum OneOrMany {
-    /// One.
-    One(String),
-    /// Several.
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    /// All of them.
-    pub fn all(&self) -> &[String] {
-        match self {
-            OneOrMany::One(word) => std::slice::from_ref(word),
-            OneOrMany::Many(words) => words,
-        }
-    }
 }
 
 /// What the quick version of a run does otherwise.

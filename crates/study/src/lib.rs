@@ -21,8 +21,8 @@ mod verdict;
 pub use cache::Cache;
 pub use case::{Case, Experiment};
 pub use language::{
-    Column, Equation, Metric, OneOrMany, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec,
-    Share, StatusSpec, Study, TableSpec, ValueSpec,
+    Column, Equation, Metric, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec, Share,
+    StatusSpec, Study, TableSpec, ValueSpec,
 };
 pub use page::{Answered, Page, Row};
 pub use runner::{CaseOutcome, Observed, carry_out};

@@ -47,7 +47,7 @@ impl System {
         let points = alone.map_or(Vec::new(), |alone| {
             seen.iter().filter_map(|(tasks, observed)| Point::of(spec, *tasks, observed, alone)).collect()
         });
-        System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.place), points }
+        System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.place.name), points }
     }
 
     /// A value at a number of tasks, or over all of them.

@@ -80,7 +80,7 @@ pub fn carry_out(
     let jobs: Vec<Job> =
         experiment.cases.iter().flat_map(|case| case.seeds.iter().map(|&seed| Job { case, seed })).collect();
     let (simulated, real): (Vec<usize>, Vec<usize>) =
-        (0..jobs.len()).partition(|&index| jobs[index].case.venue().is_shareable());
+        (0..jobs.len()).partition(|&index| jobs[index].case.place.venue().is_shareable());
     let real = interleaved(real, &jobs);
     let made = |index: usize| (!monitor.is_stopped()).then(|| jobs[index].outcome(cache, monitor));
     let mut all: BTreeMap<usize, Option<Result<Observed, String>>> = BTreeMap::new();
@@ -161,7 +161,7 @@ impl Job<'_> {
         let mut sinks = ((responses.as_mut(), statuses.as_mut()), section.as_mut());
         let sink = is_heard.then_some(&mut sinks as &mut dyn Sink);
         let mut watch = Watch::new(monitor, &|| true);
-        let run = case.venue().run(&request, sink, &mut watch).map_err(|error| error.to_string())?;
+        let run = case.place.venue().run(&request, sink, &mut watch).map_err(|error| error.to_string())?;
         if run.result.partial {
             return Err("stopped before its end".into());
         }

@@ -95,7 +95,7 @@ impl TablePage {
             heads.extend(head.clone().filter(|head| !heads.contains(head)));
             match rows.iter_mut().find(|row| head.is_some() && row.names == names) {
                 Some(row) => row.cells.extend::<Vec<_>>(cells),
-                None => rows.push(TableRow { names, venue: case.place, cells, responses: responses(outcome) }),
+                None => rows.push(TableRow { names, venue: case.place.name, cells, responses: responses(outcome) }),
             }
         }
         if spec.across.is_none() {

@@ -69,9 +69,9 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Whether a run is there, by its place in the plan.
-    pub fn has(&self, run: usize) -> bool {
-        self.has[run]
+    /// The runs that are not there, by their place in the plan.
+    pub fn missing(&self) -> impl Iterator<Item = usize> {
+        (0..self.has.len()).filter(|run| !self.has[*run])
     }
 
     /// How many runs of the plan are there.

@@ -1,7 +1,7 @@
 //! The language of sweep files. `docs/reference/sweep.md` explains it to users.
 
 use crate::axis::Axis;
-use schedlab_model::scenario::ScenarioError;
+use schedlab_model::scenario::{OneOrMany, ScenarioError};
 use schedlab_model::schema;
 use schedlab_venue::VenueName;
 use serde::Deserialize;
@@ -27,11 +27,17 @@ pub struct Sweep {
     /// Everything but the axes.
     pub(crate) spec: Spec,
     /// The axes of the grid: key and values.
-    pub(crate) grid: Vec<(String, Axis)>,
+    pub(crate) grid: Vec<(String, Vec<Value>)>,
     /// The axes that are sampled together.
     pub(crate) sampled: Vec<(String, Axis)>,
-    /// Where it comes from, for errors.
-    origin: String,
+    origin: Origin,
+}
+
+/// Where a sweep comes from, for errors.
+#[derive(Clone, Debug)]
+struct Origin {
+    name: String,
+    /// Of a file.
     text: Option<String>,
 }
 
@@ -44,7 +50,6 @@ pub(crate) struct Spec {
     pub name: String,
     /// What it is for.
     #[serde(default)]
-    #[allow(dead_code, reason = "for readers of the file")]
     pub about: String,
     /// A shipped scenario, a file beside the sweep, or the scenario itself.
     pub scenario: NameOrTable,
@@ -113,22 +118,6 @@ pub(crate) enum NameOrTable {
     Table(Table),
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    pub fn all(&self) -> &[String] {
-        match self {
-            OneOrMany::One(word) => std::slice::from_ref(word),
-            OneOrMany::Many(words) => words,
-        }
-    }
-}
-
 fn nameless() -> String {
     "sweep".into()
 }
@@ -145,7 +134,7 @@ impl Sweep {
     /// What is wrong, with line and column.
     pub fn parse(text: &str, origin: &str) -> Result<Sweep, ScenarioError> {
         let spec: Spec = toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
-        Sweep::checked(spec, origin, Some(text))
+        Sweep::checked(spec, Origin { name: origin.into(), text: Some(text.into()) })
     }
 
     /// Reads a table that stands in no file.
@@ -156,37 +145,48 @@ impl Sweep {
     pub fn from_table(table: Table, origin: &str) -> Result<Sweep, ScenarioError> {
         let spec: Result<Spec, toml::de::Error> = Value::Table(table).try_into();
         let spec = spec.map_err(|error| ScenarioError::whole(origin, error.message().trim()))?;
-        Sweep::checked(spec, origin, None)
+        Sweep::checked(spec, Origin { name: origin.into(), text: None })
     }
 
-    fn checked(mut spec: Spec, origin: &str, text: Option<&str>) -> Result<Sweep, ScenarioError> {
-        let mut sweep = Sweep {
-            grid: Vec::new(),
-            sampled: Vec::new(),
-            origin: origin.into(),
-            text: text.map(String::from),
-            spec: spec.clone(),
-        };
-        sweep.grid = sweep.axes(&spec.axis, "axis")?;
+    fn checked(mut spec: Spec, origin: Origin) -> Result<Sweep, ScenarioError> {
+        let mut grid = Vec::new();
+        for (key, axis) in origin.axes(&spec.axis, "axis")? {
+            let values = axis.values().map_err(|message| origin.wrong_axis("axis", &key, message))?;
+            grid.push((key, values));
+        }
+        let mut sampled = Vec::new();
         if let Some(sample) = &spec.sample {
-            sweep.sampled = sweep.axes(&sample.axis, "sample.axis")?;
-            if sample.points == 0 || sweep.sampled.is_empty() {
-                return Err(sweep.wrong("sample", "a sample needs `points` above 0 and at least one axis"));
+            sampled = origin.axes(&sample.axis, "sample.axis")?;
+            if sample.points == 0 || sampled.is_empty() {
+                return Err(origin.wrong("sample", "a sample needs `points` above 0 and at least one axis"));
             }
         }
-        if let Some((key, _)) = sweep.sampled.iter().find(|(key, _)| sweep.grid.iter().any(|(other, _)| other == key)) {
-            return Err(sweep.wrong("sample.axis", format!("`{key}` is an axis of the grid already")));
-        }
-        let has_seeds = sweep.keys().any(|key| key == "seed");
-        if spec.runs == 0 || has_seeds && (spec.runs > 1 || spec.seed.is_some()) {
-            return Err(sweep.wrong("runs", "there is at least one run, and no `runs` or `seed` beside an axis `seed`"));
+        if let Some((key, _)) = sampled.iter().find(|(key, _)| grid.iter().any(|(other, _)| other == key)) {
+            return Err(origin.wrong("sample.axis", format!("`{key}` is an axis of the grid already")));
         }
         if spec.measures.is_empty() {
             spec.measures = MEASURES.map(String::from).to_vec();
         }
-        for (index, measure) in spec.measures.iter().enumerate() {
-            let wrong = |message: String| Err(sweep.wrong(&format!("measures[{index}]"), message));
-            if spec.measures[..index].contains(measure) {
+        let sweep = Sweep { spec, grid, sampled, origin };
+        sweep.check_seeds()?;
+        sweep.check_measures()?;
+        Ok(sweep)
+    }
+
+    fn check_seeds(&self) -> Result<(), ScenarioError> {
+        let Spec { runs, seed, .. } = &self.spec;
+        let has_axis = self.keys().any(|key| key == "seed");
+        if *runs == 0 || has_axis && (*runs > 1 || seed.is_some()) {
+            return Err(self.wrong("runs", "there is at least one run, and no `runs` or `seed` beside an axis `seed`"));
+        }
+        Ok(())
+    }
+
+    fn check_measures(&self) -> Result<(), ScenarioError> {
+        let measures = &self.spec.measures;
+        for (index, measure) in measures.iter().enumerate() {
+            let wrong = |message: String| Err(self.wrong(&format!("measures[{index}]"), message));
+            if measures[..index].contains(measure) {
                 return wrong(format!("`{measure}` is there twice"));
             }
             if schema::definition(measure).is_none() {
@@ -195,21 +195,37 @@ impl Sweep {
                 ));
             }
         }
-        sweep.spec = spec;
-        Ok(sweep)
+        Ok(())
+    }
+
+    /// Its name and what it is for, in a line.
+    pub fn title(&self) -> String {
+        let Spec { name, about, .. } = &self.spec;
+        if about.is_empty() { name.clone() } else { format!("{name}: {about}") }
     }
 
     /// The keys of all axes, sampled ones last.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.grid.iter().chain(&self.sampled).map(|(key, _)| key.as_str())
+        let grid = self.grid.iter().map(|(key, _)| key.as_str());
+        grid.chain(self.sampled.iter().map(|(key, _)| key.as_str()))
     }
 
     /// An error of the value at a path.
     pub(crate) fn wrong(&self, path: &str, message: impl Into<String>) -> ScenarioError {
+        self.origin.wrong(path, message)
+    }
+}
+
+impl Origin {
+    fn wrong(&self, path: &str, message: impl Into<String>) -> ScenarioError {
         match &self.text {
-            Some(text) => ScenarioError::at_path(&self.origin, text, path, message),
-            None => ScenarioError::whole(&self.origin, format!("{path}: {}", message.into())),
+            Some(text) => ScenarioError::at_path(&self.name, text, path, message),
+            None => ScenarioError::whole(&self.name, format!("{path}: {}", message.into())),
         }
+    }
+
+    fn wrong_axis(&self, place: &str, key: &str, message: String) -> ScenarioError {
+        self.wrong(&format!("{place}.{key}"), format!("`{key}`: {message}"))
     }
 
     /// The axes of a table. Paths without quotes are tables in tables.
@@ -233,11 +249,7 @@ impl Sweep {
                 table.iter().try_for_each(|(key, value)| self.axis(&format!("{path}.{key}"), value, place, axes))
             }
             value => {
-                let wrong = |message: String| self.wrong(&format!("{place}.{path}"), format!("`{path}`: {message}"));
-                let axis = Axis::read(value).map_err(wrong)?;
-                if place == "axis" {
-                    axis.values().map_err(wrong)?;
-                }
+                let axis = Axis::read(value).map_err(|message| self.wrong_axis(place, path, message))?;
                 axes.push((path.to_string(), axis));
                 Ok(())
             }

@@ -11,7 +11,6 @@ mod plan;
 mod rows;
 mod runner;
 
-pub use axis::Kind;
 pub use dataset::{Dataset, DatasetError};
 pub use language::Sweep;
 pub use plan::{Plan, Run};

@@ -4,16 +4,13 @@ use crate::axis::{Axis, Kind, as_word, kind_of};
 use crate::language::{Method, NameOrTable, Sample, Sweep};
 use schedlab_model::hash::sha256;
 use schedlab_model::rng::Rng;
-use schedlab_model::scenario::{Scenario, ScenarioError};
+use schedlab_model::scenario::{Scenario, ScenarioError, combinations};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Algorithm, EngineSpec, Monitor, Policy, Venue, VenueError, seeds, spread};
+use schedlab_venue::{Place, Policy, Venue, VenueError, seeds, spread};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Value;
-
-/// The kernel of virtual machines where a sweep names none.
-const KERNEL: &str = "debian:13-backports";
 
 /// The axis of seeds, and the one of policies with the first word of the axes of their parameters.
 const SEED: &str = "seed";
@@ -31,16 +28,26 @@ pub struct Plan {
     /// For each point a value on each axis.
     points: Vec<Vec<Value>>,
     scenario: Scenario,
-    policies: Vec<(PolicySpec, Policy)>,
+    policies: Vec<Candidate>,
     /// The runs, in their order.
     pub runs: Vec<Run>,
+    place: Place,
     venue: Box<dyn Venue>,
+}
+
+/// A policy as it is without the axes of its parameters.
+struct Candidate {
+    /// As the sweep writes it.
+    name: String,
+    spec: PolicySpec,
+    policy: Policy,
 }
 
 /// A column that tells a value of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
-    pub name: String,
+    /// The axis.
+    key: String,
     pub kind: Kind,
     /// Which axis.
     index: usize,
@@ -77,24 +84,19 @@ impl Plan {
     pub fn new(
         sweep: &Sweep,
         scenario: &dyn Fn(&str) -> Result<Scenario, String>,
-        monitor: &Monitor,
         threads: usize,
     ) -> Result<Plan, VenueError> {
         let spec = &sweep.spec;
         let base = match &spec.scenario {
             NameOrTable::Name(name) => scenario(name).map_err(|message| sweep.wrong("scenario", message))?,
-            NameOrTable::Table(table) => {
-                let mut table = table.clone();
-                table.entry("name").or_insert_with(|| Value::String(spec.name.clone()));
-                Scenario::from_table(table, "scenario").map_err(|error| sweep.wrong("scenario", error.message))?
-            }
+            NameOrTable::Table(table) => Scenario::from_table_named(table, &spec.name, "scenario")
+                .map_err(|error| sweep.wrong("scenario", error.message))?,
         };
         let base = spec.set.iter().try_fold(base, |base, (path, value)| base.with(path, value));
         let base = base.map_err(|error| sweep.wrong("set", error.message))?;
-        let engine = spec.engine.as_ref().map(|engine| engine.parse::<EngineSpec>()).transpose();
-        let engine = engine.map_err(|error| sweep.wrong("engine", error.to_string()))?;
-        let venue = spec.venue.venue(spec.kernel.as_deref().unwrap_or(KERNEL), engine, Algorithm::Spin);
-        let points = points(sweep)?;
+        let place = Place::new(spec.venue, spec.kernel.as_deref(), spec.engine.as_deref());
+        let place = place.map_err(|error| sweep.wrong("engine", error.to_string()))?;
+        let points = points(sweep);
         let columns = sweep.keys().enumerate().map(|(index, key)| Column::new(index, key, &points)).collect();
         let mut plan = Plan {
             columns,
@@ -103,10 +105,14 @@ impl Plan {
             scenario: base,
             policies: Vec::new(),
             runs: Vec::new(),
-            venue,
+            venue: place.venue(),
+            place,
         };
         plan.policies = plan.find_policies(sweep)?;
-        plan.runs = plan.all_runs(sweep, monitor, threads)?;
+        let of_point = |point: usize| plan.runs_of(point, sweep);
+        let runs: Result<Vec<Vec<Run>>, VenueError> =
+            spread(threads, plan.points.len(), of_point).into_iter().collect();
+        plan.runs = runs?.concat();
         Ok(plan)
     }
 
@@ -115,22 +121,14 @@ impl Plan {
         &*self.venue
     }
 
-    /// Simulated time of all runs together, in nanoseconds; none where one has no end.
-    pub fn duration_ns(&self) -> Option<u64> {
-        self.runs.iter().try_fold(0_u64, |sum, run| Some(sum.saturating_add(run.duration_ns?)))
-    }
-
     /// The value of a run on the axis of a column.
     pub(crate) fn value(&self, run: &Run, column: &Column) -> &Value {
         &self.points[run.point][column.index]
     }
 
     /// The policy of a run, as the sweep writes it.
-    pub(crate) fn policy_name(&self, run: &Run) -> String {
-        match self.at(run.point, POLICY) {
-            Some(policy) => as_word(policy),
-            None => self.policies[run.policy].0.to_string(),
-        }
+    pub(crate) fn policy_name(&self, run: &Run) -> &str {
+        &self.policies[run.policy].name
     }
 
     /// All that a run needs.
@@ -140,57 +138,54 @@ impl Plan {
         Ok(Prepared { workload: scenario.compile()?, scenario_hash: scenario.hash(), policy })
     }
 
-    fn keys(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(Column::key)
+    /// The axes with their values at a point.
+    fn values(&self, point: usize) -> impl Iterator<Item = (&str, &Value)> {
+        self.columns.iter().map(|column| column.key.as_str()).zip(&self.points[point])
     }
 
     fn at(&self, point: usize, key: &str) -> Option<&Value> {
-        self.columns.iter().find(|column| column.key() == key).map(|column| &self.points[point][column.index])
+        self.values(point).find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 
     fn scenario_at(&self, point: usize) -> Result<Scenario, ScenarioError> {
         let is_of_scenario = |(key, _): &(&str, &Value)| *key != SEED && *key != POLICY && !key.starts_with("policy.");
-        let mut values = self.keys().zip(&self.points[point]).filter(is_of_scenario);
+        let mut values = self.values(point).filter(is_of_scenario);
         values.try_fold(self.scenario.clone(), |scenario, (key, value)| scenario.with(key, value))
     }
 
     /// A policy with the parameters of a point.
     fn policy_at(&self, point: usize, policy: usize) -> Result<Policy, VenueError> {
-        let (mut spec, found) = match self.at(point, POLICY).map(as_word) {
-            None => self.policies[policy].clone(),
-            Some(name) => {
-                self.policies.iter().find(|(spec, _)| spec.to_string() == name).cloned().expect("all are found")
-            }
-        };
-        for (key, value) in self.keys().zip(&self.points[point]) {
+        let Candidate { spec, policy, .. } = &self.policies[policy];
+        let mut spec = spec.clone();
+        for (key, value) in self.values(point) {
             let Some(key) = key.strip_prefix("policy.") else { continue };
             spec.settings.retain(|(own, _)| own != key);
             spec.settings.push((key.into(), as_word(value)));
         }
-        found.settled(&spec)
+        policy.settled(&spec)
     }
 
-    /// Each policy once, as it is without the axes.
-    fn find_policies(&self, sweep: &Sweep) -> Result<Vec<(PolicySpec, Policy)>, VenueError> {
-        let varied = self.columns.iter().find(|column| column.key() == POLICY);
-        let mut names: Vec<String> = match varied {
-            Some(column) => self.points.iter().map(|point| as_word(&point[column.index])).collect(),
-            None => sweep.spec.policy.all().to_vec(),
-        };
-        let mut seen = Vec::new();
-        names.retain(|name| {
-            !seen.contains(name) && {
-                seen.push(name.clone());
-                true
-            }
-        });
+    /// The policies of a point: those of its axis, or all.
+    fn policies_at(&self, point: usize) -> impl Iterator<Item = usize> {
+        let axis = self.at(point, POLICY).map(as_word);
+        (0..self.policies.len())
+            .filter(move |&policy| axis.as_ref().is_none_or(|name| *name == self.policies[policy].name))
+    }
+
+    /// Each policy once.
+    fn find_policies(&self, sweep: &Sweep) -> Result<Vec<Candidate>, VenueError> {
+        let of_axis: Vec<String> =
+            (0..self.points.len()).filter_map(|point| self.at(point, POLICY).map(as_word)).collect();
+        let names = if of_axis.is_empty() { sweep.spec.policy.all() } else { &of_axis };
+        let mut seen = BTreeSet::new();
         let find = |name: &String| {
-            let spec = PolicySpec::parse(name).map_err(|error| sweep.wrong(POLICY, error.to_string()))?;
-            let policy = Policy::find(&spec).map_err(|error| sweep.wrong(POLICY, error.to_string()))?;
+            let wrong = |error: String| sweep.wrong(POLICY, error);
+            let spec = PolicySpec::parse(name).map_err(|error| wrong(error.to_string()))?;
+            let policy = Policy::find(&spec).map_err(|error| wrong(error.to_string()))?;
             self.venue.accepts(&policy)?;
-            Ok((spec, policy))
+            Ok(Candidate { name: name.clone(), spec, policy })
         };
-        let found: Result<Vec<_>, VenueError> = names.iter().map(find).collect();
+        let found: Result<Vec<_>, VenueError> = names.iter().filter(|name| seen.insert(*name)).map(find).collect();
         let found = found?;
         if found.is_empty() {
             return Err(sweep.wrong(POLICY, "a sweep needs at least one policy").into());
@@ -198,22 +193,11 @@ impl Plan {
         Ok(found)
     }
 
-    fn all_runs(&self, sweep: &Sweep, monitor: &Monitor, threads: usize) -> Result<Vec<Run>, VenueError> {
-        let policies = if self.columns.iter().any(|column| column.key() == POLICY) { 1 } else { self.policies.len() };
-        let of_point = |point: usize| (!monitor.is_stopped()).then(|| self.runs_of(point, policies, sweep));
-        let mut runs = Vec::new();
-        for made in spread(threads, self.points.len(), of_point).into_iter().flatten() {
-            runs.extend(made?);
-        }
-        Ok(runs)
-    }
-
     /// The runs of a point.
-    fn runs_of(&self, point: usize, policies: usize, sweep: &Sweep) -> Result<Vec<Run>, VenueError> {
+    fn runs_of(&self, point: usize, sweep: &Sweep) -> Result<Vec<Run>, VenueError> {
         let misfit = |error: String| sweep.wrong("axis", error);
         let scenario = self.scenario_at(point).map_err(|error| misfit(error.message))?;
         let workload = scenario.compile().map_err(|error| misfit(error.to_string()))?;
-        let hash = scenario.hash();
         let duration = workload.run.duration;
         let duration_ns = (duration < Time::NEVER).then(|| duration.ns());
         let seeds = match self.at(point, SEED) {
@@ -222,41 +206,43 @@ impl Plan {
             ],
             None => seeds(sweep.spec.seed.unwrap_or(workload.run.seed), sweep.spec.runs),
         };
+        let here = self.identity_at(point, &scenario.hash());
         let mut runs = Vec::new();
-        for policy in 0..policies {
+        for policy in self.policies_at(point) {
             let settled = self.policy_at(point, policy).map_err(|error| misfit(error.to_string()))?;
-            let object = settled.hash.as_deref().unwrap_or_default();
-            let what = format!("{} {:?} {object}", settled.info.name, settled.info.parameters);
-            let spec = &sweep.spec;
-            let place = format!("{} {:?} {:?}", spec.venue.name(), spec.kernel, spec.engine);
-            // Two points may be the same scenario; each has runs of its own.
-            let mut here: Vec<String> =
-                self.keys().zip(&self.points[point]).map(|(key, value)| format!("{key} {value}")).collect();
-            here.sort();
-            let version = env!("CARGO_PKG_VERSION");
-            for seed in &seeds {
-                let all =
-                    [version, &hash, &what, &place, &here.join("\n"), &seed.to_string(), &self.measures.join(" ")]
-                        .join("\n");
+            let who = format!("{} {}", self.policies[policy].name, settled.identity());
+            runs.extend(seeds.iter().map(|&seed| {
+                let all = format!("{here}\n{who}\n{seed}");
                 let name = sha256(all.as_bytes())[..NAME_DIGITS].to_string();
-                runs.push(Run { name, point, policy, seed: *seed, duration_ns });
-            }
+                Run { name, point, policy, seed, duration_ns }
+            }));
         }
         Ok(runs)
+    }
+
+    /// What goes into the runs of a point whoever decides. Two points may be the same scenario; each has runs of its own.
+    fn identity_at(&self, point: usize, scenario_hash: &str) -> String {
+        let mut axes: Vec<String> = self.values(point).map(|(key, value)| format!("{key} {value}")).collect();
+        axes.sort();
+        let (place, measures) = (self.place.identity(), self.measures.join(" "));
+        [env!("CARGO_PKG_VERSION"), scenario_hash, &place, &measures, &axes.join("\n")].join("\n")
     }
 }
 
 impl Column {
-    /// Times are told in nanoseconds, and their name says so.
     fn new(index: usize, key: &str, points: &[Vec<Value>]) -> Column {
-        let kind = kind_of(points.iter().map(|point| &point[index]));
-        let unit = if kind == Kind::Time { "_ns" } else { "" };
-        Column { name: format!("{key}{unit}"), kind, index }
+        Column { key: key.into(), kind: kind_of(points.iter().map(|point| &point[index])), index }
     }
 
-    /// The axis.
-    fn key(&self) -> &str {
-        if self.kind == Kind::Time { self.name.trim_end_matches("_ns") } else { &self.name }
+    /// What a table calls it. Times are told in nanoseconds, and their name says so.
+    pub(crate) fn name(&self) -> String {
+        let unit = if self.kind == Kind::Time && !self.key.ends_with("_ns") { "_ns" } else { "" };
+        format!("{}{unit}", self.key)
+    }
+
+    /// Policy and seed have a column in any table.
+    pub(crate) fn is_own(&self) -> bool {
+        ![POLICY, SEED].contains(&self.key.as_str())
     }
 }
 
@@ -265,18 +251,12 @@ fn seed(value: &Value) -> Option<u64> {
 }
 
 /// All combinations of the grid, the last axis fastest, each with each point of the sample.
-fn points(sweep: &Sweep) -> Result<Vec<Vec<Value>>, ScenarioError> {
-    let mut points = vec![Vec::new()];
-    for (key, axis) in &sweep.grid {
-        let values = axis.values().map_err(|message| sweep.wrong("axis", format!("`{key}`: {message}")))?;
-        let longer = |point: &Vec<Value>| {
-            values.iter().map(|value| [point.as_slice(), std::slice::from_ref(value)].concat()).collect::<Vec<_>>()
-        };
-        points = points.iter().flat_map(longer).collect();
-    }
-    let Some(sample) = &sweep.spec.sample else { return Ok(points) };
+fn points(sweep: &Sweep) -> Vec<Vec<Value>> {
+    let grid: Vec<Vec<Value>> = sweep.grid.iter().map(|(_, values)| values.clone()).collect();
+    let points = combinations(&grid);
+    let Some(sample) = &sweep.spec.sample else { return points };
     let drawn = drawn(sample, &sweep.sampled);
-    Ok(points.iter().flat_map(|point| drawn.iter().map(|more| [point.as_slice(), more].concat())).collect())
+    points.iter().flat_map(|point| drawn.iter().map(|more| [point.as_slice(), more].concat())).collect()
 }
 
 /// Points at random places.

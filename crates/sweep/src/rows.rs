@@ -57,7 +57,7 @@ pub(crate) fn schema(plan: &Plan) -> SchemaRef {
             Kind::Float => DataType::Float64,
             Kind::Word => DataType::Utf8,
         };
-        Field::new(&column.name, data_type, false)
+        Field::new(column.name(), data_type, false)
     };
     let word = |name: &str, nullable: bool| Field::new(name, DataType::Utf8, nullable);
     let mut fields = vec![word(RUN, false)];
@@ -73,9 +73,8 @@ pub(crate) fn schema(plan: &Plan) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// The axes that have a column of their own: policy and seed have one anyway.
 fn own_axes(plan: &Plan) -> impl Iterator<Item = &Column> {
-    plan.columns.iter().filter(|column| ![POLICY, SEED].contains(&column.name.as_str()))
+    plan.columns.iter().filter(|column| column.is_own())
 }
 
 /// Rows as columns.
@@ -96,7 +95,7 @@ pub(crate) fn batch(plan: &Plan, rows: &[Row]) -> RecordBatch {
     };
     let mut columns = vec![words(runs().map(|run| Some(run.name.clone())).collect())];
     columns.extend(own_axes(plan).map(axis));
-    columns.push(words(runs().map(|run| Some(plan.policy_name(run))).collect()));
+    columns.push(words(runs().map(|run| Some(plan.policy_name(run).to_string())).collect()));
     columns.push(words(runs().map(|_| Some(plan.venue().name().to_string())).collect()));
     columns.push(Arc::new(runs().map(|run| Some(run.seed)).collect::<UInt64Array>()));
     columns.push(words(rows.iter().map(|row| row.group.clone()).collect()));

@@ -39,7 +39,7 @@ pub fn carry_out(
     threads: usize,
     monitor: &Monitor,
 ) -> Result<Summary, DatasetError> {
-    let missing: Vec<usize> = (0..plan.runs.len()).filter(|run| !dataset.has(*run)).collect();
+    let missing: Vec<usize> = dataset.missing().collect();
     let known = plan.runs.len() - missing.len();
     let threads = if plan.venue().is_shareable() { threads.clamp(1, missing.len().max(1)) } else { 1 };
     let next = AtomicUsize::new(0);
@@ -88,7 +88,7 @@ fn keep(plan: &Plan, dataset: &mut Dataset, wait: &Receiver<Vec<Row>>) -> Result
 }
 
 /// The rows of a run; none where it was stopped before its end.
-pub(crate) fn rows_of(plan: &Plan, index: usize, monitor: &Monitor) -> Option<Vec<Row>> {
+fn rows_of(plan: &Plan, index: usize, monitor: &Monitor) -> Option<Vec<Row>> {
     match result(plan, index, monitor) {
         Ok(result) if result.partial => None,
         Ok(result) => Some(Row::of_result(index, &result, &plan.measures)),

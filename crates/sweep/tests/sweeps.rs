@@ -22,7 +22,7 @@ fn text(axes: &str) -> String {
 
 fn try_plan(text: &str) -> Result<Plan, VenueError> {
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    Plan::new(&Sweep::parse(text, "s.toml")?, &none, &Monitor::default(), 2)
+    Plan::new(&Sweep::parse(text, "s.toml")?, &none, 2)
 }
 
 fn plan(axes: &str) -> Plan {
@@ -192,6 +192,35 @@ fn policies_and_seeds_can_be_axes() {
         format!("{seeds:?} {policies:?} {means:?}")
     };
     assert_eq!(means(a.path()), means(b.path()));
+}
+
+#[test]
+fn an_axis_of_policies_takes_them_as_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan("[axis]\npolicy = [\"rr:\", \"rr:quantum=3ms\"]\n");
+    run(&plan, folder.path(), 1);
+    let batch = batch(&parts(folder.path())[0]);
+    let policies = batch.column_by_name("policy").unwrap().as_string::<i32>();
+    let mut policies: Vec<&str> = policies.iter().flatten().collect();
+    policies.dedup();
+    assert_eq!(policies, ["rr:", "rr:quantum=3ms"]);
+}
+
+#[test]
+fn a_key_that_names_its_unit_is_an_axis_like_any_other() {
+    let source = tempfile::tempdir().unwrap();
+    let path = source.path().join("p.bpf.c");
+    let source_text = include_str!("../../../policies/rr/rr.bpf.c").replace("quantum", "slice_ns");
+    fs::write(&path, source_text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let axes = "[axis]\n\"policy.slice_ns\" = [\"1ms\", \"5ms\"]\n";
+    let sweep = text(axes).replace("[\"rr\", \"mlfq\"]", &format!("{path:?}"));
+    run(&try_plan(&sweep).unwrap(), folder.path(), 1);
+    let batch = batch(&parts(folder.path())[0]);
+    let slices = batch.column_by_name("policy.slice_ns").unwrap().as_primitive::<Int64Type>();
+    assert_eq!((slices.value(0), slices.value(batch.num_rows() - 1)), (1_000_000, 5_000_000));
+    let means = batch.column_by_name("response_ns.mean").unwrap().as_primitive::<Float64Type>();
+    assert_ne!(means.value(0), means.value(batch.num_rows() - 2), "the parameter is heard");
 }
 
 #[test]

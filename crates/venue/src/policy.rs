@@ -123,6 +123,12 @@ impl Policy {
         })
     }
 
+    /// What a result depends on of it: name, parameters, object.
+    pub fn identity(&self) -> String {
+        let object = self.hash.as_deref().unwrap_or_default();
+        format!("{} {:?} {object}", self.info.name, self.info.parameters)
+    }
+
     /// What results say about it when it ran on a machine of so many CPUs.
     pub(crate) fn info_on(&self, cpus: u32) -> PolicyInfo {
         let mut info = self.info.clone();

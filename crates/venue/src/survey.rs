@@ -5,9 +5,9 @@ use schedlab_kernel::Recorder;
 use schedlab_vm::engine::EngineSpec;
 use schedlab_vm::kernels;
 
-/// A place where runs can happen.
+/// What a venue or engine can do here.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Support {
     /// The venue, as `--venue` takes it.
     pub venue: &'static str,
     /// The engine, as `--engine` takes it.
@@ -18,14 +18,14 @@ pub struct Place {
     pub holds: Vec<(&'static str, String)>,
 }
 
-/// All places, looked at now.
-pub fn survey() -> Vec<Place> {
+/// All venues and engines, looked at now.
+pub fn survey() -> Vec<Support> {
     let engines = EngineSpec::all().map(|spec| virtual_machine(&spec));
     [sim(), host()].into_iter().chain(engines).collect()
 }
 
-fn sim() -> Place {
-    Place {
+fn sim() -> Support {
+    Support {
         venue: "sim",
         engine: None,
         works: Ok("the simulated machine".into()),
@@ -37,14 +37,14 @@ fn sim() -> Place {
     }
 }
 
-fn host() -> Place {
+fn host() -> Support {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let policies = match schedlab_kernel::has_sched_ext() {
         true => "the kernel's own, sched_ext objects".into(),
         false => "the kernel's own; this kernel has no sched_ext, the venue vm has kernels with it".into(),
     };
     let recorder = Recorder::check().map_or_else(|lack| format!("no: {lack}"), |()| "yes".into());
-    Place {
+    Support {
         venue: "host",
         engine: None,
         works: Ok(kernel_release()),
@@ -57,11 +57,11 @@ fn host() -> Place {
     }
 }
 
-fn virtual_machine(spec: &EngineSpec) -> Place {
+fn virtual_machine(spec: &EngineSpec) -> Support {
     let engine = spec.engine();
     let names: Vec<&str> = kernels::KNOWN.iter().map(|known| known.name).collect();
     let repeats = if engine.repeats() { "bit for bit" } else { "no: real time" };
-    Place {
+    Support {
         venue: "vm",
         engine: Some(engine.name()),
         works: engine.probe(),

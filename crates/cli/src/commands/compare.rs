@@ -4,7 +4,6 @@ use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::{output, page};
-use schedlab_html::of_comparison;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::RunSet;
 
@@ -21,10 +20,7 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let mut comparison = Comparison::new(&candidates, &job.workload, &job.scenario.published, job.draws(&done));
     comparison.failures = done.failures.iter().map(ToString::to_string).collect();
     if let Some(file) = report {
-        page::write(
-            &file,
-            &of_comparison(&comparison, &done.heard, page::provenance(&job.scenario, &job.workload, &specs)),
-        )?;
+        page::write_comparison(&file, &comparison, &done.heard, (&job, &specs))?;
     }
     if json {
         output::print_json(&comparison)?;

@@ -5,7 +5,6 @@ use crate::commands::compare::candidate;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::{output, page};
-use schedlab_html::of_comparison;
 use schedlab_report::comparison::Comparison;
 use schedlab_report::result;
 
@@ -22,10 +21,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     if let Some(file) = report {
         let candidates = [candidate(label, set)];
         let comparison = Comparison::new(&candidates, &job.workload, &job.scenario.published, job.draws(&done));
-        page::write(
-            &file,
-            &of_comparison(&comparison, &done.heard, page::provenance(&job.scenario, &job.workload, &specs)),
-        )?;
+        page::write_comparison(&file, &comparison, &done.heard, (&job, &specs))?;
     }
     if json {
         output::print_json(&set.result)?;

@@ -19,14 +19,14 @@ pub fn run(args: ScenariosArgs) -> Result<(), Failure> {
         (Some(ScenariosCommand::Export { scenario }), _) => {
             output::print(&rtapp::export(&catalogue::load(&scenario)?)?)
         }
-        (None, Some(name)) => output::print(catalogue::find(&name)?.text),
+        (None, Some(name)) => output::print(catalogue::find_scenario(&name)?.text),
         (None, None) => list(),
     }
 }
 
 fn list() -> Result<(), Failure> {
     let mut text = String::new();
-    for shipped in catalogue::shipped() {
+    for shipped in catalogue::scenarios() {
         let about = Scenario::parse(shipped.text, shipped.name)?.about;
         text += &wrap(&format!("{:<NAMES$}", shipped.name), NAMES, &about);
     }

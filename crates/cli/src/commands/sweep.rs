@@ -15,16 +15,16 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let text = std::fs::read_to_string(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
     let sweep = Sweep::parse(&text, &origin)?;
+    let threads = job::threads(args.threads);
+    let plan = plan(&sweep, &args.file, threads)?;
+    let Some(folder) = args.output.filter(|_| !args.plan) else {
+        return output::print(&format!("{}\n{} runs\n", sweep.title(), plan.runs.len()));
+    };
+    // Before this an interrupt ends the program: half a plan would be another sweep.
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let threads = job::threads(args.threads);
-    let plan = plan(&sweep, &args.file, &monitor, threads)?;
-    let Some(folder) = args.output.filter(|_| !args.plan) else {
-        return output::print(&format!("{} runs\n", plan.runs.len()));
-    };
     let mut dataset = Dataset::open(&folder, &plan)?;
-    let missing =
-        plan.duration_ns().map(|all| all / plan.runs.len().max(1) as u64 * (plan.runs.len() - dataset.count()) as u64);
+    let missing = dataset.missing().map(|run| plan.runs[run].duration_ns).sum();
     let summary = progress::show(&monitor, missing, args.quiet, || carry_out(&plan, &mut dataset, threads, &monitor))?;
     if !args.quiet {
         output::remark(&told(&summary, &folder));
@@ -32,10 +32,10 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     if summary.missing > 0 { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-fn plan(sweep: &Sweep, file: &Path, monitor: &Monitor, threads: usize) -> Result<Plan, VenueError> {
+fn plan(sweep: &Sweep, file: &Path, threads: usize) -> Result<Plan, VenueError> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let scenario = |name: &str| load_beside(folder, name).map_err(|error| error.to_string());
-    Plan::new(sweep, &scenario, monitor, threads)
+    Plan::new(sweep, &scenario, threads)
 }
 
 /// What came of it, in a line.

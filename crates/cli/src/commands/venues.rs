@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use schedlab_report::wrap;
-use schedlab_venue::{Place, survey};
+use schedlab_venue::{Support, survey};
 
 /// The width of the column of properties.
 const PROPERTIES: usize = 12;
@@ -14,7 +14,7 @@ pub fn run() -> Result<(), Failure> {
     output::print(&paragraphs.join("\n"))
 }
 
-fn paragraph(place: &Place) -> String {
+fn paragraph(place: &Support) -> String {
     let name = place
         .engine
         .map_or(format!("--venue {}", place.venue), |engine| format!("--venue {} --engine {engine}", place.venue));

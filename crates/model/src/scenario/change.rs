@@ -18,6 +18,17 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The same; where the table does not say what it is called, it is called `name`.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Scenario::from_table`].
+    pub fn from_table_named(table: &Table, name: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+        let mut table = table.clone();
+        table.entry("name").or_insert_with(|| Value::String(name.into()));
+        Scenario::from_table(table, origin)
+    }
+
     /// The scenario with a value replaced, or added where its table is there and it is not.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ mod change;
 mod check;
 mod compile;
 mod error;
+mod list;
 mod machine_file;
 mod notation;
 mod objects;
@@ -18,6 +19,7 @@ mod waits;
 mod write;
 
 pub use error::ScenarioError;
+pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
