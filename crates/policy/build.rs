@@ -24,6 +24,9 @@ fn main() {
     fs::write(out.join("headers.tar.zst"), archive).expect("OUT_DIR is writable");
 
     let clang = Clang::find().unwrap_or_else(|why| fail(&format!("cannot compile the policies: {why}")));
+    let native = manifest_directory().join("src/native/bridge.bpf.c");
+    println!("cargo::rerun-if-changed={}", native.display());
+    compile(&clang, &native, &headers, &out.join("native.bpf.o"));
     let mut catalog = String::from("&[\n");
     for name in names(&policies) {
         let source = policies.join(&name).join(format!("{name}.bpf.c"));

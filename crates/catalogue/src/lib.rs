@@ -1,7 +1,7 @@
 //! The scenarios and studies that ship with schedlab, and those in files.
 
 use schedlab_model::scenario::{Scenario, ScenarioError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was asked for is not there, or is no scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,10 +80,55 @@ pub fn load(argument: &str) -> Result<Scenario, CatalogueError> {
 pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueError> {
     let path = folder.join(argument);
     if path.exists() || argument.contains('/') || argument.ends_with(".toml") {
+        std::fs::metadata(&path).map_err(|error| {
+            CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
+        })?;
         return Ok(Scenario::from_file(&path)?);
     }
     let Shipped { name, text } = find_scenario(argument)?;
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)
+}
+
+/// A study's file.
+#[derive(Clone, Debug)]
+pub struct StudyFile {
+    /// Its text.
+    pub text: String,
+    /// What errors call it.
+    pub origin: String,
+    /// Where its scenarios are looked for.
+    folder: PathBuf,
+}
+
+impl StudyFile {
+    /// The study that a user means: a file, or a shipped one by name.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it cannot be read.
+    pub fn find(argument: &str) -> Result<StudyFile, CatalogueError> {
+        let path = Path::new(argument);
+        if !(path.exists() || argument.contains('/') || argument.ends_with(".toml")) {
+            let Shipped { name, text } = find_study(argument)?;
+            return Ok(StudyFile {
+                text: text.into(),
+                origin: format!("shipped study {name}"),
+                folder: PathBuf::new(),
+            });
+        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CatalogueError::Unknown(format!("{argument}: the file cannot be read: {error}")))?;
+        Ok(StudyFile { text, origin: argument.into(), folder: path.parent().map_or_else(PathBuf::new, PathBuf::from) })
+    }
+
+    /// A scenario that the study names: a file beside it, or a shipped one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in a line.
+    pub fn scenario(&self, name: &str) -> Result<Scenario, String> {
+        load_beside(&self.folder, name).map_err(|error| error.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,8 @@
 //! Pages as files, and what the program knows about where their numbers come from.
 
 use crate::failure::Failure;
-use crate::job::Job;
-use schedlab_html::{Document, Heard, Listing, Provenance, of_comparison};
-use schedlab_model::scenario::Scenario;
-use schedlab_model::workload::Workload;
-use schedlab_policy::{PolicySpec, Reference, catalog};
+use schedlab_html::{Document, of_comparison};
+use schedlab_job::{Done, Job};
 use schedlab_report::comparison::Comparison;
 use std::path::Path;
 
@@ -17,41 +14,8 @@ pub fn write(file: &Path, document: &Document) -> Result<(), Failure> {
 }
 
 /// Writes the page of what a job came to.
-pub fn write_comparison(
-    file: &Path,
-    comparison: &Comparison,
-    heard: &[Heard],
-    (job, policies): (&Job, &[PolicySpec]),
-) -> Result<(), Failure> {
-    write(file, &of_comparison(comparison, heard, provenance(&job.scenario, &job.workload, policies)))
-}
-
-/// What gives the same again: the command, the scenario and the policies' sources.
-fn provenance(scenario: &Scenario, workload: &Workload, policies: &[PolicySpec]) -> Provenance {
-    let nice = workload.groups.iter().map(|group| (group.name.clone(), group.nice.into())).collect();
-    let scenario = Listing::file(&format!("{}.toml", scenario.name), &scenario.to_toml());
-    let mut files = vec![scenario];
-    for spec in policies {
-        if let Some(source) = source(spec).filter(|source| !files.iter().any(|known| known.title == source.title)) {
-            files.push(source);
-        }
-    }
-    Provenance { commands: vec![command()], files, nice, ..Provenance::default() }
-}
-
-/// The source of a policy, where there is one: a shipped one, or the user's file.
-fn source(spec: &PolicySpec) -> Option<Listing> {
-    match &spec.reference {
-        Reference::Name(name) => {
-            let shipped = catalog().iter().find(|shipped| shipped.name == *name)?;
-            Some(Listing::file(&format!("{name}.bpf.c"), shipped.source))
-        }
-        Reference::Object(_) => None,
-        Reference::Source(path) => {
-            let text = std::fs::read_to_string(path).ok()?;
-            Some(Listing::file(&path.file_name()?.to_string_lossy(), &text))
-        }
-    }
+pub fn write_comparison(file: &Path, comparison: &Comparison, job: &Job, done: &Done) -> Result<(), Failure> {
+    write(file, &of_comparison(comparison, &done.heard, job.provenance(command())))
 }
 
 /// The command that was given, as a shell takes it.

@@ -24,7 +24,7 @@ impl Cache {
     ///
     /// The running program cannot be read.
     pub fn open(folder: &Path) -> io::Result<Cache> {
-        let program = sha256(&fs::read(std::env::current_exe()?)?);
+        let program = sha256(&fs::read(schedlab_venue::own_file()?)?);
         Ok(Cache { folder: folder.into(), program, forgetful: false })
     }
 

@@ -6,16 +6,16 @@
 use crate::plan::{Plan, by_name};
 use crate::rows::{Row, batch, names, row, schema};
 use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The folder of rows that are not asked for.
 const UNUSED: &str = "unused";
@@ -99,6 +99,32 @@ impl Dataset {
         Ok(())
     }
 
+    /// Adds a part that [`crate::make`] made.
+    ///
+    /// # Errors
+    ///
+    /// It is no part, its runs are not those of the plan, or the folder cannot be written to.
+    pub fn take(&mut self, plan: &Plan, part: &[u8]) -> Result<(), DatasetError> {
+        let no_part = |error: String| DatasetError::Part { path: "(a part)".into(), error };
+        let batch = decoded(Bytes::copy_from_slice(part)).map_err(no_part)?;
+        let index = by_name(plan);
+        let found = names(&batch).ok_or_else(|| no_part("it has no column `run`".into()))?;
+        let known = |(at, name): (usize, Option<&str>)| row(&batch, at, *index.get(name?)?, plan);
+        let rows: Option<Vec<Row>> = found.iter().enumerate().map(known).collect();
+        let rows = rows.ok_or_else(|| no_part("its runs are others; is it of another version?".into()))?;
+        self.add(plan, rows.into_iter().filter(|row| !self.has[row.run]).collect())
+    }
+
+    /// All parts, and the columns that they have.
+    ///
+    /// # Errors
+    ///
+    /// A part cannot be read.
+    pub fn batches(&self, plan: &Plan) -> Result<(SchemaRef, Vec<RecordBatch>), DatasetError> {
+        let batches = parts(&self.folder)?.into_iter().map(|(_, path)| read(&path)).collect::<Result<_, _>>()?;
+        Ok((schema(plan), batches))
+    }
+
     fn note(&mut self, rows: &[Row]) {
         for row in rows {
             self.failed += usize::from(row.error.is_some() && !self.has[row.run]);
@@ -140,13 +166,7 @@ impl Dataset {
         let fresh = path.with_extension("new");
         let wrong = |error: io::Error| DatasetError::File { path: path.clone(), error };
         fs::create_dir_all(folder).map_err(wrong)?;
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let written = File::create(&fresh).map_err(ParquetError::from).and_then(|file| {
-            let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties))?;
-            writer.write(batch)?;
-            writer.close()
-        });
-        written.map_err(|error| wrong(io::Error::other(error)))?;
+        fs::write(&fresh, encoded(batch)).map_err(wrong)?;
         fs::rename(&fresh, &path).map_err(wrong)?;
         self.next_part += 1;
         Ok(())
@@ -174,16 +194,32 @@ fn parts(folder: &Path) -> Result<Vec<(usize, PathBuf)>, DatasetError> {
     Ok(parts)
 }
 
+/// A part as the bytes of a file.
+pub(crate) fn encoded(batch: &RecordBatch) -> Vec<u8> {
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut bytes = Vec::new();
+    let written = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).and_then(|mut writer| {
+        writer.write(batch)?;
+        writer.close()
+    });
+    written.expect("plain columns can be written to memory");
+    bytes
+}
+
 /// A whole part.
 fn read(path: &Path) -> Result<RecordBatch, DatasetError> {
-    let no_part = |error: String| DatasetError::Part { path: path.into(), error };
-    let file = File::open(path).map_err(|error| DatasetError::File { path: path.into(), error })?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| no_part(error.to_string()))?;
+    let bytes = fs::read(path).map_err(|error| DatasetError::File { path: path.into(), error })?;
+    decoded(Bytes::from(bytes)).map_err(|error| DatasetError::Part { path: path.into(), error })
+}
+
+fn decoded(bytes: Bytes) -> Result<RecordBatch, String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| told(&error))?;
     let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
     let schema = builder.schema().clone();
-    let mut reader = builder.with_batch_size(rows).build().map_err(|error| no_part(error.to_string()))?;
+    let mut reader = builder.with_batch_size(rows).build().map_err(|error| told(&error))?;
     match reader.next() {
         None => Ok(RecordBatch::new_empty(schema)),
-        Some(batch) => batch.map_err(|error| no_part(error.to_string())),
+        Some(batch) => batch.map_err(|error| told(&error)),
     }
 }

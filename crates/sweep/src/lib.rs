@@ -15,4 +15,4 @@ pub use dataset::{Dataset, DatasetError};
 pub use language::Sweep;
 pub use plan::{Plan, Run};
 pub use rows::Row;
-pub use runner::{Summary, carry_out};
+pub use runner::{Summary, carry_out, make};

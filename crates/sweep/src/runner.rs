@@ -1,8 +1,8 @@
 //! Makes the runs that are missing, and keeps their rows.
 
-use crate::dataset::{Dataset, DatasetError};
+use crate::dataset::{self, Dataset, DatasetError};
 use crate::plan::Plan;
-use crate::rows::Row;
+use crate::rows::{Row, batch};
 use schedlab_model::result::RunResult;
 use schedlab_model::time::Time;
 use schedlab_venue::{Monitor, Request, VenueError, VmError, Watch};
@@ -65,6 +65,13 @@ pub fn carry_out(
     kept?;
     let there = dataset.count();
     Ok(Summary { known, made: there - known, failed: dataset.failed(), missing: plan.runs.len() - there })
+}
+
+/// Makes some runs, by their places in the plan, one after the other, and gives their rows as a part that
+/// [`Dataset::take`] takes in, here or on another machine. Runs that `monitor` stops are not in it.
+pub fn make(plan: &Plan, runs: &[usize], monitor: &Monitor) -> Vec<u8> {
+    let made = runs.iter().take_while(|_| !monitor.is_stopped()).filter_map(|&run| rows_of(plan, run, monitor));
+    dataset::encoded(&batch(plan, &made.flatten().collect::<Vec<_>>()))
 }
 
 /// Writes rows as they come, in parts.

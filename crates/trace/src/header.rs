@@ -66,7 +66,7 @@ impl Header {
     }
 
     /// The header as one line of JSON.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let groups = self.groups.iter().map(|g| GroupJson { name: g.name.clone(), cpus: g.cpus.to_string() });
         let json = HeaderJson {
             schema: SCHEMA.to_owned(),

@@ -14,6 +14,8 @@ mod measured;
 mod merge;
 mod monitor;
 mod name;
+mod native;
+mod own_file;
 mod place;
 mod plan;
 mod policy;
@@ -31,6 +33,8 @@ pub use inspect::{Need, Needs, inspect};
 pub use merge::{LEVEL, merge};
 pub use monitor::{Monitor, Watch};
 pub use name::VenueName;
+pub use native::{NativeMaker, NativeScheduler};
+pub use own_file::own_file;
 pub use place::Place;
 pub use plan::{Listener, Plan, PolicyOutcome, RunSet, seeds};
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
@@ -43,6 +47,7 @@ pub use schedlab_load::{
     Algorithm, Calibration, CalibrationError, cache_folder, fingerprint, obtain as calibrate, verified,
 };
 pub use schedlab_sim::Control;
+pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};
 pub use schedlab_vm::engine::EngineSpec;
 pub use schedlab_vm::{VmError, kernels};
 pub use sim::SimVenue;
@@ -56,7 +61,7 @@ use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workl
 use std::time::Duration;
 
 /// A place where a workload can run under a policy.
-pub trait Venue: Sync {
+pub trait Venue: Send + Sync {
     /// The name of the place, as results give it.
     fn name(&self) -> &'static str;
 

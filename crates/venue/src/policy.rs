@@ -1,6 +1,6 @@
 //! A policy that was found: its object or its discipline, with its parameters settled.
 
-use crate::VenueError;
+use crate::{NativeScheduler, VenueError};
 use schedlab_bpf::{ConstantInfo, ConstantValue, Object, Value};
 use schedlab_guest::PolicyJob;
 use schedlab_model::hash::sha256;
@@ -53,6 +53,8 @@ pub enum Scheduler {
     Ideal(Discipline),
     /// The scheduler inside the kernel that runs, measured in place.
     Kernel,
+    /// A scheduler of the calling program, in the simulator alone.
+    Native(NativeScheduler),
 }
 
 /// The name of the scheduler inside the kernel.
@@ -161,6 +163,7 @@ impl Policy {
     pub fn draws(&self) -> bool {
         match &self.scheduler {
             Scheduler::Object { object, .. } => object.helpers().iter().any(|(number, _)| *number == GET_PRANDOM_U32),
+            Scheduler::Native(_) => true,
             Scheduler::Ideal(_) | Scheduler::Kernel => false,
         }
     }

@@ -1,13 +1,14 @@
 //! The simulated machine as a venue.
 
-use crate::{Control, Executor, Policy, Request, Run, Scheduler, Venue, VenueError};
+use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::{Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Group, Step, Workload};
-use schedlab_sim::{Options, Outcome, RunError, ideal, scx};
+use schedlab_sim::{Options, Outcome, PolicyFailure, RunError, ideal, scx};
 use std::mem::take;
 
 /// The simulator.
@@ -59,6 +60,12 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
+        Scheduler::Native(NativeScheduler { object, maker }) => {
+            let failed = |message| PolicyFailure { operation: None, task: None, time: Time::ZERO, message };
+            let native = maker.make(seed).map_err(|message| RunError::Policy(failed(message)))?;
+            let options = Options { executor: Executor::Machine, settings: Vec::new(), seed };
+            scx::run_native(workload, (object, native), &options, sink, control)
+        }
         Scheduler::Kernel => unreachable!("not accepted"),
     }
 }
@@ -92,7 +99,7 @@ pub(crate) fn check(request: &Request, collector: &Collector, validator: Option<
 }
 
 fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
-    let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. });
+    let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. } | Scheduler::Native(_));
     RunIdentity {
         scenario: scenario_info(request.workload),
         policy: request.policy.info_on(request.workload.machine.cpus()),

@@ -1,7 +1,7 @@
 //! A kernel in a virtual machine whose time is counted in instructions, as a venue.
 
 use crate::measured::KernelRun;
-use crate::{Control, Cost, Costs, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity};
+use crate::{Control, Cost, Costs, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity, own_file};
 use schedlab_guest::Job;
 use schedlab_load::Algorithm;
 use schedlab_model::result::{EngineInfo, SchedulerCosts};
@@ -60,7 +60,7 @@ impl VmVenue {
 
 /// The guest's program lies where ours lies.
 fn program() -> Result<PathBuf, VmError> {
-    let ours = std::env::current_exe().ok();
+    let ours = own_file().ok();
     let beside = ours.and_then(|path| Some(path.parent()?.join(GUEST))).filter(|path| path.exists());
     beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} beside schedlab; `make build` makes both")))
 }
@@ -73,10 +73,10 @@ impl Venue for VmVenue {
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         match policy.scheduler {
             Scheduler::Kernel | Scheduler::Object { .. } => Ok(()),
-            Scheduler::Ideal(_) => Err(VenueError::NotHere {
+            Scheduler::Ideal(_) | Scheduler::Native(_) => Err(VenueError::NotHere {
                 policy: policy.label.clone(),
                 venue: self.name(),
-                why: "an ideal discipline exists in the simulator alone; use --venue sim".into(),
+                why: "it exists in the simulator alone; use --venue sim".into(),
             }),
         }
     }

@@ -3,14 +3,13 @@
 use crate::args::{StudyArgs, StudyCommand};
 use crate::failure::Failure;
 use crate::{interrupt, job, output, page, progress};
-use schedlab_catalogue::{self as catalogue, Shipped};
+use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
 use schedlab_html::of_study;
-use schedlab_model::scenario::Scenario;
 use schedlab_report::wrap;
 use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, carry_out};
 use schedlab_venue::{Monitor, cache_folder};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The width of the column of names.
@@ -20,7 +19,7 @@ const NAMES: usize = 16;
 pub fn run(args: StudyArgs) -> Result<(), Failure> {
     match (&args.command, &args.study) {
         (Some(StudyCommand::Show { name }), _) => output::print(catalogue::find_study(name)?.text),
-        (None, Some(study)) => carry_out_study(&args, &File::of(study)?),
+        (None, Some(study)) => carry_out_study(&args, &StudyFile::find(study)?),
         (Some(StudyCommand::List) | None, _) => list(),
     }
 }
@@ -34,33 +33,7 @@ fn list() -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// A study's file.
-struct File {
-    text: String,
-    origin: String,
-    /// Where its scenarios are looked for.
-    folder: PathBuf,
-}
-
-impl File {
-    fn of(argument: &str) -> Result<File, Failure> {
-        let path = Path::new(argument);
-        if !(path.exists() || argument.contains('/') || argument.ends_with(".toml")) {
-            let Shipped { name, text } = catalogue::find_study(argument)?;
-            return Ok(File { text: text.into(), origin: format!("shipped study {name}"), folder: PathBuf::new() });
-        }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::Input(format!("{argument}: the file cannot be read: {error}")))?;
-        Ok(File { text, origin: argument.into(), folder: path.parent().map_or_else(PathBuf::new, PathBuf::from) })
-    }
-
-    /// A scenario that the study names: a file beside it, or a shipped one.
-    fn scenario(&self, name: &str) -> Result<Scenario, String> {
-        catalogue::load_beside(&self.folder, name).map_err(|error| error.to_string())
-    }
-}
-
-fn carry_out_study(args: &StudyArgs, file: &File) -> Result<(), Failure> {
+fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let study = Study::parse(&file.text, &file.origin)?;
     let experiment = Experiment::plan(&study, (&file.text, &file.origin), args.quick, &|name| file.scenario(name))?;
     let cache = cache(args)?;

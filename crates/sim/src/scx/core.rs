@@ -118,6 +118,8 @@ pub struct Core {
     pub root_cgroup: u64,
     /// Real-time tasks alive; without any, nobody looks for one.
     pub realtime_tasks: u32,
+    /// The scheduler, where it is no BPF object.
+    pub native: Option<Box<dyn super::native::Native>>,
 }
 
 /// The most tasks alive at once.
@@ -172,6 +174,7 @@ impl Core {
             run_queues: (0, 0),
             root_cgroup: 0,
             realtime_tasks: 0,
+            native: None,
             memory,
         })
     }

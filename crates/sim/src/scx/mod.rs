@@ -24,6 +24,7 @@ mod kfuncs;
 mod layout;
 mod life;
 mod mask;
+pub mod native;
 pub mod ops;
 pub mod policy;
 mod realtime;
@@ -34,6 +35,7 @@ use crate::error::RunError;
 use crate::world::World;
 use crate::{Control, Options, Outcome};
 use layout::{GuestCgroup, GuestKernfs, GuestRq};
+use native::Native;
 use schedlab_bpf::{
     Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
 };
@@ -66,12 +68,29 @@ pub fn run(
     sink: &mut dyn Sink,
     control: &mut dyn Control,
 ) -> Result<Outcome, RunError> {
-    let mut sim = prepare(&Rc::new(workload.clone()), object, options)?;
+    let mut sim = prepare(&Rc::new(workload.clone()), object, options, None)?;
+    sim.run(sink, control)
+}
+
+/// The same under a scheduler that is part of this program. `object` is the one whose operations call it.
+pub fn run_native(
+    workload: &Workload,
+    (object, native): (&Object, Box<dyn Native>),
+    options: &Options,
+    sink: &mut dyn Sink,
+    control: &mut dyn Control,
+) -> Result<Outcome, RunError> {
+    let mut sim = prepare(&Rc::new(workload.clone()), object, options, Some(native))?;
     sim.run(sink, control)
 }
 
 /// Builds the machine and puts the policy in charge.
-fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Result<policy::Sim, RunError> {
+fn prepare(
+    workload: &Rc<Workload>,
+    object: &Object,
+    options: &Options,
+    native: Option<Box<dyn Native>>,
+) -> Result<policy::Sim, RunError> {
     let ops = object.ops()?;
     let not_simulated = ops::not_simulated(ops);
     if !not_simulated.is_empty() {
@@ -81,6 +100,7 @@ fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Resul
     let mut core = core::Core::new(World::new(workload, options.seed), memory.clone())?;
     let cgroups = add_control_group(&mut core)?;
     let mut kernel = kernel();
+    kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));
     kernel.variables = vec![add_run_queues(&mut core)?, add_frequency_drivers(&core)?];
     let (base, stride, count) = core.task_table();
     let topology = core.machine.topology;
@@ -96,7 +116,11 @@ fn prepare(workload: &Rc<Workload>, object: &Object, options: &Options) -> Resul
     let vm: Vm = object.load(&kernel, &options.settings, &load, memory)?;
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
     add_masks(&mut core, workload)?;
-    let ops = ops::Operations::new(ops, &vm);
+    let mut ops = ops::Operations::new(ops, &vm);
+    if let Some(native) = &native {
+        ops.restrict(|operation| native.has(operation), native.flags());
+    }
+    core.native = native;
     Ok(policy::Sim::new(vm, ops, core)?)
 }
 

@@ -115,6 +115,14 @@ impl Operations {
         }
     }
 
+    /// Leaves out the operations that are not there after all, and sets the flags.
+    pub fn restrict(&mut self, has: impl Fn(&str) -> bool, flags: u64) {
+        for op in Op::ALL.iter().filter(|op| !has(op.name())) {
+            self.programs[*op as usize] = None;
+        }
+        self.flags = flags;
+    }
+
     /// The program of an operation, if the policy has it.
     #[inline]
     pub fn program(&self, op: Op) -> Option<ProgramId> {
