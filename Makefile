@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo test lint bench studies docs clean
+.PHONY: help setup build demo python test lint bench studies docs clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -18,6 +18,9 @@ demo: build ## compare schedulers on a busy machine, simulated and this one
 	target/release/schedlab compare scenarios/heavy-load.toml --policy fcfs,rr,mlfq
 	target/release/schedlab compare scenarios/heavy-load.toml --policy rr,mlfq --venue sim,host --duration 20s
 
+python: setup ## make the Python package in target/wheels
+	@tools/python wheel
+
 test: setup ## run every test
 	@tools/test
 
@@ -28,6 +31,7 @@ bench: setup ## measure speed
 	cargo run --release --locked -p schedlab-bench
 
 studies: build ## run all studies and write their pages into docs/studies
+	@tools/setup studies
 	@tools/studies
 
 docs: setup ## make the reference of the libraries in target/doc

@@ -1,0 +1,207 @@
+//! Runs of one scenario under several policies in several venues.
+
+use crate::background::interruptible;
+use crate::convert;
+use crate::error::{IntoPython, failed, input};
+use crate::frame::Frame;
+use crate::native;
+use crate::rows::{Row, flatten, table};
+use crate::scenario;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use schedlab_charts::Look;
+use schedlab_html::{Provenance, of_comparison};
+use schedlab_job::{Job, Options, threads};
+use schedlab_model::result::RunResult;
+use schedlab_policy::PolicySpec;
+use schedlab_report::{Style, comparison::Comparison, result};
+use schedlab_venue::{Algorithm, EngineSpec, Executor, Policy, RunSet, VenueName};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// What came of a call of `run` or `compare`.
+#[pyclass(frozen, module = "schedlab._schedlab")]
+pub struct Done {
+    job: Job,
+    done: schedlab_job::Done,
+    comparison: Comparison,
+}
+
+/// Makes runs. What is not given is as on the command line.
+#[pyfunction]
+#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, traces, listens))]
+#[allow(clippy::too_many_arguments, reason = "the flags of the command line; Python's side names each")]
+pub fn run(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    policies: &Bound<'_, PyAny>,
+    venues: Vec<String>,
+    seed: Option<u64>,
+    runs: u32,
+    threads: Option<u32>,
+    kernel: String,
+    engine: Option<String>,
+    load: String,
+    unchecked: bool,
+    check: bool,
+    traces: Vec<PathBuf>,
+    listens: bool,
+) -> PyResult<Done> {
+    let scenario = scenario::of(scenario)?.model;
+    let policies = self::policies(policies)?;
+    let engine = engine.map(|engine| engine.parse::<EngineSpec>()).transpose().map_err(input)?;
+    let load: Algorithm = load.parse().map_err(input)?;
+    let venue = |name: &String| Ok(venue_name(name)?.venue(&kernel, engine, load));
+    let venues = venues.iter().map(venue).collect::<PyResult<Vec<_>>>()?;
+    if runs == 0 || threads == Some(0) {
+        return Err(input("`runs` and `threads` are numbers from 1 on"));
+    }
+    let executor = unchecked.then_some(Executor::Machine);
+    let threads = self::threads(threads);
+    let options = Options { venues, seed, runs, threads, executor, check, traces, listens };
+    let job = Job::new(scenario, policies, options).map_err(IntoPython::into_python)?;
+    let done = interruptible(py, |monitor| {
+        let shares = job.shares()?;
+        job.run(&shares, monitor)
+    })?;
+    let done = done.map_err(IntoPython::into_python)?;
+    let comparison = job.comparison(&done);
+    Ok(Done { job, done, comparison })
+}
+
+/// The venue of this name.
+fn venue_name(name: &str) -> PyResult<VenueName> {
+    let found = VenueName::ALL.into_iter().find(|venue| venue.name() == name);
+    let names = VenueName::ALL.map(VenueName::name).join(", ");
+    found.ok_or_else(|| input(format!("there is no venue `{name}`; there are {names}")))
+}
+
+/// The policies that a user means: a text as on the command line, a path, a class, or a list of these.
+fn policies(object: &Bound<'_, PyAny>) -> PyResult<Vec<Policy>> {
+    let found = match object.extract::<String>() {
+        Ok(text) => PolicySpec::parse_list(&text).map_err(input)?.iter().map(found).collect::<PyResult<Vec<_>>>()?,
+        Err(_) if is_one(object)? => vec![policy(object)?],
+        Err(_) => object.try_iter()?.map(|item| policy(&item?)).collect::<PyResult<_>>()?,
+    };
+    if found.is_empty() {
+        return Err(input("policy: at least one is needed"));
+    }
+    Ok(found)
+}
+
+fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_instance_of::<PyType>() || object.hasattr("__fspath__")?)
+}
+
+/// A policy: a name, a path, or a class.
+fn policy(object: &Bound<'_, PyAny>) -> PyResult<Policy> {
+    let base = object.py().import("schedlab.policy")?.getattr("Policy")?;
+    if object.cast::<PyType>().is_ok_and(|class| class.is_subclass(&base).unwrap_or(false)) {
+        return native::policy(object);
+    }
+    let wrong = || PyTypeError::new_err("policy: a name, a path or a class of schedlab.policy.Policy is needed");
+    let path = convert::path(object).ok_or_else(wrong)?;
+    let text = path.to_str().ok_or_else(|| input("policy: this path is no Unicode"))?;
+    found(&PolicySpec::parse(text).map_err(input)?)
+}
+
+fn found(spec: &PolicySpec) -> PyResult<Policy> {
+    Policy::find(spec).map_err(IntoPython::into_python)
+}
+
+#[pymethods]
+impl Done {
+    /// The policies that ran, as they were written; with their venues where there are several.
+    fn labels(&self) -> Vec<&str> {
+        self.done.sets.iter().map(|(label, _)| label.as_str()).collect()
+    }
+
+    /// A line for each policy that failed.
+    fn failures(&self) -> Vec<String> {
+        self.done.failures.iter().map(ToString::to_string).collect()
+    }
+
+    /// The result of a policy as JSON; its schema is `schema("result")`.
+    fn result(&self, index: usize) -> PyResult<String> {
+        text(&self.set(index)?.result)
+    }
+
+    /// The comparison as JSON; its schema is `schema("comparison")`.
+    fn comparison(&self) -> PyResult<String> {
+        text(&self.comparison)
+    }
+
+    /// A result as the command line prints it.
+    fn show_result(&self, index: usize) -> PyResult<String> {
+        let label = &self.done.sets[index.min(self.done.sets.len().saturating_sub(1))].0;
+        Ok(result::show(&self.set(index)?.result, label, Style::PLAIN))
+    }
+
+    /// The comparison as the command line prints it.
+    fn show_comparison(&self) -> String {
+        self.comparison.show(Style::PLAIN)
+    }
+
+    /// A row for each run and one of its `groups`, `tasks` or `cpus`; or for each of the comparison's `differences` or
+    /// of what its `theory` says.
+    fn frame(&self, of: &str) -> PyResult<Frame> {
+        let plain =
+            |list: Value| list.as_array().into_iter().flatten().map(|row| flatten(row, &[])).collect::<Vec<_>>();
+        match of {
+            "differences" => return Ok(table(&plain(json!(self.comparison.differences))).into()),
+            "theory" => return Ok(table(&plain(json!(self.comparison.theory))).into()),
+            _ => {}
+        }
+        let mut rows = Vec::new();
+        for (label, set) in &self.done.sets {
+            for run in &set.runs {
+                rows.extend(rows_of(label, &run.result, of)?);
+            }
+        }
+        Ok(table(&rows).into())
+    }
+
+    /// The charts of the page: name, title, caption and specification of each.
+    fn charts(&self) -> Vec<(String, String, String, String)> {
+        let page = of_comparison(&self.comparison, &self.done.heard, Provenance::default());
+        page.charts()
+            .map(|chart| {
+                let specification = chart.specification(Look::Light).to_string();
+                (chart.id.clone(), chart.title.clone(), chart.caption.clone(), specification)
+            })
+            .collect()
+    }
+
+    /// The page.
+    fn html(&self, command: String) -> String {
+        of_comparison(&self.comparison, &self.done.heard, self.job.provenance(command)).html()
+    }
+}
+
+impl Done {
+    fn set(&self, index: usize) -> PyResult<&RunSet> {
+        self.done.sets.get(index).map(|(_, set)| set).ok_or_else(|| failed("nothing was run"))
+    }
+}
+
+fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
+    let head = json!({ "policy": label, "venue": result.venue, "seed": result.seed });
+    let parts = match of {
+        "groups" => json!(result.groups),
+        "tasks" => json!(result.tasks),
+        "cpus" => json!(result.cpus),
+        other => return Err(input(format!("there is no table `{other}`; there are groups, tasks and cpus"))),
+    };
+    let row = |part: &Value| {
+        let mut row = flatten(&head, &[]);
+        row.extend(flatten(part, &["intervals"]));
+        row
+    };
+    Ok(parts.as_array().into_iter().flatten().map(row).collect())
+}
+
+/// As JSON.
+pub fn text(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(failed)
+}

@@ -1,0 +1,43 @@
+//! What the Python package needs of schedlab: Python's objects in, JSON and Arrow out.
+//!
+//! The package in `python/schedlab` gives these functions their public form; nothing here is meant to be called by users.
+
+mod background;
+mod convert;
+mod error;
+mod frame;
+mod job;
+mod native;
+mod read;
+mod rows;
+mod scenario;
+mod study;
+mod sweep;
+
+use pyo3::prelude::*;
+
+/// The module.
+#[pymodule]
+mod _schedlab {
+    use super::*;
+
+    #[pymodule_export]
+    use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::job::{Done, run};
+    #[pymodule_export]
+    use crate::native::{Kernel, Task};
+    #[pymodule_export]
+    use crate::read::{policies, read_trace, scenarios, schema, studies};
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::study::{StudyPage, study};
+    #[pymodule_export]
+    use crate::sweep::{Plan, Table};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

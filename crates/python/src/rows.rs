@@ -1,0 +1,63 @@
+//! Rows of named values as a table.
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_schema::{Field, Schema};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// A row by the names of its columns.
+pub type Row = Map<String, Value>;
+
+/// The plain values of an object under their paths, `response_ns.p99`; lists and what is in `without` stay out.
+pub fn flatten(value: &Value, without: &[&str]) -> Row {
+    let mut row = Row::new();
+    add(value, "", without, &mut row);
+    row
+}
+
+fn add(value: &Value, path: &str, without: &[&str], row: &mut Row) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object.iter().filter(|(key, _)| !without.contains(&key.as_str())) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                add(value, &path, without, row);
+            }
+        }
+        Value::Array(_) => {}
+        plain => {
+            row.insert(path.into(), plain.clone());
+        }
+    }
+}
+
+/// A table with a column for every name that is in a row, in the order in which they come.
+pub fn table(rows: &[Row]) -> RecordBatch {
+    let mut names: Vec<&String> = Vec::new();
+    for name in rows.iter().flat_map(Map::keys) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let columns: Vec<ArrayRef> = names.iter().map(|name| column(rows, name)).collect();
+    let field = |(name, column): (&&String, &ArrayRef)| Field::new(*name, column.data_type().clone(), true);
+    let schema = Schema::new(names.iter().zip(&columns).map(field).collect::<Vec<_>>());
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+        .expect("columns are as long as there are rows")
+}
+
+/// Whole numbers, numbers, truth values, or else words.
+fn column(rows: &[Row], name: &str) -> ArrayRef {
+    let values = || rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
+    let all = |is: fn(&Value) -> bool| values().flatten().all(is);
+    if all(Value::is_i64) {
+        Arc::new(values().map(|value| value?.as_i64()).collect::<Int64Array>())
+    } else if all(Value::is_number) {
+        Arc::new(values().map(|value| value?.as_f64()).collect::<Float64Array>())
+    } else if all(Value::is_boolean) {
+        Arc::new(values().map(|value| value?.as_bool()).collect::<BooleanArray>())
+    } else {
+        let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+        Arc::new(values().map(|value| value.map(word)).collect::<StringArray>())
+    }
+}

@@ -1,0 +1,72 @@
+//! Studies.
+
+use crate::background::interruptible;
+use crate::error::{IntoPython, failed};
+use crate::frame::Frame;
+use crate::job::text;
+use crate::rows::{flatten, table};
+use pyo3::prelude::*;
+use schedlab_catalogue::StudyFile;
+use schedlab_html::of_study;
+use schedlab_report::Style;
+use schedlab_study::{Cache, Experiment, Page, Study, carry_out};
+use schedlab_venue::cache_folder;
+use serde_json::json;
+
+/// What a study came to.
+#[pyclass(frozen, module = "schedlab._schedlab")]
+pub struct StudyPage {
+    page: Page,
+    source: String,
+}
+
+/// Runs a study: a shipped one, or a file.
+#[pyfunction]
+#[pyo3(signature = (name, *, quick, fresh, threads))]
+pub fn study(py: Python<'_>, name: &str, quick: bool, fresh: bool, threads: Option<u32>) -> PyResult<StudyPage> {
+    let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
+    let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
+    let threads = schedlab_job::threads(threads);
+    let cache = cache_folder().map(|folder| Cache::open(&folder.join("studies"))).transpose();
+    let cache = cache.map_err(|error| failed(format!("cannot read the running program: {error}")))?;
+    let cache = cache.map(|cache| if fresh { cache.forgetful() } else { cache });
+    let page = interruptible(py, |monitor| {
+        let origin = (file.text.as_str(), file.origin.as_str());
+        let experiment = Experiment::plan(&study, origin, quick, &|name| file.scenario(name))?;
+        let outcomes = carry_out(&experiment, cache.as_ref(), threads, monitor);
+        Ok(Page::new(&study, &experiment, &outcomes, quick))
+    })?;
+    let page = page.map_err(|error: schedlab_venue::VenueError| error.into_python())?;
+    Ok(StudyPage { page, source: file.text })
+}
+
+#[pymethods]
+impl StudyPage {
+    /// All of it as JSON.
+    fn data(&self) -> PyResult<String> {
+        text(&self.page)
+    }
+
+    /// As the command line prints it.
+    fn show(&self) -> String {
+        self.page.show(Style::PLAIN)
+    }
+
+    /// As a page.
+    fn html(&self, command: &str) -> String {
+        of_study(&self.page, &self.source, command).html()
+    }
+
+    /// A row for each published value, with what was seen beside it.
+    fn values(&self) -> Frame {
+        let of_question = |question: &schedlab_study::Answered| {
+            let row = |value: &schedlab_study::Row| {
+                let mut row = flatten(&json!({ "question": question.id }), &[]);
+                row.extend(flatten(&json!(value), &[]));
+                row
+            };
+            question.values.iter().map(row).collect::<Vec<_>>()
+        };
+        table(&self.page.questions.iter().flat_map(of_question).collect::<Vec<_>>()).into()
+    }
+}

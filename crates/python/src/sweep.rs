@@ -1,0 +1,125 @@
+//! Sweeps: their plan, their table, and parts of one for the other made elsewhere.
+
+use crate::background::interruptible;
+use crate::convert;
+use crate::error::{IntoPython, unreadable};
+use crate::frame::Frame;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use schedlab_catalogue::load_beside;
+use schedlab_sweep::{Dataset, Plan as Model, Sweep, carry_out, make};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The runs of a sweep, in their order.
+#[pyclass(frozen, module = "schedlab._schedlab")]
+pub struct Plan {
+    model: Model,
+    title: String,
+}
+
+#[pymethods]
+impl Plan {
+    /// Of a sweep's file, or of a dictionary with its keys.
+    #[new]
+    #[pyo3(signature = (spec, threads=None))]
+    fn new(py: Python<'_>, spec: &Bound<'_, PyAny>, threads: Option<u32>) -> PyResult<Plan> {
+        let (sweep, folder) = sweep(spec)?;
+        let threads = schedlab_job::threads(threads);
+        let model = interruptible(py, |_| {
+            let scenario = |name: &str| load_beside(&folder, name).map_err(|error| error.to_string());
+            Model::new(&sweep, &scenario, threads)
+        })?;
+        Ok(Plan { model: model.map_err(IntoPython::into_python)?, title: sweep.title() })
+    }
+
+    /// The sweep's name and what it is for.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The name of each run, made of all that goes into it.
+    fn names(&self) -> Vec<&str> {
+        self.model.runs.iter().map(|run| run.name.as_str()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.model.runs.len()
+    }
+
+    /// Makes some of the runs, by their places; a part that a table takes.
+    fn make<'py>(&self, py: Python<'py>, runs: Vec<usize>) -> PyResult<Bound<'py, PyBytes>> {
+        if let Some(run) = runs.iter().find(|run| **run >= self.model.runs.len()) {
+            return Err(PyIndexError::new_err(format!("there is no run {run}")));
+        }
+        let part = interruptible(py, |monitor| make(&self.model, &runs, monitor))?;
+        Ok(PyBytes::new(py, &part))
+    }
+}
+
+/// The sweep that a user means, and the folder from which its files are found.
+fn sweep(spec: &Bound<'_, PyAny>) -> PyResult<(Sweep, PathBuf)> {
+    if spec.is_instance_of::<PyDict>() {
+        let sweep = Sweep::from_table(convert::table(spec, "sweep")?, "sweep").map_err(IntoPython::into_python)?;
+        return Ok((sweep, PathBuf::new()));
+    }
+    let wrong = || PyTypeError::new_err("sweep: a path or a dictionary is needed");
+    let path = convert::path(spec).ok_or_else(wrong)?;
+    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+    let sweep = Sweep::parse(&text, &path.display().to_string()).map_err(IntoPython::into_python)?;
+    Ok((sweep, path.parent().map_or_else(PathBuf::new, Path::to_path_buf)))
+}
+
+/// A sweep's table on disk.
+#[pyclass(frozen, module = "schedlab._schedlab")]
+pub struct Table {
+    model: Mutex<Dataset>,
+}
+
+#[pymethods]
+impl Table {
+    /// The table in a folder, which is made where it is not there.
+    #[new]
+    fn new(folder: PathBuf, plan: &Bound<'_, Plan>) -> PyResult<Table> {
+        let dataset = Dataset::open(&folder, &plan.get().model).map_err(IntoPython::into_python)?;
+        Ok(Table { model: Mutex::new(dataset) })
+    }
+
+    /// The places of the runs that are not there.
+    fn missing(&self) -> Vec<usize> {
+        self.locked().missing().collect()
+    }
+
+    /// How many runs that are there failed.
+    fn failed(&self) -> usize {
+        self.locked().failed()
+    }
+
+    /// Makes what is missing, on this machine.
+    fn carry_out(&self, py: Python<'_>, plan: &Bound<'_, Plan>, threads: Option<u32>) -> PyResult<()> {
+        let (plan, threads) = (&plan.get().model, schedlab_job::threads(threads));
+        let summary = interruptible(py, |monitor| carry_out(plan, &mut self.locked(), threads, monitor))?;
+        summary.map(|_| ()).map_err(IntoPython::into_python)
+    }
+
+    /// Takes in a part that `Plan.make` made, here or elsewhere.
+    fn add(&self, plan: &Bound<'_, Plan>, part: &Bound<'_, PyBytes>) -> PyResult<()> {
+        self.locked().take(&plan.get().model, part.as_bytes()).map_err(IntoPython::into_python)
+    }
+
+    /// All rows.
+    fn frame(&self, py: Python<'_>, plan: &Bound<'_, Plan>) -> PyResult<Frame> {
+        let plan = &plan.get().model;
+        let read = interruptible(py, |_| self.locked().batches(plan))?;
+        let (schema, batches) = read.map_err(IntoPython::into_python)?;
+        Ok(Frame::new(schema, batches))
+    }
+}
+
+impl Table {
+    fn locked(&self) -> std::sync::MutexGuard<'_, Dataset> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

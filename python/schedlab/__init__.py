@@ -1,0 +1,49 @@
+"""A laboratory for CPU schedulers.
+
+A *scenario* says what tasks do, a *policy* decides who runs, a *venue* is where that happens: the simulator
+(``sim``), a real kernel in virtual time (``vm``), or this machine (``host``). The same measures come out of all.
+
+>>> import schedlab
+>>> result = schedlab.run("heavy-load", policy="rr", seed=1)
+>>> result.groups.to_polars()["response_ns.mean"][0] > 0
+True
+
+Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios they are texts with a unit (``"5ms"``).
+Without a seed a call takes that of the scenario: the same call gives the same numbers.
+"""
+
+from . import policy
+from ._runs import Comparison, Result, compare, run
+from ._schedlab import Frame, Scenario, __version__
+from ._shipped import PolicyInfo, ScenarioInfo, policies, scenarios, schema, studies
+from ._study import Study, study
+from ._sweep import Sweep, sweep
+from ._trace import Trace, read_trace
+from .errors import InputError, NotFoundError, RunError, SchedlabError
+
+__all__ = [
+    "Comparison",
+    "Frame",
+    "InputError",
+    "NotFoundError",
+    "PolicyInfo",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioInfo",
+    "SchedlabError",
+    "Study",
+    "Sweep",
+    "Trace",
+    "__version__",
+    "compare",
+    "policies",
+    "policy",
+    "read_trace",
+    "run",
+    "scenarios",
+    "schema",
+    "studies",
+    "study",
+    "sweep",
+]

@@ -1,0 +1,50 @@
+"""A sweep's runs on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from distributed import Client, as_completed
+
+from . import _schedlab
+from .errors import RunError
+
+RUNS_PER_PART = 64
+"""Runs that a worker makes at once: what is lost with it when it dies, and made again by another."""
+
+
+def carry_out(
+    client: Client, spec: dict[str, Any] | str | PathLike[str], plan: _schedlab.Plan, table: _schedlab.Table
+) -> None:
+    """Makes what the table lacks on the workers of a cluster, and keeps each part when it comes."""
+    missing = table.missing()
+    chunks = [missing[at : at + RUNS_PER_PART] for at in range(0, len(missing), RUNS_PER_PART)]
+    text = json.dumps(spec) if isinstance(spec, dict) else str(Path(fspath(spec)).resolve())
+    # Workers that die take nothing with them but what they were doing.
+    futures = client.map(_part, chunks, spec=text, is_file=not isinstance(spec, dict), pure=False, retries=10)
+    try:
+        for _, part in as_completed(futures, with_results=True):  # type: ignore[no-untyped-call]
+            table.add(plan, part)
+    except BaseException:
+        client.cancel(futures)  # type: ignore[no-untyped-call]
+        raise
+    if left := table.missing():
+        raise RunError(f"{len(left)} runs are missing; the same call goes on with them")
+
+
+def _part(runs: list[int], *, spec: str, is_file: bool) -> bytes:
+    return _plan(spec, is_file).make(runs)
+
+
+_plans: dict[str, _schedlab.Plan] = {}
+"""The plan of a worker's sweep, made once for all its parts."""
+
+
+def _plan(spec: str, is_file: bool) -> _schedlab.Plan:
+    if spec not in _plans:
+        _plans.clear()
+        _plans[spec] = _schedlab.Plan(spec if is_file else json.loads(spec), 1)
+    return _plans[spec]

@@ -1,0 +1,233 @@
+"""Runs and what comes of them."""
+
+from __future__ import annotations
+
+import html
+import json
+import tempfile
+from collections.abc import Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, Union
+
+from . import _schedlab
+from ._charts import Charts
+from ._schedlab import Frame, Scenario
+from .errors import RunError
+from .policy import Policy
+
+Source = Union[Scenario, str, "PathLike[str]", dict[str, Any]]
+"""A scenario, the name of a shipped one, a file, or a dictionary with the keys of a file."""
+
+PolicySource = Union[str, "PathLike[str]", type[Policy]]
+"""A policy as on the command line: ``rr``, ``rr:quantum=5ms``, ``./mine.bpf.c``; or a class, see `schedlab.policy`."""
+
+
+class _Shown:
+    """Something with a text for people."""
+
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+class _Ran(_Shown):
+    """What a call of `run` or `compare` came to."""
+
+    def __init__(self, done: _schedlab.Done, command: str) -> None:
+        self._done = done
+        self._command = command
+
+    @cached_property
+    def groups(self) -> Frame:
+        """A row for each policy, run and group of tasks, with every metric; `schema("result")` says what each is."""
+        return self._done.frame("groups")
+
+    @cached_property
+    def tasks(self) -> Frame:
+        """A row for each policy, run and task; none where there were more than 256 tasks."""
+        return self._done.frame("tasks")
+
+    @cached_property
+    def cpus(self) -> Frame:
+        """A row for each policy, run and CPU."""
+        return self._done.frame("cpus")
+
+    @cached_property
+    def charts(self) -> Charts:
+        """The charts of the page, as Altair objects: ``charts["response-distribution"]``."""
+        return Charts(self._done.charts())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the page with charts, timelines and tables that `schedlab run --report` writes."""
+        Path(path).write_text(self._done.html(self._command), encoding="utf-8")
+
+
+class Result(_Ran):
+    """What a policy did in one venue, under one seed or several. `print` shows it as the command line does."""
+
+    def __init__(self, done: _schedlab.Done, command: str, events: Frame | None) -> None:
+        super().__init__(done, command)
+        self._events = events
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The whole result; `schema("result")` describes it. Of several runs: counts and times are those of the first,
+        and ``intervals`` have what all say."""
+        data: dict[str, Any] = json.loads(self._done.result(0))
+        return data
+
+    @property
+    def events(self) -> Frame:
+        """A row for each event of the first run, as in a trace file; only after ``run(…, events=True)``."""
+        if self._events is None:
+            raise AttributeError("the events of this run were not kept; run it with events=True")
+        return self._events
+
+    def __str__(self) -> str:
+        return self._done.show_result(0)
+
+    def __repr__(self) -> str:
+        data = self.data
+        return f"Result({data['scenario']['name']!r}, policy={self._done.labels()[0]!r}, venue={data['venue']!r})"
+
+
+class Comparison(_Ran):
+    """What several policies did with one scenario. `print` shows it as the command line does."""
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The whole comparison; `schema("comparison")` describes it."""
+        data: dict[str, Any] = json.loads(self._done.comparison())
+        return data
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies that ran, as they were written; ``rr@sim`` where there are several venues."""
+        return self._done.labels()
+
+    @property
+    def failures(self) -> list[str]:
+        """A line for each policy that failed."""
+        return self._done.failures()
+
+    @cached_property
+    def differences(self) -> Frame:
+        """A row for each policy, group and metric: how it differs from the first policy, with intervals at 95 %."""
+        return self._done.frame("differences")
+
+    @cached_property
+    def theory(self) -> Frame:
+        """A row for each policy and group of which theory or a publication expects something."""
+        return self._done.frame("theory")
+
+    def __str__(self) -> str:
+        return self._done.show_comparison()
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.policies)})"
+
+
+def run(
+    scenario: Source,
+    policy: PolicySource,
+    *,
+    venue: str = "sim",
+    seed: int | None = None,
+    runs: int = 1,
+    kernel: str = "debian:12",
+    engine: str | None = None,
+    load: str = "spin",
+    threads: int | None = None,
+    unchecked: bool = False,
+    check: bool = False,
+    events: bool = False,
+    charts: bool = True,
+) -> Result:
+    """Runs a scenario under one policy.
+
+    :param scenario: a `Scenario`, the name of a shipped one, a file, or a dictionary with the keys of a file
+    :param policy: as on the command line: ``rr``, ``rr:quantum=5ms``, ``./mine.bpf.c``; or a class
+        of `schedlab.policy.Policy`
+    :param venue: ``sim``, ``vm`` or ``host``
+    :param seed: of all random numbers; that of the scenario where it is absent
+    :param runs: how many, with seeds derived from the first
+    :param kernel: of a virtual machine: ``debian:12``, ``debian:13-backports``, a path
+    :param engine: the emulator of a virtual machine: ``qemu``, ``bochs``, ``kvm``
+    :param load: what tasks compute on a real machine: ``spin``, ``fibonacci``, ``fft``, ``pi``, ``memory``
+    :param threads: how many runs in simulated time may happen at once; all cores where it is absent
+    :param unchecked: whether a policy file is executed as machine code, without a check of its memory accesses
+    :param check: whether every event is held against the laws of traces
+    :param events: whether the events of the first run are kept, for `Result.events`
+    :param charts: whether the first run is listened to for the charts over time and the timeline of the page
+    :raises InputError: what is asked for cannot be
+    :raises RunError: the policy failed, or the machine
+    """
+    with tempfile.TemporaryDirectory(prefix="schedlab-") as folder:
+        trace = Path(folder) / "trace.parquet"
+        done = _schedlab.run(
+            scenario,
+            [policy],
+            [venue],
+            seed=seed,
+            runs=runs,
+            threads=threads,
+            kernel=kernel,
+            engine=engine,
+            load=load,
+            unchecked=unchecked,
+            check=check,
+            traces=[trace] if events else [],
+            listens=charts,
+        )
+        for failure in done.failures():
+            raise RunError(failure)
+        kept = _schedlab.read_trace(trace)[1] if events else None
+    return Result(done, f"schedlab.run({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs})", kept)
+
+
+def compare(
+    scenario: Source,
+    policy: PolicySource | Sequence[PolicySource],
+    *,
+    venue: str | Sequence[str] = "sim",
+    seed: int | None = None,
+    runs: int = 1,
+    kernel: str = "debian:12",
+    engine: str | None = None,
+    load: str = "spin",
+    threads: int | None = None,
+    unchecked: bool = False,
+    check: bool = False,
+    charts: bool = True,
+) -> Comparison:
+    """Runs a scenario under several policies, in one venue or several, and compares them with the first one.
+
+    A policy that fails does not touch the others: see `Comparison.failures`. The parameters are those of `run`.
+
+    :param policy: a list, or a text as on the command line: ``"fcfs,rr,mlfq"``
+    :param venue: a name or a list
+    :raises InputError: what is asked for cannot be
+    :raises RunError: every policy failed, or the machine
+    """
+    done = _schedlab.run(
+        scenario,
+        policy,
+        [venue] if isinstance(venue, str) else venue,
+        seed=seed,
+        runs=runs,
+        threads=threads,
+        kernel=kernel,
+        engine=engine,
+        load=load,
+        unchecked=unchecked,
+        check=check,
+        traces=[],
+        listens=charts,
+    )
+    if not done.labels():
+        raise RunError("; ".join(done.failures()))
+    return Comparison(done, f"schedlab.compare({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs})")

@@ -1,0 +1,50 @@
+"""What comes with schedlab."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from . import _schedlab
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """A policy that ships."""
+
+    name: str
+    """What ``policy=`` takes."""
+    about: str
+    """What it is, in a sentence."""
+    kind: str
+    """``sched_ext``: a BPF object that every venue runs; ``ideal``: a discipline of theory, in the simulator alone."""
+
+
+@dataclass(frozen=True)
+class ScenarioInfo:
+    """A scenario that ships."""
+
+    name: str
+    """What ``scenario=`` takes."""
+    text: str
+    """The text of its file."""
+
+
+def policies() -> list[PolicyInfo]:
+    """All policies that ship. Others are files: ``policy="./mine.bpf.c"``."""
+    return [PolicyInfo(*policy) for policy in _schedlab.policies()]
+
+
+def scenarios() -> list[ScenarioInfo]:
+    """All scenarios that ship."""
+    return [ScenarioInfo(*scenario) for scenario in _schedlab.scenarios()]
+
+
+def studies() -> list[str]:
+    """The names of all studies that ship."""
+    return [name for name, _ in _schedlab.studies()]
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON schema of a ``scenario``, a ``result`` or a ``comparison``, with each metric's unit and definition."""
+    schema: dict[str, Any] = json.loads(_schedlab.schema(name))
+    return schema

@@ -1,0 +1,161 @@
+"""Policies in Python, for teaching.
+
+A policy is a class with the operations of sched_ext as its methods. It runs in the simulator alone and under the same
+rules as a BPF object: what the kernel would refuse is refused, who is left waiting ends the run, and the laws that hold
+for every run are held against this one. It is slow: each call costs a microsecond or two where a BPF policy's costs ten
+nanoseconds, and of several runs only one at a time holds the interpreter.
+
+A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
+
+>>> import schedlab
+>>> class Lottery(schedlab.policy.Policy):
+...     def init(self):
+...         self.waiting = []
+...     def enqueue(self, task, flags):
+...         self.waiting.append(task)
+...     def dequeue(self, task, flags):
+...         self.waiting.remove(task)
+...     def dispatch(self, cpu, prev):
+...         able = [task for task in self.waiting if cpu in task.cpus]
+...         if prev is not None and prev.runnable:
+...             able.append(prev)
+...         if able:
+...             [winner] = self.random.choices(able, [task.weight for task in able])
+...             if winner == prev:
+...                 prev.slice_ns = 10_000_000
+...             else:
+...                 self.waiting.remove(winner)
+...                 self.insert(winner, self.LOCAL, slice_ns=10_000_000)
+>>> schedlab.run("heavy-load", policy=Lottery, seed=1).data["policy"]["name"]
+'Lottery'
+"""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+from ._schedlab import Kernel, Task
+
+__all__ = ["Kernel", "Policy", "Task"]
+
+
+class Policy:
+    """The base of a policy. There is an object of it for each run.
+
+    Methods that a class does not define are not there for the kernel either: without `select_cpu` it takes an idle CPU
+    itself, and puts a task that finds one straight into that CPU's queue. The signatures are those of ``struct
+    sched_ext_ops``; `kernel` is there while a method runs.
+    """
+
+    LOCAL: ClassVar[int] = 1 << 63 | 2
+    """The queue of the CPU that asks."""
+    GLOBAL: ClassVar[int] = 1 << 63 | 1
+    """The queue that every CPU looks at."""
+    SLICE_NS: ClassVar[int] = 20_000_000
+    """The kernel's own slice."""
+
+    flags: ClassVar[int] = 0
+    """``SCX_OPS_*``."""
+
+    def __init__(self, kernel: Kernel, seed: int) -> None:
+        self.kernel = kernel
+        self.random = random.Random(seed)
+        """Random numbers that the run's seed decides: the same run draws the same."""
+
+    # What the kernel calls, in the order in which a task lives it.
+
+    def init(self) -> int | None:
+        """Once, before the first task; a negative number refuses to begin."""
+
+    def init_task(self, task: Task) -> int | None:
+        """A task comes to be; a negative number refuses it."""
+
+    def enable(self, task: Task) -> None:
+        """The task is now the policy's."""
+
+    def set_weight(self, task: Task, weight: int) -> None:
+        """Its weight is this: 100 for nice 0."""
+
+    def set_cpumask(self, task: Task) -> None:
+        """The CPUs on which it may run have changed."""
+
+    def select_cpu(self, task: Task, prev_cpu: int, wake_flags: int) -> int:
+        """It wakes: which CPU is to look for it? It may be inserted here already."""
+        raise NotImplementedError
+
+    def runnable(self, task: Task, flags: int) -> None:
+        """It begins to want a CPU."""
+
+    def enqueue(self, task: Task, flags: int) -> None:
+        """It is the policy's to place, and has to be inserted somewhere, now or later."""
+
+    def dequeue(self, task: Task, flags: int) -> None:
+        """It is taken from the policy, which has not inserted it yet."""
+
+    def dispatch(self, cpu: int, prev: Task | None) -> None:
+        """The CPU has nothing in its queue; `prev` ran there and may still want to."""
+
+    def running(self, task: Task) -> None:
+        """It gets a CPU."""
+
+    def stopping(self, task: Task, runnable: bool) -> None:
+        """It leaves its CPU, and still wants one or not."""
+
+    def quiescent(self, task: Task, flags: int) -> None:
+        """It no longer wants a CPU."""
+
+    def tick(self, task: Task) -> None:
+        """The timer tick came while it ran."""
+
+    def yield_(self, task: Task, to: Task | None) -> bool:
+        """It asked to be put behind others, or behind one; whether that was done."""
+        raise NotImplementedError
+
+    def update_idle(self, cpu: int, idle: bool) -> None:
+        """A CPU becomes idle or ceases to be. A policy that has this keeps track of idle CPUs itself."""
+
+    def cpu_acquire(self, cpu: int) -> None:
+        """A real-time task has given a CPU back."""
+
+    def cpu_release(self, cpu: int) -> None:
+        """A real-time task takes a CPU."""
+
+    def disable(self, task: Task) -> None:
+        """The task is no longer the policy's."""
+
+    def exit_task(self, task: Task) -> None:
+        """It has ended."""
+
+    def exit(self) -> None:
+        """The run is over."""
+
+    # What a policy asks of the kernel; `Kernel.call` has everything else.
+
+    def insert(self, task: Task, dsq: int, slice_ns: int = SLICE_NS, flags: int = 0) -> None:
+        """Puts a task at the end of a queue: ``scx_bpf_dsq_insert``."""
+        self.kernel.call("scx_bpf_dsq_insert", task, dsq, slice_ns, flags)
+
+    def insert_by_vtime(self, task: Task, dsq: int, vtime: int, slice_ns: int = SLICE_NS, flags: int = 0) -> None:
+        """Puts a task into a queue by its virtual time, the least first: ``scx_bpf_dsq_insert_vtime``."""
+        self.kernel.call("scx_bpf_dsq_insert_vtime", task, dsq, slice_ns, vtime, flags)
+
+    def create_queue(self, dsq: int) -> None:
+        """Makes a queue: ``scx_bpf_create_dsq``."""
+        self.kernel.call("scx_bpf_create_dsq", dsq, -1)
+
+    def move_to_local(self, dsq: int) -> bool:
+        """Moves the first task of a queue that may run here to this CPU's: ``scx_bpf_dsq_move_to_local``."""
+        return self.kernel.call("scx_bpf_dsq_move_to_local", dsq) != 0
+
+    def queued(self, dsq: int) -> int:
+        """How many tasks are in a queue: ``scx_bpf_dsq_nr_queued``."""
+        return self.kernel.call("scx_bpf_dsq_nr_queued", dsq)
+
+    def kick(self, cpu: int, flags: int = 0) -> None:
+        """Makes a CPU choose anew: ``scx_bpf_kick_cpu``; flag 1: only where it idles; 2: whatever it runs."""
+        self.kernel.call("scx_bpf_kick_cpu", cpu, flags)
+
+    def select_cpu_default(self, task: Task, prev_cpu: int, wake_flags: int) -> tuple[int, bool]:
+        """The CPU that the kernel would take, and whether it idles: ``scx_bpf_select_cpu_dfl``."""
+        return self.kernel.select_cpu_dfl(task, prev_cpu, wake_flags)

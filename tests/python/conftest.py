@@ -1,0 +1,53 @@
+"""What several tests need."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "machine": {"cpus": 1},
+    "task": [
+        {"name": "worker", "count": 2, "loop": [{"compute": "exp(2ms)"}]},
+        {"name": "shell", "loop": [{"sleep": "10ms"}, {"compute": "100us"}]},
+    ],
+    "run": {"duration": "200ms", "seed": 7},
+}
+
+
+@pytest.fixture
+def small() -> dict[str, Any]:
+    """A scenario that takes no time."""
+    return SMALL
+
+
+class CommandLine:
+    """The program beside the package."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self.program = program
+        self.folder = folder
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+
+    def out(self, *arguments: str) -> str:
+        done = self.run(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def complaint(self, *arguments: str) -> str:
+        done = self.run(*arguments)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done
+        return done.stderr.removeprefix("schedlab: ").rstrip("\n")
+
+
+@pytest.fixture
+def command_line(tmp_path: Path) -> CommandLine:
+    """`schedlab`, in a folder of its own."""
+    return CommandLine(os.environ["SCHEDLAB"], tmp_path)

@@ -1,0 +1,165 @@
+"""What goes wrong is told as the command line tells it, and the interpreter lives on."""
+
+import _thread
+import math
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import schedlab
+from conftest import CommandLine
+from schedlab import InputError, NotFoundError, RunError, Scenario
+
+
+def test_the_line_is_that_of_the_command_line(command_line: CommandLine) -> None:
+    def same(call: Callable[[], object], kind: type[Exception], *arguments: str) -> None:
+        with pytest.raises(kind) as caught:
+            call()
+        assert str(caught.value) == command_line.complaint(*arguments)
+
+    run = ("run", "heavy-load", "--policy")
+    same(lambda: schedlab.run("heavy-load", "rrr"), InputError, *run, "rrr")
+    same(lambda: schedlab.run("heavy-load", "rr:quantum=0"), InputError, *run, "rr:quantum=0")
+    same(lambda: schedlab.run("heavy-load", "rr:quanta=1ms"), InputError, *run, "rr:quanta=1ms")
+    same(lambda: schedlab.run("heavy-lod", "rr"), NotFoundError, "run", "heavy-lod", "--policy", "rr")
+    same(lambda: schedlab.run("./no.toml", "rr"), NotFoundError, "run", "./no.toml", "--policy", "rr")
+    same(lambda: schedlab.study("gpo"), NotFoundError, "study", "gpo")
+    wrong = command_line.folder / "wrong.toml"
+    wrong.write_text('name = "w"\n[[task]]\nname = "t"\nloop = [{ compite = "1ms" }]\n')
+    same(lambda: schedlab.run(wrong, "rr"), InputError, "run", str(wrong), "--policy", "rr")
+    same(lambda: schedlab.read_trace(wrong), InputError, "trace", str(wrong))
+    same(lambda: schedlab.read_trace("no.parquet"), NotFoundError, "trace", "no.parquet")
+    same(lambda: schedlab.sweep("no.toml", "out"), NotFoundError, "sweep", "no.toml", "-o", "out")
+
+
+def test_exceptions_are_what_python_expects_too() -> None:
+    assert issubclass(InputError, ValueError) and issubclass(RunError, RuntimeError)
+    assert issubclass(NotFoundError, FileNotFoundError) and issubclass(NotFoundError, InputError)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "line"),
+    [
+        ({"run": {"duration": math.nan}}, ValueError, "scenario.run.duration: NaN is no number"),
+        ({"run": {"duration": math.inf}}, ValueError, "scenario.run.duration: inf is no number"),
+        ({"task": [{"name": "t", "count": 1 << 80}]}, ValueError, "scenario.task[0].count: 1208925819614629174706176"),
+        ({"task": [{"name": {1, 2}}]}, TypeError, "scenario.task[0].name: a number, a text"),
+        ({"task": [{3: "t"}]}, TypeError, "scenario.task[0]: a key is a text, not int"),
+        ({"run": {"duration": 7}}, InputError, "the time 7 has no unit"),
+        ({"name": "\ud800"}, ValueError, "scenario.name: this text is no Unicode"),
+        ({"rnu": {}}, InputError, "unknown key `rnu`: did you mean `run`?"),
+    ],
+)
+def test_wrong_values_are_told_with_their_place(
+    small: dict[str, Any], change: dict[str, Any], kind: type[Exception], line: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        Scenario(**{**small, **change})
+    assert line in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_list_that_holds_itself_ends(small: dict[str, Any]) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        Scenario(**{**small, "task": endless})
+
+
+NASTY: list[Any] = [
+    *(None, True, -1, 0, 1, 2**31, 2**63, 2**64, -(2**70), 0.0, -0.0, 1e308, math.nan, math.inf),
+    *("", "\0", "\ud800", "a" * 9999, "5ms", "-5ms", "exp(2ms)", "rr", "heavy-load", "1" * 400, b"bytes"),
+    *([], [[]], {}, {"a": None}, {1: 2}, (), set(), object(), int, len, [{"compute": "1ms"}], {"name": "x"}),
+    *(Path("."), Path("/"), range(3), ..., complex(1, 2), "task.worker.count", "sim", ["sim", "sim"]),
+]
+
+
+def _malformed(draw: random.Random, small: dict[str, Any]) -> Callable[[], object]:
+    """A call with arguments that nobody would give."""
+
+    def any_() -> Any:
+        return draw.choice(NASTY)
+
+    keys: list[Any] = draw.choice(
+        [
+            ["run", "duration"],
+            ["task", 0, "count"],
+            ["task", 0, "loop"],
+            ["machine", "cpus"],
+            ["name"],
+            ["task", 1, "nice"],
+        ]
+    )
+    broken = _with(small, keys, any_())
+    fast = {"machine": {"cpus": 1}, **small}
+    calls: list[Callable[[], object]] = [
+        lambda: Scenario(**broken),
+        lambda: Scenario.from_dict(any_()),
+        lambda: Scenario.from_toml(any_()),
+        lambda: Scenario.from_file(any_()),
+        lambda: Scenario.load(any_()),
+        lambda: Scenario(**small).replace(any_()),
+        lambda: Scenario(**small).replace({str(any_()): any_()}),
+        lambda: schedlab.run(fast, any_()),
+        lambda: schedlab.run(any_(), "rr", threads=any_(), runs=any_()),
+        lambda: schedlab.run(fast, "rr", venue=any_()),
+        lambda: schedlab.run(fast, "rr", seed=any_(), engine=any_()),
+        lambda: schedlab.compare(fast, [any_(), any_()], venue=["sim", any_()]),
+        lambda: schedlab.read_trace(any_()),
+        lambda: schedlab.schema(any_()),
+        lambda: schedlab.study(any_(), quick=any_()),
+        lambda: schedlab._schedlab.Plan({"scenario": any_(), "policy": any_(), "axis": any_()}),
+        lambda: schedlab._schedlab.Plan(any_(), any_()),
+    ]
+    return draw.choice(calls)
+
+
+def _with(value: Any, keys: list[Any], new: Any) -> Any:
+    if not keys:
+        return new
+    copy = list(value) if isinstance(value, list) else dict(value)
+    inner = copy[keys[0]] if isinstance(copy, list) else copy.get(keys[0], {})
+    copy[keys[0]] = _with(inner, keys[1:], new)
+    return copy
+
+
+def test_malformed_arguments_by_the_thousand_never_take_the_interpreter_down(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(1)
+    told = 0
+    for _ in range(5000):
+        call = _malformed(draw, small)
+        try:
+            call()
+        except (TypeError, ValueError, OSError, OverflowError, schedlab.SchedlabError) as error:
+            assert "a defect of schedlab" not in str(error)
+            told += 1
+    assert told > 3000
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_ends_a_run() -> None:
+    endless = Scenario.load("heavy-load").replace({"run.duration": "100000000s"})
+    begin = time.monotonic()
+    threading.Timer(0.5, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        schedlab.run(endless, "rr")
+    assert time.monotonic() - begin < 60
+    assert schedlab.run("heavy-load", "rr").data["partial"] is False
+
+
+def test_other_threads_go_on_while_a_run_lasts() -> None:
+    long = Scenario.load("heavy-load").replace({"run.duration": "20000s"})
+    steps = 0
+    worker = threading.Thread(target=lambda: schedlab.run(long, "rr"))
+    worker.start()
+    while worker.is_alive():
+        time.sleep(0.001)
+        steps += 1
+    assert steps > 3

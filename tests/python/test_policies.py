@@ -1,0 +1,154 @@
+"""Policies in Python."""
+
+from typing import Any
+
+import pytest
+
+import schedlab
+from schedlab.policy import Policy, Task
+
+
+class Lottery(Policy):
+    """The example of the package."""
+
+    def init(self) -> None:
+        self.waiting: list[Task] = []
+
+    def enqueue(self, task: Task, flags: int) -> None:
+        self.waiting.append(task)
+
+    def dequeue(self, task: Task, flags: int) -> None:
+        self.waiting.remove(task)
+
+    def dispatch(self, cpu: int, prev: Task | None) -> None:
+        able = [task for task in self.waiting if cpu in task.cpus]
+        if prev is not None and prev.runnable:
+            able.append(prev)
+        if able:
+            [winner] = self.random.choices(able, [task.weight for task in able])
+            if winner == prev:
+                prev.slice_ns = 10_000_000
+            else:
+                self.waiting.remove(winner)
+                self.insert(winner, self.LOCAL, slice_ns=10_000_000)
+
+
+SHARES: dict[str, Any] = {
+    "name": "shares",
+    "machine": {"cpus": 1},
+    "task": [
+        {"name": "rich", "nice": -5, "loop": [{"compute": "5ms"}]},
+        {"name": "poor", "nice": 0, "loop": [{"compute": "5ms"}]},
+    ],
+    "run": {"duration": "60s"},
+}
+
+
+def test_a_lottery_gives_shares_by_weight_and_the_seed_decides() -> None:
+    result = schedlab.run(SHARES, policy=Lottery, seed=1, check=True)
+    rich, poor = (group["cpu_share"] for group in result.data["groups"])
+    assert rich + poor == pytest.approx(1.0)
+    assert rich / poor == pytest.approx(schedlab_weight(-5) / schedlab_weight(0), rel=0.1)
+    again, other = (schedlab.run(SHARES, policy=Lottery, seed=seed).data["groups"] for seed in (1, 2))
+    assert again == result.data["groups"] != other
+    assert result.data["policy"]["name"] == "Lottery"
+
+
+def schedlab_weight(nice: int) -> float:
+    """The kernel's weights are a geometric series: 1.25 for each nice value."""
+    return 1.25**-nice
+
+
+class Fifo(Policy):
+    """As policies/fcfs."""
+
+    ENDLESS = (1 << 64) - 1
+
+    def init(self) -> None:
+        self.create_queue(0)
+
+    def select_cpu(self, task: Task, prev_cpu: int, wake_flags: int) -> int:
+        cpu, idle = self.select_cpu_default(task, prev_cpu, 0)
+        if idle:
+            self.insert(task, self.LOCAL, self.ENDLESS)
+        return cpu
+
+    def enqueue(self, task: Task, flags: int) -> None:
+        self.insert(task, 0, self.ENDLESS, flags)
+
+    def dispatch(self, cpu: int, prev: Task | None) -> None:
+        self.move_to_local(0)
+
+
+def test_the_same_rules_give_the_same_run_as_a_bpf_object() -> None:
+    mixed = {
+        "name": "mixed",
+        "machine": {"cpus": 2},
+        "task": [
+            {"name": "worker", "count": 3, "loop": [{"compute": "exp(5ms)"}, {"sleep": "exp(5ms)"}]},
+            {"name": "shell", "loop": [{"sleep": "exp(20ms)"}, {"compute": "100us"}]},
+        ],
+        "run": {"duration": "10s"},
+    }
+    mine = schedlab.run(mixed, policy=Fifo, check=True).data
+    shipped = schedlab.run(mixed, policy="fcfs", check=True).data
+    assert [group["response_ns"] for group in mine["groups"]] == [group["response_ns"] for group in shipped["groups"]]
+    assert mine["cpus"] == shipped["cpus"] and mine["events"] == shipped["events"]
+
+
+def test_a_policy_is_compared_with_others() -> None:
+    comparison = schedlab.compare(SHARES, policy=[Lottery, "rr"], runs=2, threads=2)
+    assert comparison.policies == ["Lottery", "rr"]
+
+
+def broken(method: str, body: Any) -> type[Policy]:
+    return type("Broken", (Fifo,), {method: body})
+
+
+def wrong_queue(self: Fifo, task: Task, flags: int) -> None:
+    self.insert(task, 77)
+
+
+def not_a_task(self: Fifo, task: Task, flags: int) -> None:
+    self.kernel.call("scx_bpf_dsq_insert", 12345, 0, 1, 0)
+
+
+def forgets(self: Fifo, task: Task, flags: int) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "line"),
+    [
+        ("enqueue", lambda self, task, flags: 1 / 0, "in ops.enqueue for .*: ZeroDivisionError: division by zero"),
+        ("enqueue", wrong_queue, "there is no dispatch queue 0x4d for "),
+        ("enqueue", not_a_task, "passes 0x3039 as a task, which it is not"),
+        ("enqueue", forgets, "the policy has lost it or starves it"),
+        ("init", lambda self: -1, "ops.init gives -1"),
+        ("init", lambda self: "x", "TypeError: init gives x, which is no number"),
+        ("dispatch", lambda self, cpu, prev: self.kernel.call("no_such"), "there is no kernel function no_such"),
+        ("dispatch", lambda self, cpu: None, "TypeError: "),
+        ("dispatch", lambda self, cpu, prev: self.kernel.call("scx_bpf_kick_cpu", 0), "takes 2 arguments, not 1"),
+        ("dispatch", lambda self, cpu, prev: self.kick(99), "there is no cpu 99"),
+        ("__init__", lambda self, kernel, seed: kernel.now_ns, "RuntimeError: the kernel is there only while"),
+    ],
+)
+def test_what_goes_wrong_ends_the_run_in_a_line(method: str, body: Any, line: str) -> None:
+    with pytest.raises(schedlab.RunError, match=line) as caught:
+        schedlab.run(SHARES, policy=broken(method, body))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_kernel_is_not_there_afterwards() -> None:
+    kept: list[Task] = []
+    leaky = broken("enable", lambda self, task: kept.append(task))
+    schedlab.run({**SHARES, "run": {"duration": "1s"}}, policy=leaky)
+    with pytest.raises(RuntimeError, match="only while a method"):
+        _ = kept[0].pid
+
+
+def test_it_exists_in_the_simulator_alone() -> None:
+    with pytest.raises(schedlab.InputError, match="use --venue sim"):
+        schedlab.run(SHARES, policy=Lottery, venue="host")
+    with pytest.raises(TypeError, match=r"a class of schedlab\.policy\.Policy is needed"):
+        schedlab.run(SHARES, policy=int)  # type: ignore[arg-type]

@@ -1,0 +1,120 @@
+"""Sweeps: the same table from the command line, from Python, and from a cluster whose workers die."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from distributed import Client, LocalCluster
+
+import schedlab
+from conftest import CommandLine
+
+SPEC = """
+policy = ["rr", "mlfq"]
+runs = 4
+measures = ["response_ns.mean", "jain"]
+
+[scenario]
+machine = { cpus = 1 }
+run = { duration = "100ms" }
+[[scenario.task]]
+name = "a"
+count = 2
+loop = [{ compute = "exp(2ms)" }]
+
+[axis]
+task.a.count = { from = 1, to = 50, step = 1 }
+"""
+
+DICTIONARY: dict[str, Any] = {
+    "policy": ["rr", "mlfq"],
+    "runs": 4,
+    "measures": ["response_ns.mean", "jain"],
+    "scenario": {
+        "machine": {"cpus": 1},
+        "run": {"duration": "100ms"},
+        "task": [{"name": "a", "count": 2, "loop": [{"compute": "exp(2ms)"}]}],
+    },
+    "axis": {"task.a.count": {"from": 1, "to": 50, "step": 1}},
+}
+
+
+def rows(frame: schedlab.Frame) -> bytes:
+    """All rows as bytes, sorted."""
+    return frame.to_polars().sort("run", "group").write_csv().encode()
+
+
+def of_folder(folder: Path) -> bytes:
+    return polars.read_parquet(folder / "part-*.parquet").sort("run", "group").write_csv().encode()
+
+
+def test_the_table_is_the_same_wherever_it_is_made(command_line: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SPEC)
+    command_line.out("sweep", "sweep.toml", "-o", "shell", "--quiet")
+    by_shell = of_folder(tmp_path / "shell")
+    assert by_shell.count(b"\n") == 1 + 2 * 4 * 50
+    sweep = schedlab.sweep(tmp_path / "sweep.toml", tmp_path / "file")
+    assert (sweep.runs, sweep.made, sweep.failed) == (400, 400, 0)
+    assert rows(sweep.frame) == of_folder(tmp_path / "file") == by_shell
+    assert rows(schedlab.sweep(DICTIONARY, tmp_path / "dictionary").frame) == by_shell
+    assert schedlab.sweep(DICTIONARY, tmp_path / "file").made == 0
+    make_cluster: Any = LocalCluster
+    make_client: Any = Client
+    with (
+        make_cluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
+        make_client(cluster) as client,
+    ):
+        killed = threading.Thread(target=_kill_one, args=(client,))
+        killed.start()
+        done = schedlab.sweep(DICTIONARY, tmp_path / "cluster", client=client)
+        killed.join()
+    assert done.made == 400 and of_folder(tmp_path / "cluster") == by_shell
+
+
+def _kill_one(client: Any) -> None:
+    """Kills a worker as soon as it is at work."""
+    for _ in range(2000):
+        busy = [worker for worker, tasks in client.processing().items() if tasks]
+        if busy:
+            pids = client.run(os.getpid, workers=busy[:1])
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+            return
+        time.sleep(0.01)
+    raise AssertionError("no worker was ever at work")
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    fewer = {**DICTIONARY, "axis": {"task.a.count": [1, 2, 3]}}
+    assert schedlab.sweep(fewer, tmp_path).made == 24
+    more = {**DICTIONARY, "axis": {"task.a.count": [2, 3, 4]}}
+    sweep = schedlab.sweep(more, tmp_path)
+    assert (sweep.runs, sweep.made) == (24, 8)
+    assert sorted(set(sweep.frame.to_polars()["task.a.count"])) == [2, 3, 4]
+
+
+def test_the_seed_of_a_dictionary_can_be_given(tmp_path: Path) -> None:
+    one = {**DICTIONARY, "axis": {}, "runs": 1}
+    means = [
+        schedlab.sweep(one, tmp_path / str(seed), seed=seed).frame.to_polars()["response_ns.mean"][0] for seed in (1, 2)
+    ]
+    assert means[0] != means[1]
+    with pytest.raises(TypeError, match="goes with a dictionary"):
+        schedlab.sweep("sweep.toml", tmp_path, seed=1)
+
+
+def test_parts_of_another_sweep_are_refused(tmp_path: Path) -> None:
+    plan = schedlab._schedlab.Plan(DICTIONARY)
+    other = schedlab._schedlab.Plan({**DICTIONARY, "seed": 9})
+    table = schedlab._schedlab.Table(tmp_path, plan)
+    for part in (other.make([0]), b"", b"PAR1", plan.make([0])[:-9]):
+        with pytest.raises(schedlab.InputError, match="this is no part of a sweep"):
+            table.add(plan, part)
+    table.add(plan, plan.make([3]))
+    assert len(table.missing()) == len(plan) - 1
+    with pytest.raises(IndexError):
+        plan.make([400])
