@@ -34,7 +34,8 @@ studies: build ## run all studies and write their pages into docs/studies
 	@tools/setup studies
 	@tools/studies
 
-docs: setup ## make the reference of the libraries in target/doc
+docs: build python ## make the site in target/site, and the reference of the libraries in target/doc
+	@tools/python site
 	cargo doc --locked --workspace --no-deps
 
 clean: ## remove what was built

@@ -7,6 +7,7 @@ nanoseconds, and of several runs only one at a time holds the interpreter.
 
 A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 
+```pycon
 >>> import schedlab
 >>> class Lottery(schedlab.policy.Policy):
 ...     def init(self):
@@ -28,6 +29,8 @@ A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 ...                 self.insert(winner, self.LOCAL, slice_ns=10_000_000)
 >>> schedlab.run("heavy-load", policy=Lottery, seed=1).data["policy"]["name"]
 'Lottery'
+
+```
 """
 
 from __future__ import annotations

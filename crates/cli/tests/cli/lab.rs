@@ -107,6 +107,19 @@ impl Lab {
         Output { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
+    /// What a line for a shell prints, which finds programs in `path`. It succeeds.
+    pub fn shell(&self, line: &str, path: &str) -> String {
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(self.path(""))
+            .env("PATH", path)
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// What the program prints when all is well.
     pub fn out(&self, args: &[&str]) -> String {
         let output = self.run(args);

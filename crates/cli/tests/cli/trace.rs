@@ -1,8 +1,6 @@
 //! The views of a trace.
 
 use crate::lab::Lab;
-use std::fs;
-use std::path::Path;
 
 /// A lab with the trace of two workers and a sleeper on one CPU.
 fn lab() -> Lab {
@@ -19,20 +17,6 @@ fn without_a_view_the_trace_is_summed_up() {
 }
 
 /// The document shows commands and what they print. Each must print just that.
-#[test]
-fn the_document_shows_what_is_printed() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/trace.md")).unwrap();
-    let lab = Lab::new();
-    let mut blocks = 0;
-    for block in text.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-        let (command, shown) = block.split_once('\n').unwrap();
-        let args: Vec<&str> = command.strip_prefix("$ schedlab ").unwrap().split_whitespace().collect();
-        assert_eq!(lab.out(&args), shown, "{command}");
-        blocks += 1;
-    }
-    assert!(blocks >= 6, "{blocks}");
-}
-
 #[test]
 fn the_view_and_the_result_have_the_same_latencies() {
     let lab = Lab::with_small();
