@@ -25,7 +25,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.parquet"
-        per_second = 4_000
+        per_second = 6_000
         scenario = schedlab.Scenario(
             name="events",
             machine={"cpus": 2},
