@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.py"))
