@@ -124,7 +124,7 @@ impl Done {
 
     /// The result of a policy as JSON; its schema is `schema("result")`.
     fn result(&self, index: usize) -> PyResult<String> {
-        text(&self.set(index)?.result)
+        text(&self.set(index)?.1.result)
     }
 
     /// The comparison as JSON; its schema is `schema("comparison")`.
@@ -134,8 +134,8 @@ impl Done {
 
     /// A result as the command line prints it.
     fn show_result(&self, index: usize) -> PyResult<String> {
-        let label = &self.done.sets[index.min(self.done.sets.len().saturating_sub(1))].0;
-        Ok(result::show(&self.set(index)?.result, label, Style::PLAIN))
+        let (label, set) = self.set(index)?;
+        Ok(result::show(&set.result, label, Style::PLAIN))
     }
 
     /// The comparison as the command line prints it.
@@ -180,8 +180,8 @@ impl Done {
 }
 
 impl Done {
-    fn set(&self, index: usize) -> PyResult<&RunSet> {
-        self.done.sets.get(index).map(|(_, set)| set).ok_or_else(|| failed("nothing was run"))
+    fn set(&self, index: usize) -> PyResult<&(String, RunSet)> {
+        self.done.sets.get(index).ok_or_else(|| failed("nothing was run"))
     }
 }
 

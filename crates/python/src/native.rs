@@ -22,30 +22,35 @@ enum Argument {
 
 use Argument::{Flag, Signed, Task as ATask, Unsigned};
 
-/// The operations that a class may have, by the names of its methods, with their arguments. `yield` is a word of Python.
-const OPERATIONS: &[(&str, &str, &[Argument])] = &[
-    ("init", "init", &[]),
-    ("exit", "exit", &[]),
-    ("init_task", "init_task", &[ATask]),
-    ("exit_task", "exit_task", &[ATask]),
-    ("enable", "enable", &[ATask]),
-    ("disable", "disable", &[ATask]),
-    ("set_weight", "set_weight", &[ATask, Unsigned]),
-    ("set_cpumask", "set_cpumask", &[ATask]),
-    ("select_cpu", "select_cpu", &[ATask, Signed, Unsigned]),
-    ("runnable", "runnable", &[ATask, Unsigned]),
-    ("enqueue", "enqueue", &[ATask, Unsigned]),
-    ("dequeue", "dequeue", &[ATask, Unsigned]),
-    ("dispatch", "dispatch", &[Signed, ATask]),
-    ("running", "running", &[ATask]),
-    ("stopping", "stopping", &[ATask, Flag]),
-    ("quiescent", "quiescent", &[ATask, Unsigned]),
-    ("tick", "tick", &[ATask]),
-    ("yield", "yield_", &[ATask, ATask]),
-    ("update_idle", "update_idle", &[Signed, Flag]),
-    ("cpu_acquire", "cpu_acquire", &[Signed]),
-    ("cpu_release", "cpu_release", &[Signed]),
+/// The operations that a class may have, with their arguments.
+const OPERATIONS: &[(&str, &[Argument])] = &[
+    ("init", &[]),
+    ("exit", &[]),
+    ("init_task", &[ATask]),
+    ("exit_task", &[ATask]),
+    ("enable", &[ATask]),
+    ("disable", &[ATask]),
+    ("set_weight", &[ATask, Unsigned]),
+    ("set_cpumask", &[ATask]),
+    ("select_cpu", &[ATask, Signed, Unsigned]),
+    ("runnable", &[ATask, Unsigned]),
+    ("enqueue", &[ATask, Unsigned]),
+    ("dequeue", &[ATask, Unsigned]),
+    ("dispatch", &[Signed, ATask]),
+    ("running", &[ATask]),
+    ("stopping", &[ATask, Flag]),
+    ("quiescent", &[ATask, Unsigned]),
+    ("tick", &[ATask]),
+    ("yield", &[ATask, ATask]),
+    ("update_idle", &[Signed, Flag]),
+    ("cpu_acquire", &[Signed]),
+    ("cpu_release", &[Signed]),
 ];
+
+/// The method that is an operation. `yield` is a word of Python.
+fn method(operation: &str) -> &str {
+    if operation == "yield" { "yield_" } else { operation }
+}
 
 /// The policy of a class.
 pub fn policy(class: &Bound<'_, PyAny>) -> PyResult<Policy> {
@@ -54,10 +59,10 @@ pub fn policy(class: &Bound<'_, PyAny>) -> PyResult<Policy> {
         class.getattr("flags")?.extract().map_err(|_| PyTypeError::new_err("flags: a number is needed"))?;
     let base = class.py().import("schedlab.policy")?.getattr("Policy")?;
     let mut operations = BTreeSet::new();
-    for (operation, method, _) in OPERATIONS {
+    for (operation, _) in OPERATIONS {
         // What the base class has is not the policy's.
-        let own = class.getattr(*method)?;
-        if !own.is(&base.getattr(*method)?) {
+        let own = class.getattr(method(operation))?;
+        if !own.is(&base.getattr(method(operation))?) {
             operations.insert(*operation);
         }
     }
@@ -103,12 +108,12 @@ impl Native for Scheduler {
     }
 
     fn call(&mut self, operation: &'static str, args: [u64; 3], kernel: &mut KernelCalls) -> Result<u64, String> {
-        let Some((_, method, arguments)) = OPERATIONS.iter().find(|(name, ..)| *name == operation) else {
+        let Some((_, arguments)) = OPERATIONS.iter().find(|(name, _)| *name == operation) else {
             return Ok(0);
         };
         Python::attach(|py| {
             self.kernel.get().calls.store(kernel, Ordering::Relaxed);
-            let result = self.call_method(py, method, arguments, args);
+            let result = self.call_method(py, method(operation), arguments, args);
             self.kernel.get().calls.store(null_mut(), Ordering::Relaxed);
             result.map_err(|error| told(py, &error))
         })

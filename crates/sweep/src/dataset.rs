@@ -213,13 +213,12 @@ fn read(path: &Path) -> Result<RecordBatch, DatasetError> {
 }
 
 fn decoded(bytes: Bytes) -> Result<RecordBatch, String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| told(&error))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| error.to_string())?;
     let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0).max(1);
     let schema = builder.schema().clone();
-    let mut reader = builder.with_batch_size(rows).build().map_err(|error| told(&error))?;
+    let mut reader = builder.with_batch_size(rows).build().map_err(|error| error.to_string())?;
     match reader.next() {
         None => Ok(RecordBatch::new_empty(schema)),
-        Some(batch) => batch.map_err(|error| told(&error)),
+        Some(batch) => batch.map_err(|error| error.to_string()),
     }
 }

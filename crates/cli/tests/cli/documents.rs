@@ -57,8 +57,6 @@ fn lab_of_a_reader(root: &Path) -> Lab {
 #[test]
 fn commands_in_documents_work() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let program = Path::new(env!("CARGO_BIN_EXE_schedlab")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut tried = 0;
     for document in documents(&root) {
         let text = fs::read_to_string(&document).unwrap();
@@ -72,7 +70,7 @@ fn commands_in_documents_work() {
             let length = if command.contains("rr-vs-ps") { "250s" } else { "2s" };
             let short = is_run && !command.contains("--duration");
             let flags = if short { format!(" --quiet --duration {length}") } else { String::new() };
-            lab.shell(&format!("{command}{flags}"), &path);
+            lab.shell(&format!("{command}{flags}"));
             tried += 1;
         }
     }
@@ -85,8 +83,6 @@ const SHOWN: [(&str, usize); 2] = [("docs/reference/trace.md", 6), ("docs/tutori
 #[test]
 fn documents_show_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let program = Path::new(env!("CARGO_BIN_EXE_schedlab")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     for (document, least) in SHOWN {
         let (text, lab) = (fs::read_to_string(root.join(document)).unwrap(), Lab::new());
         let of_kind = |kind: &str| -> Vec<String> {
@@ -102,7 +98,7 @@ fn documents_show_what_is_printed() {
             if command.contains("--venue vm") && !may_virtualize(&[NEW]) {
                 continue;
             }
-            let output = lab.shell(command, &path);
+            let output = lab.shell(command);
             // A block that ends so shows only the beginning: the rest is long, or of a kernel.
             match shown.strip_suffix("…\n") {
                 Some(begin) => assert!(output.starts_with(begin), "{document}: {command}\n{output}"),
