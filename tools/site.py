@@ -1,21 +1,87 @@
-"""What the site has beside the files of docs/: the reference of the command line, as the program itself tells it."""
+"""What the site has beside the files of docs/: the references of the command line and of results, as the program itself
+tells them."""
 
+import json
 import os
 import subprocess
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-PAGE = "reference/command-line.md"
+RESULT = """# Results, every key
+
+What `schedlab run --json` prints, and `result.data` in Python; `schedlab schema result` has the same as a JSON schema.
+Times are whole nanoseconds in keys that end in `_ns`, parts of a whole end in `_frac` and lie between 0 and 1. What
+cannot be known is absent: never zero, never NaN. Only what happened after the warm-up counts.
+"""
+
+COMPARISON = """# Comparisons, every key
+
+What `schedlab compare --json` prints, and `comparison.data` in Python; `schedlab schema comparison` has the same as a
+JSON schema. Its `results` are described in [Results, every key](result.md).
+"""
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the page of the command line."""
-    files.append(File.generated(config, PAGE, content=_page()))
+    """Adds the pages."""
+    result = _schema("result")
+    comparison = _schema("comparison")
+    for name in [*result["$defs"], "RunResult"]:
+        comparison["$defs"].pop(name, None)
+    pages = {
+        "command-line": _command_line(),
+        "result": RESULT + _keys(result),
+        "comparison": COMPARISON + _keys(comparison),
+    }
+    for name, text in pages.items():
+        files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
 
 
-def _page() -> str:
+def _keys(schema: dict[str, Any]) -> str:
+    """A section for each kind of object, with a row for each key."""
+    text = _section(schema)
+    for name, part in schema["$defs"].items():
+        text += f"\n## {name}\n\n{_flat(part.get('description', ''))}\n" + _section(part)
+    return text
+
+
+def _section(part: dict[str, Any]) -> str:
+    rows = [
+        f"| `{key}` | {_kind(value)} | {_flat(value.get('description', ''))} |"
+        for key, value in part.get("properties", {}).items()
+    ]
+    words = [
+        f"| `{choice['const']}` | | {_flat(choice.get('description', ''))} |"
+        for choice in part.get("oneOf", [])
+        if "const" in choice
+    ]
+    return "\n| key | | what |\n|---|---|---|\n" + "\n".join(rows or words) + "\n" if rows or words else ""
+
+
+def _kind(value: dict[str, Any]) -> str:
+    """What stands under a key."""
+    if "$ref" in value:
+        name = value["$ref"].split("/")[-1]
+        return name if name == "RunResult" else f"[{name}](#{name.lower()})"
+    if value.get("type") == "array":
+        return f"list of {_kind(value['items'])}"
+    if value.get("type") == "object":
+        inner = value.get("additionalProperties") or next(iter(value.get("patternProperties", {}).values()), {})
+        return f"{_kind(inner)} by name" if inner else "object"
+    return {"integer": "whole number", "string": "text", "boolean": "yes or no"}.get(value.get("type", ""), "number")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _schema(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(_said("schema", name))
+    return schema
+
+
+def _command_line() -> str:
     text = "# The command line\n\nWhat `schedlab --help` says of each verb.\n\n" + _block([])
     verbs = _listed(_help([]), "Commands:")
     for verb in verbs:
@@ -39,5 +105,9 @@ def _block(words: list[str]) -> str:
 
 
 def _help(words: list[str]) -> str:
+    return _said(*words, "--help")
+
+
+def _said(*words: str) -> str:
     program = os.environ.get("SCHEDLAB", "target/release/schedlab")
-    return subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout

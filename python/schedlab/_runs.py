@@ -43,17 +43,31 @@ class _Ran(_Shown):
 
     @cached_property
     def groups(self) -> Frame:
-        """A row for each policy, run and group of tasks, with every metric; `schema("result")` says what each is."""
+        """A row for each policy, run and group of tasks: policies · runs · groups rows.
+
+        Columns: ``policy``, ``venue``, ``seed``, ``name``, ``count`` (tasks), and each metric by its path, as
+        ``response_ns.p99``, ``throughput_per_s``, ``cpu_share``. Times in columns with ``_ns`` are nanoseconds, shares
+        are parts of 1, quantiles are within 1/256 of the true value; a metric that a group does not have is null.
+        `schema("result")` has each one's definition with its source.
+        """
         return self._done.frame("groups")
 
     @cached_property
     def tasks(self) -> Frame:
-        """A row for each policy, run and task; none where there were more than 256 tasks."""
+        """A row for each policy, run and task: policies · runs · tasks rows, none where there were more than 256 tasks.
+
+        Columns: ``policy``, ``venue``, ``seed``, ``id``, ``group``, and the metrics of `groups`.
+        """
         return self._done.frame("tasks")
 
     @cached_property
     def cpus(self) -> Frame:
-        """A row for each policy, run and CPU."""
+        """A row for each policy, run and CPU: policies · runs · CPUs rows.
+
+        Columns: ``policy``, ``venue``, ``seed``, ``id``, the parts of the measured time ``busy_frac``, ``idle_frac``
+        and ``overhead_frac`` (they add to 1), and ``runnable.1`` and so on: the part of it with one, two or more
+        runnable tasks there.
+        """
         return self._done.frame("cpus")
 
     @cached_property
@@ -82,7 +96,12 @@ class Result(_Ran):
 
     @property
     def events(self) -> Frame:
-        """A row for each event of the first run, as in a trace file; only after ``run(…, events=True)``."""
+        """A row for each event of the first run, in the order of time, as in a trace file; only after
+        ``run(…, events=True)``. Columns: ``time_ns`` from the run's start, ``kind``, and a column for each field that
+        some kind of event has, null in the others.
+
+        :raises AttributeError: the events were not kept
+        """
         if self._events is None:
             raise AttributeError("the events of this run were not kept; run it with events=True")
         return self._events
@@ -116,12 +135,24 @@ class Comparison(_Ran):
 
     @cached_property
     def differences(self) -> Frame:
-        """A row for each policy, group and metric: how it differs from the first policy, with intervals at 95 %."""
+        """A row for each further policy, group and metric: how it differs from the first policy.
+
+        Columns: ``ratio`` and ``difference`` (in the metric's own unit) with intervals at 95 %
+        (``ratio_interval.low``, ``difference_interval.high``), ``cliffs_delta`` from -1 to 1 (Cliff 1993), ``verdict``
+        in words, and ``evidence``: of several ``runs`` the intervals are bootstrap percentiles over runs, those with
+        the same seed in pairs (Efron and Tibshirani 1993, chapter 13); of one run Student's t over ``batches`` of
+        consecutive requests. `schema("comparison")` has all.
+        """
         return self._done.frame("differences")
 
     @cached_property
     def theory(self) -> Frame:
-        """A row for each policy and group of which theory or a publication expects something."""
+        """A row for each policy and group of which theory or a publication expects something.
+
+        Columns: ``model`` (``M/M/1 FCFS``), ``expected_ns`` and ``measured_ns`` (mean response times), the measured
+        one's interval at 95 %, ``published_ns`` and ``published_in``. Theory is that of queues (Harchol-Balter,
+        *Performance Modeling and Design of Computer Systems*, 2013).
+        """
         return self._done.frame("theory")
 
     def __str__(self) -> str:

@@ -28,7 +28,11 @@ class Study(_Shown):
 
     @cached_property
     def values(self) -> Frame:
-        """A row for each published value, with what was seen and whether it holds."""
+        """A row for each published value, with what was seen and whether it holds.
+
+        Columns: ``question``, ``what``, ``place`` in the source, ``published`` and ``seen`` (both in ``unit``),
+        ``verdict``, and its ``reason`` where it does not hold.
+        """
         return self._page.values()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -42,15 +46,24 @@ class Study(_Shown):
         return f"Study({self.data['name']!r}, {len(self.values)} published values)"
 
 
-def study(name: str | PathLike[str], *, quick: bool = False, fresh: bool = False, threads: int | None = None) -> Study:
+def study(
+    name: str | PathLike[str],
+    *,
+    quick: bool = False,
+    seed: int | None = None,
+    fresh: bool = False,
+    threads: int | None = None,
+) -> Study:
     """Runs a study: published questions, their runs, and what was published beside what is seen.
 
-    What is known from before is not run again. The seeds are the study's own.
+    What is known from before is not run again.
 
     :param name: a shipped study, or a file
     :param quick: whether a smaller version is run
+    :param seed: the first one of every case, instead of that of its scenario: do the published values hold there too?
     :param fresh: whether what is known from before is run again
+    :param threads: how many runs in simulated time may happen at once; all cores where it is absent
     :raises InputError: there is no such study, or it cannot be run
     """
-    page = _schedlab.study(fspath(name), quick=quick, fresh=fresh, threads=threads)
-    return Study(page, f"schedlab.study({fspath(name)!r}, quick={quick})")
+    page = _schedlab.study(fspath(name), quick=quick, seed=seed, fresh=fresh, threads=threads)
+    return Study(page, f"schedlab.study({fspath(name)!r}, quick={quick}, seed={seed})")

@@ -20,7 +20,11 @@ class Sweep:
     folder: str | PathLike[str]
     """Where it lies: Parquet files that together are the table."""
     frame: Frame
-    """A row for each run and group; of a run that failed one with its ``error``."""
+    """A row for each run and group; of a run that failed one with its ``error``.
+
+    Columns: ``run``, each axis by its path, ``policy``, ``venue``, ``seed``, ``group``, the measures that were asked
+    for, as in `Result.groups`, and ``error``.
+    """
     runs: int
     """How many runs there are."""
     made: int

@@ -18,7 +18,8 @@ class Trace:
     header: dict[str, Any]
     """What ran, where, how long, and how many events were lost."""
     events: Frame
-    """A row for each event, a column for each field; a field that an event does not have is null."""
+    """A row for each event, in the order of time; ``time_ns`` is in nanoseconds from the run's start. A column for each
+    field; one that an event does not have is null."""
 
 
 def read_trace(path: str | PathLike[str]) -> Trace:

@@ -1,5 +1,6 @@
 """Frames cross to other libraries without being copied."""
 
+import re
 from typing import Any
 
 import polars
@@ -24,6 +25,24 @@ def test_every_library_sees_the_same(small: dict[str, Any]) -> None:
     assert frame.to_pyarrow().column_names == frame.columns == frame.to_polars().columns
     assert polars.DataFrame(frame.to_pyarrow()).equals(frame.to_polars())
     assert repr(frame).startswith(f"Frame of {len(frame)} rows: time_ns, cpu, kind")
+
+
+def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
+    compared = schedlab.compare("rr-vs-ps", policy="fcfs,rr", runs=2)
+    result = schedlab.run(small, policy="rr", events=True)
+    for frame, text in [
+        (compared.groups, schedlab.Result.groups.__doc__),
+        (result.tasks, schedlab.Result.tasks.__doc__),
+        (compared.cpus, schedlab.Result.cpus.__doc__),
+        (compared.differences, schedlab.Comparison.differences.__doc__),
+        (compared.theory, schedlab.Comparison.theory.__doc__),
+        (result.events, schedlab.Result.events.__doc__),
+    ]:
+        named = set(re.findall(r"``([a-z0-9_.]+)``", str(text).split("Columns:")[1])) - {"_ns", "runs", "batches"}
+        assert named and named <= set(frame.columns), named - set(frame.columns)
+    assert compared.groups.columns[:5] == ["policy", "venue", "seed", "name", "count"]
+    runnable = [name for name in compared.cpus.columns if name.startswith("runnable.")]
+    assert runnable == sorted(runnable, key=lambda name: int(name.split(".")[1])) and len(runnable) > 10
 
 
 def test_an_empty_frame_is_one_too(small: dict[str, Any]) -> None:

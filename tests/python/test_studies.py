@@ -34,5 +34,7 @@ def test_a_study_is_run_and_shown(tmp_path: Path) -> None:
     study = schedlab.study(path, fresh=True)
     assert study.data["name"] == "tiny" and "Does each get half?" in str(study)
     assert repr(study) == "Study('tiny', 0 published values)"
+    assert "seed 1, " in study.data["questions"][0]["cases"][0]
+    assert "seed 7, " in schedlab.study(path, seed=7).data["questions"][0]["cases"][0]
     study.save(tmp_path / "page.html")
     assert "A study of nothing much" in (tmp_path / "page.html").read_text()

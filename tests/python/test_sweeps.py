@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy
 import polars
 import pytest
 from distributed import Client, LocalCluster
@@ -95,6 +96,21 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     sweep = schedlab.sweep(more, tmp_path)
     assert (sweep.runs, sweep.made) == (24, 8)
     assert sorted(set(sweep.frame.to_polars()["task.a.count"])) == [2, 3, 4]
+
+
+def test_numbers_of_python_and_numpy_are_values(tmp_path: Path) -> None:
+    from_numpy = {**DICTIONARY, "axis": {"task.a.count": numpy.arange(1, 3)}, "runs": numpy.int64(1)}
+    from_range = {**DICTIONARY, "axis": {"task.a.count": range(1, 3)}, "runs": 1}
+    first, second = schedlab.sweep(from_numpy, tmp_path), schedlab.sweep(from_range, tmp_path)
+    assert (first.made, second.made) == (4, 0)
+
+
+def test_a_class_is_no_value_of_a_sweep(tmp_path: Path) -> None:
+    class Mine(schedlab.policy.Policy):
+        pass
+
+    with pytest.raises(schedlab.InputError, match=r"^sweep\.policy\[0\]: what a policy in Python decides"):
+        schedlab.sweep({**DICTIONARY, "policy": [Mine]}, tmp_path)
 
 
 def test_the_seed_of_a_dictionary_can_be_given(tmp_path: Path) -> None:

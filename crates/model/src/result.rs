@@ -44,9 +44,12 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_distribution: Option<LoadDistribution>,
     /// Jain's index of CPU time divided by weight, over the tasks: 1 when all got their share, 1/n when one got all.
+    /// (Σx)² / (n·Σx²) of x, what a task got in each nanosecond of its life, divided by its weight (Jain, Chiu and
+    /// Hawe 1984). Tasks of the real-time classes have no weight and stand apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jain: Option<f64>,
-    /// The first instant after which the run-queue lengths stay balanced.
+    /// The first instant after which the run-queue lengths stay balanced: the longest and the shortest differ by one at
+    /// most, for 5 s (Happe et al., equation Linux.1.a).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_balance_ns: Option<u64>,
     /// CPU time left idle while tasks waited that were allowed there.
@@ -199,7 +202,9 @@ pub struct Runs {
     pub seeds: Vec<u64>,
 }
 
-/// A confidence interval over runs.
+/// A confidence interval. Over runs: percentiles of 10,000 resamples of the runs (Efron and Tibshirani 1993, chapter 13);
+/// with few runs it is too narrow (of ten, "95 %" means about 90 %): take 30. Of one run: Student's t over batches of
+/// consecutive requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The mean of the runs' values.
@@ -256,12 +261,14 @@ pub struct Measures {
     pub cpu_ns: u64,
     /// CPU time received, as a fraction of what the whole machine had: CPUs × measured time.
     pub cpu_share: f64,
-    /// Ended requests per second of measured time.
+    /// Ended requests per second of measured time. An observation belongs to the instant at which it ends (Denning and
+    /// Buzen 1978).
     pub throughput_per_s: f64,
     /// Request begin to end; in an open workload from the intended arrival.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_ns: Option<TimeSummary>,
-    /// From the first time on a CPU after the request began to its end.
+    /// From the first time on a CPU after the request began to its end: what a program that reads a clock sees (Happe
+    /// et al.).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_from_first_run_ns: Option<TimeSummary>,
     /// Age of the requests that were open at the end of the run.
@@ -273,13 +280,13 @@ pub struct Measures {
     /// Leaving the CPU while still runnable to running again, for each such wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempt_wait_ns: Option<TimeSummary>,
-    /// Every wait for a CPU: wake-up latency and preempt wait together.
+    /// Every wait for a CPU: wake-up latency and preempt wait together; the kernel's `run_delay`, as single waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_delay_ns: Option<TimeSummary>,
     /// Fork to exit, for each task that ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turnaround_ns: Option<TimeSummary>,
-    /// Response time over the CPU work that the request asked for.
+    /// Response time over the CPU work that the request asked for (Harchol-Balter 2013, chapter 28).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<RatioSummary>,
     /// The longest single wait for a CPU, waits that were not over at the end of the run included.
@@ -300,7 +307,8 @@ pub type TimeSummary = Summary<u64>;
 /// Ratios, summed up.
 pub type RatioSummary = Summary<f64>;
 
-/// A sample, summed up. There is none of an empty sample.
+/// A sample, summed up. There is none of an empty sample. Quantiles are by the nearest rank (Hyndman and Fan 1996,
+/// definition 1), of a histogram that keeps them within 1/256 of the true value; all else is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary<V> {
     /// How many values.
@@ -364,8 +372,8 @@ pub struct CpuResult {
 /// How many tasks shared a CPU, seen in two ways.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadDistribution {
-    /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand. It needs no look
-    /// into the scheduler. Empty where no request tells its demand.
+    /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand (Happe et al.). It
+    /// needs no look into the scheduler. Empty where no request tells its demand.
     pub estimated: BTreeMap<u32, f64>,
     /// Fraction of CPU-time with k runnable tasks on a CPU, from the run queues themselves; absent where they are
     /// not seen.

@@ -13,18 +13,19 @@ pub fn scenario() -> Value {
 
 /// The schema of a result.
 pub fn result() -> Value {
-    generate::<RunResult>(for_results())
+    printed::<RunResult>()
+}
+
+/// The schema of what is printed.
+pub fn printed<T: JsonSchema>() -> Value {
+    generate::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
 /// What a metric is, by its path in a group, a task or a run: `response_ns.p99`. What stands there of the whole comes
 /// before what stands there of its part.
 pub fn definition(path: &str) -> Option<String> {
-    static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| [generate::<Measures>(for_results()), result()]);
+    static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| [printed::<Measures>(), result()]);
     SCHEMAS.iter().find_map(|root| described(root, path))
-}
-
-fn for_results() -> SchemaSettings {
-    SchemaSettings::draft2020_12().for_serialize()
 }
 
 fn described(root: &Value, path: &str) -> Option<String> {

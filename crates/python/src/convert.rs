@@ -1,8 +1,9 @@
 //! Python's objects as values of the scenario and sweep languages.
 
+use crate::error::input;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -36,9 +37,19 @@ pub fn value(object: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Va
         Ok(Value::String(text(object, path)?))
     } else if let Ok(table) = object.cast::<PyDict>() {
         Ok(Value::Table(entries(table, path, depth)?))
-    } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+    } else if object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>()
+    {
         let item = |(index, item): (usize, PyResult<_>)| value(&item?, &format!("{path}[{index}]"), depth + 1);
         object.try_iter()?.enumerate().map(item).collect::<PyResult<_>>().map(Value::Array)
+    } else if is_policy_class(object) {
+        let line = "what a policy in Python decides depends on the program around it, so it cannot be in a sweep; \
+                    write it in C, or call `run` in a loop";
+        Err(input(format!("{path}: {line}")))
+    } else if !object.is_instance_of::<PyType>() && object.hasattr("tolist")? {
+        // A number or an array of numpy, a column of pandas.
+        value(&object.call_method0("tolist")?, path, depth + 1)
     } else {
         let wanted = "a number, a text, a truth value, a list or a dictionary";
         Err(PyTypeError::new_err(format!("{path}: {wanted} is needed, not {}", kind(object))))
@@ -61,6 +72,38 @@ fn entries(table: &Bound<'_, PyDict>, path: &str, depth: usize) -> PyResult<Tabl
 fn text(object: &Bound<'_, PyAny>, path: &str) -> PyResult<String> {
     // Half a surrogate pair is a Python text and no other's.
     object.extract().map_err(|_| PyValueError::new_err(format!("{path}: this text is no Unicode")))
+}
+
+/// A seed.
+pub fn seed(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    whole(object, "seed", 0, u64::MAX)
+}
+
+/// How many runs.
+pub fn runs(object: &Bound<'_, PyAny>) -> PyResult<u32> {
+    whole(object, "runs", 1, u32::MAX)
+}
+
+/// How many runs at once, if anybody says so.
+pub fn threads(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u32>> {
+    object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose()
+}
+
+/// A whole number of an argument.
+fn whole<T: TryFrom<u64> + Into<u64>>(object: &Bound<'_, PyAny>, name: &str, least: u64, most: T) -> PyResult<T> {
+    let wrong = |_| PyTypeError::new_err(format!("{name}: a whole number is needed, not {}", kind(object)));
+    let object = &object.call_method0("__index__").map_err(wrong)?;
+    let number = object.extract::<u64>().ok().filter(|number| *number >= least);
+    let most = most.into();
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| input(format!("{name}: a whole number from {least} to {most} is needed, not {object}")))
+}
+
+/// Whether it is a class of `schedlab.policy.Policy`.
+pub fn is_policy_class(object: &Bound<'_, PyAny>) -> bool {
+    let base = || object.py().import("schedlab.policy")?.getattr("Policy");
+    object.cast::<PyType>().is_ok_and(|class| base().and_then(|base| class.is_subclass(&base)).unwrap_or(false))
 }
 
 /// The path that a `str` or an `os.PathLike` names; none for anything else.

@@ -20,6 +20,12 @@ use schedlab_venue::{Algorithm, EngineSpec, Executor, Policy, RunSet, VenueName}
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+/// The first columns of a table of runs.
+const HEAD: [&str; 7] = ["policy", "venue", "seed", "name", "id", "group", "count"];
+
+/// The first columns of a table of differences.
+const DIFFERENCE: [&str; 5] = ["baseline", "policy", "group", "metric", "evidence"];
+
 /// What came of a call of `run` or `compare`.
 #[pyclass(frozen, module = "schedlab._schedlab")]
 pub struct Done {
@@ -37,9 +43,9 @@ pub fn run(
     scenario: &Bound<'_, PyAny>,
     policies: &Bound<'_, PyAny>,
     venues: Vec<String>,
-    seed: Option<u64>,
-    runs: u32,
-    threads: Option<u32>,
+    seed: Option<&Bound<'_, PyAny>>,
+    runs: &Bound<'_, PyAny>,
+    threads: Option<&Bound<'_, PyAny>>,
     kernel: String,
     engine: Option<String>,
     load: String,
@@ -54,11 +60,9 @@ pub fn run(
     let load: Algorithm = load.parse().map_err(input)?;
     let venue = |name: &String| Ok(venue_name(name)?.venue(&kernel, engine, load));
     let venues = venues.iter().map(venue).collect::<PyResult<Vec<_>>>()?;
-    if runs == 0 || threads == Some(0) {
-        return Err(input("`runs` and `threads` are numbers from 1 on"));
-    }
     let executor = unchecked.then_some(Executor::Machine);
-    let threads = self::threads(threads);
+    let threads = self::threads(convert::threads(threads)?);
+    let (seed, runs) = (seed.map(convert::seed).transpose()?, convert::runs(runs)?);
     let options = Options { venues, seed, runs, threads, executor, check, traces, listens };
     let job = Job::new(scenario, policies, options).map_err(IntoPython::into_python)?;
     let done = interruptible(py, |monitor| {
@@ -96,8 +100,7 @@ fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// A policy: a name, a path, or a class.
 fn policy(object: &Bound<'_, PyAny>) -> PyResult<Policy> {
-    let base = object.py().import("schedlab.policy")?.getattr("Policy")?;
-    if object.cast::<PyType>().is_ok_and(|class| class.is_subclass(&base).unwrap_or(false)) {
+    if convert::is_policy_class(object) {
         return native::policy(object);
     }
     let wrong = || PyTypeError::new_err("policy: a name, a path or a class of schedlab.policy.Policy is needed");
@@ -149,8 +152,8 @@ impl Done {
         let plain =
             |list: Value| list.as_array().into_iter().flatten().map(|row| flatten(row, &[])).collect::<Vec<_>>();
         match of {
-            "differences" => return Ok(table(&plain(json!(self.comparison.differences))).into()),
-            "theory" => return Ok(table(&plain(json!(self.comparison.theory))).into()),
+            "differences" => return Ok(table(&plain(json!(self.comparison.differences)), &DIFFERENCE).into()),
+            "theory" => return Ok(table(&plain(json!(self.comparison.theory)), &["policy", "model"]).into()),
             _ => {}
         }
         let mut rows = Vec::new();
@@ -159,7 +162,7 @@ impl Done {
                 rows.extend(rows_of(label, &run.result, of)?);
             }
         }
-        Ok(table(&rows).into())
+        Ok(table(&rows, &HEAD).into())
     }
 
     /// The charts of the page: name, title, caption and specification of each.

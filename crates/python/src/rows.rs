@@ -3,6 +3,7 @@
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{Field, Schema};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A row by the names of its columns.
@@ -30,16 +31,18 @@ fn add(value: &Value, path: &str, without: &[&str], row: &mut Row) {
     }
 }
 
-/// A table with a column for every name that is in a row, in the order in which they come.
-pub fn table(rows: &[Row]) -> RecordBatch {
-    let mut names: Vec<&String> = Vec::new();
-    for name in rows.iter().flat_map(Map::keys) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+/// A table with a column for every name that is in a row: those of `first` before the others, which are in the order of
+/// their names, numbers in them as numbers.
+pub fn table(rows: &[Row], first: &[&str]) -> RecordBatch {
+    let names: BTreeSet<&String> = rows.iter().flat_map(Map::keys).collect();
+    let mut names: Vec<&String> = names.into_iter().collect();
+    names.sort_by_cached_key(|name| {
+        let place = first.iter().position(|first| first == name).unwrap_or(first.len());
+        let words = name.split('.').map(|word| (word.parse::<u64>().ok(), word)).collect::<Vec<_>>();
+        (place, words)
+    });
     let columns: Vec<ArrayRef> = names.iter().map(|name| column(rows, name)).collect();
-    let field = |(name, column): (&&String, &ArrayRef)| Field::new(*name, column.data_type().clone(), true);
+    let field = |(name, column): (&&String, &ArrayRef)| Field::new(name.as_str(), column.data_type().clone(), true);
     let schema = Schema::new(names.iter().zip(&columns).map(field).collect::<Vec<_>>());
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)

@@ -1,6 +1,7 @@
 //! Studies.
 
 use crate::background::interruptible;
+use crate::convert;
 use crate::error::{IntoPython, failed};
 use crate::frame::Frame;
 use crate::job::text;
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use schedlab_catalogue::StudyFile;
 use schedlab_html::of_study;
 use schedlab_report::Style;
-use schedlab_study::{Cache, Experiment, Page, Study, carry_out};
+use schedlab_study::{Cache, Experiment, Page, Study, Variant, carry_out};
 use schedlab_venue::cache_folder;
 use serde_json::json;
 
@@ -22,19 +23,27 @@ pub struct StudyPage {
 
 /// Runs a study: a shipped one, or a file.
 #[pyfunction]
-#[pyo3(signature = (name, *, quick, fresh, threads))]
-pub fn study(py: Python<'_>, name: &str, quick: bool, fresh: bool, threads: Option<u32>) -> PyResult<StudyPage> {
+#[pyo3(signature = (name, *, quick, seed, fresh, threads))]
+pub fn study(
+    py: Python<'_>,
+    name: &str,
+    quick: bool,
+    seed: Option<&Bound<'_, PyAny>>,
+    fresh: bool,
+    threads: Option<&Bound<'_, PyAny>>,
+) -> PyResult<StudyPage> {
+    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()? };
     let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
-    let threads = schedlab_job::threads(threads);
+    let threads = schedlab_job::threads(convert::threads(threads)?);
     let cache = cache_folder().map(|folder| Cache::open(&folder.join("studies"))).transpose();
     let cache = cache.map_err(|error| failed(format!("cannot read the running program: {error}")))?;
     let cache = cache.map(|cache| if fresh { cache.forgetful() } else { cache });
     let page = interruptible(py, |monitor| {
         let origin = (file.text.as_str(), file.origin.as_str());
-        let experiment = Experiment::plan(&study, origin, quick, &|name| file.scenario(name))?;
+        let experiment = Experiment::plan(&study, origin, variant, &|name| file.scenario(name))?;
         let outcomes = carry_out(&experiment, cache.as_ref(), threads, monitor);
-        Ok(Page::new(&study, &experiment, &outcomes, quick))
+        Ok(Page::new(&study, &experiment, &outcomes))
     })?;
     let page = page.map_err(|error: schedlab_venue::VenueError| error.into_python())?;
     Ok(StudyPage { page, source: file.text })
@@ -67,6 +76,10 @@ impl StudyPage {
             };
             question.values.iter().map(row).collect::<Vec<_>>()
         };
-        table(&self.page.questions.iter().flat_map(of_question).collect::<Vec<_>>()).into()
+        table(
+            &self.page.questions.iter().flat_map(of_question).collect::<Vec<_>>(),
+            &["question", "what", "place", "published", "seen", "unit"],
+        )
+        .into()
     }
 }

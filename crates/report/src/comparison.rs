@@ -11,7 +11,7 @@ use schedlab_metrics::statistics::{BatchMeans, Better, compare, compare_paired};
 use schedlab_model::result::{Interval, RunResult};
 use schedlab_model::scenario::Published;
 use schedlab_model::workload::Workload;
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The name and version of the form of a [`Comparison`].
@@ -184,8 +184,7 @@ impl Comparison {
 
 /// The JSON schema of a [`Comparison`].
 pub fn schema() -> serde_json::Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<Comparison>().to_value()
+    schedlab_model::schema::printed::<Comparison>()
 }
 
 /// Two policies and a group.

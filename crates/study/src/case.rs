@@ -38,8 +38,19 @@ impl Case {
     }
 }
 
+/// How a study is run this time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Variant {
+    /// Whether the smaller version is run.
+    pub quick: bool,
+    /// The first seed of every case, instead of that of its scenario.
+    pub seed: Option<u64>,
+}
+
 /// All cases of a study.
 pub struct Experiment {
+    /// How it is run.
+    pub variant: Variant,
     /// The cases, in the order of the file.
     pub cases: Vec<Case>,
     /// For each run and path the values of the full version, each present if it is run here.
@@ -58,14 +69,14 @@ impl Experiment {
     pub fn plan(
         study: &Study,
         (text, origin): (&str, &str),
-        quick: bool,
+        variant: Variant,
         scenario: &dyn Fn(&str) -> Result<Scenario, String>,
     ) -> Result<Experiment, VenueError> {
-        let mut experiment = Experiment { cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new() };
+        let mut experiment = Experiment { variant, cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new() };
         let mut policies = BTreeMap::new();
         for (q, question) in study.questions.iter().enumerate() {
             for (r, run) in question.runs.iter().enumerate() {
-                if quick && run.quick.skip {
+                if variant.quick && run.quick.skip {
                     experiment.left_out.push(run.name.clone());
                     continue;
                 }
@@ -90,7 +101,7 @@ impl Experiment {
                 }
                 let wrong = |error: ScenarioError| at("scenario", error.message);
                 let asked = study.asked_beyond(&run.name);
-                let cases = cases(run, &base, (&place, &asked), &policies, quick).map_err(wrong)?;
+                let cases = cases(run, &base, (&place, &asked), &policies, variant).map_err(wrong)?;
                 for (path, list) in &run.over {
                     let is_run =
                         |value: &Value| cases.iter().any(|case| case.at.contains(&(path.clone(), value.clone())));
@@ -120,13 +131,13 @@ fn cases(
     base: &Scenario,
     (place, asked): (&Place, &Asked),
     policies: &BTreeMap<String, Policy>,
-    quick: bool,
+    variant: Variant,
 ) -> Result<Vec<Case>, ScenarioError> {
     let mut scenario = run.set.iter().try_fold(base.clone(), |scenario, (path, value)| scenario.with(path, value))?;
     let mut count = run.runs;
     let mut axes: Vec<(String, Vec<Value>)> =
         run.over.iter().map(|(path, list)| (path.clone(), list.as_array().cloned().unwrap_or_default())).collect();
-    if quick {
+    if variant.quick {
         scenario = run.quick.set.iter().try_fold(scenario, |scenario, (path, value)| scenario.with(path, value))?;
         count = run.quick.runs.unwrap_or(count);
         for (path, list) in &mut axes {
@@ -150,7 +161,7 @@ fn cases(
                 policy_name: policy_name.clone(),
                 at: point.clone(),
                 scenario_hash: scenario_hash.clone(),
-                seeds: seeds(workload.run.seed, count),
+                seeds: seeds(variant.seed.unwrap_or(workload.run.seed), count),
                 workload: workload.clone(),
                 policy: policies[policy_name].clone(),
                 place: place.clone(),

@@ -19,7 +19,7 @@ mod table;
 mod verdict;
 
 pub use cache::Cache;
-pub use case::{Case, Experiment};
+pub use case::{Case, Experiment, Variant};
 pub use language::{
     Column, Equation, Metric, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec, Share,
     StatusSpec, Study, TableSpec, ValueSpec,

@@ -63,7 +63,7 @@ pub struct Row {
 
 impl Page {
     /// What a study says after its cases were run.
-    pub fn new(study: &Study, experiment: &Experiment, outcomes: &[CaseOutcome], quick: bool) -> Page {
+    pub fn new(study: &Study, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Page {
         let questions = study.questions.iter().map(|question| {
             let row = |value: &crate::ValueSpec| {
                 let rows = judge(value, experiment, outcomes).into_iter();
@@ -92,7 +92,7 @@ impl Page {
             title: study.title.clone(),
             source: study.source.clone(),
             goal: study.goal.trim().into(),
-            quick,
+            quick: experiment.variant.quick,
             version: env!("CARGO_PKG_VERSION").into(),
             questions: questions.collect(),
         }

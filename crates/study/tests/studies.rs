@@ -2,7 +2,7 @@
 
 use schedlab_model::scenario::Scenario;
 use schedlab_report::Style;
-use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Verdict, carry_out};
+use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Variant, Verdict, carry_out};
 use schedlab_venue::Monitor;
 
 /// Two hogs on one CPU, one of a weight that is varied.
@@ -38,19 +38,22 @@ run = "nice"
 column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
 "#;
 
+/// As the file says.
+const FULL: Variant = Variant { quick: false, seed: None };
+
 /// What a value of `STUDY` is judged to be, and what was seen.
 fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
     let text = format!("{STUDY}\n[[question.value]]\n{value}");
-    let (study, experiment) = plan(&text, quick).unwrap();
+    let (study, experiment) = plan(&text, Variant { quick, seed: None }).unwrap();
     let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
-    let page = Page::new(&study, &experiment, &outcomes, quick);
+    let page = Page::new(&study, &experiment, &outcomes);
     page.questions[0].values.iter().map(|row| (row.judged.verdict.clone(), row.judged.seen)).collect()
 }
 
-fn plan(text: &str, quick: bool) -> Result<(Study, Experiment), String> {
+fn plan(text: &str, variant: Variant) -> Result<(Study, Experiment), String> {
     let study = Study::parse(text, "s.toml").map_err(|error| error.to_string())?;
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment = Experiment::plan(&study, (text, "s.toml"), quick, &none).map_err(|error| error.to_string())?;
+    let experiment = Experiment::plan(&study, (text, "s.toml"), variant, &none).map_err(|error| error.to_string())?;
     Ok((study, experiment))
 }
 
@@ -72,9 +75,9 @@ fn values_hold_or_differ_by_what_is_allowed() {
 fn rows_of_cases_have_their_distribution_on_a_terminal_and_nowhere_else() {
     let page = |column: &str| {
         let text = STUDY.replace("{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }", column);
-        let (study, experiment) = plan(&text, false).unwrap();
+        let (study, experiment) = plan(&text, FULL).unwrap();
         let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
-        Page::new(&study, &experiment, &outcomes, false)
+        Page::new(&study, &experiment, &outcomes)
     };
     let narrow = page("{ head = \"b\", metric = \"groups.b.response_ns.mean\", unit = \"ms\" }");
     let shown = narrow.show(Style::PLAIN);
@@ -107,7 +110,7 @@ fn what_cannot_be_compared_or_run_says_so() {
     assert!(matches!(&missing[..], [(Verdict::NotRun { reason }, None)] if reason.contains("nothing")), "{missing:?}");
     // A policy cannot be loaded into a kernel without sched_ext: the rest goes on.
     let text = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
-    let (_, experiment) = plan(&text, false).unwrap();
+    let (_, experiment) = plan(&text, FULL).unwrap();
     let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
     assert!(outcomes.iter().all(|o| matches!(o, CaseOutcome::NotRun(why) if why.contains("/nowhere/vmlinuz"))));
 }
@@ -117,9 +120,9 @@ fn a_known_case_is_not_run_again() {
     let folder = tempfile::tempdir().unwrap();
     let cache = || Cache::open(folder.path()).unwrap();
     let page = |text: &str, cache: Cache| {
-        let (study, experiment) = plan(text, false).unwrap();
+        let (study, experiment) = plan(text, FULL).unwrap();
         let outcomes = carry_out(&experiment, Some(&cache), 2, &Monitor::default());
-        Page::new(&study, &experiment, &outcomes, false).markdown("c")
+        Page::new(&study, &experiment, &outcomes).markdown("c")
     };
     let files = || {
         let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -141,7 +144,7 @@ fn a_known_case_is_not_run_again() {
 
 #[test]
 fn mistakes_are_told_with_their_place() {
-    let wrong = |from: &str, to: &str| plan(&STUDY.replace(from, to), false).err().expect("it is wrong");
+    let wrong = |from: &str, to: &str| plan(&STUDY.replace(from, to), FULL).err().expect("it is wrong");
     assert_eq!(wrong("asks =", "ask ="), "s.toml:18:1: unknown key `ask`: did you mean `asks`?");
     assert_eq!(
         wrong("run = \"nice\"\ncolumn", "run = \"nicer\"\ncolumn"),
@@ -155,8 +158,7 @@ fn mistakes_are_told_with_their_place() {
         wrong("compute = \"10ms\" }]\n[[scenario.hogs.task]]", "compute = \"10\" }]\n[[scenario.hogs.task]]")
             .starts_with("s.toml:")
     );
-    let value =
-        |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), false).err().expect("it is wrong");
+    let value = |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), FULL).err().expect("it is wrong");
     assert!(value("published = 1").contains("how far off may it be?"));
     assert!(value("published = [1]\nwithin = 1.0").contains("needs `along`"));
     assert!(
@@ -217,8 +219,8 @@ fn overhead_is_estimated_beside_the_truth() {
         + &value("rr:quantum=20ms", 2, "q", "published = 0.238\nwithin = 0.03")
         + &value("rr:quantum=5ms", 8, "error", "published = -1.0\nwithin = 0.05")
         + &value("rr:quantum=5ms", 1, "q", "published = 0\nwithin_units = 0");
-    let (study, experiment) = plan(&text, false).unwrap();
-    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()), false);
+    let (study, experiment) = plan(&text, FULL).unwrap();
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()));
     let answered = &page.questions[0];
     let verdicts: Vec<_> = answered.values.iter().map(|row| (&row.judged.verdict, row.judged.seen)).collect();
     assert!(verdicts.iter().all(|(verdict, _)| **verdict == Verdict::Holds), "{verdicts:?}");
@@ -230,16 +232,16 @@ fn overhead_is_estimated_beside_the_truth() {
 
 #[test]
 fn mistakes_about_overhead_and_maps_are_told_with_their_place() {
-    let wrong = |from: &str, to: &str| plan(&COSTS.replace(from, to), false).err().expect("it is wrong");
+    let wrong = |from: &str, to: &str| plan(&COSTS.replace(from, to), FULL).err().expect("it is wrong");
     let alone = "the run `runs` has to vary `task.compute.count` alone, from 1 on";
     assert_eq!(wrong("[1, 2, 8]", "[2, 8]"), format!("s.toml:28:9: {alone}"));
     assert_eq!(wrong("= 10000", "= 0"), "s.toml:29:16: has to be above zero");
     assert!(wrong("run = \"runs\"", "run = \"run\"").contains("there is no run `run`"));
     let value = "[[question.value]]\nwhat = \"v\"\nrun = \"nice\"\noverhead = \"q\"\npublished = 1\nwithin = 1\n";
-    let error = plan(&format!("{STUDY}{value}"), false).err().unwrap();
+    let error = plan(&format!("{STUDY}{value}"), FULL).err().unwrap();
     assert!(error.contains("there is no [[question.overhead]] of the run `nice`"), "{error}");
     let across = STUDY.replace("column = [{", "across = \"task.a.nice\"\ncolumn = [{");
-    assert!(plan(&across, false).err().unwrap().contains("the run `nice` does not vary `task.a.nice`"));
+    assert!(plan(&across, FULL).err().unwrap().contains("the run `nice` does not vary `task.a.nice`"));
 }
 
 #[test]
@@ -249,11 +251,22 @@ fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
         + "[[question.table]]\ntitle = \"S\"\nrun = \"levels\"\n\
            column = [{ head = \"s\", status = { group = \"a\", at = \"1s\" } }]\n\
            [[question.run]]\nname = \"levels\"\nscenario = \"hogs\"\npolicy = \"mlfq\"\n";
-    let (study, experiment) = plan(&text, false).unwrap();
-    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()), false);
+    let (study, experiment) = plan(&text, FULL).unwrap();
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()));
     let [map, levels] = &page.questions[0].tables[..] else { panic!("{page:?}") };
     assert_eq!((&map.names[..], &map.heads[..]), (&["policy".to_string()][..], &["0".to_string(), "5".into()][..]));
     assert_eq!((map.rows.len(), map.rows[0].cells.len()), (2, 2));
     assert!(map.rows[1].cells[0].unwrap() > map.rows[1].cells[1].unwrap(), "{map:?}");
     assert!(levels.rows[0].cells[0].unwrap() > 1.0, "a hog sinks: {levels:?}");
+}
+
+#[test]
+fn a_seed_takes_the_place_of_that_of_the_scenarios() {
+    let seeds = |variant: Variant| {
+        let (_, experiment) = plan(&STUDY.replace("policy =", "runs = 2\npolicy ="), variant).unwrap();
+        experiment.cases.iter().map(|case| case.seeds.clone()).collect::<Vec<_>>()
+    };
+    let (own, other) = (seeds(FULL), seeds(Variant { seed: Some(7), ..FULL }));
+    assert!(own.iter().all(|seeds| seeds.len() == 2 && seeds[0] == 1 && *seeds == own[0]), "{own:?}");
+    assert!(other.iter().all(|seeds| seeds.len() == 2 && seeds[0] == 7 && seeds[1] != own[0][1]), "{other:?}");
 }

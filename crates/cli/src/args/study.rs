@@ -12,6 +12,9 @@ pub struct StudyArgs {
     /// A smaller version: shorter runs, fewer values, simulated time only where the study says so
     #[arg(long)]
     pub quick: bool,
+    /// The first seed of every case, instead of that of its scenario
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Also write the page (Markdown), the values and all results (JSON) into this folder
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,

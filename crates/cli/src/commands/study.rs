@@ -6,7 +6,7 @@ use crate::{interrupt, job, output, page, progress};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
 use schedlab_html::of_study;
 use schedlab_report::wrap;
-use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, carry_out};
+use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Variant, carry_out};
 use schedlab_venue::{Monitor, cache_folder};
 use serde_json::json;
 use std::path::Path;
@@ -35,7 +35,8 @@ fn list() -> Result<(), Failure> {
 
 fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let study = Study::parse(&file.text, &file.origin)?;
-    let experiment = Experiment::plan(&study, (&file.text, &file.origin), args.quick, &|name| file.scenario(name))?;
+    let variant = Variant { quick: args.quick, seed: args.seed };
+    let experiment = Experiment::plan(&study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
     let cache = cache(args)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
@@ -43,7 +44,7 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let outcomes = progress::show(&monitor, Some(experiment.duration_ns()), args.quiet, || {
         carry_out(&experiment, cache.as_ref(), threads, &monitor)
     });
-    let page = Page::new(&study, &experiment, &outcomes, args.quick);
+    let page = Page::new(&study, &experiment, &outcomes);
     if let Some(folder) = &args.output {
         write(folder, &study.name, &page, &experiment, &outcomes)
             .map_err(|error| Failure::Failed(format!("cannot write to {}: {error}", folder.display())))?;
@@ -79,8 +80,10 @@ fn write(
     outcomes: &[CaseOutcome],
 ) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let quick = if page.quick { " --quick" } else { "" };
-    std::fs::write(folder.join(format!("{name}.md")), page.markdown(&format!("schedlab study {name}{quick}")))?;
+    let mut command = format!("schedlab study {name}");
+    command += if experiment.variant.quick { " --quick" } else { "" };
+    command += &experiment.variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
+    std::fs::write(folder.join(format!("{name}.md")), page.markdown(&command))?;
     let lines = |value: &serde_json::Value| serde_json::to_string_pretty(value).map(|text| text + "\n");
     std::fs::write(folder.join(format!("{name}.json")), lines(&json!(page))?)?;
     let result = |(case, outcome): (&schedlab_study::Case, &CaseOutcome)| {

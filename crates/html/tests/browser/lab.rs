@@ -12,7 +12,7 @@ use schedlab_model::trace::{Event as TraceEvent, EventKind, Reason, Sink, WakeSo
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
 use schedlab_report::comparison::{Candidate, Comparison};
-use schedlab_study::{Experiment, Page as StudyPage, Study, carry_out};
+use schedlab_study::{Experiment, Page as StudyPage, Study, Variant, carry_out};
 use schedlab_venue::{Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue};
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
@@ -109,9 +109,9 @@ differs = "the number was made up"
 pub fn study_page() -> String {
     let study = Study::parse(STUDY, "small.toml").unwrap();
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment = Experiment::plan(&study, (STUDY, "small.toml"), false, &none).unwrap();
+    let experiment = Experiment::plan(&study, (STUDY, "small.toml"), Variant::default(), &none).unwrap();
     let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
-    of_study(&StudyPage::new(&study, &experiment, &outcomes, false), STUDY, "schedlab study small.toml").html()
+    of_study(&StudyPage::new(&study, &experiment, &outcomes), STUDY, "schedlab study small.toml").html()
 }
 
 /// How many events the first policy of the comparison has lost.
