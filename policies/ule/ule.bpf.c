@@ -380,6 +380,15 @@ s32 BPF_STRUCT_OPS(ule_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
+/* A task goes to another class of schedulers: it wants nothing here until it comes back. */
+void BPF_STRUCT_OPS(ule_disable, struct task_struct *p)
+{
+	struct thread *t = thread_of(p);
+
+	if (t)
+		count(t, NO_CPU, false);
+}
+
 /* Somebody ends: its run time counts as its parent's, so that who starts hogs becomes one. */
 void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
@@ -429,6 +438,7 @@ SCX_OPS_DEFINE(ule_ops,
 	       .quiescent = (void *)ule_quiescent,
 	       .yield = (void *)ule_yield,
 	       .set_cpumask = (void *)ule_set_cpumask,
+	       .disable = (void *)ule_disable,
 	       .init_task = (void *)ule_init_task,
 	       .exit_task = (void *)ule_exit_task,
 	       .init = (void *)ule_init,

@@ -7,13 +7,18 @@ use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
 use schedlab_load::costs::{self, Effort};
-use schedlab_load::{Algorithm, Settings, now_ns, obtain};
+use schedlab_load::{Algorithm, Settings, calm, hurry, now_ns, obtain};
 use schedlab_model::time::Time;
 use std::ffi::CString;
 use std::fs;
+use std::path::Path;
 
 /// So many records are in one message.
 const RECORDS_AT_ONCE: usize = 4096;
+/// What a kernel does beside the tasks every now and then, and what has it stop: its threads would be tasks that a policy has
+/// to share the CPUs among, too. Counters of memory are brought together, memory is compacted, pages are written to disks.
+const QUIET: [(&str, &str); 3] =
+    [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
 /// How often the run tells how far it is.
 const PROGRESS: Time = Time::from_ms(500);
 
@@ -55,6 +60,7 @@ fn prepare() {
         unsafe { std::env::set_var(name, "/tmp") };
     }
     loopback_up();
+    QUIET.iter().for_each(|(knob, value)| drop(fs::write(Path::new("/proc/sys").join(knob), value)));
 }
 
 /// Sockets between tasks go over the loopback interface.
@@ -101,7 +107,10 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         }
         true
     };
+    // What looks after the run is no load that a policy should see.
+    hurry();
     let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
+    calm();
     let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;

@@ -29,6 +29,7 @@ pub use algorithm::Algorithm;
 pub use calibration::{Calibration, CalibrationError};
 pub use clock::now_ns;
 pub use guarded::{Ended, Guarded};
+pub use process::{calm, hurry};
 pub use program::find as find_program;
 pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, Watcher, run};
 pub use store::{cache_folder, calibration as obtain, fingerprint, verified};

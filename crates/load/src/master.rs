@@ -12,7 +12,7 @@ use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::workload::{Birth, Group, Kind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::atomic::Ordering::*;
 use std::thread::Scope;
 
 /// What each thread gets for a stack.
@@ -54,7 +54,7 @@ struct Order {
 pub fn run(site: &Site) -> i32 {
     install_nudge();
     site.shared.control().master.store(std::process::id() as i32, Relaxed);
-    let outbox = Outbox::default();
+    let outbox = Outbox { site, orders: Mutex::default() };
     std::thread::scope(|scope| {
         let master = Master { site, scope, outbox: &outbox };
         let code = master.run();
@@ -63,28 +63,25 @@ pub fn run(site: &Site) -> i32 {
 }
 
 /// Orders of running tasks that only the master can carry out.
-#[derive(Default)]
-struct Outbox {
+struct Outbox<'env> {
+    site: &'env Site<'env>,
     orders: Mutex<Vec<Order>>,
-    /// Counts orders. A futex.
-    posted: AtomicU32,
 }
 
-impl Spawner for Outbox {
+impl Spawner for Outbox<'_> {
     fn spawn(&self, group: u32, count: u32, parent: u32) {
         let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
         let mut orders = self.orders.lock().expect("nobody panics while holding it");
         orders.extend((0..count).map(|_| order));
         drop(orders);
-        self.posted.fetch_add(1, Release);
-        futex::wake(&self.posted, 1);
+        self.site.shared.call_master();
     }
 }
 
 struct Master<'scope, 'env> {
     site: &'env Site<'env>,
     scope: &'scope Scope<'scope, 'env>,
-    outbox: &'env Outbox,
+    outbox: &'env Outbox<'env>,
 }
 
 impl<'scope, 'env> Master<'scope, 'env> {
@@ -207,7 +204,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         let end = start.saturating_add(self.site.workload.run.duration.ns());
         let mut arrivals = Arrivals::new(self.site, start);
         loop {
-            let posted = self.outbox.posted.load(Acquire);
+            let calls = control.calls.load(Acquire);
             let orders = std::mem::take(&mut *self.outbox.orders.lock().expect("nobody panics while holding it"));
             let idle = orders.is_empty();
             orders.into_iter().for_each(|order| self.create_late(order));
@@ -222,9 +219,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
             } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
                 return;
             } else {
-                // The end of the last task is noticed a little late.
-                let until = next.min(end).min(now + 20_000_000);
-                futex::wait_for(&self.outbox.posted, posted, until - now);
+                futex::wait_for(&control.calls, calls, next.min(end) - now);
             }
         }
     }
@@ -234,7 +229,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         if let Some((number, order)) = self.number(order)
             && !self.create(number, order)
         {
-            self.site.shared.control().alive.fetch_sub(1, AcqRel);
+            self.site.shared.end_task();
         }
     }
 

@@ -75,7 +75,7 @@ pub fn tell(shared: &Shared, task: u32, failure: Failure) {
     if control.failed_task.compare_exchange(0, task + 1, AcqRel, Relaxed).is_ok() {
         control.failure.store(failure.0, Release);
     }
-    control.stop.store(1, SeqCst);
+    shared.stop();
 }
 
 /// The task whose program failed first, and how.

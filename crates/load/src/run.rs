@@ -17,8 +17,8 @@ use std::time::Duration;
 
 /// How long a run may last beyond its duration before it is killed.
 const OVERTIME: Duration = Duration::from_secs(30);
-/// Between two looks at the run.
-const LOOK: Duration = Duration::from_millis(20);
+/// Between two looks at the run. Each takes a CPU from a task for a moment, which its waits show.
+const LOOK: Duration = Duration::from_millis(100);
 /// A request that begins so much later than intended because its task was created late, counts as late.
 pub const LATE_NS: u64 = 1_000_000;
 
@@ -137,7 +137,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
         .map_err(system("open what the tasks share"))?;
     // Nobody may run before whoever watches is ready.
     let child = start(&site).map_err(system("start a process for the tasks"))?;
-    let child = Child { pid: child };
+    let child = Child::of(child);
     watcher.started(child.pid)?;
     child.go();
     let (status, partial) = watch(&site, &child, watcher);
@@ -186,9 +186,17 @@ fn start(site: &Site) -> std::io::Result<i32> {
 /// The process of the tasks: gone when this is gone.
 struct Child {
     pid: i32,
+    /// Readable when it has ended; negative on kernels before 5.3.
+    descriptor: libc::c_int,
 }
 
 impl Child {
+    fn of(pid: i32) -> Child {
+        // SAFETY: our own child; the descriptor is closed when this is gone.
+        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as libc::c_int;
+        Child { pid, descriptor }
+    }
+
     fn go(&self) {
         let mut status = 0;
         // SAFETY: our own child. It stops itself before it does anything.
@@ -205,6 +213,13 @@ impl Child {
         (unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } == self.pid).then_some(status)
     }
 
+    /// Waits for its end, but not for long.
+    fn await_end(&self, limit: Duration) {
+        let mut wait = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
+        // SAFETY: one structure that lives. A negative descriptor only takes the time.
+        unsafe { libc::poll(&mut wait, 1, limit.as_millis() as libc::c_int) };
+    }
+
     fn kill(&self) {
         // SAFETY: its own group, which it leads.
         unsafe { libc::kill(-self.pid, libc::SIGKILL) };
@@ -217,6 +232,10 @@ impl Drop for Child {
         let mut status = 0;
         // SAFETY: our own child; it fails when it was waited for already.
         unsafe { libc::waitpid(self.pid, &mut status, 0) };
+        if self.descriptor >= 0 {
+            // SAFETY: our own descriptor.
+            unsafe { libc::close(self.descriptor) };
+        }
     }
 }
 
@@ -233,7 +252,7 @@ fn watch(site: &Site, child: &Child, watcher: &mut dyn Watcher) -> (Option<libc:
         let start = control.start_ns.load(Relaxed);
         let passed = if start == 0 { 0 } else { now_ns().saturating_sub(start) };
         if stopped.is_none() && !watcher.go_on(Time(passed)) {
-            control.stop.store(1, SeqCst);
+            site.shared.stop();
             stopped = Some(now_ns());
         }
         let overdue = stopped.is_some_and(|at| now_ns() - at > OVERTIME.as_nanos() as u64);
@@ -241,7 +260,7 @@ fn watch(site: &Site, child: &Child, watcher: &mut dyn Watcher) -> (Option<libc:
             child.kill();
             return (None, stopped.is_some());
         }
-        std::thread::sleep(LOOK);
+        child.await_end(LOOK);
     }
 }
 

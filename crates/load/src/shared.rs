@@ -2,6 +2,7 @@
 //! threads or processes: it is mapped before the first of them exists. What a task saw is still there when the task has
 //! been killed.
 
+use crate::futex;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 
@@ -30,6 +31,8 @@ pub struct Control {
     pub start_ns: AtomicU64,
     /// When the first and when the last task placed by `start_on` was set free.
     pub freed_ns: [AtomicU64; 2],
+    /// Counts what the master is to look at. A futex.
+    pub calls: AtomicU32,
     /// The process that runs the tasks.
     pub master: AtomicI32,
     /// The number plus one of the first task whose program failed, and how: see [`crate::program`].
@@ -161,6 +164,27 @@ impl Shared {
         record.run_delay_ns.store(u64::MAX, Relaxed);
         self.control().alive.fetch_add(1, Relaxed);
         Some(number)
+    }
+
+    /// Has the master look at what there is: orders, an end. It sleeps otherwise, to be no load of its own.
+    pub fn call_master(&self) {
+        self.control().calls.fetch_add(1, Release);
+        futex::wake(&self.control().calls, 1);
+    }
+
+    /// Ends the run.
+    pub fn stop(&self) {
+        self.control().stop.store(1, SeqCst);
+        self.call_master();
+    }
+
+    /// A task is no more.
+    pub fn end_task(&self) {
+        let alive = &self.control().alive;
+        if alive.fetch_sub(1, AcqRel) == 1 {
+            self.call_master();
+        }
+        futex::wake(alive, 1);
     }
 
     /// Whether everybody is to end.

@@ -269,8 +269,7 @@ impl<'a> Worker<'a> {
         record.switches[1].store(usage.ru_nivcsw as u64, Relaxed);
         record.cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
         record.ended_ns.store(now_ns(), Release);
-        shared.control().alive.fetch_sub(1, AcqRel);
-        futex::wake(&shared.control().alive, 1);
+        shared.end_task();
     }
 }
 

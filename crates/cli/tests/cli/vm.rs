@@ -186,6 +186,27 @@ fn what_tasks_waited_for_is_the_same_in_the_simulator_and_in_a_kernel() {
     }
 }
 
+/// The thread that creates the tasks leaves for a real-time class, and what looks after the run is in one: a policy whose
+/// slices follow from the number of its tasks counts neither.
+#[test]
+fn a_kernel_has_no_tasks_beside_those_of_the_scenario() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
+    let lab = lab();
+    let hogs = SLICES.replace("sleep = \"exp(10ms)\"", "compute = \"1s\"");
+    lab.write("one.toml", hogs.replace("[machine]", "[machine]\ntick = \"4ms\""));
+    let wait = |venue: &str, flags: &[&str]| {
+        let (result, _) = run_in(venue, &lab, &[&["--policy", "ule:inherit=false"], flags].concat());
+        let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+        result["groups"][1]["preempt_wait_ns"]["p50"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
+    };
+    // Three tasks: slices of 10 / 2 ticks. A fourth would make them 10 / 3.
+    assert_eq!(wait("sim", &[]), 40.0);
+    let real = wait("vm", &["--kernel", NEW]);
+    assert!((36.5..43.5).contains(&real), "{real}");
+}
+
 #[test]
 fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
     if !may_virtualize(&["debian:12", NEW]) {
