@@ -24,31 +24,30 @@ JSON schema. Its `results` are described in [Results, every key](result.md).
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds the pages."""
-    result = _schema("result")
-    comparison = _schema("comparison")
-    for name in [*result["$defs"], "RunResult"]:
-        comparison["$defs"].pop(name, None)
+    result, comparison = _schema("result"), _schema("comparison")
+    known = {"RunResult": "result.md"} | {name: f"result.md#{name.lower()}" for name in result["$defs"]}
+    comparison["$defs"] = {name: part for name, part in comparison["$defs"].items() if name not in known}
     pages = {
         "command-line": _command_line(),
-        "result": RESULT + _keys(result),
-        "comparison": COMPARISON + _keys(comparison),
+        "result": RESULT + _keys(result, {}),
+        "comparison": COMPARISON + _keys(comparison, known),
     }
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
 
 
-def _keys(schema: dict[str, Any]) -> str:
-    """A section for each kind of object, with a row for each key."""
-    text = _section(schema)
+def _keys(schema: dict[str, Any], known: dict[str, str]) -> str:
+    """A section for each kind of object, with a row for each key; `known` are described elsewhere."""
+    text = _section(schema, known)
     for name, part in schema["$defs"].items():
-        text += f"\n## {name}\n\n{_flat(part.get('description', ''))}\n" + _section(part)
+        text += f"\n## {name}\n\n{_flat(part.get('description', ''))}\n" + _section(part, known)
     return text
 
 
-def _section(part: dict[str, Any]) -> str:
+def _section(part: dict[str, Any], known: dict[str, str]) -> str:
     rows = [
-        f"| `{key}` | {_kind(value)} | {_flat(value.get('description', ''))} |"
+        f"| `{key}` | {_kind(value, known)} | {_flat(value.get('description', ''))} |"
         for key, value in part.get("properties", {}).items()
     ]
     words = [
@@ -59,16 +58,16 @@ def _section(part: dict[str, Any]) -> str:
     return "\n| key | | what |\n|---|---|---|\n" + "\n".join(rows or words) + "\n" if rows or words else ""
 
 
-def _kind(value: dict[str, Any]) -> str:
+def _kind(value: dict[str, Any], known: dict[str, str]) -> str:
     """What stands under a key."""
     if "$ref" in value:
         name = value["$ref"].split("/")[-1]
-        return name if name == "RunResult" else f"[{name}](#{name.lower()})"
+        return f"[{name}]({known.get(name, '#' + name.lower())})"
     if value.get("type") == "array":
-        return f"list of {_kind(value['items'])}"
+        return f"list of {_kind(value['items'], known)}"
     if value.get("type") == "object":
         inner = value.get("additionalProperties") or next(iter(value.get("patternProperties", {}).values()), {})
-        return f"{_kind(inner)} by name" if inner else "object"
+        return f"{_kind(inner, known)} by name" if inner else "object"
     return {"integer": "whole number", "string": "text", "boolean": "yes or no"}.get(value.get("type", ""), "number")
 
 

@@ -6,6 +6,7 @@ use crate::attributes as attr;
 use crate::clock::now_ns;
 use crate::futex;
 use crate::process::{bury, die_with, hurry, install_nudge, kill, nudge};
+use crate::shared::Shared;
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
@@ -54,7 +55,7 @@ struct Order {
 pub fn run(site: &Site) -> i32 {
     install_nudge();
     site.shared.control().master.store(std::process::id() as i32, Relaxed);
-    let outbox = Outbox { site, orders: Mutex::default() };
+    let outbox = Outbox { shared: &site.shared, orders: Mutex::default() };
     std::thread::scope(|scope| {
         let master = Master { site, scope, outbox: &outbox };
         let code = master.run();
@@ -64,7 +65,7 @@ pub fn run(site: &Site) -> i32 {
 
 /// Orders of running tasks that only the master can carry out.
 struct Outbox<'env> {
-    site: &'env Site<'env>,
+    shared: &'env Shared,
     orders: Mutex<Vec<Order>>,
 }
 
@@ -74,7 +75,7 @@ impl Spawner for Outbox<'_> {
         let mut orders = self.orders.lock().expect("nobody panics while holding it");
         orders.extend((0..count).map(|_| order));
         drop(orders);
-        self.site.shared.call_master();
+        self.shared.call_master();
     }
 }
 
@@ -237,7 +238,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
     fn stop(&self) -> Option<i32> {
         let shared = &self.site.shared;
         let control = shared.control();
-        control.stop.store(1, SeqCst);
+        shared.stop();
         self.site.gate.open();
         let until = now_ns() + GRACE_NS + GRACE_OF_EACH_NS * u64::from(shared.tasks());
         loop {

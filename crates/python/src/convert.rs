@@ -44,7 +44,7 @@ pub fn value(object: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Va
         let item = |(index, item): (usize, PyResult<_>)| value(&item?, &format!("{path}[{index}]"), depth + 1);
         object.try_iter()?.enumerate().map(item).collect::<PyResult<_>>().map(Value::Array)
     } else if is_policy_class(object) {
-        let line = "what a policy in Python decides depends on the program around it, so it cannot be in a sweep; \
+        let line = "what a policy in Python decides depends on the program around it, so it is no value here; \
                     write it in C, or call `run` in a loop";
         Err(input(format!("{path}: {line}")))
     } else if !object.is_instance_of::<PyType>() && object.hasattr("tolist")? {
@@ -84,9 +84,9 @@ pub fn runs(object: &Bound<'_, PyAny>) -> PyResult<u32> {
     whole(object, "runs", 1, u32::MAX)
 }
 
-/// How many runs at once, if anybody says so.
-pub fn threads(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u32>> {
-    object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose()
+/// How many runs at once; one for each core where nobody says it.
+pub fn threads(object: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose().map(schedlab_job::threads)
 }
 
 /// A whole number of an argument.

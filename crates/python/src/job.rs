@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use schedlab_charts::Look;
 use schedlab_html::{Provenance, of_comparison};
-use schedlab_job::{Job, Options, threads};
+use schedlab_job::{Job, Options};
 use schedlab_model::result::RunResult;
 use schedlab_policy::PolicySpec;
 use schedlab_report::{Style, comparison::Comparison, result};
@@ -61,7 +61,7 @@ pub fn run(
     let venue = |name: &String| Ok(venue_name(name)?.venue(&kernel, engine, load));
     let venues = venues.iter().map(venue).collect::<PyResult<Vec<_>>>()?;
     let executor = unchecked.then_some(Executor::Machine);
-    let threads = self::threads(convert::threads(threads)?);
+    let threads = convert::threads(threads)?;
     let (seed, runs) = (seed.map(convert::seed).transpose()?, convert::runs(runs)?);
     let options = Options { venues, seed, runs, threads, executor, check, traces, listens };
     let job = Job::new(scenario, policies, options).map_err(IntoPython::into_python)?;

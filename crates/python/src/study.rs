@@ -35,7 +35,7 @@ pub fn study(
     let variant = Variant { quick, seed: seed.map(convert::seed).transpose()? };
     let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
-    let threads = schedlab_job::threads(convert::threads(threads)?);
+    let threads = convert::threads(threads)?;
     let cache = cache_folder().map(|folder| Cache::open(&folder.join("studies"))).transpose();
     let cache = cache.map_err(|error| failed(format!("cannot read the running program: {error}")))?;
     let cache = cache.map(|cache| if fresh { cache.forgetful() } else { cache });

@@ -26,7 +26,7 @@ impl Plan {
     #[pyo3(signature = (spec, threads=None))]
     fn new(py: Python<'_>, spec: &Bound<'_, PyAny>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<Plan> {
         let (sweep, folder) = sweep(spec)?;
-        let threads = schedlab_job::threads(convert::threads(threads)?);
+        let threads = convert::threads(threads)?;
         let model = interruptible(py, |_| {
             let scenario = |name: &str| load_beside(&folder, name).map_err(|error| error.to_string());
             Model::new(&sweep, &scenario, threads)
@@ -99,7 +99,7 @@ impl Table {
 
     /// Makes what is missing, on this machine.
     fn carry_out(&self, py: Python<'_>, plan: &Bound<'_, Plan>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let (plan, threads) = (&plan.get().model, schedlab_job::threads(convert::threads(threads)?));
+        let (plan, threads) = (&plan.get().model, convert::threads(threads)?);
         let summary = interruptible(py, |monitor| carry_out(plan, &mut self.locked(), threads, monitor))?;
         summary.map(|_| ()).map_err(IntoPython::into_python)
     }
