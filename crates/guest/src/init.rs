@@ -12,6 +12,7 @@ use schedlab_model::time::Time;
 use std::ffi::CString;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// So many records are in one message.
 const RECORDS_AT_ONCE: usize = 4096;
@@ -20,7 +21,7 @@ const RECORDS_AT_ONCE: usize = 4096;
 const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
 /// How often the run tells how far it is.
-const PROGRESS: Time = Time::from_ms(500);
+const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Does the job and switches the machine off. Does not return, whatever happens.
 pub fn main() -> ! {
@@ -93,7 +94,9 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let failed = Message::Failed;
     let ejected = |error: SchedulerError| Message::PolicyFailed(error.to_string());
     let job = fs::read(JOB_PATH).map_err(|error| failed(format!("cannot read the job: {error}")))?;
-    let job: Job = postcard::from_bytes(&job).map_err(|error| failed(format!("cannot read the job: {error}")))?;
+    let job: Job = postcard::from_bytes(&job).map_err(|error| {
+        failed(format!("this is no job for it ({error}): schedlab and schedlab-guest must be of one build"))
+    })?;
     let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
     let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed };
@@ -101,7 +104,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut told = Time::ZERO;
     let mut go_on = |now: Time| {
-        if now.ns() >= told.ns() + PROGRESS.ns() {
+        if u128::from(now.since(told).ns()) >= PROGRESS.as_nanos() {
             told = now;
             send(to, &Message::Progress(now.ns()));
         }
@@ -109,7 +112,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     };
     // What looks after the run is no load that a policy should see.
     hurry();
-    let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
+    let measured = measure(&job.workload, &settings, policy.as_ref(), PROGRESS, &mut go_on);
     calm();
     let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
     // Tasks may have failed because their policy did.

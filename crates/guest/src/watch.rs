@@ -5,6 +5,7 @@ use schedlab_kernel::{Filter, Lack, Record, Recorder, SchedulerError, Stats};
 use schedlab_load::{LoadError, Report, Settings, Watcher};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 /// Memory between the kernel and us: a second of a busy machine.
@@ -35,15 +36,16 @@ pub enum MeasureError {
     Policy(#[from] SchedulerError),
 }
 
-/// Runs a workload on this kernel, under a policy that is in charge already, or under none.
-/// `go_on` is told how far the run is, and may end it; the end of the policy ends it too.
+/// Runs a workload on this kernel, under a policy that is in charge already, or under none. `go_on` is told every
+/// `interval` or sooner how far the run is, and may end it; the end of the policy ends it too.
 pub fn measure(
     workload: &Workload,
     settings: &Settings,
     policy: Option<&InCharge>,
+    interval: Duration,
     go_on: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Measured, MeasureError> {
-    let mut watch = Watch::new(go_on, policy);
+    let mut watch = Watch::new(go_on, interval, policy);
     let report = schedlab_load::run(workload, settings, &mut watch);
     let recorded = watch.end()?;
     Ok(Measured { report: report?, recorded })
@@ -52,24 +54,24 @@ pub fn measure(
 /// Records of the run, or why there are none.
 struct Watch<'a> {
     go_on: &'a mut dyn FnMut(Time) -> bool,
+    interval: Duration,
     policy: Option<&'a InCharge>,
     checked: Instant,
     ejected: Result<(), SchedulerError>,
     recorder: Result<Recorder, Lack>,
-    records: Vec<Record>,
 }
 
 impl<'a> Watch<'a> {
     /// Loads the recorder; nobody is followed yet.
-    fn new(go_on: &'a mut dyn FnMut(Time) -> bool, policy: Option<&'a InCharge>) -> Watch<'a> {
+    fn new(go_on: &'a mut dyn FnMut(Time) -> bool, interval: Duration, policy: Option<&'a InCharge>) -> Watch<'a> {
         let recorder = Recorder::start(&Filter::default(), RING_BYTES);
-        Watch { go_on, policy, checked: Instant::now(), ejected: Ok(()), recorder, records: Vec::new() }
+        Watch { go_on, interval, policy, checked: Instant::now(), ejected: Ok(()), recorder }
     }
 
     /// What was recorded, unless the policy was seen to be ejected.
     fn end(self) -> Result<Recorded, SchedulerError> {
         self.ejected?;
-        let mut records = self.records;
+        let mut records = Vec::new();
         Ok(self.recorder.map_err(|lack| lack.to_string()).map(|recorder| {
             let stats = recorder.stop(&mut |record| records.push(record));
             (records, stats)
@@ -100,8 +102,16 @@ impl Watcher for Watch<'_> {
 
     fn go_on(&mut self, now: Time) -> bool {
         if let Ok(recorder) = &mut self.recorder {
-            recorder.poll(Duration::ZERO, &mut |record| self.records.push(record));
+            recorder.relieve();
         }
         self.in_charge() && (self.go_on)(now)
+    }
+
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.recorder.as_ref().ok().map(Recorder::descriptor)
     }
 }

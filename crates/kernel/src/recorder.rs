@@ -11,7 +11,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuild
 use schedlab_record::{Record, RecordKind};
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
@@ -110,6 +110,19 @@ impl Recorder {
             if Instant::now() >= end {
                 return;
             }
+        }
+    }
+
+    /// What is readable when a ring should be read before it is full.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.rings.descriptor()
+    }
+
+    /// Makes place if a ring should be read; the records are handed on later. Who does only this until the end takes
+    /// no time from what is recorded while there is place for the records, and little at once when there is not.
+    pub fn relieve(&mut self) {
+        if self.rings.wait(Duration::ZERO) {
+            self.rings.relieve();
         }
     }
 
@@ -245,7 +258,7 @@ fn load(filter: &Filter, cpus: u32, ring_bytes: u32, published: Option<&MapHandl
 fn set_options(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64, publishes: bool) {
     let preempt_count = preempt_count::from_run_queue();
     let mut options = vec![u8::from(everything), u8::from(preempt_count.is_some()), u8::from(publishes), 0];
-    options.extend((ring_bytes / 4).to_ne_bytes());
+    options.extend((ring_bytes / 2).to_ne_bytes());
     options.extend(tick.to_ne_bytes());
     options.extend(preempt_count.unwrap_or(0).to_ne_bytes());
     let mut constants = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));

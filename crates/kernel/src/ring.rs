@@ -12,7 +12,7 @@ use libbpf_rs::MapHandle;
 use memmap2::{MmapOptions, MmapRaw};
 use schedlab_record::Record;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ const DISCARDED: u32 = 1 << 30;
 const HEAD_BYTES: u64 = 8;
 /// The kernel hears of the reader's position after so many bytes, a part of the smallest useful ring.
 const TELL_BYTES: u64 = 32 << 10;
+/// Read of each ring at once to make place: several times what is written between two calls for it.
+const RELIEF_BYTES: u64 = 64 << 10;
 
 /// Reads records and puts them in order.
 pub struct Rings {
@@ -41,12 +43,26 @@ impl Rings {
         Ok(Rings { rings, inbox: Vec::new(), sorter: Sorter::default(), woken: edge(maps)? })
     }
 
-    /// Waits until the programs wake the reader or the time is over.
-    pub fn wait(&self, timeout: Duration) {
+    /// Waits until the programs wake the reader or the time is over; whether they did.
+    pub fn wait(&self, timeout: Duration) -> bool {
         let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: one event is asked for and there is place for one.
-        unsafe { libc::epoll_wait(self.woken.as_raw_fd(), &mut event, 1, milliseconds) };
+        unsafe { libc::epoll_wait(self.woken.as_raw_fd(), &mut event, 1, milliseconds) == 1 }
+    }
+
+    /// Readable when the programs wake the reader.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.woken.as_fd()
+    }
+
+    /// Reads a part of what is there, to be handed on later.
+    pub fn relieve(&mut self) {
+        for ring in &mut self.rings {
+            let end = ring.written().min(ring.at + RELIEF_BYTES);
+            ring.read(end, &mut self.inbox);
+        }
+        self.sorter.append(&mut self.inbox);
     }
 
     /// Adds a record that did not come through a ring.

@@ -12,13 +12,12 @@ use crate::{attributes, program, refusal};
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Step, Workload};
 use serde::{Deserialize, Serialize};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
 /// How long a run may last beyond its duration before it is killed.
 const OVERTIME: Duration = Duration::from_secs(30);
-/// Between two looks at the run. Each takes a CPU from a task for a moment, which its waits show.
-const LOOK: Duration = Duration::from_millis(100);
 /// A request that begins so much later than intended because its task was created late, counts as late.
 pub const LATE_NS: u64 = 1_000_000;
 
@@ -125,8 +124,14 @@ pub trait Watcher {
     fn started(&mut self, _pid: i32) -> Result<(), LoadError> {
         Ok(())
     }
-    /// So much of the run is over. False ends it.
+    /// So much of the run is over. False ends it. Each call takes a CPU from a task for a moment, which its waits show.
     fn go_on(&mut self, now: Time) -> bool;
+    /// The longest time between two calls of [`Watcher::go_on`].
+    fn interval(&self) -> Duration;
+    /// What is readable when the next call should not wait for that.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// Runs a workload on this machine.
@@ -213,11 +218,12 @@ impl Child {
         (unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } == self.pid).then_some(status)
     }
 
-    /// Waits for its end, but not for long.
-    fn await_end(&self, limit: Duration) {
-        let mut wait = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure that lives. A negative descriptor only takes the time.
-        unsafe { libc::poll(&mut wait, 1, limit.as_millis() as libc::c_int) };
+    /// Waits for its end, but no longer than the watcher does.
+    fn await_end(&self, watcher: &dyn Watcher) {
+        let other = watcher.descriptor().map_or(-1, |descriptor| descriptor.as_raw_fd());
+        let mut waits = [self.descriptor, other].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        // SAFETY: two structures that live. Negative descriptors only take the time.
+        unsafe { libc::poll(waits.as_mut_ptr(), 2, watcher.interval().as_millis() as libc::c_int) };
     }
 
     fn kill(&self) {
@@ -260,7 +266,7 @@ fn watch(site: &Site, child: &Child, watcher: &mut dyn Watcher) -> (Option<libc:
             child.kill();
             return (None, stopped.is_some());
         }
-        child.await_end(LOOK);
+        child.await_end(watcher);
     }
 }
 

@@ -7,6 +7,9 @@ use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use std::sync::OnceLock;
+use std::time::Duration;
+
+const LOOK: Duration = Duration::from_millis(20);
 
 fn workload(tasks: &str, duration: &str) -> Workload {
     let text = format!("name = \"t\"\n[machine]\ncpus = 1\n{tasks}\n[run]\nduration = \"{duration}\"\n");
@@ -31,6 +34,10 @@ struct Patient;
 impl Watcher for Patient {
     fn go_on(&mut self, _: Time) -> bool {
         true
+    }
+
+    fn interval(&self) -> Duration {
+        LOOK
     }
 }
 
@@ -136,6 +143,10 @@ impl Watcher for Impatient {
     fn go_on(&mut self, now: Time) -> bool {
         now < Time::from_ms(30)
     }
+
+    fn interval(&self) -> Duration {
+        LOOK
+    }
 }
 
 #[test]
@@ -198,6 +209,10 @@ impl Watcher for Telltale {
     fn go_on(&mut self, now: Time) -> bool {
         // Once tasks run, the parent may strike.
         now == Time::ZERO || self.started(0).is_ok()
+    }
+
+    fn interval(&self) -> Duration {
+        LOOK
     }
 }
 

@@ -7,9 +7,12 @@ use schedlab_guest::{InCharge, MeasureError, Measured, measure};
 use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Settings};
 use schedlab_model::trace::Sink;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The venue's name.
 pub(crate) const NAME: &str = "host";
+/// Between two looks at a run: how far it is, and whether it goes on.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The running kernel.
 #[derive(Debug)]
@@ -61,7 +64,7 @@ impl Venue for HostVenue {
         let mut go_on = |now| control.go_on(now);
         let policy = Charge::of(request.policy)?.map(Charge::into_inner);
         let ejected = |error| VenueError::on_host(&request.policy.label, error);
-        let measured = measure(request.workload, &settings, policy.as_ref(), &mut go_on);
+        let measured = measure(request.workload, &settings, policy.as_ref(), LOOK, &mut go_on);
         // Tasks may have failed because their policy did.
         policy.map(InCharge::end).transpose().map_err(ejected)?;
         let Measured { report, recorded } = measured.map_err(|error| match error {

@@ -292,7 +292,7 @@ fn phases(cpus: u32) -> String {
     format!(
         "name = \"phases\"\nabout = \"Alone, beside others, and two on one CPU.\"\n[machine]\ncpus = {cpus}\n{}{}{}{others}\
          [run]\nduration = \"900ms\"\n",
-        task("alone", 0, 1, "0ms", "100ms"),
+        task("alone", 0, 1, "50ms", "100ms"),
         task("beside", 0, 1, "250ms", "100ms"),
         task("sharing", 0, 2, "500ms", "100ms"),
     )
