@@ -11,11 +11,15 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         Just(Topology { nodes: 1, llcs_per_node: 1, cores_per_llc: 2, threads_per_core: 2 }),
         Just(Topology { nodes: 2, llcs_per_node: 2, cores_per_llc: 1, threads_per_core: 2 }),
     ];
-    let tick = prop_oneof![2 => Just(Time::ZERO), 1 => Just(Time::from_ms(1)), 1 => Just(Time::from_ms(4))];
+    let tick = prop_oneof![
+        2 => Just((Time::ZERO, Time::ZERO)),
+        1 => Just((Time::from_ms(1), Time::ZERO)),
+        1 => (0..4_000_000u64).prop_map(|offset| (Time::from_ms(4), Time(offset))),
+    ];
     let cost = || prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
     let costs = (cost(), cost(), cost(), cost(), cost(), prop_oneof![3 => Just(0u64), 1 => 1u64..2_000]);
     (topology, tick, costs).prop_map(
-        |(topology, tick, (switch, wakeup, migration, per_tick, fork, policy_instruction_ps))| {
+        |(topology, (tick, tick_offset), (switch, wakeup, migration, per_tick, fork, policy_instruction_ps))| {
             let costs = Costs {
                 switch: Time(switch),
                 wakeup: Time(wakeup),
@@ -24,7 +28,7 @@ pub fn machine() -> impl Strategy<Value = Machine> {
                 fork: Time(fork),
                 policy_instruction_ps,
             };
-            Machine { tick, costs, topology, ..Machine::flat(1) }
+            Machine { tick, tick_offset, costs, topology, ..Machine::flat(1) }
         },
     )
 }

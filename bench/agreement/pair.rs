@@ -15,8 +15,9 @@ const WITH_SCHED_EXT: &str = "debian:13-backports";
 /// takes beside the costs that are measured is then small against the milliseconds that tasks compute.
 const ON_ONE_CPU: &str = "qemu:shift=0";
 const ON_SEVERAL: &str = "bochs:ips=200000000";
-/// The timer tick of Debian's kernels.
+/// The timer tick of Debian's kernels, which has nothing to do with when a policy begins.
 const TICK: Time = Time::from_ms(4);
+const TICK_OFFSET: Time = Time::from_ms(2);
 
 /// A policy in the simulator, and the scheduler of a kernel.
 pub struct Pair {
@@ -78,7 +79,7 @@ fn set_costs(workload: &mut Workload, costs: &SchedulerCosts) {
     let time = |ns: Option<f64>| Time(ns.unwrap_or(0.0).round() as u64);
     let wakeup = costs.wakeup_ns;
     let switch = costs.switch_thread_ns.or_else(|| Some((costs.hand_over_ns? - wakeup?).max(0.0)));
-    workload.machine.tick = TICK;
+    (workload.machine.tick, workload.machine.tick_offset) = (TICK, TICK_OFFSET);
     let of = &mut workload.machine.costs;
     (of.switch, of.wakeup, of.tick) = (time(switch), time(wakeup), time(costs.tick_ns));
     (of.migration, of.fork) = (time(costs.migration_ns), time(costs.fork_ns));

@@ -74,6 +74,7 @@ fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
     if let Some(tick) = args.tick {
         scenario.machine.hz = None;
         scenario.machine.tick = (tick > Time::ZERO).then_some(Text(tick));
+        scenario.machine.tick_offset = scenario.machine.tick_offset.filter(|_| tick > Time::ZERO);
     }
     if let Some(path) = &args.machine {
         scenario.machine.costs = MachineFile::from_file(path)?.costs;

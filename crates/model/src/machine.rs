@@ -78,6 +78,8 @@ pub struct Machine {
     /// The period of the timer tick. Zero: no tick, slices end to the nanosecond. Otherwise a slice ends at the first
     /// tick at or after its length, as in a kernel without a high-resolution scheduling tick.
     pub tick: Time,
+    /// When the first tick comes after the policy's start, less than a period. A kernel ticked before it took the policy.
+    pub tick_offset: Time,
     /// What things cost.
     pub costs: Costs,
     /// A runnable task that waits longer than this ends the policy. A policy may ask for less (`timeout_ms`).
@@ -90,7 +92,22 @@ pub const KERNEL_WATCHDOG: Time = Time::from_s(30);
 impl Machine {
     /// CPUs that share everything, slices to the nanosecond, nothing costs anything, a kernel's watchdog.
     pub fn flat(cpus: u32) -> Machine {
-        Machine { topology: Topology::flat(cpus), tick: Time::ZERO, costs: Costs::default(), watchdog: KERNEL_WATCHDOG }
+        let (tick, tick_offset) = (Time::ZERO, Time::ZERO);
+        let costs = Costs::default();
+        Machine { topology: Topology::flat(cpus), tick, tick_offset, costs, watchdog: KERNEL_WATCHDOG }
+    }
+
+    /// Whether there is a tick at this nanosecond. The machine has ticks.
+    #[inline]
+    pub fn ticks_at(&self, ns: u64) -> bool {
+        ns.checked_sub(self.tick_offset.ns()).is_some_and(|since| since.is_multiple_of(self.tick.ns()))
+    }
+
+    /// The nanosecond of the first tick at or after this one. The machine has ticks.
+    #[inline]
+    pub fn next_tick(&self, ns: u64) -> u64 {
+        let (tick, offset) = (self.tick.ns(), self.tick_offset.ns());
+        ns.saturating_sub(offset).div_ceil(tick).saturating_mul(tick).saturating_add(offset)
     }
 
     /// The number of CPUs.
@@ -102,6 +119,16 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_come_at_their_offset() {
+        let (tick, tick_offset) = (Time(10), Time(3));
+        let machine = Machine { tick, tick_offset, ..Machine::flat(1) };
+        let ticks: Vec<u64> = (0..30).filter(|&ns| machine.ticks_at(ns)).collect();
+        assert_eq!(ticks, [3, 13, 23]);
+        let next = |ns| machine.next_tick(ns);
+        assert_eq!([next(0), next(3), next(4), next(13), next(14)], [3, 3, 13, 13, 23]);
+    }
 
     #[test]
     fn parts_are_numbered_from_thread_to_node() {

@@ -71,6 +71,14 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
         }
     };
     let time = |t: &Option<super::Text<Time>>| t.as_ref().map_or(Time::ZERO, |t| t.0);
+    let tick_offset = time(&machine.tick_offset);
+    if tick_offset >= tick && machine.tick_offset.is_some() {
+        let message = match tick {
+            Time::ZERO => "there is no tick: write `tick` or `hz`, too".into(),
+            tick => format!("the first tick comes after {tick_offset}, and there is one every {tick}"),
+        };
+        return Err(at.key("tick_offset").fault(message));
+    }
     let costs = &machine.costs;
     let costs = Costs {
         switch: time(&costs.switch),
@@ -90,7 +98,7 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
             .key("watchdog")
             .fault("no task can wait for no time at all: write how long one may, as in \"30s\""));
     }
-    Ok(machine::Machine { topology, tick, costs, watchdog })
+    Ok(machine::Machine { topology, tick, tick_offset, costs, watchdog })
 }
 
 /// The numbers of the groups by name.

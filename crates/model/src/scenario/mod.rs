@@ -105,6 +105,9 @@ pub struct Machine {
     /// The period of the timer tick. Without one slices end to the nanosecond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Text<Time>>,
+    /// How long after the start the first tick comes, less than a period; 0 when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_offset: Option<Text<Time>>,
     /// How long a runnable task may wait before the policy is removed; a kernel's 30 s when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Text<Time>>,

@@ -252,6 +252,11 @@ fn wrong_wholes_are_found() {
         (&good.replace("cpus = 2", "cpus = -1"), "f:3:8: "),
         (&good.replace("cpus = 2", "cpus = 2\ntopology = \"1n1l1c2t\""), "f:4:12: `cpus` and `topology`"),
         (&good.replace("cpus = 2", "cpus = 2\ntick = \"4ms\"\nhz = 250"), "f:5:6: `tick` and `hz`"),
+        (&good.replace("cpus = 2", "cpus = 2\ntick_offset = \"1ms\""), "f:4:15: there is no tick"),
+        (
+            &good.replace("cpus = 2", "cpus = 2\ntick = \"4ms\"\ntick_offset = \"4ms\""),
+            "f:5:15: the first tick comes after 4ms, and there is one every 4ms",
+        ),
         (&good.replace("cpus = 2", "cpus = 2\ntick = 4"), "f:4:8: the time 4 has no unit"),
         (&good.replace("duration = \"1s\"", "duration = \"1s\"\nwarmup = \"1s\""), "f:6:10: the warm-up of 1s leaves"),
         (&good.replace("duration = \"1s\"", "duration = \"0s\""), "f:5:12: a run of no length"),

@@ -3,6 +3,7 @@
 use super::consts::SCX_SLICE_INF;
 use super::core::Core;
 use super::cpu::NONE;
+use super::layout::GuestTask;
 use crate::CpuTime;
 use schedlab_model::{time::Time, trace::*};
 
@@ -29,17 +30,23 @@ impl Core {
         let work = &mut self.world.tasks[slot].work_ns;
         assert!(*work >= delta, "cpu {cpu} gave task {slot} {delta} ns of which it wanted {work}");
         *work -= delta;
-        let entity = &mut self.entities[slot as usize];
-        entity.realtime_slice_ns = entity.realtime_slice_ns.saturating_sub(delta);
-        let task = entity.task_mut();
-        task.se.sum_exec_runtime += delta;
-        task.se.exec_start = now;
-        if task.scx.slice != SCX_SLICE_INF {
-            task.scx.slice = task.scx.slice.saturating_sub(delta);
-        }
+        self.charge(slot, delta).se.exec_start = now;
     }
 
-    /// The CPU pays for the system. What it does after that, it does later.
+    /// The CPU was a task's for so long, as far as the policy can see (`update_curr_scx`).
+    fn charge(&mut self, slot: u32, length_ns: u64) -> &mut GuestTask {
+        let entity = &mut self.entities[slot as usize];
+        entity.realtime_slice_ns = entity.realtime_slice_ns.saturating_sub(length_ns);
+        let task = entity.task_mut();
+        task.se.sum_exec_runtime += length_ns;
+        if task.scx.slice != SCX_SLICE_INF {
+            task.scx.slice = task.scx.slice.saturating_sub(length_ns);
+        }
+        task
+    }
+
+    /// The CPU pays for the system. What it does after that, it does later. As in a kernel, whose clock goes on, a
+    /// policy sees that as time of the task that has the CPU; it is none of its work.
     #[inline(always)]
     pub fn pay(&mut self, cpu: u32, what: Overhead, length_ns: u64) {
         if length_ns > 0 {
@@ -52,6 +59,10 @@ impl Core {
         let c = self.cpu_mut(cpu);
         c.accounted_ns += length_ns;
         c.overhead_ns += length_ns;
+        let current = c.current;
+        if current != NONE {
+            self.charge(current, length_ns);
+        }
         self.mark_stale(cpu);
         self.world.emit(cpu, EventKind::Overhead { what, length: Time(length_ns) });
     }

@@ -95,12 +95,17 @@ impl Sim {
         self.core.account(cpu);
         self.core.mark_stale(cpu);
         let Some(slot) = self.core.current(cpu) else { return };
-        let now = self.core.world.now_ns;
-        if self.ticks_are_felt && now.is_multiple_of(self.core.machine.tick.ns()) {
+        let ticks = self.ticks_are_felt && self.core.machine.ticks_at(self.core.world.now_ns);
+        if ticks {
             self.tick(cpu, slot);
         }
         let works = self.core.world.tasks[slot].work_ns > 0;
-        if self.slice_is_over(slot) {
+        let slice_is_over = self.slice_is_over(slot);
+        if ticks {
+            // What it takes belongs to the next tick's time: this one has looked at the slice before it.
+            self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
+        }
+        if slice_is_over {
             if works && !self.has_more_to_do() {
                 return self.end_slice(cpu);
             }
@@ -116,7 +121,6 @@ impl Sim {
     fn tick(&mut self, cpu: u32, slot: u32) {
         self.core.cpu_mut(cpu).ticks += 1;
         self.core.world.emit(cpu, EventKind::Tick);
-        self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
         if !self.core.entity(slot).is_realtime() {
             let address = self.core.entity(slot).address;
             self.call(Op::Tick, cpu, slot, [address]);
@@ -202,13 +206,13 @@ impl Sim {
             true => u64::MAX,
             false => entity.task().scx.slice,
         };
-        let tick = self.core.machine.tick.ns();
+        let machine = &self.core.machine;
         let mut slice_end = from.saturating_add(slice);
-        if tick > 0 && slice != u64::MAX {
-            slice_end = slice_end.div_ceil(tick).saturating_mul(tick);
+        if machine.tick > Time::ZERO && slice != u64::MAX {
+            slice_end = machine.next_tick(slice_end);
         }
         if self.ticks_are_felt {
-            slice_end = slice_end.min((self.core.world.now_ns / tick + 1) * tick);
+            slice_end = slice_end.min(machine.next_tick(self.core.world.now_ns + 1));
         }
         slice_end.min(from.saturating_add(self.core.world.tasks[slot].work_ns))
     }
@@ -216,8 +220,8 @@ impl Sim {
     /// A slice that is used up ends, unless that waits for a tick.
     #[inline]
     fn end_slice(&mut self, cpu: u32) {
-        let tick = self.core.machine.tick.ns();
-        if tick == 0 || self.core.world.now_ns.is_multiple_of(tick) {
+        let machine = &self.core.machine;
+        if machine.tick == Time::ZERO || machine.ticks_at(self.core.world.now_ns) {
             self.schedule(cpu, None);
         }
     }
