@@ -127,8 +127,10 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (!q)
 		return;
-	update_queue(q, now);
 	runs = still_runnable(prev) && q->running == prev->pid;
+	if (runs)
+		follow_ticks(q, prev, now);
+	update_queue(q, now);
 	pushed = runs && q->push_pid == prev->pid;
 	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
 		keep_running(q, prev, now);

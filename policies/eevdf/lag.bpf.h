@@ -124,6 +124,8 @@ static struct debtor *first_debtor(struct fair_queue *q, u64 average, bool any, 
 	struct debtor *first = NULL;
 	u32 slot;
 
+	if (!q->clock.nr_debtors)
+		return NULL;
 	bpf_for(slot, 0, q->clock.nr_debtors) {
 		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
 

@@ -223,11 +223,6 @@ static bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_t
 	return false;
 }
 
-static inline u64 next_tick(u64 now)
-{
-	return (now / jiffy + 1) * jiffy;
-}
-
 /* Whether a CPU is told only at its tick: its task computes, and nothing happens there. */
 static inline bool is_lazy(const struct fair_task *t, s32 cpu)
 {
@@ -246,7 +241,7 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 		return false;
 	if (!q->resched)
 		return time_before(slice_end(q, now), q->slice_end);
-	q->clock.lazy_until = is_lazy(t, cpu) ? next_tick(now) : 0;
+	q->clock.lazy_until = is_lazy(t, cpu) ? tick_from(q, now + 1) : 0;
 	return !q->clock.lazy_until || time_before(q->clock.lazy_until, q->slice_end);
 }
 

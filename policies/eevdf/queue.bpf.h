@@ -68,9 +68,9 @@ struct queue_clock {
 #include <schedlab/fair_state.bpf.h>
 
 /* The term of the sum for a task. */
-static inline s64 term(const struct queue_clock *c, u64 vruntime, u32 weight)
+static inline s64 term(const struct queue_clock *c, u64 vruntime, u64 weight)
 {
-	return (s64)(vruntime - c->zero) * weight;
+	return (s64)(vruntime - c->zero) * (s64)weight;
 }
 
 /*
@@ -124,22 +124,24 @@ static inline u64 whole_weight(const struct fair_queue *q)
 	return q->clock.weight + (q->running ? q->running_weight : 0);
 }
 
+static inline s64 whole_sum(const struct fair_queue *q, u64 now)
+{
+	s64 running = q->running ? term(&q->clock, running_vruntime(q, now), q->running_weight) : 0;
+
+	return q->clock.sum + running;
+}
+
 __noinline u64 average_vruntime(const struct fair_queue *q, u64 now)
 {
-	s64 sum;
-
-	if (!q)
-		return 0;
-	sum = q->clock.sum;
-	if (q->running)
-		sum += term(&q->clock, running_vruntime(q, now), q->running_weight);
-	return q->clock.zero + floor_div(sum, whole_weight(q));
+	return q ? q->clock.zero + floor_div(whole_sum(q, now), whole_weight(q)) : 0;
 }
 
 /* Whether who stands at @vruntime is not ahead of V. That V is rounded down makes no difference. */
 static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now)
 {
-	return !time_after(vruntime, average_vruntime(q, now));
+	u64 weight = whole_weight(q);
+
+	return weight ? term(&q->clock, vruntime, weight) <= whole_sum(q, now) : !time_after(vruntime, q->clock.zero);
 }
 
 /* The first tick, after the last charge, at which the running task's virtual time is at least @vruntime. */
@@ -147,7 +149,7 @@ static u64 tick_at(const struct fair_queue *q, u64 vruntime)
 {
 	s64 missing = (s64)(vruntime - q->clock.vruntime);
 	u64 wall = missing > 0 ? ((u64)missing * q->running_weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT : 0;
-	u64 at = (q->charged_at + (wall ?: 1) + jiffy - 1) / jiffy * jiffy;
+	u64 at = tick_from(q, q->charged_at + (wall ?: 1));
 
 	/* Virtual time is rounded down. */
 	return time_before(running_vruntime(q, at), vruntime) ? at + jiffy : at;
@@ -187,8 +189,13 @@ static inline void advance(struct fair_queue *q, u64 until)
 static void charge(struct fair_queue *q, u64 now)
 {
 	struct queue_clock *c = &q->clock;
-	u64 tick, period;
+	u64 tick, period, vruntime = running_vruntime(q, now);
 
+	if (time_before(vruntime, c->deadline)) {
+		c->vruntime = vruntime;
+		q->charged_at = now;
+		return;
+	}
 	tick = tick_at(q, c->deadline);
 	if (!time_after(tick, now)) {
 		advance(q, tick);

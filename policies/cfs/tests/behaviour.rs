@@ -32,6 +32,18 @@ fn a_slice_ends_at_the_first_tick_after_it() {
     }
 }
 
+/// Slices are 2.999998 ms. Whenever the machine ticks, the tick after that ends them, and not the one after the policy's own.
+#[test]
+fn ticks_are_those_of_the_machine() {
+    for offset in 0..16 {
+        let machine = format!("{ONE_CPU}\ntick = \"4ms\"\ntick_offset = \"{}us\"", 250 * offset);
+        let events = run_tasks(&machine, "1s", &hogs(2, 0), &[]);
+        let turns = turns(&events, 0);
+        let lengths: Vec<u64> = turns[2..].iter().map(|turn| turn.1 - turn.0).collect();
+        assert!(lengths.len() > 100 && lengths.iter().all(|length| *length == 4_000), "{offset}: {lengths:?}");
+    }
+}
+
 #[test]
 fn a_sleeper_that_leads_preempts_at_once() {
     let sleeper = "[[task]]\nname = \"sleeper\"\nloop = [{ sleep = \"17ms\" }, { compute = \"1ms\" }]\n";

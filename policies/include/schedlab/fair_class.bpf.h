@@ -185,6 +185,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	runs = still_runnable(prev) && q->running == prev->pid;
 	leaves = runs && must_leave(q, prev);
 	if (runs) {
+		follow_ticks(q, prev, now);
 		update_queue(q, cpu, now);
 		if (!leaves && !must_pick(q, cpu, now)) {
 			keep_running(q, prev, cpu, now);
@@ -218,7 +219,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	begin_running(q, p, t, now);
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.ran = 0;
-	q->clock.ticks = now / jiffy;
+	q->clock.ticks = ticks_until(q, now);
 	clear_buddies(q, p->pid);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);

@@ -183,7 +183,7 @@ static inline bool tick_ends(u64 ran, s64 lead, u64 slice)
 /* Whether one of the ticks since the last look does. */
 static bool tick_is_due(struct fair_queue *q, u64 first, u64 now)
 {
-	u64 ticks = now / jiffy, slice;
+	u64 ticks = ticks_until(q, now), slice;
 
 	if (ticks <= q->clock.ticks)
 		return false;
@@ -215,7 +215,7 @@ __noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
 		by_lead = scaled_min_granularity - q->clock.ran;
 	if (by_lead < by_slice)
 		by_slice = by_lead;
-	return (now + (by_slice ?: 1) + jiffy - 1) / jiffy * jiffy;
+	return tick_from(q, now + (by_slice ?: 1));
 }
 
 /*
@@ -224,7 +224,7 @@ __noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
  */
 static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 {
-	u64 first = vruntime, ticks = (now ? now - 1 : 0) / jiffy;
+	u64 first = vruntime, ticks = ticks_until(q, now - 1);
 
 	if (!q->running)
 		return false;

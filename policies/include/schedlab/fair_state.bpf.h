@@ -25,6 +25,8 @@ PARAMETER(u32, hz, 250, "range=24..1000000 about=Ticks in a second: at ticks sli
 /* SCHED_NORMAL and SCHED_IDLE. */
 #define CLASS_NORMAL 0
 #define CLASS_IDLE 5
+/* So much before a tick of the kernel's the policy has its own: what ends there is over when the kernel looks. */
+#define TICK_LEAD (100 * 1000ULL)
 
 struct fair_task {
 	struct task_clock clock;
@@ -59,6 +61,7 @@ struct fair_queue {
 	u32 nr_idle_class;    /* how many of them of SCHED_IDLE */
 	u64 charged_at;	      /* until when the running task is charged */
 	u64 slice_end;	      /* when the core will ask */
+	u64 tick_phase;	      /* when in a jiffy ticks come */
 	s32 running;	      /* its pid, 0 when nobody runs */
 	u32 running_weight;
 	u32 running_inverse;
@@ -113,6 +116,28 @@ static inline struct fair_task *task_of(struct task_struct *p)
 static inline struct fair_queue *queue_of(s32 cpu)
 {
 	return ELEMENT(queues, (u32)cpu);
+}
+
+/* How many ticks a CPU has had. */
+static inline u64 ticks_until(const struct fair_queue *q, u64 now)
+{
+	return (now + jiffy - q->tick_phase) / jiffy;
+}
+
+/* The first tick at that time or after it. */
+static inline u64 tick_from(const struct fair_queue *q, u64 at)
+{
+	return (ticks_until(q, at - 1) + 1) * jiffy - jiffy + q->tick_phase;
+}
+
+/*
+ * The core takes the CPU from a task whose slice is over at a tick of its own, of which the policy knows no more than
+ * how often it comes. It follows if that was late.
+ */
+static inline void follow_ticks(struct fair_queue *q, const struct task_struct *p, u64 now)
+{
+	if (!p->scx.slice && time_after(now, q->slice_end + 2 * TICK_LEAD))
+		q->tick_phase = (now - TICK_LEAD) % jiffy;
 }
 
 static inline bool is_idle(s32 cpu)
