@@ -3,6 +3,7 @@
 import _thread
 import math
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -162,6 +163,8 @@ def test_malformed_arguments_by_the_thousand_never_take_the_interpreter_down(
 
 
 def test_ctrl_c_ends_a_run() -> None:
+    # Whoever started the tests may have had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     endless = Scenario.load("heavy-load").replace({"run.duration": "100000000s"})
     begin = time.monotonic()
     threading.Timer(0.5, _thread.interrupt_main).start()
