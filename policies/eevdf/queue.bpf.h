@@ -139,9 +139,7 @@ __noinline u64 average_vruntime(const struct fair_queue *q, u64 now)
 /* Whether who stands at @vruntime is not ahead of V. That V is rounded down makes no difference. */
 static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now)
 {
-	u64 weight = whole_weight(q);
-
-	return weight ? term(&q->clock, vruntime, weight) <= whole_sum(q, now) : !time_after(vruntime, q->clock.zero);
+	return term(&q->clock, vruntime, whole_weight(q)) <= whole_sum(q, now);
 }
 
 /* The first tick, after the last charge, at which the running task's virtual time is at least @vruntime. */
@@ -189,11 +187,10 @@ static inline void advance(struct fair_queue *q, u64 until)
 static void charge(struct fair_queue *q, u64 now)
 {
 	struct queue_clock *c = &q->clock;
-	u64 tick, period, vruntime = running_vruntime(q, now);
+	u64 tick, period;
 
-	if (time_before(vruntime, c->deadline)) {
-		c->vruntime = vruntime;
-		q->charged_at = now;
+	if (time_before(running_vruntime(q, now), c->deadline)) {
+		advance(q, now);
 		return;
 	}
 	tick = tick_at(q, c->deadline);

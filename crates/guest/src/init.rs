@@ -20,8 +20,8 @@ const RECORDS_AT_ONCE: usize = 4096;
 /// to share the CPUs among, too. Counters of memory are brought together, memory is compacted, pages are written to disks.
 const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
-/// How often the run tells how far it is.
-const PROGRESS: Duration = Duration::from_secs(1);
+/// How often the run tells how far it is, and a policy is asked whether it is in charge.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Does the job and switches the machine off. Does not return, whatever happens.
 pub fn main() -> ! {
@@ -99,20 +99,16 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     })?;
     let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
     let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
-    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed };
+    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look: LOOK };
     let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     send(to, &Message::Begun { at_ns: now_ns() });
-    let mut told = Time::ZERO;
     let mut go_on = |now: Time| {
-        if u128::from(now.since(told).ns()) >= PROGRESS.as_nanos() {
-            told = now;
-            send(to, &Message::Progress(now.ns()));
-        }
+        send(to, &Message::Progress(now.ns()));
         true
     };
     // What looks after the run is no load that a policy should see.
     hurry();
-    let measured = measure(&job.workload, &settings, policy.as_ref(), PROGRESS, &mut go_on);
+    let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
     calm();
     let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
     // Tasks may have failed because their policy did.

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 
 /// Memory between the kernel and us: a second of a busy machine.
 const RING_BYTES: usize = 16 << 20;
-/// Between two looks whether the policy is still in charge.
-const CHECK: Duration = Duration::from_millis(100);
 
 /// What was recorded, in the order of time; or, in a line, why nothing was.
 pub type Recorded = Result<(Vec<Record>, Stats), String>;
@@ -37,15 +35,14 @@ pub enum MeasureError {
 }
 
 /// Runs a workload on this kernel, under a policy that is in charge already, or under none. `go_on` is told every
-/// `interval` or sooner how far the run is, and may end it; the end of the policy ends it too.
+/// `settings.look` how far the run is, and may end it; the end of the policy ends it too.
 pub fn measure(
     workload: &Workload,
     settings: &Settings,
     policy: Option<&InCharge>,
-    interval: Duration,
     go_on: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Measured, MeasureError> {
-    let mut watch = Watch::new(go_on, interval, policy);
+    let mut watch = Watch::new(go_on, settings.look, policy);
     let report = schedlab_load::run(workload, settings, &mut watch);
     let recorded = watch.end()?;
     Ok(Measured { report: report?, recorded })
@@ -54,18 +51,18 @@ pub fn measure(
 /// Records of the run, or why there are none.
 struct Watch<'a> {
     go_on: &'a mut dyn FnMut(Time) -> bool,
-    interval: Duration,
     policy: Option<&'a InCharge>,
-    checked: Instant,
+    look: Duration,
+    looked: Instant,
     ejected: Result<(), SchedulerError>,
     recorder: Result<Recorder, Lack>,
 }
 
 impl<'a> Watch<'a> {
     /// Loads the recorder; nobody is followed yet.
-    fn new(go_on: &'a mut dyn FnMut(Time) -> bool, interval: Duration, policy: Option<&'a InCharge>) -> Watch<'a> {
+    fn new(go_on: &'a mut dyn FnMut(Time) -> bool, look: Duration, policy: Option<&'a InCharge>) -> Watch<'a> {
         let recorder = Recorder::start(&Filter::default(), RING_BYTES);
-        Watch { go_on, interval, policy, checked: Instant::now(), ejected: Ok(()), recorder }
+        Watch { go_on, policy, look, looked: Instant::now(), ejected: Ok(()), recorder }
     }
 
     /// What was recorded, unless the policy was seen to be ejected.
@@ -78,15 +75,11 @@ impl<'a> Watch<'a> {
         }))
     }
 
-    /// Whether the policy is in charge, as far as it is known.
-    fn in_charge(&mut self) -> bool {
-        if let Some(policy) = self.policy
-            && self.checked.elapsed() >= CHECK
-        {
-            self.checked = Instant::now();
-            self.ejected = policy.check();
-        }
-        self.ejected.is_ok()
+    /// Whether the policy is in charge and the run goes on.
+    fn look(&mut self, now: Time) -> bool {
+        self.looked = Instant::now();
+        self.ejected = self.policy.map_or(Ok(()), InCharge::check);
+        self.ejected.is_ok() && (self.go_on)(now)
     }
 }
 
@@ -104,11 +97,8 @@ impl Watcher for Watch<'_> {
         if let Ok(recorder) = &mut self.recorder {
             recorder.relieve();
         }
-        self.in_charge() && (self.go_on)(now)
-    }
-
-    fn interval(&self) -> Duration {
-        self.interval
+        // A full ring is no reason to look.
+        self.looked.elapsed() < self.look || self.look(now)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

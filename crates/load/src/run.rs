@@ -116,6 +116,8 @@ pub struct Settings {
     pub calibration: Calibration,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// The longest time between two calls of [`Watcher::go_on`].
+    pub look: Duration,
 }
 
 /// Told how a run goes, and asked whether it goes on.
@@ -126,9 +128,7 @@ pub trait Watcher {
     }
     /// So much of the run is over. False ends it. Each call takes a CPU from a task for a moment, which its waits show.
     fn go_on(&mut self, now: Time) -> bool;
-    /// The longest time between two calls of [`Watcher::go_on`].
-    fn interval(&self) -> Duration;
-    /// What is readable when the next call should not wait for that.
+    /// What is readable when the next call should come before its time.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -145,7 +145,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     let child = Child::of(child);
     watcher.started(child.pid)?;
     child.go();
-    let (status, partial) = watch(&site, &child, watcher);
+    let (status, partial) = watch(&site, &child, settings.look, watcher);
     if let Some((task, failure)) = program::failure(&site.shared) {
         return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
     }
@@ -218,12 +218,12 @@ impl Child {
         (unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } == self.pid).then_some(status)
     }
 
-    /// Waits for its end, but no longer than the watcher does.
-    fn await_end(&self, watcher: &dyn Watcher) {
-        let other = watcher.descriptor().map_or(-1, |descriptor| descriptor.as_raw_fd());
+    /// Waits for its end, but not for long, and not when the other descriptor is readable.
+    fn await_end(&self, limit: Duration, other: Option<BorrowedFd>) {
+        let other = other.map_or(-1, |descriptor| descriptor.as_raw_fd());
         let mut waits = [self.descriptor, other].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         // SAFETY: two structures that live. Negative descriptors only take the time.
-        unsafe { libc::poll(waits.as_mut_ptr(), 2, watcher.interval().as_millis() as libc::c_int) };
+        unsafe { libc::poll(waits.as_mut_ptr(), 2, limit.as_millis() as libc::c_int) };
     }
 
     fn kill(&self) {
@@ -246,7 +246,7 @@ impl Drop for Child {
 }
 
 /// Waits for the end; gives the status (none if it had to be killed) and whether it was asked to end early.
-fn watch(site: &Site, child: &Child, watcher: &mut dyn Watcher) -> (Option<libc::c_int>, bool) {
+fn watch(site: &Site, child: &Child, look: Duration, watcher: &mut dyn Watcher) -> (Option<libc::c_int>, bool) {
     let begun = now_ns();
     let limit = site.workload.run.duration.ns().saturating_add(OVERTIME.as_nanos() as u64);
     let mut stopped = None;
@@ -266,7 +266,8 @@ fn watch(site: &Site, child: &Child, watcher: &mut dyn Watcher) -> (Option<libc:
             child.kill();
             return (None, stopped.is_some());
         }
-        child.await_end(watcher);
+        // Nobody reads from it once the run is to end.
+        child.await_end(look, watcher.descriptor().filter(|_| stopped.is_none()));
     }
 }
 

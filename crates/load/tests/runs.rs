@@ -9,8 +9,6 @@ use schedlab_model::workload::Workload;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-const LOOK: Duration = Duration::from_millis(20);
-
 fn workload(tasks: &str, duration: &str) -> Workload {
     let text = format!("name = \"t\"\n[machine]\ncpus = 1\n{tasks}\n[run]\nduration = \"{duration}\"\n");
     Scenario::parse(&text, "test").unwrap().compile().unwrap()
@@ -26,7 +24,7 @@ fn settings() -> Settings {
     let algorithm = Algorithm::Spin.to_string();
     let calibration =
         Calibration { algorithm, ns_per_piece, ns_per_call: 0.0, spread: 0.0, misfit: 0.0, measurements: 1 };
-    Settings { algorithm: Algorithm::Spin, calibration, seed: 1 }
+    Settings { algorithm: Algorithm::Spin, calibration, seed: 1, look: Duration::from_millis(20) }
 }
 
 struct Patient;
@@ -34,10 +32,6 @@ struct Patient;
 impl Watcher for Patient {
     fn go_on(&mut self, _: Time) -> bool {
         true
-    }
-
-    fn interval(&self) -> Duration {
-        LOOK
     }
 }
 
@@ -143,10 +137,6 @@ impl Watcher for Impatient {
     fn go_on(&mut self, now: Time) -> bool {
         now < Time::from_ms(30)
     }
-
-    fn interval(&self) -> Duration {
-        LOOK
-    }
 }
 
 #[test]
@@ -209,10 +199,6 @@ impl Watcher for Telltale {
     fn go_on(&mut self, now: Time) -> bool {
         // Once tasks run, the parent may strike.
         now == Time::ZERO || self.started(0).is_ok()
-    }
-
-    fn interval(&self) -> Duration {
-        LOOK
     }
 }
 

@@ -92,9 +92,13 @@ pub const KERNEL_WATCHDOG: Time = Time::from_s(30);
 impl Machine {
     /// CPUs that share everything, slices to the nanosecond, nothing costs anything, a kernel's watchdog.
     pub fn flat(cpus: u32) -> Machine {
-        let (tick, tick_offset) = (Time::ZERO, Time::ZERO);
-        let costs = Costs::default();
-        Machine { topology: Topology::flat(cpus), tick, tick_offset, costs, watchdog: KERNEL_WATCHDOG }
+        Machine {
+            topology: Topology::flat(cpus),
+            tick: Time::ZERO,
+            tick_offset: Time::ZERO,
+            costs: Costs::default(),
+            watchdog: KERNEL_WATCHDOG,
+        }
     }
 
     /// Whether there is a tick at this nanosecond. The machine has ticks.

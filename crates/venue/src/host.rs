@@ -60,11 +60,12 @@ impl Venue for HostVenue {
     ) -> Result<Run, VenueError> {
         self.accepts(request.policy)?;
         let calibration = self.calibration()?;
-        let settings = Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed };
+        let settings =
+            Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed, look: LOOK };
         let mut go_on = |now| control.go_on(now);
         let policy = Charge::of(request.policy)?.map(Charge::into_inner);
         let ejected = |error| VenueError::on_host(&request.policy.label, error);
-        let measured = measure(request.workload, &settings, policy.as_ref(), LOOK, &mut go_on);
+        let measured = measure(request.workload, &settings, policy.as_ref(), &mut go_on);
         // Tasks may have failed because their policy did.
         policy.map(InCharge::end).transpose().map_err(ejected)?;
         let Measured { report, recorded } = measured.map_err(|error| match error {

@@ -127,7 +127,7 @@ static inline u64 ticks_until(const struct fair_queue *q, u64 now)
 /* The first tick at that time or after it. */
 static inline u64 tick_from(const struct fair_queue *q, u64 at)
 {
-	return (ticks_until(q, at - 1) + 1) * jiffy - jiffy + q->tick_phase;
+	return ticks_until(q, at - 1) * jiffy + q->tick_phase;
 }
 
 /*

@@ -60,25 +60,8 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
             return Err(at.key("cpus").fault(format!("a machine with {cpus} CPUs: write from 1 to {MAX_CPUS}")));
         }
     };
-    let tick = match (&machine.tick, machine.hz) {
-        (Some(_), Some(_)) => return Err(at.key("hz").fault("`tick` and `hz` say the same: keep one")),
-        (Some(tick), None) => tick.0,
-        (None, None) => Time::ZERO,
-        // To the nearest nanosecond, as a kernel rounds the length of its tick.
-        (None, Some(hz @ 1..=1_000_000)) => Time((1_000_000_000 + hz as u64 / 2) / hz as u64),
-        (None, Some(hz)) => {
-            return Err(at.key("hz").fault(format!("{hz} ticks per second: write from 1 to 1000000, or leave it out")));
-        }
-    };
+    let (tick, tick_offset) = ticks(machine, at)?;
     let time = |t: &Option<super::Text<Time>>| t.as_ref().map_or(Time::ZERO, |t| t.0);
-    let tick_offset = time(&machine.tick_offset);
-    if tick_offset >= tick && machine.tick_offset.is_some() {
-        let message = match tick {
-            Time::ZERO => "there is no tick: write `tick` or `hz`, too".into(),
-            tick => format!("the first tick comes after {tick_offset}, and there is one every {tick}"),
-        };
-        return Err(at.key("tick_offset").fault(message));
-    }
     let costs = &machine.costs;
     let costs = Costs {
         switch: time(&costs.switch),
@@ -99,6 +82,32 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
             .fault("no task can wait for no time at all: write how long one may, as in \"30s\""));
     }
     Ok(machine::Machine { topology, tick, tick_offset, costs, watchdog })
+}
+
+/// The period of the tick, and when the first one comes.
+fn ticks(machine: &Machine, at: &At) -> Result<(Time, Time), Fault> {
+    let tick = match (&machine.tick, machine.hz) {
+        (Some(_), Some(_)) => return Err(at.key("hz").fault("`tick` and `hz` say the same: keep one")),
+        (Some(tick), None) => tick.0,
+        (None, None) => Time::ZERO,
+        // To the nearest nanosecond, as a kernel rounds the length of its tick.
+        (None, Some(hz @ 1..=1_000_000)) => Time((1_000_000_000 + hz as u64 / 2) / hz as u64),
+        (None, Some(hz)) => {
+            return Err(at.key("hz").fault(format!("{hz} ticks per second: write from 1 to 1000000, or leave it out")));
+        }
+    };
+    let offset = match &machine.tick_offset {
+        Some(_) if tick == Time::ZERO => {
+            return Err(at.key("tick_offset").fault("there is no tick: write `tick` or `hz`, too"));
+        }
+        Some(offset) if offset.0 >= tick => {
+            let message = format!("the first tick comes after {}, and there is one every {tick}", offset.0);
+            return Err(at.key("tick_offset").fault(message));
+        }
+        Some(offset) => offset.0,
+        None => Time::ZERO,
+    };
+    Ok((tick, offset))
 }
 
 /// The numbers of the groups by name.
