@@ -92,6 +92,15 @@ pub trait Engine: Debug + Sync {
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable random.trust_cpu=off \
                                  cryptomgr.notests noreplace-smp damon_stat.enabled=N rdinit=/init";
 
+/// An emulator in surroundings that are the same on every host. Bochs tells its guest the time of the host's zone.
+fn emulator(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("TZ", "UTC0").env("TERM", "vt100");
+    let found_by = ["PATH", "LD_LIBRARY_PATH"];
+    command.envs(found_by.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command
+}
+
 /// The first line of what a program prints when asked for its version.
 fn version(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;

@@ -3,7 +3,7 @@
 //!
 //! It is right for one CPU only. Several take turns against one counter, so that two busy ones each have half the speed.
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES, version};
+use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES, emulator, version};
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
@@ -78,7 +78,7 @@ pub(super) fn machine(guest: &Guest) -> io::Result<Command> {
     let (kernel, files) = (guest.folder.join("kernel"), guest.folder.join("files"));
     fs::write(&kernel, guest.kernel.bootable())?;
     fs::write(&files, guest.files)?;
-    let mut command = Command::new(PROGRAM);
+    let mut command = emulator(PROGRAM);
     command
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
         .args(["-m", &format!("{}M", MEMORY_BYTES >> 20), "-smp", &guest.cpus.to_string()])

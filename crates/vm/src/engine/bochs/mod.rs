@@ -1,11 +1,11 @@
 //! Bochs: several CPUs that advance side by side, a few instructions each in turn, in one virtual time.
 //!
-//! Two things make its runs repeat: a CPU without RDRAND, and a clock that does not look at the host's
-//! (`sync=none`, a constant beginning, `rtc_sync=0`). `idle=halt` keeps the ticks of its guests true.
+//! Three things make its runs repeat: a CPU without RDRAND, a clock that does not look at the host's (`sync=none`, a constant
+//! beginning, `rtc_sync=0`), and one time zone. `idle=halt` keeps the ticks of its guests true.
 
 mod disk;
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES};
+use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES, emulator};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -70,8 +70,8 @@ impl Engine for Bochs {
         fs::write(&settings, self.settings(guest))?;
         // Debian's Bochs begins in its debugger, which waits for a word.
         fs::write(&debugger, "c\n")?;
-        let mut command = Command::new("bochs");
-        command.arg("-q").arg("-f").arg(settings).arg("-rc").arg(debugger).env("TERM", "vt100");
+        let mut command = emulator("bochs");
+        command.arg("-q").arg("-f").arg(settings).arg("-rc").arg(debugger);
         // The port's bytes come out here, behind a few words of its own.
         command.stdout(Stdio::from(File::create(guest.frames())?));
         Ok(command)
