@@ -1,15 +1,19 @@
 //! A run that the recorder watches.
 
 use crate::charge::InCharge;
-use schedlab_kernel::{Filter, Lack, Record, Recorder, SchedulerError, Stats};
+use schedlab_kernel::{Filter, Record, Recorder, SchedulerError, Stats};
 use schedlab_load::{LoadError, Report, Settings, Watcher};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 /// Memory between the kernel and us: a second of a busy machine.
 const RING_BYTES: usize = 16 << 20;
+
+/// Moved from each ring at once: several times what is written between two calls for it, and little enough to wait for.
+const RELIEF_BYTES: u64 = 64 << 10;
 
 /// What was recorded, in the order of time; or, in a line, why nothing was.
 pub type Recorded = Result<(Vec<Record>, Stats), String>;
@@ -55,13 +59,13 @@ struct Watch<'a> {
     look: Duration,
     looked: Instant,
     ejected: Result<(), SchedulerError>,
-    recorder: Result<Recorder, Lack>,
+    recorder: Result<Recorder, String>,
 }
 
 impl<'a> Watch<'a> {
     /// Loads the recorder; nobody is followed yet.
     fn new(go_on: &'a mut dyn FnMut(Time) -> bool, look: Duration, policy: Option<&'a InCharge>) -> Watch<'a> {
-        let recorder = Recorder::start(&Filter::default(), RING_BYTES);
+        let recorder = Recorder::start(&Filter::default(), RING_BYTES).map_err(|lack| lack.to_string());
         Watch { go_on, policy, look, looked: Instant::now(), ejected: Ok(()), recorder }
     }
 
@@ -69,9 +73,9 @@ impl<'a> Watch<'a> {
     fn end(self) -> Result<Recorded, SchedulerError> {
         self.ejected?;
         let mut records = Vec::new();
-        Ok(self.recorder.map_err(|lack| lack.to_string()).map(|recorder| {
-            let stats = recorder.stop(&mut |record| records.push(record));
-            (records, stats)
+        Ok(self.recorder.and_then(|recorder| {
+            let stats = recorder.stop(&mut |record| records.push(record)).map_err(unkept)?;
+            Ok((records, stats))
         }))
     }
 
@@ -83,19 +87,25 @@ impl<'a> Watch<'a> {
     }
 }
 
+fn unkept(error: io::Error) -> String {
+    format!("cannot keep records until the run is over: {error}")
+}
+
 impl Watcher for Watch<'_> {
     fn started(&mut self, pid: i32) -> Result<(), LoadError> {
         if let Ok(recorder) = &mut self.recorder
             && let Err(lack) = recorder.follow(pid)
         {
-            self.recorder = Err(lack);
+            self.recorder = Err(lack.to_string());
         }
         Ok(())
     }
 
     fn go_on(&mut self, now: Time) -> bool {
-        if let Ok(recorder) = &mut self.recorder {
-            recorder.relieve();
+        if let Ok(recorder) = &mut self.recorder
+            && let Err(error) = recorder.relieve(Duration::ZERO, RELIEF_BYTES)
+        {
+            self.recorder = Err(unkept(error));
         }
         // A full ring is no reason to look.
         self.looked.elapsed() < self.look || self.look(now)

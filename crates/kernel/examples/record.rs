@@ -57,12 +57,12 @@ fn main() -> ExitCode {
     let mut counts = Counts::default();
     let mut converter = Converter::new(recorder.started_ns(), |_, _| Some(GroupId(0)));
     while let Ok(None) = child.try_wait() {
-        recorder.poll(Duration::from_millis(50), &mut |record| converter.record(&record, &mut counts));
+        recorder.relieve(Duration::from_millis(50), u64::MAX).expect("memory takes them");
     }
     for cost in recorder.costs().iter().filter(|cost| cost.runs > 0) {
         eprintln!("{:20} {:9} runs, {:5} ns each", cost.program, cost.runs, cost.time_ns / cost.runs);
     }
-    let stats = recorder.stop(&mut |record| converter.record(&record, &mut counts));
+    let stats = recorder.stop(&mut |record| converter.record(&record, &mut counts)).expect("memory gives them");
     let summary = converter.finish(stats.ended_ns, &mut counts);
     eprintln!(
         "{} tasks, {} switches, {} wakeups, {} migrations; {} records, {} lost, {} repaired",

@@ -6,14 +6,14 @@
 //!
 //! ```no_run
 //! use schedlab_kernel::{Filter, Recorder};
-//! let mut recorder = Recorder::start(&Filter { everything: true, ..Filter::default() }, 16 << 20)?;
-//! let mut print = |record| println!("{record:?}");
-//! recorder.poll(std::time::Duration::from_secs(1), &mut print);
-//! let stats = recorder.stop(&mut print);
+//! let recorder = Recorder::start(&Filter { everything: true, ..Filter::default() }, 16 << 20)?;
+//! std::thread::sleep(std::time::Duration::from_secs(1));
+//! let stats = recorder.stop(&mut |record| println!("{record:?}"))?;
 //! eprintln!("{} records, {} lost", stats.delivered, stats.lost.total());
-//! # Ok::<(), schedlab_kernel::Lack>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod backlog;
 mod counters;
 mod followed;
 mod lack;

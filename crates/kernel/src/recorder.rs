@@ -10,9 +10,10 @@ use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramInput};
 use schedlab_record::{Record, RecordKind};
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
 
@@ -39,14 +40,10 @@ pub struct Recorder {
     costs: Option<OwnedFd>,
     everything: bool,
     started_ns: u64,
-    delivered: u64,
 }
 
 /// The map's name in policies/include/schedlab/status.bpf.h.
 const STATUS_MAP: &str = "schedlab_status";
-
-/// The reader comes at least this often; what a full ring must hold.
-const INTERVAL: Duration = Duration::from_millis(50);
 
 impl Recorder {
     /// Whether this process may record here, as far as can be seen before anything is tried.
@@ -77,7 +74,6 @@ impl Recorder {
             costs: None,
             everything: filter.everything,
             started_ns: 0,
-            delivered: 0,
         };
         recorder.links = attach(&recorder.object)?;
         if filter.everything {
@@ -101,41 +97,37 @@ impl Recorder {
         self.started_ns
     }
 
-    /// Waits for records, at most `timeout`, and hands on what is there, in the order of time.
-    pub fn poll(&mut self, timeout: Duration, each: &mut impl FnMut(Record)) {
-        let end = Instant::now() + timeout;
-        loop {
-            self.rings.wait(end.saturating_duration_since(Instant::now()).min(INTERVAL));
-            self.drain(u64::MAX, each);
-            if Instant::now() >= end {
-                return;
-            }
-        }
+    /// Keeps records in this empty file until the end, and not in memory. Before anything is relieved.
+    pub fn keep_in(&mut self, file: File) {
+        self.rings.keep_in(file);
     }
 
-    /// What is readable when a ring should be read before it is full.
+    /// What is readable when a ring should be relieved.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.rings.descriptor()
     }
 
-    /// Makes place if a ring should be read; the records are handed on later. Who does only this until the end takes
-    /// no time from what is recorded while there is place for the records, and little at once when there is not.
-    pub fn relieve(&mut self) {
-        if self.rings.wait(Duration::ZERO) {
-            self.rings.relieve();
+    /// Waits until a ring should be relieved, at most `timeout`, and moves what is in the rings, at most so many bytes of
+    /// each, to where it is kept. Nothing is moved as long as there is place: that takes no time from what is recorded.
+    pub fn relieve(&mut self, timeout: Duration, at_most: u64) -> io::Result<()> {
+        if self.rings.wait(timeout) {
+            self.rings.relieve(at_most)?;
         }
+        Ok(())
     }
 
-    /// Ends, and hands on everything up to now.
-    pub fn stop(mut self, each: &mut impl FnMut(Record)) -> Stats {
+    /// Ends, and hands on everything up to now, in the order of time.
+    pub fn stop(mut self, each: &mut impl FnMut(Record)) -> io::Result<Stats> {
         let ended_ns = monotonic_ns();
         self.links.clear();
         wait_for_running_programs();
-        while !self.drain(ended_ns, each) {
-            std::thread::yield_now();
-        }
-        let (started_ns, delivered, late) = (self.started_ns, self.delivered, self.rings.late());
-        Stats { started_ns, ended_ns, delivered, lost: self.lost(), late }
+        let lost = self.lost();
+        let mut delivered = 0;
+        let late = self.rings.read(ended_ns, &mut |record| {
+            delivered += 1;
+            each(record);
+        })?;
+        Ok(Stats { started_ns: self.started_ns, ended_ns, delivered, lost, late })
     }
 
     /// Has the kernel measure what the programs cost, at some cost of its own, as long as this recorder lives.
@@ -171,14 +163,6 @@ impl Recorder {
                 })
             })
             .collect()
-    }
-
-    fn drain(&mut self, until_ns: u64, each: &mut impl FnMut(Record)) -> bool {
-        let delivered = &mut self.delivered;
-        self.rings.drain(until_ns, &mut |record| {
-            *delivered += 1;
-            each(record);
-        })
     }
 
     /// The programs see every child of a followed process from the moment it is marked. Those that were made

@@ -6,11 +6,12 @@
 //! kernel its position after each record, and each time takes a cache line away from the CPUs that write; this one tells
 //! it now and then.
 
+use crate::backlog::Backlog;
 use crate::order::Sorter;
-use crate::wire;
 use libbpf_rs::MapHandle;
 use memmap2::{MmapOptions, MmapRaw};
 use schedlab_record::Record;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -22,16 +23,16 @@ const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 /// Before each record.
 const HEAD_BYTES: u64 = 8;
-/// The kernel hears of the reader's position after so many bytes, a part of the smallest useful ring.
-const TELL_BYTES: u64 = 32 << 10;
-/// Read of each ring at once to make place: several times what is written between two calls for it.
-const RELIEF_BYTES: u64 = 64 << 10;
+/// The kernel hears of the reader's position after so many bytes: several times what is written between two calls for the
+/// reader, and few enough for the nearest caches.
+const TELL_BYTES: u64 = 64 << 10;
 
-/// Reads records and puts them in order.
+/// Moves records from the rings to the backlog, and hands them on from there.
 pub struct Rings {
     rings: Vec<Ring>,
-    inbox: Vec<Record>,
-    sorter: Sorter,
+    /// Did not come through a ring.
+    added: Vec<Record>,
+    backlog: Backlog,
     /// Becomes ready once for each time the programs wake the reader, and not as long as anything waits to be read.
     woken: OwnedFd,
 }
@@ -40,7 +41,12 @@ impl Rings {
     /// Of these maps, whose data have so many bytes each, a power of two.
     pub fn new(maps: &[MapHandle], data_bytes: u32, page_bytes: usize) -> io::Result<Rings> {
         let rings = maps.iter().map(|map| Ring::new(map, data_bytes, page_bytes)).collect::<io::Result<_>>()?;
-        Ok(Rings { rings, inbox: Vec::new(), sorter: Sorter::default(), woken: edge(maps)? })
+        Ok(Rings { rings, added: Vec::new(), backlog: Backlog::in_memory()?, woken: edge(maps)? })
+    }
+
+    /// Keeps what has been moved there. Nothing has been yet.
+    pub fn keep_in(&mut self, file: File) {
+        self.backlog = Backlog::new(file);
     }
 
     /// Waits until the programs wake the reader or the time is over; whether they did.
@@ -56,39 +62,39 @@ impl Rings {
         self.woken.as_fd()
     }
 
-    /// Reads a part of what is there, to be handed on later.
-    pub fn relieve(&mut self) {
-        for ring in &mut self.rings {
-            let end = ring.written().min(ring.at + RELIEF_BYTES);
-            ring.read(end, &mut self.inbox);
-        }
-        self.sorter.append(&mut self.inbox);
-    }
-
     /// Adds a record that did not come through a ring.
     pub fn add(&mut self, record: Record) {
-        self.sorter.append(&mut vec![record]);
+        self.added.push(record);
     }
 
-    /// Reads what is there and hands on what nothing can precede any more, and nothing of `until_ns` or later. Returns
-    /// whether everything that was written before the call has been read.
-    pub fn drain(&mut self, until_ns: u64, each: &mut impl FnMut(Record)) -> bool {
+    /// Moves at most so many bytes from each ring. Returns whether everything that was written before the call is moved.
+    pub fn relieve(&mut self, at_most: u64) -> io::Result<bool> {
         let now_ns = monotonic_ns();
         let ends: Vec<u64> = self.rings.iter().map(Ring::written).collect();
         let mut complete = true;
         for (ring, end) in self.rings.iter_mut().zip(ends) {
-            complete &= ring.read(end, &mut self.inbox);
+            ring.relieve(end.min(ring.at.saturating_add(at_most)), &mut self.backlog)?;
+            complete &= ring.at >= end;
         }
-        self.sorter.append(&mut self.inbox);
         if complete {
-            self.sorter.release(now_ns.min(until_ns), each);
+            self.backlog.complete(now_ns)?;
         }
-        complete
+        Ok(complete)
     }
 
-    /// See [`Sorter::late`].
-    pub fn late(&self) -> u64 {
-        self.sorter.late()
+    /// Moves what is left and hands on everything earlier than `until_ns`, which is over. Returns [`Sorter::late`].
+    pub fn read(mut self, until_ns: u64, each: &mut impl FnMut(Record)) -> io::Result<u64> {
+        while !self.relieve(u64::MAX)? {
+            std::thread::yield_now();
+        }
+        let mut sorter = Sorter::default();
+        sorter.append(&mut self.added);
+        self.backlog.read(&mut sorter, &mut |record| {
+            if record.time_ns < until_ns {
+                each(record);
+            }
+        })?;
+        Ok(sorter.late())
     }
 }
 
@@ -114,42 +120,41 @@ impl Ring {
         Ok(Ring { reader, writers, page_bytes, data_bytes, at: 0 })
     }
 
-    /// Reads up to `end`; false if a record before it is not whole yet, which holds up the ones behind it.
-    fn read(&mut self, end: u64, inbox: &mut Vec<Record>) -> bool {
-        let mut told = self.at;
+    /// Moves records up to `end`, or to the first one that is still being written.
+    fn relieve(&mut self, end: u64, to: &mut Backlog) -> io::Result<()> {
         while self.at < end {
-            let Some((bytes, discarded)) = self.next() else { break };
-            if !discarded {
-                inbox.push(wire::decode(bytes).expect("the programs write what this reads"));
+            let upto = self.whole(end.min(self.at + TELL_BYTES));
+            if upto == self.at {
+                break;
             }
-            if self.at - told >= TELL_BYTES {
-                self.tell();
-                told = self.at;
-            }
-        }
-        if self.at != told {
+            // SAFETY: less than the ring's size, from a position that the writers have left behind: it lies within the two
+            // mappings of the data. Nobody writes there until the reader's position is told.
+            let records = unsafe { std::slice::from_raw_parts(self.data(self.at), (upto - self.at) as usize) };
+            to.put(records)?;
+            self.at = upto;
             self.tell();
         }
-        self.at >= end
+        Ok(())
     }
 
-    /// The bytes of the next record, and whether its place was given up; none while it is being written.
-    fn next(&mut self) -> Option<(&'static [u8], bool)> {
-        let offset = self.page_bytes + (self.at & (self.data_bytes - 1)) as usize;
-        // SAFETY: the position is below the writers', so a record begins here; it lies within the two mappings of the
-        // data. Its first word is written by the kernel while this reads it, the rest before the bit is taken away. The
-        // slice is used up before the reader's position is told, until when nobody writes there.
-        unsafe {
-            let head = self.writers.as_ptr().add(offset);
-            let word = (*head.cast::<AtomicU32>()).load(Ordering::Acquire);
+    /// The end of the first record that ends at `end` or after it, or the begin of one that is still being written.
+    fn whole(&self, end: u64) -> u64 {
+        let mut at = self.at;
+        while at < end {
+            // SAFETY: the position is below the writers', so a record begins here. Its first word is written by the kernel
+            // while this reads it, the rest before the bit is taken away.
+            let word = unsafe { (*self.data(at).cast::<AtomicU32>()).load(Ordering::Acquire) };
             if word & BUSY != 0 {
-                return None;
+                break;
             }
-            let length = u64::from(word & !DISCARDED);
-            self.at += (HEAD_BYTES + length).next_multiple_of(8);
-            let bytes = std::slice::from_raw_parts(head.add(HEAD_BYTES as usize), length as usize);
-            Some((bytes, word & DISCARDED != 0))
+            at += bytes_of(word);
         }
+        at
+    }
+
+    fn data(&self, at: u64) -> *const u8 {
+        // SAFETY: within the first of the two mappings of the data.
+        unsafe { self.writers.as_ptr().add(self.page_bytes + (at & (self.data_bytes - 1)) as usize) }
     }
 
     fn written(&self) -> u64 {
@@ -161,6 +166,19 @@ impl Ring {
         // SAFETY: the page begins with the position, which only the reader changes.
         unsafe { (*self.reader.as_ptr().cast::<AtomicU64>()).store(self.at, Ordering::Release) }
     }
+}
+
+/// The bytes of a record's place, by its first word.
+fn bytes_of(word: u32) -> u64 {
+    (HEAD_BYTES + u64::from(word & !DISCARDED)).next_multiple_of(8)
+}
+
+/// What the program wrote, whether its place was given up, and the records behind it, of bytes that begin with a record.
+pub fn next_record(bytes: &[u8]) -> (&[u8], bool, &[u8]) {
+    let word = u32::from_ne_bytes(bytes[..4].try_into().expect("four"));
+    let (place, rest) = bytes.split_at(bytes_of(word) as usize);
+    let length = (word & !DISCARDED) as usize;
+    (&place[HEAD_BYTES as usize..][..length], word & DISCARDED != 0, rest)
 }
 
 fn edge(maps: &[MapHandle]) -> io::Result<OwnedFd> {

@@ -42,11 +42,6 @@ impl Spool {
         }
     }
 
-    /// Whether nothing is kept any more: the disk is full.
-    pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
-    }
-
     /// All that was kept.
     pub fn finish(self) -> io::Result<Spooled> {
         if let Some(error) = self.failed {
@@ -113,7 +108,6 @@ mod tests {
         let mut spool = Spool { file: BufWriter::with_capacity(64, file), failed: None, count: 0 };
         let record = Record { time_ns: 1 << 40, cpu: 0, kind: RecordKind::Tick };
         (0..100).for_each(|_| spool.push(&record));
-        assert!(spool.has_failed());
         assert_eq!(spool.finish().err().unwrap().kind(), io::ErrorKind::StorageFull);
     }
 }

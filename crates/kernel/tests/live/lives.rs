@@ -23,16 +23,15 @@ fn descendants_are_followed_and_strangers_are_not() {
     let mut child = shell("sh -c 'sleep 0.01; sleep 0.01'; sleep 0.01; true");
     let mut stranger = shell("sleep 0.05");
     let root = child.id() as i32;
-    let Some(mut recorder) = start(&Filter { tgids: vec![root], ..Filter::default() }, 1 << 20) else {
+    let Some(recorder) = start(&Filter { tgids: vec![root], ..Filter::default() }, 1 << 20) else {
         return [child, stranger].iter_mut().for_each(|child| child.kill().unwrap());
     };
     let mut records: Vec<Record> = Vec::new();
     let_go(&mut child);
     let_go(&mut stranger);
     assert!(child.wait().unwrap().success());
-    recorder.poll(Duration::ZERO, &mut |record| records.push(record));
     let started_ns = recorder.started_ns();
-    let stats = recorder.stop(&mut |record| records.push(record));
+    let stats = recorder.stop(&mut |record| records.push(record)).unwrap();
     assert!(stranger.wait().unwrap().success());
     let count = |wanted: fn(&RecordKind) -> bool| records.iter().filter(|record| wanted(&record.kind)).count();
     // The last command of a shell may run in its place: the inner shell and three or four programs.
@@ -66,7 +65,7 @@ fn a_process_can_be_followed_later() {
     let Some(recorder) = recorder else { return };
     let mut records = Vec::new();
     let started_ns = recorder.started_ns();
-    let stats = recorder.stop(&mut |record| records.push(record));
+    let stats = recorder.stop(&mut |record| records.push(record)).unwrap();
     let (events, summary) = events(started_ns, stats.ended_ns, &records);
     assert_eq!((summary.tasks[0].thread.tid, summary.tasks[0].comm.to_string().as_str()), (tgid, "sh"));
     assert!(events.len() > 4);
@@ -145,13 +144,13 @@ fn a_yield_is_told_from_a_preemption() {
 #[test]
 fn the_whole_machine_is_lawful() {
     let everything = Filter { everything: true, softirq: true, tick: true, ..Filter::default() };
-    let Some(mut recorder) = start(&everything, 16 << 20) else { return };
+    let Some(recorder) = start(&everything, 16 << 20) else { return };
     let mut records = Vec::new();
     let started_ns = recorder.started_ns();
     pin(0);
     spin(30);
-    recorder.poll(Duration::from_millis(30), &mut |record| records.push(record));
-    let stats = recorder.stop(&mut |record| records.push(record));
+    std::thread::sleep(Duration::from_millis(30));
+    let stats = recorder.stop(&mut |record| records.push(record)).unwrap();
     assert!(!stats.is_partial(), "{stats:?}");
     let (_, summary) = events(started_ns, stats.ended_ns, &records);
     // The kernel's own threads and this one.

@@ -24,7 +24,7 @@ fn nothing_is_loaded_after_stop_or_drop() {
     let (ids, others): (BTreeSet<u32>, BTreeSet<u32>) = (of(&recorder), of(&other));
     let loaded: BTreeSet<u32> = ProgInfoIter::default().map(|program| program.id).collect();
     assert!(ids.is_subset(&loaded) && others.is_subset(&loaded) && ids.is_disjoint(&others));
-    recorder.stop(&mut |_| {});
+    recorder.stop(&mut |_| {}).unwrap();
     wait_until_gone(&ids);
     drop(other);
     wait_until_gone(&others);
@@ -55,7 +55,7 @@ fn what_a_full_ring_cannot_take_is_counted() {
     let (ping, pong) = ping_pong(2_000);
     let workers = [Worker::new(Some(0), ping), Worker::new(Some(0), pong)];
     workers.iter().for_each(Worker::wait_asleep);
-    let Some(mut recorder) = start(&own_process(), 1) else { return };
+    let Some(recorder) = start(&own_process(), 1) else { return };
     workers.iter().for_each(Worker::go);
     workers.iter().for_each(Worker::wait_done);
     let lost = recorder.lost();
@@ -63,9 +63,8 @@ fn what_a_full_ring_cannot_take_is_counted() {
     assert!(lost.total() > 4_000, "{lost:?}");
     assert!(lost.by_kind().any(|(kind, count)| kind == "switch" && count > 2_000), "{lost:?}");
     let mut records = Vec::new();
-    recorder.poll(Duration::ZERO, &mut |record| records.push(record));
     let started_ns = recorder.started_ns();
-    let stats = recorder.stop(&mut |record| records.push(record));
+    let stats = recorder.stop(&mut |record| records.push(record)).unwrap();
     assert!(stats.is_partial() && stats.lost.total() >= lost.total());
     assert!(!records.is_empty() && records.len() < 400, "{}", records.len());
     // Lawful all the same.
@@ -97,11 +96,11 @@ fn a_ring_that_is_relieved_loses_nothing() {
         let workers = [Worker::new(Some(0), ping), Worker::new(Some(0), pong)];
         workers.iter().for_each(Worker::go);
         workers.iter().for_each(Worker::wait_done);
-        recorder.relieve();
+        recorder.relieve(Duration::ZERO, 64 << 10).unwrap();
         workers.into_iter().for_each(Worker::end);
     }
     let mut records = Vec::new();
-    let stats = recorder.stop(&mut |record| records.push(record));
+    let stats = recorder.stop(&mut |record| records.push(record)).unwrap();
     assert!(!stats.is_partial(), "{stats:?}");
     assert!(records.is_sorted_by_key(|record| record.time_ns));
     assert!(records.len() > 3 * BURSTS * ROUNDS, "{}", records.len());

@@ -164,11 +164,11 @@ pub fn record(mut recorder: Recorder, workers: &[&Worker]) -> (u64, Vec<Record>,
     workers.iter().for_each(|worker| worker.go());
     let mut left: Vec<&&Worker> = workers.iter().collect();
     while !left.is_empty() {
-        recorder.poll(Duration::from_millis(5), &mut |record| records.push(record));
+        recorder.relieve(Duration::from_millis(5), u64::MAX).unwrap();
         left.retain(|worker| !worker.is_done());
     }
     workers.iter().for_each(|worker| worker.wait_asleep());
-    let stats = recorder.stop(&mut |record| records.push(record));
+    let stats = recorder.stop(&mut |record| records.push(record)).unwrap();
     assert!(records.is_sorted_by_key(|record| record.time_ns));
     assert_eq!(stats.delivered, records.len() as u64);
     (started_ns, records, stats)

@@ -1,8 +1,9 @@
 //! What a kernel did, as a trace file and a result: recorded here, or told by the text of another tool.
 //!
-//! A trace file begins with its groups, and a recording finds them as it goes: they are the programs that ran. So the
-//! records are kept on disk first ([`schedlab_record::Spool`]), while [`Programs`] learns their names; then they are
-//! read again and become events. Memory follows the number of tasks, never the length of the recording.
+//! A trace file begins with its groups, and those are the programs that ran, which are known at the end. So records are
+//! kept on disk: as the kernel wrote them while it is recorded, which takes the least time from what is recorded; then in
+//! the order of time ([`schedlab_record::Spool`]), while [`Programs`] learns their names; then they are read again and
+//! become events. Memory follows the number of tasks, never the length of the recording.
 
 mod error;
 mod import;
@@ -18,8 +19,9 @@ use programs::Programs;
 use schedlab_kernel::{Filter, Recorder, Stats};
 use schedlab_load::{Ended, Guarded};
 use schedlab_model::result::RunResult;
-use schedlab_record::{Record, Spool, Summary};
+use schedlab_record::Summary;
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -74,20 +76,29 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
         Some(guarded) => Filter { tgids: vec![guarded.pid()], ..Filter::default() },
         None => Filter { everything: true, ..Filter::default() },
     };
-    let recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
-    let mut listener = Listener { recorder, programs: Programs::default(), spool: &mut spool };
-    let ended = listener.listen(guarded.as_mut(), order.length, monitor)?;
-    let (programs, stats) = listener.stop();
+    let unkept = |error| RecordError::Spool { folder: folder.clone(), error };
+    let mut recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
+    recorder.keep_in(tempfile::tempfile_in(&folder).map_err(unkept)?);
+    let ended = listen(&mut recorder, guarded.as_mut(), order.length, monitor).map_err(|error| match error {
+        Deaf::Guard(error) => RecordError::Guard(error),
+        Deaf::Disk(error) => unkept(error),
+    })?;
+    let mut programs = Programs::default();
+    let stats = recorder.stop(&mut |record| {
+        programs.note(&record);
+        spool.push(&record);
+    });
+    let stats = stats.map_err(unkept)?;
     drop(guarded);
     let status = match ended {
         Some(Ended::NotStarted(error)) => {
-            let error = std::io::Error::from_raw_os_error(error);
+            let error = io::Error::from_raw_os_error(error);
             return Err(RecordError::Command { command: words(order.command), error }.into());
         }
         Some(Ended::Status(status)) => Some(status),
         None => None,
     };
-    let spooled = spool.finish().map_err(|error| RecordError::Spool { folder, error })?;
+    let spooled = spool.finish().map_err(unkept)?;
     // Nothing happens to a command after its end.
     let end_ns = if status.is_some() { programs.last_ns().max(stats.started_ns) } else { stats.ended_ns };
     let lost = losses(&stats);
@@ -133,48 +144,33 @@ fn losses(stats: &Stats) -> Vec<(String, u64)> {
     by_kind.chain(late).collect()
 }
 
-/// Takes what the recorder hands on.
-struct Listener<'a> {
-    recorder: Recorder,
-    programs: Programs,
-    spool: &'a mut Spool,
+/// Why nothing more is recorded.
+enum Deaf {
+    Guard(io::Error),
+    Disk(io::Error),
 }
 
-impl Listener<'_> {
-    /// Lets the command begin, and listens. Gives how the command ended.
-    fn listen(
-        &mut self,
-        mut guarded: Option<&mut Guarded>,
-        length: Option<Duration>,
-        monitor: &Monitor,
-    ) -> Result<Option<Ended>, RecordError> {
-        if let Some(guarded) = &mut guarded {
-            guarded.go().map_err(RecordError::Guard)?;
+/// Lets the command begin, and keeps place in the rings until it ends. Gives how it ended.
+fn listen(
+    recorder: &mut Recorder,
+    mut guarded: Option<&mut Guarded>,
+    length: Option<Duration>,
+    monitor: &Monitor,
+) -> Result<Option<Ended>, Deaf> {
+    if let Some(guarded) = &mut guarded {
+        guarded.go().map_err(Deaf::Guard)?;
+    }
+    let begun = Instant::now();
+    loop {
+        let left = length.map_or(LOOK, |length| length.saturating_sub(begun.elapsed()));
+        recorder.relieve(left.min(LOOK), u64::MAX).map_err(Deaf::Disk)?;
+        if let Some(guarded) = &mut guarded
+            && let Some(ended) = guarded.ended().map_err(Deaf::Guard)?
+        {
+            return Ok(Some(ended));
         }
-        let begun = Instant::now();
-        loop {
-            let left = length.map_or(LOOK, |length| length.saturating_sub(begun.elapsed()));
-            let (programs, spool) = (&mut self.programs, &mut *self.spool);
-            self.recorder.poll(left.min(LOOK), &mut |record| keep(programs, spool, &record));
-            if let Some(guarded) = &mut guarded
-                && let Some(ended) = guarded.ended().map_err(RecordError::Guard)?
-            {
-                return Ok(Some(ended));
-            }
-            if left.is_zero() || monitor.is_stopped() || self.spool.has_failed() {
-                return Ok(None);
-            }
+        if left.is_zero() || monitor.is_stopped() {
+            return Ok(None);
         }
     }
-
-    fn stop(self) -> (Programs, Stats) {
-        let (mut programs, spool) = (self.programs, self.spool);
-        let stats = self.recorder.stop(&mut |record| keep(&mut programs, spool, &record));
-        (programs, stats)
-    }
-}
-
-fn keep(programs: &mut Programs, spool: &mut Spool, record: &Record) {
-    programs.note(record);
-    spool.push(record);
 }
