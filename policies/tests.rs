@@ -12,6 +12,7 @@ mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
 mod observe;
+mod real_time;
 #[path = "rr/tests.rs"]
 mod rr;
 #[path = "ule/tests/mod.rs"]

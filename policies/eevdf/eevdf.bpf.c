@@ -141,8 +141,9 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	if (pick(cpu, runs && !pushed, now) || pushed)
 		return;
 	if (runs) {
-		if (protect_again)
+		if (protect_again || q->clock.brought_back)
 			protect(q, cpu);
+		q->clock.brought_back = false;
 		keep_running(q, prev, now);
 		return;
 	}
@@ -168,9 +169,14 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.deadline = t->clock.deadline;
 	q->clock.slice = t->clock.slice;
-	q->resched = false;
+	q->resched = q->clock.brought_back = t->interrupted;
 	q->clock.lazy_until = 0;
-	protect(q, cpu);
+	if (t->interrupted) {
+		cancel_protection(q, now);
+		choose_anew(cpu);
+	} else {
+		protect(q, cpu);
+	}
 	arm_busy(q, cpu, now);
 	keep_running(q, p, now);
 }
@@ -187,6 +193,7 @@ void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 	t->clock.vruntime = q->clock.vruntime;
 	t->clock.deadline = q->clock.deadline;
 	end_running(q, t, now);
+	t->interrupted = is_interrupted(p, runnable);
 	enter_tree(q, t);
 }
 

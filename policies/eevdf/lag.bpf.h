@@ -115,17 +115,16 @@ static struct debtor *debt_of(struct fair_queue *q, const struct fair_task *t, s
 	return NULL;
 }
 
-/*
- * The debtor that is eligible at an average and has the earliest deadline before @deadline, if any is to be looked
- * at.
- */
-static struct debtor *first_debtor(struct fair_queue *q, u64 average, bool any, u64 deadline)
+/* The debtor that is eligible and has the earliest deadline before @deadline, if any is to be looked at. */
+static struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline, u64 now)
 {
 	struct debtor *first = NULL;
+	u64 average;
 	u32 slot;
 
 	if (!q->clock.nr_debtors)
 		return NULL;
+	average = average_vruntime(q, now);
 	bpf_for(slot, 0, q->clock.nr_debtors) {
 		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
 

@@ -105,16 +105,11 @@ __noinline u64 slice_end(const struct fair_queue *q, u64 now)
 
 enum verdict { NOBODY, TAKEN, DEBTOR_LEFT };
 
-/*
- * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that
- * one is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
- */
-static enum verdict take_first(struct fair_queue *q, s32 cpu, u64 average, bool candidate)
+/* The first that is eligible of those with a deadline before that of @debtor, or of the running task, a @candidate. */
+static bool take_eligible(struct fair_queue *q, s32 cpu, bool candidate, const struct debtor *debtor, u64 now)
 {
-	u64 deadline = q->clock.deadline;
-	enum verdict verdict = NOBODY;
+	u64 deadline = q->clock.deadline, average = average_vruntime(q, now);
 	struct task_struct *p;
-	struct debtor *debtor = first_debtor(q, average, !candidate, deadline);
 
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *t = task_of(p);
@@ -125,13 +120,32 @@ static enum verdict take_first(struct fair_queue *q, s32 cpu, u64 average, bool 
 			break;
 		if (debtor && time_before(debtor->deadline, t->clock.deadline))
 			break;
-		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0)) {
-			verdict = TAKEN;
-			break;
-		}
+		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
+			return true;
 	}
-	if (verdict == TAKEN || !debtor)
-		return verdict;
+	return false;
+}
+
+/*
+ * Takes the eligible task with the earliest deadline to the CPU, if it goes before the running one. @candidate: that
+ * one is eligible. If a debtor would be picked it leaves the queue instead, and everything is to be looked at again.
+ */
+static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u64 now)
+{
+	struct debtor *debtor = first_debtor(q, !candidate, q->clock.deadline, now);
+	struct task_struct *p = debtor ? NULL : __COMPAT_scx_bpf_dsq_peek(cpu);
+	struct fair_task *t = p ? task_of(p) : NULL;
+
+	/* Mostly the first of all is eligible. */
+	if (t && is_eligible(q, t->clock.vruntime, now)) {
+		if (candidate && time_before(q->clock.deadline, t->clock.deadline))
+			return NOBODY;
+		return scx_bpf_dsq_move_to_local(cpu, 0) ? TAKEN : NOBODY;
+	}
+	if (take_eligible(q, cpu, candidate, debtor, now))
+		return TAKEN;
+	if (!debtor)
+		return NOBODY;
 	forget_debtor(q, debtor);
 	return DEBTOR_LEFT;
 }
@@ -146,12 +160,11 @@ __noinline bool pick(s32 cpu, bool runs, u64 now)
 	if (!q)
 		return false;
 	bpf_for(step, 0, MAX_DEBTORS + 1) {
-		u64 average = average_vruntime(q, now);
-		bool candidate = runs && !time_after(q->clock.vruntime, average);
+		bool candidate = runs && is_eligible(q, q->clock.vruntime, now);
 
 		if (!q->clock.nr_queued || (candidate && is_protected(q, now)))
 			return false;
-		verdict = take_first(q, cpu, average, candidate);
+		verdict = take_first(q, cpu, candidate, now);
 		if (verdict != DEBTOR_LEFT)
 			break;
 	}
@@ -159,37 +172,48 @@ __noinline bool pick(s32 cpu, bool runs, u64 now)
 	return verdict == TAKEN || (!runs && scx_bpf_dsq_move_to_local(cpu, 0));
 }
 
-/* Whether a task that comes to wait would be picked. */
-__noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with_protection, u64 now)
+/* Whether a waiting task that is eligible goes before an eligible one. */
+__noinline bool is_preceded(s32 cpu, s32 pid, const struct fair_task *t, u64 now)
 {
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
+	struct fair_task *other = p ? task_of(p) : NULL;
 	struct fair_queue *q = queue_of(cpu);
-	struct task_struct *p;
-	bool wins = true;
-	u64 average;
+	bool preceded = false;
 
-	if (!q || !t)
+	/* Mostly the first of all says it. */
+	if (!q || !t || !other || p->pid == pid || time_after(other->clock.deadline, t->clock.deadline))
 		return false;
-	average = average_vruntime(q, now);
-	if (!time_after(running_vruntime(q, now), average) &&
-	    ((with_protection && is_protected(q, now)) || time_before(q->clock.deadline, t->clock.deadline)))
-		return false;
-	if (time_after(t->clock.vruntime, average) || first_debtor(q, average, false, t->clock.deadline))
-		return false;
+	if (is_eligible(q, other->clock.vruntime, now))
+		return true;
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, cpu, 0) {
-		struct fair_task *other = task_of(p);
-
+		other = task_of(p);
 		if (!other || p->pid == pid)
 			continue;
 		if (time_after(other->clock.deadline, t->clock.deadline))
 			break;
-		if (!time_after(other->clock.vruntime, average)) {
-			wins = false;
+		if (is_eligible(q, other->clock.vruntime, now)) {
+			preceded = true;
 			break;
 		}
 	}
 	bpf_rcu_read_unlock();
-	return wins;
+	return preceded;
+}
+
+/* Whether a task that comes to wait would be picked. */
+__noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with_protection, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+
+	if (!q || !t)
+		return false;
+	if (is_eligible(q, running_vruntime(q, now), now) &&
+	    ((with_protection && is_protected(q, now)) || time_before(q->clock.deadline, t->clock.deadline)))
+		return false;
+	if (!is_eligible(q, t->clock.vruntime, now) || first_debtor(q, false, t->clock.deadline, now))
+		return false;
+	return !is_preceded(cpu, pid, t, now);
 }
 
 /* Whether a task that came preempts the running one, by its class, its slice and its deadline. */

@@ -62,6 +62,7 @@ struct o1_task {
 	bool fresh;       /* forked, and not yet queued */
 	bool running;
 	bool ran;         /* it had a CPU since it was last queued */
+	bool interrupted; /* it lost its CPU to a higher class of schedulers */
 };
 
 struct {

@@ -375,6 +375,8 @@ void BPF_STRUCT_OPS(linux_o1_running, struct task_struct *p)
 		flat_catch_up(cpu);
 	rq->idle = false;
 	begin_turn(p, t, rq, now);
+	if (t->interrupted)
+		choose_anew(cpu);
 }
 
 void BPF_STRUCT_OPS(linux_o1_stopping, struct task_struct *p, bool runnable)
@@ -390,6 +392,7 @@ void BPF_STRUCT_OPS(linux_o1_stopping, struct task_struct *p, bool runnable)
 	publish_status(p, t);
 	t->last_ran = rq->switched_at = now;
 	t->running = false;
+	t->interrupted = is_interrupted(p, runnable);
 	rq->current_prio = IDLE_PRIO;
 }
 

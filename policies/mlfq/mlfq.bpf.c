@@ -77,10 +77,11 @@ struct history {
 	u64 ready_since; /* when it began to wait */
 	u64 key;         /* its place in the dispatch queue */
 	u32 queue;       /* 1 is the highest */
-	bool fresh;      /* forked, and not yet ready for the first time */
-	bool first;      /* a fresh task that goes before its queue */
+	bool fresh;       /* forked, and not yet ready for the first time */
+	bool first;       /* a fresh task that goes before its queue */
 	bool running;
-	bool ran;        /* it had a CPU since it was last queued */
+	bool ran;         /* it had a CPU since it was last queued */
+	bool interrupted; /* it lost its CPU to a higher class of schedulers */
 	bool yielded;
 };
 
@@ -404,6 +405,8 @@ void BPF_STRUCT_OPS(mlfq_running, struct task_struct *p)
 	h->started_at = scx_bpf_now();
 	h->running = h->ran = true;
 	cpu_set_queue(scx_bpf_task_cpu(p), h->queue);
+	if (h->interrupted)
+		choose_anew(scx_bpf_task_cpu(p));
 }
 
 void BPF_STRUCT_OPS(mlfq_stopping, struct task_struct *p, bool runnable)
@@ -414,6 +417,7 @@ void BPF_STRUCT_OPS(mlfq_stopping, struct task_struct *p, bool runnable)
 		return;
 	h->used = h->slice - left_of(h, scx_bpf_now());
 	h->running = false;
+	h->interrupted = is_interrupted(p, runnable);
 	cpu_set_queue(scx_bpf_task_cpu(p), 0);
 }
 

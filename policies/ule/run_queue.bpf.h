@@ -74,6 +74,7 @@ struct thread {
 	bool fresh;        /* not yet ready for the first time */
 	bool ran;          /* had a CPU since it was last queued */
 	bool running;
+	bool interrupted;  /* lost its CPU to a higher class of schedulers */
 	bool placed;       /* its key was chosen when it had to leave its CPU */
 	bool yielded;
 	bool transferable; /* counted as such */

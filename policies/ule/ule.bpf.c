@@ -287,6 +287,10 @@ void BPF_STRUCT_OPS(ule_running, struct task_struct *p)
 	rq->priority = rq->best = t->priority;
 	rq->resched = PLACE_NONE;
 	give_slice(p, t, rq, cpu, now);
+	if (t->interrupted) {
+		rq->resched = PLACE_HEAD;
+		choose_anew(cpu);
+	}
 }
 
 void BPF_STRUCT_OPS(ule_stopping, struct task_struct *p, bool runnable)
@@ -300,6 +304,7 @@ void BPF_STRUCT_OPS(ule_stopping, struct task_struct *p, bool runnable)
 		return;
 	charge(p, t, cpu, now);
 	t->running = false;
+	t->interrupted = is_interrupted(p, runnable);
 	t->last_ran = hz_tick(now);
 	if (mode == MODE_FREEBSD)
 		update_use(&t->history, true, t->last_ran);

@@ -309,14 +309,18 @@ void BPF_STRUCT_OPS(windows_running, struct task_struct *p)
 	t->state = RAN;
 	scx_bpf_task_set_slice(p, time_left(t, now));
 	cpu_set_priority(scx_bpf_task_cpu(p), t->priority);
+	if (t->interrupted)
+		choose_anew(scx_bpf_task_cpu(p));
 }
 
 void BPF_STRUCT_OPS(windows_stopping, struct task_struct *p, bool runnable)
 {
 	struct thread *t = thread_of(p);
 
-	if (t)
-		pay(t, scx_bpf_now());
+	if (!t)
+		return;
+	pay(t, scx_bpf_now());
+	t->interrupted = is_interrupted(p, runnable);
 }
 
 bool BPF_STRUCT_OPS(windows_yield, struct task_struct *from, struct task_struct *to)

@@ -197,7 +197,7 @@ static void say_three(bool wakes)
 	leave_tree(q, &b);
 	set_waiting(q, &b, MS(3));
 	SAY("three: average after B", average_vruntime(q, 0));
-	SAY("three: A would be picked after B", !!first_debtor(q, average_vruntime(q, 0), true, 0));
+	SAY("three: A would be picked after B", !!first_debtor(q, true, 0, 0));
 	if (wakes) {
 		SAY("three: A goes on", return_from_debt(q, &a, 7, 0));
 		SAY("three: lag of A that wakes", a.clock.lag);
@@ -208,7 +208,7 @@ static void say_three(bool wakes)
 	leave_tree(q, &c);
 	set_waiting(q, &c, MS(3));
 	SAY("three: average after C", average_vruntime(q, 0));
-	debtor = first_debtor(q, average_vruntime(q, 0), true, 0);
+	debtor = first_debtor(q, true, 0, 0);
 	SAY("three: A would be picked after C", !!debtor);
 	if (!debtor)
 		return;
@@ -333,6 +333,10 @@ static void say_util(u64 periods)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 {
+	s32 error = create_dsqs(2);
+
+	if (error)
+		return error;
 	nr_cpus = scx_bpf_nr_cpu_ids();
 	jiffy = NS_PER_S / hz;
 	say_times();

@@ -97,6 +97,21 @@ static inline bool still_runnable(const struct task_struct *p)
 	return p && (p->scx.flags & SCX_TASK_QUEUED);
 }
 
+/*
+ * When a higher class of schedulers wants a CPU, the core takes it from a task and brings that task back afterwards, as
+ * long as it has a slice, without a word to dispatch(): a better one may have come. stopping() sees this by
+ * is_interrupted(), and running() of such a task has the CPU choose anew.
+ */
+static inline bool is_interrupted(const struct task_struct *p, bool runnable)
+{
+	return runnable && p->scx.slice;
+}
+
+static inline void choose_anew(s32 cpu)
+{
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
 /* The nice value of a task. */
 static inline s32 nice_of(const struct task_struct *p)
 {

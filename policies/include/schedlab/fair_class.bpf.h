@@ -223,6 +223,10 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	clear_buddies(q, p->pid);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);
+	if (t->interrupted) {
+		q->resched = true;
+		choose_anew(cpu);
+	}
 }
 
 void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
@@ -241,6 +245,7 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 		update_queue(q, cpu, now);
 	t->clock.vruntime = q->clock.vruntime;
 	end_running(q, t, now);
+	t->interrupted = is_interrupted(p, runnable);
 	on_stopping(q, p, t, now);
 }
 

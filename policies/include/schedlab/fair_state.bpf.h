@@ -42,6 +42,7 @@ struct fair_task {
 	u32 class;
 	bool runnable;		  /* counted in that queue */
 	bool fresh;		  /* not yet runnable for the first time */
+	bool interrupted;	  /* lost its CPU to a higher class of schedulers */
 #ifdef FAIR_TASK_STATE
 	FAIR_TASK_STATE;	  /* what the policy keeps of it */
 #endif
