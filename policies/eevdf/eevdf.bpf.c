@@ -19,7 +19,7 @@
  * kernel/sched/fair.c. Task groups and bandwidth limits are left out.
  */
 #include <schedlab/common.bpf.h>
-#include <eevdf/pick.bpf.h>
+#include <eevdf/hrtick.bpf.h>
 #include <schedlab/fair_life.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
@@ -105,14 +105,17 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
 	update_queue(q, now);
-	if (q->running)
+	if (q->running) {
 		notify(q, t, p->pid, cpu, now);
+		set_hrtick(q, cpu, now);
+	}
 	t->clock.waker = -1;
 }
 
 /* The running task goes on until the tick at which it has to be looked at. */
-static void keep_running(struct fair_queue *q, struct task_struct *p, u64 now)
+static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
+	set_hrtick(q, cpu, now);
 	q->slice_end = slice_end(q, now);
 	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
 		q->slice_end = q->clock.lazy_until;
@@ -133,7 +136,7 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	update_queue(q, now);
 	pushed = runs && q->push_pid == prev->pid;
 	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
-		keep_running(q, prev, now);
+		keep_running(q, prev, cpu, now);
 		return;
 	}
 	q->resched = false;
@@ -144,7 +147,7 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 		if (protect_again || q->clock.brought_back)
 			protect(q, cpu);
 		q->clock.brought_back = false;
-		keep_running(q, prev, now);
+		keep_running(q, prev, cpu, now);
 		return;
 	}
 	q->push_pid = 0;
@@ -178,7 +181,7 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 		protect(q, cpu);
 	}
 	arm_busy(q, cpu, now);
-	keep_running(q, p, now);
+	keep_running(q, p, cpu, now);
 }
 
 void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
@@ -280,7 +283,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
 	if (error)
 		return error;
 	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
-	return init_balancing();
+	return init_hrticks() ?: init_balancing();
 }
 
 SCX_OPS_DEFINE(eevdf_ops,

@@ -61,6 +61,7 @@ struct queue_clock {
 	u64 protected_until; /* 6.18 and later: up to this virtual time it is protected */
 	u64 picked_deadline; /* 6.12: it is as long as this is its deadline */
 	u64 lazy_until;	     /* when the CPU heeds `resched`, if that is not at once */
+	u64 hrtick_at;	     /* when the timer goes off at which the request of the running one ends */
 	bool brought_back;   /* the running one was not picked, the core gave it the CPU again */
 	struct debtor debtors[MAX_DEBTORS];
 	u32 nr_debtors;

@@ -30,8 +30,8 @@
 /* The idle class waits behind all slots. */
 #define IDLE_CLASS_SLOT (1ULL << 42)
 
-/* Where a task that has to leave its CPU waits. */
-enum place { PLACE_NONE, PLACE_TAIL, PLACE_HEAD };
+/* Where a task that has to leave its CPU waits. PLACE_OWN: first in the slot that it has not left, if it is in one. */
+enum place { PLACE_NONE, PLACE_TAIL, PLACE_HEAD, PLACE_OWN };
 
 /*
  * What is known of a CPU. Counts change under several locks, hence by atomic additions. The rest is written by the CPU
@@ -208,6 +208,12 @@ static inline void advance(struct run_queue *rq, s32 cpu, u64 now)
 	}
 }
 
+/* The key before all others of a slot. */
+static inline u64 slot_head(struct run_queue *rq, u64 slot)
+{
+	return slot << SLOT_SHIFT | (SLOT_TAIL - 1 - rq->preempted++ % SLOT_TAIL);
+}
+
 /* The key of a task in the queue that its priority leads to. */
 static inline u64 key_of(struct run_queue *rq, u32 priority, enum place place, u64 now)
 {
@@ -219,7 +225,7 @@ static inline u64 key_of(struct run_queue *rq, u32 priority, enum place place, u
 	if (priority >= IDLE_CLASS_PRIORITY)
 		return IDLE_CLASS_SLOT << SLOT_SHIFT | SLOT_TAIL;
 	if (place == PLACE_HEAD)
-		return rq->serve << SLOT_SHIFT | (SLOT_TAIL - 1 - rq->preempted++ % SLOT_TAIL);
+		return slot_head(rq, rq->serve);
 	return slot_of(priority, rq->insert, rq->serve) << SLOT_SHIFT | SLOT_TAIL;
 }
 

@@ -150,18 +150,21 @@ static void check_preemption(struct thread *t, struct run_queue *rq, s32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* Chooses the place of a task that has to leave its CPU. */
-static void choose_place(struct thread *t, struct run_queue *rq, u64 now)
+/* Chooses the place of a task that has to leave its CPU. @own: its slot, NO_SLOT if it has left it or had none. */
+static void choose_place(struct thread *t, struct run_queue *rq, u64 own, u64 now)
 {
-	enum place place = PLACE_TAIL;
+	bool goes_first = !t->yielded && (rq->resched == PLACE_HEAD || rq->resched == PLACE_OWN);
 
-	if (t->used >= slice_of(rq->load))
+	if (t->used >= slice_of(rq->load)) {
 		t->used = 0;
-	else if (!t->yielded && rq->resched == PLACE_HEAD)
-		place = PLACE_HEAD;
+		goes_first = false;
+	}
+	if (goes_first && own != NO_SLOT)
+		t->key = slot_head(rq, own);
+	else
+		t->key = key_of(rq, t->priority, goes_first ? PLACE_HEAD : PLACE_TAIL, now);
 	rq->resched = PLACE_NONE;
 	t->yielded = false;
-	t->key = key_of(rq, t->priority, place, now);
 	t->placed = true;
 }
 
@@ -184,7 +187,7 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 		end_sleep(p, t, now);
 		t->key = key_of(rq, t->priority, PLACE_TAIL, now);
 	} else if (t->ran && !t->placed) {
-		choose_place(t, rq, now);
+		choose_place(t, rq, NO_SLOT, now);
 	} else if (!t->ran) {
 		/* Something about a waiting task was changed: it keeps its place, unless its priority is another one. */
 		u32 before = t->priority;
@@ -219,13 +222,18 @@ static bool is_first(const struct thread *t, s32 cpu)
 /* The CPU looks at its task: it goes on in its slice, or it leaves its place and the first of all is chosen. */
 static bool goes_on(struct task_struct *p, struct thread *t, struct run_queue *rq, s32 cpu, u64 now)
 {
+	u64 own;
+
 	charge(p, t, cpu, now);
 	if (t->used < slice_of(rq->load) && !t->yielded && rq->resched == PLACE_NONE)
 		return true;
 	/* In the port it was in the calendar up to now. */
-	rq->held = NO_SLOT;
+	if (rq->resched != PLACE_OWN)
+		rq->held = NO_SLOT;
 	advance(rq, cpu, now);
-	choose_place(t, rq, now);
+	own = rq->held;
+	rq->held = NO_SLOT;
+	choose_place(t, rq, own, now);
 	return is_first(t, cpu);
 }
 
@@ -285,12 +293,10 @@ void BPF_STRUCT_OPS(ule_running, struct task_struct *p)
 		set_priority(p, t);
 	hold_slot(rq, t);
 	rq->priority = rq->best = t->priority;
-	rq->resched = PLACE_NONE;
+	rq->resched = t->interrupted ? PLACE_OWN : PLACE_NONE;
 	give_slice(p, t, rq, cpu, now);
-	if (t->interrupted) {
-		rq->resched = PLACE_HEAD;
+	if (t->interrupted)
 		choose_anew(cpu);
-	}
 }
 
 void BPF_STRUCT_OPS(ule_stopping, struct task_struct *p, bool runnable)

@@ -1,6 +1,6 @@
 //! What each parameter of `eevdf` changes.
 
-use super::observe::{V6_12, V6_18, cpu_time, run_tasks, turns, wakeup_waits};
+use super::observe::{V6_12, V6_18, V7_1, cpu_time, run_tasks, turns, wakeup_waits};
 use schedlab_model::trace::Event;
 
 const HOGS: &str = "[[task]]\nname = \"hog\"\ncount = 2\nloop = [{ compute = \"100s\" }]\n";
@@ -38,6 +38,24 @@ fn beside_hogs(slice: &str, settings: &[(&str, u64)]) -> Vec<Event> {
         format!("[[task]]\nname = \"s\"\n{slice}loop = [{{ sleep = \"exp(9ms)\" }}, {{ compute = \"500us\" }}]\n");
     let tasks = format!("{HOGS}{sleeper}").replace("loop", "cpus = [0]\nloop");
     run_tasks("cpus = 8", "4s", &tasks, &[settings, &[("hz", 1000)]].concat())
+}
+
+/// Two hogs, of which each loses its CPU when its slice of 0.7 ms is over, and not at the tick after that; alone nothing ends.
+#[test]
+fn a_timer_ends_requests_between_ticks() {
+    let hogs = "[[task]]\nname = \"hog\"\ncount = 2\nonce = [{ compute = \"50ms\" }]\n";
+    let run = |tasks: &str| run_tasks("cpus = 1", "1s", tasks, &[("version", V7_1), ("hrtick", 1)]);
+    let events = run(hogs);
+    let lengths: Vec<u64> = turns(&events, 0).iter().map(|turn| turn.1 - turn.0).collect();
+    assert!(lengths.len() > 60, "{lengths:?}");
+    // The first request of a new task is half as long.
+    assert!(lengths[1..60].iter().all(|length| *length == 700), "{lengths:?}");
+    // Of different weights each gets its share, in turns of the same length.
+    let unequal = "[[task]]\nname = \"hog\"\nonce = [{ compute = \"1s\" }]\n\
+         [[task]]\nname = \"nice\"\nnice = 5\nonce = [{ compute = \"1s\" }]\n";
+    let times = cpu_time(&run(unequal), 2);
+    let share = times[0] as f64 / (times[0] + times[1]) as f64;
+    assert!((share - 1024.0 / 1359.0).abs() < 0.002, "{share}");
 }
 
 #[test]

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The high-resolution tick: a timer for each CPU that goes off when the running task's request is used up. Without it
+ * that is seen at the tick after that.
+ *
+ * It is set while others wait, and not for less than 10 us. It does not heed protection, nor does a tick heed it.
+ *
+ * Example, one CPU, slice 0.7 ms, ticks each 4 ms: two hogs take turns of 0.7 ms, and of 4 ms without it.
+ *
+ * Source: Linux 7.2, kernel/sched/fair.c hrtick_start_fair(), core.c hrtick_start().
+ */
+#ifndef SCHEDLAB_EEVDF_HRTICK_BPF_H
+#define SCHEDLAB_EEVDF_HRTICK_BPF_H
+
+#include <eevdf/pick.bpf.h>
+
+PARAMETER(bool, hrtick, false,
+	  "about=Requests end by a timer of their own, not at ticks. Kernels since 7.2 do so where their timers allow it.");
+
+#define LEAST_HRTICK (10 * 1000ULL)
+
+struct hrtick {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_CPUS);
+	__type(key, u32);
+	__type(value, struct hrtick);
+} hrticks SEC(".maps");
+
+/* The CPU looks at its task, unless it has begun something else meanwhile. */
+static int on_hrtick(void *map, u32 *key, struct hrtick *tick)
+{
+	struct fair_queue *q = queue_of(*key);
+
+	if (q && q->running && q->clock.nr_queued && !time_before(scx_bpf_now(), q->clock.hrtick_at))
+		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+/* When the running task, charged at some time, will have used up its request. Virtual time is rounded down. */
+static u64 request_end(const struct fair_queue *q)
+{
+	s64 missing = (s64)(q->clock.deadline - q->clock.vruntime);
+	u64 wall = missing > 0 ? ((u64)missing * q->running_weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT : 0;
+	u64 at = q->charged_at + wall;
+
+	return time_before(running_vruntime(q, at), q->clock.deadline) ? at + q->running_weight / NICE_0_WEIGHT + 1 : at;
+}
+
+/* Sets the timer of @cpu, if others wait and it is not set for this end. */
+static void set_hrtick(struct fair_queue *q, u32 cpu, u64 now)
+{
+	struct hrtick *tick;
+	u64 at;
+
+	if (!hrtick || !q->clock.nr_queued)
+		return;
+	at = request_end(q);
+	if (time_before(at, now + LEAST_HRTICK))
+		at = now + LEAST_HRTICK;
+	if (at == q->clock.hrtick_at)
+		return;
+	q->clock.hrtick_at = at;
+	tick = bpf_map_lookup_elem(&hrticks, &cpu);
+	if (tick)
+		bpf_timer_start(&tick->timer, at - now, 0);
+}
+
+static s32 init_hrticks(void)
+{
+	s32 error = 0;
+	u32 cpu;
+
+	if (!hrtick)
+		return 0;
+	bpf_for(cpu, 0, nr_cpus) {
+		struct hrtick *tick;
+		u32 key = cpu;
+
+		tick = bpf_map_lookup_elem(&hrticks, &key);
+		if (!tick)
+			return -ENOENT;
+		error = bpf_timer_init(&tick->timer, &hrticks, CLOCK_MONOTONIC);
+		error = error ?: bpf_timer_set_callback(&tick->timer, on_hrtick);
+		if (error)
+			break;
+	}
+	return error;
+}
+
+#endif /* SCHEDLAB_EEVDF_HRTICK_BPF_H */
