@@ -43,6 +43,8 @@ struct run_queue {
 	u64 calendar_tick; /* the tick up to which the calendar has advanced */
 	u64 held;          /* the slot that the running task keeps, in the port, or NO_SLOT */
 	u64 preempted;     /* tasks that were put to the head of a slot */
+	u64 tick_base;     /* a tick, and when it came */
+	u64 tick_base_at;
 	u64 slice_from;    /* the tick at which the running task had used `slice_used` ticks */
 	u64 slice_end;     /* the tick at which its CPU looks again */
 	u32 slice_used;
@@ -114,15 +116,34 @@ static inline u64 tick_offset(s32 cpu)
 	return stagger && nr_cpus ? tick_ns * (u32)cpu / nr_cpus : 0;
 }
 
+static inline void begin_ticks(struct run_queue *rq, s32 cpu)
+{
+	rq->tick_base = 1;
+	rq->tick_base_at = epoch + tick_offset(cpu);
+}
+
 /* The number of the last tick of a CPU, one that comes at this very instant included; and when a tick comes. */
 static inline u64 tick_of(s32 cpu, u64 now)
 {
-	return (now - epoch + tick_ns - tick_offset(cpu)) / tick_ns;
+	const struct run_queue *rq = ELEMENT(run_queues, cpu);
+
+	return rq ? rq->tick_base + (now + tick_ns - rq->tick_base_at) / tick_ns - 1 : 0;
 }
 
 static inline u64 tick_time(s32 cpu, u64 tick)
 {
-	return epoch + (tick - 1) * tick_ns + tick_offset(cpu);
+	const struct run_queue *rq = ELEMENT(run_queues, cpu);
+
+	return rq ? rq->tick_base_at + (tick - rq->tick_base) * tick_ns : 0;
+}
+
+/* The port's ticks are the kernel's; FreeBSD has a clock of its own for slices. The last tick came just before now. */
+static inline void follow_ticks(struct run_queue *rq, const struct task_struct *p, s32 cpu, u64 now)
+{
+	if (mode != MODE_PAPER || !ended_late(p, tick_time(cpu, rq->slice_end), now))
+		return;
+	rq->tick_base = tick_of(cpu, now);
+	rq->tick_base_at = now - TICK_LEAD;
 }
 
 /* A generator of each CPU's own, as old as it is short. */

@@ -255,6 +255,8 @@ void BPF_STRUCT_OPS(ule_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (!rq)
 		return;
+	if (t)
+		follow_ticks(rq, prev, cpu, now);
 	advance(rq, cpu, now);
 	if (t && goes_on(prev, t, rq, cpu, now)) {
 		keep_running(prev, t, rq, cpu, now);
@@ -430,6 +432,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
 		struct run_queue *rq = ELEMENT(run_queues, cpu);
 
 		if (rq) {
+			begin_ticks(rq, cpu);
 			rq->calendar_tick = tick_of(cpu, epoch);
 			rq->held = NO_SLOT;
 			rq->priority = rq->best = NO_PRIORITY;

@@ -112,6 +112,18 @@ static inline void choose_anew(s32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
+/* So much before a tick of the kernel's a policy has its own: what ends there is over when the kernel looks. */
+#define TICK_LEAD (100 * 1000ULL)
+
+/*
+ * The core takes the CPU from a task whose slice is over at a tick of its own, of which a policy knows no more than how
+ * often it comes. Whether that was later than at @end, where the policy had a tick: then it should move its own.
+ */
+static inline bool ended_late(const struct task_struct *p, u64 end, u64 now)
+{
+	return !p->scx.slice && time_after(now, end + 2 * TICK_LEAD);
+}
+
 /* The nice value of a task. */
 static inline s32 nice_of(const struct task_struct *p)
 {

@@ -25,8 +25,6 @@ PARAMETER(u32, hz, 250, "range=24..1000000 about=Ticks in a second: at ticks sli
 /* SCHED_NORMAL and SCHED_IDLE. */
 #define CLASS_NORMAL 0
 #define CLASS_IDLE 5
-/* So much before a tick of the kernel's the policy has its own: what ends there is over when the kernel looks. */
-#define TICK_LEAD (100 * 1000ULL)
 
 struct fair_task {
 	struct task_clock clock;
@@ -131,13 +129,9 @@ static inline u64 tick_from(const struct fair_queue *q, u64 at)
 	return ticks_until(q, at - 1) * jiffy + q->tick_phase;
 }
 
-/*
- * The core takes the CPU from a task whose slice is over at a tick of its own, of which the policy knows no more than
- * how often it comes. It follows if that was late.
- */
 static inline void follow_ticks(struct fair_queue *q, const struct task_struct *p, u64 now)
 {
-	if (!p->scx.slice && time_after(now, q->slice_end + 2 * TICK_LEAD))
+	if (ended_late(p, q->slice_end, now))
 		q->tick_phase = (now - TICK_LEAD) % jiffy;
 }
 

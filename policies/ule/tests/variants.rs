@@ -36,6 +36,22 @@ fn ticks_may_come_at_another_time_on_each_cpu() {
     assert_eq!(first(&[PAPER, ("stagger", 1)]), Time::from_ms(38));
 }
 
+/// The sleeper wakes in each of the hog's slices, waits for its end at a tick, and works for 1 ms. So the hog begins 1 ms after a
+/// tick and loses the CPU at the tenth from there, whenever the machine ticks.
+#[test]
+fn the_ticks_of_the_port_are_those_of_the_machine() {
+    let tasks =
+        HOG.to_string() + "[[task]]\nname = \"sleeper\"\nloop = [{ compute = \"1ms\" }, { sleep = \"10ms\" }]\n";
+    for offset in 0..16 {
+        let machine = format!("cpus = 1\ntick = \"4ms\"\ntick_offset = \"{}us\"", 250 * offset);
+        let events = run(&machine, 2000, &tasks, &[PAPER]);
+        let all = turns(&events, 0);
+        // The last one is cut by the end of the run.
+        let lengths: Vec<u64> = all[2..all.len() - 1].iter().map(|turn| turn.1 - turn.0).collect();
+        assert!(lengths.len() > 40 && lengths.iter().all(|length| *length == 39_000), "{offset}: {lengths:?}");
+    }
+}
+
 /// One task that runs for a tick of five, and so has a score of 12 or so: the words of its status.
 fn fifth(settings: Settings) -> Vec<u64> {
     let task = "[[task]]\nname = \"t\"\nloop = [{ compute = \"4ms\" }, { sleep = \"16ms\" }]\n";
