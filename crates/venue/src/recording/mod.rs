@@ -19,7 +19,7 @@ use programs::Programs;
 use schedlab_kernel::{Filter, Recorder, Stats};
 use schedlab_load::{Ended, Guarded};
 use schedlab_model::result::RunResult;
-use schedlab_record::Summary;
+use schedlab_record::{Spooled, Summary};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -69,27 +69,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Records until the command ends, the time is over, or `monitor` stops it, and writes the trace.
 pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError> {
-    let (mut spool, folder) = tape::spool_for(order.trace)?;
-    // Before the recorder, whose descriptors are not for others.
-    let mut guarded = guard(order.command)?;
-    let filter = match &guarded {
-        Some(guarded) => Filter { tgids: vec![guarded.pid()], ..Filter::default() },
-        None => Filter { everything: true, ..Filter::default() },
-    };
-    let unkept = |error| RecordError::Spool { folder: folder.clone(), error };
-    let mut recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
-    recorder.keep_in(tempfile::tempfile_in(&folder).map_err(unkept)?);
-    let ended = listen(&mut recorder, guarded.as_mut(), order.length, monitor).map_err(|error| match error {
-        Deaf::Guard(error) => RecordError::Guard(error),
-        Deaf::Disk(error) => unkept(error),
-    })?;
-    let mut programs = Programs::default();
-    let stats = recorder.stop(&mut |record| {
-        programs.note(&record);
-        spool.push(&record);
-    });
-    let stats = stats.map_err(unkept)?;
-    drop(guarded);
+    let Taken { ended, stats, programs, spooled } = take(order, monitor)?;
     let status = match ended {
         Some(Ended::NotStarted(error)) => {
             let error = io::Error::from_raw_os_error(error);
@@ -98,7 +78,6 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
         Some(Ended::Status(status)) => Some(status),
         None => None,
     };
-    let spooled = spool.finish().map_err(unkept)?;
     // Nothing happens to a command after its end.
     let end_ns = if status.is_some() { programs.last_ns().max(stats.started_ns) } else { stats.ended_ns };
     let lost = losses(&stats);
@@ -120,6 +99,40 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
     };
     let (result, summary) = tape.convert(&label, order.trace)?;
     Ok(Recording { result, wholeness: Wholeness::of(stats.delivered, lost, &summary), ended: status })
+}
+
+/// What is there when nothing more comes.
+struct Taken {
+    ended: Option<Ended>,
+    stats: Stats,
+    programs: Programs,
+    spooled: Spooled,
+}
+
+/// Records, and brings the records into the order of time.
+fn take(order: &Order, monitor: &Monitor) -> Result<Taken, VenueError> {
+    let (mut spool, folder) = tape::spool_for(order.trace)?;
+    let unkept = |error| RecordError::Spool { folder: folder.clone(), error };
+    // Before the recorder, whose descriptors are not for others.
+    let mut guarded = guard(order.command)?;
+    let filter = match &guarded {
+        Some(guarded) => Filter { tgids: vec![guarded.pid()], ..Filter::default() },
+        None => Filter { everything: true, ..Filter::default() },
+    };
+    let mut recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
+    recorder.keep_in(tempfile::tempfile_in(&folder).map_err(unkept)?);
+    let ended = listen(&mut recorder, guarded.as_mut(), order.length, monitor).map_err(|error| match error {
+        Deaf::Guard(error) => RecordError::Guard(error),
+        Deaf::Disk(error) => unkept(error),
+    })?;
+    let mut programs = Programs::default();
+    let keep = &mut |record| {
+        programs.note(&record);
+        spool.push(&record);
+    };
+    let stats = recorder.stop(keep).map_err(unkept)?;
+    let spooled = spool.finish().map_err(unkept)?;
+    Ok(Taken { ended, stats, programs, spooled })
 }
 
 impl Wholeness {
