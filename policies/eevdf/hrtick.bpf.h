@@ -30,13 +30,15 @@ struct {
 	__type(value, struct hrtick);
 } hrticks SEC(".maps");
 
-/* The CPU looks at its task, unless it has begun something else meanwhile. */
+/* The CPU looks at its task, and not lazily, unless it has begun something else meanwhile. */
 static int on_hrtick(void *map, u32 *key, struct hrtick *tick)
 {
 	struct fair_queue *q = queue_of(*key);
 
-	if (q && q->running && q->clock.nr_queued && !time_before(scx_bpf_now(), q->clock.hrtick_at))
-		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
+	if (!q || !q->running || !q->clock.nr_queued || time_before(scx_bpf_now(), q->clock.hrtick_at))
+		return 0;
+	q->clock.lazy_until = 0;
+	scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
 	return 0;
 }
 
