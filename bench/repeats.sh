@@ -16,19 +16,25 @@ trap 'kill $busy 2>/dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 failed=0 passed=0
 
-# The scenario, without the seconds for which it would not be measured, and of very many tasks a thousandth.
+# The scenario, without a long time for which it would not be measured, and of very many tasks a thousandth.
 shortened() { # SCENARIO
     mkdir -p "$work/scenarios"
-    sed -E -e 's/^warmup = "[^"]*"/warmup = "100ms"/' -e 's/^(count = [0-9]{2})[0-9]{3}$/\1/' "$here/scenarios/$1.toml" \
+    sed -E -e 's/^warmup = "[0-9]{2,}s"/warmup = "100ms"/' -e 's/^(count = [0-9]{2})[0-9]{3}$/\1/' "$here/scenarios/$1.toml" \
         >"$work/scenarios/$1.toml"
     echo "$work/scenarios/$1.toml"
+}
+
+# A second more than the warm-up, if there is one.
+duration() { # FILE
+    warmup=$(sed -n 's/^warmup = "\([0-9]*\)s".*/\1/p' "$1")
+    if [ "$warmup" ]; then echo "$((warmup + 1))s"; else echo 300ms; fi
 }
 
 once() { # FOLDER SCENARIO ENGINE CPUS
     mkdir -p "$work/$1"
     scenario=$(shortened "$2")
     (cd "$work/$1" && "$schedlab" run "$scenario" --venue vm --policy kernel --kernel debian:12 --engine "$3" --cpus "$4" \
-        --duration 300ms --check --quiet --json --trace t.parquet >result.json 2>error.txt)
+        --duration "$(duration "$scenario")" --check --quiet --json --trace t.parquet >result.json 2>error.txt)
 }
 
 for place in "$@"; do
