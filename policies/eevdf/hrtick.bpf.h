@@ -42,16 +42,6 @@ static int on_hrtick(void *map, u32 *key, struct hrtick *tick)
 	return 0;
 }
 
-/* When the running task, charged at some time, will have used up its request. Virtual time is rounded down. */
-static u64 request_end(const struct fair_queue *q)
-{
-	s64 missing = (s64)(q->clock.deadline - q->clock.vruntime);
-	u64 wall = missing > 0 ? ((u64)missing * q->running_weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT : 0;
-	u64 at = q->charged_at + wall;
-
-	return time_before(running_vruntime(q, at), q->clock.deadline) ? at + q->running_weight / NICE_0_WEIGHT + 1 : at;
-}
-
 /* Sets the timer of @cpu, if others wait and it is not set for this end. */
 static void set_hrtick(struct fair_queue *q, u32 cpu, u64 now)
 {
@@ -60,7 +50,7 @@ static void set_hrtick(struct fair_queue *q, u32 cpu, u64 now)
 
 	if (!hrtick || !q->clock.nr_queued)
 		return;
-	at = request_end(q);
+	at = reaches_at(q, q->clock.deadline);
 	if (time_before(at, now + LEAST_HRTICK))
 		at = now + LEAST_HRTICK;
 	if (at == q->clock.hrtick_at)

@@ -144,15 +144,22 @@ static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now
 	return term(&q->clock, vruntime, whole_weight(q)) <= whole_sum(q, now);
 }
 
-/* The first tick, after the last charge, at which the running task's virtual time is at least @vruntime. */
-static u64 tick_at(const struct fair_queue *q, u64 vruntime)
+/* When the running task, which has been charged, will have come to @vruntime. Virtual time is rounded down. */
+static u64 reaches_at(const struct fair_queue *q, u64 vruntime)
 {
 	s64 missing = (s64)(vruntime - q->clock.vruntime);
 	u64 wall = missing > 0 ? ((u64)missing * q->running_weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT : 0;
-	u64 at = tick_from(q, q->charged_at + (wall ?: 1));
+	u64 at = q->charged_at + wall;
 
-	/* Virtual time is rounded down. */
-	return time_before(running_vruntime(q, at), vruntime) ? at + jiffy : at;
+	return time_before(running_vruntime(q, at), vruntime) ? at + q->running_weight / NICE_0_WEIGHT + 1 : at;
+}
+
+/* The first tick after the last charge at which it has. */
+static u64 tick_at(const struct fair_queue *q, u64 vruntime)
+{
+	u64 at = reaches_at(q, vruntime);
+
+	return tick_from(q, at == q->charged_at ? at + 1 : at);
 }
 
 /* The running task's request is used up: it asks for the next one. */

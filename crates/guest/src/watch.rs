@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 /// Memory between the kernel and us: a second of a busy machine.
 const RING_BYTES: usize = 16 << 20;
-
 /// Moved from each ring at once: several times what is written between two calls for it, and little enough to wait for.
 const RELIEF_BYTES: u64 = 64 << 10;
 

@@ -97,26 +97,43 @@ pub fn still_holds(calibration: &Calibration, algorithm: Algorithm) -> bool {
 
 /// Amounts of work by which a calibration is verified, in nanoseconds, and how often each is done in a round.
 const VERIFIED: [(u64, usize); 3] = [(1_000_000, 5), (10_000_000, 3), (250_000_000, 1)];
-/// Rounds of a verification.
+/// Rounds of a verification, and how many more may be refused.
 const ROUNDS: usize = 11;
 
-/// How far the CPU time of 1, 10 and 250 ms of work lies from it, in parts of it: the medians over rounds, each of which
-/// calibrates anew with `calibrate` and then asks for the work. So a machine that changes its speed in the meantime is
+/// What calibrations promise beside what they keep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Verification {
+    /// How far the CPU time of 1, 10 and 250 ms of work lies from it, in parts of it: the median over rounds.
+    pub off: [f64; 3],
+    /// Rounds in which the machine was too noisy to be calibrated, which promised nothing.
+    pub refused: u32,
+}
+
+/// Calibrates anew in each round and then asks for the work. So a machine that changes its speed in the meantime is
 /// found out only by what the change does within a round, which is all that a calibration can promise.
 pub fn verify(
     algorithm: Algorithm,
     mut calibrate: impl FnMut() -> Result<Calibration, CalibrationError>,
-) -> Result<[f64; 3], CalibrationError> {
+) -> Result<Verification, CalibrationError> {
     let mut engine = Engine::new(algorithm);
     let mut off = [const { Vec::new() }; 3];
-    for _ in 0..ROUNDS {
-        let calibration = calibrate()?;
+    let (mut rounds, mut refused) = (0, 0);
+    while rounds < ROUNDS {
+        let calibration = match calibrate() {
+            Ok(calibration) => calibration,
+            Err(_) if refused < ROUNDS as u32 => {
+                refused += 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         for (off, (work_ns, times)) in off.iter_mut().zip(VERIFIED) {
             let pieces = calibration.pieces(work_ns);
             off.extend((0..times).map(|_| cpu_time(&mut engine, pieces) / work_ns as f64 - 1.0));
         }
+        rounds += 1;
     }
-    Ok(off.map(|off| median(&off)))
+    Ok(Verification { off: off.map(|off| median(&off)), refused })
 }
 
 /// CPU time of some pieces.
@@ -207,6 +224,28 @@ mod tests {
         let bent = points(|n, _| n as f64 * n as f64);
         let error = judge(Algorithm::Fft, &SIZES, &bent).unwrap_err();
         assert!(matches!(error, CalibrationError::Bent { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_verification_goes_on_after_a_refusal_and_counts_it() {
+        let noisy = || CalibrationError::Noisy { algorithm: "pi".into(), spread: 0.1 };
+        let none = Calibration {
+            algorithm: "pi".into(),
+            ns_per_piece: 1e12,
+            ns_per_call: 0.0,
+            spread: 0.0,
+            misfit: 0.0,
+            measurements: 1,
+        };
+        let mut asked = 0;
+        let found = verify(Algorithm::Pi, || {
+            asked += 1;
+            if asked <= 3 { Err(noisy()) } else { Ok(none.clone()) }
+        });
+        let found = found.unwrap();
+        assert_eq!((found.refused, asked), (3, 3 + ROUNDS));
+        assert!(found.off.iter().all(|off| *off < -0.9), "no work takes no time: {found:?}");
+        assert_eq!(verify(Algorithm::Pi, || Err(noisy())), Err(noisy()));
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod store;
 mod worker;
 
 pub use algorithm::Algorithm;
-pub use calibration::{Calibration, CalibrationError};
+pub use calibration::{Calibration, CalibrationError, Verification};
 pub use clock::now_ns;
 pub use guarded::{Ended, Guarded};
 pub use process::{calm, hurry};

@@ -44,7 +44,7 @@ pub use schedlab_bpf::Executor;
 pub use schedlab_kernel::{Counters, Rates};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
 pub use schedlab_load::{
-    Algorithm, Calibration, CalibrationError, cache_folder, fingerprint, obtain as calibrate, verified,
+    Algorithm, Calibration, CalibrationError, Verification, cache_folder, fingerprint, obtain as calibrate, verified,
 };
 pub use schedlab_sim::Control;
 pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};

@@ -7,7 +7,8 @@ use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
 use schedlab_venue::{
-    Algorithm, Calibration, CalibrationError, Cost, Costs, Effort, calibrate, fingerprint, measure_costs, verified,
+    Algorithm, Calibration, CalibrationError, Cost, Costs, Effort, Verification, calibrate, fingerprint, measure_costs,
+    verified,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -17,9 +18,9 @@ use std::path::Path;
 struct Page {
     machine: String,
     loads: Vec<Calibration>,
-    /// For each load how far 1, 10 and 250 ms of work are off, in parts of them.
+    /// For each load how far work is off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    verified: Vec<[f64; 3]>,
+    verified: Vec<Verification>,
     costs: Costs,
 }
 
@@ -66,9 +67,10 @@ fn show(page: &Page) -> String {
         Column::numbers("off the line %", page.loads.iter().map(|load| percent(load.misfit))),
     ];
     if !page.verified.is_empty() {
-        let off = |index: usize| page.verified.iter().map(move |off| format!("{:+.2}", 100.0 * off[index]));
+        let off = |index: usize| page.verified.iter().map(move |found| format!("{:+.2}", 100.0 * found.off[index]));
         let asked = ["1 ms", "10 ms", "250 ms"].into_iter().enumerate();
         columns.extend(asked.map(|(index, head)| Column::numbers(head, off(index)).under("off by %")));
+        columns.push(Column::numbers("refused", page.verified.iter().map(|found| found.refused.to_string())));
     }
     let loads = Table::new(columns);
     let costs = named(&page.costs);
