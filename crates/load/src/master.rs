@@ -57,7 +57,7 @@ pub fn run(site: &Site) -> i32 {
     site.shared.control().master.store(std::process::id() as i32, Relaxed);
     let outbox = Outbox { shared: &site.shared, orders: Mutex::default() };
     std::thread::scope(|scope| {
-        let master = Master { site, scope, outbox: &outbox };
+        let master = Master { site, nursery: Nursery { site, scope, outbox: &outbox }, outbox: &outbox };
         let code = master.run();
         master.stop().unwrap_or(code)
     })
@@ -69,9 +69,8 @@ struct Outbox<'env> {
     orders: Mutex<Vec<Order>>,
 }
 
-impl Spawner for Outbox<'_> {
-    fn spawn(&self, group: u32, count: u32, parent: u32) {
-        let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
+impl Outbox<'_> {
+    fn put(&self, order: Order, count: u32) {
         let mut orders = self.orders.lock().expect("nobody panics while holding it");
         orders.extend((0..count).map(|_| order));
         drop(orders);
@@ -79,17 +78,70 @@ impl Spawner for Outbox<'_> {
     }
 }
 
-struct Master<'scope, 'env> {
+/// Where threads come from, whoever creates them.
+#[derive(Clone, Copy)]
+struct Nursery<'scope, 'env> {
     site: &'env Site<'env>,
     scope: &'scope Scope<'scope, 'env>,
     outbox: &'env Outbox<'env>,
 }
 
-impl<'scope, 'env> Master<'scope, 'env> {
+impl Nursery<'_, '_> {
+    fn thread(self, number: u32, order: Order) -> bool {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        builder.spawn_scoped(self.scope, move || live(self.site, &self, number, order)).is_ok()
+    }
+
+    fn number(self, order: Order) -> Option<(u32, Order)> {
+        let number = self.site.shared.add_task(order.group, order.parent, order.intended_ns)?;
+        Some((number, order))
+    }
+
+    /// Creates a task while the run goes on. One that cannot be is dropped: its record never begins.
+    fn create_late(self, order: Order, create: impl FnOnce(u32, Order) -> bool) {
+        if let Some((number, order)) = self.number(order)
+            && !create(number, order)
+        {
+            self.site.shared.end_task();
+        }
+    }
+
+    /// Whether a task may come from one of another group: it begins with what that one has, and need not ask for more.
+    fn may_come_from(self, group: u32, parent: u32) -> bool {
+        let [child, parent] = [group, parent].map(|group| &self.site.workload.groups[group as usize]);
+        let attributes = |group: &Group| (group.class, group.nice, group.slice);
+        child.kind == Kind::Thread && attributes(child) == attributes(parent) && child.cpus == parent.cpus
+    }
+}
+
+/// A thread creates its own threads, so that a scheduler sees who a child's parent is. Others are the master's to create: a
+/// process dies with the thread that forked it, and not every thread may raise a child above itself.
+impl Spawner for Nursery<'_, '_> {
+    fn spawn(&self, group: u32, count: u32, parent: u32) {
+        let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
+        if !self.may_come_from(group, self.site.shared.task(parent).group.load(Relaxed)) {
+            return self.outbox.put(order, count);
+        }
+        for _ in 0..count {
+            if self.site.shared.is_stopped() {
+                return;
+            }
+            self.create_late(order, |number, order| self.thread(number, order));
+        }
+    }
+}
+
+struct Master<'scope, 'env> {
+    site: &'env Site<'env>,
+    nursery: Nursery<'scope, 'env>,
+    outbox: &'env Outbox<'env>,
+}
+
+impl<'env> Master<'_, 'env> {
     fn run(&self) -> i32 {
         let orders = self.first_orders();
         let expected = orders.len() as u32;
-        let numbered: Option<Vec<(u32, Order)>> = orders.into_iter().map(|order| self.number(order)).collect();
+        let numbered: Option<Vec<(u32, Order)>> = orders.into_iter().map(|order| self.nursery.number(order)).collect();
         let Some(numbered) = numbered else { return code::NO_TASK };
         // Processes first: a fork copies one thread only, and there should be no other.
         let (processes, threads): (Vec<_>, Vec<_>) =
@@ -130,20 +182,9 @@ impl<'scope, 'env> Master<'scope, 'env> {
             .collect()
     }
 
-    fn number(&self, order: Order) -> Option<(u32, Order)> {
-        let number = self.site.shared.add_task(order.group, order.parent, order.intended_ns)?;
-        Some((number, order))
-    }
-
     /// Creates a task; false when it could not be.
     fn create(&self, number: u32, order: Order) -> bool {
-        if self.is_process(&order) { self.fork(number, order) } else { self.thread(number, order) }
-    }
-
-    fn thread(&self, number: u32, order: Order) -> bool {
-        let (site, outbox) = (self.site, self.outbox);
-        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-        builder.spawn_scoped(self.scope, move || live(site, outbox, number, order)).is_ok()
+        if self.is_process(&order) { self.fork(number, order) } else { self.nursery.thread(number, order) }
     }
 
     fn fork(&self, number: u32, order: Order) -> bool {
@@ -152,7 +193,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
         match unsafe { libc::fork() } {
             0 => {
                 die_with(parent);
-                // A process has nobody to create tasks for it but the master, whose outbox it cannot reach: scenarios
+                // A process has nobody to create tasks for it: the outbox and the scope are another process's. Scenarios
                 // with a `spawn` in a process are refused before.
                 live(self.site, &Nobody, number, order);
                 // SAFETY: nothing of the master is to be run.
@@ -204,11 +245,12 @@ impl<'scope, 'env> Master<'scope, 'env> {
         let start = control.start_ns.load(Relaxed);
         let end = start.saturating_add(self.site.workload.run.duration.ns());
         let mut arrivals = Arrivals::new(self.site, start);
+        let mut place = attr::cpus().ok();
         loop {
             let calls = control.calls.load(Acquire);
             let orders = std::mem::take(&mut *self.outbox.orders.lock().expect("nobody panics while holding it"));
             let idle = orders.is_empty();
-            orders.into_iter().for_each(|order| self.create_late(order));
+            orders.into_iter().for_each(|order| self.create_late(order, &mut place));
             let next = arrivals.next_ns();
             let now = now_ns();
             if self.site.shared.is_stopped() || now >= end {
@@ -216,7 +258,7 @@ impl<'scope, 'env> Master<'scope, 'env> {
             }
             if next <= now {
                 let (group, intended_ns) = arrivals.pop();
-                self.create_late(Order { group, parent: None, intended_ns, at_gate: false });
+                self.create_late(Order { group, parent: None, intended_ns, at_gate: false }, &mut place);
             } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
                 return;
             } else {
@@ -225,13 +267,14 @@ impl<'scope, 'env> Master<'scope, 'env> {
         }
     }
 
-    /// A task that cannot be created while the run goes on is dropped: its record never begins.
-    fn create_late(&self, order: Order) {
-        if let Some((number, order)) = self.number(order)
-            && !self.create(number, order)
-        {
-            self.site.shared.end_task();
+    /// A thread is born where its creator may be, so the master goes to the `place` first where the new one may be, and
+    /// stays there.
+    fn create_late(&self, order: Order, place: &mut Option<CpuSet>) {
+        let cpus = &self.group(order.group).cpus;
+        if place.as_ref() != Some(cpus) {
+            *place = attr::set_cpus(0, cpus).is_ok().then(|| cpus.clone());
         }
+        self.nursery.create_late(order, |number, order| self.create(number, order));
     }
 
     /// Ends all tasks. An exit code if they would not.

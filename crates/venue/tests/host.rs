@@ -132,6 +132,30 @@ fn derived_waits_agree_with_the_kernels_own_counters() {
     assert!((1.0 - off) * least < counted && counted < (1.0 + off) * most, "{least} to {most} against {counted}");
 }
 
+/// A thread creates its own threads, so that a scheduler sees whose children they are; the program creates those for it that
+/// want what it may not give.
+#[test]
+fn a_task_creates_its_threads_itself() {
+    let program = "spawned = true\nonce = [{ compute = \"100us\" }, { exit = true }]\n";
+    let tasks = format!(
+        "[[task]]\nname = \"parent\"\nonce = [{{ spawn = \"child\", count = 3 }}, {{ spawn = \"nice\" }}, {{ sleep = \"50ms\" }}]\n\
+         [[task]]\nname = \"child\"\n{program}[[task]]\nname = \"nice\"\nnice = 5\n{program}"
+    );
+    let (events, run) = run(&tasks, "20s");
+    assert_eq!(run.result.groups.iter().map(|group| group.count).collect::<Vec<_>>(), [1, 3, 1]);
+    if !is_recorded(&run.result) {
+        return;
+    }
+    let mut parents: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for event in &events {
+        if let EventKind::Fork { task, group, parent } = event.kind {
+            parents.entry(group.index()).or_default().push((task, parent));
+        }
+    }
+    let of = |group: usize| parents[&group].iter().map(|(_, parent)| *parent).collect::<Vec<_>>();
+    assert_eq!((of(1), of(2)), (vec![Some(parents[&0][0].0); 3], vec![None]));
+}
+
 #[test]
 fn the_same_scenario_runs_in_both_venues() {
     let (_, host) = run(THREE, "200ms");
