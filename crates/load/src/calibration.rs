@@ -229,14 +229,7 @@ mod tests {
     #[test]
     fn a_verification_goes_on_after_a_refusal_and_counts_it() {
         let noisy = || CalibrationError::Noisy { algorithm: "pi".into(), spread: 0.1 };
-        let none = Calibration {
-            algorithm: "pi".into(),
-            ns_per_piece: 1e12,
-            ns_per_call: 0.0,
-            spread: 0.0,
-            misfit: 0.0,
-            measurements: 1,
-        };
+        let none = judge(Algorithm::Pi, &SIZES, &points(|n, _| 1e12 * n as f64)).unwrap();
         let mut asked = 0;
         let found = verify(Algorithm::Pi, || {
             asked += 1;

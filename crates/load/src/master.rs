@@ -57,7 +57,7 @@ pub fn run(site: &Site) -> i32 {
     site.shared.control().master.store(std::process::id() as i32, Relaxed);
     let outbox = Outbox { shared: &site.shared, orders: Mutex::default() };
     std::thread::scope(|scope| {
-        let master = Master { site, nursery: Nursery { site, scope, outbox: &outbox }, outbox: &outbox };
+        let master = Master { site, scope, outbox: &outbox };
         let code = master.run();
         master.stop().unwrap_or(code)
     })
@@ -78,70 +78,36 @@ impl Outbox<'_> {
     }
 }
 
-/// Where threads come from, whoever creates them.
+/// Creates the tasks. Each thread that is a task has a copy, to create threads itself.
 #[derive(Clone, Copy)]
-struct Nursery<'scope, 'env> {
+struct Master<'scope, 'env> {
     site: &'env Site<'env>,
     scope: &'scope Scope<'scope, 'env>,
     outbox: &'env Outbox<'env>,
 }
 
-impl Nursery<'_, '_> {
-    fn thread(self, number: u32, order: Order) -> bool {
-        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-        builder.spawn_scoped(self.scope, move || live(self.site, &self, number, order)).is_ok()
-    }
-
-    fn number(self, order: Order) -> Option<(u32, Order)> {
-        let number = self.site.shared.add_task(order.group, order.parent, order.intended_ns)?;
-        Some((number, order))
-    }
-
-    /// Creates a task while the run goes on. One that cannot be is dropped: its record never begins.
-    fn create_late(self, order: Order, create: impl FnOnce(u32, Order) -> bool) {
-        if let Some((number, order)) = self.number(order)
-            && !create(number, order)
-        {
-            self.site.shared.end_task();
-        }
-    }
-
-    /// Whether a task may come from one of another group: it begins with what that one has, and need not ask for more.
-    fn may_come_from(self, group: u32, parent: u32) -> bool {
-        let [child, parent] = [group, parent].map(|group| &self.site.workload.groups[group as usize]);
-        let attributes = |group: &Group| (group.class, group.nice, group.slice);
-        child.kind == Kind::Thread && attributes(child) == attributes(parent) && child.cpus == parent.cpus
-    }
-}
-
 /// A thread creates its own threads, so that a scheduler sees who a child's parent is. Others are the master's to create: a
 /// process dies with the thread that forked it, and not every thread may raise a child above itself.
-impl Spawner for Nursery<'_, '_> {
+impl Spawner for Master<'_, '_> {
     fn spawn(&self, group: u32, count: u32, parent: u32) {
         let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
-        if !self.may_come_from(group, self.site.shared.task(parent).group.load(Relaxed)) {
+        if !self.may_come_from(&order, self.site.shared.task(parent).group.load(Relaxed)) {
             return self.outbox.put(order, count);
         }
         for _ in 0..count {
             if self.site.shared.is_stopped() {
                 return;
             }
-            self.create_late(order, |number, order| self.thread(number, order));
+            self.create_late(order);
         }
     }
-}
-
-struct Master<'scope, 'env> {
-    site: &'env Site<'env>,
-    nursery: Nursery<'scope, 'env>,
-    outbox: &'env Outbox<'env>,
 }
 
 impl<'env> Master<'_, 'env> {
     fn run(&self) -> i32 {
         let orders = self.first_orders();
         let expected = orders.len() as u32;
-        let numbered: Option<Vec<(u32, Order)>> = orders.into_iter().map(|order| self.nursery.number(order)).collect();
+        let numbered: Option<Vec<(u32, Order)>> = orders.into_iter().map(|order| self.number(order)).collect();
         let Some(numbered) = numbered else { return code::NO_TASK };
         // Processes first: a fork copies one thread only, and there should be no other.
         let (processes, threads): (Vec<_>, Vec<_>) =
@@ -182,9 +148,27 @@ impl<'env> Master<'_, 'env> {
             .collect()
     }
 
+    /// Whether a task may come from one of another group: it begins with what that one has, and need not ask for more.
+    fn may_come_from(&self, order: &Order, parent: u32) -> bool {
+        let (child, parent) = (self.group(order.group), self.group(parent));
+        let attributes = |group: &Group| (group.class, group.nice, group.slice);
+        !self.is_process(order) && attributes(child) == attributes(parent) && child.cpus == parent.cpus
+    }
+
+    fn number(&self, order: Order) -> Option<(u32, Order)> {
+        let number = self.site.shared.add_task(order.group, order.parent, order.intended_ns)?;
+        Some((number, order))
+    }
+
     /// Creates a task; false when it could not be.
     fn create(&self, number: u32, order: Order) -> bool {
-        if self.is_process(&order) { self.fork(number, order) } else { self.nursery.thread(number, order) }
+        if self.is_process(&order) { self.fork(number, order) } else { self.thread(number, order) }
+    }
+
+    fn thread(&self, number: u32, order: Order) -> bool {
+        let (site, spawner) = (self.site, *self);
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        builder.spawn_scoped(self.scope, move || live(site, &spawner, number, order)).is_ok()
     }
 
     fn fork(&self, number: u32, order: Order) -> bool {
@@ -245,12 +229,11 @@ impl<'env> Master<'_, 'env> {
         let start = control.start_ns.load(Relaxed);
         let end = start.saturating_add(self.site.workload.run.duration.ns());
         let mut arrivals = Arrivals::new(self.site, start);
-        let mut place = attr::cpus().ok();
         loop {
             let calls = control.calls.load(Acquire);
             let orders = std::mem::take(&mut *self.outbox.orders.lock().expect("nobody panics while holding it"));
             let idle = orders.is_empty();
-            orders.into_iter().for_each(|order| self.create_late(order, &mut place));
+            orders.into_iter().for_each(|order| self.create_here(order));
             let next = arrivals.next_ns();
             let now = now_ns();
             if self.site.shared.is_stopped() || now >= end {
@@ -258,7 +241,7 @@ impl<'env> Master<'_, 'env> {
             }
             if next <= now {
                 let (group, intended_ns) = arrivals.pop();
-                self.create_late(Order { group, parent: None, intended_ns, at_gate: false }, &mut place);
+                self.create_here(Order { group, parent: None, intended_ns, at_gate: false });
             } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
                 return;
             } else {
@@ -267,14 +250,20 @@ impl<'env> Master<'_, 'env> {
         }
     }
 
-    /// A thread is born where its creator may be, so the master goes to the `place` first where the new one may be, and
-    /// stays there.
-    fn create_late(&self, order: Order, place: &mut Option<CpuSet>) {
-        let cpus = &self.group(order.group).cpus;
-        if place.as_ref() != Some(cpus) {
-            *place = attr::set_cpus(0, cpus).is_ok().then(|| cpus.clone());
+    /// A thread is born where its creator may be, so the master goes first to where the new one may be, and stays there.
+    fn create_here(&self, order: Order) {
+        // Who cannot be born there goes there by itself.
+        _ = attr::set_cpus(0, &self.group(order.group).cpus);
+        self.create_late(order);
+    }
+
+    /// A task that cannot be created while the run goes on is dropped: its record never begins.
+    fn create_late(&self, order: Order) {
+        if let Some((number, order)) = self.number(order)
+            && !self.create(number, order)
+        {
+            self.site.shared.end_task();
         }
-        self.nursery.create_late(order, |number, order| self.create(number, order));
     }
 
     /// Ends all tasks. An exit code if they would not.
