@@ -17,15 +17,18 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         1 => (0..4_000_000u64).prop_map(|offset| (Time::from_ms(4), Time(offset))),
     ];
     let cost = || prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
-    let costs = (cost(), cost(), cost(), cost(), cost(), prop_oneof![3 => Just(0u64), 1 => 1u64..2_000]);
+    let life = (cost(), cost(), cost());
+    let costs = (cost(), cost(), cost(), cost(), life, prop_oneof![3 => Just(0u64), 1 => 1u64..2_000]);
     (topology, tick, costs).prop_map(
-        |(topology, (tick, tick_offset), (switch, wakeup, migration, per_tick, fork, policy_instruction_ps))| {
+        |(topology, (tick, tick_offset), (switch, wakeup, migration, per_tick, life, policy_instruction_ps))| {
             let costs = Costs {
                 switch: Time(switch),
                 wakeup: Time(wakeup),
                 migration: Time(migration),
                 tick: Time(per_tick),
-                fork: Time(fork),
+                fork: Time(life.0),
+                start: Time(life.1),
+                exit: Time(life.2),
                 policy_instruction_ps,
             };
             Machine { tick, tick_offset, costs, topology, ..Machine::flat(1) }

@@ -82,6 +82,7 @@ fn set_costs(workload: &mut Workload, costs: &SchedulerCosts) {
     (workload.machine.tick, workload.machine.tick_offset) = (TICK, TICK_OFFSET);
     let of = &mut workload.machine.costs;
     (of.switch, of.wakeup, of.tick) = (time(switch), time(wakeup), time(costs.tick_ns));
-    (of.migration, of.fork) = (time(costs.migration_ns), time(costs.fork_ns));
+    of.migration = time(costs.migration_ns);
+    (of.fork, of.start, of.exit) = (time(costs.fork_ns), time(costs.start_ns), time(costs.exit_ns));
     of.policy_instruction_ps = 0;
 }

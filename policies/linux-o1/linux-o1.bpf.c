@@ -137,7 +137,7 @@ static void wake_up(struct task_struct *p, struct o1_task *t, struct run_queue *
 		t->key = tail_key(rq, t->prio);
 		return;
 	}
-	credit_sleep(p, t, now - t->timestamp);
+	credit_sleep(p, t, time_delta(now, t->timestamp)); /* CPUs' clocks differ: it may seem to be negative */
 	if (t->wake_class == CLASS_NEUTRAL)
 		t->wake_class = woken_by_task(p) ? CLASS_BY_TASK : CLASS_BY_INTERRUPT;
 	t->timestamp = now;
@@ -339,7 +339,7 @@ void BPF_STRUCT_OPS(linux_o1_dispatch, s32 cpu, struct task_struct *prev)
 /* The wait after a wake-up counts as sleep, a part of it if a task was the waker: nobody wants to wait. */
 static void credit_wait(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 now)
 {
-	u64 wait = now - t->timestamp;
+	u64 wait = time_delta(now, t->timestamp);
 	u32 before = t->prio;
 
 	if (t->wake_class == CLASS_BY_TASK)

@@ -14,6 +14,7 @@ use schedlab_bpf::Executor;
 use schedlab_metrics::statistics::mean;
 use schedlab_metrics::theory::closed::round_robin_batch;
 use schedlab_model::distribution::Distribution;
+use schedlab_model::ids::TaskId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::{Birth, Workload};
@@ -189,4 +190,41 @@ fn a_quantum_goes_on_while_the_system_works() {
         let begins_at_ticks = turns[1..].iter().all(|turn| turn.0 % 4_000 == 3_000);
         assert_eq!(begins_at_ticks, machine.contains("tick"));
     }
+}
+
+/// A switch that takes longer than the quantum leaves nothing of it: the turn ends at the next tick.
+#[test]
+fn a_switch_may_use_up_the_quantum() {
+    let tasks = "[[task]]\nname = \"hog\"\ncount = 2\nloop = [{ compute = \"100s\" }]\n";
+    let machine = "cpus = 1\ntick = \"4ms\"\n[machine.costs]\nswitch = \"100us\"";
+    let events = observe::run("rr", &observe::workload(machine, "1s", tasks), &[("quantum", ms(0.05).ns())]);
+    let turns = observe::turns_us(&events, 0);
+    // The first one begins at a tick.
+    assert!(turns.len() > 100 && turns[1..].iter().all(|turn| turn.1 - turn.0 == 4_000), "{turns:?}");
+}
+
+/// What creating, beginning and ending take is CPU time of the tasks: the children come 2 ms after one another, each of
+/// them was asked for when the step began, and the turns hold begin and end.
+#[test]
+fn tasks_pay_for_their_lives() {
+    let tasks = r#"
+        [[task]]
+        name = "parent"
+        once = [{ compute = "1ms" }, { spawn = "child", count = 2 }, { compute = "5ms" }]
+        [[task]]
+        name = "child"
+        spawned = true
+        once = [{ compute = "10ms" }]
+    "#;
+    let machine = "cpus = 1\n[machine.costs]\nfork = \"2ms\"\nstart = \"1ms\"\nexit = \"500us\"";
+    let events = observe::run("rr", &observe::workload(machine, "1s", tasks), &[("quantum", ms(100.0).ns())]);
+    let turns: Vec<_> = (0..3).flat_map(|task| observe::turns_us(&events, task)).collect();
+    assert_eq!(turns, [(0, 10_500), (10_500, 22_000), (22_000, 33_500)]);
+    let forks = events.iter().filter_map(|event| matches!(event.kind, EventKind::Fork { .. }).then_some(event.time));
+    assert_eq!(forks.collect::<Vec<_>>(), [0.0, 3.0, 5.0].map(ms));
+    let asked = events.iter().filter_map(|event| match event.kind {
+        EventKind::RequestBegin { task: TaskId(1..), intended } => Some((event.time, intended)),
+        _ => None,
+    });
+    assert_eq!(asked.collect::<Vec<_>>(), [(ms(11.5), ms(1.0)), (ms(23.0), ms(1.0))]);
 }

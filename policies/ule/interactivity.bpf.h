@@ -89,6 +89,8 @@ static inline void update_use(struct history *h, bool ran, u64 now)
 {
 	u64 begin = now - WINDOW_S * hz_per_s;
 
+	if (now < h->last_tick) /* CPUs' clocks differ, and a task was where one goes before */
+		return;
 	if (now - h->last_tick >= WINDOW_S * hz_per_s) {
 		h->used = 0;
 		h->first_tick = begin;

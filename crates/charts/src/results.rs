@@ -142,14 +142,13 @@ fn load(candidates: &Candidates) -> Chart {
 
 /// A panel for each kind of overhead that any candidate has.
 fn overhead(candidates: &Candidates) -> Chart {
-    type Kinds = [(&'static str, fn(&OverheadTimes) -> u64, &'static str); 6];
+    type Kinds = [(&'static str, fn(&OverheadTimes) -> u64, &'static str); 5];
     const KINDS: Kinds = [
         ("context switches", |times| times.switch, "overhead_ns.switch"),
         ("wakeups", |times| times.wakeup, "overhead_ns.wakeup"),
         ("migrations", |times| times.migration, "overhead_ns.migration"),
         ("ticks", |times| times.tick, "overhead_ns.tick"),
         ("the policy itself", |times| times.policy, "overhead_ns.policy"),
-        ("forks", |times| times.fork, "overhead_ns.fork"),
     ];
     let mut rows = Vec::new();
     for (panel, of, path) in KINDS {

@@ -3,12 +3,12 @@
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
-use schedlab_model::workload::{Class, Group};
+use schedlab_model::workload::Class;
 use std::io;
 
-/// Sets class and nice value of the calling thread.
-pub fn set_class(group: &Group) -> io::Result<()> {
-    let (policy, priority) = match group.class {
+/// Sets class, nice value and the wished slice of the calling thread.
+pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> {
+    let (policy, priority) = match class {
         Class::Other => (libc::SCHED_OTHER, 0),
         Class::Batch => (libc::SCHED_BATCH, 0),
         Class::Idle => (libc::SCHED_IDLE, 0),
@@ -18,11 +18,11 @@ pub fn set_class(group: &Group) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: libc::c_int::from(priority) };
     // SAFETY: the kernel only reads the structure; 0 is the calling thread.
     check(unsafe { libc::sched_setscheduler(0, policy, &parameters) })?;
-    if matches!(group.class, Class::Other | Class::Batch) {
+    if matches!(class, Class::Other | Class::Batch) {
         // SAFETY: plain numbers; on Linux 0 means the calling thread.
-        check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(group.nice)) })?;
+        check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(nice)) })?;
     }
-    group.slice.map_or(Ok(()), |slice| ask_for_slice(policy, group.nice, slice))
+    slice.map_or(Ok(()), |slice| ask_for_slice(policy, nice, slice))
 }
 
 /// Asks for slices of this length, which kernels before 6.12 take no notice of.

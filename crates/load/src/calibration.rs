@@ -10,7 +10,8 @@ use crate::clock::thread_cpu_ns;
 use serde::{Deserialize, Serialize};
 
 /// Sizes that are measured, as CPU time.
-const SIZES_NS: [f64; 5] = [0.2e6, 0.5e6, 1e6, 2e6, 4e6];
+const SIZES_NS: [f64; 5] = [0.2e6, 0.5e6, 1e6, 2e6, LARGEST_NS];
+const LARGEST_NS: f64 = 4e6;
 /// Measurements of each size.
 const REPETITIONS: usize = 15;
 /// How far the quartiles of repeated measurements may lie from one another, in parts of their median.
@@ -98,42 +99,61 @@ pub fn still_holds(calibration: &Calibration, algorithm: Algorithm) -> bool {
 /// Amounts of work by which a calibration is verified, in nanoseconds, and how often each is done in a round.
 const VERIFIED: [(u64, usize); 3] = [(1_000_000, 5), (10_000_000, 3), (250_000_000, 1)];
 /// Rounds of a verification, and how many more may be refused.
-const ROUNDS: usize = 11;
+const ROUNDS: usize = 21;
+const MAX_REFUSED: u32 = 200;
 
 /// What calibrations promise beside what they keep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Verification {
     /// How far the CPU time of 1, 10 and 250 ms of work lies from it, in parts of it: the median over rounds.
     pub off: [f64; 3],
-    /// Rounds in which the machine was too noisy to be calibrated, which promised nothing.
+    /// Rounds in which the machine was too noisy, while it was calibrated or while it worked.
     pub refused: u32,
 }
 
-/// Calibrates anew in each round and then asks for the work. So a machine that changes its speed in the meantime is
-/// found out only by what the change does within a round, which is all that a calibration can promise.
+/// Calibrates anew in each round and then asks for the work. The machine has to be as even while it works as while it
+/// is calibrated, by the same measure: beside a neighbour that comes and goes, calibrations would be made in whichever
+/// of the two speeds is the more lasting one, and a long piece of work meets both. `burn` does so many pieces and says
+/// what CPU time they took.
 pub fn verify(
-    algorithm: Algorithm,
     mut calibrate: impl FnMut() -> Result<Calibration, CalibrationError>,
+    mut burn: impl FnMut(u64) -> f64,
 ) -> Result<Verification, CalibrationError> {
-    let mut engine = Engine::new(algorithm);
     let mut off = [const { Vec::new() }; 3];
     let (mut rounds, mut refused) = (0, 0);
     while rounds < ROUNDS {
-        let calibration = match calibrate() {
-            Ok(calibration) => calibration,
-            Err(_) if refused < ROUNDS as u32 => {
-                refused += 1;
-                continue;
+        match calibrate().and_then(|calibration| round(&calibration, &mut burn)) {
+            Ok(found) => {
+                off.iter_mut().zip(found).for_each(|(off, found)| off.extend(found));
+                rounds += 1;
             }
+            Err(_) if refused < MAX_REFUSED => refused += 1,
             Err(error) => return Err(error),
-        };
-        for (off, (work_ns, times)) in off.iter_mut().zip(VERIFIED) {
-            let pieces = calibration.pieces(work_ns);
-            off.extend((0..times).map(|_| cpu_time(&mut engine, pieces) / work_ns as f64 - 1.0));
         }
-        rounds += 1;
     }
     Ok(Verification { off: off.map(|off| median(&off)), refused })
+}
+
+/// How far each amount of work is off, each time that it is done.
+fn round(calibration: &Calibration, burn: &mut impl FnMut(u64) -> f64) -> Result<[Vec<f64>; 3], CalibrationError> {
+    let mut off = [const { Vec::new() }; 3];
+    // The calibration's working set was another one; this one comes into the caches first.
+    burn(calibration.pieces(LARGEST_NS as u64));
+    for (off, (work_ns, times)) in off.iter_mut().zip(VERIFIED) {
+        // In parts of the largest size measured, which reading the clock between them does not lengthen.
+        let parts = (work_ns as f64 / LARGEST_NS).floor().max(1.0) as u64;
+        let pieces = calibration.pieces(work_ns);
+        let until = |part| pieces * part / parts;
+        for _ in 0..times {
+            let times: Vec<f64> = (0..parts).map(|part| burn(until(part + 1) - until(part))).collect();
+            let spread = spread(&times);
+            if spread > MAX_SPREAD {
+                return Err(CalibrationError::Noisy { algorithm: calibration.algorithm.clone(), spread });
+            }
+            off.push(times.iter().sum::<f64>() / work_ns as f64 - 1.0);
+        }
+    }
+    Ok(off)
 }
 
 /// CPU time of some pieces.
@@ -161,7 +181,7 @@ fn judge(algorithm: Algorithm, sizes: &[u64], points: &[(u64, f64)]) -> Result<C
     let intercept = median(&points.iter().map(|&(n, t)| t - slope * n as f64).collect::<Vec<_>>());
     let of_size = |size: u64| points.iter().filter(|p| p.0 == size).map(|p| p.1).collect::<Vec<f64>>();
     let largest = of_size(sizes[sizes.len() - 1]);
-    let spread = (quantile(&largest, 0.75) - quantile(&largest, 0.25)) / median(&largest);
+    let spread = spread(&largest);
     let off = |&size: &u64| {
         let line = intercept + slope * size as f64;
         (median(&of_size(size)) / line - 1.0).abs()
@@ -181,6 +201,11 @@ fn judge(algorithm: Algorithm, sizes: &[u64], points: &[(u64, f64)]) -> Result<C
 fn pairwise_slopes(points: &[(u64, f64)]) -> Vec<f64> {
     let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
     pairs.filter(|(a, b)| a.0 != b.0).map(|(a, b)| (b.1 - a.1) / (b.0 as f64 - a.0 as f64)).collect()
+}
+
+/// Distance of the quartiles in parts of the median.
+fn spread(times: &[f64]) -> f64 {
+    (quantile(times, 0.75) - quantile(times, 0.25)) / median(times)
 }
 
 /// The middle value.
@@ -226,19 +251,40 @@ mod tests {
         assert!(matches!(error, CalibrationError::Bent { .. }), "{error}");
     }
 
-    #[test]
-    fn a_verification_goes_on_after_a_refusal_and_counts_it() {
-        let noisy = || CalibrationError::Noisy { algorithm: "pi".into(), spread: 0.1 };
-        let none = judge(Algorithm::Pi, &SIZES, &points(|n, _| 1e12 * n as f64)).unwrap();
+    /// What a piece of three nanoseconds is of a millisecond: work is rounded to pieces.
+    const A_PIECE: f64 = 3e-6;
+
+    /// A calibration of three nanoseconds per piece, each time that it is asked for but the first few.
+    fn three_ns_after(refusals: u32) -> impl FnMut() -> Result<Calibration, CalibrationError> {
         let mut asked = 0;
-        let found = verify(Algorithm::Pi, || {
+        move || {
             asked += 1;
-            if asked <= 3 { Err(noisy()) } else { Ok(none.clone()) }
-        });
-        let found = found.unwrap();
-        assert_eq!((found.refused, asked), (3, 3 + ROUNDS));
-        assert!(found.off.iter().all(|off| *off < -0.9), "no work takes no time: {found:?}");
-        assert_eq!(verify(Algorithm::Pi, || Err(noisy())), Err(noisy()));
+            let noise = if asked <= refusals { 0.03 } else { 0.0 };
+            judge(Algorithm::Pi, &SIZES, &points(|n, i| 3.0 * n as f64 * (1.0 + noise * i as f64)))
+        }
+    }
+
+    #[test]
+    fn a_verification_says_how_far_work_is_off_and_counts_refusals() {
+        let found = verify(three_ns_after(3), |pieces| 3.3 * pieces as f64).unwrap();
+        assert_eq!(found.refused, 3);
+        assert!(found.off.iter().all(|off| (off - 0.1).abs() < A_PIECE), "{found:?}");
+        let never = verify(three_ns_after(u32::MAX), |pieces| 3.3 * pieces as f64);
+        assert!(matches!(never, Err(CalibrationError::Noisy { .. })), "{never:?}");
+    }
+
+    /// A neighbour comes and goes in the long work, and then leaves for good.
+    #[test]
+    fn work_on_an_uneven_machine_verifies_nothing() {
+        let mut parts = 0;
+        let uneven = |pieces: u64| {
+            parts += 1;
+            let slow = parts < 700 && parts % 70 > 40;
+            let ns_per_piece = if slow { 4.0 } else { 3.0 };
+            ns_per_piece * pieces as f64
+        };
+        let found = verify(three_ns_after(0), uneven).unwrap();
+        assert!(found.refused >= 5 && found.off.iter().all(|off| off.abs() < A_PIECE), "{found:?}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::*;
 use std::thread::Scope;
 
 /// What each thread gets for a stack.
-const STACK_BYTES: usize = 256 << 10;
+pub(crate) const STACK_BYTES: usize = 256 << 10;
 /// From the moment when all are ready to the begin of the run.
 const LEAD_NS: u64 = 2_000_000;
 /// How long tasks may take to get ready.
@@ -322,7 +322,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let mut worker = Worker::new(site, spawner, number, engine);
     let first: CpuSet = group.start_on.into_iter().collect();
     let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
-    let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(group)).is_err();
+    let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(group.class, group.nice, group.slice)).is_err();
     record.pid.store(std::process::id() as i32, Relaxed);
     record.tid.store(attr::tid(), Release);
     if refused {

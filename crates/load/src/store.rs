@@ -1,8 +1,8 @@
 //! Calibrations are kept from run to run: one file for each user, valid for the machine on which it was written and
 //! looked at again before each use.
 
-use crate::algorithm::Algorithm;
-use crate::calibration::{Calibration, CalibrationError, Verification, calibrate, still_holds, verify};
+use crate::algorithm::{Algorithm, Engine};
+use crate::calibration::{Calibration, CalibrationError, Verification, calibrate, cpu_time, still_holds, verify};
 use crate::run::pinned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,10 @@ fn try_hard(algorithm: Algorithm) -> Result<Calibration, CalibrationError> {
 
 /// How far work is off when asked for right after a calibration.
 pub fn verified(algorithm: Algorithm) -> Result<Verification, CalibrationError> {
-    let check = || verify(algorithm, || try_hard(algorithm));
+    let check = || {
+        let mut engine = Engine::new(algorithm);
+        verify(|| try_hard(algorithm), |pieces| cpu_time(&mut engine, pieces))
+    };
     pinned(check).unwrap_or_else(|_| check())
 }
 

@@ -211,8 +211,7 @@ impl RandomRun {
     }
 
     fn overhead(&mut self, cpu: u32) {
-        let kinds =
-            [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy, Overhead::Fork];
+        let kinds = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];
         let (what, length) = (kinds[self.below(kinds.len())], Time(self.rng.below(15)));
         self.push(cpu, EventKind::Overhead { what, length });
     }

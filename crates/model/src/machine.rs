@@ -52,8 +52,9 @@ impl Topology {
     }
 }
 
-/// What the machine and the kernel take for themselves. All zero by default; measured on a real machine, they never
-/// depend on the host that simulates.
+/// What the machine and the kernel take. All zero by default; measured on a real machine, they never depend on the host
+/// that simulates. Tasks pay for [`fork`](Costs::fork), [`start`](Costs::start) and [`exit`](Costs::exit), as they do in
+/// a kernel: that is CPU time of theirs. The rest is overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
     /// From one task to another on a CPU, paid by that CPU before the next task runs.
@@ -64,8 +65,12 @@ pub struct Costs {
     pub migration: Time,
     /// One timer tick, paid by its CPU.
     pub tick: Time,
-    /// A task's creation and its end beside its wakeup and its switches, paid at its creation by its parent's CPU.
+    /// CPU time of a task for creating another.
     pub fork: Time,
+    /// CPU time of a task that comes to be while the run goes on, before its first step.
+    pub start: Time,
+    /// CPU time of a task after its last step.
+    pub exit: Time,
     /// One instruction of a policy, in *picoseconds*, paid by the CPU on which its callback runs.
     pub policy_instruction_ps: u64,
 }

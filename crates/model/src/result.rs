@@ -106,9 +106,15 @@ pub struct SchedulerCosts {
     /// Moving to another CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration_ns: Option<f64>,
-    /// Creating a thread and ending it, beside its wakeup and its switches.
+    /// Creating a thread: CPU time of the thread that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_ns: Option<f64>,
+    /// The begin of a thread, up to its first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<f64>,
+    /// The end of a thread, after its last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_ns: Option<f64>,
 }
 
 /// How the work of a real run was measured.
@@ -403,8 +409,6 @@ pub struct OverheadTimes {
     pub tick: u64,
     /// Instructions of the policy.
     pub policy: u64,
-    /// Creations of tasks.
-    pub fork: u64,
 }
 
 /// How many events of each kind there were.

@@ -152,8 +152,6 @@ pub enum Overhead {
     Tick,
     /// Instructions of the policy.
     Policy,
-    /// Creating a task.
-    Fork,
 }
 
 /// Takes the events of a run.

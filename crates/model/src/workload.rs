@@ -93,7 +93,7 @@ pub enum Class {
 /// Thread or process; a switch between processes also changes the address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// A thread of the group's process.
+    /// A thread of the group's process, or of its parent's if it is spawned.
     Thread,
     /// A process of its own.
     Process,

@@ -14,6 +14,8 @@ fn known(costs: &SchedulerCosts) -> impl Iterator<Item = (&'static str, f64)> {
         ("tick", costs.tick_ns),
         ("migration", costs.migration_ns),
         ("fork", costs.fork_ns),
+        ("start", costs.start_ns),
+        ("exit", costs.exit_ns),
     ];
     all.into_iter().filter_map(|(what, ns)| Some((what, ns?)))
 }
@@ -62,6 +64,8 @@ mod tests {
             tick_ns: None,
             migration_ns: None,
             fork_ns: None,
+            start_ns: None,
+            exit_ns: None,
         };
         assert_eq!(line(&costs), "hand-over 23.4us (2925 instructions), wakeup 12.544us (1568 instructions)");
     }

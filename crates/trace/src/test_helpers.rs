@@ -68,8 +68,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
     let length = || prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
     let reasons = [Reason::Idle, Reason::SliceEnd, Reason::Preempted, Reason::Blocked, Reason::Yielded, Reason::Exited];
     let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Unknown];
-    let overheads =
-        [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy, Overhead::Fork];
+    let overheads = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];
     prop_oneof![
         (task(), 0..3u32, maybe()).prop_map(|(task, group, parent)| EventKind::Fork {
             task,

@@ -90,7 +90,6 @@ words! { WakeSource:
 
 words! { Overhead:
     Switch "switch"  Wakeup "wakeup"  Migration "migration"  Tick "tick"  Policy "policy"
-    Fork "fork"
 }
 
 #[cfg(test)]

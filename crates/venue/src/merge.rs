@@ -46,7 +46,6 @@ const RUN_METRICS: &[&str] = &[
     "overhead_ns.migration",
     "overhead_ns.tick",
     "overhead_ns.policy",
-    "overhead_ns.fork",
     "events.switches",
     "events.migrations",
 ];

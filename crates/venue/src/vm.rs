@@ -146,5 +146,7 @@ fn scheduler_costs(costs: &Costs, ns_per_instruction: f64) -> SchedulerCosts {
         tick_ns: median(&costs.tick),
         migration_ns: median(&costs.migration_warm),
         fork_ns: median(&costs.fork),
+        start_ns: median(&costs.start),
+        exit_ns: median(&costs.exit),
     }
 }

@@ -7,7 +7,7 @@ use schedlab_model::time::Time;
 fn fork(version: u64, before_ms: u64, sleep_avg_ms: u64) -> [super::observe::Status; 2] {
     let tasks = format!(
         "[[task]]\nname = \"parent\"\nonce = [{{ compute = \"{before_ms}ms\" }}, {{ spawn = \"child\" }}, {{ compute = \"9ms\" }}]\n\
-         [[task]]\nname = \"child\"\nspawned = true\nonce = [{{ compute = \"1ms\" }}]"
+         [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{{ compute = \"1ms\" }}]"
     );
     let events = run_tasks("cpus = 1", 500, &tasks, version, &[("sleep_avg", sleep_avg_ms * MS)]);
     let child = statuses(&events, 1)[0];
@@ -21,6 +21,17 @@ fn v21_a_fork_divides_the_slice() {
         assert_eq!(fork(version, slice - 57, 0).map(|status| status.slice), [29, 28]);
         // The parent has nothing left: it gets a new slice and is expired.
         assert_eq!(fork(version, slice - 1, 0).map(|status| status.slice), [1, slice]);
+    }
+}
+
+/// A child that shares its parent's memory could do nothing before it that the parent would copy: it waits for its turn.
+#[test]
+fn a_thread_runs_after_its_parent() {
+    let tasks = "[[task]]\nname = \"parent\"\nonce = [{ compute = \"9ms\" }, { spawn = \"child\" }, { compute = \"9ms\" }]\n\
+                 [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"1ms\" }]";
+    for (version, first_ms) in [(V3, 9), (V22, 18)] {
+        let events = run_tasks("cpus = 1", 500, tasks, version, &[]);
+        assert_eq!(turns_of(&events, 1)[0].from.ns() / MS, first_ms);
     }
 }
 

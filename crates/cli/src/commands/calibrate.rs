@@ -50,6 +50,8 @@ fn save(path: &Path, page: &Page) -> Result<(), Failure> {
         migration: time(page.costs.migration_cold),
         tick: time(page.costs.tick),
         fork: time(page.costs.fork),
+        start: time(page.costs.start),
+        exit: time(page.costs.exit),
         policy_instruction: None,
     };
     let file = MachineFile { about: page.machine.clone(), costs };
@@ -87,7 +89,7 @@ fn show(page: &Page) -> String {
     format!("{}\n\n{}\n{}", page.machine, loads.show(style), costs.show(style))
 }
 
-fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 8] {
+fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 10] {
     [
         ("switch between threads", costs.switch_thread),
         ("switch between processes", costs.switch_process),
@@ -96,6 +98,8 @@ fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 8] {
         ("tick", costs.tick),
         ("migration, warm cache", costs.migration_warm),
         ("migration, cold cache", costs.migration_cold),
-        ("fork and exit", costs.fork),
+        ("fork, as the parent pays", costs.fork),
+        ("start of a thread", costs.start),
+        ("exit of a thread", costs.exit),
     ]
 }

@@ -3,6 +3,7 @@
 //! Each is a difference of two measurements that take turns, one with the thing and one without, and the median of many
 //! such pairs. All of it happens on two CPUs at most, which should have nothing else to do.
 
+mod lives;
 mod switches;
 
 use crate::algorithm::{Algorithm, Engine};
@@ -10,6 +11,7 @@ use crate::attributes::{cpus, set_cpus};
 use crate::calibration::quantile;
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::futex;
+use lives::lives;
 use schedlab_model::ids::CpuId;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -45,8 +47,12 @@ pub struct Costs {
     pub migration_warm: Option<Cost>,
     /// Moving to a CPU whose caches know nothing of the task: what reading a working set of 256 KiB takes longer.
     pub migration_cold: Option<Cost>,
-    /// Creating a thread and ending it, beside its wakeup and its switches.
+    /// Creating a thread, as its parent pays.
     pub fork: Option<Cost>,
+    /// A thread's begin, up to its first step.
+    pub start: Option<Cost>,
+    /// A thread's end.
+    pub exit: Option<Cost>,
 }
 
 /// How much to measure.
@@ -105,17 +111,22 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let (first, second) = (here.next().unwrap_or(CpuId(0)), here.next());
     bind(first)?;
     let hand_over = Cost::of(&handing_over(first, effort)?);
+    let wakeup = Cost::of(&wakeups(second.unwrap_or(first), effort));
+    let known = hand_over.zip(wakeup).map(|(one, other)| (one.median_ns, other.median_ns));
+    let life = known.and_then(|(hand_over_ns, wakeup_ns)| lives(first, wakeup_ns, hand_over_ns, effort).ok());
     let costs = Costs {
         switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
         hand_over,
-        wakeup: Cost::of(&wakeups(second.unwrap_or(first), effort)),
+        wakeup,
         tick: Cost::of(&ticks(effort)),
         migration_warm: second.and_then(|other| Cost::of(&warm_moves(first, other, effort).ok()?)),
         migration_cold: second
             .filter(|_| effort.caches)
             .and_then(|other| Cost::of(&cold_moves(first, other, effort).ok()?)),
-        fork: hand_over.and_then(|one| Cost::of(&forks(first, 2.0 * one.median_ns, effort).ok()?)),
+        fork: life.as_ref().and_then(|life| life.fork),
+        start: life.as_ref().and_then(|life| life.start),
+        exit: life.as_ref().and_then(|life| life.exit),
     };
     set_cpus(0, &before)?;
     Ok(costs)
@@ -165,21 +176,6 @@ fn cpu_time(f: impl FnOnce()) -> f64 {
     let begin = thread_cpu_ns();
     f();
     (thread_cpu_ns() - begin) as f64
-}
-
-/// From the creation of a thread that does nothing to its end, on the CPU of its parent, which waits for it: less the wakeup
-/// and switch by which it comes and those by which its parent comes back, together `hand_overs_ns`.
-fn forks(cpu: CpuId, hand_overs_ns: f64, effort: &Effort) -> io::Result<Vec<f64>> {
-    bind(cpu)?;
-    let mut values: Vec<f64> = (0..effort.wakes)
-        .map(|_| {
-            let begin = now_ns();
-            std::thread::scope(|scope| _ = scope.spawn(|| ()));
-            (now_ns() - begin) as f64 - hand_overs_ns
-        })
-        .collect();
-    values.retain(|&ns| ns > 0.0);
-    Ok(values)
 }
 
 /// Gaps in the time of a thread that does nothing but look at the clock. Most of those of the right length are ticks.
@@ -244,9 +240,10 @@ mod tests {
     #[test]
     fn costs_are_found_or_said_to_be_unknown() {
         let costs = measure(&Effort::REAL).unwrap();
-        let all =
-            [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold, costs.fork];
-        for cost in all.into_iter().flatten() {
+        let life = [costs.fork, costs.start, costs.exit];
+        assert!(life.iter().all(Option::is_some), "a thread can be created: {life:?}");
+        let all = [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold];
+        for cost in all.into_iter().chain(life).flatten() {
             assert!(cost.quartiles_ns.0 <= cost.median_ns && cost.median_ns <= cost.quartiles_ns.1, "{cost:?}");
             assert!(cost.median_ns > 0.0 && cost.count > 0);
         }

@@ -22,7 +22,6 @@ fn time_of(times: &mut OverheadTimes, kind: Overhead) -> &mut u64 {
         Overhead::Migration => &mut times.migration,
         Overhead::Tick => &mut times.tick,
         Overhead::Policy => &mut times.policy,
-        Overhead::Fork => &mut times.fork,
     }
 }
 
@@ -71,7 +70,6 @@ impl OverheadClock {
             migration: self.times.migration - rest.migration,
             tick: self.times.tick - rest.tick,
             policy: self.times.policy - rest.policy,
-            fork: self.times.fork - rest.fork,
         }
     }
 
@@ -83,7 +81,7 @@ impl OverheadClock {
 
 /// All kinds together.
 pub(super) fn total(times: &OverheadTimes) -> u64 {
-    times.switch + times.wakeup + times.migration + times.tick + times.policy + times.fork
+    times.switch + times.wakeup + times.migration + times.tick + times.policy
 }
 
 /// One CPU. Times in ns.

@@ -197,7 +197,6 @@ impl Collector {
             sum.migration += times.migration;
             sum.tick += times.tick;
             sum.policy += times.policy;
-            sum.fork += times.fork;
         }
         sum
     }

@@ -310,7 +310,6 @@ impl Replay<'_> {
                     Overhead::Migration => &mut times.migration,
                     Overhead::Tick => &mut times.tick,
                     Overhead::Policy => &mut times.policy,
-                    Overhead::Fork => &mut times.fork,
                 } += 1;
             } else if let Some(task) = self.current[cpu] {
                 self.oracle.cpu_ns[self.tasks[&task].group] += 1;

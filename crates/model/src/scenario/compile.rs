@@ -69,6 +69,8 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
         migration: time(&costs.migration),
         tick: time(&costs.tick),
         fork: time(&costs.fork),
+        start: time(&costs.start),
+        exit: time(&costs.exit),
         policy_instruction_ps: costs.policy_instruction.as_ref().map_or(0, |ps| ps.0.0),
     };
     if costs.tick >= tick && tick > Time::ZERO {

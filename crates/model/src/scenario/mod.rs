@@ -120,7 +120,7 @@ pub struct Machine {
     pub costs: Costs,
 }
 
-/// CPU time that the system takes for itself; 0 when absent.
+/// CPU time of the system and of what tasks do beside their steps; 0 when absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -136,9 +136,15 @@ pub struct Costs {
     /// One timer tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick: Option<Text<Time>>,
-    /// Creating a task and ending it, on the CPU that creates it.
+    /// Creating a task: CPU time of the task that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork: Option<Text<Time>>,
+    /// The begin of a task that comes to be while the run goes on: its CPU time before its first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Text<Time>>,
+    /// The end of a task: its CPU time after its last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Text<Time>>,
     /// One instruction of the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_instruction: Option<Text<Picoseconds>>,
@@ -202,7 +208,7 @@ pub struct Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KindName {
-    /// A thread of the group's process.
+    /// A thread of the group's process, or of its parent's if it is spawned.
     Thread,
     /// A process of its own.
     Process,

@@ -35,6 +35,7 @@ use crate::error::RunError;
 use crate::world::World;
 use crate::{Control, Outcome};
 use order::{Key, Order};
+use schedlab_model::machine::Costs;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Class, Workload};
 use std::fmt;
@@ -146,7 +147,7 @@ pub fn run(
     control: &mut dyn Control,
 ) -> Result<Outcome, RunError> {
     check(workload, discipline)?;
-    let world = World::new(&Rc::new(workload.clone()), seed);
+    let world = World::new(&Rc::new(workload.clone()), &Costs::default(), seed);
     match discipline.order() {
         Some(order) => drive::drive(&mut machine::Machine::new(world, order), sink, control),
         None if discipline == Discipline::Ps => {

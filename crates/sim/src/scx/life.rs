@@ -63,9 +63,6 @@ impl Sim {
         self.publish_wake_source(slot, WakeSource::Fork);
         self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
         self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
-        if birth.parent.is_some() {
-            self.core.pay(here, Overhead::Fork, self.core.machine.costs.fork.ns());
-        }
     }
 
     fn show_to_policy(&mut self, slot: u32, here: u32) {
@@ -99,11 +96,7 @@ impl Sim {
             Class::RoundRobin(p) => (2, 99 - p as i32),
         };
         let realtime = self.core.entity(slot).priority();
-        let address = self.core.entity(slot).address;
-        let itself = (FIRST_PID + id.0 as i32, address);
-        let first = *self.leaders[birth.group.index()].get_or_insert(itself);
-        let (tgid, leader) = if group.kind == Kind::Thread { first } else { itself };
-        let mm = self.memory_map(slot, group.kind, birth.group);
+        let (tgid, leader, mm) = self.process_of(slot, birth);
         let task = self.core.entity_mut(slot).task_mut();
         (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
         (task.policy, task.prio, task.normal_prio) = (policy, priority, priority);
@@ -120,6 +113,23 @@ impl Sim {
         let name = group.name.as_bytes();
         let length = name.len().min(15);
         task.comm[..length].copy_from_slice(&name[..length]);
+    }
+
+    /// Number, leader and address space of a task's process. A thread belongs to the process of the task that creates
+    /// it, or, if nobody does, to that of its group.
+    fn process_of(&mut self, slot: u32, birth: Birth) -> (i32, u64, u64) {
+        let entity = self.core.entity(slot);
+        let itself = (FIRST_PID + entity.id.0 as i32, entity.address);
+        let of_group = *self.leaders[birth.group.index()].get_or_insert(itself);
+        let kind = self.core.world.group(slot).kind;
+        match (kind, birth.parent) {
+            (Kind::Thread, Some(parent)) => {
+                let parent = self.core.entity(parent).task();
+                (parent.tgid, parent.group_leader.0, parent.mm.0)
+            }
+            (Kind::Thread, None) => (of_group.0, of_group.1, self.memory_map(slot, kind, birth.group)),
+            (Kind::Process, _) => (itself.0, itself.1, self.memory_map(slot, kind, birth.group)),
+        }
     }
 
     /// Sets the CPUs on which a task may run, by the index of the mask.
@@ -158,7 +168,7 @@ impl Sim {
                 // It never leaves its CPU, and so the policy is not asked where it is to go.
                 State::Running => {
                     self.begin_runnable(slot, 0);
-                    self.set_next(cpu, slot);
+                    self.set_next(cpu, slot, 0);
                 }
                 State::Sleeping => {}
             }

@@ -97,7 +97,7 @@ fn prepare(
         return Err(LoadError::Missing(not_simulated).into());
     }
     let memory = GuestMemory::new()?;
-    let mut core = core::Core::new(World::new(workload, options.seed), memory.clone())?;
+    let mut core = core::Core::new(World::new(workload, &workload.machine.costs, options.seed), memory.clone())?;
     let cgroups = add_control_group(&mut core)?;
     let mut kernel = kernel();
     kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));

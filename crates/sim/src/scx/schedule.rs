@@ -132,7 +132,7 @@ impl Sim {
                 return;
             }
             // The policy gave the CPU back to the task it took it from.
-            self.set_next(cpu, next);
+            self.set_next(cpu, next, 0);
             return self.continue_steps(cpu);
         }
         let id = |slot: u32| (slot != NONE).then(|| self.core.entity(slot).id);
@@ -148,8 +148,7 @@ impl Sim {
             self.update_idle(cpu, next == NONE);
         }
         if next != NONE {
-            self.core.pay(cpu, Overhead::Switch, self.core.machine.costs.switch.ns());
-            self.set_next(cpu, next);
+            self.set_next(cpu, next, self.core.machine.costs.switch.ns());
             self.continue_steps(cpu);
         }
     }
@@ -167,10 +166,15 @@ impl Sim {
         }
     }
 
-    /// A task gets a CPU (`set_next_task_scx`).
+    /// A task gets a CPU (`set_next_task_scx`), after a switch that costs something. Without a slice it was chosen with
+    /// the default one (`refill_task_slice_dfl`); what the switch leaves of a short slice is what it has.
     #[inline]
-    pub fn set_next(&mut self, cpu: u32, slot: u32) {
+    pub fn set_next(&mut self, cpu: u32, slot: u32, switch_ns: u64) {
         let now = self.core.world.now_ns;
+        if !self.core.entity(slot).is_realtime() && self.core.entity(slot).task().scx.slice == 0 {
+            self.core.entity_mut(slot).task_mut().scx.slice = SCX_SLICE_DFL;
+        }
+        self.core.pay(cpu, Overhead::Switch, switch_ns);
         if self.core.entity(slot).moved {
             self.core.entity_mut(slot).moved = false;
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
@@ -184,9 +188,6 @@ impl Sim {
         (task.on_cpu, task.se.exec_start) = (1, now);
         if realtime {
             return;
-        }
-        if task.scx.slice == 0 {
-            task.scx.slice = SCX_SLICE_DFL;
         }
         self.core.end_waiting(slot);
         self.call(Op::Running, cpu, slot, [address]);

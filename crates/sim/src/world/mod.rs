@@ -8,6 +8,7 @@ pub mod tasks;
 pub mod timers;
 
 use objects::Objects;
+use schedlab_model::machine::Costs;
 use schedlab_model::workload::{self, Group, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
 use std::collections::VecDeque;
@@ -49,6 +50,8 @@ pub struct Birth {
     pub group: GroupId,
     /// The slot of the task that creates it.
     pub parent: Option<u32>,
+    /// When it was asked for.
+    pub asked_ns: u64,
 }
 
 /// The state of everything but the scheduler.
@@ -61,6 +64,8 @@ pub struct World {
     pub tasks: Tasks,
     /// What the tasks do.
     pub workload: Rc<Workload>,
+    /// What tasks pay for beside their steps.
+    costs: Costs,
     objects: Objects,
     group_rngs: Vec<Rng>,
     arrival_rngs: Vec<Rng>,
@@ -80,8 +85,8 @@ pub struct World {
 }
 
 impl World {
-    /// The world at time zero, all births and arrivals set.
-    pub fn new(workload: &Rc<Workload>, seed: u64) -> World {
+    /// The world at time zero, all births and arrivals set, in which tasks pay for creation, begin and end.
+    pub fn new(workload: &Rc<Workload>, costs: &Costs, seed: u64) -> World {
         let stream = |kind: &str, g: &Group| Rng::split(seed, &format!("{kind}/{}", g.name));
         let groups = &workload.groups;
         let mut world = World {
@@ -89,6 +94,7 @@ impl World {
             timers: Timers::default(),
             tasks: Tasks::default(),
             workload: workload.clone(),
+            costs: *costs,
             objects: Objects::new(&workload.objects),
             group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
             arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),
@@ -151,11 +157,12 @@ impl World {
             Due::Birth(group) => {
                 self.tasks_to_come -= 1;
                 let count = self.workload.groups[group as usize].count.unwrap_or(1);
-                self.births.extend((0..count).map(|_| Birth { group: GroupId(group), parent: None }));
+                let birth = Birth { group: GroupId(group), parent: None, asked_ns: self.now_ns };
+                self.births.extend((0..count).map(|_| birth));
             }
             Due::Arrival(group) => {
                 self.tasks_to_come -= 1;
-                self.births.push_back(Birth { group: GroupId(group), parent: None });
+                self.births.push_back(Birth { group: GroupId(group), parent: None, asked_ns: self.now_ns });
                 self.draw_arrival(group, self.now_ns);
             }
             other => match Wake::by(other) {
@@ -168,7 +175,9 @@ impl World {
 
     /// Creates a task; the scheduler makes it runnable afterwards.
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
-        let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], self.now_ns);
+        let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], birth.asked_ns);
+        let is_late = !matches!(self.group(slot).birth, workload::Birth::At(_));
+        self.tasks[slot].work_ns = if is_late { self.costs.start.ns() } else { 0 };
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
         self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, group: birth.group, parent });
         slot

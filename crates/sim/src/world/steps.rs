@@ -1,10 +1,11 @@
 //! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
 //! after each that woke somebody.
 
+use super::tasks::Spawning;
 use super::timers::Due;
 use super::{Birth, Wake, World};
 use schedlab_model::workload::{ChannelKind, Program, Step};
-use schedlab_model::{ids::CpuId, time::Time, trace::*};
+use schedlab_model::{ids::*, time::Time, trace::*};
 
 /// What follows a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl World {
                 }
                 Some(_) => return None,
                 None if program.repeats => task.begin_anew(),
-                None => return Some(Next::Exit),
+                None => return None,
             }
             *done += 1;
             if *done > STEPS_AT_ONCE {
@@ -119,8 +120,11 @@ impl World {
             return Next::Work;
         }
         let Some(step) = program.steps.get(task.step as usize) else {
-            task.begin_anew();
-            return if program.repeats { Next::Again } else { Next::Exit };
+            if program.repeats {
+                task.begin_anew();
+                return Next::Again;
+            }
+            return self.leave(slot);
         };
         let event = match step {
             Step::Compute(length) => {
@@ -129,6 +133,8 @@ impl World {
             }
             Step::RequestBegin => task.begin_request(self.now_ns),
             Step::RequestEnd => task.end_request(),
+            Step::Spawn(group, count) => return self.spawn(slot, *group, *count),
+            Step::Exit => return self.leave(slot),
             step => {
                 task.step += 1;
                 task.fresh &= matches!(step, Step::RepeatBegin { .. });
@@ -202,19 +208,47 @@ impl World {
                 let done = operation(channel, slot, *n, &mut self.woken);
                 self.wake_all(slot, source, done)
             }
-            Step::Spawn(group, count) => {
-                self.births.extend((0..*count).map(|_| Birth { group: *group, parent: Some(slot) }));
-                Next::Again
-            }
-            Step::Exit => Next::Exit,
             Step::Command(_) => unreachable!("refused before the run"),
             Step::RepeatBegin { times } => {
                 self.tasks[slot].repeats.push(*times);
                 Next::Again
             }
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
-            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd => unreachable!("done by step_of"),
+            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd | Step::Spawn(..) | Step::Exit => {
+                unreachable!("done by step_of")
+            }
         }
+    }
+
+    /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
+    /// that costs nothing. All of them were asked for when the step began.
+    fn spawn(&mut self, slot: u32, group: GroupId, count: u32) -> Next {
+        let cost_ns = self.costs.fork.ns();
+        let task = &mut self.tasks[slot];
+        let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
+        let born = if cost_ns > 0 { paid.min(1) } else { count };
+        let birth = Birth { group, parent: Some(slot), asked_ns: since_ns };
+        self.births.extend((0..born).map(|_| birth));
+        task.fresh = false;
+        if cost_ns > 0 && paid < count {
+            task.spawning = Some(Spawning { since_ns, paid: paid + 1 });
+            task.work_ns = cost_ns;
+            return Next::Work;
+        }
+        task.spawning = None;
+        task.step += 1;
+        Next::Again
+    }
+
+    /// The last that a task does.
+    fn leave(&mut self, slot: u32) -> Next {
+        let cost_ns = self.costs.exit.ns();
+        let task = &mut self.tasks[slot];
+        if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
+            return Next::Exit;
+        }
+        task.work_ns = cost_ns;
+        Next::Work
     }
 
     fn sleep_until(&mut self, at_ns: u64, due: Due) -> Next {

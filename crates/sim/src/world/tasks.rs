@@ -17,14 +17,27 @@ pub struct Task {
     pub work_ns: u64,
     /// CPU work asked for since the request began.
     pub demand_ns: u64,
-    /// When it last became runnable.
+    /// When it last became runnable; at first, when it was asked for.
     pub ready_ns: u64,
     /// Whether it has not yet done a step since then: a request that begins now began when the task became ready.
     pub fresh: bool,
     /// Whether a request is open.
     pub in_request: bool,
+    /// The `spawn` that the task is at, if it is at one that costs CPU time.
+    pub spawning: Option<Spawning>,
+    /// Whether it has done its last step.
+    pub leaving: bool,
     /// Its own random numbers.
     pub rng: Rng,
+}
+
+/// How far a task is with a `spawn`: it works for each child before the child is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Spawning {
+    /// When it began.
+    pub since_ns: u64,
+    /// How many children it has worked for.
+    pub paid: u32,
 }
 
 impl Task {
@@ -79,7 +92,7 @@ pub struct Tasks {
 
 impl Tasks {
     /// Creates a task of a group. `rng` is the group's stream; the task takes the child of its own number.
-    pub fn create(&mut self, group: GroupId, rng: &Rng, now_ns: u64) -> u32 {
+    pub fn create(&mut self, group: GroupId, rng: &Rng, asked_ns: u64) -> u32 {
         let id = TaskId(self.created);
         self.created += 1;
         self.alive += 1;
@@ -90,9 +103,11 @@ impl Tasks {
             repeats: Vec::new(),
             work_ns: 0,
             demand_ns: 0,
-            ready_ns: now_ns,
+            ready_ns: asked_ns,
             fresh: true,
             in_request: false,
+            spawning: None,
+            leaving: false,
             rng: rng.child(id.0 as u64),
         };
         match self.free.pop() {
