@@ -66,7 +66,7 @@ static bool move_from(u64 queue, s32 to, bool now_there, bool skip_first, u64 no
 		if (!t)
 			continue;
 		advance(rq, to, now);
-		t->key = key_of(rq, t->priority, PLACE_TAIL, now);
+		give_place(t, key_of(rq, t->priority, PLACE_TAIL, now));
 		if (mode == MODE_PAPER)
 			t->used = 0;
 		if (now_there) {

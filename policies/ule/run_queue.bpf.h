@@ -67,6 +67,7 @@ struct thread {
 	u64 last_ran;      /* the hz tick at which it left a CPU */
 	u64 slept_at;      /* the hz tick at which it fell asleep */
 	u64 key;           /* its place in a dispatch queue */
+	u64 slot;          /* the slot of that place, NO_SLOT: in a list by priority */
 	u32 priority;
 	u32 used;          /* ticks of its slice */
 	s32 cpu;           /* the CPU in whose load it is, -1: none */
@@ -250,10 +251,20 @@ static inline u64 key_of(struct run_queue *rq, u32 priority, enum place place, u
 	return slot_of(priority, rq->insert, rq->serve) << SLOT_SHIFT | SLOT_TAIL;
 }
 
-/* In the port, a batch task that runs stays in its slot, and keeps it from being empty. */
+/* Gives a task its place in the queue that its priority leads to. */
+static inline void give_place(struct thread *t, u64 key)
+{
+	t->key = key;
+	t->slot = is_interactive(t->priority) ? NO_SLOT : key >> SLOT_SHIFT;
+}
+
+/*
+ * In the port, a batch task that runs stays in its slot, and keeps it from being empty. One that became a batch task
+ * while it runs is in no slot yet.
+ */
 static inline void hold_slot(struct run_queue *rq, const struct thread *t)
 {
-	rq->held = mode == MODE_PAPER && !is_interactive(t->priority) ? t->key >> SLOT_SHIFT : NO_SLOT;
+	rq->held = mode == MODE_PAPER && !is_interactive(t->priority) ? t->slot : NO_SLOT;
 }
 
 /* Puts a task into the load of @cpu, -1 for none, and takes it out of that of the CPU it was with. */

@@ -160,9 +160,9 @@ static void choose_place(struct thread *t, struct run_queue *rq, u64 own, u64 no
 		goes_first = false;
 	}
 	if (goes_first && own != NO_SLOT)
-		t->key = slot_head(rq, own);
+		give_place(t, slot_head(rq, own));
 	else
-		t->key = key_of(rq, t->priority, goes_first ? PLACE_HEAD : PLACE_TAIL, now);
+		give_place(t, key_of(rq, t->priority, goes_first ? PLACE_HEAD : PLACE_TAIL, now));
 	rq->resched = PLACE_NONE;
 	t->yielded = false;
 	t->placed = true;
@@ -185,7 +185,7 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 	arrives = waking || t->fresh || t->cpu != cpu;
 	if (arrives) {
 		end_sleep(p, t, now);
-		t->key = key_of(rq, t->priority, PLACE_TAIL, now);
+		give_place(t, key_of(rq, t->priority, PLACE_TAIL, now));
 	} else if (t->ran && !t->placed) {
 		choose_place(t, rq, NO_SLOT, now);
 	} else if (!t->ran) {
@@ -194,7 +194,7 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 
 		set_priority(p, t);
 		if (t->priority != before)
-			t->key = key_of(rq, t->priority, PLACE_TAIL, now);
+			give_place(t, key_of(rq, t->priority, PLACE_TAIL, now));
 	}
 	t->fresh = t->ran = t->placed = false;
 	count(t, cpu, p->nr_cpus_allowed > 1);
