@@ -63,6 +63,7 @@ struct o1_task {
 	bool running;
 	bool ran;         /* it had a CPU since it was last queued */
 	bool interrupted; /* it lost its CPU to a higher class of schedulers */
+	bool gives_way;   /* it used up its slice in a fork, or that was seen there, and runs still */
 };
 
 struct {

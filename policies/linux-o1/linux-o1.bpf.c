@@ -158,6 +158,10 @@ static bool begin(struct task_struct *p, struct o1_task *t, struct run_queue *rq
 	bool local = of && parent->pid == t->parent && of->cpu == t->cpu;
 
 	t->timestamp = now;
+	if (of && parent->pid == t->parent && of->gives_way) {
+		of->gives_way = false;
+		choose_anew(of->cpu);
+	}
 	if (local && (version == VERSION_2_6_3 || !p->mm || p->mm != parent->mm)) {
 		t->prio = of->prio;
 		t->array = of->array;
@@ -438,12 +442,26 @@ void BPF_STRUCT_OPS(linux_o1_set_weight, struct task_struct *p, u32 weight)
 }
 
 /*
+ * Ticks were counted, or a slice changed, while a task runs: it goes on for as long as it has now, unless that took it
+ * from the place that it had (@key).
+ */
+static bool goes_on(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 key, u64 now)
+{
+	if (t->key != key || t->array != rq->active)
+		return false;
+	scx_bpf_task_set_slice(p, time_ahead(p, t, now));
+	return true;
+}
+
+/*
  * A fork divides what is left of the parent's slice, in whole jiffies, the odd one to the child. A parent that has
- * nothing left then has used up its slice.
+ * nothing left then has used up its slice, and gives way when the child wakes: in the midst of a fork a kernel lets
+ * nobody migrate, and sets up again who is to leave its CPU there, which then goes on.
  */
 static void share_slice(struct o1_task *child, struct task_struct *parent, struct o1_task *of, u64 now)
 {
 	struct run_queue *rq = queue_of(of->cpu);
+	u64 key = of->key;
 
 	if (!rq)
 		return;
@@ -454,15 +472,13 @@ static void share_slice(struct o1_task *child, struct task_struct *parent, struc
 	of->time_slice /= 2;
 	share_sleep_avg(child, of);
 	publish_status(parent, of);
-	if (of->time_slice) {
-		scx_bpf_task_set_slice(parent, time_ahead(parent, of, now));
-		return;
+	if (!of->time_slice) {
+		/* It pays with one tick more, unless it has expired already and is only on its way out. */
+		of->time_slice = 1;
+		if (of->array == rq->active)
+			expire(parent, of, rq, jiffy_of(now));
 	}
-	/* It pays with one tick more, unless it has expired already and is only on its way out. */
-	of->time_slice = 1;
-	if (of->array == rq->active)
-		expire(parent, of, rq, jiffy_of(now));
-	scx_bpf_kick_cpu(of->cpu, SCX_KICK_PREEMPT);
+	of->gives_way = !goes_on(parent, of, rq, key, now);
 }
 
 s32 BPF_STRUCT_OPS(linux_o1_init_task, struct task_struct *p, struct scx_init_task_args *args)
@@ -500,6 +516,8 @@ void BPF_STRUCT_OPS(linux_o1_exit_task, struct task_struct *p, struct scx_exit_t
 		return;
 	of = task_of(parent);
 	if (of) {
+		struct run_queue *rq = queue_of(of->cpu);
+		u64 key = of->key;
 		u32 most = version == VERSION_2_6_3 ? slice_max : full_slice(p);
 
 		if (of->running)
@@ -509,8 +527,8 @@ void BPF_STRUCT_OPS(linux_o1_exit_task, struct task_struct *p, struct scx_exit_t
 		if (t->sleep_avg < of->sleep_avg)
 			of->sleep_avg = of->sleep_avg / 4 * 3 + t->sleep_avg / 4;
 		publish_status(parent, of);
-		if (of->running)
-			scx_bpf_task_set_slice(parent, time_ahead(parent, of, now));
+		if (of->running && rq && !goes_on(parent, of, rq, key, now))
+			choose_anew(of->cpu);
 	}
 	bpf_task_release(parent);
 }

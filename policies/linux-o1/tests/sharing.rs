@@ -24,6 +24,16 @@ fn v21_a_fork_divides_the_slice() {
     }
 }
 
+/// Six forks leave the parent one jiffy, which ends in the midst of the machine's tick. The seventh fork sees that.
+#[test]
+fn a_parent_whose_slice_is_over_leaves_at_its_next_fork() {
+    let tasks = "[[task]]\nname = \"parent\"\nonce = [{ compute = \"1ms\" }, { spawn = \"child\", count = 6 }, { compute = \"1500us\" },\n\
+                 { spawn = \"child\" }, { compute = \"9ms\" }]\n\
+                 [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"1ms\" }]";
+    let events = run_tasks("cpus = 1\ntick = \"4ms\"", 500, tasks, V22, &[]);
+    assert_eq!(turns_of(&events, 1)[0].from.ns(), 2_500_000);
+}
+
 /// A child that shares its parent's memory could do nothing before it that the parent would copy: it waits for its turn.
 #[test]
 fn a_thread_runs_after_its_parent() {
