@@ -154,11 +154,11 @@ static void wake_up(struct task_struct *p, struct o1_task *t, struct run_queue *
 static bool begin(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 now)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
-	struct o1_task *of = t->parent ? task_of(parent) : NULL;
-	bool local = of && parent->pid == t->parent && of->cpu == t->cpu;
+	struct o1_task *of = t->parent && t->parent == parent->pid ? task_of(parent) : NULL;
+	bool local = of && of->cpu == t->cpu;
 
 	t->timestamp = now;
-	if (of && parent->pid == t->parent && of->gives_way) {
+	if (of && of->gives_way) {
 		of->gives_way = false;
 		choose_anew(of->cpu);
 	}
