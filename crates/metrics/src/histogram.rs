@@ -90,16 +90,19 @@ impl Histogram {
     /// Takes one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.count += 1;
-        if value < self.min {
-            self.min = value;
+        self.record_all(&[value]);
+    }
+
+    /// Takes several values.
+    pub fn record_all(&mut self, values: &[u64]) {
+        self.count += values.len() as u64;
+        for &value in values {
+            self.min = self.min.min(value);
+            self.max = self.max.max(value);
+            self.sum += value as u128;
+            self.sum_of_squares = self.sum_of_squares.wrapping_add(value as u128 * value as u128);
         }
-        if value > self.max {
-            self.max = value;
-        }
-        self.sum += value as u128;
-        self.sum_of_squares = self.sum_of_squares.wrapping_add(value as u128 * value as u128);
-        self.record_in_bucket(value);
+        values.iter().for_each(|&value| self.record_in_bucket(value));
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! What is counted and sampled, for a task or for a group.
 
+use super::samples::Samples;
 use super::task::Task;
 use crate::curve::{Curve, GroupCurves};
 use crate::histogram::Histogram;
@@ -11,18 +12,18 @@ pub(super) const SLOWDOWN_SCALE: f64 = 1e6;
 /// The samples of a task or a group. Times in ns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observations {
-    pub response: Histogram,
-    pub response_from_first_run: Histogram,
-    pub open_age: Histogram,
-    pub wakeup_latency: Histogram,
-    pub preempt_wait: Histogram,
-    pub turnaround: Histogram,
+    pub response: Samples,
+    pub response_from_first_run: Samples,
+    pub open_age: Samples,
+    pub wakeup_latency: Samples,
+    pub preempt_wait: Samples,
+    pub turnaround: Samples,
     /// In units of 1 / [`SLOWDOWN_SCALE`].
-    pub slowdown: Histogram,
+    pub slowdown: Samples,
 }
 
 impl Observations {
-    fn all_mut(&mut self) -> [&mut Histogram; 7] {
+    fn all_mut(&mut self) -> [&mut Samples; 7] {
         [
             &mut self.response,
             &mut self.response_from_first_run,
@@ -38,12 +39,13 @@ impl Observations {
         self.all_mut().into_iter().zip(other.all_mut()).for_each(|(mine, theirs)| mine.merge(theirs));
     }
 
-    pub fn curves(&self) -> GroupCurves {
-        GroupCurves { response: Curve::of(&self.response), wakeup_latency: Curve::of(&self.wakeup_latency) }
+    pub fn curves(&mut self) -> GroupCurves {
+        let curve = |samples: &mut Samples| Curve::of(samples.histogram());
+        GroupCurves { response: curve(&mut self.response), wakeup_latency: curve(&mut self.wakeup_latency) }
     }
 
     pub fn clear(&mut self) {
-        self.all_mut().into_iter().for_each(Histogram::clear);
+        self.all_mut().into_iter().for_each(Samples::clear);
     }
 }
 
@@ -75,27 +77,27 @@ impl Totals {
     }
 
     /// The metrics, of `window_ns` measured nanoseconds on `cpus` CPUs.
-    pub fn measures(&self, observations: &Observations, window_ns: u64, cpus: u32) -> Measures {
-        let mut run_delay = observations.wakeup_latency.clone();
-        run_delay.merge(&observations.preempt_wait);
+    pub fn measures(&self, observations: &mut Observations, window_ns: u64, cpus: u32) -> Measures {
+        let mut run_delay = observations.wakeup_latency.histogram().clone();
+        run_delay.merge(observations.preempt_wait.histogram());
         let per = |amount: f64, whole: f64| if whole > 0.0 { amount / whole } else { 0.0 };
-        let requests = observations.response.count();
+        let requests = observations.response.histogram().count();
         Measures {
             requests,
-            requests_open: observations.open_age.count(),
+            requests_open: observations.open_age.histogram().count(),
             requests_late: None,
             requests_dropped: None,
             cpu_ns: self.cpu_ns,
             cpu_share: per(self.cpu_ns as f64, window_ns as f64 * f64::from(cpus)),
             throughput_per_s: per(requests as f64 * 1e9, window_ns as f64),
-            response_ns: times(&observations.response),
-            response_from_first_run_ns: times(&observations.response_from_first_run),
-            open_age_ns: times(&observations.open_age),
-            wakeup_latency_ns: times(&observations.wakeup_latency),
-            preempt_wait_ns: times(&observations.preempt_wait),
+            response_ns: times(observations.response.histogram()),
+            response_from_first_run_ns: times(observations.response_from_first_run.histogram()),
+            open_age_ns: times(observations.open_age.histogram()),
+            wakeup_latency_ns: times(observations.wakeup_latency.histogram()),
+            preempt_wait_ns: times(observations.preempt_wait.histogram()),
             run_delay_ns: times(&run_delay),
-            turnaround_ns: times(&observations.turnaround),
-            slowdown: ratios(&observations.slowdown),
+            turnaround_ns: times(observations.turnaround.histogram()),
+            slowdown: ratios(observations.slowdown.histogram()),
             longest_wait_ns: self.longest_wait,
             migrations: self.migrations,
             switches: self.switches,

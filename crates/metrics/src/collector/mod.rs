@@ -23,6 +23,7 @@ mod events;
 mod idle_watch;
 mod measures;
 mod outcome;
+mod samples;
 mod task;
 #[cfg(test)]
 mod tests;

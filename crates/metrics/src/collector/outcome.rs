@@ -127,7 +127,7 @@ impl Collector {
             groups: self
                 .groups
                 .iter()
-                .zip(&self.observations)
+                .zip(&mut self.observations)
                 .map(|(group, observations)| GroupResult {
                     name: group.name.clone(),
                     count: group.count,
@@ -135,14 +135,14 @@ impl Collector {
                     cv_of_task_means: group.task_means.cv(),
                 })
                 .collect(),
-            curves: self.observations.iter().map(Observations::curves).collect(),
+            curves: self.observations.iter_mut().map(Observations::curves).collect(),
             response_batches: self.groups.into_iter().map(|group| group.response_batches).collect(),
         }
     }
 
-    fn task_results(&self, window_ns: u64) -> Vec<TaskResult> {
+    fn task_results(&mut self, window_ns: u64) -> Vec<TaskResult> {
         let cpus = self.cpus.len() as u32;
-        let detailed = self.details.iter().zip(&self.observations[self.groups.len()..]);
+        let detailed = self.details.iter().zip(&mut self.observations[self.groups.len()..]);
         let mut tasks: Vec<TaskResult> = detailed
             .filter(|(detail, _)| detail.measured)
             .map(|(detail, observations)| TaskResult {

@@ -1,5 +1,8 @@
 //! Dispatch queues: where tasks wait for a CPU. Each is used either first-in first-out or by key (`dsq_vtime`), as in
 //! the kernel (`kernel/sched/ext.c`, `dispatch_enqueue`).
+//!
+//! Tasks are linked in the order of the queue. In one by key a task looks for its place from the end, and by an index
+//! once the queue is long.
 
 use super::cpu::NONE;
 use std::collections::BTreeMap;
@@ -28,14 +31,26 @@ impl Default for Link {
     }
 }
 
+impl Link {
+    fn position(&self) -> Position {
+        (self.key, self.sequence)
+    }
+}
+
+/// A queue by key that is longer has an index, until only [`FEW`] are left. Links of so many tasks fit the nearest cache.
+const MANY: u32 = 32;
+const FEW: u32 = 8;
+
 /// One queue.
 pub struct Queue {
     /// Its identity for policies.
     pub id: u64,
-    /// [`NONE`] while tasks lie in it by key.
     first: u32,
     last: u32,
-    by_key: BTreeMap<Position, u32>,
+    /// Whether the tasks in it lie by key.
+    by_key: bool,
+    /// All of them by their places, or nothing.
+    index: BTreeMap<Position, u32>,
     /// Tasks waiting in it.
     pub length: u32,
     /// Counts insertions.
@@ -45,16 +60,37 @@ pub struct Queue {
 
 impl Queue {
     fn new(id: u64) -> Queue {
-        Queue { id, first: NONE, last: NONE, by_key: BTreeMap::new(), length: 0, sequence: 0, live: true }
+        Queue { id, first: NONE, last: NONE, by_key: false, index: BTreeMap::new(), length: 0, sequence: 0, live: true }
     }
 }
 
 impl Queue {
-    /// Takes a task out that lies here by key.
-    #[inline(never)]
-    fn forget(&mut self, link: &Link) {
-        let taken = self.by_key.remove(&(link.key, link.sequence));
+    /// Puts a task behind another, or first. This queue is the one with that index.
+    #[inline(always)]
+    fn link_in(&mut self, links: &mut [Link], queue: QueueIndex, slot: u32, previous: u32, key: i64) {
+        self.sequence += 1;
+        self.length += 1;
+        let next = match previous {
+            NONE => std::mem::replace(&mut self.first, slot),
+            previous => std::mem::replace(&mut links[previous as usize].next, slot),
+        };
+        match next {
+            NONE => self.last = slot,
+            next => links[next as usize].previous = slot,
+        }
+        let link = &mut links[slot as usize];
+        debug_assert_eq!(link.queue, NONE, "a task is in two queues");
+        *link = Link { queue, previous, next, key, sequence: self.sequence };
+    }
+
+    /// Takes a task from the index, and that away if few are left.
+    #[cold]
+    fn leave_index(&mut self, link: &Link) {
+        let taken = self.index.remove(&link.position());
         debug_assert!(taken.is_some());
+        if self.length <= FEW {
+            self.index.clear();
+        }
     }
 }
 
@@ -160,30 +196,12 @@ impl Queues {
     #[inline(always)]
     pub fn push(&mut self, queue: QueueIndex, slot: u32, at_head: bool) -> Result<(), Mixed> {
         let q = &mut self.queues[queue as usize];
-        if !q.by_key.is_empty() {
+        if q.by_key && q.length > 0 {
             return Err(Mixed);
         }
-        q.sequence += 1;
-        q.length += 1;
-        let sequence = q.sequence;
-        let (previous, next) = if at_head {
-            let next = std::mem::replace(&mut q.first, slot);
-            match next {
-                NONE => q.last = slot,
-                next => self.links[next as usize].previous = slot,
-            }
-            (NONE, next)
-        } else {
-            let previous = std::mem::replace(&mut q.last, slot);
-            match previous {
-                NONE => q.first = slot,
-                previous => self.links[previous as usize].next = slot,
-            }
-            (previous, NONE)
-        };
-        let link = &mut self.links[slot as usize];
-        debug_assert_eq!(link.queue, NONE, "a task is in two queues");
-        (link.queue, link.previous, link.next, link.sequence) = (queue, previous, next, sequence);
+        q.by_key = false;
+        let previous = if at_head { NONE } else { q.last };
+        q.link_in(&mut self.links, queue, slot, previous, 0);
         Ok(())
     }
 
@@ -191,15 +209,40 @@ impl Queues {
     /// zero comes before zero.
     pub fn push_by_key(&mut self, queue: QueueIndex, slot: u32, key: u64) -> Result<(), Mixed> {
         let q = &mut self.queues[queue as usize];
-        if q.first != NONE {
+        if !q.by_key && q.length > 0 {
             return Err(Mixed);
         }
-        q.sequence += 1;
-        q.length += 1;
-        let (key, sequence) = (key as i64, q.sequence);
-        q.by_key.insert((key, sequence), slot);
-        self.links[slot as usize] = Link { queue, previous: NONE, next: NONE, key, sequence };
+        q.by_key = true;
+        let key = key as i64;
+        let previous = self.last_before(queue, (key, u64::MAX));
+        let q = &mut self.queues[queue as usize];
+        q.link_in(&mut self.links, queue, slot, previous, key);
+        if !q.index.is_empty() {
+            q.index.insert((key, q.sequence), slot);
+        } else if q.length > MANY {
+            self.make_index(queue);
+        }
         Ok(())
+    }
+
+    #[cold]
+    fn make_index(&mut self, queue: QueueIndex) {
+        let index = self.iter(queue).map(|slot| (self.links[slot as usize].position(), slot)).collect();
+        self.queues[queue as usize].index = index;
+    }
+
+    /// The last task of a queue by key that lies before a position, [`NONE`] if none does.
+    #[inline]
+    fn last_before(&self, queue: QueueIndex, position: Position) -> u32 {
+        let q = &self.queues[queue as usize];
+        if !q.index.is_empty() {
+            return q.index.range(..position).next_back().map_or(NONE, |(_, &slot)| slot);
+        }
+        let mut slot = q.last;
+        while slot != NONE && self.links[slot as usize].position() >= position {
+            slot = self.links[slot as usize].previous;
+        }
+        slot
     }
 
     /// Takes a task out of the queue it is in, if it is in one.
@@ -213,8 +256,8 @@ impl Queues {
         place.queue = NONE;
         let q = &mut self.queues[link.queue as usize];
         q.length -= 1;
-        if q.first == NONE {
-            return q.forget(&link);
+        if !q.index.is_empty() {
+            q.leave_index(&link);
         }
         match link.previous {
             NONE => q.first = link.next,
@@ -229,40 +272,44 @@ impl Queues {
     /// The first task.
     #[inline]
     pub fn first(&self, queue: QueueIndex) -> Option<u32> {
-        let q = &self.queues[queue as usize];
-        if q.first != NONE {
-            return Some(q.first);
-        }
-        q.by_key.first_key_value().map(|(_, &slot)| slot)
+        Some(self.queues[queue as usize].first).filter(|&slot| slot != NONE)
     }
 
     /// The task after one that is in a queue.
+    #[inline]
     pub fn next(&self, slot: u32) -> Option<u32> {
-        let link = &self.links[slot as usize];
-        let queue = &self.queues[link.queue as usize];
-        if queue.first == NONE {
-            let after = (std::ops::Bound::Excluded((link.key, link.sequence)), std::ops::Bound::Unbounded);
-            return queue.by_key.range(after).next().map(|(_, &s)| s);
-        }
-        Some(link.next).filter(|&s| s != NONE)
+        Some(self.links[slot as usize].next).filter(|&slot| slot != NONE)
     }
 
     /// Whether tasks lie in the queue by key.
     pub fn is_by_key(&self, queue: QueueIndex) -> bool {
-        !self.queues[queue as usize].by_key.is_empty()
+        let q = &self.queues[queue as usize];
+        q.by_key && q.length > 0
     }
 
-    /// The task next to a position of a queue by key, with its own; the first, or the last, when there is no position.
-    pub fn beside(&self, queue: QueueIndex, position: Option<Position>, before: bool) -> Option<(Position, u32)> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let by_key = &self.queues[queue as usize].by_key;
-        let found = match (position, before) {
-            (None, false) => by_key.first_key_value(),
-            (None, true) => by_key.last_key_value(),
-            (Some(position), false) => by_key.range((Excluded(position), Unbounded)).next(),
-            (Some(position), true) => by_key.range(..position).next_back(),
+    /// The task of a queue by key that comes next, with its position, after one that was there with that position; the
+    /// first when there is none. Backwards if `before`.
+    pub fn beside(&self, queue: QueueIndex, seen: Option<(Position, u32)>, before: bool) -> Option<(Position, u32)> {
+        let q = &self.queues[queue as usize];
+        let slot = match (seen, before) {
+            (None, false) => q.first,
+            (None, true) => q.last,
+            (Some(seen), before) if self.is_there(queue, seen) => {
+                let link = &self.links[seen.1 as usize];
+                if before { link.previous } else { link.next }
+            }
+            (Some((position, _)), true) => self.last_before(queue, position),
+            (Some((position, _)), false) => match self.last_before(queue, position) {
+                NONE => q.first,
+                last => self.links[last as usize].next,
+            },
         };
-        found.map(|(&position, &slot)| (position, slot))
+        (slot != NONE).then(|| (self.links[slot as usize].position(), slot))
+    }
+
+    fn is_there(&self, queue: QueueIndex, (position, slot): (Position, u32)) -> bool {
+        let link = &self.links[slot as usize];
+        link.queue == queue && link.position() == position
     }
 
     /// The tasks in order.
@@ -307,6 +354,46 @@ mod tests {
         assert_eq!(q.iter(i).collect::<Vec<_>>(), [3, 4, 1, 0, 2], "a key just below zero is before zero");
         q.remove(1);
         assert_eq!(q.next(4), Some(0));
+    }
+
+    /// Short and long, with an index and without, in every order of insertion and removal.
+    #[test]
+    fn long_queues_keep_the_order_of_short_ones() {
+        let (mut q, i) = queues(200);
+        let mut rng = schedlab_model::rng::Rng::split(1, "queues by key");
+        let mut expected: Vec<(i64, u64, u32)> = Vec::new();
+        let mut spare: Vec<u32> = (0..200).collect();
+        let mut seen_index = [false; 2];
+        for step in 0..4000u64 {
+            // Grows to 150 tasks, shrinks to none, and so on.
+            let grows = (step / 500).is_multiple_of(2);
+            if grows == (rng.below(10) < 8) && !spare.is_empty() {
+                let (slot, key) = (spare.pop().expect("just looked"), rng.below(20) as i64 - 10);
+                q.push_by_key(i, slot, key as u64).expect("by key");
+                expected.push((key, step, slot));
+                expected.sort();
+            } else if !expected.is_empty() {
+                let at = rng.below(expected.len() as u64) as usize;
+                let (.., slot) = expected.remove(at);
+                let seen = (q.link(slot).position(), slot);
+                q.remove(slot);
+                spare.push(slot);
+                // There is a way on from where a task was.
+                let beside = |before| q.beside(i, Some(seen), before).map(|(_, slot)| slot);
+                let neighbour = |at: Option<usize>| at.and_then(|at| expected.get(at)).map(|&(.., slot)| slot);
+                assert_eq!([beside(false), beside(true)], [neighbour(Some(at)), neighbour(at.checked_sub(1))]);
+            }
+            let order: Vec<u32> = expected.iter().map(|&(.., slot)| slot).collect();
+            assert_eq!(q.iter(i).collect::<Vec<_>>(), order);
+            let mut backwards: Vec<u32> =
+                std::iter::successors(q.beside(i, None, true), |&seen| q.beside(i, Some(seen), true))
+                    .map(|(_, slot)| slot)
+                    .collect();
+            backwards.reverse();
+            assert_eq!(backwards, order);
+            seen_index[usize::from(q.get(i).index.is_empty())] = true;
+        }
+        assert_eq!(seen_index, [true; 2]);
     }
 
     #[test]

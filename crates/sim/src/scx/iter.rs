@@ -32,7 +32,7 @@ pub struct DsqIterator {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// The last task seen.
-    last: Option<Position>,
+    last: Option<(Position, u32)>,
     /// Whether it goes from the last task to the first.
     reverse: bool,
     /// The sequence of the last insertion before the iterator was made.
@@ -81,8 +81,9 @@ impl Iterators {
         let iterator = self.get(handle)?;
         if let Some(place) = &mut iterator.place {
             loop {
-                let (position, slot) = queues.beside(iterator.queue, place.last, place.reverse)?;
-                place.last = Some(position);
+                let seen = queues.beside(iterator.queue, place.last, place.reverse)?;
+                let (_, slot) = seen;
+                place.last = Some(seen);
                 if queues.link(slot).sequence <= place.until {
                     return Some(slot);
                 }
