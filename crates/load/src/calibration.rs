@@ -113,16 +113,16 @@ pub struct Verification {
 
 /// Calibrates anew in each round and then asks for the work. The machine has to be as even while it works as while it
 /// is calibrated, by the same measure: beside a neighbour that comes and goes, calibrations would be made in whichever
-/// of the two speeds is the more lasting one, and a long piece of work meets both. `burn` does so many pieces and says
-/// what CPU time they took.
-pub fn verify(
+/// of the two speeds is the more lasting one, and a long piece of work meets both. `begin` makes what a task of a run has,
+/// a working set of its own in each round, and what that gives does so many pieces and says what CPU time they took.
+pub fn verify<B: FnMut(u64) -> f64>(
     mut calibrate: impl FnMut() -> Result<Calibration, CalibrationError>,
-    mut burn: impl FnMut(u64) -> f64,
+    mut begin: impl FnMut() -> B,
 ) -> Result<Verification, CalibrationError> {
     let mut off = [const { Vec::new() }; 3];
     let (mut rounds, mut refused) = (0, 0);
     while rounds < ROUNDS {
-        match calibrate().and_then(|calibration| round(&calibration, &mut burn)) {
+        match calibrate().and_then(|calibration| round(&calibration, &mut begin())) {
             Ok(found) => {
                 off.iter_mut().zip(found).for_each(|(off, found)| off.extend(found));
                 rounds += 1;
@@ -226,6 +226,7 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     const SIZES: [u64; 4] = [100, 200, 400, 800];
 
@@ -266,24 +267,24 @@ mod tests {
 
     #[test]
     fn a_verification_says_how_far_work_is_off_and_counts_refusals() {
-        let found = verify(three_ns_after(3), |pieces| 3.3 * pieces as f64).unwrap();
+        let found = verify(three_ns_after(3), || |pieces| 3.3 * pieces as f64).unwrap();
         assert_eq!(found.refused, 3);
         assert!(found.off.iter().all(|off| (off - 0.1).abs() < A_PIECE), "{found:?}");
-        let never = verify(three_ns_after(u32::MAX), |pieces| 3.3 * pieces as f64);
+        let never = verify(three_ns_after(u32::MAX), || |pieces| 3.3 * pieces as f64);
         assert!(matches!(never, Err(CalibrationError::Noisy { .. })), "{never:?}");
     }
 
     /// A neighbour comes and goes in the long work, and then leaves for good.
     #[test]
     fn work_on_an_uneven_machine_verifies_nothing() {
-        let mut parts = 0;
+        let parts = Cell::new(0);
         let uneven = |pieces: u64| {
-            parts += 1;
-            let slow = parts < 700 && parts % 70 > 40;
+            parts.set(parts.get() + 1);
+            let slow = parts.get() < 700 && parts.get() % 70 > 40;
             let ns_per_piece = if slow { 4.0 } else { 3.0 };
             ns_per_piece * pieces as f64
         };
-        let found = verify(three_ns_after(0), uneven).unwrap();
+        let found = verify(three_ns_after(0), || uneven).unwrap();
         assert!(found.refused >= 5 && found.off.iter().all(|off| off.abs() < A_PIECE), "{found:?}");
     }
 

@@ -55,10 +55,11 @@ fn try_hard(algorithm: Algorithm) -> Result<Calibration, CalibrationError> {
 
 /// How far work is off when asked for right after a calibration.
 pub fn verified(algorithm: Algorithm) -> Result<Verification, CalibrationError> {
-    let check = || {
+    let begin = || {
         let mut engine = Engine::new(algorithm);
-        verify(|| try_hard(algorithm), |pieces| cpu_time(&mut engine, pieces))
+        move |pieces| cpu_time(&mut engine, pieces)
     };
+    let check = || verify(|| try_hard(algorithm), begin);
     pinned(check).unwrap_or_else(|_| check())
 }
 
