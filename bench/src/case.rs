@@ -93,7 +93,8 @@ fn sizes() -> Vec<Case> {
             cpus: 1024,
             tasks: 1_000_000,
             mixed: true,
-            duration: Time::from_s(60),
+            // In less the tasks come to be and do little else.
+            duration: Time::from_s(300),
             interpreted: false,
         },
     ]

@@ -172,31 +172,41 @@ __noinline bool pick(s32 cpu, bool runs, u64 now)
 	return verdict == TAKEN || (!runs && scx_bpf_dsq_move_to_local(cpu, 0));
 }
 
+/* Whether one that waits goes before that deadline and is eligible, one after the other, in a section of RCU. */
+static bool is_preceded_by_any(const struct fair_queue *q, s32 cpu, s32 pid, u64 deadline, u64 now)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *other = task_of(p);
+
+		if (!other || p->pid == pid)
+			continue;
+		if (time_after(other->clock.deadline, deadline))
+			break;
+		if (is_eligible(q, other->clock.vruntime, now))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a waiting task that is eligible goes before an eligible one. */
 __noinline bool is_preceded(s32 cpu, s32 pid, const struct fair_task *t, u64 now)
 {
-	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
-	struct fair_task *other = p ? task_of(p) : NULL;
 	struct fair_queue *q = queue_of(cpu);
+	struct task_struct *p;
+	struct fair_task *first;
 	bool preceded = false;
 
-	/* Mostly the first of all says it. */
-	if (!q || !t || !other || p->pid == pid || time_after(other->clock.deadline, t->clock.deadline))
+	if (!q || !t)
 		return false;
-	if (is_eligible(q, other->clock.vruntime, now))
-		return true;
 	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, cpu, 0) {
-		other = task_of(p);
-		if (!other || p->pid == pid)
-			continue;
-		if (time_after(other->clock.deadline, t->clock.deadline))
-			break;
-		if (is_eligible(q, other->clock.vruntime, now)) {
-			preceded = true;
-			break;
-		}
-	}
+	p = __COMPAT_scx_bpf_dsq_peek(cpu);
+	first = p ? task_of(p) : NULL;
+	/* Mostly the first of all says it. */
+	if (first && p->pid != pid && !time_after(first->clock.deadline, t->clock.deadline))
+		preceded = is_eligible(q, first->clock.vruntime, now) ||
+			   is_preceded_by_any(q, cpu, pid, t->clock.deadline, now);
 	bpf_rcu_read_unlock();
 	return preceded;
 }
