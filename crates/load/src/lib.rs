@@ -5,6 +5,7 @@
 //! they saw is in memory which the program shares with them. Nothing here looks at the kernel's scheduler; that is the
 //! recorder's business.
 
+mod account;
 pub mod algorithm;
 mod arrivals;
 mod attributes;

@@ -1,7 +1,8 @@
 //! One task at work: the steps of its program, for real.
 
+use crate::account::{Account, run_delay_ns};
 use crate::algorithm::Engine;
-use crate::clock::{now_ns, sleep_until, thread_cpu_ns, wait_for_device};
+use crate::clock::{now_ns, sleep_until, wait_for_device};
 use crate::futex::{self, Waited};
 use crate::program;
 use crate::shared::MAX_REQUESTS;
@@ -256,25 +257,14 @@ impl<'a> Worker<'a> {
     fn close(self) {
         let shared = &self.site.shared;
         let record = shared.task(self.number);
-        if let Some(delay) = run_delay_ns() {
+        let account = Account::of_this_thread();
+        if let Some(delay) = account.run_delay_ns {
             record.run_delay_ns.store(delay.saturating_sub(self.delay_before_ns), Relaxed);
         }
-        // SAFETY: the kernel fills the structure that it is given.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-            usage
-        };
-        record.switches[0].store(usage.ru_nvcsw as u64, Relaxed);
-        record.switches[1].store(usage.ru_nivcsw as u64, Relaxed);
-        record.cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
+        record.switches[0].store(account.switches[0], Relaxed);
+        record.switches[1].store(account.switches[1], Relaxed);
+        record.cpu_ns.store(account.cpu_ns + self.program_cpu_ns, Relaxed);
         record.ended_ns.store(now_ns(), Release);
         shared.end_task();
     }
-}
-
-/// Time that the calling thread waited for a CPU, if the kernel counts it.
-fn run_delay_ns() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().nth(1)?.parse().ok()
 }

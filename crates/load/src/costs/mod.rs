@@ -112,10 +112,11 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     bind(first)?;
     let hand_over = Cost::of(&handing_over(first, effort)?);
     let wakeup = Cost::of(&wakeups(second.unwrap_or(first), effort));
-    let known = hand_over.zip(wakeup).map(|(one, other)| (one.median_ns, other.median_ns));
-    let life = known.and_then(|(hand_over_ns, wakeup_ns)| lives(first, wakeup_ns, hand_over_ns, effort).ok());
+    let switch_thread = Cost::of(&yielding(first, Kind::Thread, effort)?);
+    let known = switch_thread.zip(wakeup).map(|(one, other)| (one.median_ns, other.median_ns));
+    let life = known.and_then(|(switch_ns, wakeup_ns)| lives(first, wakeup_ns, switch_ns, effort).ok());
     let costs = Costs {
-        switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
+        switch_thread,
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
         hand_over,
         wakeup,
