@@ -246,7 +246,7 @@ __noinline u32 send_away(u32 cpu)
 		to = c && c->pid == p->pid ? queue_of(c->target) : NULL;
 		if (!to || c->target == cpu || !may_go(p, c->target))
 			continue;
-		clear_buddies(q, p->pid);
+		clear_buddies(q, t, p->pid);
 		change_queue(t, q, to, c->target, now);
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, c->target, 0)) {

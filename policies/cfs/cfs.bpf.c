@@ -13,6 +13,9 @@
  * its waker or it was before and where a CPU idles (fair_select.bpf.h). CPUs balance at ticks and when they run out of
  * tasks, by decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
  *
+ * With `groups=process` the tasks of a process are a group: the groups share each CPU, and the tasks of a group share
+ * what it gets (task_groups.bpf.h, group_order.bpf.h).
+ *
  * Example, one CPU, latency 6 ms, ticks each 4 ms: A and B of nice 0 compute, slices are 3 ms. A runs 0-4, as the tick
  * at 4 is the first after 3 ms, B 4-8, and so on. C sleeps for long and wakes at 9 while A, at virtual time 5, runs: C
  * is put 3 ms before the least virtual time, its lead exceeds 1 ms, and it runs at once. With nice 5 it would need
@@ -23,10 +26,11 @@
  * uneven.
  *
  * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c; compared with another scheduler in J. Bouron et al., "The
- * battle of the schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018 (4.9). Task groups and bandwidth limits are
- * left out.
+ * battle of the schedulers: FreeBSD ULE vs. Linux CFS", USENIX ATC 2018 (4.9). Bandwidth limits are left out.
  */
 #include <schedlab/common.bpf.h>
+
+#define FAIR_TASK_GROUPS
 #include <schedlab/fair_class.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>

@@ -285,12 +285,12 @@ static u64 order_key(const struct fair_task *t)
 }
 
 /* NEXT_BUDDY is off in these kernels. */
-static inline bool is_buddy(const struct fair_queue *q, s32 pid)
+static inline bool is_buddy(const struct fair_queue *q, const struct fair_task *t, s32 pid)
 {
 	return false;
 }
 
-static void clear_buddies(struct fair_queue *q, s32 pid)
+static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 pid)
 {
 }
 

@@ -4,6 +4,8 @@
  * calls the functions of the headers that cfs is made of.
  */
 #include <schedlab/common.bpf.h>
+
+#define FAIR_TASK_GROUPS
 #include <schedlab/fair_queue.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
@@ -63,7 +65,7 @@ static void say_slices(void)
 	SAY("slice 19 with 0 and three 19", slice_of_nice(5, 19, 1084));
 	SAY("slice 0 with seven 0 and 19", slice_of_nice(9, 0, 8207));
 	SAY("slice 19 with eight 0", slice_of_nice(9, 19, 8207));
-	SAY("slice in a group of 2", weighted_time(slice_of_nice(2, 0, 2048), 1024, inverse_of_sum(2048)));
+	SAY("slice in a group of 2", fair_slice_in_group(2, 1024, 2048, 1024, 2048, false));
 }
 
 /* Where a new task, a sleeper and a waking one stand, with min_vruntime at @min. */
@@ -76,11 +78,11 @@ static void say_places(u64 min)
 		return;
 	q->nr_running = 1;
 	q->weight = 1024;
-	SAY("child 0", place_new(q, &t, min, min));
-	SAY("child behind", place_new(q, &t, min + 30 * NS_PER_MS, min));
+	SAY("child 0", place_new(&t, slice_in(q, t.weight, t.class, true), min, min));
+	SAY("child behind", place_new(&t, slice_in(q, t.weight, t.class, true), min + 30 * NS_PER_MS, min));
 	t.weight = 335;
 	t.inverse = 12820798;
-	SAY("child 5", place_new(q, &t, min, min));
+	SAY("child 5", place_new(&t, slice_in(q, t.weight, t.class, true), min, min));
 	SAY("slice of child 5", slice_in(q, 335, CLASS_NORMAL, true));
 	t.clock.vruntime = 50 * NS_PER_MS;
 	SAY("sleeper 50", place_sleeper(&t, 100 * NS_PER_MS, 0));
@@ -203,6 +205,16 @@ static void say_groups(void)
 	SAY("idle scan at 88 percent", idle_scan_of(8 * 900, 8));
 }
 
+/* What a task group weighs on a CPU, where it has all of its tasks or a part of them. */
+static void say_task_groups(void)
+{
+	SAY("group weight", group_weight(1024, 2048, 4096, 1024));
+	SAY("group weight alone", group_weight(1024, 2048, 2048, 2048));
+	SAY("group weight alone, not yet published", group_weight(1024, 2048, 0, 0));
+	SAY("group weight of little", group_weight(1024, 1, 100000, 1));
+	SAY("group weight without load", group_weight(1024, 0, 0, 0));
+}
+
 /* Two groups of eight CPUs with 32 and 8 tasks of nice 0, as the second balances. */
 static void say_imbalance(void)
 {
@@ -291,6 +303,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 	say_decays();
 	say_averages();
 	say_groups();
+	say_task_groups();
 	say_imbalance();
 	say_intervals();
 	return 0;

@@ -70,7 +70,6 @@ fn v04_slices_are_parts_of_the_period_by_weight() {
     assert_formulas(EIGHT, LINUX_6_1, &[("slice 19 with 0 and three 19", 3_000_000), ("slice of 2", 11_999_994)]);
 }
 
-/// Task groups are left out of the policy; the formula of a slice can be applied for each level of one.
 #[test]
 fn v05_a_slice_in_a_group_is_a_part_of_the_groups() {
     assert_formulas(EIGHT, LINUX_4_9, &[("slice of 2", 11_999_994), ("slice in a group of 2", 5_999_994)]);
@@ -224,6 +223,18 @@ fn v17_loads_are_smoothed_over_ticks() {
     let formulas = formulas(ONE, LINUX_4_9);
     assert_eq!(formulas["history"], [256, 448, 592, 700, 781, 842, 888, 922]);
     assert_eq!(formulas["falling history"], [512, 256, 128, 64, 32]);
+}
+
+#[test]
+fn v18_a_group_weighs_by_its_part_of_the_groups_load() {
+    let expected = [
+        ("group weight", 409),
+        ("group weight alone", 1024),
+        ("group weight alone, not yet published", 1024),
+        ("group weight of little", 2),
+        ("group weight without load", 2),
+    ];
+    assert_formulas(ONE, LINUX_4_9, &expected);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod formulas;
+mod groups;
 mod observe;
 mod parameters;
 mod published;

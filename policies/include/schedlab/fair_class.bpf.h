@@ -14,6 +14,7 @@
 
 #include <schedlab/fair_queue.bpf.h>
 #include <schedlab/fair_life.bpf.h>
+#include <schedlab/fair_pick.bpf.h>
 
 PARAMETER(bool, child_runs_first, false, "about=A new task runs before its parent.");
 
@@ -54,14 +55,16 @@ void BPF_STRUCT_OPS(fair_runnable, struct task_struct *p, u64 enq_flags)
 		return;
 	update_queue(q, cpu, now);
 	if (t->fresh) {
-		t->clock.vruntime += q->clock.min_vruntime;
+		t->clock.vruntime += base_of(q, t, cpu);
 	} else if (t->cpu != cpu) {
-		t->clock.vruntime -= min_vruntime_at(t->cpu, now);
-		t->clock.vruntime += q->clock.min_vruntime;
+		t->clock.vruntime -= base_at(t, t->cpu, now);
+		t->clock.vruntime += base_of(q, t, cpu);
 	}
 	come_to_cpu(q, t, cpu, now);
 	if (enq_flags & SCX_ENQ_WAKEUP && !t->fresh)
-		t->clock.vruntime = place_sleeper(t, q->clock.min_vruntime, now);
+		t->clock.vruntime = place_sleeper(t, base_of(q, t, cpu), now);
+	if (has_groups())
+		place_group(q, t, cpu);
 	t->fresh = false;
 	count_in(q, t, now);
 	on_runnable(q, t, now);
@@ -83,82 +86,20 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 	follow_move(t, q, cpu, now);
 	if (redirect(q, p, t, enq_flags, now))
 		return;
-	scx_bpf_dsq_insert_vtime(p, cpu, 0, t->clock.vruntime, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, waiting_dsq(t, cpu), 0, t->clock.vruntime, enq_flags);
 	update_queue(q, cpu, now);
 	if (q->running)
 		notify(q, t, p->pid, cpu, now);
-}
-
-/* Takes a waiting task by its pid, if it is not behind @limit; of pid 0 the first that is not @but. */
-static bool take(s32 cpu, s32 pid, s32 but, u64 limit)
-{
-	struct task_struct *p;
-	bool taken = false;
-
-	bpf_for_each(scx_dsq, p, cpu, 0) {
-		if (time_after(p->scx.dsq_vtime, limit))
-			break;
-		if (pid ? p->pid == pid : p->pid != but) {
-			taken = scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0);
-			break;
-		}
-	}
-	return taken;
-}
-
-/*
- * Picks with regard to buddies: the next, else the last one if it is not far behind who is due, else who is due,
- * unless that one yielded and the second is not far behind. False: nothing was taken, so the running task goes on, if
- * there is one.
- */
-static bool pick_buddy(struct fair_queue *q, s32 cpu, struct task_struct *first, bool runs)
-{
-	bool running_is_due = runs && (!first || time_before(q->clock.vruntime, first->scx.dsq_vtime));
-	struct fair_task *t = first ? task_of(first) : NULL;
-	s32 due = running_is_due ? q->running : first ? first->pid : 0;
-	u64 limit;
-
-	if (running_is_due)
-		limit = q->clock.vruntime + wakeup_lead(q->running_weight, q->running_inverse);
-	else if (t)
-		limit = t->clock.vruntime + wakeup_lead(t->weight, t->inverse);
-	else
-		return false;
-	if (q->clock.next && (q->clock.next != q->running || !runs) && take(cpu, q->clock.next, 0, limit))
-		return true;
-	if (q->clock.last && (q->clock.last != q->running || !runs) && take(cpu, q->clock.last, 0, limit))
-		return true;
-	if (q->clock.skip == due) {
-		if (!running_is_due && runs && !time_after(q->clock.vruntime, limit))
-			return false;
-		if (take(cpu, 0, due, limit))
-			return true;
-	}
-	return !running_is_due && take(cpu, 0, 0, limit);
-}
-
-/* Gives the CPU to who is due. False: to nobody new. */
-static bool pick(struct fair_queue *q, s32 cpu, bool runs)
-{
-	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(cpu);
-
-	if (!first)
-		return false;
-	if (q->clock.next || q->clock.last || q->clock.skip)
-		return pick_buddy(q, cpu, first, runs);
-	if (runs && time_before(q->clock.vruntime, first->scx.dsq_vtime))
-		return false;
-	return scx_bpf_dsq_move_to_local(cpu, 0);
 }
 
 /* The running task goes on until the tick that will end its slice, as things are. */
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
 	u64 first = 0, limit = review(q, p, now);
-	bool waits = first_waiting(cpu, &first);
+	bool waits = !has_groups() && first_waiting(cpu, &first);
 
 	q->resched = false;
-	q->slice_end = slice_end(cpu, waits, first, now);
+	q->slice_end = has_groups() ? group_slice_end(cpu, now) : slice_end(cpu, waits, first, now);
 	if (q->slice_end > limit)
 		q->slice_end = limit;
 	scx_bpf_task_set_slice(p, q->slice_end - now);
@@ -171,6 +112,8 @@ static bool must_pick(struct fair_queue *q, s32 cpu, u64 now)
 
 	if (q->resched)
 		return true;
+	if (has_groups())
+		return group_tick_is_due(q, cpu, now);
 	return first_waiting(cpu, &first) && tick_is_due(q, first, now);
 }
 
@@ -178,6 +121,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct fair_queue *q = queue_of(cpu);
 	u64 now = scx_bpf_now();
+	struct fair_task *t;
 	bool runs, leaves;
 
 	if (!q)
@@ -198,11 +142,13 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	if (leaves)
 		return;
 	if (runs) {
-		clear_buddies(q, prev->pid);
+		t = task_of(prev);
+		if (t)
+			clear_buddies(q, t, prev->pid);
 		keep_running(q, prev, cpu, now);
 		return;
 	}
-	if (find_work(q, cpu, now) && scx_bpf_dsq_move_to_local(cpu, 0))
+	if (find_work(q, cpu, now) && take_what_came(q, cpu))
 		return;
 	on_idle(q, now);
 }
@@ -220,7 +166,9 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.ran = 0;
 	q->clock.ticks = ticks_until(q, now);
-	clear_buddies(q, p->pid);
+	clear_buddies(q, t, p->pid);
+	if (has_groups())
+		forget(&q->clock.buddies, index_of(t) + 1);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);
 	if (t->interrupted) {
@@ -259,11 +207,15 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 	if (!q || !t->runnable)
 		return;
 	update_queue(q, t->cpu, now);
-	clear_buddies(q, p->pid);
+	clear_buddies(q, t, p->pid);
 	on_quiescent(q, p, t, deq_flags, now);
 	count_out(q, t, now);
+	if (has_groups())
+		favour_siblings(q, t, deq_flags & SCX_DEQ_SLEEP);
 	/* 4.9 lets it follow at the next event. */
-	if (!is_4_9())
+	if (!is_4_9() && has_groups())
+		follow_in_groups(q, index_of(t), t->cpu, now);
+	else if (!is_4_9())
 		q->clock.min_vruntime = min_vruntime_at(t->cpu, now);
 }
 
@@ -274,7 +226,9 @@ bool BPF_STRUCT_OPS(fair_yield, struct task_struct *from, struct task_struct *to
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 
 	if (q && q->nr_running > 1) {
-		q->clock.skip = from->pid;
+		if (has_groups())
+			q->clock.buddies.skip = index_of(t) + 1;
+		buddies_of(q, t)->skip = from->pid;
 		q->resched = true;
 		scx_bpf_task_set_slice(from, 0);
 	}
@@ -291,18 +245,29 @@ void BPF_STRUCT_OPS(fair_set_weight, struct task_struct *p, u32 weight)
 		reweigh(q, p, t, scx_bpf_now());
 }
 
+/* What a new task is to have when it comes. */
+static u64 slice_of_child(const struct fair_queue *q, const struct fair_task *t, s32 cpu)
+{
+	const struct group_queue *g = has_groups() ? group_at(group_index(cpu, t->group)) : NULL;
+
+	return g ? slice_in_group(q, g, t->weight, t->class, true) : slice_in(q, t->weight, t->class, true);
+}
+
 /* A new task stands where its parent does or a slice behind the others, whichever is later. */
 static void place_child(struct fair_task *t, struct task_struct *parent)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct fair_queue *q = queue_of(cpu);
-	u64 vruntime;
+	u64 vruntime, base;
+	bool beside;
 
 	if (!q)
 		return;
 	update_queue(q, cpu, scx_bpf_now());
-	vruntime = place_new(q, t, q->running ? q->clock.vruntime : q->clock.min_vruntime, q->clock.min_vruntime);
-	if (child_runs_first && q->running && q->running == parent->pid && time_before(q->clock.vruntime, vruntime)) {
+	base = base_of(q, t, cpu);
+	beside = q->running && (!has_groups() || q->running_group == group_index(cpu, t->group));
+	vruntime = place_new(t, slice_of_child(q, t, cpu), beside ? q->clock.vruntime : base, base);
+	if (child_runs_first && beside && q->running == parent->pid && time_before(q->clock.vruntime, vruntime)) {
 		u64 swapped = q->clock.vruntime;
 
 		q->clock.vruntime = vruntime;
@@ -310,23 +275,26 @@ static void place_child(struct fair_task *t, struct task_struct *parent)
 		q->resched = true;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
-	t->clock.vruntime = vruntime - q->clock.min_vruntime;
+	t->clock.vruntime = vruntime - base;
 }
 
 s32 BPF_STRUCT_OPS(fair_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct fair_task *t = new_task(p);
+	s32 error;
 
 	if (!t)
 		return -ENOMEM;
-	if (args->fork)
+	error = join_group(p, t);
+	if (!error && args->fork)
 		place_child(t, bpf_get_current_task_btf());
-	return 0;
+	return error;
 }
 
 void BPF_STRUCT_OPS(fair_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	end_task(p);
+	leave_group(p);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
@@ -334,7 +302,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fair_init)
 	s32 error = init_queues();
 
 	scale_times(nr_cpus);
-	return error ?: init_policy();
+	return error ?: init_groups() ?: init_policy();
 }
 
 /* What an ops table has of this. */

@@ -77,9 +77,11 @@ __noinline u64 cpu_load(s32 cpu, u64 now)
 }
 
 /* The part of a task in the load of its queue. Without task groups that is its own load, but for the rounding. */
-static inline u64 hierarchical_load(u64 load, const struct fair_queue *q)
+static inline u64 hierarchical_load(const struct fair_task *t, const struct fair_queue *q)
 {
-	return load * q->average.load / (q->average.load + 1);
+	if (has_groups())
+		return load_at_root(t, q);
+	return t->average.load * q->average.load / (q->average.load + 1);
 }
 
 static inline u32 group_end(const struct domain *domain, u32 first)

@@ -35,15 +35,21 @@ static struct fair_task *new_task(struct task_struct *p)
 static void begin_averages(struct fair_task *t, struct fair_queue *q, u64 now)
 {
 	struct load_average *a = &t->average;
+	const struct load_average *queue = &q->average;
+	const struct group_queue *g;
 	u64 spare, share;
 
 	update_queue_load(q, now);
-	spare = q->average.util < LOAD_UTIL_MAX ? (LOAD_UTIL_MAX - q->average.util) / 2 : 0;
-	share = q->average.util * t->weight / (q->average.load + 1);
+	spare = queue->util < LOAD_UTIL_MAX ? (LOAD_UTIL_MAX - queue->util) / 2 : 0;
+	if (has_groups()) {
+		g = group_at(index_of(t));
+		queue = g ? &g->average : queue;
+	}
+	share = queue->util * t->weight / (queue->load + 1);
 	a->load = t->weight;
-	a->util = q->average.util && share < spare ? share : spare;
+	a->util = queue->util && share < spare ? share : spare;
 	a->runnable = a->util;
-	a->carried = q->average.carried;
+	a->carried = queue->carried;
 	a->load_sum = a->load * load_divisor(a, load_rule());
 }
 
@@ -52,25 +58,29 @@ static void come_to_cpu(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 
 {
 	struct fair_queue *from = queue_of(t->cpu);
 
-	if (t->fresh)
+	if (t->fresh) {
+		t->cpu = cpu;
 		begin_averages(t, q, now);
-	else
+	} else {
 		update_task_load(t, now, false, false);
+	}
 	if (!t->fresh && t->cpu == cpu)
 		return;
 	if (from && !t->fresh) {
 		update_queue_load(from, now);
-		load_average_detach(&from->average, &t->average, load_rule());
+		leave_load(from, t, now);
 	}
-	update_queue_load(q, now);
-	load_average_attach(&q->average, &t->average, load_rule());
 	t->cpu = cpu;
+	update_queue_load(q, now);
+	join_load(q, t, now);
 }
 
 static void begin_running(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
 {
 	update_task_load(t, now, true, false);
 	update_queue_load(q, now);
+	if (has_groups())
+		begin_group(q, t, now);
 	q->running = p->pid;
 	q->running_weight = t->weight;
 	q->running_inverse = t->inverse;
@@ -83,6 +93,8 @@ static void end_running(struct fair_queue *q, struct fair_task *t, u64 now)
 	t->ran_until = now;
 	update_task_load(t, now, true, true);
 	update_queue_load(q, now);
+	if (has_groups())
+		end_group(q, t, now);
 	q->running = 0;
 }
 
@@ -109,7 +121,7 @@ static void end_task(struct task_struct *p)
 		return;
 	update_task_load(t, now, false, false);
 	update_queue_load(q, now);
-	load_average_detach(&q->average, &t->average, load_rule());
+	leave_load(q, t, now);
 }
 
 /* A dispatch queue for each CPU. */

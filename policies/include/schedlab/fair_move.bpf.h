@@ -30,11 +30,11 @@ static void change_queue(struct fair_task *t, struct fair_queue *from, struct fa
 	on_moved(t, cpu);
 	update_task_load(t, now, true, false);
 	count_out(from, t, now);
-	load_average_detach(&from->average, &t->average, load_rule());
-	update_queue_load(to, now);
-	load_average_attach(&to->average, &t->average, load_rule());
-	count_in(to, t, now);
+	leave_load(from, t, now);
 	t->cpu = cpu;
+	update_queue_load(to, now);
+	join_load(to, t, now);
+	count_in(to, t, now);
 }
 
 /* A kernel moves a waiting task without a word when it may not be where it was any more; then it is put in again. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Moving tasks between fair run queues, and when CPUs try to: at ticks while they are busy, the more rarely the wider
- * the domain; sixteen or thirty-two times as often while they idle and others have more than one task; and at once
- * when they run out of tasks.
+ * When CPUs try to pull tasks from others: at ticks while they are busy, the more rarely the wider the domain; sixteen
+ * or thirty-two times as often while they idle and others have more than one task; and at once when they run out of
+ * tasks.
  *
  * A kernel looks at each tick whether something is due. Here a timer for each busy CPU ends at the tick at which the
  * next is. One timer serves all idle CPUs, as one idle CPU does in a kernel; it runs while some CPU idles and another
@@ -13,8 +13,7 @@
 #ifndef SCHEDLAB_FAIR_PULL_BPF_H
 #define SCHEDLAB_FAIR_PULL_BPF_H
 
-#include <schedlab/fair_balance.bpf.h>
-#include <schedlab/fair_move.bpf.h>
+#include <schedlab/fair_take.bpf.h>
 
 PARAMETER(u32, busy_factor, 0,
 	  "range=0..1024 about=How many times more rarely a busy CPU balances. 0: 32 in 4.9, 16 since.");
@@ -34,82 +33,6 @@ struct {
 #define IDLE_TIMER MAX_CPUS
 
 static u32 idle_timer_armed;
-
-/* Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. */
-static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,
-		   const struct fair_task *t, s32 pid)
-{
-	if (a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
-		return false;
-	if (to->nr_running && is_buddy(from, pid))
-		return true;
-	return a->now - t->ran_until < migration_cost && t->ran_until;
-}
-
-/* What moving a task takes off the imbalance, 0 when that is too much. */
-static u64 worth(const struct attempt *a, const struct fair_task *t, const struct fair_queue *from)
-{
-	u64 load = hierarchical_load(t->average.load, from), limit = a->imbalance;
-
-	if (a->unit == MOVE_TASKS)
-		return 1;
-	if (a->unit == MOVE_UTIL)
-		return t->average.util <= limit ? t->average.util ?: 1 : 0;
-	if (is_4_9())
-		return load / 2 <= limit ? load ?: 1 : 0;
-	load = load ?: 1;
-	return load >> (a->failures < 63 ? a->failures : 63) <= limit ? load : 0;
-}
-
-/* Whether the attempt ends before it looks at another task. */
-static inline bool is_enough(const struct attempt *a, const struct fair_queue *from)
-{
-	return a->imbalance <= 0 || from->nr_running <= 1 || (a->kind == BALANCE_NEW_IDLE && a->moved);
-}
-
-/*
- * Pulls waiting tasks. 4.9 begins with who came last into the queue, later kernels with who waits longest; in the order
- * of the queue these are its end and its beginning.
- */
-static void pull_tasks(struct attempt *a)
-{
-	struct fair_queue *from = queue_of(a->source), *to = queue_of(a->cpu);
-	struct task_struct *p;
-
-	if (!from || !to || from->nr_running <= 1)
-		return;
-	bpf_rcu_read_lock();
-	bpf_for_each(scx_dsq, p, a->source, is_4_9() ? SCX_DSQ_ITER_REV : 0) {
-		struct fair_task *t;
-		u64 worth_of_it;
-
-		if (is_enough(a, from) || a->looks++ >= nr_migrate)
-			break;
-		t = task_of(p);
-		if (!t || gains_nothing(from, to, t, a->failures, a->now))
-			continue;
-		if (!may_go(p, a->cpu)) {
-			a->pinned = true;
-			continue;
-		}
-		a->movable = true;
-		worth_of_it = worth(a, t, from);
-		if (!worth_of_it || is_hot(a, from, to, t, p->pid))
-			continue;
-		clear_buddies(from, p->pid);
-		change_queue(t, from, to, a->cpu, a->now);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
-		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, a->cpu, 0)) {
-			/* Its own CPU took it at this moment. */
-			change_queue(t, to, from, a->source, a->now);
-			continue;
-		}
-		a->imbalance -= worth_of_it;
-		a->moved++;
-		notify(to, t, p->pid, a->cpu, a->now);
-	}
-	bpf_rcu_read_unlock();
-}
 
 /* When pulling failed again and again, the source's running task is pushed. */
 static void push_running(struct attempt *a)
@@ -425,7 +348,7 @@ static bool push(struct fair_queue *q, struct task_struct *p, struct fair_task *
 	if (!other || !may_go(p, to))
 		return false;
 	change_queue(t, q, other, to, now);
-	scx_bpf_dsq_insert_vtime(p, to, 0, order_key(t), enq_flags);
+	scx_bpf_dsq_insert_vtime(p, waiting_dsq(t, to), 0, order_key(t), enq_flags);
 	notify(other, t, p->pid, to, now);
 	return true;
 }

@@ -12,6 +12,7 @@
 #ifndef SCHEDLAB_FAIR_QUEUE_BPF_H
 #define SCHEDLAB_FAIR_QUEUE_BPF_H
 
+#include <schedlab/buddies.bpf.h>
 #include <schedlab/fair_slice.bpf.h>
 
 PARAMETER(bool, gentle_sleepers, true, "about=A sleeper gets half a period of credit, not a whole one.");
@@ -29,7 +30,7 @@ struct queue_clock {
 	u64 vruntime;	      /* of the running task, at `charged_at` */
 	u64 ran;	      /* ns since it was picked */
 	u64 ticks;	      /* ticks that have been looked at */
-	s32 next, last, skip; /* buddies: pids */
+	struct buddies buddies; /* with task groups the numbers of their queues, plus one */
 };
 
 static inline bool is_4_9(void)
@@ -48,9 +49,9 @@ static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
 }
 
 /* The virtual time of the first that waits, if one does. */
-static inline bool first_waiting(s32 cpu, u64 *vruntime)
+static inline bool first_waiting(u64 dsq, u64 *vruntime)
 {
-	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(dsq);
 
 	if (!p)
 		return false;
@@ -81,11 +82,16 @@ __noinline u64 min_vruntime_at(s32 cpu, u64 now)
 	return follow(q->clock.min_vruntime, q->running, running_vruntime(q, now), waits, first);
 }
 
+static void charge_group(struct fair_queue *q, u64 now);
+static void follow_in_groups(struct fair_queue *q, u32 index, s32 cpu, u64 now);
+
 /* Charges the running task up to now. */
 static inline void charge(struct fair_queue *q, u64 now)
 {
 	if (!q->running || !time_after(now, q->charged_at))
 		return;
+	if (has_groups())
+		charge_group(q, now);
 	q->clock.vruntime = running_vruntime(q, now);
 	q->clock.ran += now - q->charged_at;
 	q->charged_at = now;
@@ -97,7 +103,10 @@ static void update_queue(struct fair_queue *q, s32 cpu, u64 now)
 	if (!q->running || !time_after(now, q->charged_at))
 		return;
 	charge(q, now);
-	q->clock.min_vruntime = min_vruntime_at(cpu, now);
+	if (has_groups())
+		follow_in_groups(q, q->running_group, cpu, now);
+	else
+		q->clock.min_vruntime = min_vruntime_at(cpu, now);
 }
 
 /* The slice of a task in a queue in which it is, or into which it comes. */
@@ -108,10 +117,9 @@ static u64 slice_in(const struct fair_queue *q, u32 weight, u32 class, bool come
 	return fair_slice(q->nr_running + comes, weight, q->weight + (comes ? weight : 0), idle_beside_others);
 }
 
-/* Where a new task stands, whose parent is at @vruntime. */
-static u64 place_new(const struct fair_queue *q, const struct fair_task *t, u64 vruntime, u64 min_vruntime)
+/* Where a new task stands that is to have that slice, and whose parent is at @vruntime. */
+static u64 place_new(const struct fair_task *t, u64 slice, u64 vruntime, u64 min_vruntime)
 {
-	u64 slice = slice_in(q, t->weight, t->class, true);
 	u64 place = min_vruntime + (start_debit ? virtual_time(slice, t->weight, t->inverse) : 0);
 
 	return time_after(vruntime, place) ? vruntime : place;
@@ -135,40 +143,38 @@ static inline u64 wakeup_lead(u32 weight, u32 inverse)
 	return virtual_time(scaled_wakeup_granularity, weight, inverse);
 }
 
-/* Whether a task that comes preempts the running one: its lead exceeds the granularity, or that is of SCHED_IDLE. */
-static bool preempts(const struct fair_queue *q, const struct fair_task *t, u64 running)
+/* Whether a task that comes preempts the running one: its lead exceeds what it needs, or that is of SCHED_IDLE. */
+static bool preempts_by(const struct fair_queue *q, const struct fair_task *t, s64 lead, u64 needed)
 {
 	if (q->running_class == CLASS_IDLE && t->class != CLASS_IDLE)
 		return true;
 	if (!wakeup_preemption || t->class != CLASS_NORMAL)
 		return false;
-	return (s64)(running - t->clock.vruntime) > (s64)wakeup_lead(t->weight, t->inverse);
+	return lead > (s64)needed;
+}
+
+static bool preempts(const struct fair_queue *q, const struct fair_task *t, u64 running)
+{
+	return preempts_by(q, t, running - t->clock.vruntime, wakeup_lead(t->weight, t->inverse));
 }
 
 /* Sets the buddies of a preemption of the running task by the task @pid. */
 static inline void set_buddies(struct fair_queue *q, s32 pid)
 {
-	q->clock.next = pid;
+	q->clock.buddies.next = pid;
 	if (last_buddy && q->nr_running >= nr_latency)
-		q->clock.last = q->running;
-}
-
-static void clear_buddies(struct fair_queue *q, s32 pid)
-{
-	if (q->clock.next == pid)
-		q->clock.next = 0;
-	if (q->clock.last == pid)
-		q->clock.last = 0;
-	if (q->clock.skip == pid)
-		q->clock.skip = 0;
+		q->clock.buddies.last = q->running;
 }
 
 /* The slice of the running task, as ticks look at it. */
+static inline u64 capped_slice(u64 slice)
+{
+	return version == LINUX_6_5 && slice > scaled_latency ? scaled_latency : slice;
+}
+
 static inline u64 tick_slice(const struct fair_queue *q)
 {
-	u64 slice = slice_in(q, q->running_weight, q->running_class, false);
-
-	return version == LINUX_6_5 && slice > scaled_latency ? scaled_latency : slice;
+	return capped_slice(slice_in(q, q->running_weight, q->running_class, false));
 }
 
 /*
@@ -190,8 +196,21 @@ static bool tick_is_due(struct fair_queue *q, u64 first, u64 now)
 	q->clock.ticks = ticks;
 	slice = tick_slice(q);
 	if (q->clock.ran > slice)
-		clear_buddies(q, q->running);
+		forget(&q->clock.buddies, q->running);
 	return tick_ends(q->clock.ran, (s64)(q->clock.vruntime - first), slice);
+}
+
+/* How long somebody of @weight runs, who @ran, before its @slice is used or it is ahead by one. */
+static u64 time_left(u64 slice, u64 ran, s64 lead, u32 weight)
+{
+	u64 by_slice = ran > slice ? 0 : slice + 1 - ran, by_lead = 0;
+	s64 missing = (s64)slice + 1 - lead;
+
+	if (missing > 0)
+		by_lead = (u64)missing * weight / NICE_0_WEIGHT;
+	if (ran < scaled_min_granularity && by_lead < scaled_min_granularity - ran)
+		by_lead = scaled_min_granularity - ran;
+	return by_lead < by_slice ? by_lead : by_slice;
 }
 
 /*
@@ -201,21 +220,12 @@ static bool tick_is_due(struct fair_queue *q, u64 first, u64 now)
 __noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
-	u64 slice, by_slice, by_lead = 0;
-	s64 missing;
+	u64 left;
 
 	if (!waits || !q)
 		return now + ALONE_SLICE;
-	slice = tick_slice(q);
-	by_slice = q->clock.ran > slice ? 0 : slice + 1 - q->clock.ran;
-	missing = (s64)(slice + 1 - (q->clock.vruntime - first));
-	if (missing > 0)
-		by_lead = (u64)missing * q->running_weight / NICE_0_WEIGHT;
-	if (q->clock.ran < scaled_min_granularity && by_lead < scaled_min_granularity - q->clock.ran)
-		by_lead = scaled_min_granularity - q->clock.ran;
-	if (by_lead < by_slice)
-		by_slice = by_lead;
-	return tick_from(q, now + (by_slice ?: 1));
+	left = time_left(tick_slice(q), q->clock.ran, q->clock.vruntime - first, q->running_weight);
+	return tick_from(q, now + (left ?: 1));
 }
 
 /*
@@ -235,21 +245,50 @@ static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 	return time_before(slice_end(cpu, true, first, now), q->slice_end);
 }
 
+#include <schedlab/group_order.bpf.h>
+
 static u64 order_key(const struct fair_task *t)
 {
 	return t->clock.vruntime;
 }
 
+/* What a task's virtual time is relative to on a CPU: min_vruntime of the queue, as it is now. */
+static inline u64 base_at(const struct fair_task *t, s32 cpu, u64 now)
+{
+	return has_groups() ? group_min_vruntime_at(group_index(cpu, t->group), now) : min_vruntime_at(cpu, now);
+}
+
+/* The same as it was when that was last changed. */
+static inline u64 base_of(const struct fair_queue *q, const struct fair_task *t, s32 cpu)
+{
+	const struct group_queue *g;
+
+	if (!has_groups())
+		return q->clock.min_vruntime;
+	g = group_at(group_index(cpu, t->group));
+	return g ? g->min_vruntime : 0;
+}
+
 /* It keeps its distance to min_vruntime. */
 static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
 {
-	t->clock.vruntime -= min_vruntime_at(t->cpu, now);
-	t->clock.vruntime += min_vruntime_at(cpu, now);
+	t->clock.vruntime -= base_at(t, t->cpu, now);
+	t->clock.vruntime += base_at(t, cpu, now);
+	if (has_groups())
+		place_group(to, t, cpu);
 }
 
 /* It preempts, or the slice of who runs ends earlier now. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
+	if (has_groups()) {
+		if (!q->resched && preempts_in_groups(q, t, now)) {
+			set_group_buddies(q, t, pid);
+			q->resched = true;
+			return true;
+		}
+		return may_shorten_slice(q, now);
+	}
 	if (!q->resched && preempts(q, t, running_vruntime(q, now))) {
 		set_buddies(q, pid);
 		q->resched = true;
@@ -258,9 +297,30 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 	return shorten_slice(q, cpu, t->clock.vruntime, now);
 }
 
-static inline bool is_buddy(const struct fair_queue *q, s32 pid)
+/* The buddies among whom a task is. */
+static inline struct buddies *buddies_of(struct fair_queue *q, const struct fair_task *t)
 {
-	return q->clock.next == pid || q->clock.last == pid;
+	struct group_queue *g;
+
+	if (!has_groups())
+		return &q->clock.buddies;
+	g = group_at(index_of(t));
+	return g ? &g->buddies : &q->clock.buddies;
+}
+
+static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 pid)
+{
+	if (has_groups())
+		clear_group_buddies(q, t, pid);
+	else
+		forget(&q->clock.buddies, pid);
+}
+
+static inline bool is_buddy(const struct fair_queue *q, const struct fair_task *t, s32 pid)
+{
+	const struct buddies *b = buddies_of((struct fair_queue *)q, t);
+
+	return b->next == pid || b->last == pid;
 }
 
 static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,

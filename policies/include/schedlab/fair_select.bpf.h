@@ -87,7 +87,7 @@ static bool wake_affine(const struct fair_task *t, const struct fair_task *waker
 			u64 now)
 {
 	struct fair_queue *here = queue_of(this), *there = queue_of(previous);
-	u64 this_load, previous_load, own = 0, load = t->average.load;
+	u64 this_load, previous_load, own = 0, load;
 	u32 level, pct;
 
 	if (!here || !there)
@@ -106,13 +106,14 @@ static bool wake_affine(const struct fair_task *t, const struct fair_task *waker
 	pct = imbalance_pct(level);
 	this_load = cpu_load(this, now);
 	previous_load = cpu_load(previous, now);
+	load = has_groups() ? hierarchical_load(t, there) : t->average.load;
 	if (sync && waker)
-		own = hierarchical_load(waker->average.load, here);
+		own = hierarchical_load(waker, here);
 	if (is_4_9())
 		return affine_4_9((s64)this_load - (s64)own, previous_load, load, pct);
 	if (sync && own > this_load)
 		return true;
-	return affine_6_1(this_load - own, previous_load, hierarchical_load(load, there), pct, sync);
+	return affine_6_1(this_load - own, previous_load, hierarchical_load(t, there), pct, sync);
 }
 
 /* The first thread of a core of @cpu's cache that is idle as a whole, -1 when there is none. */

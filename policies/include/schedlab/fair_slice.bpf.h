@@ -6,7 +6,8 @@
  * `nr_latency` tasks. The slice of a task is its part of the period by weight.
  *
  * Example, latency 24 ms: nice 0 beside nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by
- * about 18.08 ms of virtual time each in them.
+ * about 18.08 ms of virtual time each in them. Two tasks of nice 0 in a task group beside another group have a half of
+ * a half each, 6 ms.
  */
 #ifndef SCHEDLAB_FAIR_SLICE_BPF_H
 #define SCHEDLAB_FAIR_SLICE_BPF_H
@@ -44,13 +45,33 @@ static inline u64 fair_period(u64 nr_running)
 	return nr_running > nr_latency ? nr_running * scaled_min_granularity : scaled_latency;
 }
 
-/* What a task of @weight gets of a period of @nr_running tasks with @total weight, itself among them. */
-static inline u64 fair_slice(u64 nr_running, u32 weight, u64 total, bool idle_beside_others)
+/* The part of a time by weight. */
+static inline u64 part_of_time(u64 time, u32 weight, u64 total)
 {
-	u64 slice = weighted_time(fair_period(nr_running), weight, inverse_of_sum(total));
+	return weighted_time(time, weight, inverse_of_sum(total));
+}
+
+/* A slice is no shorter than a granularity, since 4.9. */
+static inline u64 at_least_granularity(u64 slice, bool idle_beside_others)
+{
 	u64 least = idle_beside_others ? IDLE_MIN_GRANULARITY : scaled_min_granularity;
 
 	return version != LINUX_4_9 && slice < least ? least : slice;
+}
+
+/* What a task of @weight gets of a period of @nr_running tasks with @total weight, itself among them. */
+static inline u64 fair_slice(u64 nr_running, u32 weight, u64 total, bool idle_beside_others)
+{
+	return at_least_granularity(part_of_time(fair_period(nr_running), weight, total), idle_beside_others);
+}
+
+/* The same in a group of @share among groups of @shares together: the part of its part. */
+static inline u64 fair_slice_in_group(u64 nr_running, u32 weight, u64 total, u32 share, u64 shares,
+				      bool idle_beside_others)
+{
+	u64 slice = part_of_time(fair_period(nr_running), weight, total);
+
+	return at_least_granularity(part_of_time(slice, share, shares), idle_beside_others);
 }
 
 #endif /* SCHEDLAB_FAIR_SLICE_BPF_H */

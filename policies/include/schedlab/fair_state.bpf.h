@@ -13,6 +13,7 @@
 #ifndef SCHEDLAB_FAIR_STATE_BPF_H
 #define SCHEDLAB_FAIR_STATE_BPF_H
 
+#include <schedlab/buddies.bpf.h>
 #include <schedlab/domains.bpf.h>
 #include <schedlab/load_average.bpf.h>
 #include <schedlab/weights.bpf.h>
@@ -38,6 +39,7 @@ struct fair_task {
 	u32 inverse;
 	s32 cpu;		  /* in whose queue it is, or was */
 	u32 class;
+	u32 group;		  /* its task group, where there are some */
 	bool runnable;		  /* counted in that queue */
 	bool fresh;		  /* not yet runnable for the first time */
 	bool interrupted;	  /* lost its CPU to a higher class of schedulers */
@@ -55,7 +57,7 @@ struct {
 
 struct fair_queue {
 	struct queue_clock clock;
-	u64 weight;	      /* of all that run or wait */
+	u64 weight;	      /* of all that run or wait; of their groups, where there are some */
 	u32 nr_running;	      /* how many these are */
 	u32 nr_idle_class;    /* how many of them of SCHED_IDLE */
 	u64 charged_at;	      /* until when the running task is charged */
@@ -65,6 +67,10 @@ struct fair_queue {
 	u32 running_weight;
 	u32 running_inverse;
 	u32 running_class;
+	u32 running_group;    /* the number of its group's queue, where there are groups */
+	u32 running_share;    /* what that group weighed when it was last charged */
+	u64 group_ran;	      /* ns since the group was picked */
+	u32 nr_groups;	      /* of which some task runs or waits */
 	bool resched;	      /* the CPU shall pick again */
 	bool timer_armed;
 	struct load_average average;
@@ -96,8 +102,8 @@ static void carry_place(struct fair_task *t, struct fair_queue *from, struct fai
 /* A task came to wait where another one runs. Whether that has to end, or to end sooner than the core knows. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
 /* Whether the queue will rather run that task than who is due, and not any more. */
-static inline bool is_buddy(const struct fair_queue *q, s32 pid);
-static void clear_buddies(struct fair_queue *q, s32 pid);
+static inline bool is_buddy(const struct fair_queue *q, const struct fair_task *t, s32 pid);
+static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 pid);
 /* Whether a waiting task would gain nothing elsewhere, by its place. @failures: how often pulling failed. */
 static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
 			  u32 failures, u64 now);
@@ -155,17 +161,54 @@ static inline void update_task_load(struct fair_task *t, u64 now, bool runnable,
 			    load_rule() | (running ? LOAD_RUNNING : 0));
 }
 
-/* A task is counted in a queue. */
-static void count_in(struct fair_queue *q, struct fair_task *t, u64 now)
-{
-	u32 before;
+#include <schedlab/task_groups.bpf.h>
 
-	update_queue_load(q, now);
+/* What the queue's averages have of a task that has come to its CPU, or that leaves it. */
+static inline void join_load(struct fair_queue *q, struct fair_task *t, u64 now)
+{
+	if (has_groups())
+		join_group_load(q, t, now);
+	else
+		load_average_attach(&q->average, &t->average, load_rule());
+}
+
+static inline void leave_load(struct fair_queue *q, struct fair_task *t, u64 now)
+{
+	if (has_groups())
+		leave_group_load(q, t, now);
+	else
+		load_average_detach(&q->average, &t->average, load_rule());
+}
+
+/* A task weighs something in a queue. */
+static inline void add_weight_of(struct fair_queue *q, const struct fair_task *t)
+{
 	if (is_4_9()) {
 		q->average.runnable += t->average.load;
 		q->average.runnable_sum += t->average.load_sum;
 	}
 	__sync_fetch_and_add(&q->weight, t->weight);
+}
+
+static inline void take_weight_of(struct fair_queue *q, const struct fair_task *t)
+{
+	if (is_4_9()) {
+		load_take(&q->average.runnable, t->average.load);
+		load_take(&q->average.runnable_sum, t->average.load_sum);
+	}
+	__sync_fetch_and_add(&q->weight, -(u64)t->weight);
+}
+
+/* A task is counted in the queue of its CPU. */
+static void count_in(struct fair_queue *q, struct fair_task *t, u64 now)
+{
+	u32 before;
+
+	update_queue_load(q, now);
+	if (has_groups())
+		count_in_group(q, t, now);
+	else
+		add_weight_of(q, t);
 	if (t->class == CLASS_IDLE)
 		__sync_fetch_and_add(&q->nr_idle_class, 1);
 	before = __sync_fetch_and_add(&q->nr_running, 1);
@@ -182,11 +225,10 @@ static void count_out(struct fair_queue *q, struct fair_task *t, u64 now)
 	u32 before;
 
 	update_queue_load(q, now);
-	if (is_4_9()) {
-		load_take(&q->average.runnable, t->average.load);
-		load_take(&q->average.runnable_sum, t->average.load_sum);
-	}
-	__sync_fetch_and_add(&q->weight, -(u64)t->weight);
+	if (has_groups())
+		count_out_of_group(q, t, now);
+	else
+		take_weight_of(q, t);
 	if (t->class == CLASS_IDLE)
 		__sync_fetch_and_add(&q->nr_idle_class, -1);
 	before = __sync_fetch_and_add(&q->nr_running, -1);

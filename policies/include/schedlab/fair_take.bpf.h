@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which waiting tasks a CPU pulls from the busiest queue that it has found.
+ *
+ * It looks at some tasks and takes those that may come and whose caches are cold, until the imbalance is made up for.
+ * With task groups a task counts by its part of its group's part of the CPU's load.
+ *
+ * Example: an imbalance of 1536 and tasks of load 1024: two are taken, the second as 1024 / 2 <= 512.
+ *
+ * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
+ */
+#ifndef SCHEDLAB_FAIR_TAKE_BPF_H
+#define SCHEDLAB_FAIR_TAKE_BPF_H
+
+#include <schedlab/fair_balance.bpf.h>
+#include <schedlab/fair_move.bpf.h>
+
+/* Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. */
+static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,
+		   const struct fair_task *t, s32 pid)
+{
+	if (a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
+		return false;
+	if (to->nr_running && is_buddy(from, t, pid))
+		return true;
+	return a->now - t->ran_until < migration_cost && t->ran_until;
+}
+
+/* What moving a task takes off the imbalance, 0 when that is too much. */
+static u64 worth(const struct attempt *a, const struct fair_task *t, const struct fair_queue *from)
+{
+	u64 load = hierarchical_load(t, from), limit = a->imbalance;
+
+	if (a->unit == MOVE_TASKS)
+		return 1;
+	if (a->unit == MOVE_UTIL)
+		return t->average.util <= limit ? t->average.util ?: 1 : 0;
+	if (is_4_9())
+		return load / 2 <= limit ? load ?: 1 : 0;
+	load = load ?: 1;
+	return load >> (a->failures < 63 ? a->failures : 63) <= limit ? load : 0;
+}
+
+/* Whether the attempt ends before it looks at another task. */
+static inline bool is_enough(const struct attempt *a, const struct fair_queue *from)
+{
+	return a->imbalance <= 0 || from->nr_running <= 1 || (a->kind == BALANCE_NEW_IDLE && a->moved);
+}
+
+/*
+ * Pulls tasks that wait in a dispatch queue, into the other CPU's. 4.9 begins with who came last into the queue, later
+ * kernels with who waits longest; in the order of the queue these are its end and its beginning.
+ */
+static void pull_from(struct attempt *a, struct fair_queue *from, struct fair_queue *to, u64 dsq, u64 to_dsq)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, dsq, is_4_9() ? SCX_DSQ_ITER_REV : 0) {
+		struct fair_task *t;
+		u64 worth_of_it;
+
+		if (is_enough(a, from) || a->looks++ >= nr_migrate)
+			break;
+		t = task_of(p);
+		if (!t || gains_nothing(from, to, t, a->failures, a->now))
+			continue;
+		if (!may_go(p, a->cpu)) {
+			a->pinned = true;
+			continue;
+		}
+		a->movable = true;
+		worth_of_it = worth(a, t, from);
+		if (!worth_of_it || is_hot(a, from, to, t, p->pid))
+			continue;
+		clear_buddies(from, t, p->pid);
+		change_queue(t, from, to, a->cpu, a->now);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
+		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, to_dsq, 0)) {
+			/* Its own CPU took it at this moment. */
+			change_queue(t, to, from, a->source, a->now);
+			continue;
+		}
+		a->imbalance -= worth_of_it;
+		a->moved++;
+		notify(to, t, p->pid, a->cpu, a->now);
+	}
+}
+
+/* Pulls from the busiest queue; with task groups from those of all groups, first from the one after the running one. */
+static void pull_tasks(struct attempt *a)
+{
+	struct fair_queue *from = queue_of(a->source), *to = queue_of(a->cpu);
+	u32 step, index, target;
+	struct group_queue *g;
+
+	if (!from || !to || from->nr_running <= 1)
+		return;
+	bpf_rcu_read_lock();
+	if (!has_groups()) {
+		pull_from(a, from, to, a->source, a->cpu);
+		bpf_rcu_read_unlock();
+		return;
+	}
+	bpf_for(step, 0, group_end_slot) {
+		index = group_after(a->source, from->running_group, step);
+		target = group_index(a->cpu, index - group_index(a->source, 0));
+		g = group_at(index);
+		if (g && g->nr_running)
+			pull_from(a, from, to, MAX_CPUS + index, MAX_CPUS + target);
+	}
+	bpf_rcu_read_unlock();
+}
+
+#endif /* SCHEDLAB_FAIR_TAKE_BPF_H */
