@@ -1,11 +1,12 @@
 //! How far the simulator is from a kernel: the same scenario and the same policy in both, as a table.
 //!
-//!     schedlab-agreement [--only SCENARIO] PAIR...
+//!     schedlab-agreement [--only SCENARIO] [--keep FOLDER] PAIR...
 //!
 //! A pair is a policy (`mlfq`: the same object in the simulator and in Linux 7.x) or `POLICY@KERNEL` (`cfs@debian:12`: the
 //! policy in the simulator beside that kernel's own scheduler). Each cell has its scenario from `bench/agreement/scenarios/`.
 //! The kernel runs in deterministic virtual time, so the table is the same whenever the same build makes it. The
 //! simulator is given what that very run measured of the kernel: switch, wakeup, tick, migration and fork, and the kernel's tick.
+//! `--keep` leaves the traces of both in a folder, so that a cell that fails can be looked into.
 
 mod cell;
 mod pair;
@@ -17,15 +18,16 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let only = match arguments.iter().position(|word| word == "--only") {
+    let mut option = |name: &str| match arguments.iter().position(|word| word == name) {
         Some(at) if at + 1 < arguments.len() => arguments.drain(at..at + 2).nth(1),
         _ => None,
     };
+    let (only, keep) = (option("--only"), option("--keep"));
     if arguments.is_empty() {
-        eprintln!("usage: schedlab-agreement [--only SCENARIO] POLICY[@KERNEL]...");
+        eprintln!("usage: schedlab-agreement [--only SCENARIO] [--keep FOLDER] POLICY[@KERNEL]...");
         return ExitCode::from(2);
     }
-    match table(&arguments, only.as_deref()) {
+    match table(&arguments, only.as_deref(), keep.as_deref().map(Path::new)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("schedlab-agreement: {error}");
@@ -35,13 +37,13 @@ fn main() -> ExitCode {
 }
 
 /// Prints a row as soon as it is known.
-fn table(pairs: &[String], only: Option<&str>) -> Result<(), String> {
+fn table(pairs: &[String], only: Option<&str>, keep: Option<&Path>) -> Result<(), String> {
     let (mut agreed, mut all) = (0, 0);
     println!("{}", Cell::HEAD);
     for text in pairs {
         let pair = Pair::find(text)?;
         for scenario in scenarios(only)? {
-            let row = pair.cell(&scenario);
+            let row = pair.cell(&scenario, keep);
             all += 1;
             agreed += usize::from(row.as_ref().is_ok_and(|cell| cell.agrees(pair.tolerance())));
             match row {

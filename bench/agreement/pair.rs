@@ -4,8 +4,10 @@ use crate::cell::{Cell, Tolerance};
 use schedlab_model::result::{RunResult, SchedulerCosts};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
+use schedlab_model::trace::Sink;
 use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
+use schedlab_trace::{Header, Writer};
 use schedlab_venue::{Algorithm, KERNEL, Policy, Request, SimVenue, Venue, VmVenue};
 use std::path::Path;
 
@@ -51,25 +53,38 @@ impl Pair {
         }
     }
 
-    /// Runs a scenario in both.
-    pub fn cell(&self, file: &Path) -> Result<Cell, String> {
+    /// Runs a scenario in both. With a folder, the traces of both runs are kept there.
+    pub fn cell(&self, file: &Path, keep: Option<&Path>) -> Result<Cell, String> {
         let scenario = Scenario::from_file(file).map_err(|error| error.to_string())?;
         let mut workload = scenario.compile().map_err(|error| error.to_string())?;
         let engine = if workload.machine.cpus() == 1 { ON_ONE_CPU } else { ON_SEVERAL };
         let engine = Some(engine.parse().expect("an engine"));
         let venue = VmVenue { kernel: self.kernel.clone(), engine, algorithm: Algorithm::Spin };
-        let real = run(&venue, &workload, &scenario.hash(), &self.real)?;
+        let trace =
+            |place: &str| keep.map(|folder| folder.join(format!("{}-{}-{place}.parquet", self.text, workload.name)));
+        let (real_trace, simulated_trace) = (trace("kernel"), trace("sim"));
+        let real = run(&venue, &workload, &scenario.hash(), &self.real, real_trace.as_deref())?;
         let costs = real.costs.as_ref().ok_or("the kernel's costs were not measured")?;
         set_costs(&mut workload, costs);
-        let simulated = run(&SimVenue, &workload, &scenario.hash(), &self.simulated)?;
+        let simulated = run(&SimVenue, &workload, &scenario.hash(), &self.simulated, simulated_trace.as_deref())?;
         Ok(Cell::of(&self.text, &simulated, &real))
     }
 }
 
-fn run(venue: &dyn Venue, workload: &Workload, scenario_hash: &str, policy: &Policy) -> Result<RunResult, String> {
+fn run(
+    venue: &dyn Venue,
+    workload: &Workload,
+    scenario_hash: &str,
+    policy: &Policy,
+    trace: Option<&Path>,
+) -> Result<RunResult, String> {
     let seed = workload.run.seed;
     let request = Request { workload, scenario_hash, policy, seed, executor: None, check: true };
-    let run = venue.run(&request, None, &mut ()).map_err(|error| error.to_string())?;
+    let header = Header::of(workload, &policy.label, venue.name());
+    let mut writer = trace.map(|path| Writer::create(path, &header)).transpose().map_err(|error| error.to_string())?;
+    let sink = writer.as_mut().map(|writer| writer as &mut dyn Sink);
+    let run = venue.run(&request, sink, &mut ()).map_err(|error| error.to_string())?;
+    writer.map(Writer::close).transpose().map_err(|error| error.to_string())?;
     Ok(run.result)
 }
 

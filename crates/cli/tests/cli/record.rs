@@ -84,7 +84,8 @@ fn the_whole_machine_is_recorded_for_a_second() {
     assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
     // On a busy machine the recorder ends a little late.
     let (_, rest) = output.out.split_once("the whole machine: ").expect("a page on the whole machine");
-    let seconds: f64 = rest.split("s on ").next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{rest}"));
+    let seconds: f64 =
+        rest.split("s on ").next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{rest}"));
     assert!(seconds >= 1.0 && rest.contains("\nschedlab"), "{rest}");
     assert!(lab.out(&["check", "schedlab.parquet"]).contains("no law is broken"));
 }
