@@ -1,6 +1,7 @@
 //! What the environment of a program offers: types, functions, variables. The simulator fills it in.
 
 use crate::context::CallContext;
+use crate::program::Intrinsic;
 use crate::type_table::TypeTable;
 
 /// A routine that a program can call. It gets the call context and five words, and gives one word back.
@@ -19,6 +20,15 @@ pub struct KernelFunction {
     pub arguments: u8,
     /// The routine.
     pub call: HostFn,
+    /// Set when a code generator may write in line what it does.
+    pub intrinsic: Option<Intrinsic>,
+}
+
+impl KernelFunction {
+    /// Whether a declaration of that name with so many arguments means it.
+    pub(crate) fn is(&self, name: &str, arguments: usize) -> bool {
+        self.name == name && usize::from(self.arguments) == arguments
+    }
 }
 
 /// A kernel variable (`extern const int nr_cpus __ksym`) by name.

@@ -39,7 +39,7 @@ pub use object::{
 };
 pub use options::{Executor, LoadOptions, OwnerTable, Value};
 pub use pool::Pool;
-pub use program::{MapId, ProgramId};
+pub use program::{Intrinsic, MapId, ProgramId};
 pub use text::format;
 pub use timers::{TimerAction, TimerRequest};
 pub use type_table::{Enumeration, Field, Structure, Type, TypeTable};

@@ -388,6 +388,8 @@ pub enum Intrinsic {
     IterNumNext,
     /// Functions without any effect that return 0: locks, `bpf_iter_num_destroy`, `bpf_rcu_read_lock`.
     Nothing,
+    /// Functions that read a 32-bit number so many bytes behind their first argument: `scx_bpf_task_cpu`.
+    Field(i16),
     /// Functions that give their first argument back: `bpf_cast_to_kern_ctx`, `bpf_rdonly_cast`.
     Identity,
 }

@@ -49,17 +49,33 @@ static const u32 load_decays[32] = {
 	0x9837f050, 0x94f4efa8, 0x91c3d373, 0x8ea4398a, 0x8b95c1e3, 0x88980e80, 0x85aac367, 0x82cd8698,
 };
 
+/* What some periods do to a sum: halve it so often, then multiply it by this over 2^32. */
+struct load_decay {
+	u64 halvings;
+	u64 factor;
+};
+
+/* That of @periods, at least one. Of 63 halvings nothing is left. */
+static inline struct load_decay load_decay_of(u64 periods)
+{
+	const u32 *factor = ELEMENT(load_decays, periods & 31);
+	struct load_decay decay = { periods / 32, factor ? *factor : 0 };
+
+	if (decay.halvings > 63)
+		decay.halvings = 63;
+	return decay;
+}
+
+static inline u64 load_decayed(u64 sum, struct load_decay decay)
+{
+	sum >>= decay.halvings;
+	return (sum >> 32) * decay.factor + ((sum & 0xffffffff) * decay.factor >> 32);
+}
+
 /* @sum after @periods. */
 static inline u64 load_decay(u64 sum, u64 periods)
 {
-	const u32 *factor = ELEMENT(load_decays, periods & 31);
-
-	if (!periods || !factor)
-		return sum;
-	if (periods > 63 * 32)
-		return 0;
-	sum >>= periods / 32;
-	return (sum >> 32) * *factor + ((sum & 0xffffffff) * *factor >> 32);
+	return periods ? load_decayed(sum, load_decay_of(periods)) : sum;
 }
 
 /* 1024 (y + ... + y^n) for n up to 32, and what 32 periods make of a sum again and again, as 4.9 rounds both. */
@@ -94,9 +110,9 @@ static inline u64 load_divisor(const struct load_average *a, enum load_rule rule
 	return rule == LOAD_RULE_4_9 ? LOAD_SUM_MAX : LOAD_SUM_MAX - LOAD_PERIOD + a->carried;
 }
 
-static inline u64 load_grown(u64 sum, u64 rate, u64 before, u64 periods, u64 after)
+static inline u64 load_grown(u64 sum, u64 rate, u64 before, struct load_decay decay, u64 after)
 {
-	return load_decay(sum + rate * before, periods) + rate * after;
+	return load_decayed(sum + rate * before, decay) + rate * after;
 }
 
 /*
@@ -108,6 +124,7 @@ __noinline bool load_average_update(struct load_average *a, u64 now, u64 load_ra
 {
 	u64 units, periods, before, after, divisor, util_rate = how & LOAD_RUNNING ? LOAD_UTIL_MAX : 0;
 	enum load_rule rule = how & LOAD_RULE_LATER;
+	struct load_decay decay;
 
 	if (!a)
 		return false;
@@ -127,18 +144,19 @@ __noinline bool load_average_update(struct load_average *a, u64 now, u64 load_ra
 		a->util_sum += util_rate * units;
 		return false;
 	}
+	decay = load_decay_of(periods);
 	before = LOAD_PERIOD - a->carried;
 	a->carried = (units + a->carried) % LOAD_PERIOD;
 	if (rule == LOAD_RULE_4_9) {
 		after = load_contribution(periods - 1) + a->carried;
 	} else {
-		after = load_decay(before, periods) + LOAD_SUM_MAX - load_decay(LOAD_SUM_MAX, periods) -
-			LOAD_PERIOD + a->carried;
+		after = load_decayed(before, decay) + LOAD_SUM_MAX - load_decayed(LOAD_SUM_MAX, decay) - LOAD_PERIOD +
+			a->carried;
 		before = 0;
 	}
-	a->load_sum = load_grown(a->load_sum, load_rate, before, periods, after);
-	a->runnable_sum = load_grown(a->runnable_sum, runnable_rate, before, periods, after);
-	a->util_sum = load_grown(a->util_sum, util_rate, before, periods, after);
+	a->load_sum = load_grown(a->load_sum, load_rate, before, decay, after);
+	a->runnable_sum = load_grown(a->runnable_sum, runnable_rate, before, decay, after);
+	a->util_sum = load_grown(a->util_sum, util_rate, before, decay, after);
 	divisor = load_divisor(a, rule);
 	a->load = a->load_sum / divisor;
 	a->runnable = a->runnable_sum / divisor;

@@ -11,22 +11,19 @@ use crate::kernel::{HostFn, KernelFunction};
 use crate::program::Intrinsic;
 
 /// The generic function of a name and number of arguments.
-pub fn find(name: &str, arguments: usize) -> Option<(HostFn, Option<Intrinsic>)> {
-    let is_it = |entry: &&Entry| entry.0.name == name && usize::from(entry.0.arguments) == arguments;
-    FUNCTIONS.iter().find(is_it).map(|Entry(function, intrinsic)| (function.call, *intrinsic))
+pub fn find(name: &str, arguments: usize) -> Option<&'static KernelFunction> {
+    FUNCTIONS.iter().find(|function| function.is(name, arguments))
 }
 
-struct Entry(KernelFunction, Option<Intrinsic>);
-
-const fn plain(name: &'static str, arguments: u8, call: HostFn) -> Entry {
-    Entry(KernelFunction { name, arguments, call }, None)
+const fn plain(name: &'static str, arguments: u8, call: HostFn) -> KernelFunction {
+    KernelFunction { name, arguments, call, intrinsic: None }
 }
 
-const fn known(name: &'static str, arguments: u8, call: HostFn, intrinsic: Intrinsic) -> Entry {
-    Entry(KernelFunction { name, arguments, call }, Some(intrinsic))
+const fn known(name: &'static str, arguments: u8, call: HostFn, intrinsic: Intrinsic) -> KernelFunction {
+    KernelFunction { intrinsic: Some(intrinsic), ..plain(name, arguments, call) }
 }
 
-static FUNCTIONS: &[Entry] = &[
+static FUNCTIONS: &[KernelFunction] = &[
     known("bpf_iter_num_new", 3, iterators::num_new, Intrinsic::IterNumNew),
     known("bpf_iter_num_next", 1, iterators::num_next, Intrinsic::IterNumNext),
     known("bpf_iter_num_destroy", 1, plain::zero, Intrinsic::Nothing),

@@ -1,7 +1,7 @@
 //! What the object expects from the kernel, resolved.
 
 use crate::btf::essential_name;
-use crate::kernel::{HostFn, Kernel};
+use crate::kernel::{HostFn, Kernel, KernelFunction};
 use crate::kfuncs;
 use crate::memory::{Access, GuestMemory, HANDLE_BASE, Region};
 use crate::object::{Extern, ExternKind, LoadError, Object};
@@ -67,12 +67,8 @@ fn absent(found: &Extern, what: &str) -> Symbol {
 fn function(kernel: &Kernel, found: &Extern, arguments: usize, index: usize) -> Symbol {
     let handle = HOST_HANDLE_BASE + 8 * index as u64;
     for name in [found.name.as_str(), essential_name(&found.name)] {
-        let of_kernel = kernel
-            .functions
-            .iter()
-            .find(|function| function.name == name && usize::from(function.arguments) == arguments);
-        let resolved = of_kernel.map(|function| (function.call, None)).or_else(|| kfuncs::find(name, arguments));
-        if let Some((call, intrinsic)) = resolved {
+        let of_kernel = kernel.functions.iter().find(|function| function.is(name, arguments));
+        if let Some(&KernelFunction { call, intrinsic, .. }) = of_kernel.or_else(|| kfuncs::find(name, arguments)) {
             return Symbol::Function { name: name.to_string(), call, intrinsic, handle };
         }
     }

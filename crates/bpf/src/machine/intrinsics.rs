@@ -42,6 +42,10 @@ impl Translator<'_> {
             Intrinsic::CurrentTask => Some(self.load_context(I64, offset_of!(CallContext, current))),
             Intrinsic::Nothing => Some(self.builder.ins().iconst(I64, 0)),
             Intrinsic::Identity => Some(self.get(1)),
+            Intrinsic::Field(offset) => {
+                let place = self.place(1, offset);
+                Some(self.read(Size::B4, false, place))
+            }
             Intrinsic::MapLookup => self.map_lookup(),
             Intrinsic::MapLookupPerCpu => self.map_lookup_per_cpu(),
             Intrinsic::TaskStorageGet => self.task_storage_get(routine),

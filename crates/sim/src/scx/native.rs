@@ -64,7 +64,8 @@ pub enum Writable {
 }
 
 /// The kernel function through which all operations of the object go.
-pub const FUNCTION: KernelFunction = KernelFunction { name: "schedlab_native", arguments: 3, call: hand_on };
+pub const FUNCTION: KernelFunction =
+    KernelFunction { name: "schedlab_native", arguments: 3, call: hand_on, intrinsic: None };
 
 /// All kernel functions by name.
 static FUNCTIONS: LazyLock<BTreeMap<&str, KernelFunction>> =

@@ -184,6 +184,12 @@ fn context_fields_and_trivial_functions() {
     assert_eq!([call(hosts::NOW), call(hosts::CPU)], [123_456_789_012, 2]);
     assert_eq!(call(hosts::CURRENT), 0x5000);
     assert_eq!([call(hosts::NOTHING), call(hosts::IDENTITY)], [0, -3i64 as u64]);
+    let field = |world: &World| {
+        let mut code = Assembler::default();
+        code.constant(1, world.data).store(Size::B4, 1, hosts::FIELD_AT, imm(-7));
+        vec![code.call_host(hosts::FIELD).exit().finish()]
+    };
+    assert_eq!(value(&field).0, u64::from(-7i32 as u32));
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub(super) const NOTHING: HostId = HostId(12);
 pub(super) const IDENTITY: HostId = HostId(13);
 pub(super) const SECOND: HostId = HostId(14);
 
+pub(super) const FIELD: HostId = HostId(15);
+pub(super) const FIELD_AT: i16 = 12;
+
 pub(super) fn hosts() -> Vec<HostFunction> {
     let host = |name: &str, call, intrinsic| HostFunction { name: name.to_string(), call, intrinsic };
     vec![
@@ -38,6 +41,7 @@ pub(super) fn hosts() -> Vec<HostFunction> {
         host("nothing", nothing, Some(Intrinsic::Nothing)),
         host("identity", identity, Some(Intrinsic::Identity)),
         host("second", second, None),
+        host("field", field, Some(Intrinsic::Field(FIELD_AT))),
     ]
 }
 
@@ -149,6 +153,10 @@ unsafe extern "C" fn nothing(_: *mut CallContext, _: u64, _: u64, _: u64, _: u64
 
 unsafe extern "C" fn identity(_: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
     a
+}
+
+unsafe extern "C" fn field(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    unsafe { (*ctx).memory().read::<u32>(a + FIELD_AT as u64).into() }
 }
 
 unsafe extern "C" fn second(_: *mut CallContext, _: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {

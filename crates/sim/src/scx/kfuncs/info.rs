@@ -2,8 +2,11 @@
 
 use super::kernel_functions;
 use crate::scx::consts::SCX_CPUPERF_ONE;
+use crate::scx::layout::GuestTask;
 use crate::scx::life::FIRST_PID;
+use schedlab_bpf::Intrinsic;
 use schedlab_model::ids::CpuId;
+use std::mem::offset_of;
 
 /// Identity of the only control group.
 pub const ROOT_CGROUP_ID: u64 = 1;
@@ -36,6 +39,7 @@ kernel_functions! {
         call.task(task).is_some_and(|slot| call.core.current(call.core.entity(slot).cpu) == Some(slot))
     }
 
+    [Intrinsic::Field(offset_of!(GuestTask, cpu) as i16)]
     fn scx_bpf_task_cpu(call, task: u64) -> i32 {
         call.task(task).map_or(0, |slot| call.core.entity(slot).cpu as i32)
     }
@@ -55,6 +59,7 @@ kernel_functions! {
         call.core.current(cpu).map_or(0, |slot| call.core.entity(slot).address)
     }
 
+    [Intrinsic::NowNs]
     fn scx_bpf_now(call) -> u64 {
         call.core.world.now_ns
     }

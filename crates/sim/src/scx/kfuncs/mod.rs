@@ -72,9 +72,10 @@ words! {
     (): |_| (), |()| 0;
 }
 
-/// Defines kernel functions and a list of them. Each is written as a function of a [`Call`].
+/// Defines kernel functions and a list of them. Each is written as a function of a [`Call`]; what machine code may do in
+/// its place stands before it in brackets.
 macro_rules! kernel_functions {
-    ($($(#[$doc:meta])* fn $name:ident($call:ident $(, $arg:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {
+    ($($(#[$doc:meta])* $([$intrinsic:expr])? fn $name:ident($call:ident $(, $arg:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {
         $(
             $(#[$doc])*
             #[allow(non_snake_case)]
@@ -98,6 +99,7 @@ macro_rules! kernel_functions {
                 name: stringify!($name),
                 arguments: { const NAMES: &[&str] = &[$(stringify!($arg)),*]; NAMES.len() as u8 },
                 call: $name,
+                intrinsic: { const OF: &[schedlab_bpf::Intrinsic] = &[$($intrinsic)?]; OF.first().copied() },
             }
         ),*];
     };
