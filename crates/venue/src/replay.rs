@@ -1,4 +1,4 @@
-//! Replays a trace file through the validator.
+//! Replays a trace file: through the validator, and to be measured.
 
 use crate::policy::{Discipline, discipline};
 use crate::sim::scenario_info;
@@ -46,8 +46,12 @@ pub struct Measured {
 /// What is not in a trace.
 const UNKNOWN: &str = "what a trace does not hold: a warm-up, nice values, the parameters of the policy";
 
-/// Measures what is in a trace file; whoever `listener` makes for its workload hears all events.
+/// Measures what is in a trace file; whoever `listener` makes for its workload hears all events. A trace that breaks a
+/// law has no measures: it is an error, [`Error::Damaged`].
 pub fn remeasure<S: Sink>(path: &Path, listener: impl FnOnce(&Workload) -> S) -> Result<(Measured, S), Error> {
+    if let Some(first) = replay(path)?.findings.reported.first() {
+        return Err(Error::Damaged { path: path.to_owned(), what: format!("it breaks a law: {first}") });
+    }
     let mut reader = Reader::open(path)?;
     let header = reader.header().clone();
     let workload = workload(&header);

@@ -1,7 +1,13 @@
 //! `schedlab report` and `--report`.
 
 use crate::lab::Lab;
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind, Sink, WakeSource};
+use schedlab_trace::{Group, Header, Writer};
 use std::fs;
+use std::path::Path;
 
 /// A lab with a trace and results of two runs.
 fn lab() -> Lab {
@@ -58,10 +64,35 @@ fn the_numbers_of_a_trace_are_those_of_its_run() {
     assert!(page.contains(&format!("{mean:.1}")) || page.contains(&format!("{mean:.0}")), "{mean} is not on the page");
 }
 
+/// A trace whole and readable of what cannot have been: on two CPUs a task is woken on another one.
+fn write_lawless(path: &Path) {
+    let header = Header {
+        scenario: "small".into(),
+        policy: "rr".into(),
+        venue: "sim".into(),
+        seed: 1,
+        cpus: 2,
+        groups: vec![Group { name: "task".into(), cpus: CpuSet::first(2) }],
+        end: Time::from_ms(1),
+        lost: 0,
+    };
+    let mut writer = Writer::create(path, &header).unwrap();
+    let (task, source) = (TaskId(0), WakeSource::Fork);
+    for kind in [
+        EventKind::Fork { task, group: GroupId(0), parent: None },
+        EventKind::Wakeup { task, target: CpuId(77), waker: None, source },
+    ] {
+        writer.event(&Event { time: Time::ZERO, cpu: CpuId(0), kind });
+    }
+    writer.finish(header.end);
+    writer.close().unwrap();
+}
+
 #[test]
 fn what_cannot_be_shown_is_told_in_a_line_and_nothing_is_written() {
     let lab = lab();
     lab.write("empty.json", "");
+    write_lawless(&lab.path("lawless.parquet"));
     lab.write("text.json", "{ \"schema\": 3 }");
     lab.write("cut.parquet", &fs::read(lab.path("rr.parquet")).unwrap()[..300]);
     let other = "name = \"o\"\n[machine]\ncpus = 1\n[[task]]\nname = \"other\"\nloop = [{ compute = \"1ms\" }]\n\
@@ -75,6 +106,7 @@ fn what_cannot_be_shown_is_told_in_a_line_and_nothing_is_written() {
         (&["empty.json"], "the file is empty"),
         (&["text.json"], "it is no result"),
         (&["cut.parquet"], "cut.parquet"),
+        (&["lawless.parquet"], "it breaks a law: 0s cpu 0 event 2: CPU 77 does not exist, the machine has 2"),
         (&["mlfq.json", "other.json"], "are runs of different scenarios"),
         (&["mlfq.json", "--format", "svg", "--chart", "nonsense"], "there is no chart `nonsense`; there are "),
     ];
