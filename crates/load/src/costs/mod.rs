@@ -104,6 +104,13 @@ impl Cost {
     }
 }
 
+/// What a switch takes. Under a scheduler that lets a task that yields go on it is what a hand-over takes without the
+/// wakeup in it.
+fn switch_ns(switch: Option<Cost>, hand_over: Option<Cost>, wakeup: Option<Cost>) -> Option<f64> {
+    let in_hand_over = || Some((hand_over?.median_ns - wakeup?.median_ns).max(0.0));
+    switch.map(|cost| cost.median_ns).or_else(in_hand_over)
+}
+
 /// Measures all of them; on a processor it takes about two seconds.
 pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let before = cpus()?;
@@ -113,7 +120,8 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let hand_over = Cost::of(&handing_over(first, effort)?);
     let wakeup = Cost::of(&wakeups(second.unwrap_or(first), effort));
     let switch_thread = Cost::of(&yielding(first, Kind::Thread, effort)?);
-    let known = switch_thread.zip(wakeup).map(|(one, other)| (one.median_ns, other.median_ns));
+    let switch_ns = switch_ns(switch_thread, hand_over, wakeup);
+    let known = switch_ns.zip(wakeup.map(|cost| cost.median_ns));
     let life = known.and_then(|(switch_ns, wakeup_ns)| lives(first, wakeup_ns, switch_ns, effort).ok());
     let costs = Costs {
         switch_thread,
@@ -237,6 +245,15 @@ fn cold_moves(first: CpuId, other: CpuId, effort: &Effort) -> io::Result<Vec<f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_switch_is_known_where_no_yield_makes_one() {
+        let cost = |values: &[f64]| Cost::of(values);
+        let (yielded, hand_over, wakeup) = (cost(&[700.0]), cost(&[1500.0]), cost(&[600.0]));
+        assert_eq!(switch_ns(yielded, hand_over, wakeup), Some(700.0));
+        assert_eq!(switch_ns(None, hand_over, wakeup), Some(900.0));
+        assert_eq!([switch_ns(None, None, wakeup), switch_ns(None, hand_over, None)], [None, None]);
+    }
 
     #[test]
     fn costs_are_found_or_said_to_be_unknown() {
