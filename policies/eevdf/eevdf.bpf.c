@@ -76,7 +76,7 @@ void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 	t->clock.was_new = t->fresh;
 	t->clock.was_debtor = before && debt_of(before, t, p->pid);
 	if (before && t->clock.is_debtor)
-		goes_on = return_from_debt(before, t, p->pid, now) && t->cpu == cpu;
+		goes_on = return_from_debt(before, t, p->pid, t->cpu == cpu, now);
 	t->clock.slice = slice_of(p);
 	come_to_cpu(q, t, cpu, now);
 	if (!goes_on)
@@ -212,7 +212,8 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	update_queue(q, now);
 	t->clock.lag = lag_of(q, t->cpu, t, now);
-	owes = sleeps && delay_dequeue && !is_eligible(q, t->clock.vruntime, now);
+	owes = sleeps && delay_dequeue && !(p->__state & SPECIAL_TASK_STATES) &&
+	       !is_eligible(q, t->clock.vruntime, now);
 	count_out(q, t, now);
 	leave_tree(q, t);
 	if (owes)
@@ -247,7 +248,7 @@ void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
 	if (!q)
 		return;
 	if (t->clock.is_debtor)
-		return_from_debt(q, t, p->pid, now);
+		return_from_debt(q, t, p->pid, t->cpu == scx_bpf_task_cpu(p), now);
 	t->clock.lag = rescaled(t->clock.lag, t->weight, after);
 	if (t->clock.is_relative)
 		t->clock.deadline = rescaled(t->clock.deadline, t->weight, after);
@@ -264,15 +265,8 @@ s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_
 	return 0;
 }
 
-/* A task ends, maybe with a debt. */
 void BPF_STRUCT_OPS(eevdf_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct fair_task *t = task_of(p);
-	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
-	struct debtor *debtor = q ? debt_of(q, t, p->pid) : NULL;
-
-	if (debtor)
-		forget_debtor(q, debtor);
 	end_task(p);
 }
 

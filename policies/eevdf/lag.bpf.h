@@ -4,7 +4,9 @@
  *
  * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put so much farther
  * off that its lag is l when it is there. Who sleeps with a debt, which is a lag below 0, leaves only when it would be
- * picked without that; then its lag is 0.
+ * picked without that; then its lag is 0. Who ends, or is stopped, traced, parked or frozen, leaves at once.
+ *
+ * The list of debtors is changed by their CPU alone, when it holds its run queue.
  *
  * Example, weights 1024: somebody of lag 1 ms joins another one at V = 10 ms. It is put at 8 ms, V becomes 9 ms.
  */
@@ -12,6 +14,9 @@
 #define SCHEDLAB_EEVDF_LAG_BPF_H
 
 #include <eevdf/queue.bpf.h>
+
+/* __TASK_STOPPED, __TASK_TRACED, TASK_PARKED, TASK_DEAD and TASK_FROZEN (is_special_task_state() of Linux). */
+#define SPECIAL_TASK_STATES (0x4 | 0x8 | 0x40 | 0x80 | 0x8000)
 
 /*
  * The greatest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a
@@ -149,9 +154,10 @@ static inline s64 lag_of_debtor(s64 lag, s64 at_first)
 
 /*
  * A task that slept leaves its debt, to stay or to go elsewhere. True: it is where it was, and its lag is as it was;
- * so it just goes on. Its virtual time and its deadline have not changed meanwhile.
+ * so it just goes on. Its virtual time and its deadline have not changed meanwhile. Elsewhere what it was stays in the
+ * average until it would be picked.
  */
-static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, u64 now)
+static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, bool stays, u64 now)
 {
 	struct debtor *debtor = debt_of(q, t, pid);
 	s64 before = t->clock.lag, lag;
@@ -165,6 +171,8 @@ static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid,
 	lag = lag_of(q, t->cpu, t, now);
 	t->clock.lag = lag_of_debtor(lag, before);
 	goes_on = version == LINUX_7_1 ? t->clock.lag == before : lag <= 0;
+	if (!stays)
+		return false;
 	forget_debtor(q, debtor);
 	return goes_on;
 }

@@ -154,7 +154,7 @@ static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u6
 __noinline bool pick(s32 cpu, bool runs, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
-	enum verdict verdict = DEBTOR_LEFT;
+	enum verdict verdict = NOBODY;
 	u32 step;
 
 	if (!q)
@@ -162,13 +162,15 @@ __noinline bool pick(s32 cpu, bool runs, u64 now)
 	bpf_for(step, 0, MAX_DEBTORS + 1) {
 		bool candidate = runs && is_eligible(q, q->clock.vruntime, now);
 
-		if (!q->clock.nr_queued || (candidate && is_protected(q, now)))
+		if (!q->clock.nr_queued)
+			break;
+		if (candidate && is_protected(q, now))
 			return false;
 		verdict = take_first(q, cpu, candidate, now);
 		if (verdict != DEBTOR_LEFT)
 			break;
 	}
-	/* Another CPU may have taken who was eligible. */
+	/* Another CPU may have taken who was eligible, or put somebody here who is not counted yet. */
 	return verdict == TAKEN || (!runs && scx_bpf_dsq_move_to_local(cpu, 0));
 }
 

@@ -14,6 +14,10 @@ use schedlab_model::{ids::CpuId, trace::*};
 /// First process number of a simulated task; its number in the trace is added.
 pub const FIRST_PID: i32 = 1000;
 const PF_FORKNOEXEC: u32 = 0x40;
+const PF_EXITING: u32 = 0x4;
+/// What a task's state is while it sleeps until it is woken, and when it has ended.
+const TASK_INTERRUPTIBLE: u32 = 0x1;
+const TASK_DEAD: u32 = 0x80;
 
 /// Load weights by nice value, -20 first (`sched_prio_to_weight` of the kernel).
 pub const NICE_WEIGHTS: [u64; 40] = [
@@ -194,12 +198,11 @@ impl Sim {
     }
 
     fn block(&mut self, cpu: u32, slot: u32) {
+        self.core.entity_mut(slot).task_mut().__state = TASK_INTERRUPTIBLE;
         if !self.core.entity(slot).is_realtime() {
             self.dequeue_task(slot, SCX_DEQ_SLEEP);
         }
-        let entity = self.core.entity_mut(slot);
-        entity.state = State::Sleeping;
-        entity.task_mut().__state = 1;
+        self.core.entity_mut(slot).state = State::Sleeping;
         self.schedule(cpu, Some(Reason::Blocked));
     }
 
@@ -237,7 +240,8 @@ impl Sim {
 
     fn end(&mut self, cpu: u32, slot: u32) {
         let (address, realtime) = (self.core.entity(slot).address, self.core.entity(slot).is_realtime());
-        self.core.entity_mut(slot).task_mut().flags |= 4;
+        let task = self.core.entity_mut(slot).task_mut();
+        (task.flags, task.__state) = (task.flags | PF_EXITING, TASK_DEAD);
         let task = self.core.entity(slot).id;
         self.core.world.emit(cpu, EventKind::Exit { task });
         if !realtime {
