@@ -177,7 +177,7 @@ static void say_two(void)
 static void say_three(bool wakes)
 {
 	struct fair_queue *q = empty_queue(1);
-	struct fair_task a = { .cpu = 1 }, b = {}, c = {};
+	struct fair_task a = { .cpu = 1 }, b = {}, c = {}, moved;
 	struct debtor *debtor;
 
 	if (!q)
@@ -199,12 +199,16 @@ static void say_three(bool wakes)
 	SAY("three: average after B", average_vruntime(q, 0));
 	SAY("three: A would be picked after B", !!first_debtor(q, true, 0, 0));
 	if (wakes) {
-		SAY("three: A goes on", return_from_debt(q, &a, 7, 0));
+		SAY("three: A goes on", return_from_debt(q, &a, 7, true, 0));
 		SAY("three: lag of A that wakes", a.clock.lag);
 		SAY("three: A at", a.clock.vruntime);
 		SAY("three: deadline of A", a.clock.deadline);
 		return;
 	}
+	moved = a;
+	SAY("three: A goes on elsewhere", return_from_debt(q, &moved, 7, false, 0));
+	SAY("three: lag of A elsewhere", moved.clock.lag);
+	SAY("three: queued when A is elsewhere", q->clock.nr_queued);
 	leave_tree(q, &c);
 	set_waiting(q, &c, MS(3));
 	SAY("three: average after C", average_vruntime(q, 0));
@@ -214,7 +218,7 @@ static void say_three(bool wakes)
 		return;
 	forget_debtor(q, debtor);
 	SAY("three: queued then", q->clock.nr_queued);
-	SAY("three: A goes on later", return_from_debt(q, &a, 7, 0));
+	SAY("three: A goes on later", return_from_debt(q, &a, 7, true, 0));
 	SAY("three: lag of A later", a.clock.lag);
 }
 

@@ -159,6 +159,17 @@ fn v17_or_goes_on_where_it_was_when_it_wakes() {
     assert_formulas_with(&[("version", V7_1)], &[("three: A goes on", 0), ("three: lag of A that wakes", -ms(1))]);
 }
 
+/// Its entry stays until it would be picked, as only the CPU itself may take it out.
+#[test]
+fn a_debtor_that_wakes_elsewhere_takes_its_debt_along_and_leaves_its_place() {
+    let expected = [
+        ("three: A goes on elsewhere", 0),
+        ("three: lag of A elsewhere", -ms(1)),
+        ("three: queued when A is elsewhere", 3),
+    ];
+    assert_formulas(&expected);
+}
+
 #[test]
 fn v18_a_new_task_asks_for_half_a_slice() {
     let expected = [("new at", ms(10)), ("new deadline", us(11_400)), ("new deadline 5", 14_279_403)];
