@@ -131,6 +131,16 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	if (!q)
 		return;
 	runs = still_runnable(prev) && q->running == prev->pid;
+	/*
+	 * A kernel would not look at the running one before its next tick. Some microseconds later than when it was not
+	 * preempted it is ahead of who came.
+	 */
+	if (runs && q->clock.shortened && !q->resched) {
+		q->clock.shortened = false;
+		keep_running(q, prev, cpu, now);
+		return;
+	}
+	q->clock.shortened = false;
 	if (runs)
 		follow_ticks(q, prev, now);
 	update_queue(q, now);

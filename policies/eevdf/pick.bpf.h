@@ -275,8 +275,10 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 		q->resched = preempts(q, cpu, pid, t, now);
 	else if (q->clock.lazy_until)
 		return false;
-	if (!q->resched)
-		return time_before(slice_end(q, now), q->slice_end);
+	if (!q->resched) {
+		q->clock.shortened = time_before(slice_end(q, now), q->slice_end);
+		return q->clock.shortened;
+	}
 	q->clock.lazy_until = is_lazy(t, cpu) ? tick_from(q, now + 1) : 0;
 	return !q->clock.lazy_until || time_before(q->clock.lazy_until, q->slice_end);
 }

@@ -63,6 +63,7 @@ struct queue_clock {
 	u64 lazy_until;	     /* when the CPU heeds `resched`, if that is not at once */
 	u64 hrtick_at;	     /* when the timer goes off at which the request of the running one ends */
 	bool brought_back;   /* the running one was not picked, the core gave it the CPU again */
+	bool shortened;	     /* the CPU was told only that the slice of the running one ends earlier */
 	struct debtor debtors[MAX_DEBTORS];
 	u32 nr_debtors;
 };
