@@ -126,21 +126,21 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct fair_queue *q = queue_of(cpu);
 	u64 now = scx_bpf_now();
-	bool runs, pushed;
+	bool runs, pushed, shortened;
 
 	if (!q)
 		return;
 	runs = still_runnable(prev) && q->running == prev->pid;
+	shortened = q->clock.shortened;
+	q->clock.shortened = false;
 	/*
 	 * A kernel would not look at the running one before its next tick. Some microseconds later than when it was not
 	 * preempted it is ahead of who came.
 	 */
-	if (runs && q->clock.shortened && !q->resched) {
-		q->clock.shortened = false;
+	if (runs && shortened && !q->resched && q->push_pid != prev->pid && time_before(now, slice_end(q, now))) {
 		keep_running(q, prev, cpu, now);
 		return;
 	}
-	q->clock.shortened = false;
 	if (runs)
 		follow_ticks(q, prev, now);
 	update_queue(q, now);
