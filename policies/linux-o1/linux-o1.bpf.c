@@ -493,8 +493,7 @@ s32 BPF_STRUCT_OPS(linux_o1_init_task, struct task_struct *p, struct scx_init_ta
 	t->time_slice = full_slice(p);
 	t->sleep_avg = lesser(sleep_avg, sleep_avg_max_ns());
 	t->fresh = true;
-	/* An arrival in the simulator interrupts a task that did not fork it; such a task has no parent. */
-	if (args->fork && p->real_parent && (of = task_of(parent)) && of->running) {
+	if (args->fork && parent && (of = task_of(parent)) && of->running) {
 		share_slice(t, parent, of, now);
 		t->last_ran = of->last_ran;
 	}

@@ -459,8 +459,7 @@ s32 BPF_STRUCT_OPS(mlfq_init_task, struct task_struct *p, struct scx_init_task_a
 		return -ENOMEM;
 	h->fresh = true;
 	grant(p, h, highest_queue(p));
-	/* An arrival in the simulator interrupts a task that did not fork it; such a task has no parent. */
-	if (args->fork && p->real_parent && (of = history_of(parent)) && of->running)
+	if (args->fork && parent && (of = history_of(parent)) && of->running)
 		share_slice(h, parent, of, scx_bpf_now());
 	return 0;
 }

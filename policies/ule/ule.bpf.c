@@ -384,8 +384,7 @@ s32 BPF_STRUCT_OPS(ule_init_task, struct task_struct *p, struct scx_init_task_ar
 		return -ENOMEM;
 	t->cpu = t->waker = NO_CPU;
 	t->fresh = true;
-	/* An arrival in the simulator interrupts a task that did not create it; such a task has no parent. */
-	if (inherit && args->fork && p->real_parent && (of = thread_of(creator)) && of->running)
+	if (inherit && args->fork && creator && (of = thread_of(creator)) && of->running)
 		inherit_history(p, t, creator, of);
 	else
 		t->history = (struct history){ newborn_run, newborn_sleep, 0, tick, tick };
@@ -402,20 +401,42 @@ void BPF_STRUCT_OPS(ule_disable, struct task_struct *p)
 		count(t, NO_CPU, false);
 }
 
-/* Somebody ends: its run time counts as its parent's, so that who starts hogs becomes one. */
+/* What a task that ended ran counts as the work of another one. */
+static void charge_for(struct task_struct *heir, const struct history *h)
+{
+	struct thread *of = thread_of(heir);
+
+	if (!of)
+		return;
+	of->history.run += h->run;
+	limit_history(&of->history);
+	set_priority(heir, of);
+}
+
+/*
+ * Somebody ends: its run time counts as its parent's, so that who starts hogs becomes one. FreeBSD charges the first
+ * thread of its process for any other thread; in the port that is the process' parent, too.
+ */
 void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct task_struct *parent = p->real_parent;
-	struct thread *t = thread_of(p), *of;
+	struct task_struct *parent = p->real_parent, *first;
+	struct thread *t = thread_of(p);
 
 	if (!t)
 		return;
 	count(t, NO_CPU, false);
-	if (args->cancelled || !parent || !(of = thread_of(parent)))
+	if (args->cancelled)
 		return;
-	of->history.run += t->history.run;
-	limit_history(&of->history);
-	set_priority(parent, of);
+	if (mode == MODE_PAPER || p->pid == p->tgid) {
+		if (parent)
+			charge_for(parent, &t->history);
+		return;
+	}
+	first = bpf_task_from_pid(p->tgid);
+	if (first) {
+		charge_for(first, &t->history);
+		bpf_task_release(first);
+	}
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)

@@ -73,7 +73,7 @@ pub struct Entity {
     pub younger: u32,
     /// Rest of a real-time round-robin slice.
     pub realtime_slice_ns: u64,
-    /// Tasks alive that it created.
+    /// Tasks alive whose parent it is.
     pub children: u32,
 }
 

@@ -50,9 +50,6 @@ impl Sim {
         let first = group.start_on.map_or(here, |c| c.0);
         self.core.add_entity(slot, first, group.class);
         self.core.realtime_tasks += self.core.entity(slot).is_realtime() as u32;
-        if let Some(parent) = birth.parent {
-            self.core.entity_mut(parent).children += 1;
-        }
         self.fill_task(slot, group, birth);
         if group.start_on.is_some() {
             // Held there until all tasks of this instant have started.
@@ -87,7 +84,7 @@ impl Sim {
     /// Fills what a policy sees of a new task.
     fn fill_task(&mut self, slot: u32, group: &Group, birth: Birth) {
         let id = self.core.world.tasks[slot].id;
-        let parent = birth.parent.map_or(0, |p| self.core.entity(p).address);
+        let parent = self.parent_of(group.kind, birth);
         let now = self.core.world.now_ns;
         self.set_allowed(slot, birth.group.0);
         let cpu = self.core.entity(slot).cpu;
@@ -105,7 +102,7 @@ impl Sim {
         (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
         (task.policy, task.prio, task.normal_prio) = (policy, priority, priority);
         (task.static_prio, task.rt_priority) = (120 + group.nice as i32, realtime as u32);
-        set_parent(task, Pointer(parent));
+        set_parent(task, parent);
         (task.group_leader, task.mm) = (Pointer(leader), Pointer(mm));
         (task.start_time, task.start_boottime) = (now, now);
         (task.scx.weight, task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) =
@@ -117,6 +114,20 @@ impl Sim {
         let name = group.name.as_bytes();
         let length = name.len().min(15);
         task.comm[..length].copy_from_slice(&name[..length]);
+    }
+
+    /// The parent of a new task, where it is counted: of a process its creator, of a thread the parent of the thread that
+    /// creates it (`copy_process` with `CLONE_THREAD`). Nobody's parent is a task outside of the scenario.
+    fn parent_of(&mut self, kind: Kind, birth: Birth) -> Pointer {
+        let creator = birth.parent.map(|p| self.core.entity(p));
+        let parent = creator.map_or(NULL, |creator| match kind {
+            Kind::Process => Pointer(creator.address),
+            Kind::Thread => creator.task().real_parent,
+        });
+        if let Some(slot) = self.core.slot_of(parent.0) {
+            self.core.entity_mut(slot).children += 1;
+        }
+        parent
     }
 
     /// Number, leader and address space of a task's process. A thread belongs to the process of the task that creates
