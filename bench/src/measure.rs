@@ -63,31 +63,12 @@ impl Mode {
     }
 }
 
-/// Counts switches, beside the collector if there is one.
-struct Counter {
-    collector: Option<Collector>,
-    switches: u64,
-}
+/// Counts switches and nothing else.
+struct Counter(u64);
 
 impl Sink for Counter {
     fn event(&mut self, event: &Event) {
-        self.switches += matches!(event.kind, EventKind::Switch { .. }) as u64;
-        if let Some(collector) = &mut self.collector {
-            collector.event(event);
-        }
-    }
-
-    fn events(&mut self, events: &[Event]) {
-        self.switches += events.iter().filter(|event| matches!(event.kind, EventKind::Switch { .. })).count() as u64;
-        if let Some(collector) = &mut self.collector {
-            collector.events(events);
-        }
-    }
-
-    fn finish(&mut self, end: Time) {
-        if let Some(collector) = &mut self.collector {
-            collector.finish(end);
-        }
+        self.0 += matches!(event.kind, EventKind::Switch { .. }) as u64;
     }
 }
 
@@ -101,17 +82,22 @@ pub fn measure(case: &Case, mode: Mode, seconds: Option<u64>) -> Result<Sample, 
         workload.run.duration = Time(workload.run.duration.ns() / 10);
     }
     workload.run.duration = seconds.map_or(workload.run.duration, Time::from_s);
-    let collector = (mode != Mode::Bare).then(|| Collector::new(&workload));
-    let mut sink = Counter { collector, switches: 0 };
     let executor = if mode == Mode::Interpreted { Executor::Interpreter } else { Executor::Machine };
     let options = Options { executor, settings: Vec::new(), seed: 1 };
-    let before = cpu_ns();
-    scx::run(&workload, &object, &options, &mut sink, &mut ()).map_err(|e| e.to_string())?;
-    let cpu_ns = cpu_ns() - before;
-    if let Some(collector) = &sink.collector {
-        collector.conservation().map_err(|v| v.to_string())?;
+    let run = |sink: &mut dyn Sink| -> Result<Sample, String> {
+        let before = cpu_ns();
+        scx::run(&workload, &object, &options, sink, &mut ()).map_err(|e| e.to_string())?;
+        Ok(Sample { switches: 0, cpu_ns: cpu_ns() - before, peak_kib: peak_kib() })
+    };
+    if mode == Mode::Bare {
+        let mut counter = Counter(0);
+        let sample = run(&mut counter)?;
+        return Ok(Sample { switches: counter.0, ..sample });
     }
-    Ok(Sample { switches: sink.switches, cpu_ns, peak_kib: peak_kib() })
+    let mut collector = Collector::new(&workload);
+    let sample = run(&mut collector)?;
+    collector.conservation().map_err(|v| v.to_string())?;
+    Ok(Sample { switches: collector.into_measures().events.switches, ..sample })
 }
 
 /// CPU time of this process.
