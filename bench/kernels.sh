@@ -5,7 +5,7 @@
 #
 #   bench/kernels.sh [SCHEDLAB] [KERNEL:ENGINE:CPUS ...]
 #
-# Needs hackbench (package rt-tests).
+# POLICIES="cfs alb" tries these only. Needs hackbench (package rt-tests).
 set -eu
 schedlab=$(realpath "${1:-target/release/schedlab}")
 [ $# -gt 0 ] && shift
@@ -57,7 +57,7 @@ duration = "2s"
 END
 
 scenarios="$work/hackbench.toml $work/mixed.toml $here/scenarios/heavy-load.toml $here/scenarios/moderate-load.toml"
-policies=$("$schedlab" policies | sed -n '/^Shipped/,/^$/s/^  \([^ ]\{1,\}\) .*/\1/p')
+policies=${POLICIES:-$("$schedlab" policies | sed -n '/^Shipped/,/^$/s/^  \([^ ]\{1,\}\) .*/\1/p')}
 for place in "$@"; do
     cpus=${place##*:} rest=${place%:*}
     engine=${rest##*:} kernel=${rest%:*}

@@ -246,15 +246,7 @@ __noinline u32 send_away(u32 cpu)
 		to = c && c->pid == p->pid ? queue_of(c->target) : NULL;
 		if (!to || c->target == cpu || !may_go(p, c->target))
 			continue;
-		clear_buddies(q, t, p->pid);
-		change_queue(t, q, to, c->target, now);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
-		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, c->target, 0)) {
-			/* Its own CPU took it at this moment. */
-			change_queue(t, to, q, cpu, now);
-			continue;
-		}
-		notify(to, t, p->pid, c->target, now);
+		move_waiting(BPF_FOR_EACH_ITER, p, t, q, to, c->target, c->target, now);
 	}
 	bpf_rcu_read_unlock();
 	return 0;

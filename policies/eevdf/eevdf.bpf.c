@@ -178,6 +178,7 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	if (!t || !q)
 		return;
 	leave_tree(q, t);
+	clear_rest(&q->clock);
 	begin_running(q, p, t, now);
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.deadline = t->clock.deadline;

@@ -41,15 +41,21 @@ static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t
 	return clamp_lag(lag, lag_limit(k->slice, longest, t->weight, t->inverse));
 }
 
+/* Where somebody of a lag comes to be. */
+static inline u64 place_of(const struct fair_queue *q, s64 lag, u32 weight, u64 now)
+{
+	u64 vruntime = average_vruntime(q, now);
+
+	return place_lag ? vruntime - inflated_lag(lag, whole_weight(q), weight) : vruntime;
+}
+
 /* Gives a task that comes its place: by its lag, and with the deadline that it had elsewhere, if it was moved. */
 static void place(const struct fair_queue *q, struct fair_task *t, bool is_new, u64 now)
 {
 	struct task_clock *k = &t->clock;
 	u64 slice = virtual_time(k->slice, t->weight, t->inverse);
 
-	k->vruntime = average_vruntime(q, now);
-	if (place_lag)
-		k->vruntime -= inflated_lag(k->lag, whole_weight(q), t->weight);
+	k->vruntime = place_of(q, k->lag, t->weight, now);
 	if (k->is_relative) {
 		k->deadline += k->vruntime;
 		k->is_relative = false;
@@ -67,13 +73,26 @@ static inline void keep_distance(struct task_clock *k)
 	k->is_relative = true;
 }
 
-/* A balancer moves a waiting task. */
-static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
+/* How far from its place the deadline of a waiting task is that is moved. */
+static inline u64 deadline_distance(const struct fair_task *t)
 {
-	t->clock.lag = lag_of(from, t->cpu, t, now);
+	if (place_rel_deadline)
+		return t->clock.deadline - t->clock.vruntime;
+	return virtual_time(t->clock.slice, t->weight, t->inverse);
+}
+
+/* A balancer moves a waiting task, which has the lag there that it has here. */
+static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from, const struct fair_queue *to, s32 cpu,
+			u64 now)
+{
+	return place_of(to, lag_of(from, t->cpu, t, now), t->weight, now) + deadline_distance(t);
+}
+
+static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 key)
+{
 	leave_tree(from, t);
-	keep_distance(&t->clock);
-	place(to, t, false, now);
+	t->clock.vruntime = key - deadline_distance(t);
+	t->clock.deadline = key;
 	enter_tree(to, t);
 }
 

@@ -283,7 +283,7 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 	return !q->clock.lazy_until || time_before(q->clock.lazy_until, q->slice_end);
 }
 
-static u64 order_key(const struct fair_task *t)
+static inline u64 order_key(const struct fair_task *t)
 {
 	return t->clock.deadline;
 }

@@ -78,13 +78,13 @@ static inline s64 term(const struct queue_clock *c, u64 vruntime, u64 weight)
 
 /*
  * The three fields, for a balancer on another CPU changes them too. Should that happen while the reference point moves,
- * V is wrong until the CPU has no tasks; that is some nanoseconds in half a minute.
+ * V is wrong until nobody waits; that is some nanoseconds in half a minute. Who is in the sum is always counted.
  */
 static inline void sum_add(struct queue_clock *c, u64 vruntime, u32 weight, bool custom)
 {
-	__sync_fetch_and_add(&c->sum, term(c, vruntime, weight));
-	__sync_fetch_and_add(&c->weight, weight);
 	__sync_fetch_and_add(&c->nr_queued, 1);
+	__sync_fetch_and_add(&c->weight, weight);
+	__sync_fetch_and_add(&c->sum, term(c, vruntime, weight));
 	if (custom)
 		__sync_fetch_and_add(&c->nr_custom, 1);
 }
@@ -96,6 +96,19 @@ static inline void sum_take(struct queue_clock *c, u64 vruntime, u32 weight, boo
 	__sync_fetch_and_add(&c->nr_queued, -1);
 	if (custom)
 		__sync_fetch_and_add(&c->nr_custom, -1);
+}
+
+/*
+ * Nobody waits any more, and something is left in the sum: another CPU moved a task when it was taken, or when the
+ * reference point moved. V would be wrong for ever.
+ */
+static inline void clear_rest(struct queue_clock *c)
+{
+	u32 nr_before = READ_ONCE(c->nr_queued);
+	s64 rest = READ_ONCE(c->sum);
+
+	if (rest && !nr_before && !READ_ONCE(c->nr_queued))
+		__sync_fetch_and_add(&c->sum, -rest);
 }
 
 static inline bool is_custom(u64 slice)

@@ -81,3 +81,22 @@ fn round_robin_lets_nobody_starve_and_a_starving_policy_is_caught() {
     let run = lab::run(&workload, "starving").expect("too short for the watchdog");
     assert!(nobody_starves(&run, round).is_err());
 }
+
+/// Two CPUs that run out of work now and then and pull tasks from one another: whoever is pulled keeps its place among the
+/// others, so nobody waits for more than a few slices.
+#[test]
+fn who_is_pulled_does_not_starve_and_starves_nobody() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/agreement/scenarios/mixed.toml");
+    let scenario = schedlab_model::scenario::Scenario::from_file(file.as_ref()).expect("the scenario is there");
+    let mut workload = scenario.compile().expect("it is whole");
+    workload.machine.tick = Time::from_ms(4);
+    for policy in ["cfs", "eevdf", "alb"] {
+        for seed in 1..=4 {
+            workload.run.seed = seed;
+            let run = lab::run(&workload, policy).expect("it runs");
+            let pulled = run.events.iter().filter(|event| matches!(event.kind, EventKind::Migrate { .. })).count();
+            assert!(pulled > 20, "{policy}, seed {seed}: {pulled} tasks were moved");
+            assert_eq!(nobody_starves(&run, Time::from_ms(30)), Ok(()), "{policy}, seed {seed}");
+        }
+    }
+}

@@ -111,6 +111,18 @@ static void say_averages(void)
 	follow_average(q, 0);
 	SAY("average after", average_vruntime(q, 0));
 	SAY("zero after", q->clock.zero);
+	/* Another CPU counts a task in as one of 1000 and out as one of 4000. */
+	q = empty_queue(1);
+	if (!q)
+		return;
+	sum_add(&q->clock, 5000, 335, false);
+	sum_add(&q->clock, 1000, 1024, false);
+	sum_take(&q->clock, 4000, 1024, false);
+	clear_rest(&q->clock);
+	SAY("rest beside one that waits", q->clock.sum - term(&q->clock, 5000, 335));
+	sum_take(&q->clock, 5000, 335, false);
+	clear_rest(&q->clock);
+	SAY("rest when nobody waits", q->clock.sum);
 }
 
 static void say_lags(void)
@@ -250,8 +262,8 @@ static void say_places(void)
 	set_waiting(to, &one, MS(100));
 	set_waiting(to, &two, MS(100));
 	SAY("average at the source", average_vruntime(q, 0));
-	carry_place(&t, q, to, 2, 0);
-	SAY("lag on the way", t.clock.lag);
+	SAY("lag on the way", lag_of(q, 1, &t, 0));
+	carry_place(&t, q, to, 2, order_key_at(&t, q, to, 2, 0));
 	SAY("moved to", t.clock.vruntime);
 	SAY("moved deadline", t.clock.deadline);
 	SAY("average at the source then", average_vruntime(q, 0));

@@ -53,6 +53,12 @@ fn the_reference_point_follows_and_changes_nothing() {
     assert_eq!(formulas["zero after"], formulas["average before"]);
 }
 
+/// Two CPUs change the sum at the same instant, and a task is counted in as one and out as another.
+#[test]
+fn what_was_counted_wrong_is_forgotten_when_nobody_waits() {
+    assert_formulas(&[("rest beside one that waits", -3000 * 1024), ("rest when nobody waits", 0)]);
+}
+
 #[test]
 fn v05_a_task_has_its_lag_when_it_is_there() {
     assert_formulas(&[("placed at", ms(8)), ("average then", ms(9)), ("lag then", ms(1))]);

@@ -23,10 +23,9 @@ static inline bool may_go(const struct task_struct *p, s32 cpu)
 	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && p->migration_disabled <= own;
 }
 
-/* A waiting task goes from one queue to another: its place, its averages, its count. */
-static void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
+/* A waiting task goes from one queue to another: its averages, its count. */
+static void change_counts(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
 {
-	carry_place(t, from, to, cpu, now);
 	on_moved(t, cpu);
 	update_task_load(t, now, true, false);
 	count_out(from, t, now);
@@ -37,13 +36,21 @@ static void change_queue(struct fair_task *t, struct fair_queue *from, struct fa
 	count_in(to, t, now);
 }
 
+/* And its place. */
+static __always_inline void change_queue(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu,
+					 u64 key, u64 now)
+{
+	carry_place(t, from, to, cpu, key);
+	change_counts(t, from, to, cpu, now);
+}
+
 /* A kernel moves a waiting task without a word when it may not be where it was any more; then it is put in again. */
 static inline void follow_move(struct fair_task *t, struct fair_queue *q, s32 cpu, u64 now)
 {
 	struct fair_queue *before = queue_of(t->cpu);
 
 	if (t->cpu != cpu && before)
-		change_queue(t, before, q, cpu, now);
+		change_queue(t, before, q, cpu, order_key_at(t, before, q, cpu, now), now);
 }
 
 /* Tells a CPU that a task came. */
@@ -53,6 +60,24 @@ static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 	else if (must_tell(q, t, pid, cpu, now))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+/*
+ * Moves a task that waits in the queue of an iterator to @dsq of another CPU, and tells that one. False: its own CPU
+ * takes it at this moment. What is counted follows the task, for a CPU that is quicker counts it out where it was.
+ */
+static __always_inline bool move_waiting(struct bpf_iter_scx_dsq *it, struct task_struct *p, struct fair_task *t,
+					 struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 dsq, u64 now)
+{
+	u64 key = order_key_at(t, from, to, cpu, now);
+
+	scx_bpf_dsq_move_set_vtime(it, key);
+	if (!scx_bpf_dsq_move_vtime(it, p, dsq, 0))
+		return false;
+	clear_buddies(from, t, p->pid);
+	change_queue(t, from, to, cpu, key, now);
+	notify(to, t, p->pid, cpu, now);
+	return true;
 }
 
 #endif /* SCHEDLAB_FAIR_MOVE_BPF_H */

@@ -247,7 +247,7 @@ static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
 
 #include <schedlab/group_order.bpf.h>
 
-static u64 order_key(const struct fair_task *t)
+static inline u64 order_key(const struct fair_task *t)
 {
 	return t->clock.vruntime;
 }
@@ -270,10 +270,15 @@ static inline u64 base_of(const struct fair_queue *q, const struct fair_task *t,
 }
 
 /* It keeps its distance to min_vruntime. */
-static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now)
+static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from, const struct fair_queue *to, s32 cpu,
+			u64 now)
 {
-	t->clock.vruntime -= base_at(t, t->cpu, now);
-	t->clock.vruntime += base_at(t, cpu, now);
+	return t->clock.vruntime - base_at(t, t->cpu, now) + base_at(t, cpu, now);
+}
+
+static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 key)
+{
+	t->clock.vruntime = key;
 	if (has_groups())
 		place_group(to, t, cpu);
 }

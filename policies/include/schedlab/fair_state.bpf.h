@@ -96,9 +96,12 @@ static u64 jiffy;
 static u32 nr_idle, nr_overloaded;
 
 /* Where a waiting task stands in its queue. */
-static u64 order_key(const struct fair_task *t);
-/* A waiting task goes from a queue to the one of @cpu: what becomes of its place. It is still counted where it was. */
-static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 now);
+static inline u64 order_key(const struct fair_task *t);
+/* Where a task that waits in a queue would stand in the one of @cpu, as things are. */
+static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from, const struct fair_queue *to, s32 cpu,
+			u64 now);
+/* A waiting task goes there, to @key. It is still counted where it was. */
+static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 key);
 /* A task came to wait where another one runs. Whether that has to end, or to end sooner than the core knows. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
 /* Whether the queue will rather run that task than who is due, and not any more. */

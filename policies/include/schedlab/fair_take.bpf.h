@@ -72,17 +72,10 @@ static void pull_from(struct attempt *a, struct fair_queue *from, struct fair_qu
 		worth_of_it = worth(a, t, from);
 		if (!worth_of_it || is_hot(a, from, to, t, p->pid))
 			continue;
-		clear_buddies(from, t, p->pid);
-		change_queue(t, from, to, a->cpu, a->now);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, order_key(t));
-		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, to_dsq, 0)) {
-			/* Its own CPU took it at this moment. */
-			change_queue(t, to, from, a->source, a->now);
+		if (!move_waiting(BPF_FOR_EACH_ITER, p, t, from, to, a->cpu, to_dsq, a->now))
 			continue;
-		}
 		a->imbalance -= worth_of_it;
 		a->moved++;
-		notify(to, t, p->pid, a->cpu, a->now);
 	}
 }
 
