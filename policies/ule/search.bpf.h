@@ -81,11 +81,25 @@ static inline void consider(struct found *best, bool highest, s64 load, s64 jitt
 	}
 }
 
-/* A group is complete: it becomes a branch of the one that it lies in. */
-static inline void fold(struct found *into, struct found *group, bool highest)
+/*
+ * The same in a tree of groups. This and the next are not static, so that a verifier looks at them once and not in each
+ * state of a search.
+ */
+__noinline int visit(struct found *best, bool highest, s64 load, s64 jittered, s32 cpu)
 {
+	if (best)
+		consider(best, highest, load, jittered, cpu);
+	return 0;
+}
+
+/* A group is complete: it becomes a branch of the one that it lies in. */
+__noinline int fold(struct found *into, struct found *group, bool highest)
+{
+	if (!into || !group)
+		return 0;
 	consider(into, highest, group->total, group->jittered, group->cpu);
 	*group = (struct found){ .cpu = NO_CPU };
+	return 0;
 }
 
 /*
@@ -110,9 +124,11 @@ static __noinline s32 find_cpu(const struct search *search, struct run_queue *ow
 		load = (s64)rq->load * LOAD_UNIT - (!search->highest && cpu == search->prefer ? PREFERENCE : 0);
 		jittered = load - random_number(own) % JITTER;
 		good = qualifies(search, rq, cpu);
-		consider(tree ? &core : &all, search->highest, load, jittered, good ? cpu : NO_CPU);
-		if (!tree)
+		if (!tree) {
+			consider(&all, search->highest, load, jittered, good ? cpu : NO_CPU);
 			continue;
+		}
+		visit(&core, search->highest, load, jittered, good ? cpu : NO_CPU);
 		if (cpu % of_core == 0)
 			fold(&cache, &core, search->highest);
 		if (cpu % of_cache == 0)

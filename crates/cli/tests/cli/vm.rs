@@ -148,6 +148,17 @@ fn a_kernel_on_one_cpu_repeats_bit_for_bit() {
     assert!(first.0.contains("Linux 6.1.") && first.0.contains("8 ns for each instruction"), "{}", first.0);
 }
 
+/// A verifier looks at what the parameters leave of a program: policies by other rules than their default ones.
+const OTHER_RULES: [&str; 7] = [
+    "ule:mode=freebsd",
+    "linux-o1:version=2.6.3",
+    "windows:version=vista",
+    "cfs:version=4.9",
+    "cfs:groups=process",
+    "eevdf:version=7.1,hrtick=true",
+    "alb:version=4.9",
+];
+
 #[test]
 fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
     if !may_virtualize(&["debian:12", NEW]) {
@@ -161,8 +172,9 @@ fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
     // after the last: so at most 2 + 8 ms, or 2 + 40 ms.
     assert!((4.0..12.0).contains(&short) && (20.0..45.0).contains(&long), "{short} {long}");
     lab.write("one.toml", PROGRAM);
-    for policy in schedlab_policy::catalog().iter().filter(|policy| policy.name != "rr") {
-        let result = run(&lab, &["--policy", policy.name, "--kernel", NEW]).0;
+    let shipped = schedlab_policy::catalog().iter().map(|policy| policy.name).filter(|name| *name != "rr");
+    for policy in shipped.chain(OTHER_RULES) {
+        let result = run(&lab, &["--policy", policy, "--kernel", NEW]).0;
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["groups"][0]["requests"], 2, "{result}");
     }
