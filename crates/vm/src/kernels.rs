@@ -2,7 +2,7 @@
 //! signed them; they are unpacked into the user's cache and never installed.
 
 use crate::error::VmError;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -54,10 +54,7 @@ pub fn find(text: &str) -> Result<PathBuf, VmError> {
         return host();
     }
     if let Some(known) = KNOWN.into_iter().find(|known| known.name == text) {
-        return match cached(&known)? {
-            Some(image) => Ok(image),
-            None => fetch(&known),
-        };
+        return made_once(&cache()?.join(folder_name(&known)), |folder| fetch(&known, folder));
     }
     let path = Path::new(text);
     if !text.contains('/') {
@@ -83,16 +80,36 @@ pub fn cache() -> Result<PathBuf, VmError> {
 
 /// The image of a known kernel, if it was fetched before.
 pub fn cached(known: &Known) -> Result<Option<PathBuf>, VmError> {
-    let folder = cache()?.join(folder_name(known));
-    Ok(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).find(|path| path.is_file()))
+    Ok(file_in(&cache()?.join(folder_name(known))))
+}
+
+fn file_in(folder: &Path) -> Option<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).find(|path| path.is_file())
 }
 
 fn folder_name(known: &Known) -> String {
     known.name.replace(':', "-")
 }
 
-/// Fetches and unpacks the newest package of a known kernel. The image appears in the cache when it is whole.
-fn fetch(known: &Known) -> Result<PathBuf, VmError> {
+/// The file in a folder, which is made where there is none. Runs of one process and of others may ask at the same time;
+/// one of them makes it and the others wait.
+fn made_once(folder: &Path, make: impl FnOnce(&Path) -> Result<PathBuf, VmError>) -> Result<PathBuf, VmError> {
+    if let Some(file) = file_in(folder) {
+        return Ok(file);
+    }
+    let lock = || {
+        fs::create_dir_all(folder)?;
+        let lock = File::create(folder.with_extension("lock"))?;
+        lock.lock()?;
+        Ok(lock)
+    };
+    let failed = |error: io::Error| lack(format!("cannot write into the cache at {}: {error}", folder.display()));
+    let _held_until_the_end = lock().map_err(failed)?;
+    file_in(folder).map_or_else(|| make(folder), Ok)
+}
+
+/// Fetches and unpacks the newest package of a known kernel. The image appears in the folder when it is whole.
+fn fetch(known: &Known, folder: &Path) -> Result<PathBuf, VmError> {
     let failed = |what: &str, why: String| lack(format!("cannot fetch {}: {what}: {why}", known.name));
     let io = |what: &'static str| move |error: io::Error| failed(what, error.to_string());
     let work = tempfile::tempdir().map_err(io("make a temporary folder"))?;
@@ -101,9 +118,7 @@ fn fetch(known: &Known) -> Result<PathBuf, VmError> {
     let package = apt.newest(known).map_err(|why| failed("find its package", why))?;
     apt.get(&["download", &package]).map_err(|why| failed("apt-get download", why))?;
     let image = unpack(work.path()).map_err(|why| failed("unpack its package", why))?;
-    let folder = cache()?.join(folder_name(known));
-    fs::create_dir_all(&folder).map_err(io("make a folder in the cache"))?;
-    let (place, unfinished) = (folder.join(&package), folder.with_extension(format!("{}.tmp", std::process::id())));
+    let (place, unfinished) = (folder.join(&package), folder.with_extension("tmp"));
     fs::copy(image, &unfinished).map_err(io("write it into the cache"))?;
     fs::rename(&unfinished, &place).map_err(io("write it into the cache"))?;
     Ok(place)
@@ -215,12 +230,45 @@ fn image_in(folder: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn versions_are_compared_as_numbers() {
         let newest = ["linux-image-6.1.0-9-cloud-amd64", "linux-image-6.1.0-50-cloud-amd64"];
         assert_eq!(newest.into_iter().max_by_key(|name| version(name)), Some(newest[1]));
         assert!(version("linux-binary-7.3.4+deb13-cloud-amd64") > version("linux-binary-7.2.11+deb13-cloud-amd64"));
+    }
+
+    #[test]
+    fn who_asks_at_the_same_time_gets_what_one_has_made() {
+        let cache = tempfile::tempdir().unwrap();
+        let made = AtomicUsize::new(0);
+        let make = |folder: &Path| {
+            made.fetch_add(1, Ordering::Relaxed);
+            let (place, unfinished) = (folder.join("image"), folder.with_extension("tmp"));
+            fs::write(&unfinished, "whole").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            fs::rename(unfinished, &place).unwrap();
+            Ok(place)
+        };
+        let ask = || fs::read_to_string(made_once(&cache.path().join("debian-13"), make).unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            asking.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), "whole"));
+        });
+        assert_eq!(made.into_inner(), 1);
+    }
+
+    #[test]
+    fn who_fails_leaves_it_to_the_next() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = cache.path().join("debian-13");
+        assert!(made_once(&folder, |_| Err(lack("no network".into()))).unwrap_err().to_string().contains("no network"));
+        let make = |folder: &Path| {
+            fs::write(folder.join("image"), "whole").unwrap();
+            Ok(folder.join("image"))
+        };
+        assert!(made_once(&folder, make).unwrap().is_file());
     }
 
     #[test]
