@@ -6,16 +6,21 @@ pub const DEFAULT_HOLD_NS: u64 = 5_000_000_000;
 /// Watches the run-queue lengths of all CPUs.
 ///
 /// With n runnable tasks on m CPUs the ideal lengths are ⌈n/m⌉ on n mod m CPUs and ⌊n/m⌋ on the others (Happe et al.,
-/// equation Linux.1.a), whichever CPUs these are; so the loads are balanced exactly when the longest and the shortest
-/// differ by one at most. The time to balance is the first instant, from the start of the run and after the first task
-/// became runnable, from which this holds for the whole of `hold`. What lasts no time at all does not count.
+/// equation Linux.1.a), whichever CPUs these are. Of all ways to spread n tasks these, and no others, have the least sum
+/// of squared lengths, so that two sums tell whether the loads are balanced. The time to balance is the first instant,
+/// from the start of the run and after the first task became runnable, from which this holds for the whole of `hold`.
+/// What lasts no time at all does not count.
 #[derive(Debug)]
 pub(super) struct Balance {
     hold_ns: u64,
-    /// How many CPUs have so many runnable tasks.
-    cpus_at: Vec<u32>,
-    shortest: u32,
-    longest: u32,
+    /// Sum of the squared lengths.
+    squares: u64,
+    /// What it is for as many tasks when they are spread evenly.
+    least: u64,
+    cpus: u64,
+    /// Tasks on each CPU at least when they are spread evenly, and the CPUs that have one more.
+    even: u64,
+    over: u64,
     started: bool,
     since: Option<u64>,
     found: Option<u64>,
@@ -23,49 +28,37 @@ pub(super) struct Balance {
 
 impl Balance {
     pub fn new(cpus: u32, hold_ns: u64) -> Balance {
-        Balance { hold_ns, cpus_at: vec![cpus], shortest: 0, longest: 0, started: false, since: None, found: None }
+        let cpus = u64::from(cpus);
+        Balance { hold_ns, squares: 0, least: 0, cpus, even: 0, over: 0, started: false, since: None, found: None }
     }
 
-    /// A run queue changed by one task.
+    /// A run queue, so long until now, gets one task more.
     #[inline]
-    pub fn change(&mut self, before: u32, after: u32) {
-        if self.found.is_none() && before != after {
-            self.note(before, after);
-        }
-    }
-
-    /// A task went from one run queue, as long as the first number before, to another.
-    #[inline]
-    pub fn change_two(&mut self, from: u32, to: u32) {
-        // Otherwise the two lengths only change places.
-        if from != to + 1 {
-            self.change(from, from.saturating_sub(1));
-            self.change(to, to + 1);
-        }
-    }
-
-    fn note(&mut self, before: u32, after: u32) {
-        let Ok([left, joined]) = self.cpus_at.get_disjoint_mut([before as usize, after as usize]) else {
-            return self.note_first(before, after);
-        };
-        *left -= 1;
-        *joined += 1;
-        // A CPU that left the shortest (longest) length as the last one moved by one, so that is where the end is now.
-        let left_empty = *left == 0;
-        if after < self.shortest || (left_empty && before == self.shortest) {
-            self.shortest = after;
-        }
-        if after > self.longest || (left_empty && before == self.longest) {
-            self.longest = after;
-        }
-    }
-
-    /// The same for the first run queue of this length.
-    #[cold]
-    fn note_first(&mut self, before: u32, after: u32) {
+    pub fn joins(&mut self, length: u32) {
         self.started = true;
-        self.cpus_at.resize(after as usize + 1, 0);
-        self.note(before, after);
+        self.squares += 2 * u64::from(length) + 1;
+        self.least += 2 * self.even + 1;
+        self.over += 1;
+        if self.over == self.cpus {
+            (self.even, self.over) = (self.even + 1, 0);
+        }
+    }
+
+    /// A run queue, so long until now, loses a task.
+    #[inline]
+    pub fn leaves(&mut self, length: u32) {
+        if self.over == 0 {
+            (self.even, self.over) = (self.even - 1, self.cpus);
+        }
+        self.over -= 1;
+        self.squares -= 2 * u64::from(length) - 1;
+        self.least -= 2 * self.even + 1;
+    }
+
+    /// A task goes from one run queue to another, which were so long until now.
+    #[inline]
+    pub fn moves(&mut self, from: u32, to: u32) {
+        self.squares = self.squares + 2 * (u64::from(to) + 1) - 2 * u64::from(from);
     }
 
     /// Time moves from one instant to another with the lengths as they are.
@@ -74,7 +67,7 @@ impl Balance {
         if self.found.is_some() {
             return;
         }
-        if !self.started || self.longest - self.shortest > 1 {
+        if !self.started || self.squares != self.least {
             self.since = None;
             return;
         }
@@ -98,11 +91,10 @@ mod tests {
     #[test]
     fn seven_tasks_from_one_cpu_to_two() {
         let mut balance = Balance::new(2, 100);
-        (0..7).for_each(|i| balance.change(i, i + 1));
+        (0..7).for_each(|i| balance.joins(i));
         balance.pass(0, 50);
         for i in 0..3 {
-            balance.change(7 - i, 6 - i);
-            balance.change(i, i + 1);
+            balance.moves(7 - i, i);
             balance.pass(50 + 10 * u64::from(i), 60 + 10 * u64::from(i));
         }
         assert_eq!(balance.found(), None);
@@ -117,42 +109,38 @@ mod tests {
         let mut balance = Balance::new(2, 10);
         balance.pass(0, 1000);
         assert_eq!(balance.found(), None);
-        balance.change(0, 1);
+        balance.joins(0);
         balance.pass(1000, 1005);
-        balance.change(1, 2);
+        balance.joins(1);
         balance.pass(1005, 1006);
-        balance.change(0, 1);
+        balance.joins(0);
         balance.pass(1006, 1016);
         assert_eq!(balance.found(), Some(1006));
     }
 
-    #[test]
-    fn a_move_is_two_changes() {
-        for (from, to) in [(1, 0), (2, 0), (1, 2), (3, 3), (0, 1)] {
-            let [mut one, mut two] = [0, 1].map(|_| Balance::new(2, 10));
-            for balance in [&mut one, &mut two] {
-                (0..from).chain(0..to).for_each(|length| balance.change(length, length + 1));
-            }
-            one.change_two(from, to);
-            two.change(from, from.saturating_sub(1));
-            two.change(to, to + 1);
-            assert_eq!((one.shortest, one.longest), (two.shortest, two.longest), "{from} to {to}");
-            assert_eq!(one.cpus_at, two.cpus_at);
-        }
-    }
-
     proptest! {
-        /// The ends that are kept are those of the lengths themselves.
+        /// The sums say what the lengths themselves say.
         #[test]
-        fn ends_follow(steps in prop::collection::vec((0usize..3, any::<bool>()), 1..200)) {
-            let mut loads = [0u32; 3];
-            let mut balance = Balance::new(3, u64::MAX);
-            for (cpu, more) in steps {
-                let before = loads[cpu];
-                loads[cpu] = if more { before + 1 } else { before.saturating_sub(1) };
-                balance.change(before, loads[cpu]);
-                prop_assert_eq!(Some(&balance.shortest), loads.iter().min());
-                prop_assert_eq!(Some(&balance.longest), loads.iter().max());
+        fn balanced_is_when_lengths_differ_by_one_at_most(
+            cpus in 2usize..5,
+            steps in prop::collection::vec((0usize..4, 0usize..4, any::<bool>()), 1..200)
+        ) {
+            let mut loads = vec![0u32; cpus];
+            let mut balance = Balance::new(cpus as u32, 1);
+            for (from, to, moves) in steps {
+                let (from, to) = (from % cpus, to % cpus);
+                if moves && from != to && loads[from] > 0 {
+                    balance.moves(loads[from], loads[to]);
+                    (loads[from], loads[to]) = (loads[from] - 1, loads[to] + 1);
+                } else if loads[from] > 0 && from > to {
+                    balance.leaves(loads[from]);
+                    loads[from] -= 1;
+                } else {
+                    balance.joins(loads[to]);
+                    loads[to] += 1;
+                }
+                let differ = loads.iter().max().unwrap() - loads.iter().min().unwrap();
+                prop_assert_eq!(balance.squares == balance.least, differ <= 1, "{:?}", loads);
             }
         }
     }

@@ -145,13 +145,20 @@ impl Cpu {
         self.time_at_load[self.load as usize] = length;
     }
 
-    /// One task more (`true`) or fewer; gives the length before and after.
+    /// One task more; gives the length before.
     #[inline]
-    pub fn change_load(&mut self, now: u64, more: bool) -> (u32, u32) {
+    pub fn joins(&mut self, now: u64) -> u32 {
         self.settle_load(now);
-        let before = self.load;
-        self.load = if more { before + 1 } else { before.saturating_sub(1) };
-        (before, self.load)
+        self.load += 1;
+        self.load - 1
+    }
+
+    /// One task fewer; gives the length before.
+    #[inline]
+    pub fn leaves(&mut self, now: u64) -> u32 {
+        self.settle_load(now);
+        self.load -= 1;
+        self.load + 1
     }
 
     /// Brings all sums to `now`.
@@ -201,9 +208,8 @@ mod tests {
     #[test]
     fn time_at_each_load() {
         let mut cpu = Cpu::default();
-        cpu.change_load(5, true);
-        cpu.change_load(5, true);
-        assert_eq!(cpu.change_load(8, false), (2, 1));
+        assert_eq!([cpu.joins(5), cpu.joins(5)], [0, 1]);
+        assert_eq!(cpu.leaves(8), 2);
         cpu.settle(10);
         assert_eq!(cpu.time_at_load, [5, 2, 3]);
     }

@@ -1,5 +1,7 @@
 //! What each event does to the numbers.
 
+use super::cpus::Cpus;
+use super::idle_watch::IdleWatch;
 use super::measures::{SLOWDOWN_SCALE, Totals};
 use super::outcome::{self, Detail};
 use super::task::{Activity, NOT_YET, Task};
@@ -10,24 +12,6 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink};
 
 impl Collector {
-    fn change_load(&mut self, cpu: CpuId, more: bool) {
-        let (before, after) = self.cpus[cpu.index()].change_load(self.now, more);
-        if let Some(balance) = &mut self.balance {
-            balance.change(before, after);
-        }
-    }
-
-    fn move_load(&mut self, slot: usize, to: CpuId) {
-        let from = std::mem::replace(&mut self.tasks.get_mut(slot).cpu, to);
-        if from != to && !self.fluid {
-            let (left, _) = self.cpus[from.index()].change_load(self.now, false);
-            let (joined, _) = self.cpus[to.index()].change_load(self.now, true);
-            if let Some(balance) = &mut self.balance {
-                balance.change_two(left, joined);
-            }
-        }
-    }
-
     fn fork(&mut self, id: TaskId, group: GroupId) {
         self.events.forks += 1;
         let Some(state) = self.groups.get_mut(group.index()) else { return };
@@ -49,24 +33,23 @@ impl Collector {
         self.tasks.insert(Task::new(id, group, observations, self.now));
     }
 
+    #[inline(always)]
     fn wakeup(&mut self, id: TaskId, target: CpuId) {
         self.events.wakeups += 1;
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let task = self.tasks.get_mut(slot);
+        let Some(task) = self.tasks.find(id) else { return };
         if task.is_runnable() || self.fluid {
             return;
         }
         task.activity = Activity::Woken;
         task.since = self.now;
         task.cpu = target;
-        let group = task.group.index();
-        self.change_load(target, true);
+        self.cpus.joins(target, self.now);
         if let Some(watch) = &mut self.idle_watch {
-            watch.wait_begins(group);
+            watch.wait_begins(task.group.index());
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn switch(&mut self, cpu: CpuId, previous: Option<TaskId>, reason: Reason, next: Option<TaskId>) {
         self.events.switches += 1;
         if previous == next {
@@ -75,15 +58,14 @@ impl Collector {
         let state = &mut self.cpus[cpu.index()];
         if !state.occupied {
             state.end_idle(self.now);
+            self.unwatch_idle(cpu);
         }
+        let overhead_clock = self.cpus[cpu.index()].overhead.elapsed(self.now);
         if let Some(id) = previous {
-            self.leave(cpu, id, reason);
+            self.leave(cpu, id, reason, overhead_clock);
         }
         match next {
-            Some(id) => {
-                self.enter(cpu, id);
-                self.unwatch_idle(cpu);
-            }
+            Some(id) => self.enter(cpu, id, overhead_clock),
             None => {
                 let state = &mut self.cpus[cpu.index()];
                 state.begin_idle(self.now);
@@ -94,89 +76,76 @@ impl Collector {
         }
     }
 
-    fn leave(&mut self, cpu: CpuId, id: TaskId, reason: Reason) {
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let task = self.tasks.get_mut(slot);
-        if task.activity == Activity::Running {
-            charge_running(task, self.now, self.cpus[cpu.index()].overhead.elapsed(self.now));
+    #[inline(always)]
+    fn leave(&mut self, cpu: CpuId, id: TaskId, reason: Reason, overhead_clock: u64) {
+        let now = self.now;
+        let Some(task) = self.tasks.find(id) else { return };
+        match task.activity {
+            Activity::Running => charge_running(task, now, overhead_clock),
+            _ => enter_unseen(task, cpu, &mut self.cpus, &mut self.idle_watch, now),
         }
-        let stays = match reason {
-            Reason::SliceEnd | Reason::Preempted => {
-                task.involuntary += 1;
-                true
-            }
-            Reason::Yielded => {
-                task.voluntary += 1;
-                true
-            }
-            Reason::Blocked | Reason::Exited | Reason::Idle => {
-                task.voluntary += 1;
-                false
-            }
-        };
-        if stays {
+        match reason {
+            Reason::SliceEnd | Reason::Preempted => task.involuntary += 1,
+            Reason::Yielded | Reason::Blocked | Reason::Exited | Reason::Idle => task.voluntary += 1,
+        }
+        if matches!(reason, Reason::SliceEnd | Reason::Preempted | Reason::Yielded) {
             task.activity = Activity::Preempted;
-            task.since = self.now;
+            task.since = now;
             if let Some(watch) = &mut self.idle_watch {
                 watch.wait_begins(task.group.index());
             }
             return;
         }
         task.activity = Activity::Off;
-        let (queue, exited) = (task.cpu, task.exited);
-        self.change_load(queue, false);
-        if exited {
-            self.part_with(slot);
+        self.cpus.leaves(task.cpu, now);
+        if task.exited {
+            self.part_with(id);
         }
     }
 
-    fn enter(&mut self, cpu: CpuId, id: TaskId) {
+    #[inline(always)]
+    fn enter(&mut self, cpu: CpuId, id: TaskId, overhead_clock: u64) {
         let now = self.now;
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let task = self.tasks.get_mut(slot);
+        let Some(task) = self.tasks.find(id) else { return };
         let before = std::mem::replace(&mut task.activity, Activity::Running);
-        match before {
-            Activity::Woken | Activity::Preempted => {
-                let wait = task.note_wait(now);
-                let observations = &mut self.observations[task.observations as usize];
-                match before {
-                    Activity::Woken => observations.wakeup_latency.record(wait),
-                    _ => observations.preempt_wait.record(wait),
-                }
-                if let Some(watch) = &mut self.idle_watch {
-                    watch.wait_ends(task.group.index());
-                }
+        if matches!(before, Activity::Woken | Activity::Preempted) {
+            let wait = task.note_wait(now);
+            let observations = &mut self.observations[task.observations as usize];
+            match before {
+                Activity::Woken => observations.wakeup_latency.record(wait),
+                _ => observations.preempt_wait.record(wait),
             }
-            // Only in traces that lost events.
-            Activity::Off | Activity::Running => {}
+            if let Some(watch) = &mut self.idle_watch {
+                watch.wait_ends(task.group.index());
+            }
         }
         task.since = now;
-        task.overhead_mark = self.cpus[cpu.index()].overhead.elapsed(now);
+        task.overhead_mark = overhead_clock;
         if task.request_open && task.first_run == NOT_YET {
             task.first_run = now;
         }
-        if before == Activity::Off {
-            task.cpu = cpu;
-            self.change_load(cpu, true);
-        } else if task.cpu != cpu {
-            self.move_load(slot, cpu);
+        let from = std::mem::replace(&mut task.cpu, cpu);
+        match before {
+            // Only in traces that lost events.
+            Activity::Off => self.cpus.joins(cpu, now),
+            _ => self.cpus.moves(from, cpu, now),
         }
     }
 
+    #[inline(always)]
     fn migrate(&mut self, id: TaskId, to: CpuId) {
         self.events.migrations += 1;
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let task = self.tasks.get_mut(slot);
+        let Some(task) = self.tasks.find(id) else { return };
         task.migrations += 1;
         if task.is_waiting() {
-            self.move_load(slot, to);
+            let from = std::mem::replace(&mut task.cpu, to);
+            self.cpus.moves(from, to, self.now);
         }
     }
 
     fn exit(&mut self, id: TaskId) {
         self.events.exits += 1;
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let task = self.tasks.get_mut(slot);
+        let Some(task) = self.tasks.find(id) else { return };
         self.observations[task.observations as usize].turnaround.record(self.now - task.born);
         if task.activity == Activity::Running {
             // The switch that follows takes it off its CPU.
@@ -185,19 +154,20 @@ impl Collector {
         }
         if task.is_waiting() {
             task.note_wait(self.now);
-            let (queue, group) = (task.cpu, task.group.index());
-            self.change_load(queue, false);
+            self.cpus.leaves(task.cpu, self.now);
             if let Some(watch) = &mut self.idle_watch {
-                watch.wait_ends(group);
+                watch.wait_ends(task.group.index());
             }
         }
-        self.part_with(slot);
+        self.part_with(id);
     }
 
     /// Lets the numbers of a task flow into its group, and forgets the task.
-    fn part_with(&mut self, slot: usize) {
-        self.account(slot);
-        self.tasks.remove(slot);
+    fn part_with(&mut self, id: TaskId) {
+        if let Some(slot) = self.tasks.slot(id) {
+            self.account(slot);
+            self.tasks.remove(slot);
+        }
     }
 
     fn account(&mut self, slot: usize) {
@@ -217,19 +187,18 @@ impl Collector {
         }
     }
 
+    #[inline(always)]
     fn request_begin(&mut self, id: TaskId, intended: Time) {
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let fluid = self.fluid;
-        let task = self.tasks.get_mut(slot);
+        let Some(task) = self.tasks.find(id) else { return };
         task.request_open = true;
         task.intended = intended.0.min(self.now);
-        let runs = fluid || task.activity == Activity::Running;
+        let runs = self.fluid || task.activity == Activity::Running;
         task.first_run = if runs { self.now } else { NOT_YET };
     }
 
+    #[inline(always)]
     fn request_end(&mut self, id: TaskId, demand: Time) {
-        let Some(slot) = self.tasks.slot(id) else { return };
-        let task = self.tasks.get_mut(slot);
+        let Some(task) = self.tasks.find(id) else { return };
         if !std::mem::take(&mut task.request_open) {
             return;
         }
@@ -242,10 +211,10 @@ impl Collector {
             observations.response_from_first_run.record(self.now - task.first_run);
         }
         if let Some(load) = estimated_load(response, demand.0) {
-            observations.slowdown.record((response as f64 / demand.0 as f64 * SLOWDOWN_SCALE + 0.5) as u64);
+            observations.slowdown.record(slowdown(response, demand.0));
             self.estimated_load[load as usize] += 1;
         }
-        self.groups[task.group.index()].response_batches.record(response as f64);
+        self.groups[task.group.index()].response_batches.record(response as i64 as f64);
     }
 
     fn overhead(&mut self, cpu: CpuId, what: Overhead, length: Time) {
@@ -259,6 +228,27 @@ impl Collector {
             }
         }
     }
+}
+
+/// A task leaves a CPU on which it was not seen to come, in a trace that lost events. How long it waited before is not
+/// known.
+#[cold]
+fn enter_unseen(task: &mut Task, cpu: CpuId, cpus: &mut Cpus, watch: &mut Option<IdleWatch>, now: u64) {
+    let from = std::mem::replace(&mut task.cpu, cpu);
+    if !task.is_runnable() {
+        return cpus.joins(cpu, now);
+    }
+    cpus.moves(from, cpu, now);
+    if let Some(watch) = watch {
+        watch.wait_ends(task.group.index());
+    }
+}
+
+/// In units of 1 / [`SLOWDOWN_SCALE`], rounded. A signed number becomes a float, and back, by one instruction, an unsigned
+/// one by eight.
+#[inline]
+fn slowdown(response_ns: u64, demand_ns: u64) -> u64 {
+    (response_ns as i64 as f64 / demand_ns as i64 as f64 * SLOWDOWN_SCALE + 0.5) as i64 as u64
 }
 
 impl Sink for Collector {

@@ -85,27 +85,34 @@ impl IdleWatch {
         }
     }
 
-    fn touch(&mut self, group: usize) -> &mut AllowedSet {
-        let number = self.set_of_group[group];
-        let set = &mut self.sets[number as usize];
-        if !set.touched && set.waiting <= 1 {
-            set.touched = true;
-            self.touched.push(number);
-        }
-        set
-    }
-
     /// A task of this group begins to wait.
     #[inline]
     pub fn wait_begins(&mut self, group: usize) {
-        self.touch(group).waiting += 1;
+        let number = self.set_of_group[group];
+        let set = &mut self.sets[number as usize];
+        set.waiting += 1;
+        if set.waiting == 1 {
+            self.touch(number);
+        }
     }
 
     /// A task of this group waits no longer.
     #[inline]
     pub fn wait_ends(&mut self, group: usize) {
-        let set = self.touch(group);
-        set.waiting = set.waiting.saturating_sub(1);
+        let number = self.set_of_group[group];
+        let set = &mut self.sets[number as usize];
+        set.waiting -= 1;
+        if set.waiting == 0 {
+            self.touch(number);
+        }
+    }
+
+    /// A set got its first waiting task, or lost its last one.
+    fn touch(&mut self, number: u32) {
+        let set = &mut self.sets[number as usize];
+        if !std::mem::replace(&mut set.touched, true) {
+            self.touched.push(number);
+        }
     }
 
     /// The CPU becomes idle.

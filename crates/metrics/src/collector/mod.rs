@@ -19,6 +19,7 @@
 
 mod balance;
 mod cpu;
+mod cpus;
 mod events;
 mod idle_watch;
 mod measures;
@@ -36,6 +37,7 @@ use crate::load::MAX_ESTIMATED_LOAD;
 use crate::statistics::BatchMeans;
 use balance::Balance;
 use cpu::Cpu;
+use cpus::Cpus;
 use idle_watch::IdleWatch;
 use measures::{Observations, Spread, Totals};
 use outcome::Detail;
@@ -96,7 +98,7 @@ pub struct Collector {
     /// CPU time given by [`Collector::charge`].
     fluid_ns: u64,
     tasks: TaskTable,
-    cpus: Vec<Cpu>,
+    cpus: Cpus,
     groups: Vec<GroupState>,
     /// One for each group, then one for each of `details`.
     observations: Vec<Observations>,
@@ -105,8 +107,6 @@ pub struct Collector {
     in_detail: bool,
     /// Absent for fluid disciplines.
     idle_watch: Option<IdleWatch>,
-    /// Absent where balance has no meaning: one CPU, tasks that may not go everywhere, fluid disciplines.
-    balance: Option<Balance>,
     jain: Jain,
     estimated_load: Vec<u64>,
     events: EventCounts,
@@ -138,13 +138,12 @@ impl Collector {
             fluid: false,
             fluid_ns: 0,
             tasks: TaskTable::default(),
-            cpus: (0..cpus).map(|_| Cpu::new()).collect(),
+            cpus: Cpus::new(cpus, (cpus > 1 && all_everywhere).then_some(DEFAULT_HOLD_NS)),
             observations: vec![Observations::default(); groups.len()],
             groups,
             details: Vec::new(),
             in_detail: true,
             idle_watch: Some(IdleWatch::new(cpus, &workload.groups)),
-            balance: (cpus > 1 && all_everywhere).then(|| Balance::new(cpus, DEFAULT_HOLD_NS)),
             jain: Jain::default(),
             estimated_load: vec![0; MAX_ESTIMATED_LOAD as usize + 1],
             events: EventCounts::default(),
@@ -155,13 +154,14 @@ impl Collector {
     /// For a *fluid* discipline such as processor sharing, which gives fractions of CPUs to tasks and emits no switches:
     /// CPU time comes by [`Collector::charge`]; waits, loads and balance have no meaning; requests run from their begin.
     pub fn new_fluid(workload: &Workload) -> Collector {
-        Collector { fluid: true, idle_watch: None, balance: None, ..Collector::new(workload) }
+        let cpus = Cpus::new(workload.machine.cpus(), None);
+        Collector { fluid: true, idle_watch: None, cpus, ..Collector::new(workload) }
     }
 
     /// Asks that the balance holds for this long instead of [`DEFAULT_HOLD_NS`]; to be called before the first event.
     pub fn with_balance_hold(mut self, hold: Time) -> Collector {
         let cpus = self.cpus.len() as u32;
-        self.balance = self.balance.map(|_| Balance::new(cpus, hold.0));
+        self.cpus.balance = self.cpus.balance.map(|_| Balance::new(cpus, hold.0));
         self
     }
 
@@ -201,7 +201,7 @@ impl Collector {
         if let Some(watch) = &mut self.idle_watch {
             while let Some((until, cpu)) = watch.overhead_over(to) {
                 watch.pass(until.saturating_sub(self.now));
-                if let Some(balance) = &mut self.balance {
+                if let Some(balance) = &mut self.cpus.balance {
                     balance.pass(self.now, until.max(self.now));
                 }
                 self.now = self.now.max(until);
@@ -209,7 +209,7 @@ impl Collector {
             }
             watch.pass(to - self.now);
         }
-        if let Some(balance) = &mut self.balance {
+        if let Some(balance) = &mut self.cpus.balance {
             balance.pass(self.now, to);
         }
         self.now = to;
@@ -239,7 +239,7 @@ impl Collector {
 
     /// Brings all sums to the present and holds them against each other.
     fn settle(&mut self) {
-        for cpu in &mut self.cpus {
+        for cpu in self.cpus.iter_mut() {
             cpu.settle(self.now);
         }
         for slot in self.tasks.slots() {
@@ -275,7 +275,7 @@ impl Collector {
         self.settle();
         self.window_from = self.now;
         self.warmup_end = NOT_YET;
-        for cpu in &mut self.cpus {
+        for cpu in self.cpus.iter_mut() {
             cpu.clear(self.now);
         }
         for group in &mut self.groups {

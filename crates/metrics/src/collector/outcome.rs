@@ -117,7 +117,7 @@ impl Collector {
             cpus: self.cpu_results(window_ns),
             load_distribution: self.load_distribution(window_ns),
             jain: self.jain.index(),
-            time_to_balance_ns: self.balance.as_ref().and_then(|balance| balance.found()),
+            time_to_balance_ns: self.cpus.balance.as_ref().and_then(|balance| balance.found()),
             work_conservation_violation: self.idle_watch.as_ref().map(|watch| WorkConservation {
                 ns: watch.violation_ns(),
                 frac: fraction(watch.violation_ns(), window_ns * u64::from(cpus)),
@@ -180,7 +180,7 @@ impl Collector {
         let estimated = fractions(&self.estimated_load, requests);
         let actual = (!self.fluid && window_ns > 0).then(|| {
             let mut time_at_load = Vec::new();
-            for cpu in &self.cpus {
+            for cpu in self.cpus.iter() {
                 time_at_load.resize(time_at_load.len().max(cpu.time_at_load.len()), 0);
                 time_at_load.iter_mut().zip(&cpu.time_at_load).for_each(|(sum, time)| *sum += time);
             }

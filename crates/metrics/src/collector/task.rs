@@ -137,6 +137,14 @@ impl TaskTable {
         (slot != NO_SLOT).then_some(slot as usize)
     }
 
+    /// A task; none when it is unknown or has gone.
+    #[inline(always)]
+    pub fn find(&mut self, id: TaskId) -> Option<&mut Task> {
+        let page = self.pages.get(id.index() >> PAGE_BITS)?.as_ref()?;
+        // No slot is none of the slab's either.
+        self.tasks.get_mut(page.slots[id.index() & (PAGE - 1)] as usize)
+    }
+
     #[inline]
     pub fn get_mut(&mut self, slot: usize) -> &mut Task {
         &mut self.tasks[slot]
