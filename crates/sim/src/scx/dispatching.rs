@@ -88,7 +88,7 @@ impl Core {
     }
 
     /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
-    #[inline]
+    #[inline(always)]
     pub fn enqueue_in(&mut self, queue: QueueIndex, slot: u32, flags: u64) {
         let by_key = flags & SCX_ENQ_DSQ_PRIQ != 0;
         let built_in = self.is_built_in(queue);
@@ -121,7 +121,7 @@ impl Core {
     }
 
     /// Puts a task into a queue; into another CPU's local queue only if it may run there.
-    #[inline]
+    #[inline(always)]
     pub fn dispatch_to(&mut self, queue: u32, slot: u32, flags: u64) {
         let is_local = queue < self.cpus.len() as u32;
         if is_local && queue != self.entity(slot).cpu {
@@ -185,6 +185,7 @@ impl Core {
         !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue)
     }
 
+    #[inline(always)]
     fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
         let mut next = self.queues.first(queue);
         while let Some(slot) = next {

@@ -39,6 +39,7 @@ impl Sim {
     }
 
     /// Takes the next thing that happens before `end`. False: there is none.
+    #[inline(always)]
     fn turn(&mut self, end: u64) -> bool {
         let timer_at = self.core.world.timers.next_ns();
         let (cpu_at, cpu) = self.core.cpu_timers.next();
@@ -91,6 +92,7 @@ impl Sim {
     }
 
     /// Something ended on a CPU: work, slice, or a payment.
+    #[inline(always)]
     fn cpu_event(&mut self, cpu: u32) {
         self.core.account(cpu);
         self.core.mark_stale(cpu);
@@ -128,7 +130,7 @@ impl Sim {
     }
 
     /// Lets everything happen that follows at this instant.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) {
         if self.has_more_to_do() {
             self.do_what_follows();
@@ -159,6 +161,7 @@ impl Sim {
         on_cpus | asked_for | core.world.wakes.len() | core.world.births.len() != 0
     }
 
+    #[inline(always)]
     fn do_what_follows(&mut self) {
         let mut steps: u64 = 0;
         loop {

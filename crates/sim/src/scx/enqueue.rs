@@ -12,6 +12,7 @@ use schedlab_model::trace::*;
 
 impl Sim {
     /// A sleeping task becomes runnable.
+    #[inline(always)]
     pub fn wake(&mut self, wake: Wake) {
         let Wake { slot, waker, source } = wake;
         debug_assert_eq!(self.core.entity(slot).state, State::Sleeping);
@@ -67,6 +68,7 @@ impl Sim {
     }
 
     /// The CPU for a waking task, and whether it was chosen: a task that may run on one CPU only has no choice.
+    #[inline(always)]
     fn select_cpu(&mut self, slot: u32, here: u32, flags: u64) -> (u32, bool) {
         let entity = self.core.entity(slot);
         let previous = entity.cpu;
@@ -111,14 +113,14 @@ impl Sim {
     }
 
     /// A task that wants a CPU and holds none meets the policy.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue_task(&mut self, slot: u32, flags: u64) {
         self.begin_runnable(slot, flags);
         self.enqueue(slot, flags);
     }
 
     /// The policy hears that a task wants a CPU.
-    #[inline]
+    #[inline(always)]
     pub fn begin_runnable(&mut self, slot: u32, flags: u64) {
         let now = self.core.world.now_ns;
         let entity = self.core.entity_mut(slot);
@@ -132,6 +134,7 @@ impl Sim {
     }
 
     /// Asks the policy where a runnable task is to go (`do_enqueue_task`).
+    #[inline(always)]
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
         let entity = self.core.entity_mut(slot);
@@ -155,7 +158,7 @@ impl Sim {
     }
 
     /// Carries a direct dispatch out.
-    #[inline]
+    #[inline(always)]
     fn dispatch_direct(&mut self, slot: u32, direct: Direct, flags: u64) {
         let cpu = self.core.entity(slot).cpu;
         let queue = self.core.resolve(cpu, direct.queue, slot);

@@ -52,6 +52,7 @@ impl Sim {
     }
 
     /// Finds the CPU something to run (`balance_one`).
+    #[inline(always)]
     fn balance(&mut self, cpu: u32, previous: u32) -> Found {
         let runs_on = previous != NONE && {
             let entity = self.core.entity(previous);
@@ -80,6 +81,7 @@ impl Sim {
     }
 
     /// Asks the policy for tasks until one is there or it has none.
+    #[inline(always)]
     fn dispatch(&mut self, cpu: u32, previous: u32, runs_on: bool) -> Option<Found> {
         let global = self.core.cpus.len() as u32;
         let argument = match previous {
@@ -107,6 +109,7 @@ impl Sim {
     }
 
     /// The running task stays runnable but has to leave its CPU.
+    #[inline(always)]
     pub fn put_previous(&mut self, cpu: u32, slot: u32) {
         let address = self.core.entity(slot).address;
         self.call(Op::Stopping, cpu, slot, [address, 1]);
@@ -168,7 +171,7 @@ impl Sim {
 
     /// A task gets a CPU (`set_next_task_scx`), after a switch that costs something. Without a slice it was chosen with
     /// the default one (`refill_task_slice_dfl`); what the switch leaves of a short slice is what it has.
-    #[inline]
+    #[inline(always)]
     pub fn set_next(&mut self, cpu: u32, slot: u32, switch_ns: u64) {
         let now = self.core.world.now_ns;
         if !self.core.entity(slot).is_realtime() && self.core.entity(slot).task().scx.slice == 0 {
