@@ -34,8 +34,9 @@ impl Core {
     }
 
     /// The CPU was a task's for so long, as far as the policy can see (`update_curr_scx`).
+    #[inline(always)]
     fn charge(&mut self, slot: u32, length_ns: u64) -> &mut GuestTask {
-        let entity = &mut self.entities[slot as usize];
+        let entity = self.entity_mut(slot);
         entity.realtime_slice_ns = entity.realtime_slice_ns.saturating_sub(length_ns);
         let task = entity.task_mut();
         task.se.sum_exec_runtime += length_ns;

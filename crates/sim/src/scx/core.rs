@@ -340,10 +340,14 @@ impl Core {
         sync.then(|| (here, self.queues.is_empty(here)))
     }
 
-    /// Shows policies who runs on a CPU, in its `struct rq`.
-    pub fn publish_current(&mut self, cpu: u32, task: u64) {
+    /// Notes who runs on a CPU, where policies see it too: in its `struct rq`.
+    #[inline]
+    pub fn set_current(&mut self, cpu: u32, slot: u32) {
+        let address = if slot == NONE { 0 } else { self.address_of(slot) };
+        let c = self.cpu_mut(cpu);
+        (c.current, c.current_address) = (slot, address);
         let (base, stride) = self.run_queues;
-        self.memory.write(base + stride * cpu as u64 + std::mem::offset_of!(GuestRq, curr) as u64, task);
+        self.memory.write(base + stride * cpu as u64 + std::mem::offset_of!(GuestRq, curr) as u64, address);
     }
 
     /// Moves a runnable task that is in no queue to another CPU's run queue.

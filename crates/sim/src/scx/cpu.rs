@@ -7,6 +7,8 @@ pub const NONE: u32 = u32::MAX;
 pub struct Cpu {
     /// The slot of the task that runs, [`NONE`] when idle.
     pub current: u32,
+    /// Where policies see that task, 0 when idle.
+    pub current_address: u64,
     /// Up to this instant the CPU's time is accounted for. It lies in the future while the CPU pays for a switch, a
     /// wake-up or the policy's instructions.
     pub accounted_ns: u64,
@@ -37,6 +39,7 @@ impl Cpu {
     pub fn new() -> Cpu {
         Cpu {
             current: NONE,
+            current_address: 0,
             accounted_ns: 0,
             task_ns: 0,
             idle_ns: 0,

@@ -37,6 +37,23 @@ impl Link {
     }
 }
 
+/// An element that is there: a slot was given to a task by [`Queues::add_slot`], a queue's index by [`Queues`], and
+/// neither is ever taken away.
+#[inline(always)]
+fn known<T>(list: &[T], index: u32) -> &T {
+    debug_assert!((index as usize) < list.len());
+    // SAFETY: as above. The reason: two dozen checks in a switch of numbers that were checked.
+    unsafe { list.get_unchecked(index as usize) }
+}
+
+/// The same, to change it.
+#[inline(always)]
+fn known_mut<T>(list: &mut [T], index: u32) -> &mut T {
+    debug_assert!((index as usize) < list.len());
+    // SAFETY: as above.
+    unsafe { list.get_unchecked_mut(index as usize) }
+}
+
 /// A queue by key that is longer has an index, until only [`FEW`] are left. Links of so many tasks fit the nearest cache.
 const MANY: u32 = 32;
 const FEW: u32 = 8;
@@ -72,13 +89,13 @@ impl Queue {
         self.length += 1;
         let next = match previous {
             NONE => std::mem::replace(&mut self.first, slot),
-            previous => std::mem::replace(&mut links[previous as usize].next, slot),
+            previous => std::mem::replace(&mut known_mut(links, previous).next, slot),
         };
         match next {
             NONE => self.last = slot,
-            next => links[next as usize].previous = slot,
+            next => known_mut(links, next).previous = slot,
         }
-        let link = &mut links[slot as usize];
+        let link = known_mut(links, slot);
         debug_assert_eq!(link.queue, NONE, "a task is in two queues");
         *link = Link { queue, previous, next, key, sequence: self.sequence };
     }
@@ -169,19 +186,19 @@ impl Queues {
     /// A queue.
     #[inline]
     pub fn get(&self, queue: QueueIndex) -> &Queue {
-        &self.queues[queue as usize]
+        known(&self.queues, queue)
     }
 
     /// Whether no task waits in a queue.
     #[inline]
     pub fn is_empty(&self, queue: QueueIndex) -> bool {
-        self.queues[queue as usize].length == 0
+        known(&self.queues, queue).length == 0
     }
 
     /// Where a task is queued.
     #[inline]
     pub fn link(&self, slot: u32) -> &Link {
-        &self.links[slot as usize]
+        known(&self.links, slot)
     }
 
     /// Makes room for a task in `slot`.
@@ -195,7 +212,7 @@ impl Queues {
     /// Puts a task at the end of a queue, or at its head.
     #[inline(always)]
     pub fn push(&mut self, queue: QueueIndex, slot: u32, at_head: bool) -> Result<(), Mixed> {
-        let q = &mut self.queues[queue as usize];
+        let q = known_mut(&mut self.queues, queue);
         if q.by_key && q.length > 0 {
             return Err(Mixed);
         }
@@ -208,14 +225,14 @@ impl Queues {
     /// Puts a task into a queue by its key; equal keys keep the order of insertion. Keys wrap, so that one just below
     /// zero comes before zero.
     pub fn push_by_key(&mut self, queue: QueueIndex, slot: u32, key: u64) -> Result<(), Mixed> {
-        let q = &mut self.queues[queue as usize];
+        let q = known_mut(&mut self.queues, queue);
         if !q.by_key && q.length > 0 {
             return Err(Mixed);
         }
         q.by_key = true;
         let key = key as i64;
         let previous = self.last_before(queue, (key, u64::MAX));
-        let q = &mut self.queues[queue as usize];
+        let q = known_mut(&mut self.queues, queue);
         q.link_in(&mut self.links, queue, slot, previous, key);
         if !q.index.is_empty() {
             q.index.insert((key, q.sequence), slot);
@@ -227,20 +244,20 @@ impl Queues {
 
     #[cold]
     fn make_index(&mut self, queue: QueueIndex) {
-        let index = self.iter(queue).map(|slot| (self.links[slot as usize].position(), slot)).collect();
+        let index = self.iter(queue).map(|slot| (known(&self.links, slot).position(), slot)).collect();
         self.queues[queue as usize].index = index;
     }
 
     /// The last task of a queue by key that lies before a position, [`NONE`] if none does.
     #[inline]
     fn last_before(&self, queue: QueueIndex, position: Position) -> u32 {
-        let q = &self.queues[queue as usize];
+        let q = known(&self.queues, queue);
         if !q.index.is_empty() {
             return q.index.range(..position).next_back().map_or(NONE, |(_, &slot)| slot);
         }
         let mut slot = q.last;
-        while slot != NONE && self.links[slot as usize].position() >= position {
-            slot = self.links[slot as usize].previous;
+        while slot != NONE && known(&self.links, slot).position() >= position {
+            slot = known(&self.links, slot).previous;
         }
         slot
     }
@@ -248,54 +265,54 @@ impl Queues {
     /// Takes a task out of the queue it is in, if it is in one.
     #[inline(always)]
     pub fn remove(&mut self, slot: u32) {
-        let place = &mut self.links[slot as usize];
+        let place = known_mut(&mut self.links, slot);
         if place.queue == NONE {
             return;
         }
         let link = *place;
         place.queue = NONE;
-        let q = &mut self.queues[link.queue as usize];
+        let q = known_mut(&mut self.queues, link.queue);
         q.length -= 1;
         if !q.index.is_empty() {
             q.leave_index(&link);
         }
         match link.previous {
             NONE => q.first = link.next,
-            previous => self.links[previous as usize].next = link.next,
+            previous => known_mut(&mut self.links, previous).next = link.next,
         }
         match link.next {
             NONE => q.last = link.previous,
-            next => self.links[next as usize].previous = link.previous,
+            next => known_mut(&mut self.links, next).previous = link.previous,
         }
     }
 
     /// The first task.
     #[inline]
     pub fn first(&self, queue: QueueIndex) -> Option<u32> {
-        Some(self.queues[queue as usize].first).filter(|&slot| slot != NONE)
+        Some(known(&self.queues, queue).first).filter(|&slot| slot != NONE)
     }
 
     /// The task after one that is in a queue.
     #[inline]
     pub fn next(&self, slot: u32) -> Option<u32> {
-        Some(self.links[slot as usize].next).filter(|&slot| slot != NONE)
+        Some(known(&self.links, slot).next).filter(|&slot| slot != NONE)
     }
 
     /// Whether tasks lie in the queue by key.
     pub fn is_by_key(&self, queue: QueueIndex) -> bool {
-        let q = &self.queues[queue as usize];
+        let q = known(&self.queues, queue);
         q.by_key && q.length > 0
     }
 
     /// The task of a queue by key that comes next, with its position, after one that was there with that position; the
     /// first when there is none. Backwards if `before`.
     pub fn beside(&self, queue: QueueIndex, seen: Option<(Position, u32)>, before: bool) -> Option<(Position, u32)> {
-        let q = &self.queues[queue as usize];
+        let q = known(&self.queues, queue);
         let slot = match (seen, before) {
             (None, false) => q.first,
             (None, true) => q.last,
             (Some(seen), before) if self.is_there(queue, seen) => {
-                let link = &self.links[seen.1 as usize];
+                let link = known(&self.links, seen.1);
                 if before { link.previous } else { link.next }
             }
             (Some((position, _)), true) => self.last_before(queue, position),
@@ -304,11 +321,11 @@ impl Queues {
                 last => self.links[last as usize].next,
             },
         };
-        (slot != NONE).then(|| (self.links[slot as usize].position(), slot))
+        (slot != NONE).then(|| (known(&self.links, slot).position(), slot))
     }
 
     fn is_there(&self, queue: QueueIndex, (position, slot): (Position, u32)) -> bool {
-        let link = &self.links[slot as usize];
+        let link = known(&self.links, slot);
         link.queue == queue && link.position() == position
     }
 

@@ -155,10 +155,15 @@ impl Sim {
     /// Whether something is left to do at this instant.
     #[inline]
     fn has_more_to_do(&self) -> bool {
+        self.core.active.len() | self.slices_over.len() != 0 || self.has_more_before_steps()
+    }
+
+    /// Whether something is left that comes before the next step of a task.
+    #[inline]
+    fn has_more_before_steps(&self) -> bool {
         let core = &self.core;
-        let on_cpus = core.resched.len() | core.active.len() | self.slices_over.len();
-        let asked_for = core.kicks.len() | core.reenqueue.len();
-        on_cpus | asked_for | core.world.wakes.len() | core.world.births.len() != 0
+        let asked_for = core.resched.len() | core.kicks.len() | core.reenqueue.len();
+        asked_for | core.world.wakes.len() | core.world.births.len() != 0
     }
 
     #[inline(always)]
@@ -173,18 +178,8 @@ impl Sim {
                 let message = "its CPUs choose again and again and no time goes by: each choice asks for the next";
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
             }
-            if let Some(wake) = self.core.world.wakes.pop_front() {
-                self.wake(wake);
-            } else if let Some(birth) = self.core.world.births.pop_front() {
-                self.give_birth(birth);
-            } else if let Some(cpu) = self.core.resched.pop_front() {
-                if self.core.cpu(cpu).need_resched {
-                    self.schedule(cpu, None);
-                }
-            } else if let Some(cpu) = self.core.reenqueue.pop_front() {
-                self.reenqueue_local(cpu);
-            } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
-                self.kick(cpu, flags);
+            if self.has_more_before_steps() {
+                self.do_before_steps();
             } else if let Some(cpu) = self.core.active.pop_front() {
                 self.do_steps(cpu);
             } else if let Some(cpu) = self.slices_over.pop() {
@@ -195,6 +190,23 @@ impl Sim {
             } else {
                 return;
             }
+        }
+    }
+
+    /// Does the first of what comes before the next step of a task.
+    fn do_before_steps(&mut self) {
+        if let Some(wake) = self.core.world.wakes.pop_front() {
+            self.wake(wake);
+        } else if let Some(birth) = self.core.world.births.pop_front() {
+            self.give_birth(birth);
+        } else if let Some(cpu) = self.core.resched.pop_front() {
+            if self.core.cpu(cpu).need_resched {
+                self.schedule(cpu, None);
+            }
+        } else if let Some(cpu) = self.core.reenqueue.pop_front() {
+            self.reenqueue_local(cpu);
+        } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
+            self.kick(cpu, flags);
         }
     }
 

@@ -133,9 +133,30 @@ impl Sim {
         }
     }
 
-    /// The same for an operation that the policy has. There is one of it for each number of arguments.
+    /// As [`Sim::call`], compiled into its caller: for what nearly every policy has and every switch calls.
+    #[inline(always)]
+    pub fn call_here<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
+        match self.ops.program(op) {
+            Some(program) => self.call_program_here(program, op, cpu, slot, args),
+            None => 0,
+        }
+    }
+
+    /// Calls an operation that the policy has. There is one of it for each number of arguments.
     #[inline(never)]
     fn call_program<const N: usize>(&mut self, program: ProgramId, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
+        self.call_program_here(program, op, cpu, slot, args)
+    }
+
+    #[inline(always)]
+    fn call_program_here<const N: usize>(
+        &mut self,
+        program: ProgramId,
+        op: Op,
+        cpu: u32,
+        slot: u32,
+        args: [u64; N],
+    ) -> u64 {
         if self.core.exit.is_some() && op != Op::Exit {
             return 0;
         }
@@ -154,12 +175,11 @@ impl Sim {
         self.core.running_op = Some(op);
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
-        let current = self.core.cpu(cpu).current;
-        let nobody = current == NONE || self.from_outside;
+        let current = self.core.cpu(cpu).current_address;
         let context = &mut self.vm.context;
         context.now_ns = self.core.world.now_ns;
         context.cpu = cpu;
-        context.current = if nobody { 0 } else { self.core.address_of(current) };
+        context.current = if self.from_outside { 0 } else { current };
     }
 
     /// What follows a call, unless it left nothing and [`Sim::follows_calls_up`] is not set.
@@ -278,9 +298,10 @@ impl Sim {
     }
 
     /// Runs `op` while exactly one task may be put straight into a queue.
+    #[inline(always)]
     pub fn call_direct<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
         self.core.direct_task = DirectTask::Expected(slot);
-        let result = self.call(op, cpu, slot, args);
+        let result = self.call_here(op, cpu, slot, args);
         self.core.direct_task = DirectTask::None;
         result
     }

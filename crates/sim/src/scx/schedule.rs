@@ -91,7 +91,7 @@ impl Sim {
         };
         for _ in 0..SCX_DSP_MAX_LOOPS {
             self.core.dispatched = false;
-            self.call(Op::Dispatch, cpu, previous, [cpu as u64, argument]);
+            self.call_here(Op::Dispatch, cpu, previous, [cpu as u64, argument]);
             self.core.finish_dispatches(cpu);
             if runs_on && self.core.entity(previous).task().scx.slice > 0 {
                 return Some(Found::Keep);
@@ -143,10 +143,8 @@ impl Sim {
         let event = EventKind::Switch { previous: id(previous), reason, next: id(next) };
         self.core.world.emit(cpu, event);
         self.leave_cpu(previous, reason);
-        self.core.cpu_mut(cpu).current = next;
+        self.core.set_current(cpu, next);
         self.core.mark_stale(cpu);
-        let address = if next == NONE { 0 } else { self.core.address_of(next) };
-        self.core.publish_current(cpu, address);
         if (previous == NONE) != (next == NONE) {
             self.update_idle(cpu, next == NONE);
         }

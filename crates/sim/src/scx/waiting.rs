@@ -5,10 +5,11 @@ use super::cpu::NONE;
 
 impl Core {
     /// A task begins to wait for a CPU.
+    #[inline(always)]
     pub fn begin_waiting(&mut self, slot: u32) {
         let (oldest, youngest) = self.waiting;
         let now = self.world.now_ns;
-        let entity = &mut self.entities[slot as usize];
+        let entity = self.entity_mut(slot);
         if entity.waiting_since_ns != u64::MAX {
             return;
         }
@@ -16,15 +17,16 @@ impl Core {
         match youngest {
             NONE => self.waiting = (slot, slot),
             last => {
-                self.entities[last as usize].younger = slot;
+                self.entity_mut(last).younger = slot;
                 self.waiting = (oldest, slot);
             }
         }
     }
 
     /// A task has a CPU, or wants none any more.
+    #[inline(always)]
     pub fn end_waiting(&mut self, slot: u32) {
-        let entity = &mut self.entities[slot as usize];
+        let entity = self.entity_mut(slot);
         if entity.waiting_since_ns == u64::MAX {
             return;
         }
@@ -32,11 +34,11 @@ impl Core {
         let (older, younger) = (entity.older, entity.younger);
         match older {
             NONE => self.waiting.0 = younger,
-            o => self.entities[o as usize].younger = younger,
+            o => self.entity_mut(o).younger = younger,
         }
         match younger {
             NONE => self.waiting.1 = older,
-            y => self.entities[y as usize].older = older,
+            y => self.entity_mut(y).older = older,
         }
     }
 

@@ -39,17 +39,26 @@ impl CpuTimers {
     /// Sets the instant of a CPU; `u64::MAX` means never.
     #[inline]
     pub fn set(&mut self, cpu: usize, at_ns: u64) {
+        assert!(cpu < self.leaves);
         let mut node = self.leaves + cpu;
-        if self.winners[node].at_ns == at_ns {
+        if self.winner(node).at_ns == at_ns {
             return;
         }
         let mut winner = End { at_ns, cpu: cpu as u32 };
-        self.winners[node] = winner;
+        *self.winner(node) = winner;
         while node > 1 {
-            winner = winner.or(self.winners[node ^ 1]);
+            winner = winner.or(*self.winner(node ^ 1));
             node /= 2;
-            self.winners[node] = winner;
+            *self.winner(node) = winner;
         }
+    }
+
+    #[inline(always)]
+    fn winner(&mut self, node: usize) -> &mut End {
+        debug_assert!(node < self.winners.len());
+        // SAFETY: there are twice as many nodes as leaves; a leaf is below that, and neighbours and parents of nodes
+        // are nodes. The reason: three checks at each level, at each change.
+        unsafe { self.winners.get_unchecked_mut(node) }
     }
 
     /// The earliest CPU and its instant.

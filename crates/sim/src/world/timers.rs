@@ -4,8 +4,6 @@
 //! classes are those of [`Class`] in their order, and after all of them the CPUs by number. A wake-up at the very end
 //! of a slice therefore happens before the slice ends.
 
-use std::cmp::Reverse;
-
 /// What kind of thing a timer stands for; earlier classes come first at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -62,6 +60,8 @@ const NEVER: u64 = u64::MAX;
 const FEW: usize = 16;
 /// More sorted timers than these go back to the wheel.
 const MANY: usize = 64;
+/// So many places of timers that were taken are kept before those that are left move up.
+const GAP: usize = 4 * MANY;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -83,8 +83,9 @@ pub struct Timers {
     first: u64,
     /// Timers with keys up to this one are sorted, later ones are in the wheel.
     origin: u64,
-    /// The first one last, of equal ones the one set first.
+    /// In their order, the first one at `head`: what is before it was taken.
     sorted: Vec<Entry>,
+    head: usize,
     /// By level and place.
     buckets: Vec<Bucket>,
     /// For each level the buckets that are not empty.
@@ -105,7 +106,7 @@ struct Bucket {
 impl Default for Timers {
     fn default() -> Timers {
         let buckets = vec![Bucket { first: NEVER, entries: Vec::new() }; LEVELS * BUCKETS];
-        Timers { first: NEVER, origin: 0, sorted: Vec::new(), buckets, occupied: [0; LEVELS], levels: 0 }
+        Timers { first: NEVER, origin: 0, sorted: Vec::new(), head: 0, buckets, occupied: [0; LEVELS], levels: 0 }
     }
 }
 
@@ -133,16 +134,22 @@ impl Timers {
         bucket.entries.push(entry);
     }
 
-    /// Adds a timer to the sorted ones.
+    /// Adds a timer to the sorted ones. Most are later than most of these, so it looks for its place from the end.
+    #[inline]
     fn insert(&mut self, entry: Entry) {
-        if self.sorted.len() >= MANY {
+        if self.sorted.len() - self.head >= MANY {
             self.spill();
             if entry.key > self.origin {
                 return self.place(entry);
             }
         }
-        let at = self.sorted.partition_point(|other| other.key > entry.key);
-        self.sorted.insert(at, entry);
+        self.sorted.push(entry);
+        let later = self.sorted[self.head..].iter().rev().skip(1).take_while(|other| other.key > entry.key).count();
+        let last = self.sorted.len() - 1;
+        for at in (last - later..last).rev() {
+            self.sorted[at + 1] = self.sorted[at];
+        }
+        self.sorted[last - later] = entry;
     }
 
     /// When the next timer is due, `u64::MAX` if there is none.
@@ -154,20 +161,30 @@ impl Timers {
     /// Takes the next timer.
     #[inline]
     pub fn pop(&mut self) -> Option<Due> {
-        if self.sorted.is_empty() {
+        if self.head == self.sorted.len() {
             self.refill();
         }
-        let entry = self.sorted.pop()?;
-        self.first = match self.sorted.last() {
+        let entry = *self.sorted.get(self.head)?;
+        self.head += 1;
+        self.first = match self.sorted.get(self.head) {
             Some(next) => next.key,
             None if self.levels == 0 => NEVER,
             None => self.buckets[self.first_bucket()].first,
         };
+        if self.head >= GAP {
+            self.close_gap();
+        }
         Some(entry.due)
+    }
+
+    fn close_gap(&mut self) {
+        self.sorted.drain(..self.head);
+        self.head = 0;
     }
 
     /// Sorts the timers of the first bucket, if there is one; none is sorted.
     fn refill(&mut self) {
+        self.close_gap();
         while self.levels != 0 {
             let index = self.first_bucket();
             self.vacate(index);
@@ -193,21 +210,17 @@ impl Timers {
     }
 
     fn sort(&mut self) {
-        if self.sorted.len() > 1 {
-            self.sorted.reverse();
-            self.sorted.sort_by_key(|entry| Reverse(entry.key));
-        }
+        self.sorted.sort_by_key(|entry| entry.key);
     }
 
     /// Gives the sorted timers back to the wheel, but for those that are first.
     #[cold]
     fn spill(&mut self) {
-        let Some(first) = self.sorted.last() else { return };
+        self.close_gap();
+        let Some(first) = self.sorted.first() else { return };
         self.origin = first.key;
-        let at = self.sorted.partition_point(|entry| entry.key > self.origin);
-        let rest = self.sorted.split_off(at);
-        let later = std::mem::replace(&mut self.sorted, rest);
-        later.into_iter().rev().for_each(|entry| self.place(entry));
+        let at = self.sorted.partition_point(|entry| entry.key <= self.origin);
+        self.sorted.split_off(at).into_iter().for_each(|entry| self.place(entry));
     }
 
     #[inline]
