@@ -189,6 +189,7 @@ impl Collector {
     }
 
     /// Time moves on to `to`.
+    #[inline(always)]
     fn advance(&mut self, to: u64) {
         if to >= self.warmup_end {
             self.end_warmup();
@@ -197,6 +198,7 @@ impl Collector {
     }
 
     /// Lets time pass with everything as it is, but for CPUs that get through with overhead in between.
+    #[inline(always)]
     fn pass(&mut self, to: u64) {
         if let Some(watch) = &mut self.idle_watch {
             while let Some((until, cpu)) = watch.overhead_over(to) {

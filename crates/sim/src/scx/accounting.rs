@@ -16,6 +16,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn account_passed(&mut self, cpu: u32) {
         let now = self.world.now_ns;
         let c = self.cpu_mut(cpu);

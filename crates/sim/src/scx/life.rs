@@ -191,6 +191,7 @@ impl Sim {
     }
 
     /// Does the next steps of the task that runs on a CPU.
+    #[inline(always)]
     pub fn do_steps(&mut self, cpu: u32) {
         let Some(slot) = self.core.current(cpu) else { return };
         self.core.account(cpu);
@@ -208,6 +209,7 @@ impl Sim {
         }
     }
 
+    #[inline(always)]
     fn block(&mut self, cpu: u32, slot: u32) {
         self.core.entity_mut(slot).task_mut().__state = TASK_INTERRUPTIBLE;
         if !self.core.entity(slot).is_realtime() {
