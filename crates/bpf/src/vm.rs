@@ -275,6 +275,15 @@ impl Vm {
         }
     }
 
+    /// Guest address of the table of a storage map whose owners begin with this one: a `u32` for each, the guest address of
+    /// its value, or 0. None for any other map.
+    pub fn storage_table(&self, map: MapId, first_owner: u64) -> Option<u64> {
+        match &self.maps[map.index()].storage {
+            Storage::Owner(storage) => storage.table_from(first_owner),
+            _ => None,
+        }
+    }
+
     /// As [`storage_value`](Self::storage_value); a missing one is created, zeroed.
     pub fn storage_value_or_create(&mut self, map: MapId, owner: u64) -> Option<u64> {
         match &mut self.maps[map.index()].storage {

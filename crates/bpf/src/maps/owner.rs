@@ -26,6 +26,11 @@ impl Owner {
         MapLayout::Storage { table: self.table, owners: base, owner_stride: stride, count }
     }
 
+    /// Guest address of the table, if its first entry is that of this owner.
+    pub fn table_from(&self, first_owner: u64) -> Option<u64> {
+        (self.owners.base == first_owner).then_some(self.table)
+    }
+
     /// Guest address of an owner's value.
     #[inline]
     pub fn lookup(&self, memory: &GuestMemory, owner: u64) -> Option<u64> {

@@ -35,10 +35,11 @@ pub struct Sim {
     pub ops: Operations,
     /// Everything else.
     pub core: Core,
-    status_map: Option<MapId>,
+    /// Guest address of the table of the status words of all tasks by slot, if the policy speaks of its tasks.
+    status_table: Option<u64>,
     wake_map: Option<MapId>,
-    /// Whether each call is followed by something: its instructions cost time, or what it said of its task is read.
-    follows_calls_up: bool,
+    /// Whether the instructions of a call cost time.
+    pays_for_instructions: bool,
     /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
     /// happen at which a slice ends.
     pub ticks_are_felt: bool,
@@ -69,10 +70,10 @@ pub struct Sim {
 impl Sim {
     /// Puts a loaded program in charge of a machine.
     pub fn new(vm: Vm, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
-        let (status_map, wake_map) = (vm.map(STATUS_MAP), vm.map(WAKE_MAP));
+        let status_table = vm.map(STATUS_MAP).and_then(|map| vm.storage_table(map, core.address_of(0)));
+        let wake_map = vm.map(WAKE_MAP);
         let (tick, costs) = (core.machine.tick, core.machine.costs);
         let ticks_are_felt = tick > Time::ZERO && (ops.has(Op::Tick) || costs.tick > Time::ZERO);
-        let follows_calls_up = status_map.is_some() || costs.policy_instruction_ps > 0;
         let groups = core.world.workload.groups.len();
         let scratch = core.memory.alloc(SCRATCH_BYTES, 8, Region::whole("arguments", Access::ReadWrite))?;
         let size = size_of::<GuestMm>() as u32;
@@ -82,9 +83,9 @@ impl Sim {
             vm,
             ops,
             core,
-            status_map,
+            status_table,
             wake_map,
-            follows_calls_up,
+            pays_for_instructions: costs.policy_instruction_ps > 0,
             ticks_are_felt,
             instructions_paid: 0,
             timers: Vec::new(),
@@ -162,8 +163,9 @@ impl Sim {
         }
         self.enter(op, cpu, slot);
         match self.vm.call(program, args, &raw mut self.core as *mut c_void) {
-            Ok(value) if !self.follows_calls_up && !self.vm.has_leftovers() => {
+            Ok(value) if !self.pays_for_instructions && !self.vm.has_leftovers() => {
                 self.core.running_op = None;
+                self.record_status(cpu, slot);
                 value
             }
             result => self.leave(op, cpu, slot, result),
@@ -182,7 +184,7 @@ impl Sim {
         context.current = if self.from_outside { 0 } else { current };
     }
 
-    /// What follows a call, unless it left nothing and [`Sim::follows_calls_up`] is not set.
+    /// What follows a call that failed, left something, or has to be paid for.
     #[inline(never)]
     fn leave(&mut self, op: Op, cpu: u32, slot: u32, result: Result<u64, Box<Fault>>) -> u64 {
         self.core.running_op = None;
@@ -195,9 +197,7 @@ impl Sim {
             let unpaid = executed - std::mem::replace(&mut self.instructions_paid, executed);
             self.pay_for(cpu, unpaid * ps);
         }
-        if slot != NONE && self.status_map.is_some() {
-            self.record_status(cpu, slot);
-        }
+        self.record_status(cpu, slot);
         match result {
             Ok(value) => value,
             Err(fault) => {
@@ -223,16 +223,22 @@ impl Sim {
         self.core.pay(cpu, Overhead::Policy, ns);
     }
 
+    /// Tells what the policy says of a task, if it says something else than before.
+    #[inline(always)]
     fn record_status(&mut self, cpu: u32, slot: u32) {
-        let Some(map) = self.status_map else { return };
-        let Some(address) = self.vm.storage_value(map, self.core.entity(slot).address) else { return };
-        let word: u64 = self.core.memory.read(address);
-        let entity = self.core.entity_mut(slot);
-        if entity.status != word {
-            entity.status = word;
-            let task = self.core.entity(slot).id;
-            self.core.world.emit(cpu, EventKind::Status { task, word });
+        let Some(table) = self.status_table.filter(|_| slot != NONE) else { return };
+        let address: u32 = self.core.memory.read(table + u64::from(slot) * 4);
+        let word: u64 = self.core.memory.read(u64::from(address));
+        if address != 0 && self.core.entity(slot).status != word {
+            self.record_new_status(cpu, slot, word);
         }
+    }
+
+    fn record_new_status(&mut self, cpu: u32, slot: u32, word: u64) {
+        let entity = self.core.entity_mut(slot);
+        entity.status = word;
+        let task = entity.id;
+        self.core.world.emit(cpu, EventKind::Status { task, word });
     }
 
     /// Tells the policy what a task had waited for.
@@ -290,7 +296,7 @@ impl Sim {
         self.enter(Op::Timer, cpu, NONE);
         let result = self.vm.fire_timer(address, &raw mut self.core as *mut c_void);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
-        if self.status_map.is_some() {
+        if self.status_table.is_some() {
             // A timer may speak of any task.
             let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();
             alive.into_iter().for_each(|slot| self.record_status(cpu, slot));
