@@ -157,6 +157,26 @@ fn balance_needs_freedom_and_two_cpus() {
     assert_eq!(run(&pinned).time_to_balance_ns, None);
 }
 
+/// In a trace that lost events: one task left CPU 1 though it was last seen to wait on CPU 0, another one stays runnable
+/// on CPU 1 though nobody saw it wake.
+#[test]
+fn who_leaves_a_cpu_unseen_was_in_its_run_queue() {
+    let events = [
+        fork(0, 0),
+        fork(0, 1),
+        wakeup(0, 0, 0),
+        switch(40, 1, Some(0), Reason::Blocked, None),
+        switch(60, 1, Some(1), Reason::SliceEnd, None),
+        switch(80, 1, None, Reason::Idle, Some(1)),
+        switch(90, 1, Some(1), Reason::Blocked, None),
+    ];
+    let got = collect(&plain(2), &events, 100);
+    assert_eq!(got.cpus[0].runnable, BTreeMap::from([(0, 0.6), (1, 0.4)]));
+    assert_eq!(got.cpus[1].runnable, BTreeMap::from([(0, 0.7), (1, 0.3)]));
+    let m = &got.groups[0].measures;
+    assert_eq!((m.cpu_ns, m.wakeup_latency_ns, m.preempt_wait_ns.unwrap().max), (10, None, 20));
+}
+
 #[test]
 fn fluid_disciplines_charge() {
     let run = |charged: u64| {
