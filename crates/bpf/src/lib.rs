@@ -6,6 +6,7 @@
 mod alu;
 mod btf;
 mod call;
+mod constants;
 mod context;
 mod core_relocation;
 mod decode;

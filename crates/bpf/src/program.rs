@@ -4,6 +4,7 @@
 //! are final: addresses of globals and maps are guest addresses, functions are handles, host functions are addresses.
 //! Executing a block counts all its instructions when it is entered, so that both executors count the same.
 
+use crate::constants::Constants;
 use crate::fault::{Fault, FaultKind, SourceLine};
 use crate::kernel::HostFn;
 use crate::memory::HANDLE_BASE;
@@ -481,6 +482,8 @@ pub struct Entry {
 /// A linked program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
+    /// What never changes.
+    pub constants: Constants,
     /// All functions that can be reached.
     pub functions: Vec<Function>,
     /// All host functions that are called.
@@ -503,6 +506,14 @@ impl Program {
     pub fn function_of(&self, handle: u64) -> Option<FunctionId> {
         let index = handle.checked_sub(HANDLE_BASE + 8)?;
         (index % 8 == 0 && index / 8 < self.functions.len() as u64).then_some(FunctionId((index / 8) as u32))
+    }
+
+    /// Whether it is another program with other constants only: what is a setting is in there.
+    pub fn differs_in_constants(&self, other: &Program) -> bool {
+        self.constants != other.constants
+            && self.functions == other.functions
+            && (&self.hosts, &self.entries, &self.maps) == (&other.hosts, &other.entries, &other.maps)
+            && self.unresolved == other.unresolved
     }
 
     /// The map that a pointer points at.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Addresses;
 use crate::btf::{Btf, Kind};
+use crate::constants::Constants;
 use crate::kernel::Kernel;
 use crate::maps::{Map, Storage};
 use crate::memory::{Access, GuestMemory, PAGE_SIZE, Region};
@@ -46,6 +47,20 @@ impl Data {
         data.fill_enumerators(object, kernel, memory);
         data.apply(object, settings, memory)?;
         Ok(data)
+    }
+
+    /// The sections of constants as they are now, to be asked for when the settings are in.
+    pub fn constants(&self, object: &Object, memory: &GuestMemory) -> Constants {
+        let mut constants = Constants::default();
+        for (&index, &address) in &self.sections {
+            let section = &object.data[index];
+            if section.kind == DataKind::ReadOnly && section.name.starts_with(".rodata") {
+                let mut bytes = vec![0; section.size as usize];
+                memory.read_bytes(address, &mut bytes);
+                constants.add(address, bytes);
+            }
+        }
+        constants
     }
 
     /// Fills the constants that stand for enumerators of the kernel; what the kernel does not have stays 0.

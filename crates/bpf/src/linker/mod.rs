@@ -38,6 +38,7 @@ pub fn load(
     let functions = Functions::link(object, kernel, &data, &symbols, &pointers)?;
     let linked = maps.iter().zip(&pointers);
     let program = Program {
+        constants: data.constants(object, &memory),
         maps: linked
             .map(|(map, &address)| LinkedMap { name: map.name.clone(), address, layout: map.layout() })
             .collect(),

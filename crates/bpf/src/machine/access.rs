@@ -73,6 +73,9 @@ impl Translator<'_> {
 
     /// `dst = *(base + offset)`.
     pub(super) fn load(&mut self, size: Size, signed: bool, dst: Register, base: Register, offset: i16) {
+        if let Some(value) = self.known.load(&self.program.constants, size, signed, base, offset) {
+            return self.set_constant(dst, value);
+        }
         let place = self.place(base, offset);
         let value = self.read(size, signed, place);
         self.set(dst, value);

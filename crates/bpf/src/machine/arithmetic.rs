@@ -4,6 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 
+use super::known::Known;
 use super::translator::{Translator, type_of};
 use crate::program::{AluOp, Operand, Register, Size, Width};
 
@@ -20,6 +21,9 @@ pub(super) fn type_of_size(size: Size) -> Type {
 impl Translator<'_> {
     /// `dst = dst op operand`.
     pub(super) fn alu(&mut self, op: AluOp, width: Width, dst: Register, operand: Operand) {
+        if let Known::Constant(value) = self.known.alu(op, width, dst, operand) {
+            return self.set_constant(dst, value);
+        }
         let ty = type_of(width);
         let b = self.operand(operand, ty);
         if op == AluOp::Move {

@@ -62,6 +62,15 @@ impl Translator<'_> {
         operand: Operand,
         target: BlockId,
     ) {
+        match self.known.decides(condition, width, dst, operand) {
+            Some(true) => return self.jump(target),
+            Some(false) => {
+                let next = self.next();
+                self.builder.ins().jump(next, &[]);
+                return;
+            }
+            None => {}
+        }
         let ty = type_of(width);
         let (a, b) = (self.get_as(dst, ty), self.operand(operand, ty));
         let taken = match compare(condition) {

@@ -24,7 +24,7 @@ pub(super) fn translate(
     context: &mut Context,
     scratch: &mut FunctionBuilderContext,
 ) {
-    let known = known::analyse(&program.functions[id.index()]);
+    let known = known::analyse(&program.functions[id.index()], &program.constants);
     let frontend = module.isa().frontend_config();
     context.func.signature = signature(module.isa().default_call_conv(), 5);
     let builder = FunctionBuilder::new(&mut context.func, scratch);
@@ -102,7 +102,7 @@ impl Translator<'_> {
             self.instruction = instruction;
             let insn = &function.insns[instruction as usize];
             self.insn(insn);
-            self.known.step(insn);
+            self.known.step(insn, &self.program.constants);
         }
         let last = &function.insns[block.end as usize - 1];
         if !last.ends_flow() && last.target().is_none() {
@@ -119,10 +119,7 @@ impl Translator<'_> {
             Insn::MoveSigned { width, from, dst, src } => self.move_signed(width, from, dst, src),
             Insn::SwapBytes { size, dst } => self.swap_bytes(size, dst),
             Insn::Truncate { size, dst } => self.truncate(size, dst),
-            Insn::Constant { dst, value } => {
-                let value = self.builder.ins().iconst(I64, value as i64);
-                self.set(dst, value);
-            }
+            Insn::Constant { dst, value } => self.set_constant(dst, value),
             // A probing load is an ordinary one: page 0 and everything untouched read as zero.
             Insn::Load { size, signed, probe: _, dst, base, offset } => self.load(size, signed, dst, base, offset),
             Insn::Store { size, base, offset, operand } => self.store(size, base, offset, operand),

@@ -169,6 +169,12 @@ impl<'a> Translator<'a> {
         self.builder.def_var(self.registers[usize::from(register)], value);
     }
 
+    /// Sets a register to a number.
+    pub(super) fn set_constant(&mut self, register: Register, value: u64) {
+        let value = self.builder.ins().iconst(I64, value as i64);
+        self.set(register, value);
+    }
+
     /// Sets a register to a value of any type, zero-extended.
     pub(super) fn set_zero_extended(&mut self, register: Register, value: Value) {
         let narrow = self.builder.func.dfg.value_type(value) != I64;

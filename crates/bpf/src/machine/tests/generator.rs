@@ -11,6 +11,13 @@ use crate::program::{AluOp, AtomicOp, Condition, Function, HostId, Insn, Operand
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
     Simple(Insn),
+    /// A load of a constant.
+    Constant {
+        size: Size,
+        signed: bool,
+        dst: Register,
+        place: i16,
+    },
     /// r9 becomes an address in the frame or the data, chosen by what `index` holds; then an access through it.
     Access {
         frame: bool,
@@ -175,6 +182,8 @@ fn leaf() -> impl Strategy<Value = Piece> {
     let lookup = prop::sample::select(vec![hosts::LOOKUP, hosts::LOOKUP_CPU]);
     prop_oneof![
         12 => simple().prop_map(Piece::Simple),
+        3 => (size(), any::<bool>(), register(), 0i16..25)
+            .prop_map(|(size, signed, dst, place)| Piece::Constant { size, signed, dst, place }),
         6 => (any::<bool>(), prop::option::of(register()), -40i16..40, access())
             .prop_map(|(frame, index, place, insn)| Piece::Access { frame, index, place: 8 * place, insn }),
         1 => (called, words()).prop_map(|(host, words)| Piece::Host { host, words }),
@@ -229,6 +238,10 @@ impl Writer<'_> {
     fn piece(&mut self, code: &mut Assembler, piece: &Piece) {
         match *piece {
             Piece::Simple(insn) => _ = code.push(insn),
+            Piece::Constant { size, signed, dst, place } => {
+                code.constant(9, self.world.constants);
+                code.push(Insn::Load { size, signed, probe: false, dst, base: 9, offset: place });
+            }
             Piece::Access { frame, index, place, insn } => self.access(code, frame, index, place, insn),
             Piece::Host { host, words } => {
                 arguments(code, words);

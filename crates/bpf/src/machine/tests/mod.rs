@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::MachineCode;
+use crate::constants::Constants;
 use crate::context::CallContext;
 use crate::heap::Heap;
 use crate::memory::{Access, GuestMemory, Region};
@@ -29,10 +30,14 @@ const CPUS: u32 = 3;
 const OWNERS: u32 = 4;
 const OWNER_STRIDE: u32 = 96;
 
+/// What programs find among their constants.
+const CONSTANTS: [u64; 4] = [0, 1, 0x8182_8384_8586_8788, u64::MAX];
+
 /// Memory, maps and owners of a test, at the same guest addresses in every one.
 struct World {
     memory: GuestMemory,
     data: u64,
+    constants: u64,
     owners: u64,
     table: u64,
     maps: Vec<LinkedMap>,
@@ -61,13 +66,23 @@ impl World {
             LinkedMap { name: format!("map{address}"), address, layout }
         });
         let maps = maps.collect();
-        World { memory, data, owners, table, maps }
+        let region = Region::whole("constants", Access::ReadOnly);
+        let constants = memory.alloc(size_of_val(&CONSTANTS) as u64, 8, region).unwrap();
+        (0..).zip(CONSTANTS).for_each(|(index, word)| memory.write(constants + 8 * index, word));
+        World { memory, data, constants, owners, table, maps }
+    }
+
+    fn known_constants(&self) -> Constants {
+        let mut constants = Constants::default();
+        constants.add(self.constants, CONSTANTS.iter().flat_map(|word| word.to_le_bytes()).collect());
+        constants
     }
 
     fn program(&self, functions: Vec<Function>) -> Program {
         let entry = Entry { name: "f0".into(), section: "syscall".into(), function: FunctionId(0) };
         let unresolved = vec!["the missing function".to_string()];
-        Program { functions, hosts: hosts::hosts(), entries: vec![entry], maps: self.maps.clone(), unresolved }
+        let (hosts, maps) = (hosts::hosts(), self.maps.clone());
+        Program { constants: self.known_constants(), functions, hosts, entries: vec![entry], maps, unresolved }
     }
 }
 
