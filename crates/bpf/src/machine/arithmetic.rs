@@ -53,11 +53,8 @@ impl Translator<'_> {
 
     /// The number that an operand is known to be, cut to the width and sign-extended.
     fn constant_operand(&self, operand: Operand, width: Width) -> Option<i64> {
-        let value = match operand {
-            Operand::Immediate(value) => i64::from(value),
-            Operand::Register(register) => self.known.constant(register)? as i64,
-        };
-        Some(if width == Width::W32 { i64::from(value as i32) } else { value })
+        let Known::Constant(value) = self.known.operand(operand) else { return None };
+        Some(if width == Width::W32 { i64::from(value as i32) } else { value as i64 })
     }
 
     /// Unsigned quotient or remainder. A zero divisor is replaced before the instruction, which would trap, and the

@@ -47,6 +47,14 @@ impl Registers {
         }
     }
 
+    /// What is known of the second operand of an instruction.
+    pub(super) fn operand(&self, operand: Operand) -> Known {
+        match operand {
+            Operand::Register(register) => self.of(register),
+            Operand::Immediate(value) => Known::Constant(i64::from(value) as u64),
+        }
+    }
+
     /// How many of r1 to r5 an unknown host function may look at: those behind were never set.
     pub(super) fn arguments(&self) -> usize {
         (1..=5).rev().find(|&register| self.of(register) != Known::Unset).map_or(0, usize::from)
@@ -67,11 +75,10 @@ impl Registers {
 
     /// Which way a branch goes, if it always goes the same.
     pub(super) fn decides(&self, condition: Condition, width: Width, dst: Register, operand: Operand) -> Option<bool> {
-        let b = match operand {
-            Operand::Register(register) => self.constant(register)?,
-            Operand::Immediate(value) => i64::from(value) as u64,
-        };
-        Some(holds(condition, width, self.constant(dst)?, b))
+        match (self.of(dst), self.operand(operand)) {
+            (Known::Constant(a), Known::Constant(b)) => Some(holds(condition, width, a, b)),
+            _ => None,
+        }
     }
 
     /// Follows an instruction.
@@ -109,11 +116,7 @@ impl Registers {
 
     /// What is known of the result of an operation.
     pub(super) fn alu(&self, op: AluOp, width: Width, dst: Register, operand: Operand) -> Known {
-        let operand = match operand {
-            Operand::Register(register) => self.of(register),
-            Operand::Immediate(value) => Known::Constant(i64::from(value) as u64),
-        };
-        match (op, width, self.of(dst), operand) {
+        match (op, width, self.of(dst), self.operand(operand)) {
             (AluOp::Move, Width::W64, _, Known::Unset) => Known::Nothing,
             (AluOp::Move, Width::W64, _, value) => value,
             (AluOp::Move, Width::W32, _, Known::Constant(value)) => Known::Constant(u64::from(value as u32)),

@@ -318,7 +318,7 @@ impl Queues {
             (Some((position, _)), true) => self.last_before(queue, position),
             (Some((position, _)), false) => match self.last_before(queue, position) {
                 NONE => q.first,
-                last => self.links[last as usize].next,
+                last => known(&self.links, last).next,
             },
         };
         (slot != NONE).then(|| (known(&self.links, slot).position(), slot))

@@ -5,7 +5,7 @@ use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
 use crate::world::timers::Due;
-use schedlab_bpf::{Access, Fault, MapId, MemoryError, ProgramId, Region, TimerAction, Vm};
+use schedlab_bpf::{Access, Fault, MapId, MemoryError, Region, TimerAction, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
 use std::ffi::c_void;
 
@@ -128,36 +128,19 @@ impl Sim {
     /// any after the policy has failed, does nothing and gives zero.
     #[inline(always)]
     pub fn call<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
-        match self.ops.program(op) {
-            Some(program) => self.call_program(program, op, cpu, slot, args),
-            None => 0,
-        }
+        if self.ops.has(op) { self.call_elsewhere(op, cpu, slot, args) } else { 0 }
+    }
+
+    /// There is one of it for each number of arguments.
+    #[inline(never)]
+    fn call_elsewhere<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
+        self.call_here(op, cpu, slot, args)
     }
 
     /// As [`Sim::call`], compiled into its caller: for what nearly every policy has and every switch calls.
     #[inline(always)]
     pub fn call_here<const N: usize>(&mut self, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
-        match self.ops.program(op) {
-            Some(program) => self.call_program_here(program, op, cpu, slot, args),
-            None => 0,
-        }
-    }
-
-    /// Calls an operation that the policy has. There is one of it for each number of arguments.
-    #[inline(never)]
-    fn call_program<const N: usize>(&mut self, program: ProgramId, op: Op, cpu: u32, slot: u32, args: [u64; N]) -> u64 {
-        self.call_program_here(program, op, cpu, slot, args)
-    }
-
-    #[inline(always)]
-    fn call_program_here<const N: usize>(
-        &mut self,
-        program: ProgramId,
-        op: Op,
-        cpu: u32,
-        slot: u32,
-        args: [u64; N],
-    ) -> u64 {
+        let Some(program) = self.ops.program(op) else { return 0 };
         if self.core.exit.is_some() && op != Op::Exit {
             return 0;
         }

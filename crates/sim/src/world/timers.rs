@@ -200,17 +200,13 @@ impl Timers {
                     self.origin |= (1 << width) - 1;
                 }
                 std::mem::swap(&mut self.sorted, &mut bucket.entries);
-                return self.sort();
+                return self.sorted.sort_by_key(|entry| entry.key);
             }
             // Its memory stays with the bucket.
             let mut entries = std::mem::take(&mut bucket.entries);
             entries.drain(..).for_each(|entry| self.place(entry));
             self.buckets[index].entries = entries;
         }
-    }
-
-    fn sort(&mut self) {
-        self.sorted.sort_by_key(|entry| entry.key);
     }
 
     /// Gives the sorted timers back to the wheel, but for those that are first.
