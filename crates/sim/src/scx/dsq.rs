@@ -231,7 +231,7 @@ impl Queues {
         }
         q.by_key = true;
         let key = key as i64;
-        let previous = self.last_before(queue, (key, u64::MAX));
+        let previous = self.last_up_to(queue, key);
         let q = known_mut(&mut self.queues, queue);
         q.link_in(&mut self.links, queue, slot, previous, key);
         if !q.index.is_empty() {
@@ -257,6 +257,20 @@ impl Queues {
         }
         let mut slot = q.last;
         while slot != NONE && known(&self.links, slot).position() >= position {
+            slot = known(&self.links, slot).previous;
+        }
+        slot
+    }
+
+    /// The last task of a queue by key whose key is not above this one, [`NONE`] if there is none.
+    #[inline]
+    fn last_up_to(&self, queue: QueueIndex, key: i64) -> u32 {
+        let q = known(&self.queues, queue);
+        if !q.index.is_empty() {
+            return self.last_before(queue, (key, u64::MAX));
+        }
+        let mut slot = q.last;
+        while slot != NONE && known(&self.links, slot).key > key {
             slot = known(&self.links, slot).previous;
         }
         slot
@@ -306,6 +320,7 @@ impl Queues {
 
     /// The task of a queue by key that comes next, with its position, after one that was there with that position; the
     /// first when there is none. Backwards if `before`.
+    #[inline]
     pub fn beside(&self, queue: QueueIndex, seen: Option<(Position, u32)>, before: bool) -> Option<(Position, u32)> {
         let q = known(&self.queues, queue);
         let slot = match (seen, before) {
@@ -326,7 +341,7 @@ impl Queues {
 
     fn is_there(&self, queue: QueueIndex, (position, slot): (Position, u32)) -> bool {
         let link = known(&self.links, slot);
-        link.queue == queue && link.position() == position
+        link.queue == queue && link.sequence == position.1
     }
 
     /// The tasks in order.

@@ -3,6 +3,7 @@
 //! An iterator sees the tasks that were in the queue when it was made and still are: one that is put in later is not
 //! seen, one that is taken out is passed over, as in the kernel.
 
+use super::cpu::NONE;
 use super::dsq::{Position, QueueIndex, Queues};
 
 /// What a move started from the iterator shall change on the task.
@@ -17,7 +18,7 @@ pub struct Changes {
 /// One iterator.
 #[derive(Debug)]
 pub struct DsqIterator {
-    /// The queue.
+    /// The queue, [`NONE`] while the iterator is not in use.
     pub queue: QueueIndex,
     /// The place in a queue by key, where there is always a way on from a place. It costs the same however long the
     /// queue is: policies look at the first task of a long queue often.
@@ -39,41 +40,42 @@ struct Place {
     until: u64,
 }
 
-/// All iterators in use, by the handle that lies in the policy's `struct bpf_iter_scx_dsq`.
+/// All iterators, by the handle that lies in the policy's `struct bpf_iter_scx_dsq`.
 #[derive(Debug, Default)]
 pub struct Iterators {
-    slots: Vec<Option<DsqIterator>>,
-    spare: Vec<Vec<(u32, u64)>>,
+    iterators: Vec<DsqIterator>,
+    /// Those that are not in use.
+    free: Vec<u32>,
 }
 
 impl Iterators {
     /// Makes an iterator; its handle is never zero.
     pub fn create(&mut self, queues: &Queues, queue: QueueIndex, reverse: bool) -> u64 {
-        let mut rest = self.spare.pop().unwrap_or_default();
-        rest.clear();
+        let index = self.free.pop().unwrap_or_else(|| self.add());
+        let iterator = &mut self.iterators[index as usize];
+        (iterator.queue, iterator.changes) = (queue, Changes::default());
         let until = queues.get(queue).sequence;
-        let place = queues.is_by_key(queue).then_some(Place { last: None, reverse, until });
-        if place.is_none() {
-            rest.extend(queues.iter(queue).map(|slot| (slot, queues.link(slot).sequence)));
-        }
-        if !reverse {
-            rest.reverse();
-        }
-        let iterator = DsqIterator { queue, place, rest, changes: Changes::default() };
-        let index = match self.slots.iter().position(|s| s.is_none()) {
-            Some(index) => index,
-            None => {
-                self.slots.push(None);
-                self.slots.len() - 1
+        iterator.place = queues.is_by_key(queue).then_some(Place { last: None, reverse, until });
+        if iterator.place.is_none() {
+            iterator.rest.clear();
+            iterator.rest.extend(queues.iter(queue).map(|slot| (slot, queues.link(slot).sequence)));
+            if !reverse {
+                iterator.rest.reverse();
             }
-        };
-        self.slots[index] = Some(iterator);
-        index as u64 + 1
+        }
+        u64::from(index) + 1
+    }
+
+    #[cold]
+    fn add(&mut self) -> u32 {
+        self.iterators.push(DsqIterator { queue: NONE, place: None, rest: Vec::new(), changes: Changes::default() });
+        self.iterators.len() as u32 - 1
     }
 
     /// The iterator of a handle.
+    #[inline]
     pub fn get(&mut self, handle: u64) -> Option<&mut DsqIterator> {
-        self.slots.get_mut(handle.checked_sub(1)? as usize)?.as_mut()
+        self.iterators.get_mut(handle.wrapping_sub(1) as usize).filter(|iterator| iterator.queue != NONE)
     }
 
     /// The next task that is still where it was.
@@ -100,9 +102,9 @@ impl Iterators {
 
     /// Ends an iterator.
     pub fn destroy(&mut self, handle: u64) {
-        let slot = handle.checked_sub(1).and_then(|i| self.slots.get_mut(i as usize));
-        if let Some(iterator) = slot.and_then(|s| s.take()) {
-            self.spare.push(iterator.rest);
+        if let Some(iterator) = self.get(handle) {
+            iterator.queue = NONE;
+            self.free.push(handle as u32 - 1);
         }
     }
 }

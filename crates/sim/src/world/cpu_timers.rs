@@ -18,11 +18,14 @@ struct End {
 }
 
 impl End {
-    /// The earlier of two; the lower number wins a tie.
-    #[inline]
+    /// The earlier of two; the lower number wins a tie. Which one it is can't be foreseen.
+    #[inline(always)]
     fn or(self, other: End) -> End {
-        let is_earlier = other.at_ns < self.at_ns || (other.at_ns == self.at_ns && other.cpu < self.cpu);
-        if is_earlier { other } else { self }
+        let is_earlier = (other.at_ns < self.at_ns) | ((other.at_ns == self.at_ns) & (other.cpu < self.cpu));
+        End {
+            at_ns: std::hint::select_unpredictable(is_earlier, other.at_ns, self.at_ns),
+            cpu: std::hint::select_unpredictable(is_earlier, other.cpu, self.cpu),
+        }
     }
 }
 
