@@ -136,33 +136,37 @@ impl Call {
     pub(crate) fn with_scratch<T>(&self, len: u64, run: impl FnOnce(u64) -> T) -> Option<T> {
         // SAFETY: as above.
         unsafe {
-            let at = (*self.ctx).stack_top;
-            let end = at + len.next_multiple_of(8);
-            if end > (*self.ctx).stack_end {
+            let (top, len) = ((*self.ctx).stack_top, len.next_multiple_of(8));
+            if len > top - (*self.ctx).stack_start {
                 self.raise(FaultKind::StackOverflow);
                 return None;
             }
-            (*self.ctx).stack_top = end;
-            let result = run(at);
-            (*self.ctx).stack_top = at;
+            (*self.ctx).stack_top = top - len;
+            let result = run(top - len);
+            (*self.ctx).stack_top = top;
             Some(result)
         }
     }
 }
 
-/// Declares host functions: the arguments that are named are taken in order, the result is a word.
+/// Declares host functions, each of which gives its [`Routine`](crate::kernel::Routine): the arguments that are named are taken in order,
+/// the result is a word.
 macro_rules! host_functions {
     ($($(#[$doc:meta])* fn $name:ident($call:ident $(, $arg:ident)*) $body:block)*) => {$(
         $(#[$doc])*
-        pub unsafe extern "C" fn $name(
-            ctx: *mut $crate::context::CallContext, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64,
-        ) -> u64 {
-            // SAFETY: a host function is given the context of the running call.
-            #[allow(unused_variables)]
-            let $call = unsafe { $crate::call::Call::new(ctx) };
-            #[allow(unused_variables)]
-            let [$($arg,)* ..] = [a1, a2, a3, a4, a5];
-            $body
+        pub const fn $name() -> $crate::kernel::Routine {
+            unsafe extern "C" fn $name(
+                ctx: *mut $crate::context::CallContext, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64,
+            ) -> u64 {
+                // SAFETY: a host function is given the context of the running call.
+                #[allow(unused_variables)]
+                let $call = unsafe { $crate::call::Call::new(ctx) };
+                #[allow(unused_variables)]
+                let [$($arg,)* ..] = [a1, a2, a3, a4, a5];
+                $body
+            }
+            const ARGUMENTS: &[&str] = &[$(stringify!($arg)),*];
+            $crate::kernel::Routine { call: $name, arguments: ARGUMENTS.len() as u8 }
         }
     )*};
 }

@@ -24,11 +24,11 @@ pub struct CallContext {
     pub depth: u32,
     /// Guest address of the task that the CPU is running.
     pub current: u64,
-    /// Guest address of the first free byte of the stack. A function with a frame moves it up by [`FRAME_SIZE`] and
-    /// back before it returns; its r10 is the moved value.
+    /// Guest address of the last byte of the stack that is in use; what is below is free. It is r10 of a function with
+    /// a frame, which moves it down by [`FRAME_SIZE`] and back before it returns.
     pub stack_top: u64,
-    /// Guest address behind the stack.
-    pub stack_end: u64,
+    /// Guest address of the stack's first byte.
+    pub stack_start: u64,
     /// Where the program is: function number << 32 | instruction in it. Kept up to date at calls of host functions.
     pub position: u64,
     /// The caller's own state, handed through to host functions.
@@ -84,9 +84,9 @@ impl CallContext {
         self.raise(FaultKind::Refused(text.into()));
     }
 
-    /// Whether another frame fits on the stack.
-    pub fn has_frame(&self) -> bool {
-        self.stack_top + FRAME_SIZE <= self.stack_end
+    /// Whether so many frames fit on the stack.
+    pub(crate) fn has_frames(&self, frames: u32) -> bool {
+        u64::from(frames) * FRAME_SIZE <= self.stack_top - self.stack_start
     }
 }
 
@@ -100,15 +100,6 @@ pub unsafe extern "C" fn raise_endless(ctx: *mut CallContext, function: u64, ins
     // SAFETY: as above.
     let limit = unsafe { (*ctx.vm).instruction_limit };
     ctx.raise_at(FunctionId(function as u32), instruction as u32, FaultKind::Endless { limit });
-}
-
-/// For machine code: no frame is left on the stack.
-///
-/// # Safety
-/// `ctx` is the context of the running call.
-pub unsafe extern "C" fn raise_stack_overflow(ctx: *mut CallContext, function: u64, instruction: u64) {
-    // SAFETY: the caller's promise.
-    unsafe { (*ctx).raise_at(FunctionId(function as u32), instruction as u32, FaultKind::StackOverflow) };
 }
 
 /// For machine code: an instruction that could not be resolved is executed.

@@ -1,7 +1,8 @@
 //! The checked interpreter: the reference of what a program does.
 //!
 //! Every access to memory is held against the regions of guest memory and the present stack. Instructions are counted
-//! by basic block, the budget is looked at on function entry and on jumps backwards, exactly as machine code does it.
+//! by basic block, the budget is looked at on entry of functions that call others and on jumps backwards, exactly as
+//! machine code does it.
 
 use crate::alu::{alu32, alu64, atomic, holds, sign_extend, swap_bytes, truncate};
 use crate::context::CallContext;
@@ -11,7 +12,7 @@ use crate::program::{
     AluOp, AtomicOp, BlockId, FRAME_SIZE, Function, FunctionId, Insn, MAY_GOTO_LIMIT, Operand, Program, Register, Size,
     Width,
 };
-use crate::vm::{STACK_SIZE, Vm};
+use crate::vm::Vm;
 
 /// Runs a function with r1 to r5 and gives r0. After an error, which stands in the context, the result means nothing.
 ///
@@ -28,12 +29,8 @@ pub unsafe fn run(ctx: *mut CallContext, function: FunctionId, args: [u64; 5]) -
     unsafe {
         let frame = (*ctx).stack_top;
         if code.uses_stack {
-            if !(*ctx).has_frame() {
-                run.raise(FaultKind::StackOverflow);
-                return 0;
-            }
-            (*ctx).stack_top = frame + FRAME_SIZE;
-            run.registers[10] = frame + FRAME_SIZE;
+            (*ctx).stack_top = frame - FRAME_SIZE;
+            run.registers[10] = frame;
         }
         let result = run.blocks();
         (*ctx).stack_top = frame;
@@ -75,7 +72,7 @@ impl Run<'_> {
 
     fn blocks(&mut self) -> Result<u64, Stopped> {
         let mut at = BlockId(0);
-        let mut check = true;
+        let mut check = self.program.needs[self.function.index()].tests_budget;
         loop {
             let block = self.code.blocks[at.index()];
             self.pc = block.start;
@@ -217,9 +214,9 @@ impl Run<'_> {
     fn address(&mut self, size: Size, base: Register, offset: i16, write: bool) -> Result<u64, Stopped> {
         let address = self.get(base).wrapping_add(offset as u64);
         // SAFETY: the promise of `run`.
-        let (top, end) = unsafe { ((*self.ctx).stack_top, (*self.ctx).stack_end) };
-        let in_stack = address.wrapping_sub(end - STACK_SIZE) < STACK_SIZE;
-        if !self.memory.allows(address, size.bytes(), write) || (in_stack && address + size.bytes() > top) {
+        let (top, start) = unsafe { ((*self.ctx).stack_top, (*self.ctx).stack_start) };
+        let is_free = address.wrapping_sub(start) < top - start;
+        if !self.memory.allows(address, size.bytes(), write) || is_free {
             return Err(self.refuse(address, size, write));
         }
         Ok(address)

@@ -11,6 +11,13 @@ use crate::type_table::TypeTable;
 /// [`CallContext::fail`] and returns anything.
 pub type HostFn = unsafe extern "C" fn(ctx: *mut CallContext, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64) -> u64;
 
+/// A routine of this crate and how many of the words it looks at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Routine {
+    pub call: HostFn,
+    pub arguments: u8,
+}
+
 /// A kernel function (`kfunc`) by name.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelFunction {

@@ -20,6 +20,7 @@ mod linker;
 pub mod machine;
 mod maps;
 mod memory;
+mod needs;
 mod object;
 mod options;
 mod pool;
@@ -30,7 +31,7 @@ mod type_table;
 mod vm;
 
 pub use call::Call;
-pub use context::{CallContext, call_handle, raise_endless, raise_stack_overflow, raise_unresolved};
+pub use context::{CallContext, call_handle, raise_endless, raise_unresolved};
 pub use fault::{Fault, FaultKind, SourceLine};
 pub use kernel::{HostFn, Kernel, KernelFunction, KernelVariable};
 pub use memory::{Access, AccessError, GuestMemory, HANDLE_BASE, MEMORY_SIZE, MemoryError, PAGE_SIZE, Region};

@@ -8,6 +8,7 @@ use crate::constants::Constants;
 use crate::fault::{Fault, FaultKind, SourceLine};
 use crate::kernel::HostFn;
 use crate::memory::HANDLE_BASE;
+use crate::needs::Needs;
 
 /// Bytes of a BPF stack frame.
 pub const FRAME_SIZE: u64 = 512;
@@ -402,6 +403,8 @@ pub struct HostFunction {
     pub name: String,
     /// The routine.
     pub call: HostFn,
+    /// How many of r1 to r5 it looks at.
+    pub arguments: u8,
     /// Set when a code generator may know it.
     pub intrinsic: Option<Intrinsic>,
 }
@@ -486,6 +489,8 @@ pub struct Program {
     pub constants: Constants,
     /// All functions that can be reached.
     pub functions: Vec<Function>,
+    /// What a call of each function takes, see [`needs_of`](crate::needs::needs_of).
+    pub needs: Vec<Needs>,
     /// All host functions that are called.
     pub hosts: Vec<HostFunction>,
     /// What the environment may call.
@@ -494,6 +499,9 @@ pub struct Program {
     pub maps: Vec<LinkedMap>,
     /// What could not be resolved, for [`Insn::Unresolved`].
     pub unresolved: Vec<String>,
+    /// Whether machine code counts every instruction. Else it only takes from the budget what goes on and on, at about
+    /// its length: each pass of a loop, each call of a function that calls others.
+    pub counts_all: bool,
 }
 
 impl Program {
@@ -513,7 +521,7 @@ impl Program {
         self.constants != other.constants
             && self.functions == other.functions
             && (&self.hosts, &self.entries, &self.maps) == (&other.hosts, &other.entries, &other.maps)
-            && self.unresolved == other.unresolved
+            && (&self.unresolved, self.counts_all) == (&other.unresolved, other.counts_all)
     }
 
     /// The map that a pointer points at.

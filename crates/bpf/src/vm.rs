@@ -11,7 +11,7 @@ use crate::interpreter;
 use crate::machine::MachineCode;
 use crate::maps::{ElementKey, Map, Storage};
 use crate::memory::GuestMemory;
-use crate::program::{FunctionId, MapId, Program, ProgramId};
+use crate::program::{FRAME_SIZE, FunctionId, MapId, Program, ProgramId};
 use crate::timers::{TimerRequest, Timers};
 
 /// Machine code of a function: the call context and r1 to r5 in, r0 out.
@@ -23,6 +23,8 @@ const DEPTH_LIMIT: u32 = 64;
 const ARGUMENTS_MAX: usize = 64;
 /// Bytes of the stack of all nested calls together.
 pub(crate) const STACK_SIZE: u64 = 256 * 1024;
+/// The most frames of a function and all that it calls: half of what fits, so that the first call always fits.
+pub(crate) const FRAMES_MAX: u32 = (STACK_SIZE / FRAME_SIZE / 2) as u32;
 /// Bytes from a map's pointer to the next map's.
 pub(crate) const MAP_POINTER_STRIDE: u64 = 64;
 
@@ -150,7 +152,8 @@ impl Vm {
         // SAFETY: as in `enter`; the stack is empty, so that the arguments fit.
         unsafe {
             let ctx = &raw mut (*vm).context;
-            let (at, limit) = ((*ctx).stack_top, (*vm).instruction_limit);
+            let (top, limit) = ((*ctx).stack_top, (*vm).instruction_limit);
+            let at = top - 8 * N as u64;
             let to = (*vm).memory.host(at).cast::<u64>();
             for (index, arg) in args.into_iter().enumerate() {
                 // Volatile, so that words that were just stored one by one are not loaded in pairs: that would wait
@@ -160,11 +163,11 @@ impl Vm {
             (*ctx).budget = limit;
             (*ctx).host = host;
             (*ctx).vm = vm;
-            (*ctx).stack_top = at + 8 * N as u64;
+            (*ctx).stack_top = at;
             (*ctx).depth = 1;
             let result = entry(ctx, at, 0, 0, 0, 0);
             (*ctx).depth = 0;
-            (*ctx).stack_top = at;
+            (*ctx).stack_top = top;
             if (*ctx).fault.is_none() {
                 (*vm).executed += (limit - (*ctx).budget) as u64;
                 return Ok(result);
@@ -177,16 +180,16 @@ impl Vm {
     #[cold]
     fn call_nested(&mut self, function: FunctionId, args: &[u64], host: *mut c_void) -> Result<u64, Box<Fault>> {
         self.enter(host, |ctx, memory| {
-            let at = ctx.stack_top;
             let len = 8 * args.len() as u64;
-            if at + len > ctx.stack_end {
+            if len > ctx.stack_top - ctx.stack_start {
                 ctx.raise_at(function, 0, FaultKind::StackOverflow);
                 return (function, [0; 5]);
             }
+            let at = ctx.stack_top - len;
             for (index, &arg) in args.iter().enumerate() {
                 memory.write(at + 8 * index as u64, arg);
             }
-            ctx.stack_top = at + len;
+            ctx.stack_top = at;
             (function, [at, 0, 0, 0, 0])
         })
     }
@@ -228,7 +231,7 @@ impl Vm {
     }
 
     /// Instructions executed so far by all calls, a running one not included. A call that failed counts as its whole
-    /// budget.
+    /// budget. Machine code only knows if it [counts them](crate::LoadOptions::counts_instructions).
     #[inline]
     pub fn instructions(&self) -> u64 {
         self.executed
@@ -352,10 +355,9 @@ impl Vm {
             let key = match found.key {
                 ElementKey::At(key) => key,
                 ElementKey::Index(index) => {
-                    let at = ctx.stack_top;
-                    memory.write(at, u64::from(index));
-                    ctx.stack_top = at + 8;
-                    at
+                    ctx.stack_top -= 8;
+                    memory.write(ctx.stack_top, u64::from(index));
+                    ctx.stack_top
                 }
             };
             (function, [map, key, found.value, 0, 0])
@@ -403,11 +405,16 @@ impl Vm {
         // SAFETY: the caller's promise.
         unsafe {
             let vm = (*ctx).vm;
-            if (*ctx).depth >= DEPTH_LIMIT {
+            let (depth, limit) = ((*ctx).depth, (*vm).instruction_limit);
+            let frames = (&(*vm).program.needs)[function.index()].frames;
+            if depth >= DEPTH_LIMIT || !(*ctx).has_frames(frames) {
                 (*ctx).raise(FaultKind::StackOverflow);
                 return 0;
             }
-            let depth = (*ctx).depth;
+            if (*ctx).budget < 0 {
+                (*ctx).raise(FaultKind::Endless { limit });
+                return 0;
+            }
             (*ctx).depth = depth + 1;
             let result = match &(*vm).machine {
                 None => interpreter::run(ctx, function, args),

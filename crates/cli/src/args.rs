@@ -209,7 +209,7 @@ fn venue_names() -> impl TypedValueParser<Value = VenueName> {
 pub enum ExecutorName {
     /// Every memory access is checked
     Interpreter,
-    /// Fast; nothing is checked but the number of instructions
+    /// Fast; nothing is checked but that each call ends
     Machine,
 }
 

@@ -60,8 +60,6 @@ pub struct Outcome {
     pub tasks: u32,
     /// Timer ticks that happened one by one.
     pub ticks: u64,
-    /// Instructions of the policy.
-    pub instructions: u64,
     /// Lines that the policy printed (`bpf_printk`), each with the simulated time.
     pub printed: Vec<(Time, String)>,
     /// Lines beyond those kept.

@@ -7,7 +7,7 @@ mod objects;
 mod plain;
 mod work;
 
-use crate::kernel::{HostFn, KernelFunction};
+use crate::kernel::{KernelFunction, Routine};
 use crate::program::Intrinsic;
 
 /// The generic function of a name and number of arguments.
@@ -15,59 +15,59 @@ pub fn find(name: &str, arguments: usize) -> Option<&'static KernelFunction> {
     FUNCTIONS.iter().find(|function| function.is(name, arguments))
 }
 
-const fn plain(name: &'static str, arguments: u8, call: HostFn) -> KernelFunction {
-    KernelFunction { name, arguments, call, intrinsic: None }
+const fn plain(name: &'static str, arguments: u8, routine: Routine) -> KernelFunction {
+    KernelFunction { name, arguments, call: routine.call, intrinsic: None }
 }
 
-const fn known(name: &'static str, arguments: u8, call: HostFn, intrinsic: Intrinsic) -> KernelFunction {
-    KernelFunction { intrinsic: Some(intrinsic), ..plain(name, arguments, call) }
+const fn known(name: &'static str, arguments: u8, routine: Routine, intrinsic: Intrinsic) -> KernelFunction {
+    KernelFunction { intrinsic: Some(intrinsic), ..plain(name, arguments, routine) }
 }
 
 static FUNCTIONS: &[KernelFunction] = &[
-    known("bpf_iter_num_new", 3, iterators::num_new, Intrinsic::IterNumNew),
-    known("bpf_iter_num_next", 1, iterators::num_next, Intrinsic::IterNumNext),
-    known("bpf_iter_num_destroy", 1, plain::zero, Intrinsic::Nothing),
-    plain("bpf_iter_bits_new", 3, iterators::bits_new),
-    plain("bpf_iter_bits_next", 1, iterators::bits_next),
-    plain("bpf_iter_bits_destroy", 1, iterators::bits_destroy),
-    known("bpf_rcu_read_lock", 0, plain::zero, Intrinsic::Nothing),
-    known("bpf_rcu_read_unlock", 0, plain::zero, Intrinsic::Nothing),
-    known("bpf_preempt_disable", 0, plain::zero, Intrinsic::Nothing),
-    known("bpf_preempt_enable", 0, plain::zero, Intrinsic::Nothing),
-    known("bpf_local_irq_save", 1, plain::zero, Intrinsic::Nothing),
-    known("bpf_local_irq_restore", 1, plain::zero, Intrinsic::Nothing),
-    known("bpf_res_spin_lock", 1, plain::zero, Intrinsic::Nothing),
-    known("bpf_res_spin_unlock", 1, plain::zero, Intrinsic::Nothing),
-    known("bpf_res_spin_lock_irqsave", 2, plain::zero, Intrinsic::Nothing),
-    known("bpf_res_spin_unlock_irqrestore", 2, plain::zero, Intrinsic::Nothing),
-    known("bpf_cast_to_kern_ctx", 1, plain::first, Intrinsic::Identity),
-    known("bpf_rdonly_cast", 2, plain::first, Intrinsic::Identity),
-    plain("bpf_throw", 1, plain::throw),
-    plain("__bpf_trap", 0, plain::throw),
-    plain("bpf_strlen", 1, plain::text_len),
-    plain("bpf_strcmp", 2, plain::text_compare),
-    plain("bpf_obj_new_impl", 2, objects::new),
-    plain("bpf_obj_drop_impl", 2, objects::drop),
-    plain("bpf_percpu_obj_new_impl", 2, objects::new_per_cpu),
-    plain("bpf_percpu_obj_drop_impl", 2, objects::drop),
-    plain("bpf_refcount_acquire_impl", 2, objects::acquire),
-    plain("bpf_list_push_front_impl", 4, objects::list_push_front),
-    plain("bpf_list_push_back_impl", 4, objects::list_push_back),
-    plain("bpf_list_pop_front", 1, objects::list_pop_front),
-    plain("bpf_list_pop_back", 1, objects::list_pop_back),
-    plain("bpf_list_front", 1, objects::first),
-    plain("bpf_list_back", 1, objects::last),
-    plain("bpf_rbtree_add_impl", 5, objects::tree_add),
-    plain("bpf_rbtree_remove", 2, objects::tree_remove),
-    plain("bpf_rbtree_first", 1, objects::first),
-    plain("bpf_rbtree_root", 1, objects::tree_root),
-    plain("bpf_rbtree_left", 2, objects::tree_left),
-    plain("bpf_rbtree_right", 2, objects::tree_right),
-    plain("bpf_arena_alloc_pages", 5, arena::alloc_pages),
-    plain("bpf_arena_free_pages", 3, arena::free_pages),
-    plain("bpf_wq_init", 3, work::init),
-    plain("bpf_wq_set_callback_impl", 4, work::set_callback),
-    plain("bpf_wq_start", 2, work::start),
+    known("bpf_iter_num_new", 3, iterators::num_new(), Intrinsic::IterNumNew),
+    known("bpf_iter_num_next", 1, iterators::num_next(), Intrinsic::IterNumNext),
+    known("bpf_iter_num_destroy", 1, plain::zero(), Intrinsic::Nothing),
+    plain("bpf_iter_bits_new", 3, iterators::bits_new()),
+    plain("bpf_iter_bits_next", 1, iterators::bits_next()),
+    plain("bpf_iter_bits_destroy", 1, iterators::bits_destroy()),
+    known("bpf_rcu_read_lock", 0, plain::zero(), Intrinsic::Nothing),
+    known("bpf_rcu_read_unlock", 0, plain::zero(), Intrinsic::Nothing),
+    known("bpf_preempt_disable", 0, plain::zero(), Intrinsic::Nothing),
+    known("bpf_preempt_enable", 0, plain::zero(), Intrinsic::Nothing),
+    known("bpf_local_irq_save", 1, plain::zero(), Intrinsic::Nothing),
+    known("bpf_local_irq_restore", 1, plain::zero(), Intrinsic::Nothing),
+    known("bpf_res_spin_lock", 1, plain::zero(), Intrinsic::Nothing),
+    known("bpf_res_spin_unlock", 1, plain::zero(), Intrinsic::Nothing),
+    known("bpf_res_spin_lock_irqsave", 2, plain::zero(), Intrinsic::Nothing),
+    known("bpf_res_spin_unlock_irqrestore", 2, plain::zero(), Intrinsic::Nothing),
+    known("bpf_cast_to_kern_ctx", 1, plain::first(), Intrinsic::Identity),
+    known("bpf_rdonly_cast", 2, plain::first(), Intrinsic::Identity),
+    plain("bpf_throw", 1, plain::throw()),
+    plain("__bpf_trap", 0, plain::throw()),
+    plain("bpf_strlen", 1, plain::text_len()),
+    plain("bpf_strcmp", 2, plain::text_compare()),
+    plain("bpf_obj_new_impl", 2, objects::new()),
+    plain("bpf_obj_drop_impl", 2, objects::drop()),
+    plain("bpf_percpu_obj_new_impl", 2, objects::new_per_cpu()),
+    plain("bpf_percpu_obj_drop_impl", 2, objects::drop()),
+    plain("bpf_refcount_acquire_impl", 2, objects::acquire()),
+    plain("bpf_list_push_front_impl", 4, objects::list_push_front()),
+    plain("bpf_list_push_back_impl", 4, objects::list_push_back()),
+    plain("bpf_list_pop_front", 1, objects::list_pop_front()),
+    plain("bpf_list_pop_back", 1, objects::list_pop_back()),
+    plain("bpf_list_front", 1, objects::first()),
+    plain("bpf_list_back", 1, objects::last()),
+    plain("bpf_rbtree_add_impl", 5, objects::tree_add()),
+    plain("bpf_rbtree_remove", 2, objects::tree_remove()),
+    plain("bpf_rbtree_first", 1, objects::first()),
+    plain("bpf_rbtree_root", 1, objects::tree_root()),
+    plain("bpf_rbtree_left", 2, objects::tree_left()),
+    plain("bpf_rbtree_right", 2, objects::tree_right()),
+    plain("bpf_arena_alloc_pages", 5, arena::alloc_pages()),
+    plain("bpf_arena_free_pages", 3, arena::free_pages()),
+    plain("bpf_wq_init", 3, work::init()),
+    plain("bpf_wq_set_callback_impl", 4, work::set_callback()),
+    plain("bpf_wq_start", 2, work::start()),
 ];
 
 #[cfg(test)]

@@ -13,9 +13,11 @@ use crate::core_relocation::{Answer, answer, is_field_offset};
 use crate::decode::{Decoded, Patch, Source, decode};
 use crate::fault::SourceLine;
 use crate::helpers;
-use crate::kernel::{HostFn, Kernel};
+use crate::kernel::{Kernel, Routine};
+use crate::needs::{Needs, needs_of};
 use crate::object::{CodeSection, LoadError, Object, ObjectError, RawInsn, Target};
-use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Insn, Intrinsic, Program};
+use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Intrinsic, Program};
+use crate::vm::FRAMES_MAX;
 
 /// A function of the object: section, and index in it.
 type Place = (usize, usize);
@@ -77,7 +79,6 @@ impl Functions {
         linker.refuse_missing()?;
         linker.strict = false;
         linker.programs(|section| has_operations && !section.is_operation())?;
-        refuse_recursion(&linker.program)?;
         Ok(Functions { program: linker.program, local_types: linker.local_types })
     }
 }
@@ -135,11 +136,12 @@ impl Linker<'_> {
         id
     }
 
-    fn host(&mut self, name: &str, call: HostFn, intrinsic: Option<Intrinsic>) -> Patch {
+    fn host(&mut self, name: &str, routine: Routine, intrinsic: Option<Intrinsic>) -> Patch {
+        let Routine { call, arguments } = routine;
         let next = HostId(self.program.hosts.len() as u32);
         let id = *self.hosts.entry((name.to_string(), call as usize)).or_insert(next);
         if id == next {
-            self.program.hosts.push(HostFunction { name: name.to_string(), call, intrinsic });
+            self.program.hosts.push(HostFunction { name: name.to_string(), call, arguments, intrinsic });
         }
         Patch::Host(id)
     }
@@ -262,14 +264,14 @@ impl Linker<'_> {
     fn call_helper(&mut self, number: u32) -> Patch {
         let name = helpers::name(number);
         match helpers::find(number) {
-            Some(helper) => self.host(&name, helper.call, helper.intrinsic),
+            Some(helper) => self.host(&name, helper.routine, helper.intrinsic),
             None => self.miss(format!("helper {name} ({number})")),
         }
     }
 
     fn call_extern(&mut self, index: usize) -> Patch {
         match self.symbols.0[index].clone() {
-            Symbol::Function { name, call, intrinsic, .. } => self.host(&name, call, intrinsic),
+            Symbol::Function { name, routine, intrinsic, .. } => self.host(&name, routine, intrinsic),
             Symbol::Absent(what) => self.unresolved(what),
             Symbol::Address(_) => self.unresolved("a variable as a function".to_string()),
             Symbol::Missing(what) => self.miss(what),
@@ -359,35 +361,16 @@ fn finish(section: &CodeSection, name: String, decoded: Decoded) -> Function {
     Function { name, insns, blocks, uses_stack, slots, lines }
 }
 
-/// A function that calls itself would use up the stack of the host; the kernel refuses it too.
-fn refuse_recursion(program: &Program) -> Result<(), LoadError> {
-    let callees = |function: &Function| -> Vec<usize> {
-        let called = function.insns.iter().filter_map(|insn| match insn {
-            Insn::CallFunction { function } => Some(function.index()),
-            _ => None,
-        });
-        called.collect()
+/// What each function takes.
+pub fn needs(program: &Program) -> Result<Vec<Needs>, LoadError> {
+    let refused = |function: FunctionId, what: &str| {
+        let function = program.functions[function.index()].name.clone();
+        ObjectError::Instruction { function, instruction: 0, what: what.to_string() }.into()
     };
-    let graph: Vec<Vec<usize>> = program.functions.iter().map(callees).collect();
-    // How many functions call each one; those that nobody calls are taken away until none is left but circles.
-    let mut callers = vec![0; graph.len()];
-    graph.iter().flatten().for_each(|&callee| callers[callee] += 1);
-    let mut free: Vec<usize> = (0..graph.len()).filter(|&function| callers[function] == 0).collect();
-    let mut left = graph.len();
-    while let Some(function) = free.pop() {
-        left -= 1;
-        for &callee in &graph[function] {
-            callers[callee] -= 1;
-            if callers[callee] == 0 {
-                free.push(callee);
-            }
-        }
+    let needs = needs_of(&program.functions, &program.hosts, program.counts_all)
+        .map_err(|id| refused(id, "it calls itself, directly or through others; BPF has no recursion"))?;
+    match needs.iter().position(|needs| needs.frames > FRAMES_MAX) {
+        Some(index) => Err(refused(FunctionId(index as u32), "it nests calls deeper than the stack")),
+        None => Ok(needs),
     }
-    if left == 0 {
-        return Ok(());
-    }
-    let function = callers.iter().position(|&callers| callers > 0).unwrap_or(0);
-    let function = program.functions[function].name.clone();
-    let what = "it calls itself, directly or through others; BPF has no recursion".to_string();
-    Err(ObjectError::Instruction { function, instruction: 0, what }.into())
 }

@@ -37,13 +37,15 @@ pub fn load(
     let symbols = Symbols::resolve(object, kernel, &memory)?;
     let functions = Functions::link(object, kernel, &data, &symbols, &pointers)?;
     let linked = maps.iter().zip(&pointers);
-    let program = Program {
+    let mut program = Program {
         constants: data.constants(object, &memory),
         maps: linked
             .map(|(map, &address)| LinkedMap { name: map.name.clone(), address, layout: map.layout() })
             .collect(),
+        counts_all: options.counts_instructions,
         ..functions.program
     };
+    program.needs = functions::needs(&program)?;
     let machine = match options.executor {
         Executor::Interpreter => None,
         Executor::Machine => Some(MachineCode::obtain(&program)?),
@@ -86,8 +88,8 @@ fn context(memory: &GuestMemory, stack: u64) -> CallContext {
         cpu: 0,
         depth: 0,
         current: 0,
-        stack_top: stack,
-        stack_end: stack + STACK_SIZE,
+        stack_top: stack + STACK_SIZE,
+        stack_start: stack,
         position: 0,
         host: std::ptr::null_mut(),
         vm: std::ptr::null_mut(),

@@ -1,7 +1,7 @@
 //! What the object expects from the kernel, resolved.
 
 use crate::btf::essential_name;
-use crate::kernel::{HostFn, Kernel, KernelFunction};
+use crate::kernel::{Kernel, KernelFunction, Routine};
 use crate::kfuncs;
 use crate::memory::{Access, GuestMemory, HANDLE_BASE, Region};
 use crate::object::{Extern, ExternKind, LoadError, Object};
@@ -16,7 +16,7 @@ pub enum Symbol {
     /// A kernel function.
     Function {
         name: String,
-        call: HostFn,
+        routine: Routine,
         intrinsic: Option<Intrinsic>,
         /// The value of a pointer to it.
         handle: u64,
@@ -68,8 +68,10 @@ fn function(kernel: &Kernel, found: &Extern, arguments: usize, index: usize) -> 
     let handle = HOST_HANDLE_BASE + 8 * index as u64;
     for name in [found.name.as_str(), essential_name(&found.name)] {
         let of_kernel = kernel.functions.iter().find(|function| function.is(name, arguments));
-        if let Some(&KernelFunction { call, intrinsic, .. }) = of_kernel.or_else(|| kfuncs::find(name, arguments)) {
-            return Symbol::Function { name: name.to_string(), call, intrinsic, handle };
+        let found = of_kernel.or_else(|| kfuncs::find(name, arguments));
+        if let Some(&KernelFunction { call, arguments, intrinsic, .. }) = found {
+            let routine = Routine { call, arguments };
+            return Symbol::Function { name: name.to_string(), routine, intrinsic, handle };
         }
     }
     absent(found, "kernel function")

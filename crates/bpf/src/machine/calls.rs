@@ -8,33 +8,34 @@ use cranelift_module::Module;
 
 use super::translator::{Translator, signature};
 use crate::context::{CallContext, call_handle};
-use crate::kernel::HostFn;
-use crate::program::{FunctionId, HostId, Register};
+use crate::program::{FunctionId, HostFunction, HostId, Register};
 
 /// A routine that raises a fault of a function at an instruction.
 type RaiseFn = unsafe extern "C" fn(ctx: *mut CallContext, function: u64, instruction: u64);
 
 impl Translator<'_> {
-    /// Calls a function of the program. Its own entry tests the budget and the stack.
+    /// Calls a function of the program. Its own entry tests the budget.
     pub(super) fn call_function(&mut self, function: FunctionId) {
         let callee = self.module.declare_func_in_func(self.ids[function.index()], self.builder.func);
         let mut arguments = vec![self.ctx];
-        let set = self.known.arguments() as Register;
-        let zero = self.builder.ins().iconst(I64, 0);
-        arguments.extend((1..=5).map(|register| if register <= set { self.get(register) } else { zero }));
-        self.flush_budget();
+        let needs = self.program.needs[function.index()];
+        arguments.extend((1..=needs.arguments).map(|register| self.get(register)));
+        self.pay(0);
         let call = self.builder.ins().call(callee, &arguments);
         let result = self.builder.inst_results(call)[0];
-        self.after_call(result);
+        if needs.can_fail {
+            self.stop_on_fault();
+        }
+        self.forget_arguments();
+        self.set(0, result);
     }
 
     /// Calls a host function, or writes what it does.
     pub(super) fn call_host(&mut self, host: HostId) {
         let host = &self.program.hosts[host.index()];
-        let result = host.intrinsic.and_then(|intrinsic| self.intrinsic(intrinsic, host.call));
-        let result = match result {
+        let result = match host.intrinsic.and_then(|intrinsic| self.intrinsic(intrinsic, host)) {
             Some(result) => result,
-            None => self.call_routine(host.call),
+            None => self.call_routine(host),
         };
         self.forget_arguments();
         self.set(0, result);
@@ -42,13 +43,13 @@ impl Translator<'_> {
 
     /// Calls a host function with r1 to r5, and stops on a fault. Registers that the program never set since the last
     /// call are not passed: no function that takes them may be called so.
-    pub(super) fn call_routine(&mut self, routine: HostFn) -> Value {
+    pub(super) fn call_routine(&mut self, host: &HostFunction) -> Value {
+        let words = host.arguments.min(self.known.arguments() as Register);
         let mut arguments = vec![self.ctx];
-        arguments.extend((1..=self.known.arguments() as Register).map(|register| self.get(register)));
-        self.flush_budget();
+        arguments.extend((1..=words).map(|register| self.get(register)));
+        self.pay(0);
         self.store_position();
-        let result = self.call_address(routine as *const () as usize, &arguments);
-        self.reload_budget();
+        let result = self.call_address(host.call as *const () as usize, &arguments);
         self.stop_on_fault();
         result
     }
@@ -61,14 +62,9 @@ impl Translator<'_> {
             self.builder.ins().stack_store(I64, value, slot, 8 * (i32::from(register) - 1));
         }
         let (handle, words) = (self.get(src), self.builder.ins().stack_addr(I64, slot, 0));
-        self.flush_budget();
+        self.pay(0);
         self.store_position();
         let result = self.call_address(call_handle as *const () as usize, &[self.ctx, handle, words]);
-        self.after_call(result);
-    }
-
-    fn after_call(&mut self, result: Value) {
-        self.reload_budget();
         self.stop_on_fault();
         self.forget_arguments();
         self.set(0, result);

@@ -1,4 +1,7 @@
 //! Where control goes: jumps with the test of the budget, returns, and ways out after a fault.
+//!
+//! The budget is in the context. What a block takes from it is put off as long as every way to a place owes the same:
+//! to the next call, test or end of the function, or to where ways with different debts meet.
 
 use std::mem::offset_of;
 
@@ -6,6 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self, InstBuilder, Value};
 
+use super::known::Registers;
 use super::translator::{Translator, type_of};
 use crate::context::{CallContext, raise_endless};
 use crate::program::{BlockId, Condition, Operand, Register, Width};
@@ -13,44 +17,79 @@ use crate::program::{BlockId, Condition, Operand, Register, Width};
 impl Translator<'_> {
     /// Returns r0.
     pub(super) fn exit(&mut self) {
-        self.flush_budget();
+        self.pay(0);
         self.pop_frame();
         let result = self.get(0);
         self.builder.ins().return_(&[result]);
     }
 
     /// The block behind the present one.
-    pub(super) fn next(&self) -> ir::Block {
-        self.blocks[self.block + 1].expect("control goes on to it")
+    pub(super) fn next(&self) -> BlockId {
+        BlockId(self.block as u32 + 1)
+    }
+
+    /// Where the budget is tested nothing may be owed: at the entry and where jumps go back to.
+    pub(super) fn owe_nothing_after_tests(&mut self, known: &[Option<Registers>]) {
+        self.owed = vec![None; known.len()];
+        self.owed[0] = Some(0);
+        for (index, block) in self.function.blocks.iter().enumerate().filter(|(index, _)| known[*index].is_some()) {
+            let last = &self.function.insns[block.end as usize - 1];
+            if let Some(target) = last.target().filter(|target| target.index() <= index) {
+                self.owed[target.index()] = Some(0);
+            }
+        }
+    }
+
+    /// Takes from the budget what is pending, but for what may still be owed.
+    pub(super) fn pay(&mut self, owed: i64) {
+        if self.pending != owed {
+            let budget = self.load_context(I64, offset_of!(CallContext, budget));
+            let left = self.builder.ins().iadd_imm_s(budget, owed - self.pending);
+            self.store_context(left, offset_of!(CallContext, budget));
+            self.pending = owed;
+        }
     }
 
     /// The block of a target.
-    fn block_of(&self, target: BlockId) -> ir::Block {
+    pub(super) fn block_of(&self, target: BlockId) -> ir::Block {
         self.blocks[target.index()].expect("a jump reaches it")
     }
 
     /// Goes to a block.
     pub(super) fn jump(&mut self, target: BlockId) {
         if target.index() <= self.block {
-            self.test_budget_then(target);
+            let pass = self.function.blocks[self.block].end - self.function.blocks[target.index()].start;
+            self.test_budget_then(target, pass);
         } else {
+            let owed = *self.owed[target.index()].get_or_insert(self.pending);
+            self.pay(owed);
             let to = self.block_of(target);
             self.builder.ins().jump(to, &[]);
         }
     }
 
-    /// Goes to `target`, by way of a test of the budget if that is backward, when `taken` is not zero.
+    /// Goes to `target` when `taken` is not zero, else to the next block.
     fn branch_to(&mut self, taken: Value, target: BlockId) {
         let next = self.next();
-        if target.index() > self.block {
-            let to = self.block_of(target);
-            self.builder.ins().brif(taken, to, &[], next, &[]);
-            return;
+        let ([to, go_on], pending) = ([target, next].map(|target| self.edge_to(target)), self.pending);
+        self.builder.ins().brif(taken, to, &[], go_on, &[]);
+        for (edge, target) in [(to, target), (go_on, next)] {
+            if edge != self.block_of(target) {
+                self.builder.switch_to_block(edge);
+                self.pending = pending;
+                self.jump(target);
+            }
         }
-        let backward = self.builder.create_block();
-        self.builder.ins().brif(taken, backward, &[], next, &[]);
-        self.builder.switch_to_block(backward);
-        self.jump(target);
+    }
+
+    /// A block itself if nothing has to be done on the way there; else a new one, to be filled.
+    fn edge_to(&mut self, target: BlockId) -> ir::Block {
+        let is_forward = target.index() > self.block;
+        if is_forward && *self.owed[target.index()].get_or_insert(self.pending) == self.pending {
+            self.block_of(target)
+        } else {
+            self.builder.create_block()
+        }
     }
 
     /// Goes to a block or the next one.
@@ -65,9 +104,7 @@ impl Translator<'_> {
         match self.known.decides(condition, width, dst, operand) {
             Some(true) => return self.jump(target),
             Some(false) => {
-                let next = self.next();
-                self.builder.ins().jump(next, &[]);
-                return;
+                return self.jump(self.next());
             }
             None => {}
         }
@@ -91,11 +128,17 @@ impl Translator<'_> {
         self.branch_to(over, target);
     }
 
-    /// Goes to `target` if the budget covers it.
-    pub(super) fn test_budget_then(&mut self, target: BlockId) {
+    /// Goes to `target` if the budget covers it; `length` is about what else was executed if not all is counted.
+    pub(super) fn test_budget_then(&mut self, target: BlockId, length: u32) {
         let (to, block) = (self.block_of(target), self.function.blocks[target.index()]);
-        let budget = self.builder.use_var(self.budget);
-        let over = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, budget, i64::from(block.len()));
+        let (spent, covered) = match self.program.counts_all {
+            true => (self.pending, block.len()),
+            false => (i64::from(length), 0),
+        };
+        self.pending = spent;
+        self.pay(0);
+        let budget = self.load_context(I64, offset_of!(CallContext, budget));
+        let over = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, budget, i64::from(covered));
         let instruction = self.builder.ins().iconst(I64, i64::from(block.start));
         self.builder.ins().brif(over, self.endless, &[instruction.into()], to, &[]);
     }
@@ -106,7 +149,6 @@ impl Translator<'_> {
         let instruction = self.builder.block_params(self.endless)[0];
         self.raise_at(raise_endless, instruction);
         self.builder.ins().jump(self.stop, &[]);
-        // The budget in the context is already below zero and is left alone.
         self.builder.switch_to_block(self.stop);
         self.pop_frame();
         self.return_after_fault();

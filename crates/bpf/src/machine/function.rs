@@ -3,16 +3,15 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
 use super::known::{self, Registers};
 use super::translator::{Frame, Translator, signature};
-use crate::context::{CallContext, raise_stack_overflow, raise_unresolved};
+use crate::context::{CallContext, raise_unresolved};
 use crate::program::{BlockId, FRAME_SIZE, FunctionId, Insn, MAY_GOTO_LIMIT, Program};
 
 /// Writes a function in the code generator's terms into `context`.
@@ -24,9 +23,10 @@ pub(super) fn translate(
     context: &mut Context,
     scratch: &mut FunctionBuilderContext,
 ) {
-    let known = known::analyse(&program.functions[id.index()], &program.constants);
+    let arguments = program.needs[id.index()].arguments;
+    let known = known::analyse(&program.functions[id.index()], arguments, &program.constants);
     let frontend = module.isa().frontend_config();
-    context.func.signature = signature(module.isa().default_call_conv(), 5);
+    context.func.signature = signature(module.isa().default_call_conv(), usize::from(arguments));
     let builder = FunctionBuilder::new(&mut context.func, scratch);
     let mut translator = Translator::new(program, id, module, ids, builder);
     translator.write_all(&known);
@@ -38,6 +38,7 @@ impl Translator<'_> {
     /// Writes everything; `known` says of each block what is known at its start.
     fn write_all(&mut self, known: &[Option<Registers>]) {
         self.blocks = known.iter().map(|known| known.is_some().then(|| self.builder.create_block())).collect();
+        self.owe_nothing_after_tests(known);
         self.enter();
         for (index, known) in known.iter().enumerate() {
             if let Some(known) = known {
@@ -47,45 +48,40 @@ impl Translator<'_> {
         self.write_stops();
     }
 
-    /// Before the first instruction: budget, frame, registers.
+    /// Before the first instruction: frame, registers, budget.
     fn enter(&mut self) {
         let entry = self.builder.current_block().expect("the function is started");
-        let words: [Value; 5] = std::array::from_fn(|index| self.builder.block_params(entry)[1 + index]);
-        self.reload_budget();
         if self.function.uses_stack {
             self.push_frame();
         }
         let zero = self.builder.ins().iconst(I64, 0);
         for register in 0..10 {
-            let value = if let 1..=5 = register { words[usize::from(register) - 1] } else { zero };
+            let is_argument = (1..=self.needs.arguments).contains(&register);
+            let value = if is_argument { self.builder.block_params(entry)[usize::from(register)] } else { zero };
             self.set(register, value);
         }
         let passes = self.builder.ins().iconst(I32, i64::from(MAY_GOTO_LIMIT));
         self.builder.def_var(self.passes, passes);
-        self.test_budget_then(BlockId(0));
+        if self.needs.tests_budget {
+            return self.test_budget_then(BlockId(0), self.function.insns.len() as u32);
+        }
+        let first = self.block_of(BlockId(0));
+        self.builder.ins().jump(first, &[]);
     }
 
+    /// That it fits was seen when the program was entered.
     fn push_frame(&mut self) {
-        let start = self.load_context(I64, offset_of!(CallContext, stack_top));
-        let limit = self.load_context(I64, offset_of!(CallContext, stack_end));
-        let end = self.builder.ins().iadd_imm_s(start, FRAME_SIZE as i64);
-        let over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
-        let (overflow, go_on) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(overflow);
-        self.builder.ins().brif(over, overflow, &[], go_on, &[]);
-        self.builder.switch_to_block(overflow);
-        self.raise(raise_stack_overflow, None);
-        self.return_after_fault();
-        self.builder.switch_to_block(go_on);
-        self.store_context(end, offset_of!(CallContext, stack_top));
+        let end = self.load_context(I64, offset_of!(CallContext, stack_top));
+        let start = self.builder.ins().iadd_imm_s(end, -(FRAME_SIZE as i64));
+        self.store_context(start, offset_of!(CallContext, stack_top));
         let host = self.builder.ins().iadd(self.memory_base, end);
-        self.frame = Some(Frame { start, end, host });
+        self.frame = Some(Frame { end, host });
     }
 
     /// Gives the frame back, if there is one.
     pub(super) fn pop_frame(&mut self) {
         if let Some(frame) = self.frame {
-            self.store_context(frame.start, offset_of!(CallContext, stack_top));
+            self.store_context(frame.end, offset_of!(CallContext, stack_top));
         }
     }
 
@@ -94,9 +90,8 @@ impl Translator<'_> {
         let block = self.function.blocks[index];
         (self.block, self.known) = (index, known);
         self.builder.switch_to_block(self.blocks[index].expect("reached"));
-        let budget = self.builder.use_var(self.budget);
-        let left = self.builder.ins().iadd_imm_s(budget, -i64::from(block.len()));
-        self.builder.def_var(self.budget, left);
+        let counted = if self.program.counts_all { i64::from(block.len()) } else { 0 };
+        self.pending = self.owed[index].expect("reached") + counted;
         let function = self.function;
         for instruction in block.start..block.end {
             self.instruction = instruction;
@@ -106,8 +101,7 @@ impl Translator<'_> {
         }
         let last = &function.insns[block.end as usize - 1];
         if !last.ends_flow() && last.target().is_none() {
-            let next = self.next();
-            self.builder.ins().jump(next, &[]);
+            self.jump(self.next());
         }
     }
 

@@ -8,8 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::translator::Translator;
 use crate::context::CallContext;
-use crate::kernel::HostFn;
-use crate::program::{Intrinsic, MapLayout, Size};
+use crate::program::{HostFunction, Intrinsic, MapLayout, Size};
 
 /// The most numbers of one iteration.
 const NUMBERS_MAX: i64 = 1 << 23;
@@ -35,7 +34,7 @@ fn exact_division(stride: u32) -> (u64, u32) {
 
 impl Translator<'_> {
     /// Writes what a host function does; `None` if it has to be called.
-    pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, routine: HostFn) -> Option<Value> {
+    pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, host: &HostFunction) -> Option<Value> {
         match intrinsic {
             Intrinsic::NowNs => Some(self.load_context(I64, offset_of!(CallContext, now_ns))),
             Intrinsic::ProcessorId => Some(self.cpu()),
@@ -48,7 +47,7 @@ impl Translator<'_> {
             }
             Intrinsic::MapLookup => self.map_lookup(),
             Intrinsic::MapLookupPerCpu => self.map_lookup_per_cpu(),
-            Intrinsic::TaskStorageGet => self.task_storage_get(routine),
+            Intrinsic::TaskStorageGet => self.task_storage_get(host),
             Intrinsic::IterNumNew => Some(self.iter_num_new()),
             Intrinsic::IterNumNext => Some(self.iter_num_next()),
         }
@@ -110,7 +109,7 @@ impl Translator<'_> {
     }
 
     /// An owner that has a value is found in the table; creating one and everything odd is left to the host function.
-    fn task_storage_get(&mut self, routine: HostFn) -> Option<Value> {
+    fn task_storage_get(&mut self, host: &HostFunction) -> Option<Value> {
         let MapLayout::Storage { table, owners, owner_stride, count } = *self.layout()? else { return None };
         if owner_stride == 0 {
             return None;
@@ -130,7 +129,10 @@ impl Translator<'_> {
         self.builder.ins().brif(value, done, &[value.into()], call, &[]);
 
         self.builder.switch_to_block(call);
-        let value = self.call_routine(routine);
+        let owed = self.pending;
+        let value = self.call_routine(host);
+        // As on the other way.
+        self.pay(owed);
         self.builder.ins().jump(done, &[value.into()]);
 
         self.builder.switch_to_block(done);

@@ -70,6 +70,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::needs::needs_of;
     use crate::program::{Block, Function, Insn};
 
     /// A function that gives a number.
@@ -77,7 +78,9 @@ mod tests {
         let insns = vec![Insn::Constant { dst: 0, value }, Insn::Exit];
         let blocks = vec![Block { start: 0, end: 2 }];
         let function = Function { name: "f".into(), insns, blocks, uses_stack: false, slots: vec![], lines: vec![] };
-        Program { functions: vec![function], ..Program::default() }
+        let functions = vec![function];
+        let needs = needs_of(&functions, &[], true).unwrap();
+        Program { functions, needs, ..Program::default() }
     }
 
     #[test]

@@ -26,10 +26,10 @@ pub(super) enum Known {
 pub(super) struct Registers([Known; 11]);
 
 impl Registers {
-    /// As a function starts: r1 to r5 are whatever the caller gave, r10 is the end of the frame.
-    pub(super) fn at_entry() -> Registers {
+    /// As a function starts: r1 to the last argument are whatever the caller gave, r10 is the end of the frame.
+    pub(super) fn at_entry(arguments: u8) -> Registers {
         let mut known = [Known::Unset; 11];
-        known[1..=5].fill(Known::Nothing);
+        known[1..=usize::from(arguments)].fill(Known::Nothing);
         known[10] = Known::Frame(0);
         Registers(known)
     }
@@ -144,9 +144,9 @@ impl Registers {
 }
 
 /// What is known at the start of each basic block; `None` where control never comes.
-pub(super) fn analyse(function: &Function, constants: &Constants) -> Vec<Option<Registers>> {
+pub(super) fn analyse(function: &Function, arguments: u8, constants: &Constants) -> Vec<Option<Registers>> {
     let mut entries: Vec<Option<Registers>> = vec![None; function.blocks.len()];
-    entries[0] = Some(Registers::at_entry());
+    entries[0] = Some(Registers::at_entry(arguments));
     let mut waiting = vec![0];
     while let Some(index) = waiting.pop() {
         let Some(mut state) = entries[index] else { continue };
@@ -211,7 +211,7 @@ mod tests {
 
     /// What is known after some instructions.
     fn after(insns: &[Insn]) -> Registers {
-        let mut known = Registers::at_entry();
+        let mut known = Registers::at_entry(5);
         insns.iter().for_each(|insn| known.step(insn, &constants()));
         known
     }
@@ -244,6 +244,7 @@ mod tests {
         // r0 is 0, so that the first branch is taken, and 1 where the second one is not.
         let entries = analyse(
             &function(&[&[put(0, 0), branch(2)], &[Insn::Exit], &[put(0, 1), branch(4)], &[Insn::Exit], &[Insn::Exit]]),
+            5,
             &constants(),
         );
         let reached: Vec<bool> = entries.iter().map(Option::is_some).collect();
@@ -268,7 +269,7 @@ mod tests {
             &[Insn::Exit],
             &[Insn::Exit],
         ];
-        let entries = analyse(&function(blocks), &constants());
+        let entries = analyse(&function(blocks), 5, &constants());
         let at = entries[2].unwrap();
         assert_eq!((at.of(6), at.of(7), at.of(8)), (Known::Constant(1), Known::Nothing, Known::Nothing));
         assert_eq!(entries[3].unwrap().of(8), Known::Constant(4));

@@ -71,7 +71,7 @@ impl MachineCode {
             define(&mut module, ids[index], &mut context).map_err(|reason| failed(&function.name, reason))?;
         }
         module.finalize_definitions().map_err(|error| failed("the program", error.to_string()))?;
-        // SAFETY: every function was declared with the signature of `EntryFn`.
+        // SAFETY: every function was declared with the first parameters of `EntryFn`, all of which are in registers.
         let entry = |id| unsafe { std::mem::transmute::<*const u8, EntryFn>(module.get_finalized_function(id)) };
         let entries = ids.into_iter().map(entry).collect();
         Ok(MachineCode { entries, module: ManuallyDrop::new(module) })
@@ -133,13 +133,14 @@ fn new_module(program: &Program) -> Result<JITModule, String> {
 }
 
 fn declare(module: &mut JITModule, program: &Program) -> Result<Vec<FuncId>, String> {
-    let signature = translator::signature(module.isa().default_call_conv(), 5);
+    let convention = module.isa().default_call_conv();
     // Static functions of several files may share a name, so the number is part of the symbol.
-    let name = |(index, function): (usize, &Function)| format!("{index}:{}", function.name);
-    let names = program.functions.iter().enumerate().map(name);
-    names
-        .map(|name| module.declare_function(&name, Linkage::Local, &signature).map_err(|error| error.to_string()))
-        .collect()
+    let declare = |(index, function): (usize, &Function)| {
+        let name = format!("{index}:{}", function.name);
+        let signature = translator::signature(convention, usize::from(program.needs[index].arguments));
+        module.declare_function(&name, Linkage::Local, &signature).map_err(|error| error.to_string())
+    };
+    program.functions.iter().enumerate().map(declare).collect()
 }
 
 fn define(module: &mut JITModule, id: FuncId, context: &mut Context) -> Result<(), String> {

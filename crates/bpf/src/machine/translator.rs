@@ -11,6 +11,7 @@ use cranelift_module::FuncId;
 
 use super::known::Registers;
 use crate::context::CallContext;
+use crate::needs::Needs;
 use crate::program::{Function, FunctionId, Operand, Program, Register, Width};
 
 /// Signature of all routines between BPF and the host: the context and some words in, one word out.
@@ -24,9 +25,7 @@ pub(super) fn signature(convention: CallConv, words: usize) -> Signature {
 /// A function's part of the guest stack.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    /// What the top of the stack was before, and is again at the end.
-    pub(super) start: Value,
-    /// r10.
+    /// r10: what the top of the stack was before, and is again at the end.
     pub(super) end: Value,
     /// The host address of r10.
     pub(super) host: Value,
@@ -60,6 +59,7 @@ pub(super) struct Translator<'a> {
     pub(super) program: &'a Program,
     pub(super) id: FunctionId,
     pub(super) function: &'a Function,
+    pub(super) needs: Needs,
     pub(super) builder: FunctionBuilder<'a>,
     pub(super) module: &'a mut JITModule,
     pub(super) ids: &'a [FuncId],
@@ -75,11 +75,14 @@ pub(super) struct Translator<'a> {
     pub(super) block: usize,
     /// r0 to r9.
     registers: [Variable; 10],
-    pub(super) budget: Variable,
     /// Passes of `may_goto` that are left.
     pub(super) passes: Variable,
     /// The blocks of the function; `None` where control never comes.
     pub(super) blocks: Vec<Option<ir::Block>>,
+    /// Instructions that were executed, or will be before the block ends, and are not yet taken from the budget.
+    pub(super) pending: i64,
+    /// The same at the start of each block, once it is decided.
+    pub(super) owed: Vec<Option<i64>>,
     /// Leaves the function after a fault.
     pub(super) stop: ir::Block,
     /// Raises the fault of an endless loop: its parameter is the first instruction that the budget does not cover.
@@ -109,35 +112,25 @@ impl<'a> Translator<'a> {
             program,
             id,
             function: &program.functions[id.index()],
+            needs: program.needs[id.index()],
             module,
             ids,
             flags,
             ctx,
             memory_base,
             frame: None,
-            known: Registers::at_entry(),
+            known: Registers::at_entry(program.needs[id.index()].arguments),
             instruction: 0,
             block: 0,
             registers: std::array::from_fn(|_| builder.declare_var(I64)),
-            budget: builder.declare_var(I64),
             passes: builder.declare_var(I32),
             blocks: Vec::new(),
+            pending: 0,
+            owed: Vec::new(),
             stop,
             endless,
             builder,
         }
-    }
-
-    /// Puts the budget where others can see it.
-    pub(super) fn flush_budget(&mut self) {
-        let budget = self.builder.use_var(self.budget);
-        self.store_context(budget, offset_of!(CallContext, budget));
-    }
-
-    /// Takes the budget back after others may have used some of it.
-    pub(super) fn reload_budget(&mut self) {
-        let budget = self.load_context(I64, offset_of!(CallContext, budget));
-        self.builder.def_var(self.budget, budget);
     }
 
     /// Reads a field of the call context.

@@ -296,7 +296,6 @@ impl Sim {
             cpus,
             tasks: self.core.world.tasks.created(),
             ticks,
-            instructions: self.vm.instructions(),
             printed: std::mem::take(&mut self.printed),
             printed_dropped: self.printed_dropped,
         })

@@ -109,6 +109,7 @@ fn prepare(
         cpus: core.machine.cpus(),
         cpu_nodes: (0..core.machine.cpus()).map(|c| topology.node_of(CpuId(c))).collect(),
         seed: options.seed,
+        counts_instructions: core.machine.costs.policy_instruction_ps > 0,
         task_owners: OwnerTable { base, stride, count },
         cgroup_owners: cgroups,
         ..LoadOptions::default()

@@ -117,9 +117,9 @@ impl KernelCalls {
     ///
     /// As those of [`KernelCalls::function`].
     pub fn select_cpu_dfl(&mut self, task: u64, prev_cpu: u64, wake_flags: u64) -> Result<(i32, bool), String> {
-        // What is above the stack's top belongs to nobody while a kernel function runs.
+        // What is below the stack's top belongs to nobody while a kernel function runs.
         // SAFETY: the context is that of the running call.
-        let is_idle = unsafe { (*self.context).stack_top };
+        let is_idle = unsafe { (*self.context).stack_top - 8 };
         self.core().memory.write(is_idle, 0_u8);
         let cpu = self.function("scx_bpf_select_cpu_dfl", &[task, prev_cpu, wake_flags, is_idle])?;
         Ok((cpu as i32, self.core().memory.read::<u8>(is_idle) != 0))

@@ -1,8 +1,9 @@
 //! Calls, what is written in line for some of them, and faults.
 
 use super::assembler::{Assembler, W64, imm, r};
-use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, fault, hosts, value};
+use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, fault, hosts, run_in, value};
 use crate::FaultKind;
+use crate::options::Executor;
 use crate::program::{AluOp, Condition, Function, HostId, Insn, MapLayout, Program, Size};
 
 #[test]
@@ -56,20 +57,39 @@ fn a_loop_that_does_not_end_is_a_fault_at_its_head() {
     };
     let found = agreed(1000, &endless).result.unwrap_err();
     assert_eq!((found.kind, found.instruction), (FaultKind::Endless { limit: 1000 }, 1));
-    let recursion = |_: &World| {
+}
+
+/// Without every instruction counted, too.
+#[test]
+fn what_goes_on_for_too_long_is_found_by_its_loops_and_calls() {
+    let endless = |_: &World| {
         let mut code = Assembler::default();
-        code.mov(1, imm(0)).mov(2, imm(0)).mov(3, imm(0)).mov(4, imm(0)).mov(5, imm(0));
-        vec![code.call(0).exit().finish()]
+        let again = code.label();
+        code.mov(0, imm(1)).place(again).add(0, imm(1));
+        vec![code.jump(again).exit().finish()]
     };
-    assert_eq!(fault(100, &recursion), FaultKind::Endless { limit: 100 });
+    // Each calls the next one twice.
+    let calls = |_: &World| {
+        let twice = |next| {
+            let mut code = Assembler::default();
+            code.call(next).call(next).exit().finish()
+        };
+        (1..40).map(twice).chain([Assembler::default().mov(0, imm(0)).exit().finish()]).collect()
+    };
+    for build in [&endless as &dyn Fn(&World) -> Vec<Function>, &calls] {
+        assert_eq!(fault(1000, build), FaultKind::Endless { limit: 1000 });
+        let found = run_in(World::new(false), Executor::Machine, 1000, build).result.unwrap_err();
+        assert_eq!(found.kind, FaultKind::Endless { limit: 1000 });
+    }
 }
 
 #[test]
-fn a_recursion_with_frames_overflows_the_stack() {
+fn a_recursion_through_handles_overflows_the_stack() {
     let build = |_: &World| {
         let mut code = Assembler::default();
         code.store(Size::B8, 10, -8, imm(0)).mov(1, imm(0)).mov(2, imm(0)).mov(3, imm(0)).mov(4, imm(0)).mov(5, imm(0));
-        vec![code.call(0).exit().finish()]
+        code.constant(6, Program::function_handle(crate::program::FunctionId(0)));
+        vec![code.push(Insn::CallHandle { src: 6 }).exit().finish()]
     };
     assert_eq!(fault(1 << 40, &build), FaultKind::StackOverflow);
 }
@@ -126,7 +146,7 @@ fn lookup(world: &World, host: HostId, map: usize, key: i32, cpu: i32, in_frame:
 
 #[test]
 fn array_lookups_are_bounded() {
-    let MapLayout::Array { base, .. } = World::new().maps[0].layout else { panic!() };
+    let MapLayout::Array { base, .. } = World::new(true).maps[0].layout else { panic!() };
     for in_frame in [false, true] {
         let at = |key| value(&|world| lookup(world, hosts::LOOKUP, 0, key, 0, in_frame)).0;
         assert_eq!([at(0), at(4)], [base, base + 4 * u64::from(STRIDE)]);
@@ -136,7 +156,7 @@ fn array_lookups_are_bounded() {
 
 #[test]
 fn per_cpu_lookups_find_the_copy_of_a_cpu() {
-    let MapLayout::PerCpuArray { base, .. } = World::new().maps[1].layout else { panic!() };
+    let MapLayout::PerCpuArray { base, .. } = World::new(true).maps[1].layout else { panic!() };
     // The test runs on CPU 2.
     let own = |key| value(&|world| lookup(world, hosts::LOOKUP, 1, key, 0, false)).0;
     assert_eq!([own(0), own(1), own(5)], [base + 1024, base + 1024 + u64::from(STRIDE), 0]);
@@ -150,7 +170,7 @@ fn other_maps_and_unknown_ones_are_looked_up_by_the_host() {
     for map in [2, 3] {
         assert_eq!(value(&|world| lookup(world, hosts::LOOKUP, map, 0, 0, true)).0, 0);
     }
-    let MapLayout::Array { base, .. } = World::new().maps[0].layout else { panic!() };
+    let MapLayout::Array { base, .. } = World::new(true).maps[0].layout else { panic!() };
     let build = |world: &World| {
         let mut code = Assembler::default();
         code.constant(1, world.maps[0].address - 7).alu(AluOp::Or, W64, 1, imm(0)).add(1, imm(7));
@@ -162,7 +182,7 @@ fn other_maps_and_unknown_ones_are_looked_up_by_the_host() {
 
 #[test]
 fn storage_is_found_in_the_table_or_asked_for() {
-    let world = World::new();
+    let world = World::new(true);
     let of = |address: u64| {
         let build = |world: &World| {
             let mut code = Assembler::default();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::generator::{functions, pieces};
-use super::run;
+use super::{World, run, run_in};
 use crate::options::Executor;
 
 /// The same programs in every run, unless `PROPTEST_RNG_SEED` or `PROPTEST_CASES` ask for others.
@@ -25,5 +25,13 @@ proptest! {
         let machine = run(Executor::Machine, limit, &|world| functions(world, &programs));
         let interpreter = run(Executor::Interpreter, limit, &|world| functions(world, &programs));
         machine.assert_same(&interpreter);
+    }
+
+    #[test]
+    fn machine_code_that_counts_only_loops_does_the_same(programs in prop::collection::vec(pieces(), 1..4)) {
+        let run = |executor| run_in(World::new(false), executor, 1 << 40, &|world| functions(world, &programs));
+        let (machine, interpreter) = (run(Executor::Machine), run(Executor::Interpreter));
+        prop_assert_eq!(machine.result, interpreter.result);
+        prop_assert!(machine.memory == interpreter.memory, "memory differs");
     }
 }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::assembler::{Assembler, W64, imm, r};
-use super::{DATA_LEN, World, hosts};
+use super::{DATA_LEN, OWNER_STRIDE, OWNERS, World, hosts};
 use crate::program::{AluOp, AtomicOp, Condition, Function, HostId, Insn, Operand, Register, Size, Width};
 
 /// A piece of a program. Values live in r0 to r7; r8 and r9 are for addresses and counters.
@@ -36,6 +36,10 @@ pub(super) enum Piece {
         map: usize,
         key: Register,
         third: i32,
+    },
+    /// A look at the value of an owner, of which one has none and two do not exist.
+    Storage {
+        owner: u32,
     },
     /// A call of the function behind this one, if there is one.
     Function {
@@ -188,6 +192,7 @@ fn leaf() -> impl Strategy<Value = Piece> {
             .prop_map(|(frame, index, place, insn)| Piece::Access { frame, index, place: 8 * place, insn }),
         1 => (called, words()).prop_map(|(host, words)| Piece::Host { host, words }),
         1 => (lookup, 0usize..4, register(), -1..4).prop_map(|(host, map, key, third)| Piece::Lookup { host, map, key, third }),
+        1 => (0..OWNERS + 2).prop_map(|owner| Piece::Storage { owner }),
         1 => words().prop_map(|words| Piece::Function { words }),
     ]
 }
@@ -252,6 +257,12 @@ impl Writer<'_> {
                 code.store(Size::B4, 10, KEY, r(key)).alu(AluOp::And, W64, key, imm(7));
                 code.mov(2, r(10)).add(2, imm(i32::from(KEY)));
                 code.constant(1, self.world.maps[map].address).mov(3, imm(third)).call_host(host);
+                after_call(code);
+            }
+            Piece::Storage { owner } => {
+                code.constant(1, self.world.maps[2].address);
+                code.constant(2, self.world.owners + u64::from(owner * OWNER_STRIDE)).mov(3, imm(0)).mov(4, imm(1));
+                code.call_host(hosts::STORAGE);
                 after_call(code);
             }
             Piece::Function { words } => {

@@ -24,24 +24,27 @@ pub(super) const FIELD: HostId = HostId(15);
 pub(super) const FIELD_AT: i16 = 12;
 
 pub(super) fn hosts() -> Vec<HostFunction> {
-    let host = |name: &str, call, intrinsic| HostFunction { name: name.to_string(), call, intrinsic };
+    let host = |name: &str, arguments, call, intrinsic| {
+        let name = name.to_string();
+        HostFunction { name, call, arguments, intrinsic }
+    };
     vec![
-        host("mix", mix, None),
-        host("observe", observe, None),
-        host("refuse", refuse, None),
-        host("reenter", reenter, None),
-        host("lookup", lookup, Some(Intrinsic::MapLookup)),
-        host("lookup_cpu", lookup_cpu, Some(Intrinsic::MapLookupPerCpu)),
-        host("now", now, Some(Intrinsic::NowNs)),
-        host("cpu", cpu, Some(Intrinsic::ProcessorId)),
-        host("current", current, Some(Intrinsic::CurrentTask)),
-        host("storage", storage, Some(Intrinsic::TaskStorageGet)),
-        host("iter_new", iter_new, Some(Intrinsic::IterNumNew)),
-        host("iter_next", iter_next, Some(Intrinsic::IterNumNext)),
-        host("nothing", nothing, Some(Intrinsic::Nothing)),
-        host("identity", identity, Some(Intrinsic::Identity)),
-        host("second", second, None),
-        host("field", field, Some(Intrinsic::Field(FIELD_AT))),
+        host("mix", 5, mix, None),
+        host("observe", 0, observe, None),
+        host("refuse", 1, refuse, None),
+        host("reenter", 2, reenter, None),
+        host("lookup", 2, lookup, Some(Intrinsic::MapLookup)),
+        host("lookup_cpu", 3, lookup_cpu, Some(Intrinsic::MapLookupPerCpu)),
+        host("now", 0, now, Some(Intrinsic::NowNs)),
+        host("cpu", 0, cpu, Some(Intrinsic::ProcessorId)),
+        host("current", 0, current, Some(Intrinsic::CurrentTask)),
+        host("storage", 4, storage, Some(Intrinsic::TaskStorageGet)),
+        host("iter_new", 3, iter_new, Some(Intrinsic::IterNumNew)),
+        host("iter_next", 1, iter_next, Some(Intrinsic::IterNumNext)),
+        host("nothing", 0, nothing, Some(Intrinsic::Nothing)),
+        host("identity", 1, identity, Some(Intrinsic::Identity)),
+        host("second", 2, second, None),
+        host("field", 1, field, Some(Intrinsic::Field(FIELD_AT))),
     ]
 }
 
@@ -53,7 +56,9 @@ unsafe extern "C" fn mix(_: *mut CallContext, a: u64, b: u64, c: u64, d: u64, e:
 /// What the context shows of the run: budget, position, stack.
 unsafe extern "C" fn observe(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
     let ctx = unsafe { &*ctx };
-    (ctx.budget as u64).wrapping_mul(1_000_003) ^ ctx.position.rotate_left(20) ^ ctx.stack_top << 40
+    let counts_all = unsafe { (*ctx.vm).program.counts_all };
+    let budget = if counts_all { ctx.budget } else { 0 };
+    (budget as u64).wrapping_mul(1_000_003) ^ ctx.position.rotate_left(20) ^ ctx.stack_top << 40
 }
 
 /// Raises a fault for a quarter of all first arguments.

@@ -16,6 +16,7 @@ use crate::constants::Constants;
 use crate::context::CallContext;
 use crate::heap::Heap;
 use crate::memory::{Access, GuestMemory, Region};
+use crate::needs::needs_of;
 use crate::options::Executor;
 use crate::program::{Entry, Function, FunctionId, LinkedMap, MapLayout, Program, ProgramId};
 use crate::timers::Timers;
@@ -41,10 +42,12 @@ struct World {
     owners: u64,
     table: u64,
     maps: Vec<LinkedMap>,
+    /// Whether its programs count every instruction.
+    counts_all: bool,
 }
 
 impl World {
-    fn new() -> World {
+    fn new(counts_all: bool) -> World {
         let memory = GuestMemory::new().unwrap();
         let alloc = |name, len| memory.alloc(len, 8, Region::whole(name, Access::ReadWrite)).unwrap();
         let (data, array, per_cpu, owners) =
@@ -69,7 +72,7 @@ impl World {
         let region = Region::whole("constants", Access::ReadOnly);
         let constants = memory.alloc(size_of_val(&CONSTANTS) as u64, 8, region).unwrap();
         (0..).zip(CONSTANTS).for_each(|(index, word)| memory.write(constants + 8 * index, word));
-        World { memory, data, constants, owners, table, maps }
+        World { memory, data, constants, owners, table, maps, counts_all }
     }
 
     fn known_constants(&self) -> Constants {
@@ -81,8 +84,10 @@ impl World {
     fn program(&self, functions: Vec<Function>) -> Program {
         let entry = Entry { name: "f0".into(), section: "syscall".into(), function: FunctionId(0) };
         let unresolved = vec!["the missing function".to_string()];
-        let (hosts, maps) = (hosts::hosts(), self.maps.clone());
-        Program { constants: self.known_constants(), functions, hosts, entries: vec![entry], maps, unresolved }
+        let (hosts, maps, counts_all) = (hosts::hosts(), self.maps.clone(), self.counts_all);
+        let needs = needs_of(&functions, &hosts, counts_all).unwrap();
+        let (constants, entries) = (self.known_constants(), vec![entry]);
+        Program { constants, functions, needs, hosts, entries, maps, unresolved, counts_all }
     }
 }
 
@@ -101,9 +106,12 @@ impl Outcome {
     }
 }
 
-/// Runs the functions that `build` makes for a world in a fresh world.
+/// Runs the functions that `build` makes for a world in a fresh world, and counts.
 fn run(executor: Executor, limit: i64, build: &dyn Fn(&World) -> Vec<Function>) -> Outcome {
-    let world = World::new();
+    run_in(World::new(true), executor, limit, build)
+}
+
+fn run_in(world: World, executor: Executor, limit: i64, build: &dyn Fn(&World) -> Vec<Function>) -> Outcome {
     let program = world.program(build(&world));
     let memory = world.memory.clone();
     let mut vm = new_vm(program, memory.clone(), executor, limit);
@@ -127,8 +135,8 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         cpu: 2,
         depth: 0,
         current: 0x5000,
-        stack_top: stack,
-        stack_end: stack + STACK_SIZE,
+        stack_top: stack + STACK_SIZE,
+        stack_start: stack,
         position: 0,
         host: std::ptr::null_mut(),
         vm: std::ptr::null_mut(),

@@ -42,7 +42,7 @@ fn ns_per_call(executor: Executor, functions: Vec<Function>, world: &World) -> f
 
 #[test]
 fn speed_of_a_call() {
-    let world = World::new();
+    let world = World::new(true);
     let cases = [
         ("2 instructions", Assembler::default().mov(0, imm(0)).exit().finish()),
         ("23 instructions, 2 host calls", callback(&world, hosts::SECOND, 0)),
@@ -59,7 +59,7 @@ fn speed_of_a_call() {
 
 #[test]
 fn speed_of_compilation() {
-    let world = World::new();
+    let world = World::new(true);
     let lookups = [(hosts::LOOKUP, 0), (hosts::LOOKUP, 1), (hosts::STORAGE, 2), (hosts::SECOND, 0)];
     let functions: Vec<Function> =
         lookups.into_iter().cycle().take(5000 / 23).map(|(host, map)| callback(&world, host, map)).collect();
