@@ -12,7 +12,10 @@ use cranelift_codegen::ir::{self, InstBuilder, Value};
 use super::known::Registers;
 use super::translator::{Translator, type_of};
 use crate::context::{CallContext, raise_endless};
-use crate::program::{BlockId, Condition, Operand, Register, Width};
+use crate::program::{BlockId, Condition, Insn, Operand, Register, Width};
+
+/// A call in a loop counts as at most so many instructions, where not all are counted.
+const CALL_MAX: u64 = 100;
 
 impl Translator<'_> {
     /// Returns r0.
@@ -55,11 +58,21 @@ impl Translator<'_> {
         self.blocks[target.index()].expect("a jump reaches it")
     }
 
+    /// About how long a pass of a loop is that goes back from here. Of what is called little is usually executed.
+    fn pass(&self, target: BlockId) -> i64 {
+        let blocks = &self.function.blocks;
+        let insns = &self.function.insns[blocks[target.index()].start as usize..blocks[self.block].end as usize];
+        let length = |insn: &Insn| match *insn {
+            Insn::CallFunction { function } => self.program.needs[function.index()].length.min(CALL_MAX) as i64,
+            _ => 1,
+        };
+        insns.iter().map(length).sum()
+    }
+
     /// Goes to a block.
     pub(super) fn jump(&mut self, target: BlockId) {
         if target.index() <= self.block {
-            let pass = self.function.blocks[self.block].end - self.function.blocks[target.index()].start;
-            self.test_budget_then(target, pass);
+            self.test_budget_then(target, self.pass(target));
         } else {
             let owed = *self.owed[target.index()].get_or_insert(self.pending);
             self.pay(owed);
@@ -129,11 +142,11 @@ impl Translator<'_> {
     }
 
     /// Goes to `target` if the budget covers it; `length` is about what else was executed if not all is counted.
-    pub(super) fn test_budget_then(&mut self, target: BlockId, length: u32) {
+    pub(super) fn test_budget_then(&mut self, target: BlockId, length: i64) {
         let (to, block) = (self.block_of(target), self.function.blocks[target.index()]);
         let (spent, covered) = match self.program.counts_all {
             true => (self.pending, block.len()),
-            false => (i64::from(length), 0),
+            false => (length, 0),
         };
         self.pending = spent;
         self.pay(0);

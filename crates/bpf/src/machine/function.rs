@@ -63,7 +63,7 @@ impl Translator<'_> {
         let passes = self.builder.ins().iconst(I32, i64::from(MAY_GOTO_LIMIT));
         self.builder.def_var(self.passes, passes);
         if self.needs.tests_budget {
-            return self.test_budget_then(BlockId(0), self.function.insns.len() as u32);
+            return self.test_budget_then(BlockId(0), self.function.insns.len() as i64);
         }
         let first = self.block_of(BlockId(0));
         self.builder.ins().jump(first, &[]);

@@ -83,6 +83,24 @@ fn what_goes_on_for_too_long_is_found_by_its_loops_and_calls() {
     }
 }
 
+/// A loop around long functions ends as soon as a long loop, and not after as many passes as a short one.
+#[test]
+fn a_loop_that_counts_itself_alone_counts_what_it_calls() {
+    let build = |world: &World| {
+        let mut code = Assembler::default();
+        let again = code.label();
+        code.place(again).call(1).mov(0, imm(1)).jump(again);
+        let mut callee = Assembler::default();
+        callee.constant(1, world.data).load(Size::B8, 0, 1, 0).add(0, imm(1)).store(Size::B8, 1, 0, r(0));
+        (0..5000).for_each(|_| _ = callee.add(0, imm(1)));
+        vec![code.exit().finish(), callee.exit().finish()]
+    };
+    let outcome = run_in(World::new(false), Executor::Machine, 100_000, &build);
+    assert_eq!(outcome.result.unwrap_err().kind, FaultKind::Endless { limit: 100_000 });
+    let calls = u64::from_le_bytes(outcome.memory[..8].try_into().unwrap());
+    assert!((500..1000).contains(&calls), "{calls}");
+}
+
 #[test]
 fn a_recursion_through_handles_overflows_the_stack() {
     let build = |_: &World| {
