@@ -149,8 +149,8 @@ impl Call {
     }
 }
 
-/// Declares host functions, each of which gives its [`Routine`](crate::kernel::Routine): the arguments that are named are taken in order,
-/// the result is a word.
+/// Declares host functions, each of which gives its [`Routine`](crate::kernel::Routine): the arguments that are named
+/// are taken in order, the result is a word.
 macro_rules! host_functions {
     ($($(#[$doc:meta])* fn $name:ident($call:ident $(, $arg:ident)*) $body:block)*) => {$(
         $(#[$doc])*

@@ -24,6 +24,7 @@ pub struct KernelFunction {
     /// The name that the object links against.
     pub name: &'static str,
     /// Number of arguments of the C declaration; a declaration of the object with another number is not this function.
+    /// The routine's words beyond it mean nothing.
     pub arguments: u8,
     /// The routine.
     pub call: HostFn,

@@ -18,6 +18,17 @@ pub struct Needs {
     pub can_fail: bool,
 }
 
+/// Where not all instructions are counted, a call counts as at most so many: of what is called little is usually
+/// executed.
+const CALL_MAX: u64 = 100;
+
+impl Needs {
+    /// What a call in a loop, or by a host function, counts as where not all instructions are counted.
+    pub fn counts_as(&self) -> i64 {
+        self.length.min(CALL_MAX) as i64
+    }
+}
+
 /// Calls of functions that are longer are tested.
 const LONG: u64 = 1 << 20;
 
@@ -174,19 +185,7 @@ impl Analysis<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Block, BlockId, Condition, HostId, Size, Width};
-
-    /// A function of basic blocks.
-    fn function(blocks: &[&[Insn]], uses_stack: bool) -> Function {
-        let mut insns = Vec::new();
-        let mut bounds = Vec::new();
-        for block in blocks {
-            let start = insns.len() as u32;
-            insns.extend_from_slice(block);
-            bounds.push(Block { start, end: insns.len() as u32 });
-        }
-        Function { name: "f".into(), insns, blocks: bounds, uses_stack, slots: vec![], lines: vec![] }
-    }
+    use crate::program::{BlockId, Condition, HostId, Size, Width};
 
     fn host(arguments: u8, intrinsic: Option<Intrinsic>) -> HostFunction {
         let routine = crate::helpers::find(7).unwrap().routine;
@@ -208,7 +207,8 @@ mod tests {
 
     #[test]
     fn arguments_are_what_is_read_before_it_is_set() {
-        let arguments = |blocks: &[&[Insn]]| needs(&[function(blocks, false)], &[host(2, None)])[0].arguments;
+        let arguments =
+            |blocks: &[&[Insn]]| needs(&[Function::of_blocks(blocks, false)], &[host(2, None)])[0].arguments;
         assert_eq!(arguments(&[&[mov(0, 3), Insn::Exit]]), 3);
         assert_eq!(arguments(&[&[mov(3, 1), mov(0, 3), Insn::Exit]]), 1);
         // r0 is not an argument, though it is read.
@@ -229,10 +229,10 @@ mod tests {
     fn callees_count_and_the_deepest_one_alone() {
         let load = Insn::Load { size: Size::B8, signed: false, probe: false, dst: 0, base: 1, offset: 0 };
         let functions = [
-            function(&[&[call(2), call(1), Insn::Exit]], true),
-            function(&[&[call(3), Insn::Exit]], true),
-            function(&[&[load, Insn::Exit]], true),
-            function(&[&[mov(0, 2), Insn::Exit]], false),
+            Function::of_blocks(&[&[call(2), call(1), Insn::Exit]], true),
+            Function::of_blocks(&[&[call(3), Insn::Exit]], true),
+            Function::of_blocks(&[&[load, Insn::Exit]], true),
+            Function::of_blocks(&[&[mov(0, 2), Insn::Exit]], false),
         ];
         let needs = needs(&functions, &[]);
         assert_eq!(needs.iter().map(|needs| needs.frames).collect::<Vec<_>>(), [2, 1, 1, 0]);
@@ -245,7 +245,8 @@ mod tests {
     #[test]
     fn faults_come_from_host_functions_loops_and_calls_of_such() {
         let can_fail = |insns: &[Insn], intrinsic| {
-            let functions = [function(&[&[call(1), Insn::Exit]], false), function(&[insns], false)];
+            let functions =
+                [Function::of_blocks(&[&[call(1), Insn::Exit]], false), Function::of_blocks(&[insns], false)];
             needs_of(&functions, &[host(0, intrinsic)], false).unwrap()[0].can_fail
         };
         let host = Insn::CallHost { host: HostId(0) };
@@ -259,7 +260,7 @@ mod tests {
 
     #[test]
     fn who_calls_itself_is_named() {
-        let to = |callee| function(&[&[call(callee), Insn::Exit]], false);
+        let to = |callee| Function::of_blocks(&[&[call(callee), Insn::Exit]], false);
         assert_eq!(needs_of(&[to(0)], &[], true), Err(FunctionId(0)));
         assert_eq!(needs_of(&[to(1), to(2), to(1)], &[], true), Err(FunctionId(1)));
     }

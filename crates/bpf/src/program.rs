@@ -362,6 +362,19 @@ pub struct Function {
 }
 
 impl Function {
+    /// A function of basic blocks, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_blocks(blocks: &[&[Insn]], uses_stack: bool) -> Function {
+        let mut insns = Vec::new();
+        let mut made = Vec::new();
+        for block in blocks {
+            let start = insns.len() as u32;
+            insns.extend_from_slice(block);
+            made.push(Block { start, end: insns.len() as u32 });
+        }
+        Function { name: "f".into(), insns, blocks: made, uses_stack, slots: vec![], lines: vec![] }
+    }
+
     /// The source line of an instruction.
     pub fn line(&self, instruction: u32) -> Option<&SourceLine> {
         let after = self.lines.partition_point(|(first, _)| *first <= instruction);

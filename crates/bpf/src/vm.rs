@@ -406,10 +406,14 @@ impl Vm {
         unsafe {
             let vm = (*ctx).vm;
             let (depth, limit) = ((*ctx).depth, (*vm).instruction_limit);
-            let frames = (&(*vm).program.needs)[function.index()].frames;
-            if depth >= DEPTH_LIMIT || !(*ctx).has_frames(frames) {
+            let program = &(*vm).program;
+            let needs = program.needs[function.index()];
+            if depth >= DEPTH_LIMIT || !(*ctx).has_frames(needs.frames) {
                 (*ctx).raise(FaultKind::StackOverflow);
                 return 0;
+            }
+            if !program.counts_all {
+                (*ctx).budget -= needs.counts_as();
             }
             if (*ctx).budget < 0 {
                 (*ctx).raise(FaultKind::Endless { limit });

@@ -14,8 +14,8 @@ const NO_ROW: u16 = u16::MAX;
 /// Places for rows: a power of two, so that no place need be checked.
 const ROW_PLACES: usize = ROWS.next_power_of_two();
 
-/// So many values are recorded together.
-const LOT: usize = 32;
+/// So many values are best recorded together: four cache lines.
+pub(crate) const LOT: usize = 32;
 
 /// No quantile is off by more than this share of the true value.
 pub const RELATIVE_ERROR: f64 = 1.0 / SUB as f64;

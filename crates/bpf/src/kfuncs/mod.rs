@@ -16,6 +16,7 @@ pub fn find(name: &str, arguments: usize) -> Option<&'static KernelFunction> {
 }
 
 const fn plain(name: &'static str, arguments: u8, routine: Routine) -> KernelFunction {
+    assert!(routine.arguments <= arguments, "it looks at more than is passed");
     KernelFunction { name, arguments, call: routine.call, intrinsic: None }
 }
 
@@ -43,7 +44,7 @@ static FUNCTIONS: &[KernelFunction] = &[
     known("bpf_cast_to_kern_ctx", 1, plain::first(), Intrinsic::Identity),
     known("bpf_rdonly_cast", 2, plain::first(), Intrinsic::Identity),
     plain("bpf_throw", 1, plain::throw()),
-    plain("__bpf_trap", 0, plain::throw()),
+    plain("__bpf_trap", 0, plain::trap()),
     plain("bpf_strlen", 1, plain::text_len()),
     plain("bpf_strcmp", 2, plain::text_compare()),
     plain("bpf_obj_new_impl", 2, objects::new()),

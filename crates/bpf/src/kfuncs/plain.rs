@@ -18,9 +18,14 @@ host_functions! {
         object
     }
 
-    /// `bpf_throw(cookie)` and traps: a bug that the program itself has found.
+    /// `bpf_throw(cookie)`: a bug that the program itself has found.
     fn throw(call, cookie) {
         call.fail(format!("throws an exception ({cookie})"))
+    }
+
+    /// `__bpf_trap()`: where the compiler saw that no code can come.
+    fn trap(call) {
+        call.fail("comes to a place that its compiler took for impossible")
     }
 
     /// `bpf_strlen(text)`.

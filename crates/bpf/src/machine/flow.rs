@@ -14,9 +14,6 @@ use super::translator::{Translator, type_of};
 use crate::context::{CallContext, raise_endless};
 use crate::program::{BlockId, Condition, Insn, Operand, Register, Width};
 
-/// A call in a loop counts as at most so many instructions, where not all are counted.
-const CALL_MAX: u64 = 100;
-
 impl Translator<'_> {
     /// Returns r0.
     pub(super) fn exit(&mut self) {
@@ -58,12 +55,12 @@ impl Translator<'_> {
         self.blocks[target.index()].expect("a jump reaches it")
     }
 
-    /// About how long a pass of a loop is that goes back from here. Of what is called little is usually executed.
+    /// About how long a pass of a loop is that goes back from here.
     fn pass(&self, target: BlockId) -> i64 {
         let blocks = &self.function.blocks;
         let insns = &self.function.insns[blocks[target.index()].start as usize..blocks[self.block].end as usize];
         let length = |insn: &Insn| match *insn {
-            Insn::CallFunction { function } => self.program.needs[function.index()].length.min(CALL_MAX) as i64,
+            Insn::CallFunction { function } => self.program.needs[function.index()].counts_as(),
             _ => 1,
         };
         insns.iter().map(length).sum()
@@ -116,9 +113,7 @@ impl Translator<'_> {
     ) {
         match self.known.decides(condition, width, dst, operand) {
             Some(true) => return self.jump(target),
-            Some(false) => {
-                return self.jump(self.next());
-            }
+            Some(false) => return self.jump(self.next()),
             None => {}
         }
         let ty = type_of(width);

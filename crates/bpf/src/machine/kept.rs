@@ -71,14 +71,12 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::needs::needs_of;
-    use crate::program::{Block, Function, Insn};
+    use crate::program::{Function, Insn};
 
     /// A function that gives a number.
     fn program(value: u64) -> Program {
-        let insns = vec![Insn::Constant { dst: 0, value }, Insn::Exit];
-        let blocks = vec![Block { start: 0, end: 2 }];
-        let function = Function { name: "f".into(), insns, blocks, uses_stack: false, slots: vec![], lines: vec![] };
-        let functions = vec![function];
+        let insns = [Insn::Constant { dst: 0, value }, Insn::Exit];
+        let functions = vec![Function::of_blocks(&[&insns], false)];
         let needs = needs_of(&functions, &[], true).unwrap();
         Program { functions, needs, ..Program::default() }
     }

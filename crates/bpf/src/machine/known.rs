@@ -180,7 +180,7 @@ pub(super) fn analyse(function: &Function, arguments: u8, constants: &Constants)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Block, BlockId, Condition, HostId};
+    use crate::program::{BlockId, Condition, HostId};
 
     fn branch(target: u32) -> Insn {
         let (condition, width) = (Condition::Equal, Width::W64);
@@ -192,14 +192,7 @@ mod tests {
     }
 
     fn function(blocks: &[&[Insn]]) -> Function {
-        let mut made = Vec::new();
-        let mut insns = Vec::new();
-        for block in blocks {
-            let start = insns.len() as u32;
-            insns.extend_from_slice(block);
-            made.push(Block { start, end: insns.len() as u32 });
-        }
-        Function { name: "f".into(), insns, blocks: made, uses_stack: true, slots: vec![], lines: vec![] }
+        Function::of_blocks(blocks, true)
     }
 
     /// Two bytes at 1000: 7, then -1.

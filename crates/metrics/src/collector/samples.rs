@@ -1,9 +1,6 @@
 //! Values on their way into a histogram.
 
-use crate::histogram::Histogram;
-
-/// Values in a lot: four cache lines.
-const LOT: usize = 32;
+use crate::histogram::{Histogram, LOT};
 
 /// A histogram that takes its values in lots.
 ///

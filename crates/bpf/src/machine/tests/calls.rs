@@ -4,7 +4,7 @@ use super::assembler::{Assembler, W64, imm, r};
 use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, fault, hosts, run_in, value};
 use crate::FaultKind;
 use crate::options::Executor;
-use crate::program::{AluOp, Condition, Function, HostId, Insn, MapLayout, Program, Size};
+use crate::program::{AluOp, Condition, Function, FunctionId, HostId, Insn, MapLayout, Program, Size};
 
 #[test]
 fn functions_have_their_own_frames_and_keep_r6_to_r9() {
@@ -43,7 +43,7 @@ fn a_handle_runs_the_function_and_a_wild_one_is_a_fault() {
             vec![code.push(Insn::CallHandle { src: 6 }).exit().finish(), callee.exit().finish()]
         }
     };
-    assert_eq!(value(&build(Program::function_handle(crate::program::FunctionId(1)))), (42, 12));
+    assert_eq!(value(&build(Program::function_handle(FunctionId(1)))), (42, 12));
     assert_eq!(fault(100, &build(0xdead)), FaultKind::WildCall(0xdead));
 }
 
@@ -76,7 +76,18 @@ fn what_goes_on_for_too_long_is_found_by_its_loops_and_calls() {
         };
         (1..40).map(twice).chain([Assembler::default().mov(0, imm(0)).exit().finish()]).collect()
     };
-    for build in [&endless as &dyn Fn(&World) -> Vec<Function>, &calls] {
+    let calls_by_handle = |_: &World| {
+        let twice = |next| {
+            let mut code = Assembler::default();
+            for _ in 0..2 {
+                (1..=5).for_each(|register| _ = code.mov(register, imm(0)));
+                code.constant(6, Program::function_handle(FunctionId(next))).push(Insn::CallHandle { src: 6 });
+            }
+            code.exit().finish()
+        };
+        (1..40).map(twice).chain([Assembler::default().mov(0, imm(0)).exit().finish()]).collect()
+    };
+    for build in [&endless as &dyn Fn(&World) -> Vec<Function>, &calls, &calls_by_handle] {
         assert_eq!(fault(1000, build), FaultKind::Endless { limit: 1000 });
         let found = run_in(World::new(false), Executor::Machine, 1000, build).result.unwrap_err();
         assert_eq!(found.kind, FaultKind::Endless { limit: 1000 });
@@ -106,7 +117,7 @@ fn a_recursion_through_handles_overflows_the_stack() {
     let build = |_: &World| {
         let mut code = Assembler::default();
         code.store(Size::B8, 10, -8, imm(0)).mov(1, imm(0)).mov(2, imm(0)).mov(3, imm(0)).mov(4, imm(0)).mov(5, imm(0));
-        code.constant(6, Program::function_handle(crate::program::FunctionId(0)));
+        code.constant(6, Program::function_handle(FunctionId(0)));
         vec![code.push(Insn::CallHandle { src: 6 }).exit().finish()]
     };
     assert_eq!(fault(1 << 40, &build), FaultKind::StackOverflow);
