@@ -35,6 +35,12 @@ impl Link {
     fn position(&self) -> Position {
         (self.key, self.sequence)
     }
+
+    /// As a comparison of positions, but where keys differ, which is usual, of them alone.
+    #[inline(always)]
+    fn is_not_before(&self, (key, sequence): Position) -> bool {
+        self.key > key || (self.key == key && self.sequence >= sequence)
+    }
 }
 
 /// An element that is there: a slot was given to a task by [`Queues::add_slot`], a queue's index by [`Queues`], and
@@ -231,7 +237,7 @@ impl Queues {
         }
         q.by_key = true;
         let key = key as i64;
-        let previous = self.last_up_to(queue, key);
+        let previous = self.last_before(queue, (key, u64::MAX));
         let q = known_mut(&mut self.queues, queue);
         q.link_in(&mut self.links, queue, slot, previous, key);
         if !q.index.is_empty() {
@@ -256,21 +262,7 @@ impl Queues {
             return q.index.range(..position).next_back().map_or(NONE, |(_, &slot)| slot);
         }
         let mut slot = q.last;
-        while slot != NONE && known(&self.links, slot).position() >= position {
-            slot = known(&self.links, slot).previous;
-        }
-        slot
-    }
-
-    /// The last task of a queue by key whose key is not above this one, [`NONE`] if there is none.
-    #[inline]
-    fn last_up_to(&self, queue: QueueIndex, key: i64) -> u32 {
-        let q = known(&self.queues, queue);
-        if !q.index.is_empty() {
-            return self.last_before(queue, (key, u64::MAX));
-        }
-        let mut slot = q.last;
-        while slot != NONE && known(&self.links, slot).key > key {
+        while slot != NONE && known(&self.links, slot).is_not_before(position) {
             slot = known(&self.links, slot).previous;
         }
         slot
