@@ -46,9 +46,9 @@ pub struct Recorder {
 const STATUS_MAP: &str = "schedlab_status";
 
 impl Recorder {
-    /// Whether this process may record here, as far as can be seen before anything is tried.
-    pub fn check() -> Result<(), Lack> {
-        Lack::check()
+    /// Whether this process can record here: a small recorder is started and ended. Rights and files alone do not say so.
+    pub fn probe() -> Result<(), Lack> {
+        Recorder::start(&Filter::default(), page_bytes()).map(drop)
     }
 
     /// Begins. The rings hold `ring_bytes` together, each CPU's the same part rounded up to a power of two of at least a

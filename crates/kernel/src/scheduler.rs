@@ -2,7 +2,7 @@
 
 use crate::lack;
 use crate::log::Log;
-use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
+use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -51,32 +51,21 @@ pub struct Scheduler {
     // What the policy looks at beside its operations.
     _probes: Vec<Link>,
     // The programs live as long as the link.
-    object: libbpf_rs::Object,
+    object: Object,
     log: Log,
     /// The kernel counts policies that it puts in charge: which one this is.
     number: Option<String>,
 }
 
 impl Scheduler {
+    /// Whether an object can be put in charge now: the kernel is given it and does not begin to use it.
+    pub fn probe(object: &[u8], settings: &[Setting]) -> Result<(), SchedulerError> {
+        load(object, settings).map(drop)
+    }
+
     /// Loads an object, whose `settings` are put in first, and hands the CPUs to it.
     pub fn start(object: &[u8], settings: &[Setting]) -> Result<Scheduler, SchedulerError> {
-        match state() {
-            None => return Err(SchedulerError::NoSchedExt),
-            Some(state) if state != "disabled" => return Err(SchedulerError::Taken(name())),
-            Some(_) => {}
-        }
-        if let Some(missing) = lack::missing_here() {
-            return Err(SchedulerError::Rights(missing));
-        }
-        let refused = |error: libbpf_rs::Error| SchedulerError::Refused(why(&error));
-        // The verifier says why in what libbpf prints.
-        SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
-            SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
-        })));
-        let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
-        settings.iter().try_for_each(|setting| apply(&mut open, setting))?;
-        let mut object = open.load().map_err(refused)?;
+        let mut object = load(object, settings)?;
         let log = Log::from_now();
         let probes =
             object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
@@ -123,6 +112,30 @@ impl Scheduler {
         until_disabled();
         Ok(())
     }
+}
+
+/// Has the kernel check an object, whose `settings` are put in first. Nobody is in charge, and this process may.
+fn load(object: &[u8], settings: &[Setting]) -> Result<Object, SchedulerError> {
+    match state() {
+        None => return Err(SchedulerError::NoSchedExt),
+        Some(state) if state != "disabled" => return Err(SchedulerError::Taken(name())),
+        Some(_) => {}
+    }
+    if let Some(missing) = lack::missing_here() {
+        return Err(SchedulerError::Rights(missing));
+    }
+    // The verifier says why in what libbpf prints.
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+        SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+    })));
+    let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
+    settings.iter().try_for_each(|setting| apply(&mut open, setting))?;
+    open.load().map_err(refused)
+}
+
+fn refused(error: libbpf_rs::Error) -> SchedulerError {
+    SchedulerError::Refused(why(&error))
 }
 
 /// Waits until the kernel's own scheduler is in charge of all, or another policy.

@@ -2,6 +2,7 @@
 
 use crate::{Policy, VenueError, host, identity};
 use schedlab_guest::InCharge;
+use schedlab_kernel::Scheduler;
 
 /// A policy that has the CPUs of this machine. The kernel's own scheduler has them when this is dropped, or when the
 /// process ends in whatever way.
@@ -18,6 +19,13 @@ impl Charge {
         let held = InCharge::take(&job).map_err(|error| VenueError::on_host(&policy.label, error))?;
         identity::check(policy, Some(held.loaded()))?;
         Ok(Some(Charge { policy: policy.label.clone(), held }))
+    }
+
+    /// Whether a policy could have them now: the kernel checks it and hands nothing over. Says why not.
+    pub(crate) fn probe(policy: &Policy) -> Result<(), String> {
+        let job = policy.job(schedlab_kernel::cpus()).map_err(|error| error.to_string())?;
+        let Some(job) = job else { return Ok(()) };
+        Scheduler::probe(&job.object, &job.settings).map_err(|error| error.to_string())
     }
 
     /// Hands the CPUs to a policy.

@@ -1,8 +1,14 @@
 //! What this machine can hold: for each venue and engine whether it works here, and what is missing where it does not.
+//!
+//! What is told was tried: a guest was started, a recorder ran, the kernel was given a policy. That a program, a device or
+//! a file exists says none of this.
 
+use crate::charge::Charge;
 use crate::host::kernel_release;
+use crate::policy::Policy;
 use schedlab_kernel::Recorder;
-use schedlab_vm::engine::EngineSpec;
+use schedlab_policy::PolicySpec;
+use schedlab_vm::engine::{EngineSpec, starts};
 use schedlab_vm::kernels;
 
 /// What a venue or engine can do here.
@@ -39,11 +45,12 @@ fn sim() -> Support {
 
 fn host() -> Support {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let policies = match schedlab_kernel::has_sched_ext() {
-        true => "the kernel's own, sched_ext objects".into(),
-        false => "the kernel's own; this kernel has no sched_ext, the venue vm has kernels with it".into(),
+    let policies = match (schedlab_kernel::has_sched_ext(), takes_policies()) {
+        (true, Ok(())) => "the kernel's own, sched_ext objects".into(),
+        (true, Err(why)) => format!("the kernel's own; sched_ext objects not now: {why}"),
+        (false, _) => "the kernel's own; this kernel has no sched_ext, the venue vm has kernels with it".into(),
     };
-    let recorder = Recorder::check().map_or_else(|lack| format!("no: {lack}"), |()| "yes".into());
+    let recorder = Recorder::probe().map_or_else(|lack| format!("no: {lack}"), |()| "yes".into());
     Support {
         venue: "host",
         engine: None,
@@ -57,6 +64,14 @@ fn host() -> Support {
     }
 }
 
+/// Whether the running kernel could be given a policy: the smallest that ships.
+fn takes_policies() -> Result<(), String> {
+    let policy = PolicySpec::parse("fcfs").map_err(|error| error.to_string())?;
+    let policy = Policy::find(&policy).map_err(|error| error.to_string())?;
+    // A verifier says more than a line.
+    Charge::probe(&policy).map_err(|why| why.lines().next().unwrap_or_default().to_string())
+}
+
 fn virtual_machine(spec: &EngineSpec) -> Support {
     let engine = spec.engine();
     let names: Vec<&str> = kernels::KNOWN.iter().map(|known| known.name).collect();
@@ -64,7 +79,7 @@ fn virtual_machine(spec: &EngineSpec) -> Support {
     Support {
         venue: "vm",
         engine: Some(engine.name()),
-        works: engine.probe(),
+        works: engine.probe().and_then(|version| starts(engine).map(|()| version)),
         holds: vec![
             ("CPUs", format!("up to {}", engine.max_cpus())),
             ("time", engine.clock()),

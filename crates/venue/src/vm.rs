@@ -35,13 +35,14 @@ impl VmVenue {
     fn engine(&self, cpus: u32) -> Result<EngineSpec, VmError> {
         let spec = self.engine.unwrap_or_else(|| EngineSpec::for_cpus(cpus));
         let (name, most) = (spec.engine().name(), spec.engine().max_cpus());
-        match cpus <= most {
-            true => Ok(spec),
-            false => Err(VmError::Lack(format!(
+        if cpus > most {
+            return Err(VmError::Lack(format!(
                 "the time of {name} is true for at most {most} CPUs and the scenario's machine has {cpus}; run with \
                  --cpus or another --engine"
-            ))),
+            )));
         }
+        // Known before a kernel is fetched for it.
+        spec.engine().probe().map(|_| spec).map_err(VmError::Lack)
     }
 
     /// The kernel, once it is known that it can do what the policy needs.

@@ -65,6 +65,11 @@ impl Image {
         }
     }
 
+    /// A program that is known to be one.
+    pub(crate) fn of_program(elf: Vec<u8>) -> Image {
+        Image { packed: None, elf }
+    }
+
     /// A file from which an emulator with a boot loader of its own can start: the program, or, if it has no direct entry,
     /// the image as it was.
     pub fn bootable(&self) -> &[u8] {

@@ -18,8 +18,9 @@ use engine::Engine;
 pub use error::VmError;
 pub use run::{Finished, Settings, run};
 
-/// What keeps this machine from running guests in these engines with these kernels, which are fetched if need be.
+/// What keeps this machine from running guests in these engines with these kernels, which are fetched if need be. A guest
+/// is started in each engine.
 pub fn lack(engines: &[&dyn Engine], kernels: &[&str]) -> Option<String> {
-    let engine = engines.iter().find_map(|engine| engine.probe().err());
+    let engine = engines.iter().find_map(|engine| engine.probe().and_then(|_| engine::starts(*engine)).err());
     engine.or_else(|| kernels.iter().find_map(|name| Some(kernels::find(name).err()?.to_string())))
 }

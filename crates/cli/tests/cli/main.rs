@@ -14,5 +14,6 @@ mod report;
 mod study;
 mod sweep;
 mod trace;
+mod venues;
 mod verbs;
 mod vm;

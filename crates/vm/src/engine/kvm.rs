@@ -1,10 +1,11 @@
 //! QEMU over the machine's own virtualization: fast, several CPUs at once, and in the host's time, so that no two runs are
 //! the same.
 
-use super::{Engine, Guest, qemu};
+use super::{Engine, Guest, qemu, starts};
 use std::fs::File;
 use std::io;
 use std::process::Command;
+use std::sync::OnceLock;
 
 const DEVICE: &str = "/dev/kvm";
 
@@ -17,15 +18,20 @@ impl Engine for Kvm {
         "kvm"
     }
 
+    /// The device is also there where the processor below does not let a guest start, so one is started, once.
     fn probe(&self) -> Result<String, String> {
+        static STARTS: OnceLock<Result<(), String>> = OnceLock::new();
         let version = qemu::probe()?;
         match File::options().read(true).write(true).open(DEVICE) {
-            Ok(_) => Ok(format!("{version} with KVM")),
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(format!("there is no {DEVICE}: this machine does not virtualize"))
+                return Err(format!("there is no {DEVICE}: this machine does not virtualize"));
             }
-            Err(error) => Err(format!("{DEVICE} cannot be opened: {error}; be in the group kvm")),
+            Err(error) => return Err(format!("{DEVICE} cannot be opened: {error}; be in the group kvm")),
         }
+        let instead = |why| format!("{why}; the other engines need no KVM");
+        STARTS.get_or_init(|| starts(self)).clone().map_err(instead)?;
+        Ok(format!("{version} with KVM"))
     }
 
     /// As many as there are here; more would take turns.

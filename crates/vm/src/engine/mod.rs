@@ -4,6 +4,7 @@ mod bochs;
 mod kvm;
 mod qemu;
 mod spec;
+mod trial;
 
 use crate::image::Image;
 use std::fmt::Debug;
@@ -14,6 +15,7 @@ pub use bochs::Bochs;
 pub use kvm::Kvm;
 pub use qemu::Qemu;
 pub use spec::EngineSpec;
+pub use trial::starts;
 
 /// Memory of every guest.
 pub const MEMORY_BYTES: u64 = 512 << 20;
@@ -50,7 +52,8 @@ pub trait Engine: Debug + Sync {
     /// Its name, as users write it.
     fn name(&self) -> &'static str;
 
-    /// What it is called and which version it has, for the result; or what to do so that it works here.
+    /// What it is called and which version it has, for the result; or what to do so that it works here. That what it needs is
+    /// there does not say that a guest starts: see [`starts`].
     fn probe(&self) -> Result<String, String>;
 
     /// The most CPUs with which its time is true.
