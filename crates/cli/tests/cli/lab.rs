@@ -1,9 +1,10 @@
 //! A folder of its own for each test, and the program in it.
 
+use crate::skip::skip;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// A folder that goes away with it.
 pub struct Lab {
@@ -35,25 +36,19 @@ loop = [{ compute = "30ms" }, { sleep = "exp(5ms)" }]
 duration = "2s"
 "#;
 
-/// Whether this process has CAP_BPF and CAP_PERFMON.
-pub fn may_record() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:\t")).unwrap();
-    let wanted = 1 << 39 | 1 << 38;
-    u64::from_str_radix(effective, 16).unwrap() & wanted == wanted
+/// Why this process cannot record; nothing where it can. A recorder is started to know.
+pub fn lack_of_recorder() -> Option<String> {
+    static LACK: OnceLock<Option<String>> = OnceLock::new();
+    LACK.get_or_init(|| Some(schedlab_kernel::Recorder::probe().err()?.to_string())).clone()
 }
 
-/// Whether this machine can run guests with these kernels. Where it cannot, that is told past the harness, which keeps
-/// what tests print to itself; `.ci/run` wants all tests, so there it is a failure.
-#[expect(clippy::explicit_write, reason = "the harness keeps what the macro prints")]
+/// Whether this machine can run guests with these kernels.
 pub fn may_virtualize(kernels: &[&str]) -> bool {
     let engines: [&dyn schedlab_vm::engine::Engine; 2] =
         [&schedlab_vm::engine::Qemu::default(), &schedlab_vm::engine::Bochs::default()];
-    let Some(lack) = schedlab_vm::lack(&engines, kernels) else { return true };
-    assert!(std::env::var_os("SCHEDLAB_ALL_TESTS").is_none(), "{lack}");
-    let test = std::thread::current().name().unwrap_or("a test").to_string();
-    writeln!(std::io::stderr(), "\nSKIPPED: {test}: {lack}").unwrap();
-    false
+    let lack = schedlab_vm::lack(&engines, kernels);
+    lack.iter().for_each(|lack| skip(lack));
+    lack.is_none()
 }
 
 impl Lab {

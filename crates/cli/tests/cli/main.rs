@@ -11,6 +11,8 @@ mod load;
 mod perf;
 mod record;
 mod report;
+#[path = "../../../../tests/skip.rs"]
+mod skip;
 mod study;
 mod sweep;
 mod trace;

@@ -1,6 +1,7 @@
 //! `record` and perf look at the same command at the same time, and see the same.
 
-use crate::lab::{Lab, may_record};
+use crate::lab::{Lab, lack_of_recorder};
+use crate::skip::skip;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use std::path::Path;
@@ -44,12 +45,33 @@ impl Seen {
     }
 }
 
-/// perf, with its own mount of the kernel's tracing files, which goes away with it.
+/// Where the kernel's tracing files are mounted.
+const TRACING: &str = "/sys/kernel/tracing";
+
+/// A shell that finds the kernel's tracing files: where they are, or else in a mount of its own, which goes away with it.
 fn perf(lab: &Lab, script: &str) -> Command {
-    let mut command = Command::new("unshare");
-    let script = format!("mount -t tracefs tracefs /sys/kernel/tracing && {script}");
-    command.args(["--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_schedlab")]).current_dir(lab.path(""));
+    let is_mounted = Path::new(TRACING).join("events").exists();
+    let mut command = Command::new(if is_mounted { "sh" } else { "unshare" });
+    if !is_mounted {
+        command.args(["--mount", "sh"]);
+    }
+    let mount = if is_mounted { String::new() } else { format!("mount -t tracefs tracefs {TRACING} && ") };
+    command.args(["-c", &format!("{mount}{script}"), env!("CARGO_BIN_EXE_schedlab")]).current_dir(lab.path(""));
     command
+}
+
+/// Why the two cannot be held against each other here; nothing where they can. Both are tried.
+fn lack(lab: &Lab) -> Option<String> {
+    let by_perf = || {
+        let tried = perf(lab, "perf sched record -o trial.data -- true").output();
+        let said = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().replace('\n', "; ");
+        match tried {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(format!("perf does not record (`make setup` installs it): {}", said(output.stderr))),
+            Err(error) => Some(format!("there is no shell with the kernel's tracing files: {error}")),
+        }
+    };
+    lack_of_recorder().or_else(by_perf)
 }
 
 /// What `perf sched timehist` says of a task: a line for each time it left a CPU, with the time from its wake-up to that
@@ -75,12 +97,10 @@ fn by_us(list: &str, name: &str) -> Seen {
 
 #[test]
 fn perf_sees_the_same_latencies() {
-    if !may_record() {
-        // What is refused then, `record.rs` asserts.
-        return;
-    }
-    assert!(Path::new("/usr/bin/perf").exists(), "install perf (`make setup` does it)");
     let lab = Lab::new();
+    if let Some(lack) = lack(&lab) {
+        return skip(&lack);
+    }
     lab.write("pairs.sh", PAIRS);
     let recorded =
         perf(&lab, "\"$0\" record -o ours.parquet -- perf sched record -o perf.data -- taskset -c 0 sh pairs.sh")

@@ -1,24 +1,26 @@
 //! Recording on the kernel that runs. Where this process may not, what is asserted is the line that says so.
 
-use crate::lab::{Lab, Output, may_record};
+use crate::lab::{Lab, Output, lack_of_recorder};
+use crate::skip::skip;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const LACK: &str = "schedlab: recording needs CAP_BPF and CAP_PERFMON, which this process lacks; run it as root\n";
+/// What a process without capabilities is told.
+const RIGHTS: &str = "recording needs CAP_BPF and CAP_PERFMON, which this process lacks; run it as root";
 
 /// Records; none where that is refused, as it must be then.
 fn record(lab: &Lab, args: &[&str]) -> Option<Output> {
     let output = lab.run(&[&["record"], args].concat());
-    if may_record() {
-        return Some(output);
-    }
-    assert_lack(lab, &output);
+    let Some(lack) = lack_of_recorder() else { return Some(output) };
+    assert_lack(lab, &output, &lack);
+    skip(&lack);
     None
 }
 
-fn assert_lack(lab: &Lab, output: &Output) {
-    assert_eq!((output.code, output.out.as_str(), output.err.as_str()), (Some(1), "", LACK));
+fn assert_lack(lab: &Lab, output: &Output, lack: &str) {
+    let told = format!("schedlab: {lack}\n");
+    assert_eq!((output.code, output.out.as_str(), output.err.as_str()), (Some(1), "", told.as_str()));
     assert!(lab.files().is_empty(), "{:?}", lab.files());
 }
 
@@ -115,8 +117,8 @@ fn what_cannot_be_recorded_is_one_line_and_no_file() {
 #[test]
 fn without_rights_it_says_what_lacks() {
     let lab = Lab::new();
-    if !may_record() {
-        return assert_lack(&lab, &lab.run(&["record", "--", "true"]));
+    if let Some(lack) = lack_of_recorder() {
+        return assert_lack(&lab, &lab.run(&["record", "--", "true"]), &lack);
     }
     // Still root, but without what makes it powerful.
     let mut command = Command::new("setpriv");
@@ -125,7 +127,7 @@ fn without_rights_it_says_what_lacks() {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let output = Output { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
-    assert_lack(&lab, &output);
+    assert_lack(&lab, &output, RIGHTS);
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn a_full_disk_leaves_nothing() {
     let output = shell.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
-    let expected = if may_record() { "File too large" } else { LACK };
-    assert!(error.contains(expected), "{error}");
+    let expected = lack_of_recorder().unwrap_or("File too large".into());
+    assert!(error.contains(&expected), "{error}");
     assert!(lab.files().is_empty(), "{:?}", lab.files());
 }

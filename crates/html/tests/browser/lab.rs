@@ -176,6 +176,23 @@ pub fn busy(workload: &Workload, events: u64) -> Evidence {
     evidence
 }
 
+/// Why no browser starts here; nothing where one does.
+pub fn lack_of_browser() -> Option<String> {
+    let error = Browser::new(options(1200)).err()?.to_string();
+    Some(format!("chromium does not start (`make setup` installs it): {}", error.replace('\n', " ")))
+}
+
+fn options<'a>(width: u32) -> LaunchOptions<'a> {
+    LaunchOptions {
+        path: Some("chromium".into()),
+        sandbox: false,
+        window_size: Some((width.max(500), 900)),
+        idle_browser_timeout: Duration::from_secs(120),
+        args: vec![OsStr::new("--hide-scrollbars")],
+        ..LaunchOptions::default()
+    }
+}
+
 /// Somebody with a browser and a page before them.
 pub struct Viewer {
     tab: Arc<Tab>,
@@ -191,15 +208,7 @@ impl Viewer {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.html");
         std::fs::write(&path, html).unwrap();
-        let options = LaunchOptions {
-            path: Some("chromium".into()),
-            sandbox: false,
-            window_size: Some((width.max(500), 900)),
-            idle_browser_timeout: Duration::from_secs(120),
-            args: vec![OsStr::new("--hide-scrollbars")],
-            ..LaunchOptions::default()
-        };
-        let browser = Browser::new(options).expect("Debian's package chromium is installed by `make setup`");
+        let browser = Browser::new(options(width)).expect("`lack_of_browser` says why");
         let tab = browser.new_tab().unwrap();
         tab.set_default_timeout(Duration::from_secs(60));
         let (requests, complaints) = (Arc::default(), Arc::default());

@@ -1,12 +1,27 @@
 //! Pages as a browser shows them.
 
 mod lab;
+#[path = "../../../../tests/skip.rs"]
+mod skip;
 
-use lab::{HOSTILE, LOST, Look, Viewer, comparison_page, study_page};
+use lab::{HOSTILE, LOST, Look, Viewer, comparison_page, lack_of_browser, study_page};
+use skip::skip;
+use std::sync::OnceLock;
+
+/// Whether there is a browser; one is started to know.
+fn has_browser() -> bool {
+    static LACK: OnceLock<Option<String>> = OnceLock::new();
+    let lack = LACK.get_or_init(lack_of_browser);
+    lack.iter().for_each(|lack| skip(lack));
+    lack.is_none()
+}
 
 /// All that a page could do wrong while somebody reads it to its end.
 #[test]
 fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
+    if !has_browser() {
+        return;
+    }
     let viewer = Viewer::open(&study_page(), Look::Light, 1200);
     viewer.read_to_the_end();
     let charts = viewer.number("document.querySelectorAll('figure.chart').length");
@@ -23,6 +38,9 @@ fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
 
 #[test]
 fn marks_tell_their_values_and_tables_are_sorted() {
+    if !has_browser() {
+        return;
+    }
     let viewer = Viewer::open(&study_page(), Look::Light, 1200);
     viewer.read_to_the_end();
     viewer.hover("figure.chart .plot svg .mark-rect path, figure.chart .plot svg .mark-symbol path");
@@ -43,6 +61,9 @@ fn marks_tell_their_values_and_tables_are_sorted() {
 
 #[test]
 fn whatever_a_thread_is_called_it_stays_text() {
+    if !has_browser() {
+        return;
+    }
     let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
     viewer.read_to_the_end();
     viewer.run("for (const figure of document.querySelectorAll('figure.timeline')) figure.timeline.hover(300, 40)");
@@ -54,6 +75,9 @@ fn whatever_a_thread_is_called_it_stays_text() {
 
 #[test]
 fn a_number_to_beware_of_says_so_where_it_stands() {
+    if !has_browser() {
+        return;
+    }
     let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
     viewer.read_to_the_end();
     let row = |row: usize| format!("document.querySelector('#speed table').tBodies[0].rows[{row}]");
@@ -69,6 +93,9 @@ fn a_number_to_beware_of_says_so_where_it_stands() {
 
 #[test]
 fn timelines_are_moved_and_zoomed() {
+    if !has_browser() {
+        return;
+    }
     let viewer = Viewer::open(&comparison_page(2_000), Look::Light, 1200);
     viewer.read_to_the_end();
     let range = "JSON.stringify(document.querySelector('figure.timeline').timeline.range())";
@@ -83,6 +110,9 @@ fn timelines_are_moved_and_zoomed() {
 
 #[test]
 fn a_telephone_has_no_sideways_scrolling_in_either_colours() {
+    if !has_browser() {
+        return;
+    }
     for (page, look) in [(study_page(), Look::Light), (comparison_page(500), Look::Dark)] {
         let viewer = Viewer::open(&page, look, 360);
         viewer.read_to_the_end();
@@ -96,6 +126,9 @@ fn a_telephone_has_no_sideways_scrolling_in_either_colours() {
 
 #[test]
 fn dark_pages_are_dark_and_paper_is_white() {
+    if !has_browser() {
+        return;
+    }
     let page = study_page();
     let light = |look| {
         let viewer = Viewer::open(&page, look, 1200);

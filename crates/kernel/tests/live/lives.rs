@@ -1,5 +1,6 @@
 //! Who is followed, who woke whom, why a task left its CPU.
 
+use crate::skip::skip;
 use crate::workers::{Worker, events, own_process, pin, ping_pong, record, spin, start};
 use schedlab_kernel::{Departure, Filter, Record, RecordKind, Waker};
 use std::io::Write;
@@ -157,7 +158,13 @@ fn the_whole_machine_is_lawful() {
     assert!(summary.tasks.iter().any(|task| task.comm.to_string().starts_with("ksoftirqd/")));
     assert!(summary.tasks.iter().any(|task| task.thread.tgid == std::process::id() as i32));
     assert!(records.iter().any(|record| matches!(record.kind, RecordKind::Running { in_interrupt: false, .. })));
-    assert!(records.iter().any(|record| record.kind == RecordKind::Tick));
+    // Where the kernel hides its functions, the one that is called for each tick is not found.
+    match std::fs::read_to_string("/proc/kallsyms").unwrap_or_default().split(' ').next() {
+        Some(address) if address.bytes().any(|digit| digit != b'0') => {
+            assert!(records.iter().any(|record| record.kind == RecordKind::Tick));
+        }
+        _ => skip("the kernel does not tell where its functions are (kptr_restrict), so ticks are not seen"),
+    }
     let entries = records.iter().filter(|record| record.kind == RecordKind::SoftirqEntry).count();
     let exits = records.iter().filter(|record| record.kind == RecordKind::SoftirqExit).count();
     assert!(entries > 0 && entries.abs_diff(exits) <= 64);

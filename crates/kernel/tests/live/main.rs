@@ -4,4 +4,6 @@ mod accounts;
 mod lives;
 mod remains;
 mod rights;
+#[path = "../../../../tests/skip.rs"]
+mod skip;
 mod workers;
