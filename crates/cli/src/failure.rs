@@ -8,8 +8,17 @@ use schedlab_venue::{ErrorClass, VenueError};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// The exit code of a run that was stopped with Ctrl-C: what a shell gives for it.
-pub const INTERRUPTED: u8 = 130;
+/// Exit codes; docs/reference/exit-codes.md has the same table.
+pub mod code {
+    /// All was done, also where nobody read it to its end.
+    pub const DONE: u8 = 0;
+    /// The input was good, and something failed.
+    pub const FAILED: u8 = 1;
+    /// The input cannot be used: nothing has run.
+    pub const WRONG_INPUT: u8 = 2;
+    /// Stopped with Ctrl-C: what a shell gives for it.
+    pub const INTERRUPTED: u8 = 130;
+}
 
 /// Why the program ends without having done all it was asked for.
 #[derive(Debug)]
@@ -28,30 +37,54 @@ pub enum Failure {
     Interrupted,
     /// Whoever reads the output has seen enough.
     NobodyListens,
+    /// Several of these, at least one.
+    Several(Vec<Failure>),
+}
+
+/// The end of things that were all tried, whatever came of the others.
+pub fn all(tried: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
+    let mut failures: Vec<Failure> = tried.into_iter().filter_map(Result::err).collect();
+    match failures.len() {
+        0 => Ok(()),
+        1 => Err(failures.remove(0)),
+        _ => Err(Failure::Several(failures)),
+    }
 }
 
 impl Failure {
     /// Says what happened in one line on standard error, and gives the exit code.
-    pub fn report(self) -> ExitCode {
+    pub fn report(&self) -> ExitCode {
+        self.tell();
+        ExitCode::from(self.code())
+    }
+
+    fn tell(&self) {
         match self {
-            Failure::Usage(error) => return usage(&error),
-            Failure::Venue(error) => {
-                complain(&error.to_string());
-                return match error.class() {
-                    ErrorClass::WrongInput => ExitCode::from(2),
-                    ErrorClass::Failed => ExitCode::FAILURE,
-                };
-            }
-            Failure::Input(message) => {
-                complain(&message);
-                return ExitCode::from(2);
-            }
+            Failure::Usage(error) => usage(error),
+            Failure::Venue(error) => complain(&error.to_string()),
+            Failure::Input(message) | Failure::Failed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
-            Failure::Failed(message) => complain(&message),
-            Failure::Interrupted => return ExitCode::from(INTERRUPTED),
-            Failure::NobodyListens => return ExitCode::SUCCESS,
+            Failure::Interrupted | Failure::NobodyListens => {}
+            Failure::Several(failures) => failures.iter().for_each(Failure::tell),
         }
-        ExitCode::FAILURE
+    }
+
+    /// Of several, that of the first that is no success.
+    fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(error) if !error.use_stderr() => code::DONE,
+            Failure::Usage(_) | Failure::Input(_) => code::WRONG_INPUT,
+            Failure::Venue(error) => match error.class() {
+                ErrorClass::WrongInput => code::WRONG_INPUT,
+                ErrorClass::Failed => code::FAILED,
+            },
+            Failure::Policies(_) | Failure::Failed(_) => code::FAILED,
+            Failure::Interrupted => code::INTERRUPTED,
+            Failure::NobodyListens => code::DONE,
+            Failure::Several(failures) => {
+                failures.iter().map(Failure::code).find(|&code| code != code::DONE).unwrap_or_default()
+            }
+        }
     }
 }
 
@@ -61,15 +94,15 @@ fn complain(message: &str) {
 }
 
 /// Help is no failure. Anything else becomes one line: the first paragraph of what clap says, and its tip.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) {
     if !error.use_stderr() {
         let _ = error.print();
-        return ExitCode::SUCCESS;
+        return;
     }
     let text = error.render().to_string();
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = write!(io::stderr(), "{text}");
-        return ExitCode::from(2);
+        return;
     }
     let paragraphs: Vec<String> =
         text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -77,7 +110,6 @@ fn usage(error: &clap::Error) -> ExitCode {
     let tip = paragraphs.iter().find_map(|part| part.strip_prefix("tip: "));
     let remedy = tip.map_or("see `schedlab --help` and the --help of each command".to_string(), str::to_string);
     complain(&format!("{what}; {remedy}"));
-    ExitCode::from(2)
 }
 
 /// A defect of ours is one line too; `RUST_BACKTRACE=1` shows where it came from.

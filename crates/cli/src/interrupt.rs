@@ -1,6 +1,6 @@
 //! Ctrl-C.
 
-use crate::failure::{Failure, INTERRUPTED};
+use crate::failure::{Failure, code};
 use schedlab_venue::Monitor;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ pub fn watch(monitor: &Arc<Monitor>) -> Result<(), Failure> {
     let monitor = monitor.clone();
     let handler = move || {
         if monitor.is_stopped() {
-            std::process::exit(i32::from(INTERRUPTED));
+            std::process::exit(i32::from(code::INTERRUPTED));
         }
         monitor.stop();
     };

@@ -1,8 +1,8 @@
 //! From the flags of `run` and `compare` to runs, with progress and remarks.
 
 use crate::args::{ExecutorName, SharedArgs};
-use crate::failure::Failure;
-use crate::{interrupt, output, progress};
+use crate::failure::{self, Failure};
+use crate::{files, interrupt, output, progress};
 use schedlab_catalogue as catalogue;
 pub use schedlab_job::threads;
 use schedlab_job::{Done, Job, Options};
@@ -14,8 +14,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Reads the scenario and finds the policies.
+/// Reads the scenario, finds the policies, and looks whether there is a place for the files.
 pub fn find(args: &SharedArgs, specs: &[PolicySpec], traces: Vec<PathBuf>) -> Result<Job, Failure> {
+    files::check_traces(&traces)?;
+    files::check(traces.iter().chain(&args.report).map(PathBuf::as_path))?;
     let scenario = scenario(args)?;
     let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
     for policy in policies.iter().filter(|policy| !policy.warnings.is_empty() && !args.quiet) {
@@ -54,14 +56,17 @@ pub fn run(job: &Job, quiet: bool) -> Result<Done, Failure> {
     Ok(done)
 }
 
-/// How the program ends when everything is printed: policies that failed are told now, and an interrupted run has its own
-/// exit code.
+/// How the program ends when everything is printed: policies that failed and traces that could not be written are told
+/// now, and an interrupted run has its own exit code.
 pub fn end(done: Done) -> Result<(), Failure> {
-    match (done.failures.is_empty(), done.interrupted) {
+    let runs = done.sets.iter().flat_map(|(_, set)| &set.runs);
+    let unwritten: Vec<_> = runs.flat_map(|run| &run.unwritten).map(|why| Err(Failure::Failed(why.clone()))).collect();
+    let ended = match (done.failures.is_empty(), done.interrupted) {
         (false, _) => Err(Failure::Policies(done.failures)),
         (true, true) => Err(Failure::Interrupted),
         (true, false) => Ok(()),
-    }
+    };
+    failure::all(unwritten.into_iter().chain([ended]))
 }
 
 /// The scenario with what the flags change about it.

@@ -1,6 +1,7 @@
 //! Pages as files, and what the program knows about where their numbers come from.
 
 use crate::failure::Failure;
+use crate::files;
 use schedlab_html::{Document, of_comparison};
 use schedlab_job::{Done, Job};
 use schedlab_report::comparison::Comparison;
@@ -8,9 +9,7 @@ use std::path::Path;
 
 /// Writes a page, whole or not at all.
 pub fn write(file: &Path, document: &Document) -> Result<(), Failure> {
-    let fresh = file.with_extension("html.new");
-    let written = std::fs::write(&fresh, document.html()).and_then(|()| std::fs::rename(&fresh, file));
-    written.map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
+    files::write(file, document.html().as_bytes())
 }
 
 /// Writes the page of what a job came to.

@@ -33,5 +33,6 @@ pub use check::{Report, check};
 pub use error::Error;
 pub use format::Format;
 pub use header::{Group, Header, SCHEMA};
+pub use partial::Partial;
 pub use reader::Reader;
 pub use writer::Writer;

@@ -36,11 +36,17 @@ enum State {
 }
 
 impl Writer {
+    /// Whether a trace file `path` can be made, as far as can be known before there is anything to write.
+    pub fn check(path: &Path) -> Result<(), Error> {
+        format(path)?;
+        Partial::check(path).map_err(|source| Error::Write { path: path.into(), source })
+    }
+
     /// Begins the trace file `path` in the form that its extension names. An existing file stays until
     /// [`Writer::close`].
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Writer, Error> {
         let path = path.as_ref();
-        let format = Format::of_name(path).ok_or_else(|| Error::UnknownExtension { path: path.into() })?;
+        let format = format(path)?;
         let begin = || {
             let (partial, file) = Partial::create(path)?;
             let encoder: Box<dyn Encoder> = match format {
@@ -67,6 +73,10 @@ impl Writer {
             State::Failed(source) => Err(Error::Write { path: self.path, source }),
         }
     }
+}
+
+fn format(path: &Path) -> Result<Format, Error> {
+    Format::of_name(path).ok_or_else(|| Error::UnknownExtension { path: path.into() })
 }
 
 impl Sink for Writer {

@@ -112,6 +112,8 @@ pub struct Run {
     pub printed_dropped: u64,
     /// The wall time that a virtual machine took.
     pub wall: Option<Wall>,
+    /// Why trace files of this run could not be written, a line each. The run is what it is without them.
+    pub unwritten: Vec<String>,
 }
 
 /// Wall time, which is no part of a result.

@@ -151,8 +151,8 @@ impl Plan<'_> {
         let mut listener = listener.map(|listener| listener.lock().unwrap_or_else(PoisonError::into_inner));
         let is_heard = listener.is_some() || !files.0.is_empty();
         let mut sinks = (listener.as_mut().map(|listener| &mut ***listener), &mut files);
-        let run = self.venue.run(&request, is_heard.then_some(&mut sinks as &mut dyn Sink), &mut watch)?;
-        files.0.into_iter().try_for_each(Writer::close)?;
+        let mut run = self.venue.run(&request, is_heard.then_some(&mut sinks as &mut dyn Sink), &mut watch)?;
+        run.unwritten = files.close();
         let duration = self.workload.run.duration;
         watch.done(if duration < Time::NEVER { duration.ns() } else { run.result.duration_ns });
         Ok(run)
@@ -205,6 +205,13 @@ impl Failures {
 
 /// Trace files that are written at once.
 struct Files(Vec<Writer>);
+
+impl Files {
+    /// Gives them their names, and says which could not be written and why: that is no reason to lose the run.
+    fn close(self) -> Vec<String> {
+        self.0.into_iter().filter_map(|file| Some(file.close().err()?.to_string())).collect()
+    }
+}
 
 impl Sink for Files {
     fn event(&mut self, event: &Event) {

@@ -1,8 +1,8 @@
 //! `schedlab calibrate`: what things cost on this machine.
 
 use crate::args::CalibrateArgs;
-use crate::failure::Failure;
-use crate::output;
+use crate::failure::{self, Failure};
+use crate::{files, output};
 use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Table};
@@ -26,6 +26,7 @@ struct Page {
 
 /// Measures and prints.
 pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
+    files::check(args.machine.as_deref())?;
     let algorithms = if args.load.is_empty() { Algorithm::ALL.to_vec() } else { args.load };
     let failed = |error: CalibrationError| Failure::Failed(error.to_string());
     let made = |load: &Algorithm| calibrate(*load, true).map_err(failed);
@@ -35,10 +36,8 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let costs =
         measure_costs(&Effort::REAL).map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
     let page = Page { machine: fingerprint(), loads, verified, costs };
-    if let Some(path) = &args.machine {
-        save(path, &page)?;
-    }
-    if args.json { output::print_json(&page) } else { output::print(&show(&page)) }
+    let printed = if args.json { output::print_json(&page) } else { output::print(&show(&page)) };
+    failure::all([printed, args.machine.map_or(Ok(()), |path| save(&path, &page))])
 }
 
 /// Writes the machine file: what the simulator takes, in its words.
@@ -55,8 +54,7 @@ fn save(path: &Path, page: &Page) -> Result<(), Failure> {
         policy_instruction: None,
     };
     let file = MachineFile { about: page.machine.clone(), costs };
-    let failed = |error| Failure::Failed(format!("cannot write {}: {error}", path.display()));
-    std::fs::write(path, file.to_toml()).map_err(failed)
+    files::write(path, file.to_toml().as_bytes())
 }
 
 fn show(page: &Page) -> String {

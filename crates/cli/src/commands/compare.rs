@@ -1,7 +1,7 @@
 //! `schedlab compare`: several policies.
 
 use crate::args::CompareArgs;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{job, output, page};
 
 /// Runs all and prints them side by side.
@@ -13,13 +13,12 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
         return job::end(done);
     }
     let comparison = job.comparison(&done);
-    if let Some(file) = &args.shared.report {
-        page::write_comparison(file, &comparison, &job, &done)?;
-    }
-    if args.shared.json {
-        output::print_json(&comparison)?;
+    let printed = if args.shared.json {
+        output::print_json(&comparison)
     } else {
-        output::print(&comparison.show(output::style()))?;
-    }
-    job::end(done)
+        output::print(&comparison.show(output::style()))
+    };
+    let report = args.shared.report.as_deref();
+    let written = report.map_or(Ok(()), |file| page::write_comparison(file, &comparison, &job, &done));
+    failure::all([printed, written, job::end(done)])
 }

@@ -7,5 +7,5 @@ use crate::failure::Failure;
 /// Reads the text, writes the trace and prints what it says.
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let trace = args.output.clone().unwrap_or_else(|| args.text.with_extension("parquet"));
-    record::print(&schedlab_venue::import(&args.text, &trace)?, &trace)
+    record::print(schedlab_venue::import(&args.text, &trace)?, &trace)
 }

@@ -1,7 +1,7 @@
 //! `schedlab record`: what this kernel's scheduler does.
 
 use crate::args::RecordArgs;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{interrupt, output};
 use schedlab_report::recording::{self, Wholeness};
 use schedlab_venue::{Monitor, Order, Recording};
@@ -22,19 +22,23 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
         trace: &args.output,
     };
     let recording = schedlab_venue::record(&order, &monitor)?;
-    print(&recording, &args.output)?;
+    let ended = recording.ended;
+    let printed = print(recording, &args.output);
     if !args.command.is_empty() {
-        remark_on_end(recording.ended);
+        remark_on_end(ended);
     }
-    if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }
+    failure::all([printed, if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }])
 }
 
-/// The page of a recording, and where its trace is.
-pub fn print(recording: &Recording, trace: &Path) -> Result<(), Failure> {
+/// The page of a recording, and where its trace is, or why there is none.
+pub fn print(recording: Recording, trace: &Path) -> Result<(), Failure> {
     let of = &recording.wholeness;
     let wholeness = Wholeness { records: of.records, lost: &of.lost, repaired: of.repaired, adopted: of.adopted };
     let page = recording::show(&recording.result, &wholeness, output::style());
-    output::print(&format!("{page}\nThe trace is in {}.\n", trace.display()))
+    match recording.unwritten {
+        None => output::print(&format!("{page}\nThe trace is in {}.\n", trace.display())),
+        Some(error) => failure::all([output::print(&page), Err(error.into())]),
+    }
 }
 
 /// A command that ended well needs no word.

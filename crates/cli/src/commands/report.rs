@@ -2,7 +2,7 @@
 
 use crate::args::{PageFormat, ReportArgs};
 use crate::failure::Failure;
-use crate::{output, page};
+use crate::{files, output, page};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison};
 use schedlab_model::result::RunResult;
@@ -37,6 +37,13 @@ impl Read {
 
 /// Reads the runs and writes the page or the charts.
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
+    let is_page = args.format == PageFormat::Html;
+    let target = args.output.as_deref().unwrap_or(Path::new(if is_page { "report.html" } else { "charts" }));
+    if is_page {
+        files::check([target])?
+    } else {
+        files::check_folder(target)?
+    }
     let mut runs = Vec::new();
     for path in &args.runs {
         runs.extend(read(path)?);
@@ -44,12 +51,11 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     of_one_scenario(&runs)?;
     name(&mut runs);
     let document = document(&runs);
-    if args.format == PageFormat::Html {
-        let file = args.output.as_deref().unwrap_or(Path::new("report.html"));
-        page::write(file, &document)?;
-        return output::print(&format!("{} is written\n", file.display()));
+    if is_page {
+        page::write(target, &document)?;
+        return output::print(&format!("{} is written\n", target.display()));
     }
-    draw(args, &document)
+    draw(args, target, &document)
 }
 
 /// The runs of a file: one of a trace, one of a result, several of a comparison.
@@ -130,17 +136,14 @@ fn document(runs: &[Read]) -> Document {
     of_comparison(&Comparison::of_results(&candidates), &heard, provenance)
 }
 
-/// Each chart as a file of its own.
-fn draw(args: &ReportArgs, document: &Document) -> Result<(), Failure> {
+/// Each chart as a file of its own in a folder.
+fn draw(args: &ReportArgs, folder: &Path, document: &Document) -> Result<(), Failure> {
     let charts: Vec<&Chart> = document.charts().collect();
     if let Some(unknown) = args.chart.iter().find(|name| !charts.iter().any(|chart| chart.id == **name)) {
         let known = charts.iter().map(|chart| chart.id.as_str()).collect::<Vec<_>>().join(", ");
         return Err(Failure::Input(format!("there is no chart `{unknown}`; there are {known}")));
     }
-    let folder = args.output.as_deref().unwrap_or(Path::new("charts"));
     let failed = |error: String| Failure::Failed(error);
-    let unwritten = |path: &Path, error| failed(format!("cannot write {}: {error}", path.display()));
-    fs::create_dir_all(folder).map_err(|error| unwritten(folder, error))?;
     let wanted = |chart: &&Chart| args.chart.is_empty() || args.chart.contains(&chart.id);
     let charts: Vec<&Chart> = charts.into_iter().filter(wanted).collect();
     let specifications: Vec<Value> = charts.iter().map(|chart| chart.specification(Look::Paper)).collect();
@@ -151,9 +154,9 @@ fn draw(args: &ReportArgs, document: &Document) -> Result<(), Failure> {
             PageFormat::Png => (png(&drawing, SCALE).map_err(|error| failed(error.to_string()))?, "png"),
             PageFormat::Svg | PageFormat::Html => (drawing.into_bytes(), "svg"),
         };
-        let path = folder.join(format!("{}.{extension}", chart.id));
-        fs::write(&path, bytes).map_err(|error| unwritten(&path, error))?;
-        output::print(&format!("{} is written: {}\n", path.display(), chart.title))?;
+        let name = format!("{}.{extension}", chart.id);
+        files::write_in(folder, &name, &bytes)?;
+        output::print(&format!("{} is written: {}\n", folder.join(name).display(), chart.title))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `schedlab run`: one policy.
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{job, output, page};
 use schedlab_report::result;
 
@@ -13,11 +13,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let job = job::find(&args.shared, &[args.policy], args.trace)?;
     let done = job::run(&job, args.shared.quiet)?;
     let Some((label, set)) = done.sets.first() else { return job::end(done) };
-    if let Some(file) = &args.shared.report {
-        page::write_comparison(file, &job.comparison(&done), &job, &done)?;
-    }
-    if args.shared.json {
-        output::print_json(&set.result)?;
+    let printed = if args.shared.json {
+        output::print_json(&set.result)
     } else {
         let style = output::style();
         let mut page = result::show(&set.result, label, style);
@@ -25,7 +22,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
             page += "\n";
             page += &result::tasks(&set.result, style);
         }
-        output::print(&page)?;
-    }
-    job::end(done)
+        output::print(&page)
+    };
+    let report = args.shared.report.as_deref();
+    let written = report.map_or(Ok(()), |file| page::write_comparison(file, &job.comparison(&done), &job, &done));
+    failure::all([printed, written, job::end(done)])
 }

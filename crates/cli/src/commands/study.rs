@@ -1,8 +1,8 @@
 //! `schedlab study`.
 
 use crate::args::{StudyArgs, StudyCommand};
-use crate::failure::Failure;
-use crate::{interrupt, job, output, page, progress};
+use crate::failure::{self, Failure};
+use crate::{files, interrupt, job, output, page, progress};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
 use schedlab_html::of_study;
 use schedlab_report::wrap;
@@ -37,6 +37,8 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let study = Study::parse(&file.text, &file.origin)?;
     let variant = Variant { quick: args.quick, seed: args.seed };
     let experiment = Experiment::plan(&study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
+    args.output.as_deref().map_or(Ok(()), files::check_folder)?;
+    files::check(args.report.as_deref())?;
     let cache = cache(args)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
@@ -45,19 +47,12 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
         carry_out(&experiment, cache.as_ref(), threads, &monitor)
     });
     let page = Page::new(&study, &experiment, &outcomes);
-    if let Some(folder) = &args.output {
-        write(folder, &study.name, &page, &experiment, &outcomes)
-            .map_err(|error| Failure::Failed(format!("cannot write to {}: {error}", folder.display())))?;
-    }
-    if let Some(file_name) = &args.report {
-        page::write(file_name, &of_study(&page, &file.text, &page::command()))?;
-    }
-    if args.json {
-        output::print_json(&page)?;
-    } else {
-        output::print(&page.show(output::style()))?;
-    }
-    end(&page, &outcomes, &monitor)
+    let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
+    let folder = args.output.as_deref();
+    let written = folder.map_or(Ok(()), |folder| write(folder, &study.name, &page, &experiment, &outcomes));
+    let document = || of_study(&page, &file.text, &page::command());
+    let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
+    failure::all([printed, written, reported, end(&page, &outcomes, &monitor)])
 }
 
 /// What is known from before, or a cache that does not tell it; nothing where there is no folder for one.
@@ -78,14 +73,13 @@ fn write(
     page: &Page,
     experiment: &Experiment,
     outcomes: &[CaseOutcome],
-) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+) -> Result<(), Failure> {
     let mut command = format!("schedlab study {name}");
     command += if experiment.variant.quick { " --quick" } else { "" };
     command += &experiment.variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
-    std::fs::write(folder.join(format!("{name}.md")), page.markdown(&command))?;
-    let lines = |value: &serde_json::Value| serde_json::to_string_pretty(value).map(|text| text + "\n");
-    std::fs::write(folder.join(format!("{name}.json")), lines(&json!(page))?)?;
+    files::write_in(folder, &format!("{name}.md"), page.markdown(&command).as_bytes())?;
+    let lines = |value: serde_json::Value| format!("{value:#}\n").into_bytes();
+    files::write_in(folder, &format!("{name}.json"), &lines(json!(page)))?;
     let result = |(case, outcome): (&schedlab_study::Case, &CaseOutcome)| {
         let at: serde_json::Map<_, _> = case.at.iter().map(|(path, value)| (path.clone(), json!(value))).collect();
         let (result, why) = match outcome {
@@ -95,7 +89,7 @@ fn write(
         json!({ "run": case.run, "policy": case.policy_name, "at": at, "result": result, "not_run": why })
     };
     let results: Vec<_> = experiment.cases.iter().zip(outcomes).map(result).collect();
-    std::fs::write(folder.join(format!("{name}.results.json")), lines(&json!(results))?)
+    files::write_in(folder, &format!("{name}.results.json"), &lines(json!(results)))
 }
 
 /// The exit code says whether all was run, and whether what was published appeared as far as the study expects it. A value that

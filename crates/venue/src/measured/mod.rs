@@ -8,8 +8,10 @@ use crate::{Request, Run, VenueError};
 use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
+use schedlab_metrics::curve::GroupCurves;
+use schedlab_metrics::statistics::BatchMeans;
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance};
+use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Workload};
@@ -67,7 +69,7 @@ impl KernelRun<'_> {
         let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
         // What the kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
         (result.overhead_ns, result.work_conservation_violation) = (None, None);
-        Ok(Run { result, curves, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None })
+        Ok(run(result, curves, response_batches))
     }
 
     /// What the tasks saw themselves, when nothing else is known.
@@ -82,7 +84,7 @@ impl KernelRun<'_> {
         let missing = format!("waits, migrations, run-queue lengths, balance: {lack}");
         let mut result = measures.into_result(self.identity(0, vec![missing]));
         (result.jain, result.work_conservation_violation, result.overhead_ns) = (None, None, None);
-        Run { result, curves, response_batches, printed: Vec::new(), printed_dropped: 0, wall: None }
+        run(result, curves, response_batches)
     }
 
     /// The switches that the kernel counted for each task.
@@ -135,6 +137,12 @@ impl KernelRun<'_> {
             missing,
         }
     }
+}
+
+/// What there is of a run under a kernel, whose policy prints nothing.
+fn run(result: RunResult, curves: Vec<GroupCurves>, response_batches: Vec<BatchMeans>) -> Run {
+    let (printed, unwritten) = (Vec::new(), Vec::new());
+    Run { result, curves, response_batches, printed, printed_dropped: 0, wall: None, unwritten }
 }
 
 /// What the kernel's events cannot say.

@@ -43,9 +43,9 @@ pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
         lost: told.lost,
         before: told.before,
     };
-    let (result, summary) = tape.convert(&label, trace)?;
+    let (result, summary, unwritten) = tape.convert(&label, trace)?;
     let lost = if told.lost > 0 { vec![("events".to_string(), told.lost)] } else { Vec::new() };
-    Ok(Recording { result, wholeness: Wholeness::of(records, lost, &summary), ended: None })
+    Ok(Recording { result, wholeness: Wholeness::of(records, lost, &summary), ended: None, unwritten })
 }
 
 /// What the text did not say.

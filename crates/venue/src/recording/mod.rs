@@ -41,7 +41,7 @@ pub struct Order<'a> {
 }
 
 /// What came of a recording.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Recording {
     /// The measures; a group is a program.
     pub result: RunResult,
@@ -49,6 +49,8 @@ pub struct Recording {
     pub wholeness: Wholeness,
     /// How the command ended, if there was one and it did.
     pub ended: Option<ExitStatus>,
+    /// Why there is no trace file, if it could not be written.
+    pub unwritten: Option<VenueError>,
 }
 
 /// How much of what happened was recorded.
@@ -97,8 +99,8 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
         partial: monitor.is_stopped(),
         missing: Vec::new(),
     };
-    let (result, summary) = tape.convert(&label, order.trace)?;
-    Ok(Recording { result, wholeness: Wholeness::of(stats.delivered, lost, &summary), ended: status })
+    let (result, summary, unwritten) = tape.convert(&label, order.trace)?;
+    Ok(Recording { result, wholeness: Wholeness::of(stats.delivered, lost, &summary), ended: status, unwritten })
 }
 
 /// What is there when nothing more comes.

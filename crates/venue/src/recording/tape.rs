@@ -13,7 +13,7 @@ use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_record::{Comm, Converter, Record, Spool, Spooled, Summary, Thread};
-use schedlab_trace::{Error, Format, Group, Header, Writer};
+use schedlab_trace::{Error, Group, Header, Writer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,21 +51,20 @@ pub struct Label {
 /// A place for the records on the disk where the trace will be, and its folder. Whatever would keep the trace from
 /// being written there and can be seen now, is an error now.
 pub fn spool_for(trace: &Path) -> Result<(Spool, PathBuf), VenueError> {
-    if Format::of_name(trace).is_none() {
-        return Err(Error::UnknownExtension { path: trace.into() }.into());
-    }
-    if trace.is_dir() {
-        let source = std::io::ErrorKind::IsADirectory.into();
-        return Err(Error::Write { path: trace.into(), source }.into());
-    }
+    Writer::check(trace)?;
     let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |source| VenueError::from(Error::Write { path: trace.into(), source });
     Ok((Spool::create_in(folder).map_err(failed)?, folder.into()))
 }
 
 impl Tape {
-    /// Writes the trace and gives what it says, and what had to be done to the records.
-    pub fn convert(mut self, label: &Label, trace: &Path) -> Result<(RunResult, Summary), VenueError> {
+    /// Writes the trace and gives what it says, what had to be done to the records, and why the trace could not be written
+    /// if it could not.
+    pub fn convert(
+        mut self,
+        label: &Label,
+        trace: &Path,
+    ) -> Result<(RunResult, Summary, Option<VenueError>), VenueError> {
         let (names, of_life) = self.programs.groups();
         let header = self.header(names, label);
         let workload = workload(&header);
@@ -79,7 +78,7 @@ impl Tape {
         })?;
         let (collector, (validator, writer)) = sinks;
         lawful(&collector, validator)?;
-        writer.close()?;
+        let unwritten = writer.close().err().map(VenueError::from);
         let result = collector.into_measures().into_result(RunIdentity {
             scenario: scenario_info(&workload),
             policy: PolicyInfo { name: POLICY.into(), parameters: BTreeMap::new() },
@@ -98,7 +97,7 @@ impl Tape {
             kernel_run_delay_ns: None,
             missing: [UNKNOWN.to_string()].into_iter().chain(label.missing.iter().cloned()).collect(),
         });
-        Ok((known(result), summary))
+        Ok((known(result), summary, unwritten))
     }
 
     fn header(&self, names: Vec<String>, label: &Label) -> Header {

@@ -1,0 +1,79 @@
+//! Files that a command writes beside its output. What can be seen of them is looked at before anything runs; what fails
+//! afterwards costs nobody the output.
+
+use crate::failure::Failure;
+use schedlab_trace::{Partial, Writer};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Whether these can be written, each to a file of its own.
+pub fn check<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+    let mut known: Vec<&Path> = Vec::new();
+    for file in files {
+        Partial::check(file).map_err(|error| unwritten(file, &error))?;
+        if known.contains(&file) {
+            return Err(Failure::Input(format!("{} is asked for twice: name another file", file.display())));
+        }
+        known.push(file);
+    }
+    Ok(())
+}
+
+/// Whether these trace files can be written.
+pub fn check_traces(traces: &[PathBuf]) -> Result<(), Failure> {
+    traces.iter().try_for_each(|trace| Ok(Writer::check(trace)?))
+}
+
+/// Whether files can be written into this folder, which is made when they are.
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
+    let there = there.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if there.is_file() {
+        return Err(unwritten(folder, &io::ErrorKind::NotADirectory.into()));
+    }
+    Partial::check(&there.join("file")).map_err(|error| unwritten(folder, &error))
+}
+
+/// Writes a file into a folder, which is made if need be; the file appears whole or not at all.
+pub fn write_in(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    write(&folder.join(name), bytes)
+}
+
+/// Writes a file, whole or not at all.
+pub fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    Partial::write(file, bytes).map_err(|error| unwritten(file, &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_may_be_made_later_and_stands_in_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "x").unwrap();
+        assert!(check_folder(&at("new/below")).is_ok() && check_folder(folder.path()).is_ok());
+        for wrong in ["file", "file/below"] {
+            let Err(Failure::Failed(why)) = check_folder(&at(wrong)) else { panic!("{wrong}") };
+            assert!(why.starts_with("cannot write ") && why.contains("/file"), "{why}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write_in(&at("new/below"), "page", b"text").unwrap();
+        assert_eq!(fs::read(at("new/below/page")).unwrap(), b"text");
+    }
+
+    #[test]
+    fn two_files_have_two_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        assert!(check([a.as_path(), b.as_path()]).is_ok());
+        assert!(matches!(check([a.as_path(), b.as_path(), a.as_path()]), Err(Failure::Input(_))));
+    }
+}

@@ -1,0 +1,105 @@
+//! Files beside the output: what cannot be written is told before anything runs, and costs nobody the output afterwards.
+
+use crate::lab::{Lab, Output};
+use std::process::Command;
+
+/// Three switches between two tasks, as ftrace writes them.
+const TEXT: &str = "\
+# tracer: nop
+           a-10    [000] d..2.  1.000000: sched_switch: prev_comm=a prev_pid=10 prev_prio=120 prev_state=R ==> next_comm=b next_pid=11 next_prio=120
+           b-11    [000] d..2.  1.010000: sched_switch: prev_comm=b prev_pid=11 prev_prio=120 prev_state=R ==> next_comm=a next_pid=10 next_prio=120
+           a-10    [000] d..2.  1.020000: sched_switch: prev_comm=a prev_pid=10 prev_prio=120 prev_state=R ==> next_comm=b next_pid=11 next_prio=120
+";
+
+const SWEEP: &str = r#"
+name = "s"
+about = "CPUs."
+policy = "rr"
+scenario = "small.toml"
+
+[axis]
+"machine.cpus" = [1, 2]
+"#;
+
+#[test]
+fn what_cannot_be_written_is_known_before_anything_runs() {
+    let lab = Lab::with_small();
+    lab.write("file", "x");
+    lab.write("text.txt", TEXT);
+    lab.write("sweep.toml", SWEEP);
+    let result = lab.out(&["run", "small.toml", "--policy", "rr", "--json", "--quiet"]);
+    lab.write("result.json", result);
+    let before = lab.files();
+    let run = ["run", "small.toml", "--policy", "rr"];
+    let cases: [&[&str]; 13] = [
+        &[&run[..], &["--report", "none/page.html"]].concat(),
+        &[&run[..], &["--report", "."]].concat(),
+        &[&run[..], &["--report", "/dev/null"]].concat(),
+        &[&run[..], &["--trace", "whole.txt", "--trace", "none/trace.txt"]].concat(),
+        &[&run[..], &["--trace", "file/trace.parquet"]].concat(),
+        &["compare", "small.toml", "--policy", "rr,fcfs", "--report", "none/page.html"],
+        &["study", "gpos", "--quick", "-o", "file"],
+        &["study", "gpos", "--quick", "--report", "none/page.html"],
+        &["report", "result.json", "-o", "none/page.html"],
+        &["report", "result.json", "--format", "svg", "-o", "file/below"],
+        &["calibrate", "--machine", "none/machine.toml"],
+        &["import", "text.txt", "-o", "none/trace.parquet"],
+        &["sweep", "sweep.toml", "-o", "file/below"],
+    ];
+    for args in cases {
+        let Output { code, out, err } = lab.run(args);
+        assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{args:?}: {err}");
+        let target = args.last().unwrap();
+        assert!(err.contains("cannot write") || err.contains(target), "{args:?}: {err}");
+        assert_eq!(lab.files(), before, "{args:?}");
+    }
+    let twice = lab.run(&[&run[..], &["--trace", "a.txt", "--trace", "a.txt"]].concat());
+    assert_eq!((twice.code, twice.out.as_str()), (Some(2), ""), "{}", twice.err);
+    assert!(twice.err.contains("a.txt is asked for twice"), "{}", twice.err);
+}
+
+/// What the program does where no file may have more than 512 bytes.
+fn without_room(lab: &Lab, args: &[&str]) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_schedlab")]).args(args);
+    let output = shell.current_dir(lab.path("")).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Output { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+#[test]
+fn a_result_is_printed_whatever_happens_to_its_files() {
+    let lab = Lab::with_small();
+    lab.write("text.txt", TEXT);
+    let before = lab.files();
+    let run = ["run", "small.toml", "--policy", "rr", "--quiet"];
+    let compare = ["compare", "small.toml", "--policy", "rr,fcfs", "--quiet"];
+    let files = ["--report", "page.html", "--trace", "trace.txt", "--trace", "trace.parquet"];
+    let (alone, sides) = (lab.out(&run), lab.out(&compare));
+    for (args, printed, unwritten) in [
+        (&[&run[..], &files].concat()[..], &alone, &["page.html", "trace.txt", "trace.parquet"][..]),
+        (&[&run[..], &files, &["--runs", "3", "--threads", "2", "--json"]].concat(), &String::new(), &files),
+        (&[&compare[..], &files[..2]].concat(), &sides, &["page.html"]),
+    ] {
+        let Output { code, out, err } = without_room(&lab, args);
+        assert_eq!(code, Some(1), "{err}");
+        assert!(out.starts_with(printed.as_str()) && !out.is_empty(), "{args:?}: {out}{err}");
+        for file in unwritten.iter().filter(|file| !file.starts_with("--")) {
+            let said = err.lines().filter(|line| line.contains(file) && line.contains("File too large")).count();
+            assert_eq!(said, 1, "{args:?}: {file}: {err}");
+        }
+        assert_eq!(lab.files(), before, "{args:?}");
+    }
+    let Output { code, out, err } = without_room(&lab, &["import", "text.txt", "-o", "trace.parquet"]);
+    assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
+    assert!(out.starts_with("text.txt: ") && !out.contains("The trace is in"), "{out}");
+    assert!(err.contains("trace.parquet") && err.contains("File too large"), "{err}");
+    assert_eq!(lab.files(), before);
+}
+
+#[test]
+fn who_stops_reading_still_gets_the_files() {
+    let lab = Lab::with_small();
+    lab.shell("schedlab compare small.toml --policy rr,fcfs --report page.html --quiet | head -n 1");
+    assert_eq!(lab.files(), ["page.html", "small.toml"]);
+}
