@@ -46,8 +46,7 @@ pub fn run(job: &Job, quiet: bool) -> Result<Done, Failure> {
     if !quiet {
         shares.iter().flat_map(|share| &share.remarks).for_each(|remark| output::remark(remark));
     }
-    let duration = job.workload.run.duration;
-    let total_ns = (duration < Time::NEVER).then(|| duration.ns().saturating_mul(job.count(&shares)));
+    let total_ns = job.workload.run.end().map(|end| end.ns().saturating_mul(job.count(&shares)));
     let begin = Instant::now();
     let done = progress::show(&monitor, total_ns, quiet, || job.run(&shares, &monitor))?;
     if !quiet && !done.sets.is_empty() {

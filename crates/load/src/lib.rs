@@ -23,6 +23,7 @@ mod refusal;
 mod run;
 mod shared;
 mod site;
+mod standstill;
 mod store;
 mod worker;
 

@@ -71,6 +71,7 @@ struct Outbox<'env> {
 
 impl Outbox<'_> {
     fn put(&self, order: Order, count: u32) {
+        self.shared.control().ordered.fetch_add(count, AcqRel);
         let mut orders = self.orders.lock().expect("nobody panics while holding it");
         orders.extend((0..count).map(|_| order));
         drop(orders);
@@ -233,8 +234,14 @@ impl<'env> Master<'_, 'env> {
             let calls = control.calls.load(Acquire);
             let orders = std::mem::take(&mut *self.outbox.orders.lock().expect("nobody panics while holding it"));
             let idle = orders.is_empty();
-            orders.into_iter().for_each(|order| self.create_here(order));
+            for order in orders {
+                self.create_here(order);
+                control.ordered.fetch_sub(1, AcqRel);
+            }
             let next = arrivals.next_ns();
+            if next == u64::MAX {
+                control.all_arrived.store(1, Release);
+            }
             let now = now_ns();
             if self.site.shared.is_stopped() || now >= end {
                 return;

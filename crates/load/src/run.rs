@@ -8,7 +8,7 @@ use crate::master::{self, code};
 use crate::process::die_with;
 use crate::shared::{MAX_REQUESTS, Shared};
 use crate::site::Site;
-use crate::{attributes, program, refusal};
+use crate::{attributes, program, refusal, standstill};
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Step, Workload};
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub enum LoadError {
         /// What the kernel said.
         error: std::io::Error,
     },
+    /// All tasks that are left wait for one another.
+    #[error("{0}")]
+    Standstill(String),
     /// The process of the tasks failed.
     #[error("{0}")]
     Failed(String),
@@ -145,7 +148,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     let child = Child::of(child);
     watcher.started(child.pid)?;
     child.go();
-    let (status, partial) = watch(&site, &child, settings.look, watcher);
+    let (status, partial) = watch(&site, &child, settings.look, watcher)?;
     if let Some((task, failure)) = program::failure(&site.shared) {
         return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
     }
@@ -246,13 +249,19 @@ impl Drop for Child {
 }
 
 /// Waits for the end; gives the status (none if it had to be killed) and whether it was asked to end early.
-fn watch(site: &Site, child: &Child, look: Duration, watcher: &mut dyn Watcher) -> (Option<libc::c_int>, bool) {
+fn watch(
+    site: &Site,
+    child: &Child,
+    look: Duration,
+    watcher: &mut dyn Watcher,
+) -> Result<(Option<libc::c_int>, bool), LoadError> {
     let begun = now_ns();
     let limit = site.workload.run.duration.ns().saturating_add(OVERTIME.as_nanos() as u64);
+    let endless = site.workload.run.end().is_none();
     let mut stopped = None;
     loop {
         if let Some(status) = child.ended() {
-            return (Some(status), stopped.is_some());
+            return Ok((Some(status), stopped.is_some()));
         }
         let control = site.shared.control();
         let start = control.start_ns.load(Relaxed);
@@ -261,10 +270,18 @@ fn watch(site: &Site, child: &Child, look: Duration, watcher: &mut dyn Watcher) 
             site.shared.stop();
             stopped = Some(now_ns());
         }
+        // Only the end of its last task ends it.
+        if endless
+            && stopped.is_none()
+            && start != 0
+            && let Some(who) = standstill::find(site)
+        {
+            return Err(LoadError::Standstill(who));
+        }
         let overdue = stopped.is_some_and(|at| now_ns() - at > OVERTIME.as_nanos() as u64);
         if now_ns() - begun > limit || overdue {
             child.kill();
-            return (None, stopped.is_some());
+            return Ok((None, stopped.is_some()));
         }
         // Nobody reads from it once the run is to end.
         child.await_end(look, watcher.descriptor().filter(|_| stopped.is_none()));

@@ -33,6 +33,10 @@ pub struct Control {
     pub freed_ns: [AtomicU64; 2],
     /// Counts what the master is to look at. A futex.
     pub calls: AtomicU32,
+    /// Tasks that others have asked for and that have no number yet.
+    pub ordered: AtomicU32,
+    /// 1 when no task will arrive any more.
+    pub all_arrived: AtomicU32,
     /// The process that runs the tasks.
     pub master: AtomicI32,
     /// The number plus one of the first task whose program failed, and how: see [`crate::program`].
@@ -67,6 +71,10 @@ pub struct TaskRecord {
     pub switches: [AtomicU64; 2],
     /// The begin of its open request, as intended.
     pub open_intended_ns: AtomicU64,
+    /// Whether it waits for others to give something: the number of its wait, odd while it lasts.
+    pub waits: AtomicU32,
+    /// At which step it does.
+    pub waits_at: AtomicU32,
     /// The process of the real program that it runs.
     pub program: AtomicI32,
     /// The last one that it ran.

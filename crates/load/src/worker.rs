@@ -114,9 +114,22 @@ impl<'a> Worker<'a> {
             Step::RepeatEnd { begin } => self.repeat(*begin),
             Step::Spawn(group, count) => self.spawner.spawn(group.0, *count, self.number),
             Step::Exit => return Next::End,
+            step @ (Step::Wait(_) | Step::Lock(_) | Step::Barrier(_) | Step::Send(..) | Step::Recv(..)) => {
+                return self.meet(step);
+            }
             step => return self.act(step),
         }
         Next::Step
+    }
+
+    /// Steps at which it may wait for others. Whoever looks from outside sees whether it does.
+    fn meet(&mut self, step: &Step) -> Next {
+        let record = self.site.shared.task(self.number);
+        record.waits_at.store(self.step as u32 - 1, Relaxed);
+        record.waits.fetch_add(1, Release);
+        let next = self.act(step);
+        record.waits.fetch_add(1, Release);
+        next
     }
 
     /// Steps that take time.

@@ -242,3 +242,38 @@ fn leads_to(process: &std::path::Path, group: i32) -> bool {
     let state = fields.next();
     state.is_some_and(|state| state != "Z") && fields.nth(1).and_then(|field| field.parse().ok()) == Some(group)
 }
+
+/// Without an end of its own a run ends with its last task.
+fn open_ended(tasks: &str) -> Result<Report, LoadError> {
+    let text = format!("name = \"t\"\n[machine]\ncpus = 1\n{tasks}");
+    run(&Scenario::parse(&text, "test").unwrap().compile().unwrap(), &settings(), &mut Patient)
+}
+
+#[test]
+fn a_run_without_a_duration_ends_with_its_last_task() {
+    let report = open_ended(
+        "[[task]]\nname = \"a\"\nlimit = 3\narrivals = \"2ms\"\n\
+         once = [{ wait = \"token\" }, { compute = \"100us\" }, { spawn = \"child\" }]\n\
+         [[task]]\nname = \"child\"\nspawned = true\nonce = [{ sleep = \"100ms\" }]\n\
+         [[task]]\nname = \"giver\"\nonce = [{ sleep = \"60ms\" }, { post = \"token\", times = 3 }]\n",
+    )
+    .unwrap();
+    assert_eq!((report.tasks.len(), report.dropped, report.partial), (7, 0, false));
+    assert_eq!(report.length_ns, report.tasks.iter().map(|task| task.ended_ns).max().unwrap());
+    assert!(report.length_ns >= 160_000_000, "{}", report.length_ns);
+}
+
+#[test]
+fn tasks_that_wait_for_ever_end_a_run_without_a_duration() {
+    let error = open_ended(
+        "[[task]]\nname = \"waiter\"\ncount = 3\nonce = [{ wait = \"token\" }]\n\
+         [[task]]\nname = \"giver\"\nkind = \"process\"\nonce = [{ post = \"token\" }, { recv = \"news\" }]\n\
+         [[task]]\nname = \"teller\"\nonce = [{ sleep = \"60ms\" }, { wait = \"token\" }, { send = \"news\" }]\n",
+    )
+    .unwrap_err();
+    assert!(matches!(error, LoadError::Standstill(_)), "{error}");
+    let told = error.to_string();
+    for part in ["of `waiter` wait", "a task of `giver` waits for a message in the channel `news`"] {
+        assert!(told.contains(part), "{told}");
+    }
+}

@@ -5,6 +5,7 @@
 
 use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, time::Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the tasks do, and on what machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,12 +27,20 @@ pub struct Workload {
 /// How long a run is and where its random numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// The end of the run. The run ends earlier when no task is left and none can arrive.
+    /// The end of the run; [`Time::NEVER`] for one that ends with its last task. The run ends earlier when no task is left
+    /// and none can arrive.
     pub duration: Time,
     /// Nothing before this instant is measured.
     pub warmup: Time,
     /// The seed of all random numbers.
     pub seed: u64,
+}
+
+impl Run {
+    /// The end of the run, where it is known before; without one it ends with its last task.
+    pub fn end(&self) -> Option<Time> {
+        (self.duration < Time::NEVER).then_some(self.duration)
+    }
 }
 
 /// One `[[task]]` table: `count` like tasks.
@@ -191,4 +200,39 @@ pub enum ChannelKind {
     Pipe,
     /// A loopback socket.
     Socket,
+}
+
+impl Workload {
+    /// Says that tasks of these groups, which are all that is left, wait at these steps for what nobody gives any more.
+    pub fn standstill<'a>(&self, waiting: impl IntoIterator<Item = (GroupId, &'a Step)>) -> String {
+        let mut counts: BTreeMap<(GroupId, String), u64> = BTreeMap::new();
+        for (group, step) in waiting {
+            *counts.entry((group, self.objects.awaited(step))).or_default() += 1;
+        }
+        let one = |((group, object), count): (&(GroupId, String), &u64)| {
+            let name = &self.groups[group.index()].name;
+            let (tasks, wait) = if *count == 1 { ("a task", "waits") } else { ("tasks", "wait") };
+            let count = if *count == 1 { String::new() } else { format!("{count} ") };
+            format!("{count}{tasks} of `{name}` {wait} for {object}")
+        };
+        let who = counts.iter().map(one).collect::<Vec<_>>().join(", ");
+        format!(
+            "the run stands still before its end: {who}, and nobody is left who would give it; add the step that does, or \
+             say how long the run is, as duration = \"60s\""
+        )
+    }
+}
+
+impl Objects {
+    /// What a task at this step waits for.
+    fn awaited(&self, step: &Step) -> String {
+        match step {
+            Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].0),
+            Step::Lock(id) => format!("the lock `{}`", self.locks[id.index()]),
+            Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
+            Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),
+            Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),
+            _ => "something".into(),
+        }
+    }
 }

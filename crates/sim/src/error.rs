@@ -55,6 +55,9 @@ pub enum RunError {
         /// The simulated time.
         time: Time,
     },
+    /// All tasks that are left wait for one another.
+    #[error("{0}")]
+    Standstill(String),
     /// The workload asks for something that this place does not have.
     #[error("{0}")]
     Unsupported(String),

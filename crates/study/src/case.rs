@@ -115,9 +115,9 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The time of all runs together, in nanoseconds.
-    pub fn duration_ns(&self) -> u64 {
-        self.cases.iter().map(|case| case.workload.run.duration.ns().saturating_mul(case.seeds.len() as u64)).sum()
+    /// The time of all runs together, in nanoseconds, where each has an end.
+    pub fn duration_ns(&self) -> Option<u64> {
+        self.cases.iter().map(|case| Some(case.workload.run.end()?.ns().saturating_mul(case.seeds.len() as u64))).sum()
     }
 
     /// The values of what a run varies, in the order of the file; those that the quick version leaves out are absent.

@@ -7,6 +7,7 @@ use crate::overhead;
 use crate::runner::CaseOutcome;
 use crate::table::TablePage;
 use crate::verdict::{Judged, judge, plain};
+use schedlab_model::time::Time;
 use schedlab_report::{Column, Quantity, Style, Table, columns_of, wrap};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -252,7 +253,7 @@ fn provenance((case, outcome): (&Case, &CaseOutcome)) -> String {
             } else {
                 String::new()
             };
-            let seconds = case.workload.run.duration.as_s();
+            let seconds = case.workload.run.end().unwrap_or(Time(result.duration_ns)).as_s();
             let hash = &case.scenario_hash[..12];
             format!("{head} in {}{kernel}, {seconds} s, seed {}{more}, scenario {hash}", result.venue, case.seeds[0])
         }

@@ -198,8 +198,7 @@ impl Plan {
         let misfit = |error: String| sweep.wrong("axis", error);
         let scenario = self.scenario_at(point).map_err(|error| misfit(error.message))?;
         let workload = scenario.compile().map_err(|error| misfit(error.to_string()))?;
-        let duration = workload.run.duration;
-        let duration_ns = (duration < Time::NEVER).then(|| duration.ns());
+        let duration_ns = workload.run.end().map(Time::ns);
         let seeds = match self.at(point, SEED) {
             Some(value) => vec![
                 seed(value).ok_or_else(|| misfit(format!("`seed`: {value} is no seed: write a number from 0 on")))?,

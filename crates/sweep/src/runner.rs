@@ -117,7 +117,6 @@ fn result(plan: &Plan, index: usize, monitor: &Monitor) -> Result<RunResult, Ven
     };
     let mut watch = Watch::new(monitor, &|| true);
     let result = plan.venue().run(&request, None, &mut watch)?.result;
-    let duration = prepared.workload.run.duration;
-    watch.done(if duration < Time::NEVER { duration.ns() } else { result.duration_ns });
+    watch.done(prepared.workload.run.end().map_or(result.duration_ns, Time::ns));
     Ok(result)
 }

@@ -5,6 +5,7 @@ use schedlab_kernel::SchedulerError;
 use schedlab_load::LoadError;
 use schedlab_metrics::{collector::Violation, validator::TraceViolation};
 use schedlab_model::scenario::ScenarioError;
+use schedlab_model::time::Time;
 use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
 use schedlab_sim::RunError;
 use schedlab_vm::VmError;
@@ -96,6 +97,21 @@ pub enum VenueError {
         /// What happened.
         error: Box<RunError>,
     },
+    /// Nothing was measured.
+    #[error(
+        "policy {policy}, seed {seed}: the last task ended at {end}, before the warm-up of {warmup} was over, and nothing \
+         was measured; make the warm-up shorter"
+    )]
+    OnlyWarmup {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// The run's seed.
+        seed: u64,
+        /// When the run was over.
+        end: Time,
+        /// What was not to be measured.
+        warmup: Time,
+    },
     /// A recording, or the text of another tool.
     #[error(transparent)]
     Record(#[from] crate::RecordError),
@@ -161,7 +177,8 @@ impl VenueError {
             | VenueError::Parameter { .. }
             | VenueError::NoParameters { .. }
             | VenueError::NotHere { .. }
-            | VenueError::Load(LoadError::Refused(_))
+            | VenueError::OnlyWarmup { .. }
+            | VenueError::Load(LoadError::Refused(_) | LoadError::Standstill(_))
             | VenueError::Object { .. } => false,
             VenueError::Load(_) => true,
             VenueError::Kernel { .. } | VenueError::OtherPolicy { .. } => true,
@@ -172,7 +189,9 @@ impl VenueError {
             }
             VenueError::Find(_) => false,
             VenueError::Run { error, .. } => match &**error {
-                RunError::Object(_) | RunError::Stuck { .. } | RunError::Unsupported(_) => false,
+                RunError::Object(_) | RunError::Stuck { .. } | RunError::Standstill(_) | RunError::Unsupported(_) => {
+                    false
+                }
                 RunError::Load(error) => {
                     use schedlab_bpf::LoadError::*;
                     matches!(error, Memory(_) | Machine(_))

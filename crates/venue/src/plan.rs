@@ -153,8 +153,7 @@ impl Plan<'_> {
         let mut sinks = (listener.as_mut().map(|listener| &mut ***listener), &mut files);
         let mut run = self.venue.run(&request, is_heard.then_some(&mut sinks as &mut dyn Sink), &mut watch)?;
         run.unwritten = files.close();
-        let duration = self.workload.run.duration;
-        watch.done(if duration < Time::NEVER { duration.ns() } else { run.result.duration_ns });
+        watch.done(self.workload.run.end().map_or(run.result.duration_ns, Time::ns));
         Ok(run)
     }
 

@@ -41,6 +41,7 @@ impl Venue for SimVenue {
         let outcome = simulate(request, &mut sinks, control)
             .map_err(|error| VenueError::Run { policy: request.policy.label.clone(), error: Box::new(error) })?;
         let (collector, (validator, _)) = sinks;
+        check_warmup(request, outcome.end, outcome.partial)?;
         check(request, &collector, validator)?;
         let mut measures = collector.into_measures();
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
@@ -84,6 +85,15 @@ fn refuse_programs(workload: &Workload) -> Result<(), RunError> {
 /// A shipped policy has passed a kernel's verifier; a user's may do anything.
 fn default_executor(policy: &Policy) -> Executor {
     if policy.shipped { Executor::Machine } else { Executor::Interpreter }
+}
+
+/// A run that ends with its last task may be over before it is measured.
+pub(crate) fn check_warmup(request: &Request, end: Time, partial: bool) -> Result<(), VenueError> {
+    let warmup = request.workload.run.warmup;
+    match !partial && warmup > Time::ZERO && end <= warmup {
+        true => Err(VenueError::OnlyWarmup { policy: request.policy.label.clone(), seed: request.seed, end, warmup }),
+        false => Ok(()),
+    }
 }
 
 /// Holds the run against the laws that no run may break.

@@ -7,9 +7,10 @@ use schedlab_load::Algorithm;
 use schedlab_model::result::{EngineInfo, SchedulerCosts};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
+use schedlab_model::workload::Workload;
 use schedlab_vm::engine::{Engine, EngineSpec};
 use schedlab_vm::image::Image;
-use schedlab_vm::{Finished, Settings, VmError, kernels};
+use schedlab_vm::{Finished, Limit, Settings, VmError, kernels};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -95,10 +96,8 @@ impl Venue for VmVenue {
         self.accepts(request.policy)?;
         let engine = self.engine(request.workload.machine.cpus())?;
         let (engine, kernel) = (engine.engine(), self.image(request.policy)?);
-        let (program, length) = (program()?, request.workload.run.duration.ns().div_ceil(1_000_000_000));
-        let cpus = u64::from(request.workload.machine.cpus());
-        let limit = BOOT_LIMIT + Duration::from_secs(length.saturating_mul(SLOWEST * cpus));
-        let settings = Settings { engine, kernel: &kernel, program: &program, limit };
+        let program = program()?;
+        let settings = Settings { engine, kernel: &kernel, program: &program, limit: limit(request.workload) };
         let job = Job {
             workload: request.workload.clone(),
             seed: request.seed,
@@ -108,6 +107,17 @@ impl Venue for VmVenue {
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
         result(request, engine, finished, sink)
+    }
+}
+
+/// How long a guest may take: it boots, and each second of its run takes so long. A run that ends with its last task has
+/// no length; its guest tells every second how far it is.
+fn limit(workload: &Workload) -> Limit {
+    let second = SLOWEST * u64::from(workload.machine.cpus());
+    let seconds = |count: u64| BOOT_LIMIT + Duration::from_secs(count.saturating_mul(second));
+    match workload.run.end() {
+        Some(end) => Limit::Whole(seconds(end.ns().div_ceil(1_000_000_000))),
+        None => Limit::Silence(seconds(1)),
     }
 }
 

@@ -15,6 +15,11 @@ pub const MOST_TASKS: usize = 24;
 /// So many words of each of them are kept.
 pub const MOST_WORDS: usize = 500;
 
+/// While the end is not known, there are up to so many times as many pieces, each of a power of ten of nanoseconds.
+const FINER: u64 = 10;
+/// How many of them become one at the end, the least that does: their lengths are round.
+const JOINS: [u64; 6] = [1, 2, 4, 5, 8, FINER];
+
 /// The mean of something in each piece of the run.
 type Means = Vec<f64>;
 
@@ -23,6 +28,8 @@ type Means = Vec<f64>;
 pub struct Course {
     names: Names,
     step: Time,
+    /// The most pieces.
+    most: u32,
     end: Time,
     cpus: Vec<Cpu>,
     /// CPU time of each group in each piece, in nanoseconds.
@@ -62,11 +69,13 @@ pub struct Words {
 }
 
 impl Course {
-    /// For a trace with these groups and CPUs that ends at `end`, in at most `pieces` pieces.
+    /// For a trace with these groups and CPUs that ends at `end`, in at most `pieces` pieces. Where the end is not known
+    /// before ([`Time::NEVER`]), pieces grow with the trace.
     pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32, end: Time, pieces: u32) -> Course {
         let groups: Vec<String> = groups.into_iter().collect();
         Course {
-            step: round_step(end, pieces),
+            step: if end == Time::NEVER { Time(1) } else { round_step(end, pieces) },
+            most: pieces,
             end,
             cpus: vec![Cpu::default(); cpus as usize],
             groups: vec![Vec::new(); groups.len()],
@@ -104,6 +113,30 @@ impl Course {
     /// What the policy said about tasks, in the order in which it first spoke of them.
     pub fn statuses(&self) -> &[Words] {
         &self.statuses
+    }
+
+    /// Has the pieces reach up to `now`, where nobody knows how far they will have to.
+    fn reach(&mut self, now: Time) {
+        while self.end == Time::NEVER && now.ns() / self.step.ns() >= u64::from(self.most) * FINER {
+            self.join(FINER);
+        }
+    }
+
+    /// Makes one piece of each `count`.
+    fn join(&mut self, count: u64) {
+        let of_cpus = self.cpus.iter_mut().map(|cpu| &mut cpu.pieces);
+        for pieces in of_cpus.chain(&mut self.groups) {
+            *pieces = pieces.chunks(count as usize).map(|some| some.iter().sum()).collect();
+        }
+        self.step = Time(self.step.ns() * count);
+    }
+
+    /// Makes as few pieces as there are to be, now that the end is known.
+    fn close(&mut self, end: Time) {
+        self.reach(end);
+        let pieces = end.ns().div_ceil(self.step.ns());
+        let count = JOINS.into_iter().find(|count| pieces.div_ceil(*count) <= u64::from(self.most));
+        self.join(count.unwrap_or(FINER));
     }
 
     fn means(&self, pieces: &[u64]) -> Means {
@@ -182,6 +215,7 @@ impl Sink for Course {
             self.tasks.remove(&task);
         }
         let now = event.time;
+        self.reach(now);
         match event.kind {
             EventKind::Fork { task, group, .. } => {
                 self.tasks.entry(task).or_default().group = Some(group);
@@ -205,6 +239,9 @@ impl Sink for Course {
     }
 
     fn finish(&mut self, end: Time) {
+        if self.end == Time::NEVER {
+            self.close(end);
+        }
         self.end = end;
         for index in 0..self.cpus.len() {
             self.cpus[index].settle(end, self.step);
@@ -245,6 +282,34 @@ mod tests {
         assert_eq!(course.runnable()[1], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(course.shares()[0], [1.0, 0.5, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(course.shares()[1], [0.0, 0.5, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn where_the_end_is_not_known_pieces_grow_up_to_it() {
+        let open = |end: u64, events: &[Event]| {
+            let mut course = Course::new(groups(), 1, Time::NEVER, 10);
+            course.events(events);
+            course.finish(Time(end));
+            course
+        };
+        let events = [
+            fork(0, 0, 0),
+            wakeup(0, 0, 0),
+            switch(0, 0, None, Reason::Idle, Some(0)),
+            switch(350, 0, Some(0), Reason::Blocked, None),
+            wakeup(650, 0, 0),
+            switch(650, 0, None, Reason::Idle, Some(0)),
+        ];
+        let course = open(700, &events);
+        assert_eq!((course.step(), course.end()), (Time(80), Time(700)));
+        let [first, middle, last] = [0, 4, 8].map(|piece| course.shares()[0][piece]);
+        assert_eq!((course.shares()[0].len(), first, middle), (9, 1.0, 30.0 / 80.0));
+        assert_eq!(last, 50.0 / 60.0);
+        for end in [1, 9, 99, 100, 1001, 123_456, 9_999_999] {
+            let course = open(end, &[]);
+            let pieces = course.shares()[0].len();
+            assert!((1..=10).contains(&pieces), "{pieces} pieces of {} up to {end}", course.step());
+        }
     }
 
     #[test]

@@ -52,6 +52,16 @@ pub enum VmError {
         /// The last lines of its console.
         console: String,
     },
+    /// Nothing was heard of it.
+    #[error("the guest was {stage} and said nothing for {limit:?} of wall time, and was stopped{console}")]
+    Silent {
+        /// How far it was.
+        stage: &'static str,
+        /// How long.
+        limit: Duration,
+        /// The last lines of its console.
+        console: String,
+    },
     /// What came from the port cannot be trusted.
     #[error("{error}; the run cannot be trusted{console}")]
     Frame {

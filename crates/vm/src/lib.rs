@@ -16,7 +16,7 @@ mod run;
 use engine::Engine;
 
 pub use error::VmError;
-pub use run::{Finished, Settings, run};
+pub use run::{Finished, Limit, Settings, run};
 
 /// What keeps this machine from running guests in these engines with these kernels, which are fetched if need be. A guest
 /// is started in each engine.

@@ -26,7 +26,16 @@ pub struct Settings<'a> {
     /// The program that is the guest's first.
     pub program: &'a Path,
     /// The most wall time that it may take.
-    pub limit: Duration,
+    pub limit: Limit,
+}
+
+/// The most wall time that something may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The whole of it.
+    Whole(Duration),
+    /// From one sign of life to the next: of a guest whose run has no known end.
+    Silence(Duration),
 }
 
 /// What a guest gave.
@@ -68,8 +77,10 @@ pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -
 struct Watch<'a> {
     engine: &'a dyn Engine,
     emulator: Guarded,
-    limit: Duration,
+    limit: Limit,
     begun: Instant,
+    /// When it last said something.
+    heard: Instant,
     frames: File,
     reader: FrameReader,
     console: PathBuf,
@@ -99,6 +110,7 @@ impl<'a> Watch<'a> {
             emulator,
             limit: settings.limit,
             begun: Instant::now(),
+            heard: Instant::now(),
             frames: File::open(guest.frames()).map_err(&failed)?,
             reader: if settings.engine.has_noise() { FrameReader::amid_noise() } else { FrameReader::default() },
             console: guest.console(),
@@ -121,11 +133,21 @@ impl<'a> Watch<'a> {
             if !go_on(done_ns) {
                 return Err(VmError::Stopped);
             }
-            if self.begun.elapsed() > self.limit {
-                let console = self.console_tail();
-                return Err(VmError::TooLong { stage: self.stage(), limit: self.limit, console });
-            }
+            self.check_limit()?;
             std::thread::sleep(LOOK);
+        }
+    }
+
+    fn check_limit(&self) -> Result<(), VmError> {
+        let (stage, console) = (self.stage(), || self.console_tail());
+        match self.limit {
+            Limit::Whole(limit) if self.begun.elapsed() > limit => {
+                Err(VmError::TooLong { stage, limit, console: console() })
+            }
+            Limit::Silence(limit) if self.heard.elapsed() > limit => {
+                Err(VmError::Silent { stage, limit, console: console() })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -133,6 +155,9 @@ impl<'a> Watch<'a> {
     fn listen(&mut self, done_ns: &mut u64) -> Result<(), VmError> {
         let mut bytes = Vec::new();
         self.frames.read_to_end(&mut bytes).map_err(system("read what the guest sent"))?;
+        if !bytes.is_empty() {
+            self.heard = Instant::now();
+        }
         self.reader.push(&bytes);
         while let Some(message) = self.reader.take().map_err(|error| self.untrusted(error))? {
             match message {

@@ -8,7 +8,7 @@ use schedlab_guest::frame::FrameError;
 use schedlab_model::scenario::Scenario;
 use schedlab_vm::engine::EngineSpec;
 use schedlab_vm::image::Image;
-use schedlab_vm::{Settings, VmError, kernels};
+use schedlab_vm::{Limit, Settings, VmError, kernels};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,7 +30,8 @@ fn run(fault: &str, engine: &str, limit: Duration) -> VmError {
     let job = Job { workload, seed: 1, algorithm: "spin".into(), policy: None };
     let (engine, kernel) = (engine.parse::<EngineSpec>().unwrap(), kernels::find("debian:12").unwrap());
     let kernel = Image::read(&kernel).unwrap();
-    let settings = Settings { engine: engine.engine(), kernel: &kernel, program: &faulty(), limit };
+    let settings =
+        Settings { engine: engine.engine(), kernel: &kernel, program: &faulty(), limit: Limit::Whole(limit) };
     let error = schedlab_vm::run(&job, &settings, &mut |_| true).unwrap_err();
     assert_eq!(emulators(), 0, "{error}");
     error

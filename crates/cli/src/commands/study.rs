@@ -43,7 +43,7 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     let threads = job::threads(args.threads);
-    let outcomes = progress::show(&monitor, Some(experiment.duration_ns()), args.quiet, || {
+    let outcomes = progress::show(&monitor, experiment.duration_ns(), args.quiet, || {
         carry_out(&experiment, cache.as_ref(), threads, &monitor)
     });
     let page = Page::new(&study, &experiment, &outcomes);

@@ -4,6 +4,7 @@ mod bad_input;
 mod determinism;
 mod documents;
 mod ejected;
+mod endings;
 mod files;
 mod help;
 mod import;

@@ -220,7 +220,9 @@ fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> 
             let endless =
                 |i: &&GroupInfo| i.repeats || (i.count.is_none() && matches!(i.birth, Birth::Arrivals { .. }));
             if let Some(info) = infos.iter().find(endless) {
-                let message = format!("`{}` never ends: say how long the run is, as duration = \"60s\"", info.name);
+                let limit = if info.repeats { "" } else { ", or how many arrive, as limit = 100" };
+                let name = info.name;
+                let message = format!("`{name}` never ends: say how long the run is, as duration = \"60s\"{limit}");
                 return Err(at.fault(message));
             }
             Time::NEVER

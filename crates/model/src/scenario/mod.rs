@@ -50,7 +50,8 @@ pub struct Scenario {
     pub about: String,
     /// Where it runs.
     pub machine: Machine,
-    /// How long, from which seed.
+    /// How long, from which seed; may be absent when all tasks end by themselves.
+    #[serde(default)]
     pub run: Run,
     /// Semaphores by name. One that is not declared starts at 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

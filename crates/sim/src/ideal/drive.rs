@@ -36,7 +36,8 @@ pub fn drive(s: &mut impl Scheduler, sink: &mut dyn Sink, control: &mut dyn Cont
         }
     }
     if !partial {
-        s.world().now_ns = end_ns;
+        s.world().check_end()?;
+        s.world().now_ns = s.world().end_ns();
     }
     let cpus = s.finish();
     let world = s.world();

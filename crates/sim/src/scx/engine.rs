@@ -35,7 +35,8 @@ impl Sim {
             self.core.world.hand_on(sink, false);
         }
         self.core.world.hand_on(sink, true);
-        self.outcome(sink, if partial { self.core.world.now_ns } else { end }, partial)
+        let world = &self.core.world;
+        self.outcome(sink, if partial { world.now_ns } else { world.end_ns() }, partial)
     }
 
     /// Takes the next thing that happens before `end`. False: there is none.
@@ -44,7 +45,7 @@ impl Sim {
         let timer_at = self.core.world.timers.next_ns();
         let (cpu_at, cpu) = self.core.cpu_timers.next();
         let at = timer_at.min(cpu_at);
-        if at >= end || (cpu_at == u64::MAX && self.nothing_left()) {
+        if at >= end || (cpu_at == u64::MAX && self.core.world.is_over()) {
             return false;
         }
         debug_assert!(at >= self.core.world.now_ns, "time goes back from {} to {at}", self.core.world.now_ns);
@@ -61,11 +62,6 @@ impl Sim {
         }
         self.settle();
         true
-    }
-
-    /// Whether no task is alive and none can come: the rest of the run would be idle.
-    fn nothing_left(&self) -> bool {
-        self.core.world.tasks.alive() == 0 && !self.core.world.expects_tasks()
     }
 
     fn start(&mut self) {
@@ -285,6 +281,9 @@ impl Sim {
         if let Some(group) = self.stuck {
             let group = self.core.world.workload.groups[group.index()].name.clone();
             return Err(RunError::Stuck { group, time: Time(self.core.world.now_ns) });
+        }
+        if !partial {
+            self.core.world.check_end()?;
         }
         self.core.world.now_ns = end;
         sink.finish(Time(end));

@@ -7,6 +7,7 @@ mod steps;
 pub mod tasks;
 pub mod timers;
 
+use crate::error::RunError;
 use objects::Objects;
 use schedlab_model::machine::Costs;
 use schedlab_model::workload::{self, Group, Workload};
@@ -191,6 +192,32 @@ impl World {
     /// Whether tasks may still come to be by themselves.
     pub fn expects_tasks(&self) -> bool {
         self.tasks_to_come > 0
+    }
+
+    /// Whether nothing will happen any more: no task is to come, and none is alive; or, in a run that ends with its last
+    /// task, every one that is waits for what only another could give.
+    pub fn is_over(&self) -> bool {
+        let is_alone = |alive| self.workload.run.end().is_none() && self.objects.waiters() == alive as usize;
+        !self.expects_tasks() && (self.tasks.alive() == 0 || is_alone(self.tasks.alive()))
+    }
+
+    /// The end of the run: that of the workload, or, where it has none, the present.
+    pub fn end_ns(&self) -> u64 {
+        self.workload.run.end().map_or(self.now_ns, Time::ns)
+    }
+
+    /// A run that ends with its last task has none left.
+    pub fn check_end(&self) -> Result<(), RunError> {
+        if self.workload.run.end().is_some() || self.tasks.alive() == 0 {
+            return Ok(());
+        }
+        let waiting = self.tasks.alive_slots().map(|slot| {
+            let task = &self.tasks[slot];
+            let steps = &self.workload.groups[task.group.index()].program.steps;
+            // Whoever waits at a step has begun it.
+            (task.group, &steps[(task.step as usize).saturating_sub(1)])
+        });
+        Err(RunError::Standstill(self.workload.standstill(waiting)))
     }
 
     /// A task became runnable now.

@@ -36,6 +36,15 @@ impl Objects {
             devices: vec![0; declared.devices.len()],
         }
     }
+
+    /// How many tasks wait for others to give something. Whoever is at a device is served in any case.
+    pub fn waiters(&self) -> usize {
+        let semaphores = self.semaphores.iter().map(|semaphore| semaphore.waiters.len());
+        let locks = self.locks.iter().map(|lock| lock.waiters.len());
+        let channels = self.channels.iter().map(|channel| channel.senders.len() + channel.receivers.len());
+        let barriers = self.barriers.iter().map(|barrier| barrier.waiters.len());
+        semaphores.chain(locks).chain(channels).chain(barriers).sum()
+    }
 }
 
 /// A counting semaphore.

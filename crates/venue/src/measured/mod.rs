@@ -42,6 +42,8 @@ impl KernelRun<'_> {
         recorded: Result<(Vec<Record>, Stats), String>,
         sink: Option<&mut dyn Sink>,
     ) -> Result<Run, VenueError> {
+        let end = Time(end_ns(self.request.workload, self.report));
+        crate::sim::check_warmup(self.request, end, self.report.partial)?;
         match recorded {
             Ok((records, stats)) => self.recorded(&records, &stats, sink),
             Err(lack) => Ok(self.seen(&lack, sink)),
@@ -162,6 +164,5 @@ fn cautions(summary: &Summary) -> Vec<String> {
 
 /// The end of the run: the scenario's, or that of its last task.
 fn end_ns(workload: &Workload, report: &Report) -> u64 {
-    let asked = workload.run.duration.ns();
-    if report.length_ns < asked || asked == u64::MAX { report.length_ns } else { asked }
+    workload.run.end().map_or(report.length_ns, |asked| asked.ns().min(report.length_ns))
 }
