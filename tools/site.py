@@ -15,21 +15,30 @@ Times are whole nanoseconds in keys that end in `_ns`, parts of a whole end in `
 cannot be known is absent: never zero, never NaN. Only what happened after the warm-up counts.
 """
 
+RUNS = """# Results of several runs, every key
+
+What `schedlab run --json --runs N` prints, and `result.data` in Python; `schedlab schema runs` has the same as a JSON
+schema. There is no number of a single run here but in `values`. [Metrics](metrics.md) are named by their paths.
+"""
+
 COMPARISON = """# Comparisons, every key
 
 What `schedlab compare --json` prints, and `comparison.data` in Python; `schedlab schema comparison` has the same as a
-JSON schema. Its `results` are described in [Results, every key](result.md).
+JSON schema. Its `results` are [results of one run](result.md) or [of several](runs.md); their `schema` says which.
 """
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds the pages."""
-    result, comparison = _schema("result"), _schema("comparison")
+    result, runs, comparison = _schema("result"), _schema("runs"), _schema("comparison")
     known = {"RunResult": "result.md"} | {name: f"result.md#{name.lower()}" for name in result["$defs"]}
+    runs["$defs"] = {name: part for name, part in runs["$defs"].items() if name not in known}
+    known |= {"RunsResult": "runs.md"} | {name: f"runs.md#{name.lower()}" for name in runs["$defs"]}
     comparison["$defs"] = {name: part for name, part in comparison["$defs"].items() if name not in known}
     pages = {
         "command-line": _command_line(),
         "result": RESULT + _keys(result, {}),
+        "runs": RUNS + _keys(runs, known),
         "comparison": COMPARISON + _keys(comparison, known),
     }
     for name, text in pages.items():

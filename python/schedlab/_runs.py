@@ -48,7 +48,7 @@ class _Ran(_Shown):
         Columns: ``policy``, ``venue``, ``seed``, ``name``, ``count`` (tasks), and each metric by its path, as
         ``response_ns.p99``, ``throughput_per_s``, ``cpu_share``. Times in columns with ``_ns`` are nanoseconds, shares
         are parts of 1, quantiles are within 1/256 of the true value; a metric that a group does not have is null.
-        `schema("result")` has each one's definition with its source.
+        `schema("metrics")` has each one's meaning, unit and source.
         """
         return self._done.frame("groups")
 
@@ -71,6 +71,17 @@ class _Ran(_Shown):
         return self._done.frame("cpus")
 
     @cached_property
+    def means(self) -> Frame:
+        """A row for each policy, part of the result and metric: over all runs.
+
+        Columns: ``policy``, ``venue``, ``of`` (group, cpu or run), ``name`` (of the group, or the CPU's number),
+        ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost events the sum), ``low`` and ``high``
+        (its bootstrap interval at 95 %; null with fewer than two runs), ``runs`` (how many know it).
+        `schema("metrics")` says what each metric is.
+        """
+        return self._done.frame("means")
+
+    @cached_property
     def charts(self) -> Charts:
         """The charts of the page, as Altair objects: ``charts["response-distribution"]``."""
         return Charts(self._done.charts())
@@ -89,8 +100,8 @@ class Result(_Ran):
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The whole result; `schema("result")` describes it. Of several runs: counts and times are those of the first,
-        and ``intervals`` have what all say."""
+        """The whole result; `schema("result")` describes it. With ``runs=`` above 1 it is the result of several runs,
+        which `schema("runs")` describes: each metric with its mean, its interval and the value of each run."""
         data: dict[str, Any] = json.loads(self._done.result(0))
         return data
 

@@ -34,6 +34,7 @@ def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
         (compared.groups, schedlab.Result.groups.__doc__),
         (result.tasks, schedlab.Result.tasks.__doc__),
         (compared.cpus, schedlab.Result.cpus.__doc__),
+        (compared.means, schedlab.Result.means.__doc__),
         (compared.differences, schedlab.Comparison.differences.__doc__),
         (compared.theory, schedlab.Comparison.theory.__doc__),
         (result.events, schedlab.Result.events.__doc__),
@@ -43,6 +44,14 @@ def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
     assert compared.groups.columns[:5] == ["policy", "venue", "seed", "name", "count"]
     runnable = [name for name in compared.cpus.columns if name.startswith("runnable.")]
     assert runnable == sorted(runnable, key=lambda name: int(name.split(".")[1])) and len(runnable) > 10
+
+
+def test_means_are_of_all_runs(small: dict[str, Any]) -> None:
+    result = schedlab.run(small, policy="rr", runs=3)
+    path = "response_ns.mean"
+    means = result.means.to_polars().filter(polars.col("of") == "group", polars.col("metric") == path)
+    assert means["value"][0] == pytest.approx(result.groups.to_polars()[path].mean())
+    assert means["value"][0] == result.data["groups"][0]["metrics"][path]["mean"] and means["runs"][0] == 3
 
 
 def test_an_empty_frame_is_one_too(small: dict[str, Any]) -> None:

@@ -280,8 +280,12 @@ pub enum SchemaName {
     Scenario,
     /// What `run --json` prints
     Result,
+    /// What `run --json --runs N` prints
+    Runs,
     /// What `compare --json` prints
     Comparison,
+    /// No schema, but the list of all metrics: path, unit, meaning, source
+    Metrics,
 }
 
 /// What `calibrate` takes.

@@ -102,10 +102,10 @@ fn remarks(sets: &[(String, RunSet)], seconds: f64) {
     for (_, set) in sets {
         let Some(run) = set.runs.first() else { continue };
         for (time, line) in &run.printed {
-            output::remark(&format!("{time} {}: {line}", set.result.policy.name));
+            output::remark(&format!("{time} {}: {line}", set.result.policy().name));
         }
         if run.printed_dropped > 0 {
-            output::remark(&format!("{} more lines of {}", run.printed_dropped, set.result.policy.name));
+            output::remark(&format!("{} more lines of {}", run.printed_dropped, set.result.policy().name));
         }
     }
     let runs: usize = sets.iter().map(|(_, set)| set.runs.len()).sum();

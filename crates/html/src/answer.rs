@@ -1,5 +1,6 @@
 //! What came of a comparison, in a sentence, and how sure that is.
 
+use schedlab_model::outcome::{GroupView, Outcome};
 use schedlab_report::Times;
 use schedlab_report::comparison::{Comparison, Difference};
 
@@ -39,9 +40,11 @@ fn alone(comparison: &Comparison) -> String {
     let (Some(policy), Some(result)) = (comparison.policies.first(), comparison.results.first()) else {
         return String::new();
     };
-    let response = result.groups.iter().find_map(|group| Some((&group.name, group.measures.response_ns?)));
+    let response =
+        |group: &GroupView| Some([group.metrics.get("response_ns.mean")?, group.metrics.get("response_ns.p99")?]);
+    let response = result.groups().into_iter().find_map(|group| Some((group.name, response(&group)?)));
     let Some((group, response)) = response else { return format!("Under {policy} no request ended.") };
-    let values = [Some(response.mean as f64), Some(response.p99 as f64)];
+    let values = response.map(Some);
     let times = Times::of(&values);
     let [mean, p99] = values.map(|value| format!("{} {}", times.show(value), times.unit));
     format!("Under {policy} requests of {group} take {mean} on average; 99 in 100 take no more than {p99}.")
@@ -49,7 +52,7 @@ fn alone(comparison: &Comparison) -> String {
 
 /// How sure the answer is.
 pub fn confidence(comparison: &Comparison) -> String {
-    let runs = comparison.results.first().and_then(|result| result.runs.as_ref()).map_or(1, |runs| runs.count);
+    let runs = comparison.results.first().map_or(1, Outcome::runs);
     let many = if runs == 1 { "one run each".into() } else { format!("{runs} runs each, with the same seeds") };
     match comparison.basis() {
         Some(basis) => format!("How sure: {many}. {basis}"),

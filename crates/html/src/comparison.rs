@@ -5,7 +5,8 @@ use crate::document::{ColumnView, Document, Provenance, Section, TableView};
 use crate::evidence::Heard;
 use crate::pieces;
 use schedlab_charts::{Chart, of_results};
-use schedlab_model::result::{Interval, RunResult};
+use schedlab_model::outcome::Outcome;
+use schedlab_model::result::Interval;
 use schedlab_model::time::Time;
 use schedlab_report::Quantity;
 use schedlab_report::comparison::{Comparison, Difference, Evidence};
@@ -13,8 +14,8 @@ use schedlab_report::comparison::{Comparison, Difference, Evidence};
 /// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.
 pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Provenance) -> Document {
     let Some(first) = comparison.results.first() else { return Document::default() };
-    let groups: Vec<String> = first.groups.iter().map(|group| group.name.clone()).collect();
-    let candidates: Vec<(String, &RunResult)> = comparison.policies.iter().cloned().zip(&comparison.results).collect();
+    let groups: Vec<String> = first.groups().iter().map(|group| group.name.to_string()).collect();
+    let candidates: Vec<(String, &Outcome)> = comparison.policies.iter().cloned().zip(&comparison.results).collect();
     let mut charts = of_results(&candidates, &provenance.nice);
     let response = pieces::distribution(
         (
@@ -28,7 +29,7 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
     );
     let lead = response.or_else(|| take(&mut charts, "response"));
     Document {
-        title: first.scenario.name.clone(),
+        title: first.scenario().name.clone(),
         subtitle: subtitle(first),
         answer: answer(comparison),
         confidence: confidence(comparison),
@@ -44,11 +45,12 @@ fn take(charts: &mut Vec<Chart>, id: &str) -> Option<Chart> {
     Some(charts.remove(index))
 }
 
-fn subtitle(result: &RunResult) -> String {
-    let cpus = if result.scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", result.scenario.cpus) };
-    let length = Time(result.duration_ns);
-    let about = if result.scenario.about.is_empty() { "" } else { " " };
-    format!("{}{about}{length} on {cpus}.", result.scenario.about)
+fn subtitle(result: &Outcome) -> String {
+    let scenario = result.scenario();
+    let cpus = if scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", scenario.cpus) };
+    let length = Time(result.duration_ns());
+    let about = if scenario.about.is_empty() { "" } else { " " };
+    format!("{}{about}{length} on {cpus}.", scenario.about)
 }
 
 fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts: Vec<Chart>) -> Vec<Section> {
@@ -136,35 +138,37 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
 fn facts(comparison: &Comparison) -> Vec<(String, String)> {
     let first = &comparison.results[0];
     let mut facts = vec![
-        ("scenario".to_string(), format!("{} ({})", first.scenario.name, short(&first.provenance.scenario_hash))),
-        ("machine".into(), format!("{} CPUs, {}", first.scenario.cpus, first.scenario.topology)),
+        ("scenario".to_string(), format!("{} ({})", first.scenario().name, short(&first.provenance().scenario_hash))),
+        ("machine".into(), format!("{} CPUs, {}", first.scenario().cpus, first.scenario().topology)),
     ];
     for (policy, result) in comparison.policies.iter().zip(&comparison.results) {
         let parameters: Vec<String> = result
-            .policy
+            .policy()
             .parameters
             .iter()
             .map(|(name, value)| format!("{name} = {}", serde_json::json!(value)))
             .collect();
-        let object = result.provenance.policy_hash.as_deref().map(|hash| format!("object {}", short(hash)));
-        let kernel = result.provenance.kernel.as_ref().map(|kernel| format!("kernel {kernel}"));
-        let engine = result.provenance.engine.as_ref().map(|engine| {
+        let provenance = result.provenance();
+        let object = provenance.policy_hash.as_deref().map(|hash| format!("object {}", short(hash)));
+        let kernel = provenance.kernel.as_ref().map(|kernel| format!("kernel {kernel}"));
+        let engine = provenance.engine.as_ref().map(|engine| {
             let repeats = if engine.repeats { "" } else { ", not repeatable" };
             format!("{}, {}{repeats}", engine.version, engine.clock)
         });
+        let spread = result.whole().get("calibration.spread_frac");
         let load = result
-            .calibration
-            .as_ref()
-            .map(|load| format!("work measured by {} within {:.1} %", load.algorithm, 100.0 * load.spread_frac));
-        let seed = match &result.runs {
-            Some(runs) => format!("{} runs from seed {}", runs.count, result.seed),
-            None => format!("seed {}", result.seed),
+            .algorithm()
+            .zip(spread)
+            .map(|(load, spread)| format!("work measured by {load} within {:.1} %", 100.0 * spread));
+        let seed = match result.seeds() {
+            [seed] => format!("seed {seed}"),
+            seeds => format!("{} runs from seed {}", seeds.len(), seeds[0]),
         };
         let all =
-            [Some(format!("in {}", result.venue)), kernel, engine, object, Some(seed), load].into_iter().flatten();
+            [Some(format!("in {}", result.venue())), kernel, engine, object, Some(seed), load].into_iter().flatten();
         facts.push((policy.clone(), all.chain(parameters).collect::<Vec<_>>().join("; ")));
     }
-    facts.push(("schedlab".into(), first.provenance.version.clone()));
+    facts.push(("schedlab".into(), first.provenance().version.clone()));
     facts
 }
 

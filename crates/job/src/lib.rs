@@ -177,7 +177,7 @@ impl Job {
         let candidates: Vec<Candidate> = done.sets.iter().map(|(label, set)| candidate(label, set)).collect();
         // Whether chance had a part beside the scenario's: a policy that draws random numbers, or a real machine.
         let draws = self.policies.iter().any(Policy::draws)
-            || done.sets.iter().any(|(_, set)| set.result.calibration.is_some());
+            || done.sets.iter().any(|(_, set)| set.result.algorithm().is_some());
         let mut comparison = Comparison::new(&candidates, &self.workload, &self.scenario.published, draws);
         comparison.failures = done.failures.iter().map(ToString::to_string).collect();
         comparison
@@ -201,7 +201,6 @@ fn candidate<'a>(label: &str, set: &'a RunSet) -> Candidate<'a> {
     Candidate {
         label: label.into(),
         result: &set.result,
-        runs: set.runs.iter().map(|run| &run.result).collect(),
         curves: &set.curves,
         batches: set.runs.first().map_or(&[], |run| &run.response_batches),
     }

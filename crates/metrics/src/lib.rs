@@ -4,6 +4,7 @@
 //! checks that they can have happened. Everything else is pure functions.
 
 pub mod collector;
+pub mod combine;
 pub mod curve;
 pub mod fairness;
 pub mod histogram;

@@ -1,5 +1,8 @@
 //! The result of a run: what `--json` prints and what the tables are made of.
 //!
+//! The comments of the fields are what the metrics mean; [`crate::metric`] says the rest about them. The results of
+//! several runs together are a [`crate::runs::RunsResult`].
+//!
 //! A result holds only what the inputs determine, so that it is the same bytes everywhere. What cannot be known is
 //! absent: never zero, never NaN. Times are integer nanoseconds in fields that end in `_ns`; fractions end in `_frac`
 //! and lie between 0 and 1. Only what happened after the warm-up counts.
@@ -11,8 +14,8 @@ use std::collections::BTreeMap;
 /// The name and version of this form, the first field of every result.
 pub const SCHEMA: &str = "schedlab.result/1";
 
-/// One run, or several runs that differ in the seed only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// Always `schedlab.result/1`.
     pub schema: String,
@@ -22,7 +25,7 @@ pub struct RunResult {
     pub policy: PolicyInfo,
     /// Where it ran: `sim`, `vm` or `host`; `import` for what another tool recorded somewhere.
     pub venue: String,
-    /// The seed; of the first run when there are several.
+    /// The seed.
     pub seed: u64,
     /// When the run ended. Earlier than the scenario asks for when no task was left, or when it was stopped.
     pub duration_ns: u64,
@@ -30,10 +33,6 @@ pub struct RunResult {
     pub warmup_ns: u64,
     /// What the numbers come from.
     pub provenance: Provenance,
-    /// How many runs the numbers come from, when more than one. Counts and times are then those of the first run, and
-    /// `intervals` hold what all the runs say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub runs: Option<Runs>,
     /// One object for each `[[task]]` of the scenario, in file order.
     pub groups: Vec<GroupResult>,
     /// One object for each task instance, in the order of creation; empty when there were more than 256.
@@ -44,12 +43,12 @@ pub struct RunResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_distribution: Option<LoadDistribution>,
     /// Jain's index of CPU time divided by weight, over the tasks: 1 when all got their share, 1/n when one got all.
-    /// (Σx)² / (n·Σx²) of x, what a task got in each nanosecond of its life, divided by its weight (Jain, Chiu and
-    /// Hawe 1984). Tasks of the real-time classes have no weight and stand apart.
+    /// (Σx)² / (n·Σx²) of x, what a task got in each nanosecond of its life, divided by its weight. Tasks of the
+    /// real-time classes have no weight and stand apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jain: Option<f64>,
     /// The first instant after which the run-queue lengths stay balanced: the longest and the shortest differ by one at
-    /// most, for 5 s (Happe et al., equation Linux.1.a).
+    /// most, for 5 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_balance_ns: Option<u64>,
     /// CPU time left idle while tasks waited that were allowed there.
@@ -60,9 +59,6 @@ pub struct RunResult {
     pub overhead_ns: Option<OverheadTimes>,
     /// How many events of each kind there were.
     pub events: EventCounts,
-    /// Confidence intervals over the runs of the metrics of this level, by their path: `jain`, `overhead_ns.switch`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub intervals: BTreeMap<String, Interval>,
     /// Events that were lost on the way; every number may be touched by them.
     pub lost: u64,
     /// Whether the run was stopped before its end.
@@ -129,7 +125,7 @@ pub struct CalibrationInfo {
 }
 
 /// The scenario of a run, as far as a reader of the result needs it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioInfo {
     /// Its name.
     pub name: String,
@@ -145,7 +141,7 @@ pub struct ScenarioInfo {
 }
 
 /// The policy of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyInfo {
     /// Its name.
     pub name: String,
@@ -169,7 +165,7 @@ pub enum Parameter {
 }
 
 /// What a result comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// The version of schedlab.
     pub version: String,
@@ -195,17 +191,9 @@ pub struct EngineInfo {
     pub clock: String,
     /// Whether the same inputs give the same bytes.
     pub repeats: bool,
-    /// Virtual time from the kernel's first instruction to the scenario's.
-    pub boot_ns: u64,
-}
-
-/// The runs behind a result of several runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Runs {
-    /// How many.
-    pub count: u32,
-    /// The seed of each.
-    pub seeds: Vec<u64>,
+    /// Virtual time from the kernel's first instruction to the scenario's; of several runs it is a metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_ns: Option<u64>,
 }
 
 /// A confidence interval. Over runs: percentiles of 10,000 resamples of the runs (Efron and Tibshirani 1993, chapter 13);
@@ -224,7 +212,7 @@ pub struct Interval {
 }
 
 /// The metrics of one `[[task]]` group over all its task instances.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupResult {
     /// Its name.
     pub name: String,
@@ -267,14 +255,12 @@ pub struct Measures {
     pub cpu_ns: u64,
     /// CPU time received, as a fraction of what the whole machine had: CPUs × measured time.
     pub cpu_share: f64,
-    /// Ended requests per second of measured time. An observation belongs to the instant at which it ends (Denning and
-    /// Buzen 1978).
+    /// Ended requests per second of measured time. An observation belongs to the instant at which it ends.
     pub throughput_per_s: f64,
     /// Request begin to end; in an open workload from the intended arrival.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_ns: Option<TimeSummary>,
-    /// From the first time on a CPU after the request began to its end: what a program that reads a clock sees (Happe
-    /// et al.).
+    /// From the first time on a CPU after the request began to its end: what a program that reads a clock sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_from_first_run_ns: Option<TimeSummary>,
     /// Age of the requests that were open at the end of the run.
@@ -292,7 +278,7 @@ pub struct Measures {
     /// Fork to exit, for each task that ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turnaround_ns: Option<TimeSummary>,
-    /// Response time over the CPU work that the request asked for (Harchol-Balter 2013, chapter 28).
+    /// Response time over the CPU work that the request asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<RatioSummary>,
     /// The longest single wait for a CPU, waits that were not over at the end of the run included.
@@ -302,9 +288,6 @@ pub struct Measures {
     pub migrations: u64,
     /// Times that the task left its CPU.
     pub switches: SwitchCounts,
-    /// Confidence intervals over the runs, by the path of the metric: `throughput_per_s`, `response_ns.p99`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub intervals: BTreeMap<String, Interval>,
 }
 
 /// Times in nanoseconds, summed up.
@@ -361,7 +344,7 @@ pub struct TaskMeansCv {
 }
 
 /// One CPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuResult {
     /// Its number.
     pub id: u32,
@@ -378,8 +361,8 @@ pub struct CpuResult {
 /// How many tasks shared a CPU, seen in two ways.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadDistribution {
-    /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand (Happe et al.). It
-    /// needs no look into the scheduler. Empty where no request tells its demand.
+    /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand. It needs
+    /// no look into the scheduler. Empty where no request tells its demand.
     pub estimated: BTreeMap<u32, f64>,
     /// Fraction of CPU-time with k runnable tasks on a CPU, from the run queues themselves; absent where they are
     /// not seen.
@@ -464,7 +447,6 @@ mod tests {
                 engine: None,
                 kernel: None,
             },
-            runs: None,
             groups: vec![GroupResult {
                 name: "g".into(),
                 count: 1,
@@ -488,7 +470,6 @@ mod tests {
             work_conservation_violation: None,
             overhead_ns: None,
             events: EventCounts::default(),
-            intervals: BTreeMap::new(),
             lost: 0,
             calibration: None,
             costs: None,

@@ -1,6 +1,8 @@
-//! The published JSON schemas, generated from the types.
+//! The published JSON schemas, generated from the types, and what they say about metrics.
 
-use crate::result::{Measures, RunResult};
+use crate::metric::{self, Combine, Level, Metric};
+use crate::result::RunResult;
+use crate::runs::RunsResult;
 use crate::scenario::Scenario;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -11,9 +13,43 @@ pub fn scenario() -> Value {
     generate::<Scenario>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// The schema of a result.
+/// The schema of the result of one run. Beside what each number means it says its unit, which way it is good, and the
+/// source of its formula.
 pub fn result() -> Value {
-    printed::<RunResult>()
+    let mut schema = printed::<RunResult>();
+    for metric in metric::all() {
+        for root in roots(metric.level) {
+            let Some(property) = pointer(&schema, root, metric.property()) else { continue };
+            if let Some(Value::Object(property)) = schema.pointer_mut(&property) {
+                property.insert("unit".into(), metric.unit.words().into());
+                property.extend(metric.source.map(|source| ("source".to_string(), source.into())));
+            }
+        }
+    }
+    schema
+}
+
+/// The schema of the results of several runs. What their metrics are, [`metrics`] says.
+pub fn runs() -> Value {
+    printed::<RunsResult>()
+}
+
+/// All metrics: path, where it stands, unit, meaning, source, how several runs combine, which way it is good.
+pub fn metrics() -> Value {
+    let row = |metric: &Metric| {
+        let mut row = json!({
+            "path": metric.path,
+            "of": metric.level.words(),
+            "unit": metric.unit.words(),
+            "meaning": metric.meaning(),
+            "several_runs": match metric.combine { Combine::Mean => "mean", Combine::Sum => "sum" },
+        });
+        if let Some(better) = metric.better.words() {
+            row["better"] = better.into();
+        }
+        row
+    };
+    metric::all().iter().map(row).collect()
 }
 
 /// The schema of what is printed.
@@ -21,22 +57,35 @@ pub fn printed<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// What a metric is, by its path in a group, a task or a run: `response_ns.p99`. What stands there of the whole comes
-/// before what stands there of its part.
-pub fn definition(path: &str) -> Option<String> {
-    static SCHEMAS: LazyLock<[Value; 2]> = LazyLock::new(|| [printed::<Measures>(), result()]);
-    SCHEMAS.iter().find_map(|root| described(root, path))
+/// What stands at a path of a level in the result of one run: the comments of its fields, that of the whole before that
+/// of its part.
+pub(crate) fn description(level: Level, path: &str) -> Option<String> {
+    static RESULT: LazyLock<Value> = LazyLock::new(printed::<RunResult>);
+    let root = roots(level)[0];
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    let places = ends.map(|end| pointer(&RESULT, root, &path[..end])).collect::<Option<Vec<_>>>()?;
+    let words = places.iter().filter_map(|place| RESULT.pointer(place)?.get("description")?.as_str());
+    Some(words.map(|text| text.replace('\n', " ")).collect::<Vec<_>>().join(" "))
 }
 
-fn described(root: &Value, path: &str) -> Option<String> {
-    let mut here = root;
-    let mut words = Vec::new();
-    for key in path.split('.') {
-        let target = here.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-        here = target.and_then(|target| root.pointer(target)).unwrap_or(here).get("properties")?.get(key)?;
-        words.extend(here.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " ")));
+/// Where in the schema of a result the parts of a level are described.
+fn roots(level: Level) -> &'static [&'static str] {
+    match level {
+        Level::Task => &["/$defs/GroupResult", "/$defs/TaskResult"],
+        Level::Group => &["/$defs/GroupResult"],
+        Level::Cpu => &["/$defs/CpuResult"],
+        Level::Run => &[""],
     }
-    Some(words.join(" "))
+}
+
+/// Where a schema describes the property at a path.
+fn pointer(schema: &Value, root: &str, path: &str) -> Option<String> {
+    path.split('.').try_fold(root.to_string(), |here, key| {
+        let target = schema.pointer(&here)?.get("$ref").and_then(Value::as_str);
+        let object = target.and_then(|target| target.strip_prefix('#')).map_or(here, String::from);
+        let property = format!("{object}/properties/{key}");
+        schema.pointer(&property).map(|_| property)
+    })
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
@@ -76,11 +125,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_are_defined_by_their_paths() {
-        let p99 = definition("response_ns.p99").unwrap();
+    fn metrics_are_described_by_the_comments_of_their_fields() {
+        let p99 = description(Level::Task, "response_ns.p99").unwrap();
         assert!(p99.starts_with("Request begin to end") && p99.ends_with("99 in a hundred are not above it."), "{p99}");
-        assert!(definition("jain").unwrap().starts_with("Jain's index"));
-        assert_eq!((definition("nothing"), definition("response_ns.nothing")), (None, None));
+        assert!(description(Level::Run, "jain").unwrap().starts_with("Jain's index"));
+        assert_eq!((description(Level::Run, "nothing"), description(Level::Task, "response_ns.nothing")), (None, None));
+    }
+
+    #[test]
+    fn a_result_says_the_units_and_sources_of_its_metrics() {
+        let schema = result();
+        assert_eq!(schema["properties"]["jain"]["source"], "Jain, Chiu and Hawe 1984");
+        let group = &schema["$defs"]["GroupResult"]["properties"];
+        assert_eq!((&group["response_ns"]["unit"], &group["cpu_share"]["unit"]), (&json!("ns"), &json!("fraction")));
     }
 
     #[test]

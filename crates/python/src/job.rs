@@ -13,7 +13,9 @@ use pyo3::types::PyType;
 use schedlab_charts::Look;
 use schedlab_html::{Provenance, of_comparison};
 use schedlab_job::{Job, Options};
-use schedlab_model::result::RunResult;
+use schedlab_model::metric::{Found, Part, Unit};
+use schedlab_model::outcome::Outcome;
+use schedlab_model::result::{RunResult, TaskResult};
 use schedlab_policy::PolicySpec;
 use schedlab_report::{Style, comparison::Comparison, result};
 use schedlab_venue::{Algorithm, EngineSpec, Executor, Policy, RunSet, VenueName};
@@ -22,6 +24,9 @@ use std::path::PathBuf;
 
 /// The first columns of a table of runs.
 const HEAD: [&str; 7] = ["policy", "venue", "seed", "name", "id", "group", "count"];
+
+/// The columns of a table of means.
+const MEANS: [&str; 9] = ["policy", "venue", "of", "name", "metric", "value", "low", "high", "runs"];
 
 /// The first columns of a table of differences.
 const DIFFERENCE: [&str; 5] = ["baseline", "policy", "group", "metric", "evidence"];
@@ -146,15 +151,18 @@ impl Done {
         self.comparison.show(Style::PLAIN)
     }
 
-    /// A row for each run and one of its `groups`, `tasks` or `cpus`; or for each of the comparison's `differences` or
+    /// A row for each run and one of its `groups`, `tasks` or `cpus`; for each metric over the runs (`means`); or for each of the comparison's `differences` or
     /// of what its `theory` says.
     fn frame(&self, of: &str) -> PyResult<Frame> {
-        let plain =
-            |list: Value| list.as_array().into_iter().flatten().map(|row| flatten(row, &[])).collect::<Vec<_>>();
+        let plain = |list: Value| list.as_array().into_iter().flatten().map(flatten).collect::<Vec<_>>();
         match of {
             "differences" => return Ok(table(&plain(json!(self.comparison.differences)), &DIFFERENCE).into()),
             "theory" => return Ok(table(&plain(json!(self.comparison.theory)), &["policy", "model"]).into()),
             _ => {}
+        }
+        if of == "means" {
+            let rows: Vec<Row> = self.done.sets.iter().flat_map(|(label, set)| means(label, &set.result)).collect();
+            return Ok(table(&rows, &MEANS).into());
         }
         let mut rows = Vec::new();
         for (label, set) in &self.done.sets {
@@ -188,20 +196,51 @@ impl Done {
     }
 }
 
+/// A row for each part of a run, with the metrics that it has.
 fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
-    let head = json!({ "policy": label, "venue": result.venue, "seed": result.seed });
-    let parts = match of {
-        "groups" => json!(result.groups),
-        "tasks" => json!(result.tasks),
-        "cpus" => json!(result.cpus),
-        other => return Err(input(format!("there is no table `{other}`; there are groups, tasks and cpus"))),
+    let parts: Vec<(Value, Part)> = match of {
+        "groups" => result.groups.iter().map(|group| (json!({ "name": group.name }), Part::Group(group))).collect(),
+        "tasks" => {
+            let head = |task: &TaskResult| json!({ "id": task.id, "group": task.group });
+            result.tasks.iter().map(|task| (head(task), Part::Task(&task.measures))).collect()
+        }
+        "cpus" => result.cpus.iter().map(|cpu| (json!({ "id": cpu.id }), Part::Cpu(cpu))).collect(),
+        other => return Err(input(format!("there is no table `{other}`; there are groups, tasks, cpus and means"))),
     };
-    let row = |part: &Value| {
-        let mut row = flatten(&head, &[]);
-        row.extend(flatten(part, &["intervals"]));
+    let row = |(head, part): (Value, Part)| {
+        let mut row = flatten(&json!({ "policy": label, "venue": result.venue, "seed": result.seed }));
+        row.extend(flatten(&head));
+        row.extend(Part::all_known(&[part]).into_iter().filter_map(|found| Some((found.path(), number(found, part)?))));
         row
     };
-    Ok(parts.as_array().into_iter().flatten().map(row).collect())
+    Ok(parts.into_iter().map(row).collect())
+}
+
+/// A metric; times and counts are whole numbers.
+fn number(found: Found, part: Part) -> Option<Value> {
+    let value = found.of(part)?;
+    Some(match found.metric.unit {
+        Unit::Ns | Unit::Count => json!(value as u64),
+        _ => json!(value),
+    })
+}
+
+/// A row for each part of an outcome and each of its metrics: over the runs.
+fn means(label: &str, outcome: &Outcome) -> Vec<Row> {
+    let groups = outcome.groups().into_iter().map(|group| ("group", group.name.to_string(), group.metrics));
+    let cpus = outcome.cpus().into_iter().map(|cpu| ("cpu", cpu.id.to_string(), cpu.metrics));
+    let whole = [("run", String::new(), outcome.whole())];
+    let rows = groups.chain(cpus).chain(whole).flat_map(|(of, name, metrics)| {
+        metrics.known().into_iter().map(move |(path, value)| {
+            let interval = value.interval;
+            json!({
+                "policy": label, "venue": outcome.venue(), "of": of, "name": name, "metric": path,
+                "value": value.number, "low": interval.map(|interval| interval.low),
+                "high": interval.map(|interval| interval.high), "runs": value.n,
+            })
+        })
+    });
+    rows.map(|row| flatten(&row)).collect()
 }
 
 /// As JSON.

@@ -46,8 +46,14 @@ pub fn schema(name: &str) -> PyResult<String> {
     let schema = match name {
         "scenario" => schemas::scenario(),
         "result" => schemas::result(),
+        "runs" => schemas::runs(),
+        "metrics" => schemas::metrics(),
         "comparison" => comparison::schema(),
-        other => return Err(input(format!("there is no schema `{other}`; there are scenario, result and comparison"))),
+        other => {
+            return Err(input(format!(
+                "there is no schema `{other}`; there are scenario, result, runs, comparison and metrics"
+            )));
+        }
     };
     Ok(schema.to_string())
 }

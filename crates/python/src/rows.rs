@@ -9,19 +9,19 @@ use std::sync::Arc;
 /// A row by the names of its columns.
 pub type Row = Map<String, Value>;
 
-/// The plain values of an object under their paths, `response_ns.p99`; lists and what is in `without` stay out.
-pub fn flatten(value: &Value, without: &[&str]) -> Row {
+/// The plain values of an object under their paths, `ratio_interval.low`; lists stay out.
+pub fn flatten(value: &Value) -> Row {
     let mut row = Row::new();
-    add(value, "", without, &mut row);
+    add(value, "", &mut row);
     row
 }
 
-fn add(value: &Value, path: &str, without: &[&str], row: &mut Row) {
+fn add(value: &Value, path: &str, row: &mut Row) {
     match value {
         Value::Object(object) => {
-            for (key, value) in object.iter().filter(|(key, _)| !without.contains(&key.as_str())) {
+            for (key, value) in object {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                add(value, &path, without, row);
+                add(value, &path, row);
             }
         }
         Value::Array(_) => {}

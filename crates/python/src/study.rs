@@ -70,8 +70,8 @@ impl StudyPage {
     fn values(&self) -> Frame {
         let of_question = |question: &schedlab_study::Answered| {
             let row = |value: &schedlab_study::Row| {
-                let mut row = flatten(&json!({ "question": question.id }), &[]);
-                row.extend(flatten(&json!(value), &[]));
+                let mut row = flatten(&json!({ "question": question.id }));
+                row.extend(flatten(&json!(value)));
                 row
             };
             question.values.iter().map(row).collect::<Vec<_>>()

@@ -2,7 +2,8 @@
 
 use crate::result::duration;
 use crate::{Column, Style, wrap};
-use schedlab_model::result::{GroupResult, RunResult};
+use schedlab_model::metric;
+use schedlab_model::outcome::{GroupView, Outcome};
 
 /// With fewer runs than this intervals are too narrow.
 const FEWEST_RUNS: u32 = 10;
@@ -71,13 +72,15 @@ pub(crate) fn noted(columns: Vec<Column>, notes: &dyn Fn(Number) -> Vec<Option<S
     columns.into_iter().map(with_notes).collect()
 }
 
-/// What a reader has to know before believing the numbers of a policy.
-pub fn cautions(result: &RunResult, policy: &str) -> Vec<Caution> {
+/// What a reader has to know before believing the numbers of a policy. `shown` are the metrics of groups that are shown.
+pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> {
     let mut cautions = gaps(result);
-    cautions.extend(silence(result));
-    let starving = result.groups.iter().enumerate().filter_map(|(index, group)| Some((index, starved(group, policy)?)));
+    let groups = result.groups();
+    cautions.extend(silence(&groups));
+    cautions.extend(groups.iter().flat_map(|group| partly_known(group, result.runs(), shown)));
+    let starving = groups.iter().enumerate().filter_map(|(index, group)| Some((index, starved(group, policy)?)));
     cautions.extend(starving.map(|(index, text)| Caution { text, reach: Reach::Responses(vec![index]) }));
-    if result.runs.as_ref().is_some_and(|runs| runs.count < FEWEST_RUNS) {
+    if (2..FEWEST_RUNS).contains(&result.runs()) {
         let text = format!("Intervals of fewer than {FEWEST_RUNS} runs are too narrow; take --runs 30.");
         cautions.push(Caution { text, reach: Reach::Intervals });
     }
@@ -85,41 +88,76 @@ pub fn cautions(result: &RunResult, policy: &str) -> Vec<Caution> {
 }
 
 /// Groups without a response time.
-fn silence(result: &RunResult) -> Option<Caution> {
-    let is_silent = |(_, group): &(usize, &GroupResult)| group.measures.requests == 0 && group.count > 0;
-    let (indices, groups): (Vec<usize>, Vec<&GroupResult>) = result.groups.iter().enumerate().filter(is_silent).unzip();
-    let names = groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
+fn silence(groups: &[GroupView]) -> Option<Caution> {
+    let is_silent = |(_, group): &(usize, &GroupView)| {
+        group.metrics.get("requests") == Some(0.0) && group.metrics.get("count") > Some(0.0)
+    };
+    let (indices, groups): (Vec<usize>, Vec<&GroupView>) = groups.iter().enumerate().filter(is_silent).unzip();
+    let names = groups.iter().map(|group| group.name).collect::<Vec<_>>().join(", ");
     let text = format!("No request of {names} ended while it was measured; a longer --duration may show some.");
     (!indices.is_empty()).then_some(Caution { text, reach: Reach::Responses(indices) })
 }
 
+/// Means that are of some runs only, since the others do not know the metric.
+fn partly_known(group: &GroupView, runs: u32, shown: &[&str]) -> Vec<Caution> {
+    let mut names: Vec<(u32, &str)> = Vec::new();
+    for path in shown {
+        let of = group.metrics.value(path).map_or(runs, |value| value.n);
+        let name = &*metric::known(path).metric.name;
+        if of < runs && !names.contains(&(of, name)) {
+            names.push((of, name));
+        }
+    }
+    let mut cautions = Vec::new();
+    for of in (1..runs).filter(|of| names.iter().any(|(n, _)| n == of)) {
+        let these = names.iter().filter(|(n, _)| *n == of).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+        let text = format!("Of {}, {these}: means of {of} of the {runs} runs; the others have none.", group.name);
+        cautions.push(Caution { text, reach: Reach::Nothing });
+    }
+    cautions
+}
+
 /// What the numbers do not hold, and why.
-pub(crate) fn gaps(result: &RunResult) -> Vec<Caution> {
+pub(crate) fn gaps(result: &Outcome) -> Vec<Caution> {
     let mut gaps = Vec::new();
-    if result.partial {
-        let end = duration(result.duration_ns);
-        let runs = result.runs.as_ref().map_or(String::new(), |runs| format!(" of {} runs", runs.count));
+    if result.is_partial() {
+        let end = duration(result.duration_ns());
+        let runs = if result.runs() > 1 { format!(" of {} runs", result.runs()) } else { String::new() };
         let text = format!("PARTIAL: stopped before the end; these are the numbers{runs} up to {end}.");
         gaps.push(Caution { text, reach: Reach::All });
     }
-    if result.lost > 0 {
-        let text = format!("{} events were lost; every number may be touched by that.", result.lost);
+    if let Some(lost) = result.whole().get("lost").filter(|lost| *lost > 0.0) {
+        let text = format!("{lost} events were lost; every number may be touched by that.");
         gaps.push(Caution { text, reach: Reach::All });
     }
-    let missing = result.missing.iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue));
+    let missing = result.missing().iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue()));
     gaps.extend(missing.map(|text| Caution { text, reach: Reach::Nothing }));
     gaps
 }
 
-/// Requests that never end are in no response time, so a policy that lets some starve looks fast.
-pub(crate) fn starved(group: &GroupResult, policy: &str) -> Option<String> {
-    let measures = &group.measures;
-    let longest_response = measures.response_ns?.max;
+/// Requests that never end are in no response time, so a policy that lets some starve looks fast. Of several runs each is
+/// looked at by itself.
+pub(crate) fn starved(group: &GroupView, policy: &str) -> Option<String> {
+    let each = |path: &str| group.metrics.each(path);
+    let [waits, ages, responses] = ["longest_wait_ns", "open_age_ns.max", "response_ns.max"].map(each);
     // A request of a task that never ran has not begun, but its task waits.
-    let waits = measures.longest_wait_ns.max(measures.open_age_ns.map(|ages| ages.max));
-    let longest_wait = waits.filter(|wait| *wait > 2 * longest_response)?;
-    let (group, wait) = (&group.name, duration(longest_wait));
-    Some(format!("Under {policy} a task of {group} waited for {wait}: the response times do not show what never ends."))
+    let wait = |run: usize| {
+        let at = |values: &[Option<f64>]| values.get(run).copied().flatten();
+        let (response, wait) = (at(&responses)?, at(&waits).into_iter().chain(at(&ages)).reduce(f64::max)?);
+        (wait > 2.0 * response).then_some(wait)
+    };
+    let starving: Vec<f64> = (0..responses.len()).filter_map(wait).collect();
+    let longest = duration(starving.iter().copied().reduce(f64::max)? as u64);
+    let runs = match responses.len() {
+        1 => String::new(),
+        all => format!("in {} of {all} runs ", starving.len()),
+    };
+    let up_to = if starving.len() > 1 { "up to " } else { "" };
+    let group = group.name;
+    Some(format!(
+        "Under {policy} {runs}a task of {group} waited for {up_to}{longest}: the response times do not show what never \
+         ends."
+    ))
 }
 
 /// A paragraph for each, below a page.

@@ -2,13 +2,15 @@
 
 use crate::caution::{Caution, Number, cautions, note, noted, starved, warnings};
 use crate::costs;
-use crate::metric::Metrics;
-use crate::result::{count_of, heading, load, names, speed_columns, time_of};
+use crate::result::{heading, load, names, speed_columns};
 use crate::theory::{Queue, draws};
-use crate::{Column, Style, Table, WIDTH, columns_of, sketch, wrap};
+use crate::{Column, Style, Table, WIDTH, column, columns_of, sketch, wrap};
+use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::curve::{Curve, GroupCurves};
-use schedlab_metrics::statistics::{BatchMeans, Better, compare, compare_paired};
-use schedlab_model::result::{Interval, RunResult};
+use schedlab_metrics::statistics::{BatchMeans, compare, compare_paired};
+use schedlab_model::metric;
+use schedlab_model::outcome::{Outcome, View};
+use schedlab_model::result::Interval;
 use schedlab_model::scenario::Published;
 use schedlab_model::workload::Workload;
 use schemars::JsonSchema;
@@ -16,9 +18,6 @@ use serde::Serialize;
 
 /// The name and version of the form of a [`Comparison`].
 pub const SCHEMA: &str = "schedlab.comparison/1";
-
-/// The coverage of all intervals.
-const LEVEL: f64 = 0.95;
 
 /// With fewer batches of requests than this a single run has no interval.
 const LEAST_BATCHES: usize = 10;
@@ -28,10 +27,8 @@ const LEAST_BATCHES: usize = 10;
 pub struct Candidate<'a> {
     /// As the user wrote it.
     pub label: String,
-    /// Its runs put together.
-    pub result: &'a RunResult,
-    /// Each of its runs.
-    pub runs: Vec<&'a RunResult>,
+    /// What came of it.
+    pub result: &'a Outcome,
     /// The response times of the first run in batches, for each group.
     pub batches: &'a [BatchMeans],
     /// For each group how its times are distributed; nothing where that is not known.
@@ -48,8 +45,8 @@ pub struct Comparison {
     /// What other policies failed of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// One result for each policy.
-    pub results: Vec<RunResult>,
+    /// What came of each policy: the result of its run, or of its several runs.
+    pub results: Vec<Outcome>,
     /// How each other policy differs from the baseline, by policy, group and metric.
     pub differences: Vec<Difference>,
     /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
@@ -130,13 +127,8 @@ pub struct Theory {
     pub published_in: Option<String>,
 }
 
-/// A metric that is compared: its path, its name for people, which way it is good.
-const METRICS: [(&str, &str, Better); 4] = [
-    ("response_ns.mean", "mean response", Better::Lower),
-    ("response_ns.p99", "p99 of response", Better::Lower),
-    ("throughput_per_s", "throughput", Better::Higher),
-    ("cpu_share", "CPU share", Better::Neither),
-];
+/// The metrics that are compared.
+const COMPARED: [&str; 4] = ["response_ns.mean", "response_ns.p99", "throughput_per_s", "cpu_share"];
 
 impl Comparison {
     /// Compares all candidates with the first. `policies_draw` says whether any of them uses random numbers.
@@ -164,9 +156,9 @@ impl Comparison {
         let mut differences = Vec::new();
         if let [baseline, others @ ..] = candidates {
             for other in others {
-                for group in 0..baseline.result.groups.len() {
+                for group in 0..baseline.result.groups().len() {
                     let pair = Pair { baseline, other, group, random };
-                    differences.extend(METRICS.iter().filter_map(|metric| pair.difference(metric)));
+                    differences.extend(COMPARED.iter().filter_map(|path| pair.difference(path)));
                 }
             }
         }
@@ -196,11 +188,10 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    fn difference(&self, (path, name, better): &(&str, &str, Better)) -> Option<Difference> {
+    fn difference(&self, path: &str) -> Option<Difference> {
         let values = |candidate: &Candidate| -> Vec<(u64, Option<f64>)> {
-            let of_run =
-                |run: &&RunResult| (run.seed, Metrics::of_measures(&run.groups[self.group].measures).get(path));
-            candidate.runs.iter().map(of_run).collect()
+            let each = candidate.result.groups()[self.group].metrics.each(path);
+            candidate.result.seeds().iter().copied().zip(each).collect()
         };
         let (first, second) = (values(self.baseline), values(self.other));
         let seed = first.first()?.0;
@@ -221,10 +212,11 @@ impl Pair<'_> {
             ([(a, b)], None) => (Evidence::Single, compare(&[*a], &[*b], LEVEL, seed)?),
             (pairs, _) => (Evidence::Runs, compare_paired(pairs, LEVEL, seed)?),
         };
-        let group = &self.baseline.result.groups[self.group].name;
-        let words = comparison.verdict(&self.baseline.label, &self.other.label, *better);
+        let group = self.baseline.result.groups()[self.group].name;
+        let metric = metric::known(path).metric;
+        let (name, words) = (&metric.name, comparison.verdict(&self.baseline.label, &self.other.label, metric.better));
         Some(Difference {
-            group: group.clone(),
+            group: group.into(),
             metric: path.to_string(),
             baseline: self.baseline.label.clone(),
             policy: self.other.label.clone(),
@@ -247,10 +239,9 @@ impl Pair<'_> {
 }
 
 fn theory(queue: Option<&Queue>, candidate: &Candidate, published: &[Published]) -> Option<Theory> {
-    let measures = &candidate.result.groups.first()?.measures;
-    let over_runs = measures.intervals.get("response_ns.mean").copied();
+    let measured = candidate.result.groups().first()?.metrics.value("response_ns.mean")?;
     let in_batches = || candidate.batches.first().and_then(|batches| batches.interval(LEVEL));
-    let policy = &candidate.result.policy;
+    let policy = candidate.result.policy();
     let prediction = queue.and_then(|queue| queue.predict(policy));
     let published = published.iter().find(|published| published.policy == policy.name);
     Some(Theory {
@@ -258,18 +249,31 @@ fn theory(queue: Option<&Queue>, candidate: &Candidate, published: &[Published])
         expected_ns: prediction.as_ref().map(|prediction| prediction.response_mean_ns),
         approximate: prediction.as_ref().is_some_and(|prediction| prediction.approximate),
         model: prediction.map(|prediction| prediction.model),
-        measured_ns: Metrics::of_measures(measures).get("response_ns.mean")?,
-        measured_interval: over_runs.or_else(in_batches),
+        measured_ns: measured.number,
+        measured_interval: measured.interval.or_else(in_batches),
         published_ns: published.map(|published| published.value.ns()),
         published_in: published.map(|published| published.source.clone()),
     })
 }
 
+/// The metrics of groups in its tables.
+const SHOWN: [&str; 9] = [
+    "throughput_per_s",
+    "response_ns.mean",
+    "response_ns.p50",
+    "response_ns.p99",
+    "response_ns.max",
+    "run_delay_ns.mean",
+    "switches.voluntary",
+    "switches.involuntary",
+    "migrations",
+];
+
 impl Comparison {
     /// The comparison as tables and sentences.
     pub fn show(&self, style: Style) -> String {
         let Some(first) = self.results.first() else { return String::new() };
-        let mut page = heading(first, &first.scenario.name, style);
+        let mut page = heading(first, &first.scenario().name, style);
         for (_, table) in self.tables() {
             page += "\n";
             page += &table.show(style);
@@ -304,7 +308,7 @@ impl Comparison {
         let curve = |policy: usize, group: usize| {
             self.curves.get(policy).and_then(|groups| groups.get(group)).map_or(&none, |curves| &curves.response)
         };
-        let groups = self.results.first()?.groups.iter().map(|group| columns_of(&group.name)).max()?;
+        let groups = names(self.results.first()?).map(|group| columns_of(&group)).max()?;
         let policies = self.policies.iter().map(|policy| columns_of(policy)).max()?;
         let width = WIDTH.saturating_sub(policies.max(6) + groups.max(5) + 4);
         sketch::table(self.names(), &self.rows(curve).collect::<Vec<_>>(), width)
@@ -322,7 +326,7 @@ impl Comparison {
     }
 
     fn cautions_of(&self, policy: usize) -> Vec<Caution> {
-        cautions(&self.results[policy], &self.policies[policy])
+        cautions(&self.results[policy], &self.policies[policy], &SHOWN)
     }
 
     /// What is to be known about a difference before it is believed, or about its interval.
@@ -334,7 +338,7 @@ impl Comparison {
         };
         let of = |name: &str| {
             let policy = self.policies.iter().position(|policy| policy == name)?;
-            let group = self.results[policy].groups.iter().position(|group| group.name == difference.group)?;
+            let group = names(&self.results[policy]).position(|name| name == difference.group)?;
             note(&self.cautions_of(policy), number, group)
         };
         of(&difference.policy).or_else(|| of(&difference.baseline))
@@ -349,56 +353,53 @@ impl Comparison {
     /// What the response times of a policy do not show: that a task of it starves.
     pub fn starvation(&self, policy: &str) -> Option<String> {
         let index = self.policies.iter().position(|known| known == policy)?;
-        self.results[index].groups.iter().find_map(|group| starved(group, policy))
+        self.results[index].groups().iter().find_map(|group| starved(group, policy))
     }
 
     /// One value for each policy and group, in the order of the rows.
     fn rows<'a, T>(&'a self, of: impl Fn(usize, usize) -> T + 'a) -> impl Iterator<Item = T> + 'a {
-        let groups = self.results.first().map_or(0, |result| result.groups.len());
+        let groups = self.results.first().map_or(0, |result| result.groups().len());
         (0..self.results.len() * groups).map(move |row| of(row / groups, row % groups))
     }
 
     /// The name of the policy in its first row.
     fn names(&self) -> Vec<Column> {
         let policy = |policy: usize, group| if group == 0 { self.policies[policy].clone() } else { String::new() };
-        let groups = self.results.iter().flat_map(|result| names(&result.groups));
+        let groups = self.results.iter().flat_map(names);
         vec![Column::words("policy", self.rows(policy)), Column::words("group", groups)]
     }
 
-    fn metrics(&self) -> Vec<Metrics<'_>> {
-        self.rows(|policy, group| Metrics::of_measures(&self.results[policy].groups[group].measures)).collect()
+    fn metrics(&self) -> Vec<View<'_>> {
+        self.results.iter().flat_map(crate::result::rows).collect()
     }
 
     fn speed(&self) -> Table {
         let rows = self.metrics();
         let mut columns = self.names();
         columns.extend(speed_columns(&rows));
-        columns.push(time_of(&rows, "mean", "run_delay_ns.mean").under("run delay"));
+        columns.push(column(&rows, "run_delay_ns.mean"));
         Table::new(self.noted(columns))
     }
 
     fn behaviour(&self) -> Table {
         let rows = self.metrics();
-        let once = |of: &dyn Fn(&RunResult) -> String| -> Vec<String> {
+        let once = |of: &dyn Fn(&Outcome) -> String| -> Vec<String> {
             self.rows(|policy, group| if group == 0 { of(&self.results[policy]) } else { String::new() }).collect()
         };
-        let jain =
-            |result: &RunResult| Metrics::of_run(result).get("jain").map_or("-".into(), |jain| format!("{jain:.4}"));
+        let jain = |result: &Outcome| result.whole().get("jain").map_or("-".into(), |jain| format!("{jain:.4}"));
         // What the names and five columns of numbers leave.
-        let longest = |names: &mut dyn Iterator<Item = &String>| names.map(|name| columns_of(name)).max().unwrap_or(0);
-        let groups = longest(&mut self.results[0].groups.iter().map(|group| &group.name));
-        let room = WIDTH.saturating_sub(40 + longest(&mut self.policies.iter()) + groups).clamp(20, 40);
-        let load_of = |result: &RunResult| {
-            let actual = result.load_distribution.as_ref().and_then(|load| load.actual.as_ref());
-            actual.map_or("-".into(), |actual| load(actual, room))
+        let longest = |names: &mut dyn Iterator<Item = String>| names.map(|name| columns_of(&name)).max().unwrap_or(0);
+        let groups = longest(&mut names(&self.results[0]));
+        let room = WIDTH.saturating_sub(40 + longest(&mut self.policies.iter().cloned()) + groups).clamp(20, 40);
+        let load_of = |result: &Outcome| {
+            let actual = result.whole().distribution("load_distribution.true");
+            actual.map_or("-".into(), |actual| load(&actual, room))
         };
         let mut columns = self.names();
+        columns.extend(["switches.voluntary", "switches.involuntary", "migrations"].map(|path| column(&rows, path)));
         columns.extend([
-            count_of(&rows, "own", "switches.voluntary").under("switches"),
-            count_of(&rows, "forced", "switches.involuntary").under("switches"),
-            count_of(&rows, "moves", "migrations"),
             Column::numbers("Jain", once(&jain)).about("jain"),
-            Column::words("tasks on a CPU, time", once(&load_of)).about("load_distribution.true"),
+            Column::words("tasks on a CPU, time", once(&load_of)).about("load_distribution.true.0"),
         ]);
         Table::new(self.noted(columns))
     }

@@ -2,45 +2,41 @@
 
 use crate::result::duration;
 use crate::{Column, Table};
-use schedlab_model::result::{RunResult, SchedulerCosts};
+use schedlab_model::metric;
+use schedlab_model::outcome::{Outcome, View};
 
-/// Each of a scheduler's doings that is known: its name, and its time in nanoseconds.
-fn known(costs: &SchedulerCosts) -> impl Iterator<Item = (&'static str, f64)> {
-    let all = [
-        ("switch", costs.switch_thread_ns),
-        ("switch of process", costs.switch_process_ns),
-        ("hand-over", costs.hand_over_ns),
-        ("wakeup", costs.wakeup_ns),
-        ("tick", costs.tick_ns),
-        ("migration", costs.migration_ns),
-        ("fork", costs.fork_ns),
-        ("start", costs.start_ns),
-        ("exit", costs.exit_ns),
-    ];
-    all.into_iter().filter_map(|(what, ns)| Some((what, ns?)))
+/// Virtual time of an instruction.
+const INSTRUCTION: &str = "costs.ns_per_instruction";
+
+/// Each of a scheduler's doings that is known: its name, its time in nanoseconds, and its instructions.
+fn known(whole: View<'_>) -> Vec<(&'static str, f64, f64)> {
+    let Some(ns_per_instruction) = whole.get(INSTRUCTION) else { return Vec::new() };
+    let costs = metric::all().iter().filter(|metric| metric.over == "costs" && metric.path != INSTRUCTION);
+    let told = costs.filter_map(|metric| Some((metric.head, whole.get(&metric.path)?)));
+    told.map(|(what, ns)| (what, ns, ns / ns_per_instruction)).collect()
 }
 
-/// In time and in instructions.
-pub fn line(costs: &SchedulerCosts) -> String {
-    let told = known(costs).map(|(what, ns)| {
-        format!("{what} {} ({:.0} instructions)", duration(ns.round() as u64), ns / costs.ns_per_instruction)
+/// In time and in instructions; none where nothing is known.
+pub fn line(whole: View) -> Option<String> {
+    let told = known(whole).into_iter().map(|(what, ns, instructions)| {
+        format!("{what} {} ({instructions:.0} instructions)", duration(ns.round() as u64))
     });
-    told.collect::<Vec<_>>().join(", ")
+    Some(told.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
 /// The instructions of several schedulers, side by side; none if nobody's are known.
-pub fn table(policies: &[String], results: &[RunResult]) -> Option<Table> {
-    let rows: Vec<(&String, &SchedulerCosts)> =
-        policies.iter().zip(results).filter_map(|(policy, result)| Some((policy, result.costs.as_ref()?))).collect();
+pub fn table(policies: &[String], results: &[Outcome]) -> Option<Table> {
+    let rows = policies.iter().zip(results).map(|(policy, result)| (policy, known(result.whole())));
+    let rows: Vec<_> = rows.filter(|(_, costs)| !costs.is_empty()).collect();
     let mut names: Vec<&'static str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(|(_, costs)| known(costs)) {
-        if !names.contains(&name) {
+    for (name, ..) in rows.iter().flat_map(|(_, costs)| costs) {
+        if !names.contains(name) {
             names.push(name);
         }
     }
-    let cell = |costs: &SchedulerCosts, name: &str| {
-        let found = known(costs).find(|(known, _)| *known == name);
-        found.map_or("-".into(), |(_, ns)| format!("{:.0}", ns / costs.ns_per_instruction))
+    let cell = |costs: &[(&str, f64, f64)], name: &str| {
+        let found = costs.iter().find(|(known, ..)| *known == name);
+        found.map_or("-".into(), |(.., instructions)| format!("{instructions:.0}"))
     };
     let columns = names.iter().map(|name| {
         Column::numbers(name, rows.iter().map(|(_, costs)| cell(costs, name))).under("exact cost in instructions")
@@ -52,6 +48,7 @@ pub fn table(policies: &[String], results: &[RunResult]) -> Option<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedlab_model::result::{RunResult, SchedulerCosts};
 
     #[test]
     fn only_what_is_known_is_told() {
@@ -67,7 +64,11 @@ mod tests {
             start_ns: None,
             exit_ns: None,
         };
-        assert_eq!(line(&costs), "hand-over 23.4us (2925 instructions), wakeup 12.544us (1568 instructions)");
+        let result = Outcome::from(RunResult { costs: Some(costs), ..RunResult::default() });
+        assert_eq!(
+            line(result.whole()).unwrap(),
+            "hand-over 23.4us (2925 instructions), wakeup 12.544us (1568 instructions)"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod text;
 pub mod theory;
 pub mod views;
 
-pub use metric::Metrics;
+pub use metric::column;
 pub use number::{Percent, Quantity, Times};
 pub use style::Style;
 pub use table::{Column, Table};

@@ -1,41 +1,37 @@
-//! Metrics by the path under which results keep their intervals: `response_ns.p99`.
+//! Columns of metrics: heads, unit and rounding are those of the table of metrics.
 
-use schedlab_model::result::{Interval, Measures, RunResult};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use crate::{Column, Percent, Quantity};
+use schedlab_model::metric::{Metric, Round, Unit, known};
+use schedlab_model::outcome::View;
 
-/// The metrics of a group, a task or a whole run, by path. Of several runs: what all of them say, where there is an
-/// interval, and otherwise what the first one says.
-pub struct Metrics<'a> {
-    numbers: Value,
-    intervals: &'a BTreeMap<String, Interval>,
+/// The column of a metric, by its path in its part of a result, for rows of such parts.
+///
+/// # Panics
+///
+/// There is no such metric.
+pub fn column(rows: &[View], path: &str) -> Column {
+    let metric = known(path).metric;
+    let values: Vec<Option<f64>> = rows.iter().map(|row| row.get(path)).collect();
+    let column = match metric.unit {
+        Unit::Ns => Column::times(metric.head, values),
+        Unit::Fraction => Column::numbers(&format!("{} %", metric.head), values.into_iter().map(Percent::show)),
+        Unit::Count | Unit::Ratio | Unit::PerSecond => {
+            let quantity = quantity(metric, &values);
+            Column::numbers(metric.head, values.into_iter().map(|value| quantity.show(value)))
+        }
+    };
+    column.under(metric.over).about(path)
 }
 
-impl<'a> Metrics<'a> {
-    /// Those of a group or a task.
-    pub fn of_measures(measures: &'a Measures) -> Metrics<'a> {
-        let plain = Measures { intervals: BTreeMap::new(), ..measures.clone() };
-        Metrics { numbers: json(&plain), intervals: &measures.intervals }
+/// How values of a metric without a unit of time are shown.
+pub(crate) fn quantity(metric: &Metric, values: &[Option<f64>]) -> Quantity {
+    let is_whole = |value: &f64| value.fract() == 0.0;
+    match (metric.round, metric.unit) {
+        (Round::Decimals(decimals), _) => Quantity::with_decimals(decimals),
+        // The mean of counts; a single one is whole.
+        (Round::Digits, Unit::Count) if values.iter().flatten().all(|value| is_whole(value) || *value >= 0.05) => {
+            Quantity::with_decimals(usize::from(!values.iter().flatten().all(is_whole)))
+        }
+        (Round::Digits, _) => Quantity::of(values),
     }
-
-    /// Those of a run as a whole.
-    pub fn of_run(run: &'a RunResult) -> Metrics<'a> {
-        let intervals = BTreeMap::new();
-        let plain = RunResult { groups: vec![], tasks: vec![], cpus: vec![], intervals, ..run.clone() };
-        Metrics { numbers: json(&plain), intervals: &run.intervals }
-    }
-
-    /// The value at a path, if it is known.
-    pub fn get(&self, path: &str) -> Option<f64> {
-        self.intervals.get(path).map(|interval| interval.estimate).or_else(|| self.first(path))
-    }
-
-    /// The value of the first run.
-    fn first(&self, path: &str) -> Option<f64> {
-        path.split('.').try_fold(&self.numbers, |value, key| value.get(key))?.as_f64()
-    }
-}
-
-fn json<T: serde::Serialize>(part: &T) -> Value {
-    serde_json::to_value(part).expect("a result has a form in JSON")
 }

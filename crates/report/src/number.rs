@@ -53,6 +53,11 @@ impl Quantity {
         Quantity { decimals: decimals as usize }
     }
 
+    /// With so many decimals.
+    pub fn with_decimals(decimals: usize) -> Quantity {
+        Quantity { decimals }
+    }
+
     /// A value of the column.
     pub fn show(&self, value: Option<f64>) -> String {
         value.map_or(ABSENT.into(), |value| format!("{value:.*}", self.decimals))

@@ -1,9 +1,10 @@
 //! A recording as a page of tables: what each program got, and how much of what happened is known.
 
 use crate::caution::{gaps, texts, warnings};
-use crate::metric::Metrics;
-use crate::result::{cpus, duration, events, facts, whole_number};
-use crate::{Column, Percent, Style, Table, wrap};
+use crate::result::{cpus, duration, events, facts};
+use crate::{Column, Percent, Style, Table, column, wrap};
+use schedlab_model::metric::Part;
+use schedlab_model::outcome::{Outcome, View};
 use schedlab_model::result::{GroupResult, RunResult};
 
 /// Programs that used less CPU time than so many others are told together.
@@ -32,9 +33,10 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     page += &programs(&groups).show(style);
     page += &remainder(&others);
     page += "\n";
-    page += &cpus(&result.cpus, style);
+    let outcome = Outcome::from(result.clone());
+    page += &cpus(&outcome.cpus(), style);
     page += "\n";
-    page += &facts(&[("events", events(result)), ("records", records(wholeness))]);
+    page += &facts(&[("events", events(outcome.whole())), ("records", records(wholeness))]);
     let repaired = (wholeness.repaired > 0).then(|| {
         format!(
             "{} steps (switches, wakeups) were not told; they were put in where they were missed, so CPU times and \
@@ -42,7 +44,7 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
             wholeness.repaired
         )
     });
-    let gaps = gaps(result);
+    let gaps = gaps(&outcome);
     page + &warnings(texts(&gaps).chain(repaired.as_deref()), style)
 }
 
@@ -57,20 +59,19 @@ fn heading(result: &RunResult, style: Style) -> String {
 }
 
 fn programs(groups: &[&GroupResult]) -> Table {
-    let rows: Vec<Metrics> = groups.iter().map(|group| Metrics::of_measures(&group.measures)).collect();
-    let all = |path: &str| rows.iter().map(|row| row.get(path)).collect::<Vec<_>>();
-    let count = |path: &str| all(path).into_iter().map(whole_number).collect::<Vec<_>>();
+    let rows: Vec<View> = groups.iter().map(|group| View::One(Part::Group(group))).collect();
+    let own = |path: &str| column(&rows, path);
     Table::new([
         Column::words("program", groups.iter().map(|group| group.name.clone())),
-        Column::numbers("tasks", groups.iter().map(|group| group.count.to_string())),
-        Column::times("time", all("cpu_ns")).under("CPU"),
-        Column::numbers("%", all("cpu_share").into_iter().map(Percent::show)).under("CPU"),
-        Column::times("mean", all("run_delay_ns.mean")).under("wait for a CPU"),
-        Column::times("p99", all("run_delay_ns.p99")).under("wait for a CPU"),
-        Column::times("longest", all("longest_wait_ns")).under("wait for a CPU"),
-        Column::numbers("own", count("switches.voluntary")).under("switches"),
-        Column::numbers("forced", count("switches.involuntary")).under("switches"),
-        Column::numbers("moves", count("migrations")),
+        own("count"),
+        own("cpu_ns"),
+        own("cpu_share").headed("CPU", "%"),
+        own("run_delay_ns.mean").under("wait for a CPU"),
+        own("run_delay_ns.p99").under("wait for a CPU"),
+        own("longest_wait_ns").under("wait for a CPU"),
+        own("switches.voluntary"),
+        own("switches.involuntary"),
+        own("migrations"),
     ])
 }
 

@@ -1,65 +1,80 @@
 //! The result of one policy as a page of tables.
 
 use crate::caution::{Caution, Number, cautions, note, noted, texts, warnings};
-use crate::metric::Metrics;
-use crate::{Column, Percent, Quantity, Style, Table, Times, columns_of, wrap};
-use schedlab_model::result::{CpuResult, GroupResult, LoadDistribution, RunResult};
+use crate::metric::quantity;
+use crate::{Column, Quantity, Style, Table, Times, column, columns_of, wrap};
+use schedlab_metrics::combine;
+use schedlab_model::metric::{self, Unit};
+use schedlab_model::outcome::{CpuView, Outcome, Value, View};
+use schedlab_model::result::RunResult;
 use schedlab_model::time::Time;
 use std::collections::BTreeMap;
 
 /// With more CPUs than this they are told together.
 const CPUS_IN_DETAIL: usize = 16;
 
+/// What is shown of each group: first how fast it is.
+const SPEED: [&str; 5] =
+    ["throughput_per_s", "response_ns.mean", "response_ns.p50", "response_ns.p99", "response_ns.max"];
+/// And then how that comes about.
+const WAITS: [&str; 3] = ["run_delay_ns.mean", "run_delay_ns.p99", "longest_wait_ns"];
+const DOINGS: [&str; 4] = ["wakeup_latency_ns.p99", "switches.voluntary", "switches.involuntary", "migrations"];
+const SPREAD: &str = "cv_of_task_means.population";
+
 /// The page: what ran, the groups, the CPUs, the machine as a whole, and what to beware of.
-pub fn show(result: &RunResult, policy: &str, style: Style) -> String {
-    let cautions = cautions(result, policy);
-    let mut page = heading(result, &format!("{} under {policy}", result.scenario.name), style);
+pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
+    let shown = [&SPEED[..], &WAITS, &DOINGS, &[SPREAD]].concat();
+    let cautions = cautions(result, policy, &shown);
+    let mut page = heading(result, &format!("{} under {policy}", result.scenario().name), style);
     page += "\n";
     page += &groups(result, &cautions).show(style);
     page += "\n";
     page += &more_of_groups(result).show(style);
     page += "\n";
-    page += &cpus(&result.cpus, style);
+    page += &cpus(&result.cpus(), style);
     page += "\n";
     page += &whole(result);
-    if result.runs.is_some() {
+    if result.runs() > 1 {
         page += "\n";
         page += &intervals(result, &cautions).show(style);
     }
     page + &warnings(texts(&cautions), style)
 }
 
-/// One table row for each task instance.
-pub fn tasks(result: &RunResult, style: Style) -> String {
-    if result.tasks.is_empty() {
+/// One table row for each task instance; of several runs the means of the tasks that they have in common.
+pub fn tasks(runs: &[&RunResult], style: Style) -> String {
+    let Some(tasks) = combine::tasks(runs) else {
+        return "The runs have different tasks: only groups can be compared.\n".into();
+    };
+    if tasks.is_empty() {
         return "There were too many tasks to tell them apart: only groups are known.\n".into();
     }
-    let metrics: Vec<Metrics> = result.tasks.iter().map(|task| Metrics::of_measures(&task.measures)).collect();
-    let all = |path: &str| metrics.iter().map(|task| task.get(path)).collect::<Vec<_>>();
+    let rows: Vec<View> = tasks.iter().map(|task| View::Several(&task.metrics)).collect();
+    let own = |path: &str| column(&rows, path);
     Table::new([
-        Column::numbers("task", result.tasks.iter().map(|task| task.id.to_string())),
-        Column::words("group", result.tasks.iter().map(|task| task.group.clone())),
-        Column::numbers("requests", all("requests").into_iter().map(whole_number)),
-        Column::times("mean", all("response_ns.mean")).under("response"),
-        Column::times("max", all("response_ns.max")).under("response"),
-        Column::times("mean", all("run_delay_ns.mean")).under("run delay"),
-        Column::numbers("CPU %", all("cpu_share").into_iter().map(Percent::show)),
-        Column::numbers("moves", all("migrations").into_iter().map(whole_number)),
+        Column::numbers("task", tasks.iter().map(|task| task.id.to_string())),
+        Column::words("group", tasks.iter().map(|task| task.group.clone())),
+        own("requests").headed("", "requests"),
+        own("response_ns.mean"),
+        own("response_ns.max"),
+        own("run_delay_ns.mean"),
+        own("cpu_share"),
+        own("migrations"),
     ])
     .show(style)
 }
 
 /// What ran where for how long, and what it shows.
-pub(crate) fn heading(result: &RunResult, what: &str, style: Style) -> String {
-    let scenario = &result.scenario;
+pub(crate) fn heading(result: &Outcome, what: &str, style: Style) -> String {
+    let scenario = result.scenario();
     let cpus = if scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", scenario.cpus) };
-    let mut facts = format!("{} on {cpus} in {}", duration(result.duration_ns), result.venue);
-    if result.warmup_ns > 0 {
-        facts += &format!(", the first {} not measured", duration(result.warmup_ns));
+    let mut facts = format!("{} on {cpus} in {}", duration(result.duration_ns()), result.venue());
+    if result.warmup_ns() > 0 {
+        facts += &format!(", the first {} not measured", duration(result.warmup_ns()));
     }
-    facts += &match &result.runs {
-        Some(runs) => format!(", means of {} runs from seed {}", runs.count, result.seed),
-        None => format!(", seed {}", result.seed),
+    facts += &match result {
+        Outcome::Several(runs) => format!(", means of {} runs from seed {}", result.runs(), runs.runs.seeds[0]),
+        Outcome::One(run) => format!(", seed {}", run.seed),
     };
     let title = wrap(&format!("{what}: "), 4, &facts).replacen(what, &style.bold(what), 1);
     title + &if scenario.about.is_empty() { String::new() } else { style.faint(&wrap("", 0, &scenario.about)) }
@@ -75,92 +90,56 @@ pub(crate) fn duration(ns: u64) -> String {
     Time((ns + step / 2) / step * step).to_string()
 }
 
-/// The column of the groups' names.
-pub(crate) fn names(groups: &[GroupResult]) -> impl Iterator<Item = String> + '_ {
-    groups.iter().map(|group| group.name.clone())
+/// The groups' names.
+pub(crate) fn names(result: &Outcome) -> impl Iterator<Item = String> {
+    result.groups().into_iter().map(|group| group.name.to_string()).collect::<Vec<_>>().into_iter()
 }
 
-pub(crate) fn whole_number(value: Option<f64>) -> String {
-    Quantity::of(&[Some(1.0)]).show(value)
-}
-
-fn quantities(head: &str, values: Vec<Option<f64>>) -> Column {
-    let quantity = Quantity::of(&values);
-    Column::numbers(head, values.into_iter().map(|value| quantity.show(value)))
+/// The rows of the groups.
+pub(crate) fn rows(result: &Outcome) -> Vec<View<'_>> {
+    result.groups().into_iter().map(|group| group.metrics).collect()
 }
 
 /// The columns that answer "how fast?", for rows of metrics.
-pub(crate) fn speed_columns(rows: &[Metrics]) -> Vec<Column> {
-    let throughput = rows.iter().map(|row| row.get("throughput_per_s")).collect();
-    vec![
-        quantities("per s", throughput).under("requests").about("throughput_per_s"),
-        time_of(rows, "mean", "response_ns.mean").under("response"),
-        time_of(rows, "p50", "response_ns.p50").under("response"),
-        time_of(rows, "p99", "response_ns.p99").under("response"),
-        time_of(rows, "max", "response_ns.max").under("response"),
-    ]
+pub(crate) fn speed_columns<'a>(rows: &'a [View<'a>]) -> impl Iterator<Item = Column> + 'a {
+    SPEED.iter().map(move |path| column(rows, path))
 }
 
-/// The column of a metric that is a time.
-pub(crate) fn time_of(rows: &[Metrics], head: &str, path: &str) -> Column {
-    Column::times(head, rows.iter().map(|row| row.get(path))).about(path)
-}
-
-/// The column of a metric that counts.
-pub(crate) fn count_of(rows: &[Metrics], head: &str, path: &str) -> Column {
-    Column::numbers(head, rows.iter().map(|row| whole_number(row.get(path)))).about(path)
-}
-
-fn groups(result: &RunResult, cautions: &[Caution]) -> Table {
-    let rows: Vec<Metrics> = result.groups.iter().map(|group| Metrics::of_measures(&group.measures)).collect();
-    let mut columns = vec![
-        Column::words("group", names(&result.groups)),
-        Column::numbers("tasks", result.groups.iter().map(|group| group.count.to_string())),
-        count_of(&rows, "done", "requests").under("requests"),
-    ];
+fn groups(result: &Outcome, cautions: &[Caution]) -> Table {
+    let rows = rows(result);
+    let mut columns = vec![Column::words("group", names(result)), column(&rows, "count"), column(&rows, "requests")];
     columns.extend(speed_columns(&rows));
-    columns.push(Column::numbers("CPU %", rows.iter().map(|row| Percent::show(row.get("cpu_share")))));
+    columns.push(column(&rows, "cpu_share"));
     Table::new(noted(columns, &|number| (0..rows.len()).map(|group| note(cautions, number, group)).collect()))
 }
 
-fn more_of_groups(result: &RunResult) -> Table {
-    let rows: Vec<Metrics> = result.groups.iter().map(|group| Metrics::of_measures(&group.measures)).collect();
-    let mut columns = vec![
-        Column::words("group", names(&result.groups)),
-        time_of(&rows, "mean", "run_delay_ns.mean").under("wait for a CPU"),
-        time_of(&rows, "p99", "run_delay_ns.p99").under("wait for a CPU"),
-        time_of(&rows, "longest", "longest_wait_ns").under("wait for a CPU"),
-        time_of(&rows, "p99", "wakeup_latency_ns.p99").under("wakeup"),
-        count_of(&rows, "own", "switches.voluntary").under("switches"),
-        count_of(&rows, "forced", "switches.involuntary").under("switches"),
-        count_of(&rows, "moves", "migrations"),
-    ];
-    let spread: Vec<_> = result.groups.iter().map(|g| g.cv_of_task_means.as_ref().map(|cv| cv.population)).collect();
-    if spread.iter().any(Option::is_some) {
-        columns.push(quantities("task cv", spread));
+fn more_of_groups(result: &Outcome) -> Table {
+    let rows = rows(result);
+    let mut columns = vec![Column::words("group", names(result))];
+    columns.extend(WAITS.iter().map(|path| column(&rows, path).under("wait for a CPU")));
+    columns.extend(DOINGS.iter().map(|path| column(&rows, path)));
+    if rows.iter().any(|row| row.get(SPREAD).is_some()) {
+        columns.push(column(&rows, SPREAD));
     }
     Table::new(columns)
 }
 
-pub(crate) fn cpus(cpus: &[CpuResult], style: Style) -> String {
+pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {
     if cpus.len() > CPUS_IN_DETAIL {
-        let range = |part: fn(&CpuResult) -> f64| {
-            let mean = cpus.iter().map(part).sum::<f64>() / cpus.len() as f64;
-            let (least, most) = cpus.iter().map(part).fold((1.0, 0.0), |(a, b): (f64, f64), x| (a.min(x), b.max(x)));
+        let range = |path: &str| {
+            let parts = || cpus.iter().filter_map(|cpu| cpu.metrics.get(path));
+            let mean = parts().sum::<f64>() / cpus.len() as f64;
+            let (least, most) = parts().fold((1.0, 0.0), |(a, b): (f64, f64), x| (a.min(x), b.max(x)));
             format!("{:.1} % ({:.1} to {:.1})", 100.0 * mean, 100.0 * least, 100.0 * most)
         };
-        let overhead = range(|cpu| cpu.overhead_frac);
-        return format!("{} CPUs: busy {}, overhead {overhead}\n", cpus.len(), range(|cpu| cpu.busy_frac));
+        return format!("{} CPUs: busy {}, overhead {}\n", cpus.len(), range("busy_frac"), range("overhead_frac"));
     }
-    let part = |part: fn(&CpuResult) -> f64| cpus.iter().map(move |cpu| Percent::show(Some(part(cpu))));
-    let mut columns = vec![
-        Column::numbers("CPU", cpus.iter().map(|cpu| cpu.id.to_string())),
-        Column::numbers("busy %", part(|cpu| cpu.busy_frac)),
-        Column::numbers("idle %", part(|cpu| cpu.idle_frac)),
-        Column::numbers("system %", part(|cpu| cpu.overhead_frac)),
-    ];
-    if cpus.iter().any(|cpu| !cpu.runnable.is_empty()) {
-        columns.push(Column::words("tasks there, share of time", cpus.iter().map(|cpu| load(&cpu.runnable, 45))));
+    let rows: Vec<View> = cpus.iter().map(|cpu| cpu.metrics).collect();
+    let mut columns = vec![Column::numbers("CPU", cpus.iter().map(|cpu| cpu.id.to_string()))];
+    columns.extend(["busy_frac", "idle_frac", "overhead_frac"].map(|path| column(&rows, path)));
+    let loads: Vec<_> = rows.iter().map(|row| row.distribution("runnable").unwrap_or_default()).collect();
+    if loads.iter().any(|loads| !loads.is_empty()) {
+        columns.push(Column::words("tasks there, share of time", loads.iter().map(|loads| load(loads, 45))));
     }
     Table::new(columns).show(style)
 }
@@ -196,28 +175,31 @@ fn parts(parts: &[(u32, f64)]) -> (String, f64) {
 }
 
 /// What concerns the machine as a whole, one fact a line.
-fn whole(result: &RunResult) -> String {
-    let metrics = Metrics::of_run(result);
+fn whole(result: &Outcome) -> String {
+    let whole = result.whole();
     let mut facts: Vec<(&str, String)> = Vec::new();
-    if let Some(jain) = metrics.get("jain") {
-        facts.push(("Jain index", format!("{jain:.4}")));
+    let told = [
+        ("jain", "Jain index", &(|jain| format!("{jain:.4}")) as &dyn Fn(f64) -> String),
+        ("time_to_balance_ns", "balanced after", &|ns| duration(ns as u64)),
+        ("work_conservation_violation.frac", "idle beside work", &|part| format!("{:.2} % of CPU time", 100.0 * part)),
+    ];
+    for (path, name, show) in told {
+        facts.extend(whole.value(path).map(|value| (name, show(value.number) + &part_of(value, result.runs()))));
     }
-    if let Some(ns) = result.time_to_balance_ns {
-        facts.push(("balanced after", duration(ns)));
+    for (path, name) in
+        [("load_distribution.true", "tasks on a CPU"), ("load_distribution.estimated", "as requests see it")]
+    {
+        facts.extend(whole.distribution(path).map(|loads| (name, load(&loads, 50))));
     }
-    if let Some(fraction) = metrics.get("work_conservation_violation.frac") {
-        facts.push(("idle beside work", format!("{:.2} % of CPU time", 100.0 * fraction)));
-    }
-    if let Some(LoadDistribution { estimated, actual }) = &result.load_distribution {
-        facts.extend(actual.as_ref().map(|actual| ("tasks on a CPU", load(actual, 50))));
-        if !estimated.is_empty() {
-            facts.push(("as requests see it", load(estimated, 50)));
-        }
-    }
-    facts.extend(overhead(&metrics).map(|text| ("system time", text)));
-    facts.extend(result.costs.as_ref().map(|costs| ("one costs, exactly", crate::costs::line(costs))));
-    facts.push(("events", events(result)));
+    facts.extend(overhead(whole).map(|text| ("system time", text)));
+    facts.extend(crate::costs::line(whole).map(|text| ("one costs, exactly", text)));
+    facts.push(("events", events(whole)));
     self::facts(&facts)
+}
+
+/// Of how many runs a mean is, where some do not know it.
+fn part_of(value: Value, runs: u32) -> String {
+    if value.n < runs { format!(", mean of {} of {runs} runs", value.n) } else { String::new() }
 }
 
 /// Facts, one a line.
@@ -226,23 +208,19 @@ pub(crate) fn facts(facts: &[(&str, String)]) -> String {
 }
 
 /// How often what happened.
-pub(crate) fn events(result: &RunResult) -> String {
-    let events = &result.events;
-    let counts = [
-        (events.switches, "switches"),
-        (events.wakeups, "wakeups"),
-        (events.migrations, "migrations"),
-        (events.ticks, "ticks"),
-        (events.forks, "forks"),
-        (events.exits, "exits"),
-    ];
-    let some = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    some.collect::<Vec<_>>().join(", ")
+pub(crate) fn events(whole: View) -> String {
+    const EVENTS: [&str; 6] =
+        ["events.switches", "events.wakeups", "events.migrations", "events.ticks", "events.forks", "events.exits"];
+    let told = |path: &&str| {
+        let (metric, count) = (metric::known(path).metric, whole.get(path).filter(|count| *count > 0.0)?);
+        Some(format!("{} {}", quantity(metric, &[Some(count)]).show(Some(count)), metric.head))
+    };
+    EVENTS.iter().filter_map(told).collect::<Vec<_>>().join(", ")
 }
 
-fn overhead(metrics: &Metrics) -> Option<String> {
+fn overhead(whole: View) -> Option<String> {
     let kinds = ["switch", "wakeup", "migration", "tick", "policy"];
-    let times = kinds.map(|kind| metrics.get(&format!("overhead_ns.{kind}")).filter(|ns| *ns > 0.0));
+    let times = kinds.map(|kind| whole.get(&format!("overhead_ns.{kind}")).filter(|ns| *ns > 0.0));
     let unit = Times::of(&times);
     let parts = kinds.iter().zip(times).filter(|(_, time)| time.is_some());
     let text = parts.map(|(kind, time)| format!("{kind} {} {}", unit.show(time), unit.unit)).collect::<Vec<_>>();
@@ -250,7 +228,7 @@ fn overhead(metrics: &Metrics) -> Option<String> {
 }
 
 /// What the runs together say about the metrics that matter most.
-fn intervals(result: &RunResult, cautions: &[Caution]) -> Table {
+fn intervals(result: &Outcome, cautions: &[Caution]) -> Table {
     const METRICS: [(&str, &str); 5] = [
         ("throughput_per_s", "requests per s"),
         ("response_ns.mean", "response, mean"),
@@ -259,24 +237,24 @@ fn intervals(result: &RunResult, cautions: &[Caution]) -> Table {
         ("longest_wait_ns", "wait for a CPU, longest"),
     ];
     let mut rows: Vec<[String; 5]> = Vec::new();
-    let mut notes = Vec::new();
-    for (index, group) in result.groups.iter().enumerate() {
+    let (mut notes, mut level) = (Vec::new(), None);
+    for (index, group) in result.groups().into_iter().enumerate() {
         for (path, name) in METRICS {
-            let Some(interval) = group.measures.intervals.get(path) else { continue };
+            let Some(interval) = group.metrics.value(path).and_then(|value| value.interval) else { continue };
             let values = [Some(interval.estimate), Some(interval.low), Some(interval.high)];
-            let (name, [estimate, low, high]) = if path.contains("_ns") {
+            let (name, [estimate, low, high]) = if metric::known(path).metric.unit == Unit::Ns {
                 let times = Times::of(&values);
                 (format!("{name}, {}", times.unit), values.map(|value| times.show(value)))
             } else {
                 let quantity = Quantity::of(&values);
                 (name.to_string(), values.map(|value| quantity.show(value)))
             };
-            rows.push([group.name.clone(), name, estimate, low, high]);
+            rows.push([group.name.into(), name, estimate, low, high]);
             notes.push(note(cautions, Number::Interval, index));
+            level = Some(interval.level);
         }
     }
     let cells = |column: usize| rows.iter().map(move |row| row[column].clone());
-    let level = result.groups.iter().flat_map(|group| group.measures.intervals.values()).next().map(|i| i.level);
     let over = level.map_or(String::new(), |level| format!("{} % interval", 100.0 * level));
     Table::new([
         Column::words("group", cells(0)),

@@ -2,7 +2,7 @@
 
 use crate::text::{columns_of, shorten};
 use crate::{Style, Times, WIDTH};
-use schedlab_model::schema;
+use schedlab_model::metric;
 
 /// The least width to which a column of words is cut.
 const LEAST_WORD: usize = 8;
@@ -44,9 +44,18 @@ impl Column {
         Column { over: over.into(), ..self }
     }
 
+    /// The column with other heads: the one it shares with its neighbours, and its own.
+    pub fn headed(self, over: &str, head: &str) -> Column {
+        Column { over: over.into(), head: head.into(), ..self }
+    }
+
     /// The column of a metric, by its path in results: readers may ask what it is.
+    ///
+    /// # Panics
+    ///
+    /// There is no such metric.
     pub fn about(self, path: &str) -> Column {
-        Column { about: schema::definition(path), ..self }
+        Column { about: Some(metric::known(path).metric.meaning()), ..self }
     }
 
     /// The column with what is to be known about each of its cells before it is believed.

@@ -1,6 +1,8 @@
 //! What can be wrong with a study beyond single keys: names that stand for nothing, and keys that do not go together.
 
-use crate::language::{OverheadSpec, Published, Study, TableSpec, ValueSpec};
+use crate::language::{Column, Metric, OverheadSpec, Published, Study, TableSpec, ValueSpec};
+use schedlab_model::metric::Unit;
+use schedlab_model::selector::Selector;
 use toml::Value;
 
 impl Study {
@@ -58,6 +60,13 @@ impl Study {
         if value.asks().is_none() {
             return Some("a value needs `metric`, `share`, `status` or `overhead`, one of them".into());
         }
+        let per = value.per.as_ref();
+        let paths = [value.metric.as_ref(), per.and_then(|per| per.metric.as_ref())].into_iter().flatten();
+        // A ratio of two metrics has no unit of theirs.
+        let unit = if per.is_some() { "" } else { &value.unit };
+        if let Some(message) = paths.into_iter().find_map(|path| fault_of_metric(path, unit)) {
+            return Some(message);
+        }
         if value.overhead.is_some() && self.asked_beyond(&run.name).overhead.is_none() {
             return Some(format!("there is no [[question.overhead]] of the run `{}`", run.name));
         }
@@ -87,6 +96,13 @@ impl Study {
         if table.columns.iter().any(|column| column.asks().is_none()) {
             return Some("a column needs `metric`, `share` or `status`, one of them".into());
         }
+        let metric = |column: &Column| match column.asks()? {
+            Metric::Path(path) => fault_of_metric(path, &column.unit),
+            _ => None,
+        };
+        if let Some(message) = table.columns.iter().find_map(metric) {
+            return Some(message);
+        }
         let path = table.across.as_ref()?;
         if table.columns.len() != 1 {
             return Some("with `across` there is one column".into());
@@ -112,4 +128,18 @@ impl Study {
         let known: Vec<&str> = self.runs().map(|run| run.name.as_str()).collect();
         format!("there is no run `{name}`; there are {}", known.join(", "))
     }
+}
+
+/// What is wrong with a metric that is asked for in a unit.
+fn fault_of_metric(path: &str, unit: &str) -> Option<String> {
+    let selector = match Selector::parse(path) {
+        Ok(selector) => selector,
+        Err(unknown) => return Some(unknown.to_string()),
+    };
+    let fits = match unit {
+        "s" | "ms" | "us" | "ns" => selector.unit() == Unit::Ns,
+        "%" => matches!(selector.unit(), Unit::Fraction | Unit::Ratio),
+        _ => true,
+    };
+    (!fits).then(|| format!("`{path}` is no number in `{unit}`: its unit is {}", selector.unit().words()))
 }

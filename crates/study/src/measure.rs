@@ -2,13 +2,14 @@
 
 use crate::language::{Metric, Share};
 use crate::runner::Observed;
+use schedlab_metrics::statistics::mean;
 use schedlab_model::ids::{GroupId, TaskId};
 use schedlab_model::scenario::Notation;
+use schedlab_model::selector::Selector;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// How often each length of time occurred, in nanoseconds.
@@ -26,18 +27,6 @@ struct GroupResponses {
 }
 
 impl Responses {
-    /// Takes those of another run in.
-    pub fn add(&mut self, other: &Responses) {
-        let add = |own: &mut Counts, other: &Counts| {
-            other.iter().for_each(|(length, count)| *own.entry(*length).or_default() += count);
-        };
-        for (name, group) in &other.0 {
-            let own = self.0.entry(name.clone()).or_default();
-            add(&mut own.from_begin, &group.from_begin);
-            add(&mut own.from_first_run, &group.from_first_run);
-        }
-    }
-
     /// The part of a group's responses from `from` to before `to`; none where there are no responses.
     fn share(&self, of: &Share, from: Time, to: Time) -> Option<f64> {
         let group = self.0.get(&of.group)?;
@@ -120,18 +109,22 @@ impl Sink for Listener<'_> {
     }
 }
 
-/// What a metric is in a unit; what is wrong, when it is not there.
+/// What a metric is in a unit, of several runs their mean; what is wrong, when it is not there.
 pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, String> {
     let value = match metric {
-        Metric::Path(path) => number(observed.tree(), path).ok_or_else(|| format!("the result has no `{path}`"))?,
+        Metric::Path(path) => {
+            Selector::parse(path).map_err(|unknown| unknown.to_string())?.of(&observed.result)?.number
+        }
         Metric::Share(share) => {
             let (from, to) = (Time::read(&share.from)?, Time::read(&share.to)?);
-            let part = observed.responses.share(share, from, to);
-            part.ok_or_else(|| format!("no request of `{}` ended", share.group))?
+            let shares: Vec<f64> = observed.responses.iter().filter_map(|run| run.share(share, from, to)).collect();
+            mean(&shares).ok_or_else(|| format!("no request of `{}` ended", share.group))?
         }
         Metric::Status(status) => {
-            let word = observed.statuses.at(status, Time::read(&status.at)?);
-            word.ok_or_else(|| format!("nothing was said about `{}` by {}", status.group, status.at))? as f64
+            let at = Time::read(&status.at)?;
+            let words: Vec<f64> =
+                observed.statuses.iter().filter_map(|run| run.at(status, at)).map(|word| word as f64).collect();
+            mean(&words).ok_or_else(|| format!("nothing was said about `{}` by {}", status.group, status.at))?
         }
         Metric::Overhead(_) => return Err("overhead is estimated from several cases".into()),
     };
@@ -149,76 +142,21 @@ pub fn in_unit(value: f64, unit: &str) -> f64 {
     }
 }
 
-/// A number of a result; of several runs the mean of all, where there is one. A `*` stands for all elements of a list and
-/// gives the greatest.
-fn number(root: &Value, path: &str) -> Option<f64> {
-    let words: Vec<&str> = path.split('.').collect();
-    let mut here = root;
-    for (index, word) in words.iter().enumerate() {
-        let rest = words[index..].join(".");
-        let of_all = here.get("intervals").and_then(|intervals| intervals.get(&rest)?.get("estimate")?.as_f64());
-        if of_all.is_some() {
-            return of_all;
-        }
-        if let ("*", Value::Array(list)) = (*word, here) {
-            let rest = words[index + 1..].join(".");
-            return list.iter().filter_map(|element| number(element, &rest)).reduce(f64::max);
-        }
-        here = enter(here, word)?;
-    }
-    here.as_f64()
-}
-
-/// A key of an object, or in a list the element of this name or number.
-fn enter<'a>(here: &'a Value, word: &str) -> Option<&'a Value> {
-    match here {
-        Value::Array(list) => list.iter().find(|item| {
-            item.get("name").and_then(Value::as_str).is_some_and(|name| name == word)
-                || item.get("id").and_then(Value::as_u64).is_some_and(|id| id.to_string() == word)
-        }),
-        _ => here.get(word),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn numbers_are_found_by_name_and_number() {
-        let result = json!({
-            "groups": [{ "name": "a", "response_ns": { "p50": 7 }, "intervals": { "response_ns.mean": { "estimate": 2.5 } } }],
-            "cpus": [{ "id": 0, "runnable": { "4": 0.5 } }],
-        });
-        assert_eq!(number(&result, "groups.a.response_ns.p50"), Some(7.0));
-        assert_eq!(number(&result, "groups.a.response_ns.mean"), Some(2.5));
-        assert_eq!(number(&result, "cpus.0.runnable.4"), Some(0.5));
-        assert_eq!(
-            (number(&result, "groups.*.response_ns.p50"), number(&result, "groups.*.nothing")),
-            (Some(7.0), None)
-        );
-        assert_eq!(
-            (number(&result, "groups.b.response_ns.p50"), number(&result, "groups.a.response_ns")),
-            (None, None)
-        );
-    }
-
-    #[test]
-    fn shares_of_responses_over_several_runs() {
-        let of = |counts: &[(u64, u64)]| {
-            let group = GroupResponses { from_begin: counts.iter().copied().collect(), ..GroupResponses::default() };
-            Responses(BTreeMap::from([("a".to_string(), group)]))
-        };
+    fn shares_of_responses() {
+        let counts = BTreeMap::from([(10, 1), (20, 3)]);
+        let group = GroupResponses { from_begin: counts, ..GroupResponses::default() };
+        let all = Responses(BTreeMap::from([("a".to_string(), group)]));
         let share = |group: &str, from_first_run: bool| Share {
             group: group.into(),
             from: String::new(),
             to: String::new(),
             from_first_run,
         };
-        let mut all = of(&[(10, 1), (20, 1)]);
-        all.add(&of(&[(20, 2)]));
-        assert_eq!(all, of(&[(10, 1), (20, 3)]));
         assert_eq!(all.share(&share("a", false), Time(20), Time(21)), Some(0.75));
         assert_eq!(all.share(&share("a", false), Time(10), Time(20)), Some(0.25));
         assert_eq!(all.share(&share("b", false), Time(0), Time(1)), None);

@@ -5,10 +5,11 @@ use crate::case::{Case, Experiment};
 use crate::language::{OverheadMetric, OverheadSpec};
 use crate::runner::{CaseOutcome, Observed};
 use crate::table::{TableKind, TablePage, TableRow};
+use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::curve::Curve;
 use schedlab_metrics::overhead::{self as estimators, Estimate};
 use schedlab_metrics::statistics::mean;
-use schedlab_venue::{LEVEL, VenueName};
+use schedlab_venue::VenueName;
 use toml::{Table, Value};
 
 /// A scheduler in a place, with what was seen of it by the number of tasks.
@@ -83,11 +84,13 @@ impl Point {
             |&(alone, together): &(f64, f64)| estimators::added(tasks, elapsed(1, alone), elapsed(tasks, together));
         let overheads: Vec<f64> = pairs.iter().map(added).collect();
         let q = estimators::q_paired(&pairs, LEVEL)?;
-        let result = &observed.result;
-        let is_known = result.overhead_ns.is_some();
-        let cpus = result.cpus.len() as f64;
-        let truth = result.cpus.iter().map(|cpu| cpu.overhead_frac).sum::<f64>() / cpus;
-        let switches = result.events.switches as f64;
+        let whole = observed.result.whole();
+        let is_known = whole.get("overhead_ns.switch").is_some();
+        let overheads_of_cpus: Vec<f64> =
+            observed.result.cpus().iter().filter_map(|cpu| cpu.metrics.get("overhead_frac")).collect();
+        let truth = mean(&overheads_of_cpus)?;
+        let switches = whole.get("events.switches")?;
+        let duration_s = whole.get("duration_ns")? / 1e9;
         Some(Point {
             tasks,
             elapsed: elapsed(tasks, mean(&observed.rates)?),
@@ -95,7 +98,7 @@ impl Point {
             added: mean(&overheads)?,
             variance: estimators::variance(&overheads, LEVEL),
             truth: is_known.then_some(truth),
-            per_switch: (tasks > 1 && switches > 0.0).then(|| q.value * result.duration_ns as f64 / 1e9 / switches),
+            per_switch: (tasks > 1 && switches > 0.0).then(|| q.value * duration_s / switches),
         })
     }
 }

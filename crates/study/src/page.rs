@@ -246,16 +246,16 @@ fn provenance((case, outcome): (&Case, &CaseOutcome)) -> String {
         CaseOutcome::NotRun(why) => format!("{head}: not run here: {}", flat(why)),
         CaseOutcome::Ran(observed) => {
             let result = &observed.result;
-            let kernel = result.provenance.kernel.as_deref().filter(|_| result.venue != "sim");
+            let kernel = result.provenance().kernel.as_deref().filter(|_| result.venue() != "sim");
             let kernel = kernel.map_or(String::new(), |kernel| format!(" ({kernel})"));
             let more = if case.seeds.len() > 1 {
                 format!(" and {} derived from it", case.seeds.len() - 1)
             } else {
                 String::new()
             };
-            let seconds = case.workload.run.end().unwrap_or(Time(result.duration_ns)).as_s();
+            let seconds = case.workload.run.end().unwrap_or(Time(result.duration_ns())).as_s();
             let hash = &case.scenario_hash[..12];
-            format!("{head} in {}{kernel}, {seconds} s, seed {}{more}, scenario {hash}", result.venue, case.seeds[0])
+            format!("{head} in {}{kernel}, {seconds} s, seed {}{more}, scenario {hash}", result.venue(), case.seeds[0])
         }
     }
 }

@@ -5,50 +5,42 @@ use crate::case::{Case, Experiment};
 use crate::measure::{Listener, Responses};
 use crate::section::Section;
 use crate::statuses::{Hearer, Statuses};
+use schedlab_metrics::combine::combine;
 use schedlab_metrics::curve::Curve;
-use schedlab_model::result::RunResult;
+use schedlab_model::outcome::Outcome;
 use schedlab_model::rng::Rng;
 use schedlab_model::trace::Sink;
-use schedlab_venue::{Monitor, Request, Watch, merge, spread};
+use schedlab_venue::{Monitor, Request, Watch, spread};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-/// What was seen in a run.
+/// What was seen in a run, or in several.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Observed {
     /// The result.
-    pub result: RunResult,
-    /// All response times.
-    pub responses: Responses,
-    /// What the policy said in the first run.
+    pub result: Outcome,
+    /// All response times of each run.
+    pub responses: Vec<Responses>,
+    /// What the policy said in each run.
     #[serde(default)]
-    pub statuses: Statuses,
+    pub statuses: Vec<Statuses>,
     /// How the response times of each group are distributed, in the order of the result's groups.
     #[serde(default)]
     pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
     #[serde(default)]
     pub rates: Vec<f64>,
-    /// The result as a tree, made when it is first asked for.
-    #[serde(skip)]
-    tree: OnceLock<Value>,
 }
 
 impl Observed {
     /// How the response times of a group are distributed; of the first group that has some, where none is named.
     pub fn responses_of(&self, group: Option<&str>) -> Option<&Curve> {
-        let groups = self.result.groups.iter().zip(&self.curves).filter(|(_, curve)| !curve.points().is_empty());
+        let groups = self.result.groups();
+        let groups = groups.iter().zip(&self.curves).filter(|(_, curve)| !curve.points().is_empty());
         groups
             .into_iter()
             .find(|(own, _)| group.is_none_or(|name| name == "*" || own.name == name))
             .map(|(_, curve)| curve)
-    }
-
-    /// The result as a tree of JSON.
-    pub fn tree(&self) -> &Value {
-        self.tree.get_or_init(|| serde_json::to_value(&self.result).expect("a result has a form in JSON"))
     }
 }
 
@@ -112,14 +104,15 @@ fn together(made: Vec<Option<Result<Observed, String>>>) -> CaseOutcome {
         Err(why) => CaseOutcome::NotRun(why),
         Ok(runs) if runs.len() < wanted => CaseOutcome::NotRun("stopped before it was run".into()),
         Ok(runs) => {
-            let result = merge(&runs.iter().map(|run| &run.result).collect::<Vec<_>>(), wanted);
-            let mut responses = Responses::default();
-            runs.iter().for_each(|run| responses.add(&run.responses));
-            let groups = 0..result.groups.len();
+            let results: Vec<_> = runs.iter().filter_map(|run| run.result.as_one()).collect();
+            let result = combine(&results, wanted);
+            let groups = 0..result.groups().len();
             let curves = groups.map(|group| Curve::mean(runs.iter().filter_map(|run| run.curves.get(group)))).collect();
             let rates = runs.iter().flat_map(|run| run.rates.iter().copied()).collect();
-            let statuses = runs.into_iter().next().map_or_else(Statuses::default, |run| run.statuses);
-            CaseOutcome::Ran(Box::new(Observed { result, responses, statuses, curves, rates, tree: OnceLock::new() }))
+            let (responses, statuses): (Vec<_>, Vec<_>) =
+                runs.into_iter().map(|run| (run.responses, run.statuses)).unzip();
+            let (responses, statuses) = (responses.concat(), statuses.concat());
+            CaseOutcome::Ran(Box::new(Observed { result, responses, statuses, curves, rates }))
         }
     }
 }
@@ -136,7 +129,7 @@ impl Job<'_> {
             return Ok(known);
         }
         let observed = self.run(monitor)?;
-        if let (Some(cache), false) = (cache, observed.result.partial) {
+        if let (Some(cache), false) = (cache, observed.result.is_partial()) {
             cache
                 .keep(self.case, self.seed, &observed)
                 .map_err(|error| format!("cannot keep what was seen: {error}"))?;
@@ -167,9 +160,9 @@ impl Job<'_> {
         }
         let rate = section.map(|section| section.rate_per_s().ok_or("a task did not end a single computation"));
         let rates = rate.transpose()?.into_iter().collect();
-        let responses = responses.map(Listener::end).unwrap_or_default();
-        let statuses = statuses.map(Hearer::end).unwrap_or_default();
+        let responses = responses.map(Listener::end).into_iter().collect();
+        let statuses = statuses.map(Hearer::end).into_iter().collect();
         let curves = run.curves.into_iter().map(|curves| curves.response).collect();
-        Ok(Observed { result: run.result, responses, statuses, curves, rates, tree: OnceLock::new() })
+        Ok(Observed { result: run.result.into(), responses, statuses, curves, rates })
     }
 }

@@ -1,8 +1,8 @@
 //! The language of sweep files. `docs/reference/sweep.md` explains it to users.
 
 use crate::axis::Axis;
+use schedlab_model::metric::{Level, find};
 use schedlab_model::scenario::{OneOrMany, ScenarioError};
-use schedlab_model::schema;
 use schedlab_venue::VenueName;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -189,10 +189,12 @@ impl Sweep {
             if measures[..index].contains(measure) {
                 return wrong(format!("`{measure}` is there twice"));
             }
-            if schema::definition(measure).is_none() {
-                return wrong(format!(
-                    "there is no measure `{measure}`; `schedlab schema result` lists them, as `response_ns.p99`"
-                ));
+            match find(measure) {
+                Err(unknown) => return wrong(unknown.to_string()),
+                Ok(found) if found.metric.level == Level::Cpu => {
+                    return wrong(format!("`{measure}` is one of each CPU; a row is about a group, or the whole run"));
+                }
+                Ok(_) => {}
             }
         }
         Ok(())

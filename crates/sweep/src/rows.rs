@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use schedlab_model::metric::{Found, Part, known};
 use schedlab_model::result::RunResult;
-use schedlab_report::Metrics;
 use std::sync::Arc;
 
 /// Columns that every table has.
@@ -34,10 +34,10 @@ pub struct Row {
 impl Row {
     /// The rows of a run that came to its end: one for each group. A measure of the whole machine stands in each.
     pub(crate) fn of_result(run: usize, result: &RunResult, measures: &[String]) -> Vec<Row> {
-        let whole = Metrics::of_run(result);
+        let measures: Vec<_> = measures.iter().map(|path| known(path)).collect();
         let row = |group: &schedlab_model::result::GroupResult| {
-            let own = Metrics::of_measures(&group.measures);
-            let values = measures.iter().map(|path| own.get(path).or_else(|| whole.get(path))).collect();
+            let value = |measure| Found::of(measure, Part::Group(group)).or_else(|| measure.of(Part::Run(result)));
+            let values = measures.iter().map(value).collect();
             Row { run, group: Some(group.name.clone()), values, error: None }
         };
         result.groups.iter().map(row).collect()

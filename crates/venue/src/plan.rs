@@ -1,11 +1,12 @@
 //! Several policies under several seeds, spread over threads.
 
-use crate::merge::merge;
 use crate::monitor::Watch;
 use crate::spread::spread;
 use crate::{Executor, Monitor, Policy, Request, Run, Venue, VenueError, VmError};
+use schedlab_metrics::combine::combine;
 use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_model::{
+    outcome::Outcome,
     result::RunResult,
     rng::Rng,
     time::Time,
@@ -59,7 +60,7 @@ pub enum PolicyOutcome {
 #[derive(Clone, Debug)]
 pub struct RunSet {
     /// The runs put together.
-    pub result: RunResult,
+    pub result: Outcome,
     /// Each run, in the order of the seeds.
     pub runs: Vec<Run>,
     /// How the times of each group are distributed: the means of the runs' curves.
@@ -109,8 +110,8 @@ impl Plan<'_> {
         if results.is_empty() {
             return Ok(PolicyOutcome::NotBegun);
         }
-        let result = merge(&results, self.seeds.len());
-        let curves = (0..result.groups.len()).map(|group| mean_curves(&runs, group)).collect();
+        let result = combine(&results, self.seeds.len());
+        let curves = (0..results[0].groups.len()).map(|group| mean_curves(&runs, group)).collect();
         Ok(PolicyOutcome::Ran(Box::new(RunSet { result, runs, curves })))
     }
 
@@ -281,9 +282,9 @@ mod tests {
         assert_eq!(alone.len(), 4);
         for (policy, (a, b)) in policies.iter().zip(alone.iter().zip(&together)) {
             assert_eq!(a.result, b.result, "{}", policy.label);
-            assert_eq!((&a.result.policy, a.runs.len()), (&policy.info, 4));
-            assert_eq!(a.result.runs.as_ref().unwrap().seeds, seeds);
-            assert!(a.result.groups[0].measures.intervals.contains_key("response_ns.mean"));
+            assert_eq!((a.result.policy(), a.runs.len()), (&policy.info, 4));
+            assert_eq!(a.result.seeds(), seeds);
+            assert!(a.result.groups()[0].metrics.value("response_ns.mean").unwrap().interval.is_some());
         }
     }
 
@@ -296,7 +297,7 @@ mod tests {
         let outcomes = plan.carry_out(&monitor).unwrap();
         assert!(matches!(outcomes[1], PolicyOutcome::NotBegun));
         let set = &sets(outcomes)[0];
-        assert!(set.runs.len() == 1 && set.result.partial);
+        assert!(set.runs.len() == 1 && set.result.is_partial());
     }
 
     #[test]

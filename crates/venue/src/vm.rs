@@ -135,7 +135,7 @@ fn result(
         version: finished.engine,
         clock: engine.clock(),
         repeats: engine.repeats(),
-        boot_ns: boot_virtual_ns,
+        boot_ns: Some(boot_virtual_ns),
     };
     let (report, calibration) = (&outcome.report, &outcome.calibration);
     let cpus = request.workload.machine.cpus();

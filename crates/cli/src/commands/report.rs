@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{files, output, page};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison};
-use schedlab_model::result::RunResult;
+use schedlab_model::outcome::Outcome;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::remeasure;
 use serde_json::Value;
@@ -19,19 +19,13 @@ const SCALE: f32 = 2.0;
 /// A run that was read.
 struct Read {
     label: String,
-    result: RunResult,
+    result: Outcome,
     heard: Option<Heard>,
 }
 
 impl Read {
     fn candidate(&self) -> Candidate<'_> {
-        Candidate {
-            label: self.label.clone(),
-            result: &self.result,
-            runs: vec![&self.result],
-            batches: &[],
-            curves: &[],
-        }
+        Candidate { label: self.label.clone(), result: &self.result, batches: &[], curves: &[] }
     }
 }
 
@@ -71,14 +65,14 @@ fn read(path: &Path) -> Result<Vec<Read>, Failure> {
     let bytes = fs::read(path).map_err(unreadable)?;
     let whole: Value = serde_json::from_slice(&bytes).map_err(|error| input(format!("it is not JSON: {error}")))?;
     let wrong = |error: serde_json::Error| input(format!("it is no result: {error}"));
-    let (labels, results): (Vec<String>, Vec<RunResult>) = match whole.get("results") {
+    let (labels, results): (Vec<String>, Vec<Outcome>) = match whole.get("results") {
         Some(results) => (
             serde_json::from_value(whole["policies"].clone()).map_err(wrong)?,
             serde_json::from_value(results.clone()).map_err(wrong)?,
         ),
         None => {
-            let result: RunResult = serde_json::from_value(whole).map_err(wrong)?;
-            (vec![result.policy.name.clone()], vec![result])
+            let result: Outcome = serde_json::from_value(whole).map_err(wrong)?;
+            (vec![result.policy().name.clone()], vec![result])
         }
     };
     if labels.len() != results.len() {
@@ -92,17 +86,20 @@ fn of_trace(path: &Path) -> Result<Read, Failure> {
     let result = measured.result;
     let label = result.policy.name.clone();
     let heard = Some(evidence.end(&label, &result.venue, measured.curves));
-    Ok(Read { label, result, heard })
+    Ok(Read { label, result: result.into(), heard })
 }
 
 /// What can be compared has the same groups.
 fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
-    let groups = |run: &Read| run.result.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+    let groups = |run: &Read| run.result.groups().iter().map(|group| group.name.to_string()).collect::<Vec<_>>();
     let Some(first) = runs.first() else { return Err(Failure::Input("there is no run in these files".into())) };
     match runs.iter().find(|run| groups(run) != groups(first)) {
         Some(other) => Err(Failure::Input(format!(
             "{} ({}) and {} ({}) are runs of different scenarios: make a page of each",
-            first.result.scenario.name, first.label, other.result.scenario.name, other.label
+            first.result.scenario().name,
+            first.label,
+            other.result.scenario().name,
+            other.label
         ))),
         None => Ok(()),
     }
@@ -110,11 +107,11 @@ fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
 
 /// Names that differ: with the venue where there are several, with a number where that is not enough.
 fn name(runs: &mut [Read]) {
-    let several = runs.iter().any(|run| run.result.venue != runs[0].result.venue);
+    let several = runs.iter().any(|run| run.result.venue() != runs[0].result.venue());
     let mut known: Vec<String> = Vec::new();
     for run in runs {
         if several && !run.label.contains('@') {
-            run.label = format!("{}@{}", run.label, run.result.venue);
+            run.label = format!("{}@{}", run.label, run.result.venue());
         }
         let plain = run.label.clone();
         let mut number = 1;

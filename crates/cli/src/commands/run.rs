@@ -20,7 +20,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         let mut page = result::show(&set.result, label, style);
         if args.tasks {
             page += "\n";
-            page += &result::tasks(&set.result, style);
+            page += &result::tasks(&set.runs.iter().map(|run| &run.result).collect::<Vec<_>>(), style);
         }
         output::print(&page)
     };

@@ -11,6 +11,8 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
     output::print_json(&match args.of {
         SchemaName::Scenario => schema::scenario(),
         SchemaName::Result => schema::result(),
+        SchemaName::Runs => schema::runs(),
+        SchemaName::Metrics => schema::metrics(),
         SchemaName::Comparison => comparison::schema(),
     })
 }

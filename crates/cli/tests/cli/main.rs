@@ -13,6 +13,7 @@ mod load;
 mod perf;
 mod record;
 mod report;
+mod runs;
 #[path = "../../../../tests/skip.rs"]
 mod skip;
 mod study;

@@ -36,8 +36,8 @@ fn the_exit_code_tells_what_differs_and_what_was_not_run() {
     assert_eq!(differs.err, "schedlab: 1 values differ and the study does not say why\n");
     lab.write("typo.toml", example().replace("at = {", "per = { metric = \"groups.b.cpu_sher\" }\nat = {"));
     let typo = lab.run(&["study", "typo.toml"]);
-    assert_eq!(typo.code, Some(1));
-    assert_eq!(typo.err, "schedlab: 1 values were not found in what was run\n");
+    assert_eq!(typo.code, Some(2));
+    assert!(typo.err.contains("there is no metric `cpu_sher`: did you mean `cpu_share`?"), "{}", typo.err);
     lab.write(
         "away.toml",
         example().replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere\""),

@@ -6,6 +6,7 @@ use headless_chrome::protocol::cdp::{Emulation, Network};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use schedlab_html::{Evidence, Heard, Provenance, of_comparison, of_study};
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::result::RunResult;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event as TraceEvent, EventKind, Reason, Sink, WakeSource};
@@ -142,7 +143,8 @@ pub fn comparison_page(events: u64) -> String {
         let PolicyOutcome::Ran(set) = outcome else { panic!("{} did not run", policy.label) };
         sets.push((policy.label.clone(), *set));
     }
-    sets[0].1.result.lost = LOST;
+    let first = sets[0].1.result.as_one().expect("there is one run of each");
+    sets[0].1.result = RunResult { lost: LOST, ..first.clone() }.into();
     let heard = |(label, set): &(String, RunSet)| busy(&workload, events).end(label, "sim", set.curves.clone());
     let heard: Vec<Heard> = sets.iter().map(heard).collect();
     let candidates: Vec<Candidate> = sets.iter().map(|(label, set)| candidate(label, set)).collect();
@@ -150,7 +152,7 @@ pub fn comparison_page(events: u64) -> String {
 }
 
 fn candidate<'a>(label: &str, set: &'a RunSet) -> Candidate<'a> {
-    Candidate { label: label.into(), result: &set.result, runs: vec![&set.result], batches: &[], curves: &set.curves }
+    Candidate { label: label.into(), result: &set.result, batches: &[], curves: &set.curves }
 }
 
 /// A run with so many events: eight CPUs that go from one of 24 tasks to the next all the time.

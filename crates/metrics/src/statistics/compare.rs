@@ -6,21 +6,10 @@
 
 use super::bootstrap::{percentile_interval, resampled_mean};
 use super::mean;
-use schedlab_model::{result::Interval, rng::Rng};
+use schedlab_model::{metric::Better, result::Interval, rng::Rng};
 
 /// Ratios nearer to one than this are rounding error.
 const RATIO_EPSILON: f64 = 1e-9;
-
-/// Which way a metric is good, for the verdict's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// Times: a larger value is *slower*.
-    Lower,
-    /// Throughput: a larger value is *faster*.
-    Higher,
-    /// Neither: a larger value is *higher*.
-    Neither,
-}
 
 /// How the values of some runs differ from those of a baseline.
 #[derive(Clone, Debug, PartialEq)]

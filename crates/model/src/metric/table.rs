@@ -1,0 +1,226 @@
+//! The table: a row for each number of a result, in the order of the result.
+
+use super::{Better, Combine, KEY, Level, Metric, Read, Round, Statistic, Unit};
+use crate::result::{CpuResult, GroupResult, Measures, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A row. A summary is a row for all of its statistics, a distribution one for all of its numbers.
+#[derive(Clone, Copy)]
+struct Row {
+    path: &'static str,
+    unit: Unit,
+    name: &'static str,
+    over: &'static str,
+    head: &'static str,
+    better: Better,
+    source: Option<&'static str>,
+    combine: Combine,
+    round: Round,
+    read: Reader,
+}
+
+#[derive(Clone, Copy)]
+enum Reader {
+    One(Read),
+    Times(fn(&Measures) -> Option<&TimeSummary>),
+    Ratios(fn(&Measures) -> Option<&RatioSummary>),
+}
+
+const HAPPE: &str = "Happe et al.";
+const DENNING: &str = "Denning and Buzen 1978";
+const HARCHOL: &str = "Harchol-Balter 2013, chapter 28";
+const JAIN: &str = "Jain, Chiu and Hawe 1984";
+const BALANCE: &str = "Happe et al., equation Linux.1.a";
+
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    // Of a group.
+    group("count", Unit::Count, "tasks", |group| Some(group.count as f64)),
+
+    // Of a task, and of all tasks of a group together.
+    task("requests", Unit::Count, "requests", |m| count(m.requests)).heads("requests", "done"),
+    task("requests_open", Unit::Count, "open requests", |m| count(m.requests_open)).heads("requests", "open"),
+    task("requests_late", Unit::Count, "late requests", |m| m.requests_late.and_then(count)).heads("requests", "late"),
+    task("requests_dropped", Unit::Count, "dropped requests", |m| m.requests_dropped.and_then(count)).heads("requests", "dropped"),
+    task("cpu_ns", Unit::Ns, "CPU time", |m| count(m.cpu_ns)).heads("CPU", "time"),
+    task("cpu_share", Unit::Fraction, "CPU share", |m| Some(m.cpu_share)).heads("", "CPU"),
+    task("throughput_per_s", Unit::PerSecond, "throughput", |m| Some(m.throughput_per_s)).heads("requests", "per s").better(Better::Higher).from(DENNING),
+    times("response_ns", "response", "response", |m| m.response_ns.as_ref()),
+    times("response_from_first_run_ns", "response from first run", "from first run", |m| m.response_from_first_run_ns.as_ref()).from(HAPPE),
+    times("open_age_ns", "age of open requests", "open requests", |m| m.open_age_ns.as_ref()),
+    times("wakeup_latency_ns", "wakeup latency", "wakeup", |m| m.wakeup_latency_ns.as_ref()),
+    times("preempt_wait_ns", "wait after preemption", "preempted", |m| m.preempt_wait_ns.as_ref()),
+    times("run_delay_ns", "wait for a CPU", "run delay", |m| m.run_delay_ns.as_ref()),
+    times("turnaround_ns", "turnaround", "turnaround", |m| m.turnaround_ns.as_ref()),
+    ratios("slowdown", "slowdown", "slowdown", |m| m.slowdown.as_ref()).from(HARCHOL),
+    task("longest_wait_ns", Unit::Ns, "longest wait for a CPU", |m| m.longest_wait_ns.and_then(count)).heads("run delay", "longest").better(Better::Lower),
+    task("migrations", Unit::Count, "moves", |m| count(m.migrations)),
+    task("switches.voluntary", Unit::Count, "switches of its own", |m| count(m.switches.voluntary)).heads("switches", "own"),
+    task("switches.involuntary", Unit::Count, "forced switches", |m| count(m.switches.involuntary)).heads("switches", "forced"),
+
+    // Of a group again.
+    group("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |group| Some(group.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
+    group("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |group| group.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
+
+    // Of a CPU.
+    cpu("busy_frac", "busy", |cpu| Some(cpu.busy_frac)),
+    cpu("idle_frac", "idle", |cpu| Some(cpu.idle_frac)),
+    cpu("overhead_frac", "system", |cpu| Some(cpu.overhead_frac)).better(Better::Lower),
+    cpu_load("runnable", "tasks there", |cpu| &cpu.runnable),
+
+    // Of the run.
+    run("duration_ns", Unit::Ns, "length of the run", |run| count(run.duration_ns)).heads("", "length"),
+    load("load_distribution.estimated", "tasks on a CPU, as requests see it", |run| Some(&run.load_distribution.as_ref()?.estimated).filter(|loads| !loads.is_empty())).from(HAPPE),
+    load("load_distribution.true", "tasks on a CPU", |run| run.load_distribution.as_ref()?.actual.as_ref()),
+    run("jain", Unit::Ratio, "Jain index", |run| run.jain).heads("", "Jain").better(Better::Higher).decimals(4).from(JAIN),
+    run("time_to_balance_ns", Unit::Ns, "time to balance", |run| run.time_to_balance_ns.and_then(count)).heads("", "balanced after").better(Better::Lower).from(BALANCE),
+    run("work_conservation_violation.ns", Unit::Ns, "idle time beside work", |run| count(run.work_conservation_violation?.ns)).heads("idle beside work", "time").better(Better::Lower),
+    run("work_conservation_violation.frac", Unit::Fraction, "idle beside work", |run| Some(run.work_conservation_violation?.frac)).heads("", "idle beside work").better(Better::Lower),
+    run("overhead_ns.switch", Unit::Ns, "system time for switches", |run| count(run.overhead_ns?.switch)).heads("system time", "switch").better(Better::Lower),
+    run("overhead_ns.wakeup", Unit::Ns, "system time for wakeups", |run| count(run.overhead_ns?.wakeup)).heads("system time", "wakeup").better(Better::Lower),
+    run("overhead_ns.migration", Unit::Ns, "system time for migrations", |run| count(run.overhead_ns?.migration)).heads("system time", "migration").better(Better::Lower),
+    run("overhead_ns.tick", Unit::Ns, "system time for ticks", |run| count(run.overhead_ns?.tick)).heads("system time", "tick").better(Better::Lower),
+    run("overhead_ns.policy", Unit::Ns, "system time for the policy", |run| count(run.overhead_ns?.policy)).heads("system time", "policy").better(Better::Lower),
+    run("events.switches", Unit::Count, "switches", |run| count(run.events.switches)).heads("events", "switches"),
+    run("events.wakeups", Unit::Count, "wakeups", |run| count(run.events.wakeups)).heads("events", "wakeups"),
+    run("events.migrations", Unit::Count, "migrations", |run| count(run.events.migrations)).heads("events", "migrations"),
+    run("events.ticks", Unit::Count, "ticks", |run| count(run.events.ticks)).heads("events", "ticks"),
+    run("events.forks", Unit::Count, "forks", |run| count(run.events.forks)).heads("events", "forks"),
+    run("events.exits", Unit::Count, "exits", |run| count(run.events.exits)).heads("events", "exits"),
+    run("lost", Unit::Count, "lost events", |run| count(run.lost)).better(Better::Lower).sum(),
+    run("calibration.ns_per_piece", Unit::Ns, "a piece of work", |run| Some(run.calibration.as_ref()?.ns_per_piece)).heads("calibration", "piece"),
+    run("calibration.spread_frac", Unit::Fraction, "spread of a piece of work", |run| Some(run.calibration.as_ref()?.spread_frac)).heads("calibration", "spread"),
+    cost("costs.ns_per_instruction", "instruction", |costs| Some(costs.ns_per_instruction)),
+    cost("costs.switch_thread_ns", "switch", |costs| costs.switch_thread_ns),
+    cost("costs.switch_process_ns", "switch of process", |costs| costs.switch_process_ns),
+    cost("costs.hand_over_ns", "hand-over", |costs| costs.hand_over_ns),
+    cost("costs.wakeup_ns", "wakeup", |costs| costs.wakeup_ns),
+    cost("costs.tick_ns", "tick", |costs| costs.tick_ns),
+    cost("costs.migration_ns", "migration", |costs| costs.migration_ns),
+    cost("costs.fork_ns", "fork", |costs| costs.fork_ns),
+    cost("costs.start_ns", "start", |costs| costs.start_ns),
+    cost("costs.exit_ns", "exit", |costs| costs.exit_ns),
+    run("kernel_run_delay_ns", Unit::Ns, "wait for a CPU by the kernel's counters", |run| run.kernel_run_delay_ns.and_then(count)).heads("kernel", "run delay"),
+    run("provenance.engine.boot_ns", Unit::Ns, "boot of the virtual machine", |run| run.provenance.engine.as_ref()?.boot_ns.and_then(count)).heads("engine", "boot"),
+];
+
+const fn row(path: &'static str, unit: Unit, name: &'static str, read: Reader) -> Row {
+    let (better, combine) = (Better::Neither, Combine::Mean);
+    Row { path, unit, name, over: "", head: name, better, source: None, combine, round: Round::Digits, read }
+}
+
+const fn task(path: &'static str, unit: Unit, name: &'static str, read: fn(&Measures) -> Option<f64>) -> Row {
+    row(path, unit, name, Reader::One(Read::Task(read)))
+}
+
+/// A sample of times: the shorter the better.
+const fn times(
+    path: &'static str,
+    name: &'static str,
+    over: &'static str,
+    read: fn(&Measures) -> Option<&TimeSummary>,
+) -> Row {
+    row(path, Unit::Ns, name, Reader::Times(read)).heads(over, "").better(Better::Lower)
+}
+
+/// A sample of ratios: the smaller the better.
+const fn ratios(
+    path: &'static str,
+    name: &'static str,
+    over: &'static str,
+    read: fn(&Measures) -> Option<&RatioSummary>,
+) -> Row {
+    row(path, Unit::Ratio, name, Reader::Ratios(read)).heads(over, "").better(Better::Lower)
+}
+
+const fn group(path: &'static str, unit: Unit, name: &'static str, read: fn(&GroupResult) -> Option<f64>) -> Row {
+    row(path, unit, name, Reader::One(Read::Group(read)))
+}
+
+const fn cpu(path: &'static str, name: &'static str, read: fn(&CpuResult) -> Option<f64>) -> Row {
+    row(path, Unit::Fraction, name, Reader::One(Read::Cpu(read)))
+}
+
+const fn cpu_load(path: &'static str, name: &'static str, read: fn(&CpuResult) -> &BTreeMap<u32, f64>) -> Row {
+    row(path, Unit::Fraction, name, Reader::One(Read::CpuLoad(read)))
+}
+
+const fn run(path: &'static str, unit: Unit, name: &'static str, read: fn(&RunResult) -> Option<f64>) -> Row {
+    row(path, unit, name, Reader::One(Read::Run(read)))
+}
+
+const fn load(path: &'static str, name: &'static str, read: fn(&RunResult) -> Option<&BTreeMap<u32, f64>>) -> Row {
+    row(path, Unit::Fraction, name, Reader::One(Read::RunLoad(read)))
+}
+
+impl Row {
+    const fn heads(self, over: &'static str, head: &'static str) -> Row {
+        Row { over, head, ..self }
+    }
+
+    const fn better(self, better: Better) -> Row {
+        Row { better, ..self }
+    }
+
+    const fn from(self, source: &'static str) -> Row {
+        Row { source: Some(source), ..self }
+    }
+
+    const fn sum(self) -> Row {
+        Row { combine: Combine::Sum, ..self }
+    }
+
+    const fn decimals(self, decimals: usize) -> Row {
+        Row { round: Round::Decimals(decimals), ..self }
+    }
+
+    /// The metrics of this row.
+    fn metrics(self) -> Vec<Metric> {
+        match self.read {
+            Reader::One(read) => {
+                let is_load = matches!(read, Read::CpuLoad(_) | Read::RunLoad(_));
+                let path = if is_load { format!("{}.{KEY}", self.path) } else { self.path.into() };
+                vec![self.metric(path, read)]
+            }
+            Reader::Times(read) => self.statistics(|statistic| Read::Times(read, statistic)),
+            Reader::Ratios(read) => self.statistics(|statistic| Read::Ratios(read, statistic)),
+        }
+    }
+
+    fn statistics(self, read: impl Fn(Statistic) -> Read) -> Vec<Metric> {
+        let metric = |statistic: Statistic| Metric {
+            unit: statistic.unit(self.unit),
+            better: statistic.better(self.better),
+            name: statistic.name(self.name),
+            head: statistic.key(),
+            ..self.metric(format!("{}.{}", self.path, statistic.key()), read(statistic))
+        };
+        Statistic::ALL.map(metric).into()
+    }
+
+    fn metric(self, path: String, read: Read) -> Metric {
+        let level = match read {
+            Read::Task(_) | Read::Times(..) | Read::Ratios(..) => Level::Task,
+            Read::Group(_) => Level::Group,
+            Read::Cpu(_) | Read::CpuLoad(_) => Level::Cpu,
+            Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) => Level::Run,
+        };
+        let Row { unit, combine, better, source, name, over, head, round, .. } = self;
+        Metric { path, level, unit, combine, better, source, name: Cow::Borrowed(name), over, head, round, read }
+    }
+}
+
+/// What a scheduler takes for itself.
+const fn cost(path: &'static str, name: &'static str, read: fn(&SchedulerCosts) -> Option<f64>) -> Row {
+    row(path, Unit::Ns, name, Reader::One(Read::Cost(read))).heads("costs", name).better(Better::Lower)
+}
+
+fn count(number: u64) -> Option<f64> {
+    Some(number as f64)
+}
+
+/// All metrics.
+pub(super) fn metrics() -> Vec<Metric> {
+    TABLE.iter().flat_map(|row| row.metrics()).collect()
+}

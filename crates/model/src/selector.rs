@@ -1,0 +1,190 @@
+//! A number of a whole result, by its path: `groups.worker.response_ns.p99`, `cpus.0.busy_frac`, `jain`.
+
+use crate::metric::{Combine, Found, Level, Part, Unit, Unknown, find};
+use crate::outcome::{Outcome, Value, View};
+
+/// A metric, and whose.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    whose: Whose,
+    found: Found,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Whose {
+    Run,
+    Groups(Pick),
+    Tasks(Pick),
+    Cpus(Pick),
+}
+
+/// Which of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pick {
+    /// Of all: the greatest value.
+    All,
+    /// The one of this name or number.
+    One(String),
+}
+
+impl Pick {
+    fn takes(&self, name: &str) -> bool {
+        match self {
+            Pick::All => true,
+            Pick::One(own) => own == name,
+        }
+    }
+}
+
+impl Selector {
+    /// Reads a path. `groups`, `tasks` and `cpus` are followed by a name or number, or by `*` for the greatest of all; a
+    /// metric of the run stands alone.
+    ///
+    /// # Errors
+    ///
+    /// There is no such metric.
+    pub fn parse(path: &str) -> Result<Selector, Unknown> {
+        let lists: [(&str, fn(Pick) -> Whose, &[Level]); 3] = [
+            ("groups.", Whose::Groups, &[Level::Task, Level::Group]),
+            ("tasks.", Whose::Tasks, &[Level::Task]),
+            ("cpus.", Whose::Cpus, &[Level::Cpu]),
+        ];
+        for (prefix, whose, levels) in lists {
+            let Some(rest) = path.strip_prefix(prefix) else { continue };
+            // The name of a group may have dots: the longest metric after one is meant.
+            let mut dots = rest.match_indices('.').map(|(at, _)| at);
+            let known = dots.find_map(|at| Some((&rest[..at], find(&rest[at + 1..]).ok()?)));
+            let here = known.filter(|(_, found)| levels.contains(&found.metric.level));
+            return match (here, rest.split_once('.')) {
+                (Some((name, found)), _) => {
+                    let pick = if name == "*" { Pick::All } else { Pick::One(name.into()) };
+                    Ok(Selector { whose: whose(pick), found })
+                }
+                (None, rest) => Err(Unknown::of_levels(rest.map_or("", |(_, metric)| metric), levels)),
+            };
+        }
+        let found = find(path).ok().filter(|found| found.metric.level == Level::Run);
+        found.map(|found| Selector { whose: Whose::Run, found }).ok_or_else(|| Unknown::of_levels(path, &[Level::Run]))
+    }
+
+    /// What it is measured in.
+    pub fn unit(&self) -> Unit {
+        self.found.metric.unit
+    }
+
+    /// Its value; of several runs their mean. Of all of a list it is the greatest of each run.
+    ///
+    /// # Errors
+    ///
+    /// The result does not have it: why.
+    pub fn of(&self, outcome: &Outcome) -> Result<Value, String> {
+        let path = self.found.path();
+        let views = self.views(outcome)?;
+        let value = match views.as_slice() {
+            [] => None,
+            [only] if !self.is_greatest() => only.of(self.found),
+            views => self.greatest(views, outcome.runs() as usize),
+        };
+        value.ok_or_else(|| format!("the result has no `{path}`{}", self.owner()))
+    }
+
+    fn is_greatest(&self) -> bool {
+        matches!(&self.whose, Whose::Groups(Pick::All) | Whose::Tasks(Pick::All) | Whose::Cpus(Pick::All))
+    }
+
+    /// In words, whose it is.
+    fn owner(&self) -> String {
+        match &self.whose {
+            Whose::Groups(Pick::One(name)) => format!(" of group `{name}`"),
+            Whose::Tasks(Pick::One(id)) => format!(" of task {id}"),
+            Whose::Cpus(Pick::One(id)) => format!(" of CPU {id}"),
+            _ => String::new(),
+        }
+    }
+
+    /// Where it is looked up.
+    fn views<'a>(&self, outcome: &'a Outcome) -> Result<Vec<View<'a>>, String> {
+        Ok(match &self.whose {
+            Whose::Run => vec![outcome.whole()],
+            Whose::Groups(pick) => {
+                let groups = outcome.groups().into_iter().filter(|group| pick.takes(group.name));
+                groups.map(|group| group.metrics).collect()
+            }
+            Whose::Cpus(pick) => {
+                let cpus = outcome.cpus().into_iter().filter(|cpu| pick.takes(&cpu.id.to_string()));
+                cpus.map(|cpu| cpu.metrics).collect()
+            }
+            Whose::Tasks(pick) => {
+                let Some(result) = outcome.as_one() else {
+                    return Err("several runs have no tasks in common: ask for a group, or for one run".into());
+                };
+                let tasks = result.tasks.iter().filter(|task| pick.takes(&task.id.to_string()));
+                tasks.map(|task| View::One(Part::Task(&task.measures))).collect()
+            }
+        })
+    }
+
+    /// The greatest of each run, and of those the mean.
+    fn greatest(&self, views: &[View], runs: usize) -> Option<Value> {
+        let path = self.found.path();
+        let each: Vec<Vec<Option<f64>>> = views.iter().map(|view| view.each(&path)).collect();
+        let of_run = |run: usize| each.iter().filter_map(|values| *values.get(run)?).reduce(f64::max);
+        let values: Vec<f64> = (0..runs).filter_map(of_run).collect();
+        let sum: f64 = values.iter().sum();
+        let number = match self.found.metric.combine {
+            Combine::Mean => sum / values.len() as f64,
+            Combine::Sum => sum,
+        };
+        (!values.is_empty()).then_some(Value { number, interval: None, n: values.len() as u32 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{CpuResult, GroupResult, Measures, RunResult, Summary};
+    use std::collections::BTreeMap;
+
+    fn outcome() -> Outcome {
+        let response =
+            Summary { count: 1, mean: 5, sd: None, cv: None, min: 5, p50: 7, p90: 5, p99: 5, p999: 5, max: 5 };
+        let group = |name: &str, migrations| GroupResult {
+            name: name.into(),
+            measures: Measures { response_ns: Some(response), migrations, ..Measures::default() },
+            ..GroupResult::default()
+        };
+        let cpu = CpuResult { runnable: BTreeMap::from([(4, 0.5)]), ..CpuResult::default() };
+        let groups = vec![group("a", 3), group("b.c", 8)];
+        RunResult { groups, cpus: vec![cpu], jain: Some(0.5), ..RunResult::default() }.into()
+    }
+
+    fn number(path: &str) -> Result<f64, String> {
+        let selector = Selector::parse(path).map_err(|unknown| unknown.to_string())?;
+        Ok(selector.of(&outcome())?.number)
+    }
+
+    #[test]
+    fn numbers_are_found_by_name_and_number() {
+        assert_eq!(number("groups.a.response_ns.p50"), Ok(7.0));
+        assert_eq!(number("groups.b.c.migrations"), Ok(8.0));
+        assert_eq!(number("groups.*.migrations"), Ok(8.0));
+        assert_eq!((number("cpus.0.runnable.4"), number("cpus.0.runnable.5")), (Ok(0.5), Ok(0.0)));
+        assert_eq!(number("jain"), Ok(0.5));
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_a_remedy() {
+        let told = |path: &str| number(path).unwrap_err();
+        assert_eq!(
+            told("groups.a.response_ns.p98"),
+            "there is no metric `response_ns.p98`: did you mean `response_ns.p90`?"
+        );
+        assert_eq!(told("groups.a.response_ns"), "there is no metric `response_ns`: did you mean `response_ns.mean`?");
+        assert!(told("jian").contains("did you mean `jain`?"), "{}", told("jian"));
+        // A metric of the run is none of a group, and one of a group none of the run.
+        assert_eq!(told("groups.a.jain"), "there is no metric `jain` here, it is one of the whole run: `jain` alone");
+        assert!(told("response_ns.p50").contains("`groups.NAME.response_ns.p50`"), "{}", told("response_ns.p50"));
+        assert_eq!(told("groups.x.response_ns.p50"), "the result has no `response_ns.p50` of group `x`");
+        assert_eq!(told("groups.a.turnaround_ns.max"), "the result has no `turnaround_ns.max` of group `a`");
+    }
+}
