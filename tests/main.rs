@@ -1,6 +1,7 @@
 //! Questions that concern several rooms at once. One binary, sorted by question.
 
 mod determinism;
+mod endless;
 mod generate;
 mod lab;
 mod laws;

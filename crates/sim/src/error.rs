@@ -47,11 +47,14 @@ pub enum RunError {
     Policy(PolicyFailure),
     /// A program of the scenario never lets time go by.
     #[error(
-        "the tasks of group '{group}' do endless steps at {time} without any time going by; add a compute or sleep step"
+        "the tasks of group '{group}' do endless steps at {time} without any time going by ({steps} so far); add a \
+         compute or sleep step"
     )]
     Stuck {
         /// The group of the task that did the last step.
         group: String,
+        /// Steps of all tasks at that instant.
+        steps: u64,
         /// The simulated time.
         time: Time,
     },

@@ -6,6 +6,7 @@ mod documents;
 mod ejected;
 mod endings;
 mod files;
+mod guards;
 mod help;
 mod import;
 mod lab;

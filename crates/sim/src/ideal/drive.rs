@@ -71,8 +71,9 @@ fn turn(s: &mut impl Scheduler, end_ns: u64) -> Result<Option<u64>, RunError> {
     match s.settle() {
         Ok(()) => Ok(Some(at_ns)),
         Err(Stuck(group)) => {
-            let group = s.world().workload.groups[group.index()].name.clone();
-            Err(RunError::Stuck { group, time: Time(at_ns) })
+            let world = s.world();
+            let group = world.workload.groups[group.index()].name.clone();
+            Err(RunError::Stuck { group, steps: world.done_now().steps, time: Time(at_ns) })
         }
     }
 }

@@ -11,11 +11,6 @@ use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
-/// More than this never happens at one instant, but for what many tasks do that start together. Without a limit a
-/// policy that kicks a CPU whenever that CPU chooses would never let time go by.
-const STEPS_AT_ONCE: u64 = 1 << 19;
-const STEPS_PER_TASK: u64 = 100;
-
 impl Sim {
     /// Runs to the end of the workload, handing events to `sink`.
     pub fn run(&mut self, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
@@ -81,6 +76,11 @@ impl Sim {
     fn scheduler_timer(&mut self, due: Due) {
         match due {
             Due::Release => self.release_held(),
+            Due::Policy(..) if self.standstill.goes_on(&self.core.world) => {
+                let message =
+                    "its timer is due again and again and no time goes by: each time asks for the next at once";
+                self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
+            }
             Due::Policy(index, generation) => self.fire_timer(index, generation),
             Due::Watchdog => self.watch(),
             Due::Birth(_) | Due::Arrival(_) | Due::Timer(_) | Due::Device(_) => unreachable!("the world's own"),
@@ -164,14 +164,13 @@ impl Sim {
 
     #[inline(always)]
     fn do_what_follows(&mut self) {
-        let mut steps: u64 = 0;
         loop {
             if self.has_failed() || self.stuck.is_some() {
                 return;
             }
-            steps += 1;
-            if steps > STEPS_AT_ONCE && steps > STEPS_PER_TASK * self.core.world.tasks.created() as u64 {
-                let message = "its CPUs choose again and again and no time goes by: each choice asks for the next";
+            if self.standstill.goes_on(&self.core.world) {
+                let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
+                               asks for the next";
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
             }
             if self.has_more_before_steps() {
@@ -280,7 +279,8 @@ impl Sim {
         }
         if let Some(group) = self.stuck {
             let group = self.core.world.workload.groups[group.index()].name.clone();
-            return Err(RunError::Stuck { group, time: Time(self.core.world.now_ns) });
+            let world = &self.core.world;
+            return Err(RunError::Stuck { group, steps: world.done_now().steps, time: Time(world.now_ns) });
         }
         if !partial {
             self.core.world.check_end()?;

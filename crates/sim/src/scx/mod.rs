@@ -29,6 +29,7 @@ pub mod ops;
 pub mod policy;
 mod realtime;
 mod schedule;
+mod standstill;
 mod waiting;
 
 use crate::error::RunError;

@@ -14,7 +14,7 @@ use schedlab_model::workload::{self, Group, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
 use std::collections::VecDeque;
 use std::rc::Rc;
-pub use steps::Next;
+pub use steps::{Done, Next};
 use tasks::Tasks;
 use timers::{Due, Timers};
 
@@ -80,9 +80,9 @@ pub struct World {
     pub births: VecDeque<Birth>,
     /// Events not yet handed on.
     pub events: Vec<Event>,
-    /// Steps executed at the present instant, to find programs that never let time go by.
-    steps_at_once: u64,
-    steps_at_ns: u64,
+    /// What tasks did at the instant beside it, to find programs that never let time go by.
+    done_at_once: Done,
+    done_at_ns: u64,
 }
 
 impl World {
@@ -105,8 +105,8 @@ impl World {
             wakes: VecDeque::new(),
             births: VecDeque::new(),
             events: Vec::with_capacity(1024),
-            steps_at_once: 0,
-            steps_at_ns: 0,
+            done_at_once: Done::default(),
+            done_at_ns: 0,
         };
         for (index, group) in groups.iter().enumerate() {
             match &group.birth {

@@ -24,21 +24,40 @@ pub enum Next {
     Stuck,
 }
 
-/// So many steps at one instant are taken for an endless loop: more than any burst of messages needs.
-const STEPS_AT_ONCE: u64 = 50_000_000;
+/// More passes of `loop`s than this at one instant are taken for an endless loop: no burst of messages needs as many.
+const PASSES_AT_ONCE: u64 = 10_000_000;
+/// A program whose end is certain may do more steps, but not for hours of the simulating machine.
+const STEPS_AT_ONCE: u64 = 10_000_000_000;
+
+/// What tasks have done of their programs at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// Steps.
+    pub steps: u64,
+    /// Passes of a `loop` that came to their end. Only these can go on for ever: every `repeat` and every `once` ends.
+    pub passes: u64,
+}
+
+impl Done {
+    /// Whether the tasks would go on for ever, or for too long to wait for.
+    fn is_endless(self) -> bool {
+        self.passes > PASSES_AT_ONCE || self.steps > STEPS_AT_ONCE
+    }
+}
 
 impl World {
     /// Does one step of the task in `slot`, which runs on `cpu`.
     pub fn step(&mut self, slot: u32, cpu: u32) -> Next {
-        let next = self.one_step(slot, cpu);
-        self.count_steps(1, next)
+        let mut done = Done::default();
+        let next = self.one_step(slot, cpu, &mut done);
+        self.count_steps(done, next)
     }
 
     /// Does steps of the task in `slot` up to one that lets time go by or that concerns others: [`Next::Again`] means
     /// that wakes or births are to be seen to before it goes on.
     #[inline(always)]
     pub fn steps(&mut self, slot: u32, cpu: u32) -> Next {
-        let mut done = 0;
+        let mut done = Done::default();
         match self.own_steps(slot, cpu, &mut done) {
             Some(next) => self.count_steps(done, next),
             None => self.all_steps(slot, cpu, done),
@@ -47,12 +66,11 @@ impl World {
 
     /// As [`World::steps`], when the next step is not one of the usual ones, after so many that are `done`.
     #[inline(never)]
-    fn all_steps(&mut self, slot: u32, cpu: u32, mut done: u64) -> Next {
+    fn all_steps(&mut self, slot: u32, cpu: u32, mut done: Done) -> Next {
         let next = loop {
-            let next = self.one_step(slot, cpu);
-            done += 1;
+            let next = self.one_step(slot, cpu, &mut done);
             let goes_on = next == Next::Again && self.wakes.is_empty() && self.births.is_empty();
-            if !goes_on || done > STEPS_AT_ONCE {
+            if !goes_on || done.is_endless() {
                 break next;
             }
         };
@@ -62,7 +80,7 @@ impl World {
     /// Does the usual steps that concern nobody but the task, one after the other, and counts them. Returns nothing when
     /// the next one is of another kind, or when they are too many.
     #[inline(always)]
-    fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut u64) -> Option<Next> {
+    fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Option<Next> {
         let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
         let task = &mut self.tasks[slot];
         let program = &self.workload.groups[task.group.index()].program;
@@ -85,36 +103,46 @@ impl World {
                     }
                 }
                 Some(_) => return None,
-                None if program.repeats => task.begin_anew(),
+                None if program.repeats => {
+                    task.begin_anew();
+                    done.passes += 1;
+                    if done.is_endless() {
+                        return None;
+                    }
+                }
                 None => return None,
             }
-            *done += 1;
-            if *done > STEPS_AT_ONCE {
-                return None;
-            }
+            done.steps += 1;
         }
         Some(Next::Work)
     }
 
     /// Does one step, whatever it is.
-    fn one_step(&mut self, slot: u32, cpu: u32) -> Next {
+    fn one_step(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Next {
+        done.steps += 1;
         let workload = self.workload.clone();
         let program = &workload.groups[self.tasks[slot].group.index()].program;
-        self.step_of(program, slot, cpu)
+        self.step_of(program, slot, cpu, done)
     }
 
     /// Counts steps at the present instant; what follows is [`Next::Stuck`] when they are too many.
     #[inline]
-    fn count_steps(&mut self, done: u64, next: Next) -> Next {
-        if self.steps_at_ns != self.now_ns {
-            (self.steps_at_ns, self.steps_at_once) = (self.now_ns, 0);
+    fn count_steps(&mut self, done: Done, next: Next) -> Next {
+        if self.done_at_ns != self.now_ns {
+            (self.done_at_ns, self.done_at_once) = (self.now_ns, Done::default());
         }
-        self.steps_at_once += done;
-        if self.steps_at_once > STEPS_AT_ONCE { Next::Stuck } else { next }
+        self.done_at_once.steps += done.steps;
+        self.done_at_once.passes += done.passes;
+        if self.done_at_once.is_endless() { Next::Stuck } else { next }
+    }
+
+    /// What tasks have done of their programs at the present instant.
+    pub fn done_now(&self) -> Done {
+        if self.done_at_ns == self.now_ns { self.done_at_once } else { Done::default() }
     }
 
     #[inline]
-    fn step_of(&mut self, program: &Program, slot: u32, cpu: u32) -> Next {
+    fn step_of(&mut self, program: &Program, slot: u32, cpu: u32, done: &mut Done) -> Next {
         let task = &mut self.tasks[slot];
         if task.work_ns > 0 {
             return Next::Work;
@@ -122,6 +150,7 @@ impl World {
         let Some(step) = program.steps.get(task.step as usize) else {
             if program.repeats {
                 task.begin_anew();
+                done.passes += 1;
                 return Next::Again;
             }
             return self.leave(slot);
