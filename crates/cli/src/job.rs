@@ -107,6 +107,9 @@ fn remarks(sets: &[(String, RunSet)], seconds: f64) {
         if run.printed_dropped > 0 {
             output::remark(&format!("{} more lines of {}", run.printed_dropped, set.result.policy().name));
         }
+        if let Some(reserve) = run.reserve {
+            output::remark(&format!("real-time tasks left others {reserve}: the kernel keeps it from them"));
+        }
     }
     let runs: usize = sets.iter().map(|(_, set)| set.runs.len()).sum();
     let all = sets.iter().flat_map(|(_, set)| &set.runs);

@@ -7,8 +7,9 @@ use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
 use schedlab_load::costs::{self, Effort};
-use schedlab_load::{Algorithm, Settings, calm, hurry, now_ns, obtain};
+use schedlab_load::{Algorithm, Ranks, Settings, calm, is_realtime, now_ns, obtain};
 use schedlab_model::time::Time;
+use schedlab_model::workload::Workload;
 use std::ffi::CString;
 use std::fs;
 use std::path::Path;
@@ -22,6 +23,9 @@ const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
 /// How often the run tells how far it is, and a policy is asked whether it is in charge.
 const LOOK: Duration = Duration::from_secs(1);
+/// Beside real-time tasks it is silent to the end, where that is known: it would drive one of them from its CPU, and the kernel would put that one on
+/// another.
+const NO_LOOK: Duration = Duration::from_secs(24 * 3600);
 
 /// Does the job and switches the machine off. Does not return, whatever happens.
 pub fn main() -> ! {
@@ -99,15 +103,19 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     })?;
     let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
     let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
-    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look: LOOK };
+    let is_silent = has_realtime(&job.workload) && job.workload.run.end().is_some();
+    let look = if is_silent { NO_LOOK } else { LOOK };
+    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others: None };
     let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut go_on = |now: Time| {
         send(to, &Message::Progress(now.ns()));
         true
     };
-    // What looks after the run is no load that a policy should see.
-    hurry();
+    // What looks after the run is no load that a policy should see. A workload without a rank for it is refused.
+    if let Some(ranks) = Ranks::of(&job.workload) {
+        ranks.hurry();
+    }
     let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
     calm();
     let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
@@ -122,6 +130,10 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         Err(lack) => (Vec::new(), Err(lack)),
     };
     Ok((Outcome { report, recorded, loaded, calibration, costs, records: records.len() as u64 }, records))
+}
+
+fn has_realtime(workload: &Workload) -> bool {
+    workload.groups.iter().any(|group| is_realtime(group.class))
 }
 
 /// What cannot be said is missed by whoever waits for it.

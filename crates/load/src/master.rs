@@ -5,7 +5,8 @@ use crate::arrivals::Arrivals;
 use crate::attributes as attr;
 use crate::clock::now_ns;
 use crate::futex;
-use crate::process::{bury, die_with, hurry, install_nudge, kill, nudge};
+use crate::process::{bury, die_with, install_nudge, kill, nudge};
+use crate::rank::is_realtime;
 use crate::shared::Shared;
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
@@ -119,7 +120,7 @@ impl<'env> Master<'_, 'env> {
         if let Err(code) = self.await_ready(expected) {
             return code;
         }
-        hurry();
+        self.site.ranks.hurry();
         self.open_gate();
         self.lead();
         0
@@ -258,10 +259,17 @@ impl<'env> Master<'_, 'env> {
     }
 
     /// A thread is born where its creator may be, so the master goes first to where the new one may be, and stays there.
+    /// One of a real-time class does not wait behind others until it has that class.
     fn create_here(&self, order: Order) {
+        let (group, ranks) = (self.group(order.group), self.site.ranks);
         // Who cannot be born there goes there by itself.
-        _ = attr::set_cpus(0, &self.group(order.group).cpus);
+        _ = attr::set_cpus(0, &group.cpus);
+        if !is_realtime(group.class) {
+            return self.create_late(order);
+        }
+        ranks.hurry_with_children();
         self.create_late(order);
+        ranks.hurry();
     }
 
     /// A task that cannot be created while the run goes on is dropped: its record never begins.
@@ -329,7 +337,8 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let mut worker = Worker::new(site, spawner, number, engine);
     let first: CpuSet = group.start_on.into_iter().collect();
     let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
-    let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(group.class, group.nice, group.slice)).is_err();
+    let class = site.ranks.class(group.class);
+    let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, group.nice, group.slice)).is_err();
     record.pid.store(std::process::id() as i32, Relaxed);
     record.tid.store(attr::tid(), Release);
     if refused {

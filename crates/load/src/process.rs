@@ -14,23 +14,6 @@ pub fn die_with(parent: i32) {
     }
 }
 
-/// Gives the calling thread the first word where it may have it: for one that sleeps nearly always, must not come late,
-/// and is none of the tasks that the scheduler has to share the machine among.
-pub fn hurry() {
-    set_class(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1);
-}
-
-/// The calling thread is as others again.
-pub fn calm() {
-    set_class(libc::SCHED_OTHER, 0);
-}
-
-fn set_class(class: libc::c_int, sched_priority: libc::c_int) {
-    let parameters = libc::sched_param { sched_priority };
-    // SAFETY: the kernel only reads the structure. Without the right for it, things stay as they are.
-    unsafe { libc::sched_setscheduler(0, class, &parameters) };
-}
-
 extern "C" fn nothing(_: libc::c_int) {}
 
 /// Makes [`nudge`] harmless.

@@ -1,15 +1,14 @@
 //! What this machine cannot hold is refused before anything starts, in one line that says what would help.
 
+use crate::rank::{Ranks, is_realtime};
+use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
 use crate::{attributes, master, program};
 use schedlab_model::workload::{Birth, Class, Group, Kind, Step, Workload};
 
-/// The share of a CPU's time that the kernel keeps from real-time tasks, from `/proc`: parts of a million, per period.
-const REALTIME_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-
-/// Refuses a workload that cannot be run here as it says.
-pub fn check(workload: &Workload) -> Result<(), LoadError> {
+/// Refuses a workload that cannot be run here as it says, or that takes the machine away from `others`.
+pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadError> {
     let refused = |text: String| Err(LoadError::Refused(text));
     let here = attributes::cpus().map_err(|error| LoadError::System { what: "read the allowed CPUs", error })?;
     if let Some(most) = master::cpus_needed(&workload.groups)
@@ -28,17 +27,16 @@ pub fn check(workload: &Workload) -> Result<(), LoadError> {
             return refused(format!("task `{}`: {why}", group.name));
         }
     }
-    if workload.groups.iter().any(is_realtime) && !realtime_is_limited() {
-        return refused(format!(
-            "real-time tasks could take this machine away: {REALTIME_RUNTIME} is -1; set it to 950000, which is the \
-             kernel's default"
-        ));
+    if !workload.groups.iter().any(|group| is_realtime(group.class)) {
+        return Ok(());
     }
-    Ok(())
-}
-
-fn is_realtime(group: &Group) -> bool {
-    matches!(group.class, Class::Fifo(_) | Class::RoundRobin(_))
+    if Ranks::of(workload).is_none() {
+        return refused("the tasks have all 99 real-time priorities; leave one for what ends the run".into());
+    }
+    match others.map(reserve) {
+        Some(Err(why)) => refused(format!("real-time tasks could take this machine away: {why}")),
+        _ => Ok(()),
+    }
 }
 
 /// Why a group cannot be run.
@@ -46,7 +44,7 @@ fn of_group(group: &Group) -> Option<String> {
     if group.nice < 0 && !matches!(group.class, Class::Idle) && !may_raise_nice(group.nice) {
         return Some(format!("nice {} needs root or CAP_SYS_NICE", group.nice));
     }
-    if is_realtime(group) && !is_root() {
+    if is_realtime(group.class) && !is_root() {
         return Some("a real-time class needs root or CAP_SYS_NICE".into());
     }
     let missing = |step: &Step| match step {
@@ -75,8 +73,4 @@ fn may_raise_nice(nice: i8) -> bool {
     // SAFETY: the kernel fills the structure that it is given.
     unsafe { libc::getrlimit(libc::RLIMIT_NICE, &mut limit) };
     is_root() || i64::from(20 - i32::from(nice)) <= limit.rlim_cur as i64
-}
-
-fn realtime_is_limited() -> bool {
-    std::fs::read_to_string(REALTIME_RUNTIME).is_ok_and(|text| text.trim() != "-1")
 }

@@ -6,6 +6,7 @@ use crate::calibration::Calibration;
 use crate::clock::now_ns;
 use crate::master::{self, code};
 use crate::process::die_with;
+use crate::reserve::Served;
 use crate::shared::{MAX_REQUESTS, Shared};
 use crate::site::Site;
 use crate::{attributes, program, refusal, standstill};
@@ -121,6 +122,9 @@ pub struct Settings {
     pub seed: u64,
     /// The longest time between two calls of [`Watcher::go_on`].
     pub look: Duration,
+    /// Whose tasks all other programs of the machine are, for whom the kernel has to keep time; none in a guest, which is
+    /// the run's alone.
+    pub others: Option<Served>,
 }
 
 /// Told how a run goes, and asked whether it goes on.
@@ -139,7 +143,7 @@ pub trait Watcher {
 
 /// Runs a workload on this machine.
 pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) -> Result<Report, LoadError> {
-    refusal::check(workload)?;
+    refusal::check(workload, settings.others)?;
     let system = |what| move |error| LoadError::System { what, error };
     let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed)
         .map_err(system("open what the tasks share"))?;

@@ -4,6 +4,7 @@ use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::Calibration;
 use crate::channel::Ends;
 use crate::gate::Gate;
+use crate::rank::Ranks;
 use crate::shared::Shared;
 use schedlab_model::workload::Workload;
 use std::io;
@@ -30,6 +31,8 @@ pub struct Site<'a> {
     pub pieces_per_ns: f64,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// Real-time priorities of the tasks and of what looks after them.
+    pub ranks: Ranks,
 }
 
 impl<'a> Site<'a> {
@@ -56,6 +59,7 @@ impl<'a> Site<'a> {
             algorithm,
             pieces_per_ns: 1.0 / calibration.ns_per_piece,
             seed,
+            ranks: Ranks::of(workload).expect("the workload was looked at before"),
         })
     }
 

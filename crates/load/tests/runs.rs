@@ -2,7 +2,7 @@
 //! machine that others may be using.
 
 use schedlab_load::algorithm::Engine;
-use schedlab_load::{Algorithm, Calibration, LoadError, Report, Settings, Watcher, calibration, run};
+use schedlab_load::{Algorithm, Calibration, LoadError, Report, Served, Settings, Watcher, calibration, run};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
@@ -24,7 +24,13 @@ fn settings() -> Settings {
     let algorithm = Algorithm::Spin.to_string();
     let calibration =
         Calibration { algorithm, ns_per_piece, ns_per_call: 0.0, spread: 0.0, misfit: 0.0, measurements: 1 };
-    Settings { algorithm: Algorithm::Spin, calibration, seed: 1, look: Duration::from_millis(20) }
+    Settings {
+        algorithm: Algorithm::Spin,
+        calibration,
+        seed: 1,
+        look: Duration::from_millis(20),
+        others: Some(Served::Fair),
+    }
 }
 
 struct Patient;

@@ -4,7 +4,7 @@ use crate::charge::Charge;
 use crate::measured::KernelRun;
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_guest::{InCharge, MeasureError, Measured, measure};
-use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Settings};
+use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Served, Settings, is_realtime, reserve};
 use schedlab_model::trace::Sink;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -60,10 +60,15 @@ impl Venue for HostVenue {
     ) -> Result<Run, VenueError> {
         self.accepts(request.policy)?;
         let calibration = self.calibration()?;
-        let settings =
-            Settings { algorithm: self.algorithm, calibration: calibration.clone(), seed: request.seed, look: LOOK };
         let mut go_on = |now| control.go_on(now);
         let policy = Charge::of(request.policy)?.map(Charge::into_inner);
+        let settings = Settings {
+            algorithm: self.algorithm,
+            calibration: calibration.clone(),
+            seed: request.seed,
+            look: LOOK,
+            others: Some(others(request.policy)),
+        };
         let ejected = |error| VenueError::on_host(&request.policy.label, error);
         let measured = measure(request.workload, &settings, policy.as_ref(), &mut go_on);
         // Tasks may have failed because their policy did.
@@ -82,8 +87,15 @@ impl Venue for HostVenue {
             report: &report,
             calibration: &calibration,
         };
-        run.result(recorded, sink)
+        let has_realtime = request.workload.groups.iter().any(|group| is_realtime(group.class));
+        let reserve = if has_realtime { reserve(others(request.policy)).ok() } else { None };
+        Ok(Run { reserve, ..run.result(recorded, sink)? })
     }
+}
+
+/// Whose tasks all programs of this machine are during a run.
+fn others(policy: &Policy) -> Served {
+    if matches!(policy.scheduler, Scheduler::Kernel) { Served::Fair } else { Served::Ext }
 }
 
 /// Whether this machine's kernel can be told to run a policy.

@@ -42,7 +42,8 @@ pub use schedlab_bpf::Executor;
 pub use schedlab_kernel::{Counters, Rates};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
 pub use schedlab_load::{
-    Algorithm, Calibration, CalibrationError, Verification, cache_folder, fingerprint, obtain as calibrate, verified,
+    Algorithm, Calibration, CalibrationError, Reserve, Verification, cache_folder, fingerprint, obtain as calibrate,
+    verified,
 };
 pub use schedlab_sim::Control;
 pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};
@@ -112,6 +113,8 @@ pub struct Run {
     pub wall: Option<Wall>,
     /// Why trace files of this run could not be written, a line each. The run is what it is without them.
     pub unwritten: Vec<String>,
+    /// What this machine's kernel kept from real-time tasks, if there were any.
+    pub reserve: Option<Reserve>,
 }
 
 /// Wall time, which is no part of a result.

@@ -47,7 +47,16 @@ impl Venue for SimVenue {
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let result = measures.into_result(identity(self.name(), request, &outcome));
         let Outcome { printed, printed_dropped, .. } = outcome;
-        Ok(Run { result, curves, response_batches, printed, printed_dropped, wall: None, unwritten: Vec::new() })
+        Ok(Run {
+            result,
+            curves,
+            response_batches,
+            printed,
+            printed_dropped,
+            wall: None,
+            unwritten: Vec::new(),
+            reserve: None,
+        })
     }
 }
 

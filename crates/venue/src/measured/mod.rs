@@ -144,7 +144,7 @@ impl KernelRun<'_> {
 /// What there is of a run under a kernel, whose policy prints nothing.
 fn run(result: RunResult, curves: Vec<GroupCurves>, response_batches: Vec<BatchMeans>) -> Run {
     let (printed, unwritten) = (Vec::new(), Vec::new());
-    Run { result, curves, response_batches, printed, printed_dropped: 0, wall: None, unwritten }
+    Run { result, curves, response_batches, printed, printed_dropped: 0, wall: None, unwritten, reserve: None }
 }
 
 /// What the kernel's events cannot say.
