@@ -7,6 +7,7 @@ mod cfs;
 #[path = "eevdf/tests/mod.rs"]
 mod eevdf;
 mod golden;
+mod idle_class;
 #[path = "linux-o1/tests/mod.rs"]
 mod linux_o1;
 #[path = "mlfq/tests/mod.rs"]

@@ -60,6 +60,7 @@ static inline void on_runnable(struct fair_queue *q, struct fair_task *t, u64 no
 static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 deq_flags,
 				u64 now)
 {
+	hasten_balancing(q, t, now);
 }
 
 static inline void on_moved(struct fair_task *t, s32 cpu)

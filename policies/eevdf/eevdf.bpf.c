@@ -225,6 +225,8 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 	t->clock.lag = lag_of(q, t->cpu, t, now);
 	owes = sleeps && delay_dequeue && !(p->__state & SPECIAL_TASK_STATES) &&
 	       !is_eligible(q, t->clock.vruntime, now);
+	if (!owes)
+		hasten_balancing(q, t, now);
 	count_out(q, t, now);
 	leave_tree(q, t);
 	if (owes)

@@ -126,6 +126,19 @@ static inline void leave_tree(struct fair_queue *q, struct fair_task *t)
 	sum_take(&q->clock, t->clock.vruntime, t->weight, is_custom(t->clock.slice));
 }
 
+/* A debtor that weighs more than one of SCHED_IDLE. */
+static inline bool keeps_sleeper(const struct fair_queue *q)
+{
+	u64 whole = q->clock.weight + (q->running ? q->running_weight : 0);
+
+	return q->clock.nr_debtors && whole > q->weight + q->clock.nr_debtors * IDLE_WEIGHT;
+}
+
+static inline bool idle_class_is_as_others(void)
+{
+	return version != LINUX_7_1;
+}
+
 /* Where the running task is now, without charging it: other CPUs may ask. */
 static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
 {

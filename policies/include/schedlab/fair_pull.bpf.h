@@ -142,6 +142,15 @@ static u64 due_at(const struct fair_queue *q, u32 level, bool busy)
 	return *balanced_at + (jiffies ?: 1) * jiffy;
 }
 
+/*
+ * Whether a CPU balances as rarely as one does that has something to do. With tasks of SCHED_IDLE only it has not. Not inlined:
+ * its callers are deep, and a kernel allows 512 bytes of stack for all calls together.
+ */
+__noinline bool is_busy(s32 cpu)
+{
+	return !is_idle(cpu) && !is_left_to_idle_class(cpu);
+}
+
 /* Balances the levels of a CPU that are due. Returns when the next one is. */
 static u64 rebalance(u32 cpu, u64 now)
 {
@@ -153,15 +162,14 @@ static u64 rebalance(u32 cpu, u64 now)
 		return next;
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
 		u64 *balanced_at = ELEMENT(q->balanced_at, level);
-		bool busy = q->nr_running;
 
 		if (!balanced_at || !has_level(level))
 			continue;
-		if (due_at(q, level, busy) <= now) {
-			fair_balance_level(cpu, level, busy ? BALANCE_BUSY : BALANCE_IDLE);
+		if (due_at(q, level, is_busy(cpu)) <= now) {
+			fair_balance_level(cpu, level, q->nr_running ? BALANCE_BUSY : BALANCE_IDLE);
 			*balanced_at = now / jiffy * jiffy;
 		}
-		due = due_at(q, level, q->nr_running);
+		due = due_at(q, level, is_busy(cpu));
 		if (due < next)
 			next = due;
 	}
@@ -242,11 +250,19 @@ static inline void arm_busy(struct fair_queue *q, s32 cpu, u64 now)
 		return;
 	q->timer_armed = true;
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
-		due = due_at(q, level, true);
+		due = due_at(q, level, is_busy(cpu));
 		if (has_level(level) && due < next)
 			next = due;
 	}
 	start_timer(cpu, until_tick(next, now));
+}
+
+/* A task leaves its CPU. One that is left to tasks of SCHED_IDLE by that looks at the next tick, as idle ones do. */
+static inline void hasten_balancing(const struct fair_queue *q, const struct fair_task *t, u64 now)
+{
+	if (!is_4_9() && q->timer_armed && q->nr_idle_class && t->class != CLASS_IDLE &&
+	    q->nr_running == q->nr_idle_class + 1)
+		start_timer(t->cpu, until_tick(now, now));
 }
 
 /* At the next tick the idle CPUs look. */

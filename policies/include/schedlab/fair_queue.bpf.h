@@ -40,6 +40,17 @@ static inline bool is_4_9(void)
 
 #include <schedlab/fair_state.bpf.h>
 
+/* Who sleeps is in no queue. */
+static inline bool keeps_sleeper(const struct fair_queue *q)
+{
+	return false;
+}
+
+static inline bool idle_class_is_as_others(void)
+{
+	return true;
+}
+
 /* Until when the running task's virtual time would grow by @more. */
 static inline u64 running_vruntime(const struct fair_queue *q, u64 now)
 {

@@ -6,7 +6,10 @@
  * are part of a crowd (wake_wide); there it looks for an idle CPU that shares the cache. A new task goes down the
  * domains, each time into the group that is idlest, with some preference for where it was forked.
  *
- * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
+ * Since 5.4 a CPU that only runs tasks of SCHED_IDLE is as good as an idle one, as they are preempted at once; a new task
+ * even goes there first, since such a CPU is awake.
+ *
+ * Source: Linux 4.9, 6.1, 6.12 and 7.1, kernel/sched/fair.c.
  */
 #ifndef SCHEDLAB_FAIR_SELECT_BPF_H
 #define SCHEDLAB_FAIR_SELECT_BPF_H
@@ -24,6 +27,18 @@ static inline bool share_cache(s32 one, s32 two)
 static inline bool allowed(const struct task_struct *p, s32 cpu)
 {
 	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
+/* Whether the task would take a CPU from tasks of SCHED_IDLE, if there are any. */
+static inline bool takes_from_idle_class(const struct fair_task *t)
+{
+	return nr_idle_tasks && (t->class != CLASS_IDLE || idle_class_is_as_others());
+}
+
+/* Whether a task finds nobody there whom it would have to wait for. */
+static inline bool is_free(s32 cpu, bool takes)
+{
+	return is_idle(cpu) || (takes && is_left_to_idle_class(cpu));
 }
 
 /* A task that wakes another one than last time has flipped; flips are halved each second. */
@@ -134,20 +149,20 @@ __noinline s32 idle_core(struct task_struct *p __arg_trusted, s32 target)
 	return -1;
 }
 
-/* An idle thread of the core of @cpu, or -1. */
-__noinline s32 idle_thread(struct task_struct *p __arg_trusted, s32 cpu)
+/* A free thread of the core of @cpu, or -1. */
+__noinline s32 free_thread(struct task_struct *p __arg_trusted, s32 cpu, bool takes)
 {
 	u32 first = (u32)cpu / threads_per_core * threads_per_core, thread;
 
 	bpf_for(thread, first, first + threads_per_core) {
-		if (is_idle(thread) && allowed(p, thread))
+		if (is_free(thread, takes) && allowed(p, thread))
 			return thread;
 	}
 	return -1;
 }
 
-/* An idle CPU of the cache, from @target on. Later kernels look at fewer the busier the cache is. */
-__noinline s32 idle_cpu_near(struct task_struct *p __arg_trusted, s32 target)
+/* A free CPU of the cache, from @target on. Later kernels look at fewer the busier the cache is. */
+__noinline s32 free_cpu_near(struct task_struct *p __arg_trusted, s32 target, bool takes)
 {
 	u32 first = (u32)target / cache_size * cache_size, looks = cache_size, step;
 	struct fair_queue *q = queue_of(first);
@@ -157,38 +172,39 @@ __noinline s32 idle_cpu_near(struct task_struct *p __arg_trusted, s32 target)
 	bpf_for(step, 0, looks < cache_size ? looks : cache_size) {
 		u32 cpu = first + ((u32)target - first + step) % cache_size;
 
-		if (cpu < nr_cpus && is_idle(cpu) && allowed(p, cpu))
+		if (cpu < nr_cpus && is_free(cpu, takes) && allowed(p, cpu))
 			return cpu;
 	}
 	return -1;
 }
 
-/* An idle CPU near @target, or else that. */
-static s32 select_idle(struct task_struct *p, struct fair_task *t, s32 previous, s32 target)
+/* A free CPU near @target, or else that. */
+static s32 select_free(struct task_struct *p, struct fair_task *t, s32 previous, s32 target)
 {
 	s32 recent = t->recent_cpu, cpu = -1;
+	bool takes = takes_from_idle_class(t);
 
-	if (is_idle(target))
+	if (is_free(target, takes))
 		return target;
-	if (!nr_idle)
+	if (!nr_idle && !takes)
 		return target;
-	if (previous != target && share_cache(previous, target) && is_idle(previous) && allowed(p, previous))
+	if (previous != target && share_cache(previous, target) && is_free(previous, takes) && allowed(p, previous))
 		return previous;
 	if (!is_4_9()) {
 		t->recent_cpu = previous;
-		if (recent != previous && recent != target && share_cache(recent, target) && is_idle(recent) &&
+		if (recent != previous && recent != target && share_cache(recent, target) && is_free(recent, takes) &&
 		    allowed(p, recent))
 			return recent;
 	}
 	if (threads_per_core > 1) {
 		cpu = idle_core(p, target);
 		if (cpu < 0 && !is_4_9() && share_cache(previous, target))
-			cpu = idle_thread(p, previous);
+			cpu = free_thread(p, previous, takes);
 	}
 	if (cpu < 0)
-		cpu = idle_cpu_near(p, target);
+		cpu = free_cpu_near(p, target, takes);
 	if (cpu < 0 && is_4_9() && threads_per_core > 1)
-		cpu = idle_thread(p, target);
+		cpu = free_thread(p, target, takes);
 	return cpu < 0 ? target : cpu;
 }
 
@@ -205,7 +221,7 @@ static s32 select_for_wakeup(struct task_struct *p, struct fair_task *t, s32 pre
 	if (this != previous && allowed(p, this) && !is_wide(waker ? waker->flips : 0, t->flips, cache_size) &&
 	    wake_affine(t, waker, this, previous, wake_flags & SCX_WAKE_SYNC, now))
 		target = this;
-	return select_idle(p, t, previous, target);
+	return select_free(p, t, previous, target);
 }
 
 /* Whether a group is idler than another for a new task, by 6.1's classes: the lower class, then room or load. */
@@ -233,8 +249,11 @@ static bool stays_local(const struct group_stats *local, const struct group_stat
 	       100 * local->average_load <= pct * idlest->average_load;
 }
 
-/* The CPU of a group for a new task: the idle one that has been idle for the least time, else the least loaded. */
-__noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 end, u64 now)
+/*
+ * The CPU of a group for a new task: the first that is left to tasks of SCHED_IDLE, else the idle one that has been idle
+ * for the least time, else the least loaded.
+ */
+__noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 end, u64 now, bool takes)
 {
 	u64 least = ~0ULL, latest = 0;
 	s32 chosen = -1;
@@ -246,6 +265,8 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 
 		if (!q || !allowed(p, cpu))
 			continue;
+		if (takes && is_left_to_idle_class(cpu))
+			return cpu;
 		if (!q->nr_running && (!idle || q->idle_since > latest)) {
 			latest = q->idle_since;
 			idle = true;
@@ -295,10 +316,13 @@ __noinline s32 fair_select_in(struct task_struct *p __arg_trusted, u32 level, s3
 	u64 now = scx_bpf_now();
 	u32 step, key = 0;
 	struct step_down *s = bpf_map_lookup_elem(&steps_down, &key);
+	struct fair_task *t = task_of(p);
 	s32 chosen;
+	bool takes;
 
-	if (!s)
+	if (!s || !t)
 		return cpu;
+	takes = takes_from_idle_class(t);
 	*s = (struct step_down){ .idlest_first = -1 };
 	if (!find_domain(level, cpu, &s->domain))
 		return cpu;
@@ -306,12 +330,12 @@ __noinline s32 fair_select_in(struct task_struct *p __arg_trusted, u32 level, s3
 		u32 first = s->domain.first + step * s->domain.group_size, end = group_end(&s->domain, first);
 		bool is_local = (u32)cpu >= first && (u32)cpu < end;
 
-		if (is_local || idlest_cpu(p, first, end, now) >= 0)
+		if (is_local || idlest_cpu(p, first, end, now, takes) >= 0)
 			consider_group(s, level, first, end, is_local, now);
 	}
 	if (s->idlest_first < 0 || stays_local(&s->local, &s->idlest, imbalance_pct(level)))
 		return cpu;
-	chosen = idlest_cpu(p, s->idlest_first, group_end(&s->domain, s->idlest_first), now);
+	chosen = idlest_cpu(p, s->idlest_first, group_end(&s->domain, s->idlest_first), now, takes);
 	return chosen < 0 ? cpu : chosen;
 }
 

@@ -92,8 +92,8 @@ struct fair_queue {
 static struct fair_queue queues[MAX_CPUS];
 static u32 nr_cpus;
 static u64 jiffy;
-/* CPUs without a task, and CPUs with more than one. */
-static u32 nr_idle, nr_overloaded;
+/* CPUs without a task, CPUs with more than one, and tasks of SCHED_IDLE that run or wait somewhere. */
+static u32 nr_idle, nr_overloaded, nr_idle_tasks;
 
 /* Where a waiting task stands in its queue. */
 static inline u64 order_key(const struct fair_task *t);
@@ -110,6 +110,11 @@ static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 p
 /* Whether a waiting task would gain nothing elsewhere, by its place. @failures: how often pulling failed. */
 static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
 			  u32 failures, u64 now);
+
+/* Whether somebody who sleeps is still in the queue, and is not of SCHED_IDLE. */
+static inline bool keeps_sleeper(const struct fair_queue *q);
+/* Whether a task of SCHED_IDLE looks for a CPU as others do. If not, one that runs such tasks is no idle one for it. */
+static inline bool idle_class_is_as_others(void);
 
 static inline enum load_rule load_rule(void)
 {
@@ -149,6 +154,17 @@ static inline bool is_idle(s32 cpu)
 	struct fair_queue *q = queue_of(cpu);
 
 	return q && !q->nr_running;
+}
+
+/*
+ * Whether nobody but tasks of SCHED_IDLE runs or waits there. Kernels since 5.4 take such a CPU for an idle one where a
+ * task looks for a place (sched_idle_cpu()).
+ */
+static inline bool is_left_to_idle_class(s32 cpu)
+{
+	struct fair_queue *q = queue_of(cpu);
+
+	return q && !is_4_9() && q->nr_running && q->nr_running == q->nr_idle_class && !keeps_sleeper(q);
 }
 
 static inline void update_queue_load(struct fair_queue *q, u64 now)
@@ -212,8 +228,10 @@ static void count_in(struct fair_queue *q, struct fair_task *t, u64 now)
 		count_in_group(q, t, now);
 	else
 		add_weight_of(q, t);
-	if (t->class == CLASS_IDLE)
+	if (t->class == CLASS_IDLE) {
 		__sync_fetch_and_add(&q->nr_idle_class, 1);
+		__sync_fetch_and_add(&nr_idle_tasks, 1);
+	}
 	before = __sync_fetch_and_add(&q->nr_running, 1);
 	if (!before)
 		__sync_fetch_and_add(&nr_idle, -1);
@@ -232,8 +250,10 @@ static void count_out(struct fair_queue *q, struct fair_task *t, u64 now)
 		count_out_of_group(q, t, now);
 	else
 		take_weight_of(q, t);
-	if (t->class == CLASS_IDLE)
+	if (t->class == CLASS_IDLE) {
 		__sync_fetch_and_add(&q->nr_idle_class, -1);
+		__sync_fetch_and_add(&nr_idle_tasks, -1);
+	}
 	before = __sync_fetch_and_add(&q->nr_running, -1);
 	if (before == 1)
 		__sync_fetch_and_add(&nr_idle, 1);

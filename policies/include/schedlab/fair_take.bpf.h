@@ -15,11 +15,14 @@
 #include <schedlab/fair_balance.bpf.h>
 #include <schedlab/fair_move.bpf.h>
 
-/* Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. */
+/*
+ * Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. Nobody cares
+ * for that of a task of SCHED_IDLE.
+ */
 static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,
 		   const struct fair_task *t, s32 pid)
 {
-	if (a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
+	if (t->class == CLASS_IDLE || a->failures > cache_tries(a->level) || (!is_4_9() && a->level == LEVEL_SMT))
 		return false;
 	if (to->nr_running && is_buddy(from, t, pid))
 		return true;
