@@ -10,7 +10,7 @@
 
 #include <schedlab/virtual_time.bpf.h>
 
-PARAMETER(u32, version, 0, "choices=6.12,6.18,7.1 about=The Linux whose rules hold.");
+LINUX_RELEASE(version, "6.12,6.18,7.1");
 enum { LINUX_6_12, LINUX_6_18, LINUX_7_1 };
 
 PARAMETER(u64, base_slice, 700000,

@@ -36,6 +36,15 @@
 #define PARAMETER(type, name, value, text) \
 	const volatile type name __attribute__((btf_decl_tag("parameter " text))) = (value)
 
+/*
+ * Which Linux a policy follows that stands for a kernel's own fair scheduler; the user sets it like any parameter. A kernel
+ * that loads the object has its own real-time class above the policy. The simulator reads a second tag and simulates that of
+ * the release: how it keeps real-time tasks from starving the policy's.
+ */
+#define LINUX_RELEASE(name, releases)                                                                             \
+	const volatile u32 name __attribute__((btf_decl_tag("linux " releases)))                                  \
+	__attribute__((btf_decl_tag("parameter choices=" releases " about=The Linux whose rules hold."))) = 0
+
 /* Of task_struct's field policy; include/uapi/linux/sched.h. */
 #define SCHED_BATCH 3
 #define SCHED_IDLE 5

@@ -14,7 +14,7 @@
 
 #include <schedlab/virtual_time.bpf.h>
 
-PARAMETER(u32, version, 0, "choices=6.1,4.9,6.5 about=The Linux whose rules hold.");
+LINUX_RELEASE(version, "6.1,4.9,6.5");
 enum { LINUX_6_1, LINUX_4_9, LINUX_6_5 };
 
 PARAMETER(u64, latency, 6 * NS_PER_MS,

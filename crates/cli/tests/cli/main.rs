@@ -12,6 +12,7 @@ mod import;
 mod lab;
 mod load;
 mod perf;
+mod realtime;
 mod record;
 mod report;
 mod runs;

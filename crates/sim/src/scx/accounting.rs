@@ -24,6 +24,9 @@ impl Core {
         c.accounted_ns = now;
         if c.current == NONE {
             c.idle_ns += delta;
+            if self.realtime.exists {
+                self.charge_idle(cpu, delta);
+            }
             return;
         }
         c.task_ns += delta;
@@ -37,6 +40,9 @@ impl Core {
     /// The CPU was a task's for so long, as far as the policy can see (`update_curr_scx`).
     #[inline(always)]
     fn charge(&mut self, slot: u32, length_ns: u64) -> &mut GuestTask {
+        if self.realtime.exists {
+            self.charge_class(slot, length_ns);
+        }
         let entity = self.entity_mut(slot);
         entity.realtime_slice_ns = entity.realtime_slice_ns.saturating_sub(length_ns);
         let task = entity.task_mut();

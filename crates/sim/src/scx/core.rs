@@ -3,11 +3,12 @@
 
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
-use super::entity::Entity;
+use super::entity::{Entity, is_realtime};
 use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
+use super::realtime::{Realtime, Release, Rules};
 use super::{consts::*, iter::Iterators};
 use crate::error::PolicyFailure;
 use crate::world::{World, cpu_timers::CpuTimers};
@@ -116,8 +117,8 @@ pub struct Core {
     pub run_queues: (u64, u64),
     /// Guest address of the root control group.
     pub root_cgroup: u64,
-    /// Real-time tasks alive; without any, nobody looks for one.
-    pub realtime_tasks: u32,
+    /// The class above the policy.
+    pub realtime: Realtime,
     /// The scheduler, where it is no BPF object.
     pub native: Option<Box<dyn super::native::Native>>,
 }
@@ -127,7 +128,9 @@ pub const MAX_TASKS: u32 = 1 << 22;
 
 impl Core {
     /// An idle machine.
-    pub fn new(world: World, memory: GuestMemory) -> Result<Core, MemoryError> {
+    pub fn new(world: World, memory: GuestMemory, release: Release) -> Result<Core, MemoryError> {
+        let rules = Rules::of(release);
+        let exists = world.workload.groups.iter().any(|group| is_realtime(group.class));
         let machine = world.workload.machine.clone();
         let count = machine.cpus();
         let mut masks = Masks::new(&memory, count);
@@ -143,7 +146,7 @@ impl Core {
         Ok(Core {
             world,
             machine,
-            cpus: (0..count).map(|_| Cpu::new()).collect(),
+            cpus: (0..count).map(|_| Cpu::new(rules)).collect(),
             cpu_timers: CpuTimers::new(count as usize),
             queues: Queues::new(count, &[SCX_DSQ_GLOBAL]),
             idle,
@@ -173,7 +176,7 @@ impl Core {
             exit: None,
             run_queues: (0, 0),
             root_cgroup: 0,
-            realtime_tasks: 0,
+            realtime: Realtime::new(exists, rules),
             native: None,
             memory,
         })
@@ -366,9 +369,21 @@ impl Core {
         self.world.emit(self.this_cpu, EventKind::Migrate { task, from, to });
     }
 
+    /// A task of the policy that wants a CPU goes to another one.
+    fn count_move(&mut self, slot: u32, cpu: u32) {
+        let entity = self.entity(slot);
+        if !entity.is_realtime() && entity.task().scx.flags & SCX_TASK_QUEUED as u32 != 0 {
+            self.count_policy_task(entity.cpu, false);
+            self.count_policy_task(cpu, true);
+        }
+    }
+
     /// Notes the CPU a task belongs to, where policies see it too.
     #[inline]
     pub fn set_cpu(&mut self, slot: u32, cpu: u32) {
+        if self.realtime.exists {
+            self.count_move(slot, cpu);
+        }
         let entity = self.entity_mut(slot);
         entity.cpu = cpu;
         entity.moved = entity.has_run;

@@ -1,5 +1,7 @@
 //! A CPU: who runs there, and where its time went.
 
+use super::realtime::{Limit, Rules};
+
 /// No task.
 pub const NONE: u32 = u32::MAX;
 
@@ -32,11 +34,19 @@ pub struct Cpu {
     pub realtime: Vec<u32>,
     /// Whether a real-time task has taken the CPU from the policy.
     pub taken_by_realtime: bool,
+    /// Since when.
+    pub taken_since_ns: u64,
+    /// Whether the running real-time task goes behind the first waiting one, which has its priority.
+    pub makes_room: bool,
+    /// What the real-time class may have.
+    pub limit: Limit,
+    /// Tasks of the policy that run or wait here. Counted where there are real-time tasks.
+    pub policy_tasks: u32,
 }
 
 impl Cpu {
     /// An idle CPU at time zero.
-    pub fn new() -> Cpu {
+    pub fn new(rules: Rules) -> Cpu {
         Cpu {
             current: NONE,
             current_address: 0,
@@ -51,6 +61,10 @@ impl Cpu {
             ticks: 0,
             realtime: Vec::new(),
             taken_by_realtime: false,
+            taken_since_ns: 0,
+            makes_room: false,
+            limit: Limit::new(rules),
+            policy_tasks: 0,
         }
     }
 }

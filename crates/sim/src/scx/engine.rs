@@ -76,7 +76,8 @@ impl Sim {
     fn scheduler_timer(&mut self, due: Due) {
         match due {
             Due::Release => self.release_held(),
-            Due::Policy(..) if self.standstill.goes_on(&self.core.world) => {
+            Due::RealtimePeriod => self.begin_realtime_period(),
+            Due::Policy(..) if self.restless.goes_on(&self.core.world) => {
                 let message =
                     "its timer is due again and again and no time goes by: each time asks for the next at once";
                 self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
@@ -92,6 +93,9 @@ impl Sim {
     fn cpu_event(&mut self, cpu: u32) {
         self.core.account(cpu);
         self.core.mark_stale(cpu);
+        if self.core.realtime.exists {
+            self.core.look_at_limit(cpu);
+        }
         let Some(slot) = self.core.current(cpu) else { return };
         let ticks = self.ticks_are_felt && self.core.machine.ticks_at(self.core.world.now_ns);
         if ticks {
@@ -168,7 +172,7 @@ impl Sim {
             if self.has_failed() || self.stuck.is_some() {
                 return;
             }
-            if self.standstill.goes_on(&self.core.world) {
+            if self.restless.goes_on(&self.core.world) {
                 let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
                                asks for the next";
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
@@ -207,9 +211,9 @@ impl Sim {
 
     /// When something ends on a CPU if nothing else happens before.
     fn next_end(&self, cpu: u32) -> u64 {
-        let c = self.core.cpu(cpu);
-        let Some(slot) = self.core.current(cpu) else { return u64::MAX };
-        let from = c.accounted_ns.max(self.core.world.now_ns);
+        let from = self.core.cpu(cpu).accounted_ns.max(self.core.world.now_ns);
+        let limit_due = if self.core.realtime.exists { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
+        let Some(slot) = self.core.current(cpu) else { return limit_due };
         let entity = self.core.entity(slot);
         let slice = match entity.is_realtime() {
             true if entity.class_has_slice() => entity.realtime_slice_ns,
@@ -224,7 +228,7 @@ impl Sim {
         if self.ticks_are_felt {
             slice_end = slice_end.min(machine.next_tick(self.core.world.now_ns + 1));
         }
-        slice_end.min(from.saturating_add(self.core.world.tasks[slot].work_ns))
+        slice_end.min(from.saturating_add(self.core.world.tasks[slot].work_ns)).min(limit_due)
     }
 
     /// A slice that is used up ends, unless that waits for a tick.
@@ -260,8 +264,14 @@ impl Sim {
         if let Some(slot) = oldest {
             let since = self.core.entity(slot).waiting_since_ns;
             if now - since >= timeout {
-                let waited = Time(now - since);
-                let message = format!("it wants a CPU and got none for {waited}: the policy has lost it or starves it");
+                let why = match self.core.is_kept_by_realtime(slot, since) {
+                    true => {
+                        "real-time tasks of the scenario hold every CPU on which it may run; a kernel, too, removes the \
+                         policy then; let them sleep, or write a longer `watchdog`"
+                    }
+                    false => "the policy has lost it or starves it",
+                };
+                let message = format!("it wants a CPU and got none for {}: {why}", Time(now - since));
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
             }
         }

@@ -43,7 +43,7 @@ impl Sim {
         self.core.this_cpu = here;
         let realtime = self.core.entity(slot).is_realtime();
         let (cpu, selected) =
-            if realtime { (self.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };
+            if realtime { (self.core.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };
         if cpu != self.core.entity(slot).cpu {
             if self.core.entity(slot).has_run {
                 self.core.migrate(slot, cpu);
@@ -130,6 +130,7 @@ impl Sim {
         task.scx.runnable_at = now / 1_000_000;
         (task.on_rq, task.se.on_rq, task.__state) = (1, 1, 0);
         self.core.begin_waiting(slot);
+        self.core.count_policy_task(cpu, true);
         self.call(Op::Runnable, cpu, slot, [address, flags]);
     }
 
@@ -187,5 +188,6 @@ impl Sim {
         let task = self.core.entity_mut(slot).task_mut();
         task.scx.flags &= !(SCX_TASK_QUEUED as u32);
         (task.on_rq, task.se.on_rq) = (0, 0);
+        self.core.count_policy_task(cpu, false);
     }
 }

@@ -35,6 +35,12 @@ pub struct Direct {
     pub flags: u64,
 }
 
+/// Whether the kernel's real-time class schedules tasks of a class.
+#[inline]
+pub fn is_realtime(class: Class) -> bool {
+    matches!(class, Class::Fifo(_) | Class::RoundRobin(_))
+}
+
 /// One task as the core sees it.
 pub struct Entity {
     /// Its number in the trace.
@@ -73,6 +79,8 @@ pub struct Entity {
     pub younger: u32,
     /// Rest of a real-time round-robin slice.
     pub realtime_slice_ns: u64,
+    /// When it began to wait, as a real-time task: the number of those who did so before.
+    pub queued: u64,
     /// Tasks alive whose parent it is.
     pub children: u32,
 }
@@ -99,6 +107,7 @@ impl Entity {
             older: NONE,
             younger: NONE,
             realtime_slice_ns: 0,
+            queued: 0,
             children: 0,
         }
     }
@@ -106,7 +115,7 @@ impl Entity {
     /// Whether the kernel's real-time class schedules it.
     #[inline]
     pub fn is_realtime(&self) -> bool {
-        matches!(self.class, Class::Fifo(_) | Class::RoundRobin(_))
+        is_realtime(self.class)
     }
 
     /// Real-time priority, 0 for all others.

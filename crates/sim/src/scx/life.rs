@@ -49,7 +49,6 @@ impl Sim {
         let slot = self.core.world.create(birth, here);
         let first = group.start_on.map_or(here, |c| c.0);
         self.core.add_entity(slot, first, group.class);
-        self.core.realtime_tasks += self.core.entity(slot).is_realtime() as u32;
         self.fill_task(slot, group, birth);
         if group.start_on.is_some() {
             // Held there until all tasks of this instant have started.
@@ -267,7 +266,6 @@ impl Sim {
             self.write_scratch(GuestExitTask { cancelled: false });
             self.call(Op::ExitTask, cpu, NONE, [address, self.scratch]);
         }
-        self.core.realtime_tasks -= realtime as u32;
         self.leave_family(slot, address);
         self.vm.release_owner(address);
         self.core.world.tasks.remove(slot);

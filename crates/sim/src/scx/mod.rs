@@ -28,8 +28,8 @@ pub mod native;
 pub mod ops;
 pub mod policy;
 mod realtime;
+mod restless;
 mod schedule;
-mod standstill;
 mod waiting;
 
 use crate::error::RunError;
@@ -98,7 +98,8 @@ fn prepare(
         return Err(LoadError::Missing(not_simulated).into());
     }
     let memory = GuestMemory::new()?;
-    let mut core = core::Core::new(World::new(workload, &workload.machine.costs, options.seed), memory.clone())?;
+    let world = World::new(workload, &workload.machine.costs, options.seed);
+    let mut core = core::Core::new(world, memory.clone(), realtime::Release::of(object, &options.settings))?;
     let cgroups = add_control_group(&mut core)?;
     let mut kernel = kernel();
     kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));

@@ -4,7 +4,7 @@ use super::core::{Core, DirectTask, MAX_TASKS};
 use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
-use super::standstill::Standstill;
+use super::restless::Restless;
 use crate::world::timers::Due;
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Region, TimerAction, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
@@ -62,7 +62,7 @@ pub struct Sim {
     /// Set when the tasks of this group let no time go by.
     pub stuck: Option<GroupId>,
     /// Finds a policy that lets no time go by.
-    pub standstill: Standstill,
+    pub restless: Restless,
     /// For each group the process number and the address of its first task.
     pub leaders: Vec<Option<(i32, u64)>>,
     memory_maps: u64,
@@ -99,7 +99,7 @@ impl Sim {
             from_outside: false,
             held: Vec::new(),
             stuck: None,
-            standstill: Standstill::default(),
+            restless: Restless::default(),
             leaders: vec![None; groups],
             memory_maps,
             scratch,

@@ -27,10 +27,13 @@ impl Sim {
         let c = self.core.cpu_mut(cpu);
         c.need_resched = false;
         let previous = c.current;
-        if self.core.realtime_tasks > 0 && self.choose_realtime(cpu, previous, left) {
+        if self.core.realtime.exists && self.schedule_realtime(cpu, previous, left) {
             return;
         }
         let found = self.balance(cpu, previous);
+        if found == Found::Nothing && self.core.stop_serving(cpu) && self.choose_realtime(cpu, previous, left) {
+            return;
+        }
         if found == Found::Keep {
             // Whoever took the rest of its slice did not get the CPU.
             self.core.cpu_mut(cpu).preempted = false;

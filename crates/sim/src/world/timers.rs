@@ -10,7 +10,7 @@
 pub enum Class {
     /// A task comes to be, or wakes.
     Task,
-    /// Tasks that were held on their first CPU are set free.
+    /// Tasks that were held on their first CPU are set free, or the real-time class may run again.
     Release,
     /// A timer of the policy.
     Policy,
@@ -31,6 +31,8 @@ pub enum Due {
     Device(u32),
     /// Tasks placed by `start_on` are set free.
     Release,
+    /// A period of throttling of real-time tasks is over.
+    RealtimePeriod,
     /// The policy's timer with this index and generation.
     Policy(u32, u32),
     /// The watchdog.
@@ -41,7 +43,7 @@ impl Due {
     fn class(self) -> Class {
         match self {
             Due::Birth(_) | Due::Arrival(_) | Due::Timer(_) | Due::Device(_) => Class::Task,
-            Due::Release => Class::Release,
+            Due::Release | Due::RealtimePeriod => Class::Release,
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,
         }

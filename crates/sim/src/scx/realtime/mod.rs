@@ -1,6 +1,25 @@
-//! Real-time tasks (`SCHED_FIFO`, `SCHED_RR`): the kernel's own class above every policy, reduced to what a policy can
-//! feel of it: they take CPUs away. Each CPU keeps its waiting real-time tasks by priority; a waking one goes to the
-//! CPU where it disturbs least, and a CPU that has none left takes a waiting one from elsewhere.
+//! Real-time tasks (`SCHED_FIFO`, `SCHED_RR`): the kernel's own class above every policy (`kernel/sched/rt.c`).
+//!
+//! Each CPU keeps its waiting real-time tasks by priority; [`place`] says where one that wakes goes, [`push`] where those
+//! that wait go. So that the tasks of the policy do not starve, a kernel limits the class: [`limit`] keeps the account, by
+//! [`throttle`] or by a [`server`], as [`release`] says.
+//!
+//! What differs from a kernel's:
+//!
+//! - CPUs that are to push when another one has room do so at the same instant, in the order of their number.
+//! - What the class or a server has used is seen to the nanosecond, or at the machine's ticks, and a period of throttling
+//!   ends with all that was used in it.
+//! - There are no deadline tasks, and each CPU has one server: that of the class for which the policy stands.
+
+mod limit;
+mod place;
+mod push;
+mod release;
+mod server;
+mod throttle;
+
+pub use limit::Limit;
+pub use release::{Release, Rules};
 
 use super::core::Core;
 use super::cpu::NONE;
@@ -9,78 +28,115 @@ use super::layout::{GuestCpuRelease, Pointer, PreemptReason};
 use super::ops::Op;
 use super::policy::Sim;
 use schedlab_model::{trace::*, workload::Class};
+use std::collections::BTreeMap;
 
 /// Slice of `SCHED_RR` (`RR_TIMESLICE`).
 const ROUND_ROBIN_SLICE_NS: u64 = 100_000_000;
 
-impl Core {
-    /// How hard it is to take a CPU: 0 idle, 1 a task of the policy, above that the priority of a real-time task.
-    fn resistance(&self, cpu: u32) -> u32 {
-        match self.current(cpu) {
-            None => 0,
-            Some(slot) => 1 + self.entity(slot).priority() as u32,
-        }
-    }
+/// The real-time class of the machine.
+#[derive(Debug)]
+pub struct Realtime {
+    /// Whether the workload has real-time tasks; without any, nobody looks for one.
+    pub exists: bool,
+    /// The rules of the release.
+    rules: Rules,
+    /// By CPU, which one was chosen there last of several that are equally good.
+    chosen: BTreeMap<u32, u32>,
+    /// Whether periods of throttling go by.
+    has_periods: bool,
+    /// Counts tasks that began to wait.
+    queued: u64,
+}
 
+impl Realtime {
+    /// Under rules, with real-time tasks or without.
+    pub fn new(exists: bool, rules: Rules) -> Realtime {
+        Realtime { exists, rules, chosen: BTreeMap::new(), has_periods: false, queued: 0 }
+    }
+}
+
+impl Core {
     /// Puts a real-time task behind those of its priority, or before them.
     fn queue_realtime(&mut self, slot: u32, first: bool) {
+        self.realtime.queued += 1;
+        self.entity_mut(slot).queued = self.realtime.queued;
         let entity = self.entity(slot);
         let (cpu, priority) = (entity.cpu as usize, entity.priority());
-        let queue = &self.cpus[cpu].realtime;
-        let at = queue.partition_point(|&s| {
+        let at = self.cpus[cpu].realtime.partition_point(|&s| {
             let other = self.entity(s).priority();
             other > priority || (other == priority && !first)
         });
         self.cpus[cpu].realtime.insert(at, slot);
     }
+
+    /// Whether real-time tasks have had all CPUs of a task since then, without a break.
+    pub fn is_kept_by_realtime(&self, slot: u32, since_ns: u64) -> bool {
+        self.allowed(slot).iter().all(|cpu| self.cpu(cpu).taken_by_realtime && self.cpu(cpu).taken_since_ns <= since_ns)
+    }
+
+    /// Whether a task has blocked or ended.
+    fn has_left(&self, slot: u32) -> bool {
+        self.entity(slot).state == State::Sleeping
+    }
 }
 
 impl Sim {
-    /// The CPU for a waking real-time task.
-    pub fn realtime_cpu(&self, slot: u32) -> u32 {
-        let previous = self.core.entity(slot).cpu;
-        let allowed = self.core.allowed(slot);
-        let least = allowed.iter().min_by_key(|&c| (self.core.resistance(c), c != previous, c));
-        least.unwrap_or(previous)
-    }
-
     /// A real-time task begins to want its CPU.
     pub fn enqueue_realtime(&mut self, slot: u32) {
+        self.core.begin_periods();
         self.core.queue_realtime(slot, false);
-        let cpu = self.core.entity(slot).cpu;
-        if self.core.resistance(cpu) < 1 + self.core.entity(slot).priority() as u32 {
-            self.core.request_resched(cpu);
-        }
+        self.core.preempt_realtime(slot);
     }
 
-    /// The real-time class chooses first. Whether it did.
-    pub fn choose_realtime(&mut self, cpu: u32, previous: u32, left: Option<Reason>) -> bool {
-        let was_realtime = previous != NONE && self.core.entity(previous).is_realtime();
-        if was_realtime && self.core.entity(previous).state == State::Running {
-            if self.goes_on(cpu, previous, left) {
-                self.refill(previous);
-                self.core.mark_stale(cpu);
-                self.continue_steps(cpu);
-                return true;
-            }
-            let voluntary = left.is_some() || self.core.entity(previous).realtime_slice_ns == 0;
-            self.core.entity_mut(previous).state = State::Runnable;
-            self.core.queue_realtime(previous, !voluntary);
+    /// The real-time class chooses before the policy, unless it has used up what it may have. Whether it did.
+    pub fn schedule_realtime(&mut self, cpu: u32, previous: u32, left: Option<Reason>) -> bool {
+        self.pull_realtime(cpu, previous);
+        if !self.core.cpu(cpu).limit.holds_back() {
+            return self.choose_realtime(cpu, previous, left);
         }
-        if self.core.cpus[cpu as usize].realtime.is_empty() && !self.pull_realtime(cpu) {
+        if self.runs_realtime(previous) {
+            let is_over = self.turn_is_over(previous, left);
+            self.put_realtime(previous, is_over);
+            self.core.cpu_mut(cpu).preempted = true;
+        }
+        false
+    }
+
+    fn runs_realtime(&self, slot: u32) -> bool {
+        slot != NONE && self.core.entity(slot).is_realtime() && self.core.entity(slot).state == State::Running
+    }
+
+    /// A running real-time task waits again.
+    fn put_realtime(&mut self, slot: u32, turn_is_over: bool) {
+        self.core.entity_mut(slot).state = State::Runnable;
+        self.core.queue_realtime(slot, !turn_is_over);
+    }
+
+    /// The CPU goes to the best real-time task, if there is one. Whether there is.
+    pub fn choose_realtime(&mut self, cpu: u32, previous: u32, left: Option<Reason>) -> bool {
+        let runs = self.runs_realtime(previous);
+        let makes_room = std::mem::take(&mut self.core.cpu_mut(cpu).makes_room);
+        if runs && self.goes_on(cpu, previous, left, makes_room) {
+            self.refill(previous);
+            self.core.mark_stale(cpu);
+            self.continue_steps(cpu);
+            return true;
+        }
+        if self.core.cpu(cpu).realtime.is_empty() {
             return false;
         }
-        let next = self.core.cpus[cpu as usize].realtime.remove(0);
-        if !was_realtime {
+        let next = self.core.cpu_mut(cpu).realtime.remove(0);
+        let was_realtime = previous != NONE && self.core.entity(previous).is_realtime();
+        let is_over = runs && self.turn_is_over(previous, left);
+        if runs {
+            self.put_realtime(previous, is_over);
+        } else if !was_realtime {
             self.take_from_policy(cpu, previous, next);
         }
         self.refill(next);
-        self.switch(
-            cpu,
-            previous,
-            next,
-            left.unwrap_or(if was_realtime { Reason::SliceEnd } else { Reason::Preempted }),
-        );
+        let reason = if is_over { Reason::SliceEnd } else { Reason::Preempted };
+        self.switch(cpu, previous, next, left.unwrap_or(reason));
+        self.core.push_realtime(cpu);
         true
     }
 
@@ -92,13 +148,17 @@ impl Sim {
         }
     }
 
-    /// Whether a running real-time task keeps its CPU.
-    fn goes_on(&mut self, cpu: u32, slot: u32, left: Option<Reason>) -> bool {
+    /// Whether others of its priority go before a running task now: it has yielded, or used up its slice.
+    fn turn_is_over(&self, slot: u32, left: Option<Reason>) -> bool {
         let entity = self.core.entity(slot);
-        let Some(&best) = self.core.cpus[cpu as usize].realtime.first() else { return true };
-        let (own, other) = (entity.priority(), self.core.entity(best).priority());
-        let turn_is_over = left.is_some() || (entity.class_has_slice() && entity.realtime_slice_ns == 0);
-        other < own || (other == own && !turn_is_over)
+        left.is_some() || (entity.class_has_slice() && entity.realtime_slice_ns == 0)
+    }
+
+    /// Whether a running real-time task keeps its CPU.
+    fn goes_on(&self, cpu: u32, slot: u32, left: Option<Reason>, makes_room: bool) -> bool {
+        let Some(&best) = self.core.cpu(cpu).realtime.first() else { return true };
+        let (own, other) = (self.core.entity(slot).priority(), self.core.entity(best).priority());
+        other < own || (other == own && !makes_room && !self.turn_is_over(slot, left))
     }
 
     /// A real-time task takes a CPU from the policy.
@@ -106,26 +166,15 @@ impl Sim {
         if previous != NONE && self.core.entity(previous).state == State::Running {
             self.put_previous(cpu, previous);
         }
-        if !self.core.cpus[cpu as usize].taken_by_realtime {
-            self.core.cpus[cpu as usize].taken_by_realtime = true;
+        if !self.core.cpu(cpu).taken_by_realtime {
+            let now_ns = self.core.world.now_ns;
+            let c = self.core.cpu_mut(cpu);
+            (c.taken_by_realtime, c.taken_since_ns) = (true, now_ns);
             let task = Pointer(self.core.entity(next).address);
             let args = GuestCpuRelease { reason: PreemptReason(super::consts::SCX_CPU_PREEMPT_RT as u32), task };
             self.write_scratch(args);
             self.call(Op::CpuRelease, cpu, NONE, [cpu as u64, self.scratch]);
         }
-    }
-
-    /// Takes a waiting real-time task from another CPU.
-    fn pull_realtime(&mut self, cpu: u32) -> bool {
-        let waiting = self.core.cpus.iter().flat_map(|c| c.realtime.iter().copied());
-        let candidate =
-            waiting.filter(|&s| self.core.allowed(s).contains(cpu)).max_by_key(|&s| self.core.entity(s).priority());
-        let Some(slot) = candidate else { return false };
-        let from = self.core.entity(slot).cpu as usize;
-        self.core.cpus[from].realtime.retain(|&s| s != slot);
-        self.core.migrate(slot, cpu);
-        self.core.queue_realtime(slot, false);
-        true
     }
 }
 

@@ -12,26 +12,26 @@ const CHOICES_PER_TASK: u64 = 100;
 
 /// Counts what happens at one instant while no task does a step.
 #[derive(Debug, Default)]
-pub struct Standstill {
+pub struct Restless {
     at_ns: u64,
     steps: u64,
     choices: u64,
 }
 
-impl Standstill {
+impl Restless {
     /// Counts a choice, or a timer of the policy. Whether they would go on for ever.
     #[inline]
     pub fn goes_on(&mut self, world: &World) -> bool {
         self.choices += 1;
-        self.choices > CHOICES && self.is_endless(world)
+        self.choices > CHOICES && self.has_no_end(world)
     }
 
     /// Looks whether something has happened since it last looked, and begins to count again if so.
     #[cold]
-    fn is_endless(&mut self, world: &World) -> bool {
+    fn has_no_end(&mut self, world: &World) -> bool {
         let steps = world.done_now().steps;
         if (self.at_ns, self.steps) != (world.now_ns, steps) {
-            *self = Standstill { at_ns: world.now_ns, steps, choices: 0 };
+            *self = Restless { at_ns: world.now_ns, steps, choices: 0 };
             return false;
         }
         self.choices > CHOICES_PER_TASK * u64::from(world.tasks.created())

@@ -1,0 +1,79 @@
+//! On which CPU a real-time task disturbs least: the lowest priority that runs there decides, then nearness
+//! (`select_task_rq_rt` and `find_lowest_rq` of `kernel/sched/rt.c`, `cpupri_find` of `kernel/sched/cpupri.c`).
+//!
+//! An idle CPU and one that runs a task of the policy are the same to this search, as in a kernel.
+
+use crate::scx::core::Core;
+use crate::scx::entity::State;
+use schedlab_model::{ids::CpuId, machine::Topology};
+
+/// Above every priority: a CPU whose server serves.
+const HIGHER: u8 = 100;
+
+impl Core {
+    /// The highest priority of the real-time tasks of a CPU, 0 without any. One that is about to leave is none of them.
+    pub fn realtime_level(&self, cpu: u32) -> u8 {
+        let running = self.current(cpu).filter(|&slot| self.entity(slot).state == State::Running);
+        let running = running.map_or(0, |slot| self.entity(slot).priority());
+        let waiting = self.cpu(cpu).realtime.first().map_or(0, |&slot| self.entity(slot).priority());
+        running.max(waiting)
+    }
+
+    fn resistance(&self, cpu: u32) -> u8 {
+        if self.cpu(cpu).limit.serves() { HIGHER } else { self.realtime_level(cpu) }
+    }
+
+    /// The CPU for a real-time task that wakes or is new: its own, unless it would have to wait there or drive away one
+    /// that can run nowhere else, and could run elsewhere.
+    pub fn realtime_cpu(&mut self, slot: u32) -> u32 {
+        let entity = self.entity(slot);
+        let (own, priority) = (entity.cpu, entity.priority());
+        let must_look = self.current(own).is_some_and(|current| {
+            let running = self.entity(current);
+            running.is_realtime() && (running.allowed_count < 2 || running.priority() >= priority)
+        });
+        let other = if must_look { self.lowest_cpu(slot) } else { None };
+        let chosen = other.filter(|&cpu| self.realtime_level(cpu) < priority).unwrap_or(own);
+        if self.allowed(slot).contains(chosen) {
+            return chosen;
+        }
+        self.allowed(slot).iter().next().unwrap_or(own)
+    }
+
+    /// The CPU on which the least would be driven away for a task, if that is less than the task: its own, then that on
+    /// which this happens, then the nearest.
+    pub fn lowest_cpu(&mut self, slot: u32) -> Option<u32> {
+        let entity = self.entity(slot);
+        let (own, priority) = (entity.cpu, entity.priority());
+        if entity.allowed_count == 1 {
+            return None;
+        }
+        let lowest = self.allowed(slot).iter().map(|cpu| self.resistance(cpu)).min().filter(|&low| low < priority)?;
+        let candidates: Vec<u32> = self.allowed(slot).iter().filter(|&cpu| self.resistance(cpu) == lowest).collect();
+        if candidates.contains(&own) {
+            return Some(own);
+        }
+        let this = Some(self.this_cpu).filter(|cpu| candidates.contains(cpu));
+        let topology = self.machine.topology;
+        let parts: [fn(&Topology, CpuId) -> u32; 4] =
+            [Topology::core_of, Topology::llc_of, Topology::node_of, |_, _| 0];
+        let near = parts.into_iter().find_map(|part| {
+            let is_near = |cpu: u32| part(&topology, CpuId(cpu)) == part(&topology, CpuId(own));
+            let near: Vec<u32> = candidates.iter().copied().filter(|&cpu| is_near(cpu)).collect();
+            if near.is_empty() { None } else { Some((this.filter(|&cpu| is_near(cpu)), near)) }
+        });
+        let (this, near) = near?;
+        Some(this.unwrap_or_else(|| self.any_of(&near)))
+    }
+
+    /// One of several CPUs, in ascending order: the first, or since 5.11 the next after that which was chosen last on this
+    /// CPU (`cpumask_any_and_distribute`).
+    fn any_of(&mut self, cpus: &[u32]) -> u32 {
+        if !self.realtime.rules.takes_turns {
+            return cpus[0];
+        }
+        let last = self.realtime.chosen.entry(self.this_cpu).or_default();
+        *last = cpus.iter().copied().find(|cpu| cpu > last).unwrap_or(cpus[0]);
+        *last
+    }
+}

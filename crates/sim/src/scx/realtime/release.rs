@@ -1,0 +1,89 @@
+//! Which Linux' real-time class is simulated. A policy that stands for the fair scheduler of some Linux says of which
+//! one, and has that kernel's real-time class above it; any other one has that of the simulated kernel.
+
+use crate::scx::KERNEL_VERSION;
+use schedlab_bpf::{ConstantValue, Object, Value};
+
+/// The declaration tag of a variable that says which Linux a policy stands for: the releases follow, and the value is the
+/// place of one of them.
+const TAG: &str = "linux ";
+
+/// A release of Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release(pub u32, pub u32);
+
+impl Release {
+    /// That of the simulated kernel.
+    const SIMULATED: Release = Release(KERNEL_VERSION >> 16, KERNEL_VERSION >> 8 & 0xff);
+
+    fn parse(text: &str) -> Option<Release> {
+        let (major, minor) = text.split_once('.')?;
+        Some(Release(major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// The one that an object with these settings stands for, or the simulated one.
+    pub fn of(object: &Object, settings: &[(String, Value)]) -> Release {
+        let said = object.constants().into_iter().find_map(|constant| {
+            let releases = constant.tags.iter().find_map(|tag| tag.strip_prefix(TAG))?.to_string();
+            let set = settings.iter().find(|(name, _)| *name == constant.name).map(|(_, value)| value);
+            let place = match (set, constant.default) {
+                (Some(Value::Integer(value)), _) => *value,
+                (None, ConstantValue::Integer(value)) => value,
+                _ => return None,
+            };
+            Release::parse(releases.split(',').nth(usize::try_from(place).ok()?)?)
+        });
+        said.unwrap_or(Release::SIMULATED)
+    }
+}
+
+/// How others are kept from starving beside real-time tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protection {
+    /// The real-time class of a CPU gets so much of each period, and rests for what is left of it.
+    Throttling {
+        /// Whether a CPU that has used its part up takes of that of others (`RT_RUNTIME_SHARE`).
+        borrows: bool,
+    },
+    /// A deadline server of each CPU runs those who starve: the fair server for the kernel's own class, for which the
+    /// policy stands, or the ext server.
+    Server,
+}
+
+/// What differs between releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How others are kept from starving.
+    pub protection: Protection,
+    /// Whether equally good CPUs take turns. Otherwise it is always the first.
+    pub takes_turns: bool,
+}
+
+impl Rules {
+    /// The rules of a release: `RT_RUNTIME_SHARE` was turned off in 5.10, `cpumask_any_and_distribute()` came to
+    /// `find_lowest_rq()` in 5.11, the fair server in place of throttling in 6.12, the ext server in 7.0.
+    pub fn of(release: Release) -> Rules {
+        let protection = match release {
+            _ if release >= Release(6, 12) => Protection::Server,
+            _ => Protection::Throttling { borrows: release < Release(5, 10) },
+        };
+        Rules { protection, takes_turns: release >= Release(5, 11) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_follow_the_release() {
+        let rules = |text: &str| Rules::of(Release::parse(text).unwrap());
+        let throttling = |borrows, takes_turns| Rules { protection: Protection::Throttling { borrows }, takes_turns };
+        assert_eq!(rules("4.9"), throttling(true, false));
+        assert_eq!(rules("5.10"), throttling(false, false));
+        assert_eq!(rules("6.1"), throttling(false, true));
+        let server = Rules { protection: Protection::Server, takes_turns: true };
+        assert_eq!([rules("6.12"), rules("7.1"), Rules::of(Release::SIMULATED)], [server; 3]);
+        assert_eq!(Release::parse("new"), None);
+    }
+}
