@@ -16,8 +16,16 @@ pub fn of_results(candidates: &[(String, &Outcome)], nice: &BTreeMap<String, i64
     let response =
         ("response", "Response times", "From the begin of a request to its end. Bars are confidence intervals.");
     let wakeup = ("wakeup-latency", "Wakeup latency", "From being runnable to running. Bars are confidence intervals.");
+    let response = times(candidates, response, "response_ns");
+    // Where nothing is a request, as in recordings, waits take the place of responses.
+    let waits = (
+        "run-delay",
+        "Waits for a CPU",
+        "From being runnable to running, for each wait. Bars are confidence intervals.",
+    );
+    let first = if response.rows.is_empty() { times(candidates, waits, "run_delay_ns") } else { response };
     let charts = [
-        times(candidates, response, "response_ns"),
+        first,
         times(candidates, wakeup, "wakeup_latency_ns"),
         throughput(candidates, nice),
         shares(candidates),

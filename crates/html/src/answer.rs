@@ -43,11 +43,29 @@ fn alone(comparison: &Comparison) -> String {
     let response =
         |group: &GroupView| Some([group.metrics.get("response_ns.mean")?, group.metrics.get("response_ns.p99")?]);
     let response = result.groups().into_iter().find_map(|group| Some((group.name, response(&group)?)));
-    let Some((group, response)) = response else { return format!("Under {policy} no request ended.") };
+    let Some((group, response)) = response else { return waits(policy, result) };
     let values = response.map(Some);
     let times = Times::of(&values);
     let [mean, p99] = values.map(|value| format!("{} {}", times.show(value), times.unit));
     format!("Under {policy} requests of {group} take {mean} on average; 99 in 100 take no more than {p99}.")
+}
+
+/// What tasks waited where no request ended: those of the group that ran most.
+fn waits(policy: &str, result: &Outcome) -> String {
+    let wait =
+        |group: &GroupView| Some([group.metrics.get("run_delay_ns.mean")?, group.metrics.get("run_delay_ns.p99")?]);
+    let time = |group: &GroupView| group.metrics.get("cpu_ns").unwrap_or(0.0);
+    let most =
+        result.groups().into_iter().filter(|group| wait(group).is_some()).max_by(|a, b| time(a).total_cmp(&time(b)));
+    let Some((group, waits)) = most.and_then(|group| Some((group.name, wait(&group)?))) else {
+        return format!("Under {policy} no request ended.");
+    };
+    let values = waits.map(Some);
+    let times = Times::of(&values);
+    let [mean, p99] = values.map(|value| format!("{} {}", times.show(value), times.unit));
+    format!(
+        "Under {policy} tasks of {group} wait {mean} for a CPU on average; 99 in 100 waits take no more than {p99}."
+    )
 }
 
 /// How sure the answer is.

@@ -27,7 +27,7 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
         &groups,
         |curves| &curves.response,
     );
-    let lead = response.or_else(|| take(&mut charts, "response"));
+    let lead = response.or_else(|| take(&mut charts, "response")).or_else(|| take(&mut charts, "run-delay"));
     Document {
         title: first.scenario().name.clone(),
         subtitle: subtitle(first),
@@ -67,7 +67,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts:
         paragraphs: comparison.sentences().iter().map(|text| sentence(text)).collect(),
         tables: tables.next().into_iter().chain(differences).collect(),
         charts: latency.into_iter().collect(),
-        ..part("speed", "How fast")
+        ..part("speed", if comparison.has_requests() { "How fast" } else { "How long tasks wait" })
     };
     let how = Section {
         charts: charts.into_iter().chain(pieces::cpu_load(heard)).chain(pieces::group_share(heard, groups)).collect(),
@@ -134,11 +134,19 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
     })
 }
 
+/// A scenario by its name and hash. A recording has none.
+fn scenario(result: &Outcome) -> String {
+    match short(&result.provenance().scenario_hash) {
+        "" => result.scenario().name.clone(),
+        hash => format!("{} ({hash})", result.scenario().name),
+    }
+}
+
 /// What every result says about itself.
 fn facts(comparison: &Comparison) -> Vec<(String, String)> {
     let first = &comparison.results[0];
     let mut facts = vec![
-        ("scenario".to_string(), format!("{} ({})", first.scenario().name, short(&first.provenance().scenario_hash))),
+        ("scenario".to_string(), scenario(first)),
         ("machine".into(), format!("{} CPUs, {}", first.scenario().cpus, first.scenario().topology)),
     ];
     for (policy, result) in comparison.policies.iter().zip(&comparison.results) {
@@ -164,8 +172,11 @@ fn facts(comparison: &Comparison) -> Vec<(String, String)> {
             [seed] => format!("seed {seed}"),
             seeds => format!("{} runs from seed {}", seeds.len(), seeds[0]),
         };
-        let all =
-            [Some(format!("in {}", result.venue())), kernel, engine, object, Some(seed), load].into_iter().flatten();
+        // Variants of a scenario are scenarios of their own.
+        let own = (scenario(result) != scenario(first)).then(|| format!("scenario {}", scenario(result)));
+        let all = [Some(format!("in {}", result.venue())), own, kernel, engine, object, Some(seed), load]
+            .into_iter()
+            .flatten();
         facts.push((policy.clone(), all.chain(parameters).collect::<Vec<_>>().join("; ")));
     }
     facts.push(("schedlab".into(), first.provenance().version.clone()));

@@ -3,6 +3,8 @@
 //! A [`Job`] is what is asked for, found and checked; [`Job::run`] makes its runs and gives [`Done`], from which a
 //! [`Comparison`] is made.
 
+pub mod label;
+
 use schedlab_html::{Evidence, Heard, Listing, Provenance};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
@@ -127,11 +129,10 @@ impl Job {
         for share in shares {
             let (outcomes, evidence) = self.carry_out(share, &seeds, monitor)?;
             let mut evidence = evidence.into_iter();
-            for (policy, outcome) in share.policies.iter().zip(outcomes) {
+            for (label, outcome) in self.labels(share).into_iter().zip(outcomes) {
                 let evidence = evidence.next();
                 match outcome {
                     PolicyOutcome::Ran(set) => {
-                        let label = self.label(policy, share);
                         let end = |evidence: Evidence| evidence.end(&label, share.venue.name(), set.curves.clone());
                         done.heard.extend(evidence.map(end));
                         done.sets.push((label, *set));
@@ -166,10 +167,11 @@ impl Job {
         Ok((outcomes, evidence))
     }
 
-    /// A policy as the user wrote it, with its venue where there are several.
-    fn label(&self, policy: &Policy, share: &Share) -> String {
+    /// The labels of what is run in a venue, with its name where there are several.
+    fn labels(&self, share: &Share) -> Vec<String> {
         let venue = if self.options.venues.len() > 1 { format!("@{}", share.venue.name()) } else { String::new() };
-        policy.label.clone() + &venue
+        let written: Vec<String> = share.policies.iter().map(|policy| policy.label.clone()).collect();
+        label::of_written(&written).into_iter().map(|label| label + &venue).collect()
     }
 
     /// What ran side by side. Of a policy that failed it says so.

@@ -9,12 +9,12 @@ use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_metrics::statistics::{BatchMeans, compare, compare_paired};
 use schedlab_model::metric;
-use schedlab_model::outcome::{Outcome, View};
+use schedlab_model::outcome::{GroupView, Outcome, View};
 use schedlab_model::result::Interval;
 use schedlab_model::scenario::Published;
 use schedlab_model::workload::Workload;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The name and version of the form of a [`Comparison`].
 pub const SCHEMA: &str = "schedlab.comparison/1";
@@ -36,21 +36,22 @@ pub struct Candidate<'a> {
 }
 
 /// What `schedlab compare --json` prints.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Always `schedlab.comparison/1`.
     pub schema: String,
-    /// The policies that ran, as the user wrote them. The first is the baseline.
+    /// The labels of the policies that ran, no two alike: as the user wrote them; of one policy under several settings what
+    /// differs. The first is the baseline.
     pub policies: Vec<String>,
     /// What other policies failed of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
     /// What came of each policy: the result of its run, or of its several runs.
     pub results: Vec<Outcome>,
     /// How each other policy differs from the baseline, by policy, group and metric.
     pub differences: Vec<Difference>,
     /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub theory: Vec<Theory>,
     /// For each policy and group how its times are distributed; no part of the form.
     #[serde(skip)]
@@ -58,7 +59,7 @@ pub struct Comparison {
 }
 
 /// A metric of a group under two policies.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The group.
     pub group: String,
@@ -88,7 +89,7 @@ pub struct Difference {
 }
 
 /// What an interval comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
     /// Several runs; those with the same seed are compared in pairs.
@@ -102,7 +103,7 @@ pub enum Evidence {
 }
 
 /// A measured mean response time beside the one of theory.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Theory {
     /// The policy as the user wrote it.
     pub policy: String,
@@ -130,6 +131,17 @@ pub struct Theory {
 /// The metrics that are compared.
 const COMPARED: [&str; 4] = ["response_ns.mean", "response_ns.p99", "throughput_per_s", "cpu_share"];
 
+/// Those of runs that have no requests, as recordings: what their tasks tell is how long they wait.
+const COMPARED_WAITS: [&str; 5] =
+    ["run_delay_ns.mean", "run_delay_ns.p99", "wakeup_latency_ns.mean", "wakeup_latency_ns.p99", "cpu_share"];
+
+/// Whether nothing in these outcomes is a request.
+fn are_without_requests<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> bool {
+    let has_some =
+        |group: &GroupView| ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0));
+    !outcomes.any(|outcome| outcome.groups().iter().any(has_some))
+}
+
 impl Comparison {
     /// Compares all candidates with the first. `policies_draw` says whether any of them uses random numbers.
     pub fn new(
@@ -152,13 +164,30 @@ impl Comparison {
         Comparison::differing(candidates, true)
     }
 
+    /// Takes over differences that are known already, where there is no better evidence: those of a single run may rest on
+    /// its batches, which no result holds.
+    pub fn take_over(&mut self, known: &[Difference]) {
+        let key = |difference: &Difference| {
+            [&difference.group, &difference.metric, &difference.baseline, &difference.policy].map(String::clone)
+        };
+        for own in self.differences.iter_mut().filter(|own| own.evidence == Evidence::Single) {
+            if let Some(better) = known.iter().find(|other| key(other) == key(own)) {
+                own.clone_from(better);
+            }
+        }
+    }
+
     fn differing(candidates: &[Candidate], random: bool) -> Comparison {
         let mut differences = Vec::new();
+        let compared: &[&str] = match are_without_requests(candidates.iter().map(|candidate| candidate.result)) {
+            true => &COMPARED_WAITS,
+            false => &COMPARED,
+        };
         if let [baseline, others @ ..] = candidates {
             for other in others {
                 for group in 0..baseline.result.groups().len() {
                     let pair = Pair { baseline, other, group, random };
-                    differences.extend(COMPARED.iter().filter_map(|path| pair.difference(path)));
+                    differences.extend(compared.iter().filter_map(|path| pair.difference(path)));
                 }
             }
         }
@@ -256,6 +285,16 @@ fn theory(queue: Option<&Queue>, candidate: &Candidate, published: &[Published])
     })
 }
 
+/// The metrics of groups that have no requests.
+const WAITS: [&str; 6] = [
+    "run_delay_ns.mean",
+    "run_delay_ns.p99",
+    "longest_wait_ns",
+    "wakeup_latency_ns.mean",
+    "wakeup_latency_ns.p99",
+    "cpu_share",
+];
+
 /// The metrics of groups in its tables.
 const SHOWN: [&str; 9] = [
     "throughput_per_s",
@@ -294,7 +333,9 @@ impl Comparison {
 
     /// The tables, each with its title.
     pub fn tables(&self) -> Vec<(&'static str, Table)> {
-        let mut tables = vec![("How fast", self.speed()), ("How", self.behaviour())];
+        let first =
+            if self.has_requests() { ("How fast", self.speed()) } else { ("How long tasks wait", self.waits()) };
+        let mut tables = vec![first, ("How", self.behaviour())];
         tables.extend(costs::table(&self.policies, &self.results).map(|table| ("What the scheduler takes", table)));
         if !self.theory.is_empty() {
             tables.push(("Beside theory", self.beside_theory()));
@@ -381,6 +422,19 @@ impl Comparison {
         Table::new(self.noted(columns))
     }
 
+    /// Whether any of them has requests; recordings have none.
+    pub fn has_requests(&self) -> bool {
+        !are_without_requests(self.results.iter())
+    }
+
+    /// What takes the place of the answers' times where there are none.
+    fn waits(&self) -> Table {
+        let rows = self.metrics();
+        let mut columns = self.names();
+        columns.extend(WAITS.iter().map(|path| column(&rows, path)));
+        Table::new(self.noted(columns))
+    }
+
     fn behaviour(&self) -> Table {
         let rows = self.metrics();
         let once = |of: &dyn Fn(&Outcome) -> String| -> Vec<String> {
@@ -458,12 +512,11 @@ impl Comparison {
         self.differences.iter().filter(|difference| self.says_most(difference))
     }
 
-    /// The mean response time, or the CPU share in groups without requests.
+    /// The mean response time; in groups without requests the CPU share, and where nothing is a request the mean wait.
     fn says_most(&self, difference: &Difference) -> bool {
+        const MOST: [&str; 3] = ["response_ns.mean", "run_delay_ns.mean", "cpu_share"];
         let same = |other: &&Difference| other.group == difference.group && other.policy == difference.policy;
-        let path = &difference.metric;
-        path == "response_ns.mean"
-            || path == "cpu_share"
-                && !self.differences.iter().filter(same).any(|other| other.metric == "response_ns.mean")
+        let has = |path: &&&str| self.differences.iter().filter(same).any(|other| other.metric == ***path);
+        MOST.iter().find(has).is_some_and(|most| difference.metric == *most)
     }
 }

@@ -1,12 +1,15 @@
-//! Numbers as people read them: one unit and one number of decimals for a whole column.
+//! Numbers as people read them: one unit for all times that stand together, and digits that mean something.
 
 /// What stands where there is no value.
 const ABSENT: &str = "-";
 
-/// Units of time, the longest first: where a column changes to it, its name, its nanoseconds.
+/// Units of time, the longest first: where the greatest of some times changes to it, its name, its nanoseconds.
 const UNITS: [(f64, &str, f64); 4] = [(1e10, "s", 1e9), (1e6, "ms", 1e6), (1e3, "us", 1e3), (0.0, "ns", 1.0)];
 
-/// How a column of times is shown. The largest value decides on the unit.
+/// Times of which some are shorter than this are not shown in seconds.
+const LEAST_IN_SECONDS: f64 = 1e8;
+
+/// How some of the times that stand together are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
     /// The unit's name.
@@ -16,51 +19,79 @@ pub struct Times {
 }
 
 impl Times {
-    /// For a column with these values, in nanoseconds.
+    /// For these values, in nanoseconds, that stand alone.
     pub fn of(values: &[Option<f64>]) -> Times {
-        let largest = values.iter().flatten().fold(0.0, |a: f64, b| a.max(b.abs()));
+        Times::among(values, values)
+    }
+
+    /// For values that stand among others: all have the same unit, so that nobody takes one for another.
+    pub fn among(all: &[Option<f64>], values: &[Option<f64>]) -> Times {
+        let sizes = || all.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
+        let (least, greatest) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+        let fits =
+            |(from, unit, _): &&(f64, &str, f64)| greatest >= *from && (*unit != "s" || least >= LEAST_IN_SECONDS);
         // Nothing, and no time at all, are shown in the most usual unit.
-        let large_enough = |(from, ..): &&(f64, _, _)| largest >= *from;
-        let (_, unit, ns_per_unit) = *UNITS.iter().find(large_enough).filter(|_| largest > 0.0).unwrap_or(&UNITS[1]);
+        let (_, unit, ns_per_unit) = *UNITS.iter().find(fits).filter(|_| greatest > 0.0).unwrap_or(&UNITS[1]);
         let scaled: Vec<_> = values.iter().map(|value| value.map(|ns| ns / ns_per_unit)).collect();
         Times { unit, ns_per_unit, quantity: Quantity::of(&scaled) }
     }
 
-    /// A value of the column, without its unit.
+    /// A value, without its unit.
     pub fn show(&self, ns: Option<f64>) -> String {
         self.quantity.show(ns.map(|ns| ns / self.ns_per_unit))
     }
 }
 
-/// How a column of plain numbers is shown: with as many decimals as give the smallest four digits that mean something,
-/// but at most three, and no more than leave the largest six digits in all. Whole numbers have none.
+/// How a column of plain numbers is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    decimals: usize,
+    /// How many decimals all values have; absent where each has as many as it needs.
+    decimals: Option<usize>,
+}
+
+/// So many digits of a number mean something.
+const DIGITS: i32 = 4;
+
+/// And no fewer than so many are shown.
+const FEWEST_DIGITS: i32 = 3;
+
+/// The digits before the point of a number above zero; none or fewer for one below 1.
+fn digits_before_point(size: f64) -> i32 {
+    1 + size.log10().floor() as i32
 }
 
 impl Quantity {
-    /// For a column with these values.
+    /// For a column with these values: as many decimals as give the smallest four digits that mean something, but at most
+    /// three, and no more than leave the largest six digits in all. Whole numbers have none. Where that would leave a value
+    /// less than three digits, since another is so much larger, each value has four digits of its own.
     pub fn of(values: &[Option<f64>]) -> Quantity {
         let sizes: Vec<f64> = values.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0).collect();
         if sizes.iter().all(|size| size.fract() == 0.0) {
-            return Quantity { decimals: 0 };
+            return Quantity::with_decimals(0);
         }
         let smallest = sizes.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = sizes.iter().copied().fold(0.0, f64::max);
-        let digits = |size: f64| 1 + size.log10().floor() as i32;
-        let decimals = (4 - digits(smallest)).min(6 - digits(largest)).clamp(0, 3);
-        Quantity { decimals: decimals as usize }
+        let decimals = (DIGITS - digits_before_point(smallest)).min(6 - digits_before_point(largest)).clamp(0, 3);
+        let is_told = |size: &f64| {
+            let shown = size * 10f64.powi(decimals);
+            shown >= 10f64.powi(FEWEST_DIGITS - 1) || (shown - shown.round()).abs() < 1e-6 * shown
+        };
+        Quantity { decimals: sizes.iter().all(is_told).then_some(decimals as usize) }
     }
 
     /// With so many decimals.
     pub fn with_decimals(decimals: usize) -> Quantity {
-        Quantity { decimals }
+        Quantity { decimals: Some(decimals) }
     }
 
     /// A value of the column.
     pub fn show(&self, value: Option<f64>) -> String {
-        value.map_or(ABSENT.into(), |value| format!("{value:.*}", self.decimals))
+        let Some(value) = value else { return ABSENT.into() };
+        let own = || match value == 0.0 {
+            true => 0,
+            false => (DIGITS - digits_before_point(value.abs())).clamp(0, 9) as usize,
+        };
+        format!("{value:.*}", self.decimals.unwrap_or_else(own))
     }
 }
 
@@ -78,6 +109,21 @@ impl Percent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_slow_group_does_not_take_the_digits_of_the_others() {
+        let shown = |values: &[f64]| {
+            let values: Vec<_> = values.iter().copied().map(Some).collect();
+            let times = Times::of(&values);
+            values.into_iter().map(|value| times.show(value) + times.unit).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(shown(&[1_234_567.0, 12_940_123_456.0]), "1.235ms 12940ms");
+        assert_eq!(shown(&[1_234.0, 900e6, 0.0]), "0.001234ms 900.0ms 0ms");
+        // Where all are long there are seconds.
+        assert_eq!(shown(&[250e6, 12_940e6]), "0.250s 12.940s");
+        let quantity = Quantity::of(&[Some(0.5), Some(123_456.7)]);
+        assert_eq!([0.5, 123_456.7].map(|value| quantity.show(Some(value))), ["0.5000", "123457"]);
+    }
 
     #[test]
     fn the_largest_value_decides_on_the_unit() {

@@ -9,9 +9,12 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Times that reach over more than this factor have a logarithmic scale.
 const WIDE: f64 = 50.0;
 
-/// A sketch of fewer letters shows nothing; more are not needed.
+/// A sketch of fewer letters shows nothing; more are not needed in a column beside others.
 const LEAST_LETTERS: usize = 12;
 const MOST_LETTERS: usize = 30;
+
+/// A table of sketches has at most so many, and at least [`MOST_LETTERS`]: long names give way.
+const LETTERS_OF_TABLE: usize = 60;
 
 /// The scale that all lines of a table share.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +62,14 @@ impl Scale {
     /// All curves, a line each; a dash for one without values.
     fn column(&self, head: &str, curves: &[&Curve], letters: usize) -> Column {
         let sketch = |curve: &&Curve| if curve.points().is_empty() { "-".into() } else { self.sketch(curve, letters) };
-        Column::words(head, curves.iter().map(sketch))
+        Column::drawings(head, curves.iter().map(sketch))
+    }
+
+    /// A head for a narrow column.
+    fn short_head(&self) -> String {
+        let [low, high, unit] = self.ends();
+        let kind = if self.is_logarithmic { ", log" } else { "" };
+        format!("{low} to {high} {unit}{kind}")
     }
 
     /// The low and the high end in words, and their unit.
@@ -76,16 +86,18 @@ pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Tabl
     let [low, high, unit] = scale.ends();
     let kind = if scale.is_logarithmic { ", logarithmic" } else { "" };
     let head = format!("responses from {low} {unit} to {high} {unit}{kind}");
-    let letters = width.max(columns_of(&head)).min(60);
-    Some(Table::new(names.into_iter().chain([scale.column(&head, curves, letters)])))
+    let letters = width.clamp(MOST_LETTERS, LETTERS_OF_TABLE);
+    let column = match columns_of(&head) <= letters {
+        true => scale.column(&head, curves, letters),
+        false => scale.column(&scale.short_head(), curves, letters).under("responses"),
+    };
+    Some(Table::new(names.into_iter().chain([column])))
 }
 
 /// The same as a column of a table that leaves so much room; none where that is too little, or there is nothing to see.
 pub fn column(curves: &[&Curve], room: usize) -> Option<Column> {
     let scale = Scale::of(curves)?;
-    let [low, high, unit] = scale.ends();
-    let kind = if scale.is_logarithmic { ", log" } else { "" };
-    let head = format!("{low} to {high} {unit}{kind}");
+    let head = scale.short_head();
     let letters = room.min(MOST_LETTERS);
     let least = LEAST_LETTERS.max(columns_of(&head));
     (letters >= least).then(|| scale.column(&head, curves, letters).under("responses"))
@@ -112,8 +124,25 @@ mod tests {
     #[test]
     fn a_row_without_values_has_a_dash() {
         let names = vec![Column::words("policy", ["a".to_string(), "b".into()])];
-        let table = table(names, &[&curve(&[1_000_000, 2_000_000]), &Curve::default()], 20).unwrap();
+        let table = table(names, &[&curve(&[1_000_000, 2_000_000]), &Curve::default()], 40).unwrap();
         let text = table.show(crate::Style::PLAIN);
         assert!(text.contains("responses from 1 ms to 2 ms") && text.lines().nth(2).unwrap().ends_with('-'), "{text}");
+    }
+
+    #[test]
+    fn long_names_do_not_take_the_right_end() {
+        let long = |name: &str| format!("{name}-{}", "n".repeat(60));
+        let names = || {
+            vec![
+                Column::words("policy", [long("a"), long("b")]),
+                Column::words("group", ["g".repeat(30), "g".repeat(30)]),
+            ]
+        };
+        let curves = [&curve(&[1_000_000]), &curve(&[2_000_000])];
+        let text = table(names(), &curves, 0).unwrap().show(crate::Style::PLAIN);
+        assert!(text.lines().all(|line| columns_of(line) <= crate::WIDTH), "{text}");
+        let line = |index: usize| text.lines().nth(index).unwrap();
+        assert!(line(2).ends_with('█') && columns_of(line(2)) > columns_of(line(1)), "{text}");
+        assert!(line(0).contains("1 to 2 ms") || text.contains("1 ms to 2 ms"), "{text}");
     }
 }

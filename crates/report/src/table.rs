@@ -1,6 +1,6 @@
 //! Aligned columns.
 
-use crate::text::{columns_of, shorten};
+use crate::text::{columns_of, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
 use schedlab_model::metric;
 
@@ -14,29 +14,44 @@ pub struct Column {
     over: String,
     head: String,
     cells: Vec<String>,
-    words: bool,
+    kind: Kind,
     about: Option<String>,
     notes: Vec<Option<String>>,
+}
+
+/// What stands in a column.
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    /// Words, at the left; they give way where the table would become too wide.
+    Words,
+    /// Drawings, at the left, whole or not at all.
+    Drawings,
+    /// Numbers, at the right.
+    Numbers,
+    /// Times in nanoseconds, which become numbers when their table knows the unit.
+    Times(Vec<Option<f64>>),
 }
 
 impl Column {
     /// Words, aligned at the left, cut off where the table would become too wide.
     pub fn words(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
         let cells = cells.into_iter().collect();
-        Column { over: String::new(), head: head.into(), cells, words: true, about: None, notes: Vec::new() }
+        Column { over: String::new(), head: head.into(), cells, kind: Kind::Words, about: None, notes: Vec::new() }
+    }
+
+    /// Drawings of letters, aligned at the left and never cut off.
+    pub fn drawings(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
+        Column { kind: Kind::Drawings, ..Column::words(head, cells) }
     }
 
     /// Numbers, aligned at the right.
     pub fn numbers(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
-        Column { words: false, ..Column::words(head, cells) }
+        Column { kind: Kind::Numbers, ..Column::words(head, cells) }
     }
 
-    /// Times in nanoseconds, in the unit that suits them, which stands in the head.
+    /// Times in nanoseconds. All times of a table have one unit, which stands in their heads.
     pub fn times(head: &str, values: impl IntoIterator<Item = Option<f64>>) -> Column {
-        let values: Vec<_> = values.into_iter().collect();
-        let times = Times::of(&values);
-        let cells = values.iter().map(|value| times.show(*value)).collect::<Vec<_>>();
-        Column::numbers(&format!("{head} {}", times.unit), cells)
+        Column { kind: Kind::Times(values.into_iter().collect()), ..Column::words(head, []) }
     }
 
     /// The column under a head that it shares with its neighbours.
@@ -90,16 +105,66 @@ impl Column {
 
     /// Whether it holds words, and no numbers.
     pub fn is_words(&self) -> bool {
-        self.words
+        matches!(self.kind, Kind::Words | Kind::Drawings)
+    }
+
+    /// The cells as they are shown in so many columns: words cut off, so that different ones stay different, and numbers
+    /// with their points below one another.
+    fn shown(&self, width: usize) -> Vec<String> {
+        match self.kind {
+            Kind::Words => shorten_all(&self.cells, width),
+            Kind::Drawings => self.cells.clone(),
+            Kind::Numbers | Kind::Times(_) => {
+                let longest = self.cells.iter().map(|cell| decimals_of(cell)).max().unwrap_or(0);
+                let number = |cell: &String| match cell.parse::<f64>() {
+                    Ok(_) => cell.clone() + &" ".repeat(longest - decimals_of(cell)),
+                    Err(_) => cell.clone(),
+                };
+                self.cells.iter().map(number).collect()
+            }
+        }
     }
 
     fn padded(&self, cell: &str, width: usize) -> String {
-        if self.words { format!("{:<width$}", shorten(cell, width)) } else { format!("{cell:>width$}") }
+        if self.is_words() { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
     }
 
     fn width(&self) -> usize {
-        self.cells.iter().map(|cell| columns_of(cell)).max().unwrap_or(0).max(columns_of(&self.head))
+        let cells = self.shown(usize::MAX).iter().map(|cell| columns_of(cell)).max().unwrap_or(0);
+        cells.max(columns_of(&self.head))
     }
+
+    /// The least width: words may be cut as long as different ones stay different.
+    fn least_width(&self) -> usize {
+        let width = self.width();
+        let is_told_apart = |&columns: &usize| {
+            let short = shorten_all(&self.cells, columns);
+            (0..short.len()).all(|a| (0..a).all(|b| short[a] != short[b] || self.cells[a] == self.cells[b]))
+        };
+        match self.kind {
+            Kind::Words => (LEAST_WORD.min(width)..width).find(is_told_apart).unwrap_or(width),
+            _ => width,
+        }
+    }
+}
+
+/// The columns that the decimals of a number take, with their point.
+fn decimals_of(number: &str) -> usize {
+    number.find('.').map_or(0, |point| number.len() - point)
+}
+
+/// All times of columns in one unit.
+fn in_one_unit(mut columns: Vec<Column>) -> Vec<Column> {
+    let times = |column: &Column| if let Kind::Times(values) = &column.kind { values.clone() } else { Vec::new() };
+    let all: Vec<Option<f64>> = columns.iter().flat_map(times).collect();
+    for column in &mut columns {
+        let Kind::Times(values) = &column.kind else { continue };
+        let shown = Times::among(&all, values);
+        column.cells = values.iter().map(|value| shown.show(*value)).collect();
+        column.head = format!("{} {}", column.head, shown.unit).trim_start().into();
+        column.kind = Kind::Numbers;
+    }
+    columns
 }
 
 /// A table: columns of equal length, two spaces apart.
@@ -111,7 +176,7 @@ pub struct Table {
 impl Table {
     /// A table of these columns.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
-        Table { columns: columns.into_iter().collect() }
+        Table { columns: in_one_unit(columns.into_iter().collect()) }
     }
 
     /// Its columns.
@@ -124,7 +189,7 @@ impl Table {
     pub fn narrowed(mut self) -> Table {
         let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
         if span_width(&widths) > WIDTH {
-            for column in self.columns.iter_mut().filter(|column| !column.words && column.over.is_empty()) {
+            for column in self.columns.iter_mut().filter(|column| !column.is_words() && column.over.is_empty()) {
                 if let Some((over, head)) = column.head.rsplit_once(' ').map(|(a, b)| (a.to_string(), b.to_string())) {
                     (column.over, column.head) = (over, head);
                 }
@@ -138,7 +203,7 @@ impl Table {
         WIDTH.saturating_sub(span_width(&self.widths()) + 2)
     }
 
-    /// The table with another column at its end.
+    /// The table with another column at its end, which has no times.
     pub fn with(mut self, column: Column) -> Table {
         self.columns.push(column);
         self
@@ -154,8 +219,10 @@ impl Table {
         let heads = self.columns.iter().map(|column| column.head.as_str());
         text += &emphasised(&self.line(heads, &widths), style);
         let rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+        let cells: Vec<Vec<String>> =
+            self.columns.iter().zip(&widths).map(|(column, &width)| column.shown(width)).collect();
         for row in 0..rows {
-            text += &(self.row(row, &widths, style) + "\n");
+            text += &(self.row(row, &cells, &widths, style) + "\n");
         }
         text
     }
@@ -168,8 +235,13 @@ impl Table {
             let missing = columns_of(&self.columns[from].over).saturating_sub(span_width(&widths[from..until]));
             widths[until - 1] += missing;
         }
+        let least: Vec<usize> = match span_width(&widths) > WIDTH {
+            true => self.columns.iter().map(Column::least_width).collect(),
+            false => widths.clone(),
+        };
         while span_width(&widths) > WIDTH {
-            let words = (0..widths.len()).filter(|&index| self.columns[index].words && widths[index] > LEAST_WORD);
+            let words =
+                (0..widths.len()).filter(|&index| self.columns[index].is_words() && widths[index] > least[index]);
             let Some(widest) = words.max_by_key(|&index| widths[index]) else { break };
             widths[widest] -= 1;
         }
@@ -190,14 +262,17 @@ impl Table {
     }
 
     fn line<'a>(&'a self, cells: impl Iterator<Item = &'a str>, widths: &[usize]) -> String {
-        let padded = cells.zip(&self.columns).zip(widths).map(|((cell, column), &width)| column.padded(cell, width));
+        let padded = cells.zip(&self.columns).zip(widths).map(|((cell, column), &width)| {
+            let cell = if column.kind == Kind::Words { shorten(cell, width) } else { cell.into() };
+            column.padded(&cell, width)
+        });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
     }
 
     /// A line of cells; those with a note stand out where there are colours.
-    fn row(&self, row: usize, widths: &[usize], style: Style) -> String {
-        let padded = self.columns.iter().zip(widths).map(|(column, &width)| {
-            let cell = column.padded(column.cells.get(row).map_or("", String::as_str), width);
+    fn row(&self, row: usize, cells: &[Vec<String>], widths: &[usize], style: Style) -> String {
+        let padded = self.columns.iter().zip(cells).zip(widths).map(|((column, cells), &width)| {
+            let cell = column.padded(cells.get(row).map_or("", String::as_str), width);
             if column.note(row).is_some() { style.warning(&cell) } else { cell }
         });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
@@ -254,6 +329,39 @@ mod tests {
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
         assert!(coloured.contains("\x1b[1mgroup") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
+    }
+
+    #[test]
+    fn all_times_of_a_table_have_one_unit_and_points_below_one_another() {
+        let table = Table::new([
+            Column::words("group", words(&["slow", "quick"])),
+            Column::times("p99", [Some(4_972e6), Some(1_234_567.0)]).under("response"),
+            Column::times("max", [Some(12_940e6), Some(2_345_678.0)]).under("response"),
+            Column::times("mean", [Some(250e3), None]).under("run delay"),
+        ]);
+        let expected = "       ──── response ────  run delay\n\
+                        group   p99 ms     max ms    mean ms\n\
+                        slow   4972.00  12940          0.250\n\
+                        quick     1.23      2.346          -\n";
+        assert_eq!(table.show(Style::PLAIN), expected);
+        let heads: Vec<&str> = table.columns().iter().map(Column::head).collect();
+        assert_eq!(heads, ["group", "p99 ms", "max ms", "mean ms"]);
+    }
+
+    #[test]
+    fn names_that_differ_stay_different_and_drawings_whole() {
+        let long = "policy:with=many,settings=that,are=the-same,level=";
+        let table = Table::new([
+            Column::words("policy", [format!("{long}1"), format!("{long}2"), format!("{long}1")]),
+            Column::words("group", words(&["a-group-with-a-rather-long-name", "b", "c"])),
+            Column::drawings("responses", ["█".repeat(40), "▁".repeat(40), "-".into()]),
+        ]);
+        let text = table.show(Style::PLAIN);
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        let name = |line: &str| line.split_whitespace().next().unwrap().to_string();
+        assert!(name(lines[0]) != name(lines[1]) && name(lines[0]) == name(lines[2]), "{text}");
+        assert!(lines[0].ends_with(&"█".repeat(40)) && lines[1].ends_with(&"▁".repeat(40)), "{text}");
+        assert!(text.lines().all(|line| columns_of(line) <= WIDTH), "{text}");
     }
 
     #[test]

@@ -36,6 +36,28 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
     short
 }
 
+/// Texts of at most so many columns. Where their beginnings are the same, what is missing is left out in the middle.
+pub(crate) fn shorten_all(texts: &[String], columns: usize) -> Vec<String> {
+    let short: Vec<String> = texts.iter().map(|text| shorten(text, columns)).collect();
+    let is_same = |a: usize, b: usize| short[a] == short[b] && texts[a] != texts[b];
+    if (0..texts.len()).any(|a| (0..a).any(|b| is_same(a, b))) {
+        return texts.iter().map(|text| shorten_within(text, columns)).collect();
+    }
+    short
+}
+
+/// A text of at most so many columns, with `…` for what is missing in the middle.
+fn shorten_within(text: &str, columns: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= columns {
+        return text.to_string();
+    }
+    let begin = columns.saturating_sub(1) / 2;
+    let end = columns.saturating_sub(1 + begin);
+    let ends = letters[..begin].iter().chain(['…'].iter()).chain(&letters[letters.len() - end..]);
+    ends.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +71,8 @@ mod tests {
         assert_eq!(wrap("", 0, "a\nb  c"), "a b  c\n");
         assert_eq!(wrap("a: ", 0, ""), "a: \n");
         assert_eq!(shorten("schedule", 5), "sche…");
+        let all = |texts: &[&str]| shorten_all(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>(), 7);
+        assert_eq!(all(&["scheduler-a", "scheduler-b"]), ["sch…r-a", "sch…r-b"]);
+        assert_eq!(all(&["scheduler-a", "group-number-b"]), ["schedu…", "group-…"]);
     }
 }

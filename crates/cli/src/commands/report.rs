@@ -5,25 +5,41 @@ use crate::failure::Failure;
 use crate::{files, output, page};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison};
+use schedlab_job::label::{Unnamed, of_results};
 use schedlab_model::outcome::Outcome;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::remeasure;
 use serde_json::Value;
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Pixels for each unit of a drawing, in pictures.
 const SCALE: f32 = 2.0;
 
-/// A run that was read.
+/// A run that was read, or several that belong together.
 struct Read {
+    /// The label that its file gives it.
+    known: Option<String>,
+    /// The file, by its place among all.
+    file: usize,
     label: String,
     result: Outcome,
     heard: Option<Heard>,
 }
 
+/// What was read of a file.
+struct File {
+    runs: Vec<Read>,
+    /// The comparison that it is.
+    comparison: Option<Comparison>,
+}
+
 impl Read {
+    fn new(file: usize, known: Option<String>, result: Outcome) -> Read {
+        Read { known, file, label: String::new(), result, heard: None }
+    }
+
     fn candidate(&self) -> Candidate<'_> {
         Candidate { label: self.label.clone(), result: &self.result, batches: &[], curves: &[] }
     }
@@ -38,13 +54,15 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     } else {
         files::check_folder(target)?
     }
-    let mut runs = Vec::new();
-    for path in &args.runs {
-        runs.extend(read(path)?);
+    let (mut runs, mut comparisons) = (Vec::new(), Vec::new());
+    for (file, path) in args.runs.iter().enumerate() {
+        let read = read(path, file)?;
+        runs.extend(read.runs);
+        comparisons.extend(read.comparison);
     }
     of_one_scenario(&runs)?;
-    name(&mut runs);
-    let document = document(&runs);
+    name(&mut runs, &args.runs);
+    let document = document(&runs, comparisons, args.runs.len());
     if is_page {
         page::write(target, &document)?;
         return output::print(&format!("{} is written\n", target.display()));
@@ -52,85 +70,92 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     draw(args, target, &document)
 }
 
-/// The runs of a file: one of a trace, one of a result, several of a comparison.
-fn read(path: &Path) -> Result<Vec<Read>, Failure> {
+/// The runs of a file: one of a trace, one or several of a result, those of a comparison.
+fn read(path: &Path, file: usize) -> Result<File, Failure> {
     let input = |what: String| Failure::Input(format!("{}: {what}", path.display()));
     let unreadable = |error| input(format!("the file cannot be read: {error}"));
     // A trace may be large, and is read event by event.
     let mut first = [0];
     let begun = fs::File::open(path).and_then(|mut file| file.read(&mut first)).map_err(unreadable)?;
     if first[..begun] != *b"{" {
-        return Ok(vec![of_trace(path)?]);
+        return Ok(File { runs: vec![of_trace(path, file)?], comparison: None });
     }
     let bytes = fs::read(path).map_err(unreadable)?;
     let whole: Value = serde_json::from_slice(&bytes).map_err(|error| input(format!("it is not JSON: {error}")))?;
     let wrong = |error: serde_json::Error| input(format!("it is no result: {error}"));
-    let (labels, results): (Vec<String>, Vec<Outcome>) = match whole.get("results") {
-        Some(results) => (
-            serde_json::from_value(whole["policies"].clone()).map_err(wrong)?,
-            serde_json::from_value(results.clone()).map_err(wrong)?,
-        ),
-        None => {
-            let result: Outcome = serde_json::from_value(whole).map_err(wrong)?;
-            (vec![result.policy().name.clone()], vec![result])
-        }
-    };
+    if whole.get("results").is_none() {
+        let result = serde_json::from_value(whole).map_err(wrong)?;
+        return Ok(File { runs: vec![Read::new(file, None, result)], comparison: None });
+    }
+    let comparison: Comparison = serde_json::from_value(whole).map_err(wrong)?;
+    let (labels, results) = (&comparison.policies, &comparison.results);
     if labels.len() != results.len() {
         return Err(input(format!("it names {} policies and has {} results", labels.len(), results.len())));
     }
-    Ok(labels.into_iter().zip(results).map(|(label, result)| Read { label, result, heard: None }).collect())
+    let runs = labels.iter().zip(results).map(|(label, result)| Read::new(file, Some(label.clone()), result.clone()));
+    Ok(File { runs: runs.collect(), comparison: Some(comparison) })
 }
 
-fn of_trace(path: &Path) -> Result<Read, Failure> {
+fn of_trace(path: &Path, file: usize) -> Result<Read, Failure> {
     let (measured, evidence) = remeasure(path, Evidence::new).map_err(schedlab_venue::VenueError::from)?;
     let result = measured.result;
-    let label = result.policy.name.clone();
-    let heard = Some(evidence.end(&label, &result.venue, measured.curves));
-    Ok(Read { label, result: result.into(), heard })
+    let heard = Some(evidence.end(&result.policy.name, &result.venue, measured.curves));
+    Ok(Read { heard, ..Read::new(file, None, result.into()) })
 }
 
-/// What can be compared has the same groups.
+/// What can be compared has the same groups, and is of the same scenario as far as that is known: a trace does not say of
+/// which. The variants of a comparison belong together whatever their scenarios.
 fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
     let groups = |run: &Read| run.result.groups().iter().map(|group| group.name.to_string()).collect::<Vec<_>>();
+    let hash = |run: &Read| run.result.provenance().scenario_hash.clone();
     let Some(first) = runs.first() else { return Err(Failure::Input("there is no run in these files".into())) };
-    match runs.iter().find(|run| groups(run) != groups(first)) {
-        Some(other) => Err(Failure::Input(format!(
-            "{} ({}) and {} ({}) are runs of different scenarios: make a page of each",
-            first.result.scenario().name,
-            first.label,
-            other.result.scenario().name,
-            other.label
-        ))),
-        None => Ok(()),
-    }
+    let belongs = |run: &Read| {
+        let known = |other: &&Read| other.file != run.file && !hash(other).is_empty();
+        let others: Vec<String> = runs.iter().filter(known).map(hash).collect();
+        groups(run) == groups(first) && (hash(run).is_empty() || others.is_empty() || others.contains(&hash(run)))
+    };
+    let Some(other) = runs.iter().find(|run| !belongs(run)) else { return Ok(()) };
+    let beside = runs.iter().find(|run| run.file != other.file).unwrap_or(first);
+    let told = |run: &Read| match hash(run).get(..12) {
+        Some(hash) => format!("{} under {} (scenario {hash})", run.result.scenario().name, run.result.policy().name),
+        None => format!("{} under {}", run.result.scenario().name, run.result.policy().name),
+    };
+    Err(Failure::Input(format!(
+        "{} and {} are runs of different scenarios: make a page of each",
+        told(beside),
+        told(other)
+    )))
 }
 
-/// Names that differ: with the venue where there are several, with a number where that is not enough.
-fn name(runs: &mut [Read]) {
-    let several = runs.iter().any(|run| run.result.venue() != runs[0].result.venue());
-    let mut known: Vec<String> = Vec::new();
-    for run in runs {
-        if several && !run.label.contains('@') {
-            run.label = format!("{}@{}", run.label, run.result.venue());
-        }
-        let plain = run.label.clone();
-        let mut number = 1;
-        while known.contains(&run.label) {
-            number += 1;
-            run.label = format!("{plain} ({number})");
-        }
-        known.push(run.label.clone());
+/// Gives all runs labels that differ.
+fn name(runs: &mut [Read], files: &[PathBuf]) {
+    let stem = |run: &Read| files[run.file].file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stems: Vec<String> = runs.iter().map(stem).collect();
+    let both = runs.iter().zip(&stems);
+    let unnamed = both.map(|(run, file)| Unnamed { known: run.known.as_deref(), file, result: &run.result });
+    let labels = of_results(&unnamed.collect::<Vec<_>>());
+    for (run, label) in runs.iter_mut().zip(labels) {
         if let Some(heard) = &mut run.heard {
-            heard.name(&run.label);
+            heard.name(&label);
         }
+        run.label = label;
     }
 }
 
-fn document(runs: &[Read]) -> Document {
-    let candidates: Vec<Candidate> = runs.iter().map(Read::candidate).collect();
+/// The page. A comparison that stands alone is shown as its file says.
+fn document(runs: &[Read], mut comparisons: Vec<Comparison>, files: usize) -> Document {
     let heard: Vec<Heard> = runs.iter().filter_map(|run| run.heard.clone()).collect();
     let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
-    of_comparison(&Comparison::of_results(&candidates), &heard, provenance)
+    let comparison = match comparisons.pop() {
+        Some(only) if files == 1 => only,
+        last => {
+            let candidates: Vec<Candidate> = runs.iter().map(Read::candidate).collect();
+            let mut comparison = Comparison::of_results(&candidates);
+            comparisons.iter().chain(&last).for_each(|known| comparison.take_over(&known.differences));
+            comparison
+        }
+    };
+    of_comparison(&comparison, &heard, provenance)
 }
 
 /// Each chart as a file of its own in a folder.

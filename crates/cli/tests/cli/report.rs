@@ -117,3 +117,118 @@ fn what_cannot_be_shown_is_told_in_a_line_and_nothing_is_written() {
     }
     assert_eq!(lab.files(), before);
 }
+
+/// A page as text, with what stands in it as data.
+fn page_of(lab: &Lab, runs: &[&str]) -> String {
+    lab.out(&[&["report"], runs, &["-o", "page.html"]].concat());
+    fs::read_to_string(lab.path("page.html")).unwrap()
+}
+
+#[test]
+fn a_page_of_several_runs_shows_the_intervals_that_the_files_hold() {
+    let lab = Lab::with_small();
+    for policy in ["rr", "mlfq"] {
+        let result = lab.out(&["run", "small.toml", "--policy", policy, "--runs", "12", "--json", "--quiet"]);
+        lab.write(&format!("{policy}.json"), result);
+    }
+    let page = page_of(&lab, &["rr.json", "mlfq.json"]);
+    assert!(
+        page.contains("12 runs each") && page.contains("runs, in pairs") && page.contains("low_ms"),
+        "no intervals"
+    );
+    assert!(!page.contains("One run each") && !page.contains("no interval"), "it says that there are none");
+    // The differences are those of a comparison of the same runs.
+    let compared = lab.json(&["compare", "small.toml", "--policy", "rr,mlfq", "--runs", "12", "--json", "--quiet"]);
+    let verdict = compared["differences"][0]["verdict"].as_str().unwrap();
+    assert!(page.contains(&verdict[1..]), "{verdict}");
+}
+
+#[test]
+fn a_page_of_a_comparison_says_what_the_comparison_said() {
+    let lab = Lab::with_small();
+    let compared = lab.out(&["compare", "small.toml", "--policy", "rr,mlfq", "--json", "--quiet", "--duration", "5s"]);
+    lab.write("both.json", &compared);
+    let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
+    let first = &compared["differences"][0];
+    assert_eq!(first["evidence"], "batches");
+    let (page, verdict) = (page_of(&lab, &["both.json"]), first["verdict"].as_str().unwrap());
+    assert!(page.contains(&verdict[1..]) && page.contains("batches of one run"), "{verdict}");
+    assert!(!page.contains("One run each tells little"));
+    // Beside another file what was known stays known.
+    let other = lab.out(&["run", "small.toml", "--policy", "fcfs", "--json", "--quiet", "--duration", "5s"]);
+    lab.write("fcfs.json", other);
+    let page = page_of(&lab, &["both.json", "fcfs.json"]);
+    assert!(page.contains(&verdict[1..]) && page.contains("fcfs"), "{verdict}");
+}
+
+#[test]
+fn runs_of_other_scenarios_are_not_put_together() {
+    let lab = Lab::with_small();
+    for (name, duration) in [("short", "1s"), ("long", "2s")] {
+        let result = lab.out(&["run", "small.toml", "--policy", "rr", "--duration", duration, "--json", "--quiet"]);
+        lab.write(&format!("{name}.json"), result);
+    }
+    let output = lab.run(&["report", "short.json", "long.json"]);
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(
+        output.err.contains("are runs of different scenarios") && output.err.contains("(scenario "),
+        "{}",
+        output.err
+    );
+    assert_eq!(lab.files(), ["long.json", "short.json", "small.toml"]);
+}
+
+#[test]
+fn settings_of_one_policy_have_labels_that_differ_everywhere() {
+    let lab = Lab::with_small();
+    let compared = lab.json(&["compare", "small.toml", "--policy", "rr:quantum=5ms,rr:quantum=10ms,rr,rr", "--json"]);
+    assert_eq!(compared["policies"], serde_json::json!(["rr:quantum=5ms", "rr:quantum=10ms", "rr", "rr (2)"]));
+    for quantum in ["5ms", "10ms"] {
+        let result = lab.out(&["run", "small.toml", "--policy", &format!("rr:quantum={quantum}"), "--json", "--quiet"]);
+        lab.write(&format!("{quantum}.json"), result);
+    }
+    let page = page_of(&lab, &["5ms.json", "10ms.json"]);
+    assert!(page.contains("Differences from rr:quantum=5ms") && page.contains("rr:quantum=10ms"));
+    // Long settings that begin alike are told apart in a table of eighty columns.
+    let long = "mlfq:levels=4,step=5ms";
+    let text =
+        lab.out(&["compare", "small.toml", "--quiet", "--policy", &format!("{long},period=1s,{long},period=2s")]);
+    assert!(text.contains("mlfq:period=1s") && text.contains("mlfq:period=2s"), "{text}");
+}
+
+/// Two programs on a CPU; the second waits as long as the first one runs.
+fn recording(runs_us: u32) -> String {
+    let switch = |at: u32, from: (&str, u32, char), to: (&str, u32)| {
+        format!(
+            "  {} {} [000] 5.{at:06}: sched:sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={} ==> \
+             next_comm={} next_pid={} next_prio=120\n",
+            from.0, from.1, from.0, from.1, from.2, to.0, to.1
+        )
+    };
+    let mut text = String::new();
+    for turn in 0..20 {
+        let at = 1 + turn * 2 * runs_us;
+        text += &switch(at, ("b", 13, 'R'), ("a", 12));
+        text += &switch(at + runs_us, ("a", 12, 'R'), ("b", 13));
+    }
+    text
+}
+
+#[test]
+fn a_page_of_recordings_leads_with_waits() {
+    let lab = Lab::new();
+    for (name, runs_us) in [("before", 1_000), ("after", 3_000)] {
+        lab.write(&format!("{name}.txt"), recording(runs_us));
+        lab.out(&["import", &format!("{name}.txt")]);
+    }
+    let page = page_of(&lab, &["before.parquet", "after.parquet"]);
+    assert!(page.contains("How long tasks wait") && !page.contains("How fast"), "no waits");
+    assert!(page.contains("mean wait for a CPU: ") && !page.contains("CPU share: "), "the answer is not about waits");
+    assert!(page.contains("run_delay_ns.p99") && page.contains("Waits for a CPU"));
+    // Both are of one kernel: the files are what differs.
+    assert!(page.contains("(before)") && page.contains("(after)"));
+    let alone = page_of(&lab, &["before.parquet"]);
+    assert!(alone.contains("for a CPU on average"), "no answer about waits");
+    let drawn = lab.out(&["report", "before.parquet", "--format", "svg", "-o", "drawn"]);
+    assert!(drawn.contains("run-delay.svg is written: Waits for a CPU"), "{drawn}");
+}

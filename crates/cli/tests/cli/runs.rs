@@ -122,7 +122,10 @@ fn a_page_of_several_runs_shows_means() {
     let page = lab.out(&["run", "lively.toml", "--policy", "rr:quantum=2ms", "--quiet", "--runs", "5"]);
     let mean = |path: &str| each.iter().map(|run| pointer(run, path)).sum::<f64>() / RUNS as f64;
     let shown = |line: &str, numbers: &[String]| {
-        let line = page.lines().find(|text| text.starts_with(line)).unwrap_or_else(|| panic!("no {line}:\n{page}"));
+        let line = page
+            .lines()
+            .find(|text| text.trim_start().starts_with(line))
+            .unwrap_or_else(|| panic!("no {line}:\n{page}"));
         numbers
             .iter()
             .for_each(|number| assert!(line.split_whitespace().any(|word| word == number), "{number}: {line}"));
