@@ -111,9 +111,9 @@ pub fn workload() -> impl Strategy<Value = Workload> {
         .prop_map(|(machine, mut groups, ms, seed)| {
             groups.iter_mut().enumerate().for_each(|(i, g)| g.name = format!("g{i}"));
             let objects = Objects {
-                semaphores: vec![("s".into(), 1)],
+                semaphores: vec![Semaphore { name: "s".into(), initial: 1, work: None }],
                 locks: vec!["l".into()],
-                channels: vec![Channel { name: "c".into(), capacity: 4, kind: ChannelKind::Pipe }],
+                channels: vec![Channel { name: "c".into(), capacity: 4, kind: ChannelKind::Pipe, work: None }],
                 barriers: vec![],
                 devices: vec!["d".into()],
             };
@@ -123,6 +123,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                 machine,
                 groups,
                 objects,
+                sources: Vec::new(),
                 run: schedlab_model::workload::Run { duration: Time::from_ms(ms), warmup: Time::ZERO, seed },
             }
         })
@@ -151,6 +152,7 @@ pub fn hogs(cpus: u32, tasks: u32) -> Workload {
         machine,
         groups: vec![group],
         objects: Objects::default(),
+        sources: Vec::new(),
         run,
     }
 }

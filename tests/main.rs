@@ -7,4 +7,5 @@ mod lab;
 mod laws;
 #[path = "../policies/tests.rs"]
 mod policies;
+mod requests;
 mod theory;

@@ -132,6 +132,7 @@ impl Case {
             machine: Machine { watchdog: Time::NEVER, ..Machine::flat(self.cpus) },
             groups,
             objects: Objects::default(),
+            sources: Vec::new(),
             run: Run { duration: self.duration, warmup: Time::ZERO, seed: 1 },
         }
     }

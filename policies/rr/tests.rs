@@ -120,7 +120,7 @@ impl Sink for Log {
     fn event(&mut self, event: &Event) {
         match event.kind {
             EventKind::Fork { .. } => self.0.push(Served { arrival_ns: event.time.ns(), size_ns: 0, end_ns: 0 }),
-            EventKind::RequestEnd { task, demand } => {
+            EventKind::RequestEnd { task, demand, .. } => {
                 let job = &mut self.0[task.index()];
                 (job.size_ns, job.end_ns) = (demand.ns(), event.time.ns());
             }
@@ -223,7 +223,7 @@ fn tasks_pay_for_their_lives() {
     let forks = events.iter().filter_map(|event| matches!(event.kind, EventKind::Fork { .. }).then_some(event.time));
     assert_eq!(forks.collect::<Vec<_>>(), [0.0, 3.0, 5.0].map(ms));
     let asked = events.iter().filter_map(|event| match event.kind {
-        EventKind::RequestBegin { task: TaskId(1..), intended } => Some((event.time, intended)),
+        EventKind::RequestBegin { task: TaskId(1..), intended, .. } => Some((event.time, intended)),
         _ => None,
     });
     assert_eq!(asked.collect::<Vec<_>>(), [(ms(11.5), ms(1.0)), (ms(23.0), ms(1.0))]);

@@ -30,6 +30,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         machine: Machine::flat(cpus),
         groups: vec![group],
         objects: Objects::default(),
+        sources: Vec::new(),
         run: Run { duration: Time::from_s(3600), warmup: Time::ZERO, seed: 1 },
     }
 }
@@ -42,7 +43,7 @@ fn requests(workload: &Workload, server: impl Server) -> Vec<(f64, f64)> {
     let mut requests = Vec::new();
     for event in events {
         match event.kind {
-            EventKind::RequestBegin { task, intended } => begins[task.index()] = intended.ns() as f64 / 1e6,
+            EventKind::RequestBegin { task, intended, .. } => begins[task.index()] = intended.ns() as f64 / 1e6,
             EventKind::RequestEnd { task, .. } => requests.push((begins[task.index()], event.time.ns() as f64 / 1e6)),
             _ => {}
         }

@@ -72,7 +72,7 @@ impl<F: FnMut(&Job)> Sink for Jobs<F> {
                 assert_eq!(task.0, self.first + self.pending.len() as u32, "tasks are numbered as they come");
                 self.pending.push_back(Pending { stream: group.index(), arrival_ns: event.time.ns(), done: None });
             }
-            EventKind::RequestEnd { task, demand } => self.end(task, event.time.ns(), demand.ns()),
+            EventKind::RequestEnd { task, demand, .. } => self.end(task, event.time.ns(), demand.ns()),
             _ => {}
         }
     }

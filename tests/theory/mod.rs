@@ -11,6 +11,7 @@ pub mod estimate;
 pub mod jobs;
 mod multi_server;
 mod number_waiting;
+mod pool;
 mod priorities;
 pub mod queue;
 mod single_server;

@@ -95,6 +95,7 @@ impl Queue {
             machine: Machine::flat(self.cpus),
             groups: self.streams.iter().enumerate().map(group).collect(),
             objects: Objects::default(),
+            sources: Vec::new(),
             run: Run { duration: ms(all / self.arrival_rate()), warmup: Time::ZERO, seed: SEED },
         }
     }

@@ -110,7 +110,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::*};
 
     fn channel(capacity: u32, kind: ChannelKind) -> Ends {
-        Ends::open(&Channel { name: "c".into(), capacity, kind }).unwrap()
+        Ends::open(&Channel { name: "c".into(), capacity, kind, work: None }).unwrap()
     }
 
     #[test]

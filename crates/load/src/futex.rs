@@ -82,11 +82,15 @@ pub fn unlock(shared: &Shared, mutex: u32) {
     }
 }
 
-/// Sleeps until so many parties are here: word 0 counts rounds, word 1 those who are here.
+/// Sleeps until so many parties are here: word 0 counts rounds, word 1 those who are here, words 2 and 3 are when it
+/// last opened. The next round does not open before all have read that.
 pub fn barrier(shared: &Shared, barrier: u32, parties: u32) -> Waited {
-    let [round, here, ..] = shared.object(barrier);
+    let [round, here, opened @ ..] = shared.object(barrier);
     let mine = round.load(Acquire);
     if here.fetch_add(1, AcqRel) + 1 == parties {
+        let now = crate::clock::now_ns();
+        opened[0].store(now as u32, Relaxed);
+        opened[1].store((now >> 32) as u32, Relaxed);
         here.store(0, Relaxed);
         round.fetch_add(1, Release);
         wake(round, u32::MAX);
@@ -101,13 +105,19 @@ pub fn barrier(shared: &Shared, barrier: u32, parties: u32) -> Waited {
     Waited::Done
 }
 
+/// When a barrier last opened.
+pub fn opened_ns(shared: &Shared, barrier: u32) -> u64 {
+    let [_, _, low, high] = shared.object(barrier);
+    u64::from(low.load(Relaxed)) | u64::from(high.load(Relaxed)) << 32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_semaphore_is_a_count() {
-        let shared = Shared::new(1).unwrap();
+        let shared = Shared::new(1, 0).unwrap();
         semaphore_post(&shared, 0, 3);
         std::thread::scope(|scope| {
             let waiters: Vec<_> = (0..5).map(|_| scope.spawn(|| semaphore_wait(&shared, 0))).collect();
@@ -120,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_mutex_excludes() {
-        let shared = Shared::new(2).unwrap();
+        let shared = Shared::new(2, 0).unwrap();
         let counter = &shared.object(1)[0];
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -140,7 +150,7 @@ mod tests {
 
     #[test]
     fn nobody_passes_a_barrier_alone() {
-        let shared = Shared::new(2).unwrap();
+        let shared = Shared::new(2, 0).unwrap();
         let passed = &shared.object(1)[0];
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -159,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_stop_ends_every_wait() {
-        let shared = Shared::new(3).unwrap();
+        let shared = Shared::new(3, 0).unwrap();
         lock(&shared, 1);
         shared.control().stop.store(1, SeqCst);
         assert_eq!(semaphore_wait(&shared, 0), Waited::Stopped);

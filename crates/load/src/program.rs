@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn failures_say_what_happened() {
-        let shared = Shared::new(0).unwrap();
+        let shared = Shared::new(0, 0).unwrap();
         let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         assert!(run(&shared, 0, &words("true")).is_ok());
         assert_eq!(run(&shared, 0, &words("false")).unwrap_err().to_string(), "ended with code 1");

@@ -1,6 +1,7 @@
 //! What this machine cannot hold is refused before anything starts, in one line that says what would help.
 
 use crate::rank::{Ranks, is_realtime};
+use crate::requests::{MAX_ARRIVALS, from_outside};
 use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
@@ -27,6 +28,9 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
             return refused(format!("task `{}`: {why}", group.name));
         }
     }
+    if let Some(why) = of_sources(workload) {
+        return refused(why);
+    }
     if !workload.groups.iter().any(|group| is_realtime(group.class)) {
         return Ok(());
     }
@@ -37,6 +41,26 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
         Some(Err(why)) => refused(format!("real-time tasks could take this machine away: {why}")),
         _ => Ok(()),
     }
+}
+
+/// Why messages cannot come from outside as the workload says. Who receives them sleeps until the next one is due, and
+/// cannot wait for a task's messages meanwhile.
+fn of_sources(workload: &Workload) -> Option<String> {
+    for source in &workload.sources {
+        let name = &workload.objects.channels[source.channel.index()].name;
+        let sends = |step: &Step| matches!(step, Step::Send(channel, _) if *channel == source.channel);
+        if let Some(group) = workload.groups.iter().find(|group| group.program.steps.iter().any(sends)) {
+            return Some(format!(
+                "the channel `{name}` gets messages from outside and from task `{}`, which only the simulator can do; \
+                 give each a channel of its own",
+                group.name
+            ));
+        }
+    }
+    let arrivals: usize = from_outside(workload, 0).0.iter().flatten().map(|outside| outside.at_ns.len()).sum();
+    (arrivals > MAX_ARRIVALS).then(|| {
+        format!("more than {MAX_ARRIVALS} messages come from outside, which are too many for a real machine: shorten the run")
+    })
 }
 
 /// Why a group cannot be run.

@@ -7,7 +7,7 @@ use crate::clock::now_ns;
 use crate::master::{self, code};
 use crate::process::die_with;
 use crate::reserve::Served;
-use crate::shared::{MAX_REQUESTS, Shared};
+use crate::shared::{MAX_REQUESTS, fate};
 use crate::site::Site;
 use crate::{attributes, program, refusal, standstill};
 use schedlab_model::time::Time;
@@ -73,19 +73,36 @@ pub struct TaskReport {
     pub program: Option<i32>,
 }
 
-/// A request as the task saw it. Times in nanoseconds from the begin of the run.
+/// A request as a task saw it: its own, or one that it took. Times in nanoseconds from the begin of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestReport {
     /// The task's number.
     pub task: u32,
-    /// When it should have begun.
+    /// Where it was taken from, if it was.
+    pub taken: Option<WaitingReport>,
+    /// When it should have begun: its birth.
     pub intended_ns: u64,
-    /// When it began.
+    /// When the task got it.
     pub begin_ns: u64,
-    /// When it ended.
-    pub end_ns: u64,
+    /// When the task answered it or handed it on, if it did.
+    pub end_ns: Option<u64>,
+    /// Whether it ended with an answer.
+    pub answered: bool,
     /// CPU work that it asked for.
     pub demand_ns: u64,
+}
+
+/// A request that waits for a worker. Times in nanoseconds from the begin of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingReport {
+    /// Its number.
+    pub request: u32,
+    /// The task that sent it; none for one from outside.
+    pub from: Option<u32>,
+    /// Since when it waits.
+    pub queued_ns: u64,
+    /// The group for which it waits.
+    pub group: u32,
 }
 
 /// What a run left.
@@ -97,8 +114,10 @@ pub struct Report {
     pub length_ns: u64,
     /// All tasks by number.
     pub tasks: Vec<TaskReport>,
-    /// All requests in the order of their ends.
+    /// All requests that tasks had, in the order of their ends, those that did not end last.
     pub requests: Vec<RequestReport>,
+    /// Requests that no task took.
+    pub waiting: Vec<WaitingReport>,
     /// Requests for which there was no memory.
     pub requests_lost: u64,
     /// Tasks that arrived and could not be created.
@@ -157,7 +176,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
         return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
     }
     judge(status)?;
-    Ok(report(&site.shared, partial))
+    Ok(report(&site, partial))
 }
 
 fn of_program(workload: &Workload, group: u32, failure: program::Failure) -> String {
@@ -311,7 +330,8 @@ fn judge(status: Option<libc::c_int>) -> Result<(), LoadError> {
     }
 }
 
-fn report(shared: &Shared, partial: bool) -> Report {
+fn report(site: &Site, partial: bool) -> Report {
+    let shared = &site.shared;
     let control = shared.control();
     let start_ns = control.start_ns.load(Relaxed);
     let since = |ns: u64| ns.saturating_sub(start_ns);
@@ -340,7 +360,8 @@ fn report(shared: &Shared, partial: bool) -> Report {
     Report {
         start_ns,
         length_ns,
-        requests: requests(shared, start_ns),
+        requests: requests(site, start_ns),
+        waiting: waiting(site, start_ns, length_ns),
         requests_lost: control.requests_lost.load(Relaxed),
         dropped: tasks.iter().filter(|task| task.began_ns.is_none()).count() as u64,
         late: tasks.iter().filter(late).count() as u64,
@@ -350,24 +371,60 @@ fn report(shared: &Shared, partial: bool) -> Report {
     }
 }
 
-fn requests(shared: &Shared, start_ns: u64) -> Vec<RequestReport> {
+fn requests(site: &Site, start_ns: u64) -> Vec<RequestReport> {
+    let shared = &site.shared;
     let places = shared.control().requests.load(Acquire).min(MAX_REQUESTS);
-    let ended = |place: u32| {
+    let since = |ns: u64| ns.saturating_sub(start_ns);
+    let of = |place: u32| {
         let record = shared.request(place);
-        let end_ns = record.end_ns.load(Acquire);
-        let task = record.task.load(Relaxed).checked_sub(1)?;
-        let since = |ns: u64| ns.saturating_sub(start_ns);
-        (end_ns != 0).then(|| RequestReport {
+        let fate = record.fate.load(Acquire);
+        let task = record.task.load(Acquire).checked_sub(1)?;
+        let taken = record.request.load(Relaxed).checked_sub(1).map(|request| WaitingReport {
+            request,
+            from: record.from.load(Relaxed).checked_sub(1),
+            queued_ns: since(record.queued_ns.load(Relaxed)),
+            group: shared.task(task).group.load(Relaxed),
+        });
+        Some(RequestReport {
             task,
+            taken,
             intended_ns: since(record.intended_ns.load(Relaxed)),
             begin_ns: since(record.begin_ns.load(Relaxed)),
-            end_ns: since(end_ns),
+            end_ns: (fate != fate::OPEN).then(|| since(record.end_ns.load(Relaxed))),
+            answered: fate == fate::ANSWERED,
             demand_ns: record.demand_ns.load(Relaxed),
         })
     };
-    let mut all: Vec<RequestReport> = (0..places).filter_map(ended).collect();
-    all.sort_by_key(|request| (request.end_ns, request.task));
+    // A place that a task had begun to fill in when it was killed says nothing.
+    let mut all: Vec<RequestReport> = (0..places).filter_map(of).filter(|r| r.taken.is_some() || r.answered).collect();
+    all.sort_by_key(|request| (request.end_ns.unwrap_or(u64::MAX), request.task));
     all
+}
+
+/// The requests that nobody took: those that tasks sent, and those that have come from outside until the end.
+fn waiting(site: &Site, start_ns: u64, end_ns: u64) -> Vec<WaitingReport> {
+    let objects = &site.workload.objects;
+    let semaphores = objects.semaphores.iter().map(|semaphore| semaphore.work).enumerate();
+    let channels = objects.channels.iter().map(|channel| channel.work).enumerate();
+    let queues = semaphores
+        .map(|(index, work)| (work, site.at_semaphore(index)))
+        .chain(channels.map(|(index, work)| (work, site.at_channel(index))));
+    let sent = queues.filter_map(|(work, queue)| Some((work?.group.0, queue?))).flat_map(|(group, queue)| {
+        queue.left().into_iter().map(move |request| WaitingReport {
+            request: request.id,
+            from: request.from,
+            queued_ns: request.queued_ns.saturating_sub(start_ns),
+            group,
+        })
+    });
+    let unclaimed = site.outside.iter().enumerate().flat_map(|(channel, outside)| {
+        let group = objects.channels[channel].work.map_or(0, |work| work.group.0);
+        let claimed = site.shared.object(site.claims(channel))[0].load(Relaxed);
+        let come = outside.iter().flat_map(|outside| outside.at_ns.iter().zip(outside.first_id..));
+        let left = come.skip(claimed as usize).take_while(move |(at_ns, _)| **at_ns <= end_ns);
+        left.map(move |(&queued_ns, request)| WaitingReport { request, from: None, queued_ns, group })
+    });
+    sent.chain(unclaimed).collect()
 }
 
 /// Binds the calling thread to the CPU on which it is while `f` runs.

@@ -3,6 +3,7 @@
 //! been killed.
 
 use crate::futex;
+use crate::requests::Request;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 
@@ -10,6 +11,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 pub const MAX_TASKS: u32 = 1 << 20;
 /// The most requests of one run that are kept.
 pub const MAX_REQUESTS: u32 = 1 << 24;
+/// The most requests that wait at once in a channel or semaphore. A power of two.
+pub const WAITING_PLACES: u32 = 1 << 16;
 
 /// What steers a run.
 #[repr(C)]
@@ -27,6 +30,8 @@ pub struct Control {
     pub requests: AtomicU32,
     /// Requests for which there was no place.
     pub requests_lost: AtomicU64,
+    /// Requests that tasks have sent.
+    pub born: AtomicU32,
     /// When the run began.
     pub start_ns: AtomicU64,
     /// When the first and when the last task placed by `start_on` was set free.
@@ -81,26 +86,82 @@ pub struct TaskRecord {
     pub last_program: AtomicI32,
 }
 
-/// A request that ended.
+/// What became of a request that a task had.
+pub mod fate {
+    /// The task has it still.
+    pub const OPEN: u32 = 0;
+    /// The task has answered it.
+    pub const ANSWERED: u32 = 1;
+    /// The task has handed it on.
+    pub const HANDED_ON: u32 = 2;
+}
+
+/// A request that a task of its own ended, or one that a task took.
 #[repr(C)]
 #[derive(Default)]
 pub struct RequestRecord {
-    /// The task's number plus one; zero while the place is empty.
+    /// The task's number plus one; zero while the place is empty. Written last.
     pub task: AtomicU32,
-    /// When it should have begun.
+    /// What became of it; written after its end.
+    pub fate: AtomicU32,
+    /// The number plus one of one that was taken.
+    pub request: AtomicU32,
+    /// The number plus one of the task from which it was taken.
+    pub from: AtomicU32,
+    /// Since when it had waited to be taken.
+    pub queued_ns: AtomicU64,
+    /// When it should have begun: its birth.
     pub intended_ns: AtomicU64,
-    /// When it did begin.
+    /// When the task got it.
     pub begin_ns: AtomicU64,
-    /// When it ended; written last.
+    /// When the task gave it away.
     pub end_ns: AtomicU64,
     /// CPU work that it asked for.
     pub demand_ns: AtomicU64,
+}
+
+/// A request that waits.
+#[repr(C)]
+#[derive(Default)]
+pub struct WaitingRecord {
+    request: AtomicU32,
+    /// The number plus one of the task that put it here.
+    from: AtomicU32,
+    is_last: AtomicU32,
+    born_ns: AtomicU64,
+    queued_ns: AtomicU64,
+    demand_ns: AtomicU64,
+}
+
+impl WaitingRecord {
+    /// Writes a request, the last one of its message or not. Who does holds the queue's mutex.
+    pub fn write(&self, request: &Request, is_last: bool) {
+        self.request.store(request.id, Relaxed);
+        self.from.store(request.from.map_or(0, |from| from + 1), Relaxed);
+        self.is_last.store(is_last.into(), Relaxed);
+        self.born_ns.store(request.born_ns, Relaxed);
+        self.queued_ns.store(request.queued_ns, Relaxed);
+        self.demand_ns.store(request.demand_ns, Relaxed);
+    }
+
+    /// What was written.
+    pub fn read(&self) -> (Request, bool) {
+        let request = Request {
+            id: self.request.load(Relaxed),
+            born_ns: self.born_ns.load(Relaxed),
+            queued_ns: self.queued_ns.load(Relaxed),
+            from: self.from.load(Relaxed).checked_sub(1),
+            demand_ns: self.demand_ns.load(Relaxed),
+        };
+        (request, self.is_last.load(Relaxed) != 0)
+    }
 }
 
 /// A mapping of all that.
 pub struct Shared {
     base: *mut u8,
     objects: u32,
+    queues: u32,
 }
 
 // SAFETY: everything in the mapping is atomic.
@@ -113,21 +174,34 @@ const TASK_BYTES: usize = MAX_TASKS as usize * size_of::<TaskRecord>();
 const REQUEST_BYTES: usize = MAX_REQUESTS as usize * size_of::<RequestRecord>();
 
 impl Shared {
-    /// Maps it, with so many words for objects. Only what is touched takes memory.
-    pub fn new(objects: u32) -> std::io::Result<Shared> {
+    /// Maps it, for so many objects and queues of requests. Only what is touched takes memory.
+    pub fn new(objects: u32, queues: u32) -> std::io::Result<Shared> {
         assert!(size_of::<Control>() <= CONTROL_BYTES);
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
         // SAFETY: a new mapping, wherever the kernel likes.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), Shared::bytes(objects), protection, flags, -1, 0) };
+        let base =
+            unsafe { libc::mmap(std::ptr::null_mut(), Shared::bytes(objects, queues), protection, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(std::io::Error::last_os_error());
         }
-        Ok(Shared { base: base.cast(), objects })
+        Ok(Shared { base: base.cast(), objects, queues })
     }
 
-    fn bytes(objects: u32) -> usize {
+    fn bytes(objects: u32, queues: u32) -> usize {
+        Shared::queues_at(objects) + queues as usize * QUEUE_BYTES
+    }
+
+    fn queues_at(objects: u32) -> usize {
         CONTROL_BYTES + TASK_BYTES + REQUEST_BYTES + objects as usize * OBJECT_STRIDE
+    }
+
+    /// A place of a queue of requests, which are used one after the other, round and round.
+    pub fn waiting(&self, queue: u32, place: u32) -> &WaitingRecord {
+        assert!(queue < self.queues);
+        let at = Shared::queues_at(self.objects) + queue as usize * QUEUE_BYTES;
+        // SAFETY: inside the mapping, which is zeroed at first and aligned; all fields are atomic.
+        unsafe { &*self.base.add(at).cast::<WaitingRecord>().add((place % WAITING_PLACES) as usize) }
     }
 
     /// What steers the run.
@@ -208,11 +282,12 @@ impl Shared {
 }
 
 const OBJECT_STRIDE: usize = 64;
+const QUEUE_BYTES: usize = WAITING_PLACES as usize * size_of::<WaitingRecord>();
 
 impl Drop for Shared {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and whoever borrowed from it is gone.
-        unsafe { libc::munmap(self.base.cast(), Shared::bytes(self.objects)) };
+        unsafe { libc::munmap(self.base.cast(), Shared::bytes(self.objects, self.queues)) };
     }
 }
 
@@ -222,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_a_child_writes_the_parent_reads() {
-        let shared = Shared::new(2).unwrap();
+        let shared = Shared::new(2, 0).unwrap();
         // SAFETY: the child only stores into the mapping and leaves at once.
         let child = unsafe { libc::fork() };
         if child == 0 {

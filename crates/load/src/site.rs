@@ -5,6 +5,7 @@ use crate::calibration::Calibration;
 use crate::channel::Ends;
 use crate::gate::Gate;
 use crate::rank::Ranks;
+use crate::requests::{Outside, Queue, from_outside};
 use crate::shared::Shared;
 use schedlab_model::workload::Workload;
 use std::io;
@@ -21,6 +22,10 @@ pub struct Site<'a> {
     pub gate: Gate,
     /// Channels, as numbered in the workload.
     pub channels: Vec<Ends>,
+    /// What comes into each of them from outside.
+    pub outside: Vec<Option<Outside>>,
+    /// Requests that come from outside: numbers from here on are those of requests that tasks send.
+    pub from_outside: u32,
     /// A file for tasks that use a device, gone from its folder already.
     pub disk: Option<Disk>,
     /// What they compute.
@@ -44,15 +49,19 @@ impl<'a> Site<'a> {
         seed: u64,
     ) -> io::Result<Site<'a>> {
         let objects = &workload.objects;
-        let words = objects.semaphores.len() + objects.locks.len() + objects.barriers.len() + objects.devices.len();
-        let shared = Shared::new(words as u32)?;
-        for (index, (_, initial)) in objects.semaphores.iter().enumerate() {
-            shared.object(index as u32)[0].store(*initial, Relaxed);
+        let queues = objects.semaphores.len() + objects.channels.len();
+        let words = objects.locks.len() + objects.barriers.len() + objects.devices.len();
+        let shared = Shared::new((objects.semaphores.len() + words + queues) as u32, queues as u32)?;
+        let (outside, from_outside) = from_outside(workload, seed);
+        for (index, semaphore) in objects.semaphores.iter().enumerate() {
+            shared.object(index as u32)[0].store(semaphore.initial, Relaxed);
         }
         Ok(Site {
             workload,
             shared,
             gate: Gate::new()?,
+            outside,
+            from_outside,
             channels: objects.channels.iter().map(Ends::open).collect::<io::Result<_>>()?,
             disk: if objects.devices.is_empty() { None } else { Some(Disk::open()?) },
             engine: Engine::new(algorithm),
@@ -76,6 +85,30 @@ impl<'a> Site<'a> {
     /// The place of a device, which is a mutex here.
     pub fn device(&self, index: usize) -> u32 {
         self.barrier(self.workload.objects.barriers.len() + index)
+    }
+
+    /// The requests that wait in a semaphore, if it carries any.
+    pub fn at_semaphore(&self, index: usize) -> Option<Queue<'_>> {
+        self.workload.objects.semaphores[index].work.map(|_| self.queue(index))
+    }
+
+    /// The requests that wait in a channel, if it carries any.
+    pub fn at_channel(&self, index: usize) -> Option<Queue<'_>> {
+        let work = self.workload.objects.channels[index].work;
+        work.map(|_| self.queue(self.workload.objects.semaphores.len() + index))
+    }
+
+    /// The object whose first word counts the messages from outside that were claimed of a channel.
+    pub fn claims(&self, channel: usize) -> u32 {
+        self.queue_object(self.workload.objects.semaphores.len() + channel)
+    }
+
+    fn queue(&self, queue: usize) -> Queue<'_> {
+        Queue::new(&self.shared, queue as u32, self.queue_object(queue))
+    }
+
+    fn queue_object(&self, queue: usize) -> u32 {
+        self.device(self.workload.objects.devices.len() + queue)
     }
 }
 

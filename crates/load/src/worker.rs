@@ -5,7 +5,8 @@ use crate::algorithm::Engine;
 use crate::clock::{now_ns, sleep_until, wait_for_device};
 use crate::futex::{self, Waited};
 use crate::program;
-use crate::shared::MAX_REQUESTS;
+use crate::requests::{Queue, Request};
+use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Group, Step};
@@ -35,6 +36,15 @@ pub trait Spawner {
     fn spawn(&self, group: u32, count: u32, parent: u32);
 }
 
+/// A request that a task took.
+struct Held {
+    request: Request,
+    /// The task's own demand when it was taken.
+    demand_mark_ns: u64,
+    /// Where it is written down, if there was a place.
+    place: Option<u32>,
+}
+
 /// A task.
 pub struct Worker<'a> {
     site: &'a Site<'a>,
@@ -50,8 +60,10 @@ pub struct Worker<'a> {
     fresh: bool,
     /// Work asked for since the request began.
     demand_ns: u64,
-    /// The open request: when it should have begun, and when it did.
+    /// Its own open request: when it should have begun, and when it did.
     request: Option<(u64, u64)>,
+    /// The requests that it took and has not answered.
+    held: Vec<Held>,
     /// CPU time of programs that it ran.
     program_cpu_ns: u64,
     /// How long it had waited for a CPU before it came to the gate.
@@ -78,6 +90,7 @@ impl<'a> Worker<'a> {
             fresh: true,
             demand_ns: 0,
             request: None,
+            held: Vec::new(),
             program_cpu_ns: 0,
             delay_before_ns: 0,
             places: 0..0,
@@ -106,14 +119,16 @@ impl<'a> Worker<'a> {
         };
         self.step += 1;
         let fresh = self.fresh;
-        self.fresh = fresh && matches!(step, Step::RequestBegin | Step::RepeatBegin { .. });
+        self.fresh = fresh && matches!(step, Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
         match step {
             Step::RequestBegin => self.begin_request(fresh),
             Step::RequestEnd => self.end_request(),
+            Step::Answer => self.answer(),
             Step::RepeatBegin { times } => self.repeats.push(*times),
             Step::RepeatEnd { begin } => self.repeat(*begin),
             Step::Spawn(group, count) => self.spawner.spawn(group.0, *count, self.number),
             Step::Exit => return Next::End,
+            step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
             step @ (Step::Wait(_) | Step::Lock(_) | Step::Barrier(_) | Step::Send(..) | Step::Recv(..)) => {
                 return self.meet(step);
             }
@@ -146,23 +161,56 @@ impl<'a> Worker<'a> {
             }
             // SAFETY: it takes nothing and touches nothing.
             Step::Yield => _ = unsafe { libc::sched_yield() },
-            Step::Wait(s) => return futex::semaphore_wait(&site.shared, s.index() as u32).into(),
-            Step::Post(s, count) => futex::semaphore_post(&site.shared, s.index() as u32, *count),
+            Step::Wait(s) => {
+                let since = now_ns();
+                let waited = futex::semaphore_wait(&site.shared, s.index() as u32);
+                if waited == Waited::Done {
+                    self.take_from(site.at_semaphore(s.index()), 1, since);
+                }
+                return waited.into();
+            }
+            Step::Post(s, count) => {
+                let work = site.workload.objects.semaphores[s.index()].work;
+                self.give_to(site.at_semaphore(s.index()), work.is_some_and(|work| work.hands_on), *count);
+                futex::semaphore_post(&site.shared, s.index() as u32, *count);
+            }
             Step::Lock(l) => return futex::lock(&site.shared, site.lock(l.index())).into(),
             Step::Unlock(l) => futex::unlock(&site.shared, site.lock(l.index())),
             Step::Barrier(b) => {
                 let parties = site.workload.objects.barriers[b.index()].1;
-                return futex::barrier(&site.shared, site.barrier(b.index()), parties).into();
+                let since = now_ns();
+                let waited = futex::barrier(&site.shared, site.barrier(b.index()), parties);
+                let opened = futex::opened_ns(&site.shared, site.barrier(b.index()));
+                (self.ready_ns, self.fresh) = (opened, opened > since);
+                return waited.into();
             }
-            Step::Send(c, n) if site.channels[c.index()].send(*n).is_err() => return Next::End,
-            Step::Recv(c, n) if site.channels[c.index()].receive(*n).is_err() => return Next::End,
-            Step::Send(..) | Step::Recv(..) => {}
+            Step::Send(c, n) => {
+                let work = site.workload.objects.channels[c.index()].work;
+                self.give_to(site.at_channel(c.index()), work.is_some_and(|work| work.hands_on), *n);
+                if site.channels[c.index()].send(*n).is_err() {
+                    return Next::End;
+                }
+            }
+            Step::Recv(c, n) if site.outside[c.index()].is_some() => return self.receive_from_outside(c.index(), *n),
+            Step::Recv(c, n) => {
+                let since = now_ns();
+                if site.channels[c.index()].receive(*n).is_err() {
+                    return Next::End;
+                }
+                self.take_from(site.at_channel(c.index()), *n, since);
+            }
             Step::Command(words) => return self.run_program(words),
             Step::Io(device, service) => {
                 let service = service.sample(&mut self.rng).ns();
                 return self.use_device(device.index(), service);
             }
-            _ => unreachable!("done by `next`"),
+            Step::RequestBegin
+            | Step::RequestEnd
+            | Step::Answer
+            | Step::RepeatBegin { .. }
+            | Step::RepeatEnd { .. }
+            | Step::Spawn(..)
+            | Step::Exit => unreachable!("done by `next`"),
         }
         Next::Step
     }
@@ -246,24 +294,135 @@ impl<'a> Worker<'a> {
         if self.site.shared.is_stopped() {
             return;
         }
+        self.site.shared.task(self.number).open_intended_ns.store(0, Relaxed);
+        if let Some(record) = self.place().map(|place| self.site.shared.request(place)) {
+            record.intended_ns.store(intended, Relaxed);
+            record.begin_ns.store(begin, Relaxed);
+            record.task.store(self.number + 1, Relaxed);
+            end(record, self.demand_ns, fate::ANSWERED);
+        }
+    }
+
+    /// A place for a request, unless all are taken.
+    fn place(&mut self) -> Option<u32> {
         let shared = &self.site.shared;
-        shared.task(self.number).open_intended_ns.store(0, Relaxed);
         if self.places.is_empty() {
             let count = if self.group.program.repeats { PLACES } else { 1 };
             let from = shared.control().requests.fetch_add(count, Relaxed).min(MAX_REQUESTS);
             self.places = from..(from + count).min(MAX_REQUESTS);
         }
-        let Some(place) = self.places.next() else {
+        let place = self.places.next();
+        if place.is_none() {
             shared.control().requests.store(MAX_REQUESTS, Relaxed);
             shared.control().requests_lost.fetch_add(1, Relaxed);
-            return;
-        };
-        let record = shared.request(place);
-        record.intended_ns.store(intended, Relaxed);
-        record.begin_ns.store(begin, Relaxed);
-        record.demand_ns.store(self.demand_ns, Relaxed);
-        record.task.store(self.number + 1, Relaxed);
-        record.end_ns.store(now_ns(), Release);
+        }
+        place
+    }
+
+    /// Ends all its requests.
+    fn answer(&mut self) {
+        self.end_request();
+        self.give(fate::ANSWERED);
+    }
+
+    /// Gives away the requests that it took, with what it has added to them.
+    fn give(&mut self, fate: u32) -> Vec<Request> {
+        if self.site.shared.is_stopped() {
+            return Vec::new();
+        }
+        let mut given = Vec::with_capacity(self.held.len());
+        for Held { request, demand_mark_ns, place } in self.held.drain(..) {
+            let demand_ns = request.demand_ns + (self.demand_ns - demand_mark_ns);
+            if let Some(place) = place {
+                end(self.site.shared.request(place), demand_ns, fate);
+            }
+            given.push(Request { demand_ns, ..request });
+        }
+        given
+    }
+
+    /// Puts `count` messages where requests wait, if this carries any: those that the task has taken are dealt out over
+    /// them, and a message that gets none is a new one.
+    fn give_to(&mut self, queue: Option<Queue>, hands_on: bool, count: u32) {
+        let Some(queue) = queue else { return };
+        let mut messages = vec![Vec::new(); count as usize];
+        let given = if hands_on { self.give(fate::HANDED_ON) } else { Vec::new() };
+        for (index, request) in given.into_iter().enumerate() {
+            messages[index % count as usize].push(request);
+        }
+        let now = now_ns();
+        for mut message in messages {
+            if message.is_empty() {
+                message.push(self.new_request(now));
+            }
+            message.iter_mut().for_each(|request| (request.queued_ns, request.from) = (now, Some(self.number)));
+            queue.put(&message);
+        }
+    }
+
+    fn new_request(&self, now: u64) -> Request {
+        let id = self.site.from_outside + self.site.shared.control().born.fetch_add(1, Relaxed);
+        Request { id, born_ns: now, queued_ns: now, from: None, demand_ns: 0 }
+    }
+
+    /// Takes the requests of `count` messages, for which it has waited since an instant. They were its own from when the
+    /// last of them was there.
+    fn take_from(&mut self, queue: Option<Queue>, count: u32, since: u64) {
+        let Some(queue) = queue else { return };
+        let mut taken = Vec::new();
+        for _ in 0..count {
+            match queue.take() {
+                none if none.is_empty() => taken.push(self.new_request(now_ns())),
+                message => taken.extend(message),
+            }
+        }
+        let last = taken.iter().map(|request| request.queued_ns).max().unwrap_or(since);
+        let begin = if last > since { last } else { now_ns() };
+        taken.into_iter().for_each(|request| self.take(request, begin));
+    }
+
+    fn take(&mut self, request: Request, begin: u64) {
+        let place = self.place();
+        if let Some(place) = place {
+            let record = self.site.shared.request(place);
+            record.request.store(request.id + 1, Relaxed);
+            record.from.store(request.from.map_or(0, |from| from + 1), Relaxed);
+            record.queued_ns.store(request.queued_ns, Relaxed);
+            record.intended_ns.store(request.born_ns, Relaxed);
+            record.begin_ns.store(begin, Relaxed);
+            record.task.store(self.number + 1, Release);
+        }
+        self.held.push(Held { request, demand_mark_ns: self.demand_ns, place });
+    }
+
+    /// Claims the next messages that come from outside, and sleeps until they are there. They are written down before:
+    /// it may never get a CPU again.
+    fn receive_from_outside(&mut self, channel: usize, count: u32) -> Next {
+        let site = self.site;
+        let Some(outside) = &site.outside[channel] else { return Next::End };
+        let start = site.shared.control().start_ns.load(Relaxed);
+        let first = site.shared.object(site.claims(channel))[0].fetch_add(count, Relaxed);
+        let claimed = first as usize..first as usize + count as usize;
+        let Some(messages) = outside.at_ns.get(claimed) else { return self.wait_for_nothing() };
+        let now = now_ns();
+        let due = start + messages.last().copied().unwrap_or(0);
+        for (index, at_ns) in messages.iter().enumerate() {
+            let id = outside.first_id + first + index as u32;
+            let (born_ns, queued_ns) = (start + at_ns, start + at_ns);
+            self.take(Request { id, born_ns, queued_ns, from: None, demand_ns: 0 }, due.max(now));
+        }
+        if due > now { self.sleep(due) } else { Next::Step }
+    }
+
+    /// Nothing comes any more, as whoever looks from outside sees.
+    fn wait_for_nothing(&mut self) -> Next {
+        let record = self.site.shared.task(self.number);
+        record.waits_at.store(self.step as u32 - 1, Relaxed);
+        record.waits.fetch_add(1, Release);
+        while !self.site.shared.is_stopped() {
+            sleep_until(u64::MAX >> 2);
+        }
+        Next::End
     }
 
     /// Writes down what the kernel says about the task.
@@ -280,4 +439,11 @@ impl<'a> Worker<'a> {
         record.ended_ns.store(now_ns(), Release);
         shared.end_task();
     }
+}
+
+/// Writes down that a request has left its task.
+fn end(record: &RequestRecord, demand_ns: u64, fate: u32) {
+    record.demand_ns.store(demand_ns, Relaxed);
+    record.end_ns.store(now_ns(), Relaxed);
+    record.fate.store(fate, Release);
 }

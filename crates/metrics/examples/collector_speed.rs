@@ -36,6 +36,7 @@ fn workload(cpus: u32) -> Workload {
         machine: Machine::flat(cpus),
         groups: vec![group],
         objects: Objects::default(),
+        sources: Vec::new(),
         run: Run { duration: Time::NEVER, warmup: Time::ZERO, seed: 1 },
     }
 }
@@ -50,7 +51,7 @@ fn events(cpus: u32, tasks_per_cpu: u32, block_every: u64, sink: &mut impl Sink)
         let (task, target) = (TaskId(id), CpuId(id % cpus));
         push(&mut send, Time(0), 0, EventKind::Fork { task, group: GroupId(0), parent: None });
         push(&mut send, Time(0), 0, EventKind::Wakeup { task, target, waker: None, source: WakeSource::Fork });
-        push(&mut send, Time(0), 0, EventKind::RequestBegin { task, intended: Time(0) });
+        push(&mut send, Time(0), 0, EventKind::RequestBegin { task, intended: Time(0), request: None });
         queues[target.index()].push_back(task);
     }
     let mut rng = Rng::split(1, "speed");
@@ -69,14 +70,14 @@ fn events(cpus: u32, tasks_per_cpu: u32, block_every: u64, sink: &mut impl Sink)
             Some(_) => Reason::SliceEnd,
         };
         if let Some(task) = previous.filter(|_| blocks) {
-            push(&mut send, Time(now), cpu, EventKind::RequestEnd { task, demand: Time(1_000_000) });
+            push(&mut send, Time(now), cpu, EventKind::RequestEnd { task, demand: Time(1_000_000), request: None });
         }
         push(&mut send, Time(now), cpu, EventKind::Switch { previous, reason, next });
         if let Some(task) = previous {
             if blocks {
                 let (target, source) = (CpuId(cpu), WakeSource::Timer);
                 push(&mut send, Time(now), cpu, EventKind::Wakeup { task, target, waker: None, source });
-                push(&mut send, Time(now), cpu, EventKind::RequestBegin { task, intended: Time(now) });
+                push(&mut send, Time(now), cpu, EventKind::RequestBegin { task, intended: Time(now), request: None });
             }
             queue.push_back(task);
         }

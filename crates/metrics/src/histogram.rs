@@ -114,6 +114,20 @@ impl Histogram {
         values.chunks(LOT).for_each(|lot| self.record_lot(lot));
     }
 
+    /// Takes a zero so many times.
+    pub fn record_zeros(&mut self, count: u64) {
+        if count == 0 {
+            return;
+        }
+        if self.rows[0] == NO_ROW {
+            self.add_row(0);
+        }
+        let bucket = self.bucket(0) as usize;
+        self.buckets[bucket].count += count;
+        self.count += count;
+        self.min = 0;
+    }
+
     /// Buckets are looked for first, so that they come from memory together and while the moments are computed.
     fn record_lot(&mut self, values: &[u64]) {
         let mut buckets = [0; LOT];

@@ -32,6 +32,7 @@ pub fn workload(cpus: u32, groups: Vec<Group>, warmup: u64) -> Workload {
         machine: Machine::flat(cpus),
         groups,
         objects: Objects::default(),
+        sources: Vec::new(),
         run: Run { duration: Time(1_000_000), warmup: Time(warmup), seed: 1 },
     }
 }
@@ -60,11 +61,11 @@ pub fn exit(time: u64, cpu: u32, task: u32) -> Event {
 }
 
 pub fn begin(time: u64, task: u32, intended: u64) -> Event {
-    event(time, 0, EventKind::RequestBegin { task: TaskId(task), intended: Time(intended) })
+    event(time, 0, EventKind::RequestBegin { task: TaskId(task), intended: Time(intended), request: None })
 }
 
 pub fn end(time: u64, task: u32, demand: u64) -> Event {
-    event(time, 0, EventKind::RequestEnd { task: TaskId(task), demand: Time(demand) })
+    event(time, 0, EventKind::RequestEnd { task: TaskId(task), demand: Time(demand), request: None })
 }
 
 pub fn overhead(time: u64, cpu: u32, what: Overhead, length: u64) -> Event {
@@ -225,10 +226,10 @@ impl RandomRun {
         self.tasks[index].3 = !self.tasks[index].3;
         if self.tasks[index].3 {
             let intended = Time(self.now.saturating_sub(self.rng.below(20)));
-            self.push(cpu, EventKind::RequestBegin { task, intended });
+            self.push(cpu, EventKind::RequestBegin { task, intended, request: None });
         } else {
             let demand = Time(self.rng.below(30));
-            self.push(cpu, EventKind::RequestEnd { task, demand });
+            self.push(cpu, EventKind::RequestEnd { task, demand, request: None });
         }
     }
 

@@ -3,7 +3,7 @@
 mod ranges;
 
 use ranges::Ranges;
-use schedlab_model::ids::{CpuId, TaskId};
+use schedlab_model::ids::{CpuId, RequestId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink};
 use schedlab_model::workload::Workload;
@@ -89,6 +89,8 @@ pub struct Validator<'a> {
     now: Time,
     cpus: BTreeMap<CpuId, CpuFacts>,
     tasks: BTreeMap<TaskId, TaskFacts>,
+    /// The open requests that have a number, and who has each; nobody while it waits.
+    requests: BTreeMap<RequestId, Option<TaskId>>,
     ended: Ranges,
     /// Time on CPUs of tasks that ended.
     ended_ran_ns: u64,
@@ -110,6 +112,7 @@ impl<'a> Validator<'a> {
             now: Time::ZERO,
             cpus: BTreeMap::new(),
             tasks: BTreeMap::new(),
+            requests: BTreeMap::new(),
             ended: Ranges::default(),
             ended_ran_ns: 0,
             findings: Findings::default(),
@@ -319,6 +322,35 @@ impl<'a> Validator<'a> {
         }
     }
 
+    /// A request with a number goes to where it waits, from outside or from the task that has it or bears it.
+    fn request_waits(&mut self, event: &Event, request: RequestId, by: Option<TaskId>) {
+        if let Some(by) = by {
+            self.task(event, by, State::Runnable);
+        }
+        match self.requests.insert(request, None) {
+            Some(None) => self.report(event, by, format!("request {request} waits already")),
+            Some(holder) if holder != by => {
+                self.report(event, by, format!("request {request} is handed on by one who has it not"))
+            }
+            _ => {}
+        }
+    }
+
+    /// A task takes a request with a number. One that nobody has seen wait was there from the start.
+    fn request_taken(&mut self, event: &Event, request: RequestId, by: TaskId) {
+        self.task(event, by, State::Off);
+        if let Some(Some(_)) = self.requests.insert(request, Some(by)) {
+            self.report_unless_lost(event, by, format!("request {request} is taken twice"));
+        }
+    }
+
+    fn request_answered(&mut self, event: &Event, request: RequestId, by: TaskId) {
+        self.task(event, by, State::Runnable);
+        if self.requests.remove(&request) != Some(Some(by)) {
+            self.report_unless_lost(event, by, format!("request {request} is answered by one who has it not"));
+        }
+    }
+
     /// Time on CPUs, seen from the tasks, is the time CPUs were occupied.
     fn check_conservation(&mut self, end: &Event) {
         let running = |task: &TaskFacts| match task.state {
@@ -372,12 +404,17 @@ impl Sink for Validator<'_> {
             }
             EventKind::Switch { previous, reason, next } => self.switch(event, previous, reason, next),
             EventKind::Migrate { task, from, to } => self.migrate(event, task, from, to),
-            EventKind::RequestBegin { task, intended } => {
+            EventKind::RequestQueue { request, task, .. } => self.request_waits(event, request, task),
+            EventKind::RequestBegin { task, intended, request } => {
                 if intended > event.time {
                     self.report(event, Some(task), format!("a request begins before it is due at {intended}"));
                 }
-                self.request(event, task, true);
+                match request {
+                    Some(request) => self.request_taken(event, request, task),
+                    None => self.request(event, task, true),
+                }
             }
+            EventKind::RequestEnd { task, request: Some(request), .. } => self.request_answered(event, request, task),
             EventKind::RequestEnd { task, .. } => self.request(event, task, false),
             EventKind::Status { task, .. } | EventKind::Share { task, .. } => {
                 self.task(event, task, State::Off);

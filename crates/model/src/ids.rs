@@ -40,4 +40,6 @@ ids! {
     GroupId "group ";
     /// A semaphore, lock, channel, barrier or device of the scenario, each kind from 0.
     ObjectId "object ";
+    /// A request that waits in channels or crosses tasks: numbered in the order of birth, never used twice in a run.
+    RequestId "request ";
 }

@@ -241,9 +241,10 @@ pub struct TaskResult {
 /// The metrics of a task or a group. `Default` has nothing in it: counts of zero and no summaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measures {
-    /// Requests that ended. A request is one pass of a `loop` or the whole of a `once`, without think time.
+    /// Requests that ended. A request is one pass of a `loop` or the whole of a `once`, without think time; or what a
+    /// worker takes from others and answers.
     pub requests: u64,
-    /// Requests that had begun and not ended when the run ended. Their times are in no summary but `open_age_ns`.
+    /// Requests that had begun and not ended when the run ended, those that waited for a worker included. Their times are in no summary but `open_age_ns`.
     pub requests_open: u64,
     /// Requests that began later than intended, where the venue can be late.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -257,12 +258,25 @@ pub struct Measures {
     pub cpu_share: f64,
     /// Ended requests per second of measured time. An observation belongs to the instant at which it ends.
     pub throughput_per_s: f64,
-    /// Request begin to end; in an open workload from the intended arrival.
+    /// Request begin to end; in an open workload from the intended arrival, across all tasks that had it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_ns: Option<TimeSummary>,
     /// From the first time on a CPU after the request began to its end: what a program that reads a clock sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_from_first_run_ns: Option<TimeSummary>,
+    /// Of the response time: waiting for a free worker, in channels and semaphores that carry requests; absent where none
+    /// comes from there. The four parts of a response time add up to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_worker_wait_ns: Option<TimeSummary>,
+    /// Of the response time: runnable and not on a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_cpu_wait_ns: Option<TimeSummary>,
+    /// Of the response time: on a CPU, with what the system takes there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_running_ns: Option<TimeSummary>,
+    /// Of the response time: a worker had it and was blocked, in a sleep, a device, a lock, a full channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_blocked_ns: Option<TimeSummary>,
     /// Age of the requests that were open at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_age_ns: Option<TimeSummary>,

@@ -64,19 +64,33 @@ pub enum EventKind {
     },
     /// A timer tick.
     Tick,
-    /// A request begins.
+    /// A request waits for a worker: born now, or handed on by the task that had it.
+    RequestQueue {
+        /// The request.
+        request: RequestId,
+        /// Who sent it; none for one from outside of the machine.
+        task: Option<TaskId>,
+        /// The group that takes it.
+        group: GroupId,
+    },
+    /// A task begins with a request, of its own or taken from where requests wait. One that waits for requests gets them
+    /// before it wakes up.
     RequestBegin {
         /// The task that serves it.
         task: TaskId,
-        /// When it should have begun: the arrival in an open workload, else the time of the event.
+        /// Its birth: when it should have begun. The arrival in an open workload, else the time of the event.
         intended: Time,
+        /// Which, if it was taken.
+        request: Option<RequestId>,
     },
-    /// A request ends.
+    /// A request ends: the task has answered it.
     RequestEnd {
-        /// The task that served it.
+        /// The task that answered it.
         task: TaskId,
         /// CPU work that it asked for.
         demand: Time,
+        /// Which, if it was taken.
+        request: Option<RequestId>,
     },
     /// A policy said something about a task: a queue level, a priority, a label.
     Status {

@@ -3,7 +3,7 @@
 //! Everything here is known to be right: sets are not empty, objects exist, times are positive, spawns do not form a
 //! cycle. [`crate::scenario`] is the only room that makes one from a file.
 
-use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, time::Time};
+use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, rng::Rng, time::Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub struct Workload {
     pub groups: Vec<Group>,
     /// Semaphores, locks, channels, barriers, devices.
     pub objects: Objects,
+    /// Messages that come from outside of the machine.
+    pub sources: Vec<Source>,
     /// How long, from which seed.
     pub run: Run,
 }
@@ -119,8 +121,9 @@ pub struct Program {
     pub repeat_depth: usize,
 }
 
-/// One step. [`Step::RequestBegin`] and [`Step::RequestEnd`] are set by the compiler: a request is one pass of a
-/// `loop`, or the whole of a `once`, without the sleeps at its beginning and at its end, which are think time.
+/// One step. The compiler sets [`Step::RequestBegin`] and [`Step::RequestEnd`] around a pass of a `loop`, or the whole of a
+/// `once`, that is a request of its own, and [`Step::Answer`] where a task ends the requests that it has taken from
+/// channels and semaphores that carry them (see [`Work`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Step {
     /// CPU work, as long as the task takes when it runs alone.
@@ -165,13 +168,15 @@ pub enum Step {
     RequestBegin,
     /// A request ends.
     RequestEnd,
+    /// All requests that the task has end: its own and those that it took.
+    Answer,
 }
 
 /// Shared objects by kind, each indexed by [`ObjectId`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Objects {
-    /// Semaphores: name and initial value.
-    pub semaphores: Vec<(String, u32)>,
+    /// Semaphores.
+    pub semaphores: Vec<Semaphore>,
     /// Mutexes by name.
     pub locks: Vec<String>,
     /// Channels.
@@ -180,6 +185,99 @@ pub struct Objects {
     pub barriers: Vec<(String, u32)>,
     /// Devices by name: each serves one request at a time.
     pub devices: Vec<String>,
+}
+
+/// A semaphore.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Semaphore {
+    /// Its name.
+    pub name: String,
+    /// Its value at the start.
+    pub initial: u32,
+    /// The requests that it carries, if it does: each `post` gives one for each unit.
+    pub work: Option<Work>,
+}
+
+/// What an object carries beside its count: each message of a channel, each unit of a semaphore, is a request that waits
+/// for a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The group that takes them, the first in file order; those that wait at the end of a run count there.
+    pub group: GroupId,
+    /// Whether a task that has a request hands it on by sending here. Not where messages go round in a ring: there each
+    /// one is a new request.
+    pub hands_on: bool,
+}
+
+/// Messages that come from outside of the machine, straight into a channel: no task sends them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The name, unique among the sources.
+    pub name: String,
+    /// Where they go.
+    pub channel: ObjectId,
+    /// How many come at each instant.
+    pub messages: u32,
+    /// When they come.
+    pub schedule: Schedule,
+}
+
+/// When the messages of a source come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Schedule {
+    /// One time after the other is drawn.
+    Drawn {
+        /// None before this instant.
+        first: Time,
+        /// Time from one to the next.
+        gap: Distribution,
+        /// How many instants there are at most.
+        limit: Option<u32>,
+    },
+    /// At these instants, in ascending order.
+    Listed(Vec<Time>),
+}
+
+impl Source {
+    /// The instants at which messages come, the same in every venue for a seed.
+    pub fn times(&self, seed: u64) -> SourceTimes {
+        let now = match &self.schedule {
+            Schedule::Drawn { first, .. } => *first,
+            Schedule::Listed(_) => Time::ZERO,
+        };
+        SourceTimes {
+            schedule: self.schedule.clone(),
+            rng: Rng::split(seed, &format!("source/{}", self.name)),
+            now,
+            count: 0,
+        }
+    }
+}
+
+/// See [`Source::times`].
+#[derive(Clone, Debug)]
+pub struct SourceTimes {
+    schedule: Schedule,
+    rng: Rng,
+    now: Time,
+    count: u32,
+}
+
+impl Iterator for SourceTimes {
+    type Item = Time;
+
+    fn next(&mut self) -> Option<Time> {
+        let index = self.count;
+        self.count = self.count.saturating_add(1);
+        match &self.schedule {
+            Schedule::Listed(times) => times.get(index as usize).copied(),
+            Schedule::Drawn { limit: Some(limit), .. } if index >= *limit => None,
+            Schedule::Drawn { gap, .. } => {
+                self.now = Time(self.now.ns().saturating_add(gap.sample(&mut self.rng).ns()));
+                Some(self.now)
+            }
+        }
+    }
 }
 
 /// A channel.
@@ -191,6 +289,8 @@ pub struct Channel {
     pub capacity: u32,
     /// What it is made of, which is the wake source a policy sees.
     pub kind: ChannelKind,
+    /// The requests that it carries, if it does: each message is one.
+    pub work: Option<Work>,
 }
 
 /// What a channel is made of.
@@ -227,7 +327,7 @@ impl Objects {
     /// What a task at this step waits for.
     fn awaited(&self, step: &Step) -> String {
         match step {
-            Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].0),
+            Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].name),
             Step::Lock(id) => format!("the lock `{}`", self.locks[id.index()]),
             Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
             Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),

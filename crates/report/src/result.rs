@@ -31,6 +31,10 @@ pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
     page += "\n";
     page += &more_of_groups(result).show(style);
     page += "\n";
+    if let Some(parts) = parts_of_responses(result) {
+        page += &parts.show(style);
+        page += "\n";
+    }
     page += &cpus(&result.cpus(), style);
     page += "\n";
     page += &whole(result);
@@ -122,6 +126,25 @@ fn more_of_groups(result: &Outcome) -> Table {
         columns.push(column(&rows, SPREAD));
     }
     Table::new(columns)
+}
+
+/// The parts of response times, on average.
+const PARTS: [&str; 4] = [
+    "response_worker_wait_ns.mean",
+    "response_cpu_wait_ns.mean",
+    "response_running_ns.mean",
+    "response_blocked_ns.mean",
+];
+
+/// Where response times went. Shown where requests wait for workers.
+fn parts_of_responses(result: &Outcome) -> Option<Table> {
+    let rows = rows(result);
+    rows.iter().any(|row| row.get(PARTS[0]).is_some()).then(|| {
+        let mut columns = vec![Column::words("group", names(result))];
+        columns.extend(PARTS.iter().map(|path| column(&rows, path)));
+        columns.push(column(&rows, "requests_open"));
+        Table::new(columns)
+    })
 }
 
 pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {

@@ -1,15 +1,18 @@
 //! What queueing theory says about a scenario that is one of its queues.
 //!
-//! That is a single group whose tasks arrive by a Poisson process and compute once, on CPUs where nothing costs time.
+//! That is a single group whose tasks arrive by a Poisson process and compute once, or a pool of workers that answers what
+//! comes from outside by a Poisson process, on CPUs where nothing costs time.
 //! The formulas are those of `schedlab_metrics::theory`.
 
 use schedlab_metrics::theory::multi_server::{lee_longton, mmc};
 use schedlab_metrics::theory::size::{Atoms, Exponential, Size};
 use schedlab_metrics::theory::{single_server, size_based};
 use schedlab_model::distribution::Distribution;
+use schedlab_model::ids::ObjectId;
 use schedlab_model::machine::Costs;
 use schedlab_model::result::{Parameter, PolicyInfo};
-use schedlab_model::workload::{Birth, Class, Step, Workload};
+use schedlab_model::time::Time;
+use schedlab_model::workload::{Birth, Class, Schedule, Source, Step, Workload};
 
 /// A queue with Poisson arrivals.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct Queue {
     /// What a job takes.
     size: Distribution,
     servers: u32,
+    /// Whether only so many jobs at a time can be served by turns, as a pool has workers.
+    is_pool: bool,
 }
 
 /// What theory says about the mean response time.
@@ -45,18 +50,51 @@ enum Known {
     Blind,
 }
 
+impl Known {
+    /// What a discipline is for a pool, which shares its CPUs among as many jobs as it has workers: no share is smaller.
+    fn of_pool(self) -> Known {
+        match self {
+            Known::Ps => Known::Blind,
+            other => other,
+        }
+    }
+}
+
+/// The mean time between the messages that come into a channel from outside one by one, by a Poisson process.
+fn poisson_into(workload: &Workload, channel: ObjectId) -> Option<&Time> {
+    match workload.sources.as_slice() {
+        [Source { channel: into, messages: 1, schedule: Schedule::Drawn { gap, limit: None, .. }, .. }]
+            if *into == channel =>
+        {
+            match gap {
+                Distribution::Exponential(gap) => Some(gap),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 impl Queue {
     /// The queue that a workload is, if it is one.
     pub fn of(workload: &Workload) -> Option<Queue> {
         let [group] = workload.groups.as_slice() else { return None };
-        let Birth::Arrivals { gap: Distribution::Exponential(gap), .. } = &group.birth else { return None };
-        let [Step::RequestBegin, Step::Compute(size), Step::RequestEnd] = group.program.steps.as_slice() else {
-            return None;
-        };
-        let servers = workload.machine.cpus();
-        let plain = matches!(group.class, Class::Other | Class::Batch) && group.cpus.len() == servers;
+        let cpus = workload.machine.cpus();
+        let plain = matches!(group.class, Class::Other | Class::Batch) && group.cpus.len() == cpus;
         let free = workload.machine.costs == Costs::default();
-        (plain && free).then(|| Queue { arrival_rate: 1.0 / gap.ns() as f64, size: size.clone(), servers })
+        let (gap, size, workers) = match (group.program.steps.as_slice(), &group.birth) {
+            (
+                [Step::RequestBegin, Step::Compute(size), Step::RequestEnd],
+                Birth::Arrivals { gap: Distribution::Exponential(gap), .. },
+            ) => (gap, size, None),
+            ([Step::Recv(channel, 1), Step::Compute(size), Step::Answer], Birth::At(_)) if group.program.repeats => {
+                (poisson_into(workload, *channel)?, size, Some(group.count?))
+            }
+            _ => return None,
+        };
+        let servers = workers.map_or(cpus, |workers| workers.min(cpus));
+        let (arrival_rate, size, is_pool) = (1.0 / gap.ns() as f64, size.clone(), workers.is_some());
+        (plain && free).then_some(Queue { arrival_rate, size, servers, is_pool })
     }
 
     /// The share of the servers' time that the jobs need.
@@ -66,7 +104,7 @@ impl Queue {
 
     /// What theory says about this policy here, if it says anything.
     pub fn predict(&self, policy: &PolicyInfo) -> Option<Prediction> {
-        let known = self.known(policy)?;
+        let known = self.known(policy).map(|known| if self.is_pool { known.of_pool() } else { known })?;
         let response_mean_ns = self.response_mean_ns(known)?;
         let discipline = match known {
             Known::Fcfs => "FCFS",
@@ -94,6 +132,7 @@ impl Queue {
             "fcfs" | "prio" | "prio-np" => Some(Known::Fcfs),
             "srpt" | "psjf" | "sjf" if equal_sizes => Some(Known::Fcfs),
             "ps" => Some(Known::Ps),
+            "srpt" | "psjf" | "sjf" | "fb" if self.is_pool => None,
             "srpt" => Some(Known::Srpt),
             "psjf" => Some(Known::Psjf),
             "sjf" => Some(Known::Sjf),
@@ -165,14 +204,31 @@ impl Queue {
 /// Whether anything that the tasks do is drawn at random.
 pub fn draws(workload: &Workload) -> bool {
     let drawn = |distribution: &Distribution| !matches!(distribution, Distribution::Constant(_));
-    workload.groups.iter().any(|group| {
-        let arrivals = matches!(&group.birth, Birth::Arrivals { gap, .. } if drawn(gap));
-        let steps = group.program.steps.iter().any(|step| match step {
-            Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
-            _ => false,
-        });
-        arrivals || steps
-    })
+    let comes = |source: &Source| matches!(&source.schedule, Schedule::Drawn { gap, .. } if drawn(gap));
+    workload.sources.iter().any(comes)
+        || workload.groups.iter().any(|group| {
+            let arrivals = matches!(&group.birth, Birth::Arrivals { gap, .. } if drawn(gap));
+            let steps = group.program.steps.iter().any(|step| match step {
+                Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
+                Step::Yield
+                | Step::Wait(_)
+                | Step::Post(..)
+                | Step::Lock(_)
+                | Step::Unlock(_)
+                | Step::Send(..)
+                | Step::Recv(..)
+                | Step::Barrier(_)
+                | Step::Spawn(..)
+                | Step::Command(_)
+                | Step::Exit
+                | Step::RepeatBegin { .. }
+                | Step::RepeatEnd { .. }
+                | Step::RequestBegin
+                | Step::RequestEnd
+                | Step::Answer => false,
+            });
+            arrivals || steps
+        })
 }
 
 #[cfg(test)]
@@ -212,6 +268,27 @@ mod tests {
         assert_eq!(ms(1, "lognormal(10ms, 1)", "mlfq"), None);
         assert_eq!(ms(1, "21ms", "fcfs"), None);
         assert_eq!(ms(1, "20ms", "mine"), None);
+    }
+
+    /// A pool that is larger than the machine has the machine's CPUs for servers, a smaller one its workers.
+    #[test]
+    fn a_pool_fed_from_outside_is_a_queue() {
+        let pool = |workers: u32, compute: &str, name: &str| {
+            let text = format!(
+                "name = \"p\"\n[machine]\ncpus = 4\n[[source]]\nchannel = \"q\"\narrivals = \"exp(1250us)\"\n\
+                 [[task]]\nname = \"worker\"\ncount = {workers}\nloop = [{{ recv = \"q\" }}, {{ compute = \"{compute}\" }}]\n\
+                 [run]\nduration = \"1s\"\n"
+            );
+            let workload = Scenario::parse(&text, "test").unwrap().compile().unwrap();
+            assert!(draws(&workload));
+            let prediction = Queue::of(&workload)?.predict(&policy(name))?;
+            Some((prediction.model, (prediction.response_mean_ns / 1e4).round() / 1e2))
+        };
+        let expected = |model: &str, mean| Some((model.to_string(), mean));
+        assert_eq!(pool(8, "exp(4ms)", "fcfs"), expected("M/M/4 FCFS", 6.98));
+        assert_eq!(pool(8, "exp(4ms)", "rr"), expected("M/M/4 blind to sizes", 6.98));
+        assert_eq!(pool(2, "exp(2ms)", "fcfs"), expected("M/M/2 FCFS", 5.56));
+        assert_eq!((pool(8, "exp(4ms)", "srpt"), pool(8, "4ms", "ps")), (None, None));
     }
 
     #[test]

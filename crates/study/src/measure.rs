@@ -3,7 +3,7 @@
 use crate::language::{Metric, Share};
 use crate::runner::Observed;
 use schedlab_metrics::statistics::mean;
-use schedlab_model::ids::{GroupId, TaskId};
+use schedlab_model::ids::{GroupId, RequestId, TaskId};
 use schedlab_model::scenario::Notation;
 use schedlab_model::selector::Selector;
 use schedlab_model::time::Time;
@@ -49,7 +49,13 @@ pub struct Listener<'a> {
 struct Heard {
     group: GroupId,
     runs: bool,
-    begun: Option<Time>,
+    open: Vec<Open>,
+}
+
+/// A request that a task has begun.
+struct Open {
+    request: Option<RequestId>,
+    begun: Time,
     first_run: Option<Time>,
 }
 
@@ -65,9 +71,10 @@ impl Listener<'_> {
         Responses(names.zip(self.groups).collect())
     }
 
-    fn end_request(&mut self, task: TaskId, now: Time) {
+    fn end_request(&mut self, task: TaskId, request: Option<RequestId>, now: Time) {
         let Some(heard) = self.tasks.get_mut(&task) else { return };
-        let (begun, first_run) = (heard.begun.take(), heard.first_run.take());
+        let Some(place) = heard.open.iter().position(|open| open.request == request) else { return };
+        let Open { begun, first_run, .. } = heard.open.remove(place);
         if now < self.workload.run.warmup {
             return;
         }
@@ -77,7 +84,7 @@ impl Listener<'_> {
                 *counts(group).entry(now.ns() - since.ns()).or_default() += 1;
             }
         };
-        count(|group| &mut group.from_begin, begun);
+        count(|group| &mut group.from_begin, Some(begun));
         count(|group| &mut group.from_first_run, first_run);
     }
 }
@@ -87,21 +94,28 @@ impl Sink for Listener<'_> {
         let now = event.time;
         match event.kind {
             EventKind::Fork { task, group, .. } => {
-                self.tasks.insert(task, Heard { group, runs: false, begun: None, first_run: None });
+                self.tasks.insert(task, Heard { group, runs: false, open: Vec::new() });
             }
-            EventKind::RequestBegin { task, intended } => {
+            EventKind::RequestBegin { task, intended, request } => {
                 if let Some(heard) = self.tasks.get_mut(&task) {
-                    (heard.begun, heard.first_run) = (Some(intended.min(now)), heard.runs.then_some(now));
+                    let open = Open { request, begun: intended.min(now), first_run: heard.runs.then_some(now) };
+                    heard.open.retain(|open| open.request != request);
+                    heard.open.push(open);
                 }
             }
-            EventKind::RequestEnd { task, .. } => self.end_request(task, now),
+            EventKind::RequestQueue { request, task: Some(task), .. } => {
+                if let Some(heard) = self.tasks.get_mut(&task) {
+                    heard.open.retain(|open| open.request != Some(request));
+                }
+            }
+            EventKind::RequestEnd { task, request, .. } => self.end_request(task, request, now),
             EventKind::Switch { previous, next, .. } => {
                 if let Some(heard) = previous.and_then(|task| self.tasks.get_mut(&task)) {
                     heard.runs = false;
                 }
                 if let Some(heard) = next.and_then(|task| self.tasks.get_mut(&task)) {
                     heard.runs = true;
-                    heard.first_run = heard.first_run.or(heard.begun.map(|_| now));
+                    heard.open.iter_mut().for_each(|open| _ = open.first_run.get_or_insert(now));
                 }
             }
             _ => {}

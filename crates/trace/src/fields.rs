@@ -2,7 +2,7 @@
 
 use crate::words::{Kind, Words};
 use schedlab_model::{
-    ids::{CpuId, GroupId, TaskId},
+    ids::{CpuId, GroupId, RequestId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, WakeSource},
 };
@@ -58,6 +58,7 @@ fields! {
     Word "word" Form::Wide;
     What "what" Form::Word(Overhead::WORDS);
     Length "length_ns" Form::Wide;
+    Request "request" Form::Id;
 }
 
 /// Shows `take` every field that the event has.
@@ -94,13 +95,26 @@ pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
             take(Field::ToCpu, to.0.into());
         }
         EventKind::Tick => {}
-        EventKind::RequestBegin { task, intended } => {
+        EventKind::RequestQueue { request, task, group } => {
+            take(Field::Group, group.0.into());
+            if let Some(task) = task {
+                take(Field::Task, task.0.into());
+            }
+            take(Field::Request, request.0.into());
+        }
+        EventKind::RequestBegin { task, intended, request } => {
             take(Field::Task, task.0.into());
             take(Field::Intended, intended.ns());
+            if let Some(request) = request {
+                take(Field::Request, request.0.into());
+            }
         }
-        EventKind::RequestEnd { task, demand } => {
+        EventKind::RequestEnd { task, demand, request } => {
             take(Field::Task, task.0.into());
             take(Field::Demand, demand.ns());
+            if let Some(request) = request {
+                take(Field::Request, request.0.into());
+            }
         }
         EventKind::Status { task, word } => {
             take(Field::Task, task.0.into());
@@ -144,6 +158,7 @@ impl Row {
         let number = |field: Field| self.fields[field as usize].ok_or_else(|| missing(field));
         // `set` has seen to it that numbers and codes are in range.
         let maybe_task = |field: Field| self.fields[field as usize].map(|n| TaskId(n as u32));
+        let maybe_request = self.fields[Field::Request as usize].map(|n| RequestId(n as u32));
         let id = |field| number(field).map(|n| n as u32);
         let task = || id(Field::Task).map(TaskId);
         let kind = match kind {
@@ -166,8 +181,19 @@ impl Row {
                 EventKind::Migrate { task: task()?, from: CpuId(id(Field::FromCpu)?), to: CpuId(id(Field::ToCpu)?) }
             }
             Kind::Tick => EventKind::Tick,
-            Kind::RequestBegin => EventKind::RequestBegin { task: task()?, intended: Time(number(Field::Intended)?) },
-            Kind::RequestEnd => EventKind::RequestEnd { task: task()?, demand: Time(number(Field::Demand)?) },
+            Kind::RequestQueue => EventKind::RequestQueue {
+                request: RequestId(id(Field::Request)?),
+                task: maybe_task(Field::Task),
+                group: GroupId(id(Field::Group)?),
+            },
+            Kind::RequestBegin => EventKind::RequestBegin {
+                task: task()?,
+                intended: Time(number(Field::Intended)?),
+                request: maybe_request,
+            },
+            Kind::RequestEnd => {
+                EventKind::RequestEnd { task: task()?, demand: Time(number(Field::Demand)?), request: maybe_request }
+            }
             Kind::Status => EventKind::Status { task: task()?, word: number(Field::Word)? },
             Kind::Share => EventKind::Share { task: task()?, cpu_time: Time(number(Field::Length)?) },
             Kind::Overhead => EventKind::Overhead {

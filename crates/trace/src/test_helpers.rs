@@ -4,7 +4,7 @@ use crate::header::{Group, Header};
 use proptest::prelude::*;
 use schedlab_model::{
     cpuset::CpuSet,
-    ids::{CpuId, GroupId, TaskId},
+    ids::{CpuId, GroupId, RequestId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, WakeSource},
 };
@@ -36,7 +36,7 @@ pub(crate) fn story() -> Vec<Event> {
         (0, 0, EventKind::Fork { task: first, group, parent: None }),
         (0, 0, wakeup(first, None)),
         (0, 0, switch(None, Reason::Idle, Some(first))),
-        (0, 0, EventKind::RequestBegin { task: first, intended: Time::ZERO }),
+        (0, 0, EventKind::RequestBegin { task: first, intended: Time::ZERO, request: None }),
         (0, 1, EventKind::Fork { task: second, group, parent: Some(first) }),
         (0, 1, wakeup(second, Some(first))),
         (4_000, 0, EventKind::Tick),
@@ -45,10 +45,10 @@ pub(crate) fn story() -> Vec<Event> {
         (10_000, 0, EventKind::Status { task: second, word: 3 }),
         (11_000, 1, EventKind::Migrate { task: first, from: CpuId(0), to: CpuId(1) }),
         (11_000, 1, switch(None, Reason::Idle, Some(first))),
-        (12_500, 1, EventKind::RequestEnd { task: first, demand: Time::from_us(11_500) }),
+        (12_500, 1, EventKind::RequestEnd { task: first, demand: Time::from_us(11_500), request: None }),
         (12_500, 1, EventKind::Exit { task: first }),
         (12_500, 1, switch(Some(first), Reason::Exited, None)),
-        (13_000, 0, EventKind::RequestBegin { task: second, intended: Time::from_ms(12) }),
+        (13_000, 0, EventKind::RequestBegin { task: second, intended: Time::from_ms(12), request: None }),
         (14_000, 0, switch(Some(second), Reason::Blocked, None)),
     ];
     lines.map(|(us, cpu, kind)| Event { time: Time::from_us(us), cpu: CpuId(cpu), kind }).into()
@@ -65,6 +65,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
     let task = || prop_oneof![0..5u32, any::<u32>()].prop_map(TaskId);
     let cpu = || (0..4u32).prop_map(CpuId);
     let maybe = move || proptest::option::of(task());
+    let request = || proptest::option::of(any::<u32>().prop_map(RequestId));
     let length = || prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
     let reasons = [Reason::Idle, Reason::SliceEnd, Reason::Preempted, Reason::Blocked, Reason::Yielded, Reason::Exited];
     let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Unknown];
@@ -82,8 +83,21 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             .prop_map(|(previous, reason, next)| EventKind::Switch { previous, reason, next }),
         (task(), cpu(), cpu()).prop_map(|(task, from, to)| EventKind::Migrate { task, from, to }),
         Just(EventKind::Tick),
-        (task(), length()).prop_map(|(task, intended)| EventKind::RequestBegin { task, intended }),
-        (task(), length()).prop_map(|(task, demand)| EventKind::RequestEnd { task, demand }),
+        (task(), length(), request()).prop_map(|(task, intended, request)| EventKind::RequestBegin {
+            task,
+            intended,
+            request
+        }),
+        (task(), length(), request()).prop_map(|(task, demand, request)| EventKind::RequestEnd {
+            task,
+            demand,
+            request
+        }),
+        (any::<u32>(), maybe(), 0..3u32).prop_map(|(request, task, group)| EventKind::RequestQueue {
+            request: RequestId(request),
+            task,
+            group: GroupId(group),
+        }),
         (task(), any::<u64>()).prop_map(|(task, word)| EventKind::Status { task, word }),
         (prop::sample::select(overheads.to_vec()), length())
             .prop_map(|(what, length)| EventKind::Overhead { what, length }),

@@ -11,7 +11,7 @@ use crate::{
     writer,
 };
 use schedlab_model::{
-    ids::TaskId,
+    ids::{RequestId, TaskId},
     names::Names,
     time::Time,
     trace::{Event, EventKind, Reason, WakeSource},
@@ -75,16 +75,27 @@ impl<W: Write> Encoder<W> {
             }
             EventKind::Migrate { task, from, to } => (name(task), format!("moves from cpu{from} to cpu{to}")),
             EventKind::Tick => ("tick".into(), String::new()),
-            EventKind::RequestBegin { task, intended } if intended == event.time => {
-                (name(task), "begins a request".into())
+            EventKind::RequestQueue { request, task, .. } => {
+                (format!("request {request}"), format!("waits for a worker{}", by(task)))
             }
-            EventKind::RequestBegin { task, intended } => (name(task), format!("begins a request due at {intended}")),
-            EventKind::RequestEnd { task, demand } => (name(task), format!("ends a request of {demand}")),
+            EventKind::RequestBegin { task, intended, request } => {
+                let which = which(request, "a request");
+                let due = if intended == event.time { String::new() } else { format!(" due at {intended}") };
+                (name(task), format!("begins {which}{due}"))
+            }
+            EventKind::RequestEnd { task, demand, request } => {
+                (name(task), format!("ends {} of {demand}", which(request, "a request")))
+            }
             EventKind::Status { task, word } => (name(task), format!("status {word}")),
             EventKind::Share { task, cpu_time } => (name(task), format!("got {cpu_time} of CPU time")),
             EventKind::Overhead { what, length } => ("overhead".into(), format!("{} {length}", what.prose())),
         }
     }
+}
+
+/// A request by its number, where it has one.
+fn which(request: Option<RequestId>, other: &str) -> String {
+    request.map_or_else(|| other.into(), |request| format!("request {request}"))
 }
 
 impl<W: Write + Send> writer::Encoder for Encoder<W> {

@@ -53,6 +53,7 @@ pub(crate) enum Kind {
     Status,
     Overhead,
     Share,
+    RequestQueue,
 }
 
 impl Kind {
@@ -70,6 +71,7 @@ impl Kind {
             EventKind::Status { .. } => Kind::Status,
             EventKind::Overhead { .. } => Kind::Overhead,
             EventKind::Share { .. } => Kind::Share,
+            EventKind::RequestQueue { .. } => Kind::RequestQueue,
         }
     }
 }
@@ -77,7 +79,7 @@ impl Kind {
 words! { Kind:
     Fork "fork"  Exit "exit"  Wakeup "wakeup"  Switch "switch"  Migrate "migrate"  Tick "tick"
     RequestBegin "request_begin"  RequestEnd "request_end"  Status "status"  Overhead "overhead"
-    Share "share"
+    Share "share"  RequestQueue "request_queue"
 }
 
 words! { Reason:

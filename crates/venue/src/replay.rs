@@ -112,6 +112,7 @@ pub(crate) fn workload(header: &Header) -> Workload {
         machine: Machine::flat(header.cpus),
         groups: header.groups.iter().map(group).collect(),
         objects: Objects::default(),
+        sources: Vec::new(),
         run: Run { duration: header.end, warmup: Time::ZERO, seed: header.seed },
     }
 }

@@ -64,7 +64,7 @@ fn differences(events: &[Event]) -> Vec<(f64, f64)> {
     for event in events {
         match event.kind {
             EventKind::Wakeup { task, .. } => _ = woken.insert(task, event.time),
-            EventKind::RequestBegin { task, intended } => _ = begun.insert(task, intended),
+            EventKind::RequestBegin { task, intended, .. } => _ = begun.insert(task, intended),
             EventKind::RequestEnd { task, .. } => _ = ended.insert(task, event.time),
             EventKind::Switch { previous: Some(task), reason: Reason::Blocked, .. } => {
                 if let (Some(woken), Some(end)) = (woken.get(&task), ended.remove(&task)) {

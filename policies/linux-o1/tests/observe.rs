@@ -145,7 +145,7 @@ pub fn responses_us(events: &[Event], task: u32) -> Vec<u64> {
     let (task, mut begun, mut responses) = (TaskId(task), None, Vec::new());
     for event in events {
         match event.kind {
-            EventKind::RequestBegin { task: of, intended } if of == task => begun = Some(intended),
+            EventKind::RequestBegin { task: of, intended, .. } if of == task => begun = Some(intended),
             EventKind::RequestEnd { task: of, .. } if of == task => {
                 responses.extend(begun.take().map(|begun| event.time.since(begun).ns() / 1000));
             }

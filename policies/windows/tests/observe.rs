@@ -76,7 +76,7 @@ pub fn requests(events: &[Event]) -> Vec<(u32, u64)> {
     let (mut begun, mut ended, mut requests) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for event in events {
         match event.kind {
-            EventKind::RequestBegin { task, intended } => _ = begun.insert(task, intended),
+            EventKind::RequestBegin { task, intended, .. } => _ = begun.insert(task, intended),
             EventKind::RequestEnd { task, .. } if !ended.insert(task) => {
                 requests.push((task.0, us(event.time.since(begun[&task]))));
             }

@@ -21,7 +21,7 @@ const LEAST_SWITCHING: f64 = 0.95;
 
 /// A switch: yields in turns with a partner, less yields alone.
 pub fn yielding(cpu: CpuId, kind: Kind, effort: &Effort) -> io::Result<Vec<f64>> {
-    let shared = Shared::new(1)?;
+    let shared = Shared::new(1, 0)?;
     let count = effort.yields;
     let mut values = Vec::with_capacity(effort.rounds);
     for _ in 0..effort.rounds {
@@ -42,7 +42,7 @@ pub fn yielding(cpu: CpuId, kind: Kind, effort: &Effort) -> io::Result<Vec<f64>>
 /// A hand-over: one task wakes another and sleeps, so that the other runs; less the system calls for it. Two tasks hand a
 /// word to and fro.
 pub fn handing_over(cpu: CpuId, effort: &Effort) -> io::Result<Vec<f64>> {
-    let shared = Shared::new(1)?;
+    let shared = Shared::new(1, 0)?;
     let mut values = Vec::with_capacity(effort.rounds);
     for _ in 0..effort.rounds {
         let calls = calls(effort.yields);

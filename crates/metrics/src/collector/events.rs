@@ -2,11 +2,10 @@
 
 use super::cpus::Cpus;
 use super::idle_watch::IdleWatch;
-use super::measures::{SLOWDOWN_SCALE, Totals};
+use super::measures::Totals;
 use super::outcome::{self, Detail};
 use super::task::{Activity, NOT_YET, Task};
 use super::{Collector, MAX_TASKS_IN_DETAIL, charge_running};
-use crate::load::estimated_load;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink};
@@ -40,8 +39,13 @@ impl Collector {
         if task.is_runnable() || self.fluid {
             return;
         }
+        if task.request_open || task.taken > 0 {
+            task.blocked_ns += self.now - task.since;
+        } else {
+            (task.blocked_ns, task.waited_ns) = (0, 0);
+        }
         task.activity = Activity::Woken;
-        task.since = self.now;
+        (task.since, task.woken) = (self.now, self.now);
         task.cpu = target;
         self.cpus.joins(target, self.now);
         if let Some(watch) = &mut self.idle_watch {
@@ -110,6 +114,7 @@ impl Collector {
         let before = std::mem::replace(&mut task.activity, Activity::Running);
         if matches!(before, Activity::Woken | Activity::Preempted) {
             let wait = task.note_wait(now);
+            task.waited_ns += wait;
             let observations = &mut self.observations[task.observations as usize];
             match before {
                 Activity::Woken => observations.wakeup_latency.record(wait),
@@ -121,8 +126,8 @@ impl Collector {
         }
         task.since = now;
         task.overhead_mark = overhead_clock;
-        if task.request_open && task.first_run == NOT_YET {
-            task.first_run = now;
+        if task.first_run_due {
+            (task.first_run, task.first_run_due) = (now, false);
         }
         let from = std::mem::replace(&mut task.cpu, cpu);
         match before {
@@ -187,36 +192,6 @@ impl Collector {
         }
     }
 
-    #[inline(always)]
-    fn request_begin(&mut self, id: TaskId, intended: Time) {
-        let Some(task) = self.tasks.find(id) else { return };
-        task.request_open = true;
-        task.intended = intended.0.min(self.now);
-        let runs = self.fluid || task.activity == Activity::Running;
-        task.first_run = if runs { self.now } else { NOT_YET };
-    }
-
-    #[inline(always)]
-    fn request_end(&mut self, id: TaskId, demand: Time) {
-        let Some(task) = self.tasks.find(id) else { return };
-        if !std::mem::take(&mut task.request_open) {
-            return;
-        }
-        let response = self.now - task.intended;
-        task.responses += 1;
-        task.response_sum += response;
-        let observations = &mut self.observations[task.observations as usize];
-        observations.response.record(response);
-        if task.first_run != NOT_YET {
-            observations.response_from_first_run.record(self.now - task.first_run);
-        }
-        if let Some(load) = estimated_load(response, demand.0) {
-            observations.slowdown.record(slowdown(response, demand.0));
-            self.estimated_load[load as usize] += 1;
-        }
-        self.groups[task.group.index()].response_batches.record(response as i64 as f64);
-    }
-
     fn overhead(&mut self, cpu: CpuId, what: Overhead, length: Time) {
         let state = &mut self.cpus[cpu.index()];
         state.overhead.announce(self.now, what, length.0);
@@ -244,13 +219,6 @@ fn enter_unseen(task: &mut Task, cpu: CpuId, cpus: &mut Cpus, watch: &mut Option
     }
 }
 
-/// In units of 1 / [`SLOWDOWN_SCALE`], rounded. A signed number becomes a float, and back, by one instruction, an unsigned
-/// one by eight.
-#[inline]
-fn slowdown(response_ns: u64, demand_ns: u64) -> u64 {
-    (response_ns as i64 as f64 / demand_ns as i64 as f64 * SLOWDOWN_SCALE + 0.5) as i64 as u64
-}
-
 impl Sink for Collector {
     #[inline(always)]
     fn event(&mut self, event: &Event) {
@@ -260,8 +228,11 @@ impl Sink for Collector {
         match event.kind {
             EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
             EventKind::Wakeup { task, target, .. } => self.wakeup(task, target),
-            EventKind::RequestBegin { task, intended } => self.request_begin(task, intended),
-            EventKind::RequestEnd { task, demand } => self.request_end(task, demand),
+            EventKind::RequestBegin { task, intended, request: None } => self.request_begin(task, intended),
+            EventKind::RequestEnd { task, demand, request: None } => self.request_end(task, demand),
+            EventKind::RequestBegin { task, intended, request: Some(request) } => self.take(task, request, intended),
+            EventKind::RequestEnd { task, demand, request: Some(request) } => self.answer(task, request, demand),
+            EventKind::RequestQueue { request, task, group } => self.queue(request, task, group),
             EventKind::Overhead { what, length } => self.overhead(event.cpu, what, length),
             EventKind::Migrate { task, to, .. } => self.migrate(task, to),
             EventKind::Tick => self.events.ticks += 1,
@@ -293,6 +264,7 @@ impl Sink for Collector {
             }
             self.account(slot);
         }
+        self.note_open_requests();
         self.finished = true;
     }
 }

@@ -1,5 +1,6 @@
 //! What is counted and sampled, for a task or for a group.
 
+use super::requests::PartSamples;
 use super::samples::Samples;
 use super::task::Task;
 use crate::curve::{Curve, GroupCurves};
@@ -20,10 +21,13 @@ pub(super) struct Observations {
     pub turnaround: Samples,
     /// In units of 1 / [`SLOWDOWN_SCALE`].
     pub slowdown: Samples,
+    /// Where response times went; none where it is not known who ran when.
+    pub parts: PartSamples,
 }
 
 impl Observations {
-    fn all_mut(&mut self) -> [&mut Samples; 7] {
+    fn all_mut(&mut self) -> [&mut Samples; 11] {
+        let [worker_wait, cpu_wait, running, blocked] = self.parts.all_mut();
         [
             &mut self.response,
             &mut self.response_from_first_run,
@@ -32,6 +36,10 @@ impl Observations {
             &mut self.preempt_wait,
             &mut self.turnaround,
             &mut self.slowdown,
+            worker_wait,
+            cpu_wait,
+            running,
+            blocked,
         ]
     }
 
@@ -63,7 +71,7 @@ impl Totals {
         Totals {
             cpu_ns: task.cpu_ns,
             longest_wait: task.longest_wait(),
-            migrations: task.migrations,
+            migrations: u64::from(task.migrations),
             switches: SwitchCounts { voluntary: u64::from(task.voluntary), involuntary: u64::from(task.involuntary) },
         }
     }
@@ -92,6 +100,10 @@ impl Totals {
             throughput_per_s: per(requests as f64 * 1e9, window_ns as f64),
             response_ns: times(observations.response.histogram()),
             response_from_first_run_ns: times(observations.response_from_first_run.histogram()),
+            response_worker_wait_ns: times(observations.parts.worker_wait.histogram()),
+            response_cpu_wait_ns: times(observations.parts.cpu_wait.histogram()),
+            response_running_ns: times(observations.parts.running.histogram()),
+            response_blocked_ns: times(observations.parts.blocked.histogram()),
             open_age_ns: times(observations.open_age.histogram()),
             wakeup_latency_ns: times(observations.wakeup_latency.histogram()),
             preempt_wait_ns: times(observations.preempt_wait.histogram()),

@@ -8,6 +8,9 @@
 //!   the warm-up's end and at the run's end.
 //! * *Response time*: intended begin of a request to its end. *From first run*: the first instant on a CPU after the
 //!   request began to its end; this is what a program that reads a clock sees (Happe et al.).
+//! * The four *parts of a response time* add up to it: waiting for a free worker, from birth to being taken by a task and from
+//!   being handed on to being taken again; and, while a task has the request, waiting for a CPU (runnable, not on one),
+//!   running (on one, with what the system takes there), blocked.
 //! * *Slowdown*: response time over the CPU work that the request asked for (Harchol-Balter, ch. 28).
 //! * *Wake-up latency*: runnable to first run. *Preempt wait*: off the CPU while runnable (slice over, preempted,
 //!   yielded) to on again. *Run delay*: both; the kernel's `run_delay`, as single waits. *Longest wait* also looks at
@@ -24,6 +27,7 @@ mod events;
 mod idle_watch;
 mod measures;
 mod outcome;
+mod requests;
 mod samples;
 mod task;
 #[cfg(test)]
@@ -41,10 +45,12 @@ use cpus::Cpus;
 use idle_watch::IdleWatch;
 use measures::{Observations, Spread, Totals};
 use outcome::Detail;
-use schedlab_model::ids::{CpuId, TaskId};
+use requests::Taken;
+use schedlab_model::ids::{CpuId, RequestId, TaskId};
 use schedlab_model::result::EventCounts;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
+use std::collections::BTreeMap;
 use task::{Activity, NOT_YET, Task, TaskTable};
 
 /// With more task instances than this, only groups are told apart.
@@ -98,6 +104,8 @@ pub struct Collector {
     /// CPU time given by [`Collector::charge`].
     fluid_ns: u64,
     tasks: TaskTable,
+    /// Open requests that wait, or that tasks took.
+    requests: BTreeMap<RequestId, Taken>,
     cpus: Cpus,
     groups: Vec<GroupState>,
     /// One for each group, then one for each of `details`.
@@ -138,6 +146,7 @@ impl Collector {
             fluid: false,
             fluid_ns: 0,
             tasks: TaskTable::default(),
+            requests: BTreeMap::new(),
             cpus: Cpus::new(cpus, (cpus > 1 && all_everywhere).then_some(DEFAULT_HOLD_NS)),
             observations: vec![Observations::default(); groups.len()],
             groups,

@@ -10,6 +10,8 @@ use crate::histogram::{Histogram, LOT};
 pub(super) struct Samples {
     lot: [u64; LOT],
     waiting: usize,
+    /// Zeros so far that are not in the histogram yet: many values are, and a count is cheap.
+    zeros: u64,
     histogram: Histogram,
 }
 
@@ -17,6 +19,10 @@ impl Samples {
     /// Takes one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        if value == 0 {
+            self.zeros += 1;
+            return;
+        }
         self.lot[self.waiting % LOT] = value;
         self.waiting += 1;
         if self.waiting == LOT {
@@ -27,6 +33,7 @@ impl Samples {
     #[inline(never)]
     fn settle(&mut self) {
         self.histogram.record_all(&self.lot[..self.waiting]);
+        self.histogram.record_zeros(std::mem::take(&mut self.zeros));
         self.waiting = 0;
     }
 
@@ -43,7 +50,7 @@ impl Samples {
 
     /// Forgets all values; keeps the memory.
     pub fn clear(&mut self) {
-        self.waiting = 0;
+        (self.waiting, self.zeros) = (0, 0);
         self.histogram.clear();
     }
 }

@@ -27,10 +27,10 @@ pub(super) struct Task {
     /// What the CPU's overhead clock showed then.
     pub overhead_mark: u64,
     pub cpu_ns: u64,
-    /// Of the waits so far; means something once it `waited`.
-    longest_wait: u64,
-    /// When the open request first ran after its begin.
-    pub first_run: u64,
+    /// Of the waits so far, plus one; zero when there was none.
+    longest_wait_and_one: u64,
+    /// Runnable and not on a CPU: since it woke up, or as long as it has had requests.
+    pub waited_ns: u64,
     pub voluntary: u32,
     pub involuntary: u32,
     /// Where its observations go: its own place, or its group's.
@@ -41,15 +41,25 @@ pub(super) struct Task {
     pub activity: Activity,
     /// Its end was announced while it was still on a CPU.
     pub exited: bool,
+    /// Whether its next time on a CPU is the first one of its request.
+    pub first_run_due: bool,
+    /// Whether a request of its own is open.
     pub request_open: bool,
-    waited: bool,
     pub id: TaskId,
+    /// How many requests it has that it took.
+    pub taken: u32,
+    pub responses: u32,
+    pub migrations: u32,
     pub born: u64,
-    /// When the open request should have begun.
+    /// When its own open request should have begun.
     pub intended: u64,
-    pub responses: u64,
+    /// When it last became runnable.
+    pub woken: u64,
+    /// As `waited_ns`, off the CPU and not runnable.
+    pub blocked_ns: u64,
     pub response_sum: u64,
-    pub migrations: u64,
+    /// When it first ran after it began with a request.
+    pub first_run: u64,
 }
 
 impl Task {
@@ -58,8 +68,8 @@ impl Task {
             since: born,
             overhead_mark: 0,
             cpu_ns: 0,
-            longest_wait: 0,
-            first_run: NOT_YET,
+            longest_wait_and_one: 0,
+            waited_ns: 0,
             voluntary: 0,
             involuntary: 0,
             observations,
@@ -67,14 +77,18 @@ impl Task {
             group,
             activity: Activity::Off,
             exited: false,
+            first_run_due: false,
             request_open: false,
-            waited: false,
             id,
+            taken: 0,
+            responses: 0,
+            migrations: 0,
             born,
             intended: 0,
-            responses: 0,
+            woken: born,
+            blocked_ns: 0,
             response_sum: 0,
-            migrations: 0,
+            first_run: NOT_YET,
         }
     }
 
@@ -82,14 +96,13 @@ impl Task {
     #[inline]
     pub fn note_wait(&mut self, now: u64) -> u64 {
         let wait = now - self.since;
-        self.longest_wait = self.longest_wait.max(wait);
-        self.waited = true;
+        self.longest_wait_and_one = self.longest_wait_and_one.max(wait + 1);
         wait
     }
 
     /// The longest wait; none when it never waited.
     pub fn longest_wait(&self) -> Option<u64> {
-        self.waited.then_some(self.longest_wait)
+        self.longest_wait_and_one.checked_sub(1)
     }
 
     pub fn is_runnable(&self) -> bool {
@@ -102,7 +115,7 @@ impl Task {
 
     /// Forgets what was measured; what the task is doing goes on.
     pub fn clear(&mut self) {
-        (self.cpu_ns, self.longest_wait, self.waited, self.migrations) = (0, 0, false, 0);
+        (self.cpu_ns, self.longest_wait_and_one, self.migrations) = (0, 0, 0);
         (self.responses, self.response_sum) = (0, 0);
         (self.voluntary, self.involuntary) = (0, 0);
     }

@@ -52,6 +52,14 @@ pub(super) fn event(key: &str) -> Option<Event> {
 mod tests {
     use super::*;
 
+    /// What is written is read.
+    #[test]
+    fn every_step_that_is_an_event_comes_back() {
+        for name in crate::scenario::STEPS.iter().filter_map(|kind| kind.rt_app) {
+            assert!(event(name).is_some_and(|event| !matches!(event, Event::Nothing(_))), "{name}");
+        }
+    }
+
     #[test]
     fn no_event_hides_behind_a_shorter_one() {
         for (name, _) in EVENTS {

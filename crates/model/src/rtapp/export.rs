@@ -2,7 +2,7 @@
 
 use crate::{
     distribution::Distribution,
-    scenario::{At, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
+    scenario::{At, Fault, KindName, Role, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
     workload::Class,
 };
@@ -156,25 +156,21 @@ fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
 
 /// Adds the events of a step. Keys are numbered, since a key may occur only once.
 fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
-    let (name, value, times) = match step {
-        Step::Compute { compute } => ("run", constant(compute, &at.key("compute"))?, 1),
-        Step::Sleep { sleep } => ("sleep", constant(sleep, &at.key("sleep"))?, 1),
-        Step::Yield { .. } => ("yield", text(""), 1),
-        Step::Lock { lock } => ("lock", text(lock), 1),
-        Step::Unlock { unlock } => ("unlock", text(unlock), 1),
-        Step::Wait { wait } => ("sem_wait", text(wait), 1),
-        Step::Post { post, times } => ("sem_post", text(post), *times),
-        Step::Barrier { barrier } => ("barrier", text(barrier), 1),
-        Step::Spawn { spawn, count } => ("fork", text(spawn), *count),
-        Step::Repeat { .. } => {
+    let nothing = || Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
+    let (value, times) = match step.role() {
+        Role::Works(time) | Role::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
+        Role::Yields => (text(""), 1),
+        Role::Takes(_, name, times) | Role::Gives(_, name, times) => (text(name), times),
+        Role::Meets(name) | Role::Locks(name) | Role::Unlocks(name) => (text(name), 1),
+        Role::Spawns(group, count) => (text(group), count),
+        Role::Repeats(..) => {
             return Err(at
                 .key("repeat")
                 .fault("rt-app repeats a phase and a thread, nothing inside: unroll this repeat"));
         }
-        Step::Send { .. } | Step::Recv { .. } | Step::Io { .. } | Step::Exit { .. } => {
-            return Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
-        }
+        Role::Uses(_) | Role::Answers | Role::Exits => return nothing(),
     };
+    let Some(name) = step.kind().rt_app else { return nothing() };
     if times > 1_000 {
         return Err(
             at.fault(format!("rt-app says `{}` once for each: {times} events are too many to write", step.name()))

@@ -1,7 +1,7 @@
 //! A scenario in which some values are others, each named by its path: `run.duration`, `machine.cpus`,
 //! `task.worker.count`, `task.worker.loop.0.compute`. In a list the next word is a table's name, or a number from 0 on.
 
-use super::{Scenario, ScenarioError, Source, error};
+use super::{Scenario, ScenarioError, Written, error};
 use toml::{Table, Value};
 
 impl Scenario {
@@ -14,7 +14,7 @@ impl Scenario {
         let mut scenario: Scenario = Value::Table(table)
             .try_into()
             .map_err(|e: toml::de::Error| ScenarioError::whole(origin, error::with_remedy(e.message())))?;
-        scenario.source = Source { origin: origin.into(), text: None };
+        scenario.written = Written { origin: origin.into(), text: None };
         Ok(scenario)
     }
 
@@ -35,7 +35,7 @@ impl Scenario {
     ///
     /// The path leads nowhere, or the value does not fit there.
     pub fn with(&self, path: &str, value: &Value) -> Result<Scenario, ScenarioError> {
-        let wrong = |message: String| ScenarioError::whole(&self.source.origin, format!("`{path}`: {message}"));
+        let wrong = |message: String| ScenarioError::whole(&self.written.origin, format!("`{path}`: {message}"));
         let mut root = Value::try_from(self).expect("every value of the language has a form in TOML");
         let (way, last) = path.rsplit_once('.').unwrap_or(("", path));
         let mut here = &mut root;
@@ -47,7 +47,7 @@ impl Scenario {
             _ => return Err(wrong(format!("`{last}` stands in no table"))),
         }
         let Value::Table(table) = root else { unreachable!("a scenario is a table") };
-        Scenario::from_table(table, &self.source.origin)
+        Scenario::from_table(table, &self.written.origin)
             .map_err(|e| ScenarioError { message: format!("`{path} = {value}`: {}", e.message), ..e })
     }
 }
@@ -56,7 +56,11 @@ fn enter<'a>(here: &'a mut Value, word: &str) -> Option<&'a mut Value> {
     match here {
         Value::Table(table) => table.get_mut(word),
         Value::Array(list) => {
-            let is_named = |item: &Value| item.get("name").and_then(Value::as_str).is_some_and(|name| name == word);
+            // A source is called after its channel where it has no name.
+            let name = |item: &Value| {
+                item.get("name").or_else(|| item.get("channel")).and_then(Value::as_str).map(String::from)
+            };
+            let is_named = |item: &Value| name(item).is_some_and(|name| name == word);
             let place = list.iter().position(is_named).or_else(|| word.parse().ok())?;
             list.get_mut(place)
         }

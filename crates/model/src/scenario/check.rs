@@ -1,6 +1,6 @@
 //! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
 
-use super::{At, Fault, Step, compile::MAX_TASKS, program::GroupInfo};
+use super::{At, Fault, Step, compile::MAX_TASKS, program::GroupInfo, step::Role};
 use crate::{ids::GroupId, workload::Birth};
 use std::collections::BTreeMap;
 
@@ -73,8 +73,8 @@ fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) 
 
 /// The group that a step spawns, and how many.
 fn spawn(step: &Step, numbers: &BTreeMap<&str, GroupId>) -> Option<(usize, u64)> {
-    match step {
-        Step::Spawn { spawn, count } => Some((numbers[spawn.as_str()].index(), *count as u64)),
+    match step.role() {
+        Role::Spawns(group, count) => Some((numbers[group].index(), count as u64)),
         _ => None,
     }
 }
@@ -127,28 +127,37 @@ fn locks_of(group: &GroupInfo, at: &At) -> Result<(), Fault> {
 fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), Fault> {
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
-        match step {
-            Step::Lock { lock } if held.contains(&lock.as_str()) => {
+        match step.role() {
+            Role::Locks(lock) if held.contains(&lock) => {
                 return Err(
                     here.fault(format!("`{lock}` is already held here, so the task waits for itself: unlock it first"))
                 );
             }
-            Step::Lock { lock } => held.push(lock),
-            Step::Unlock { unlock } => match held.iter().position(|lock| lock == unlock) {
+            Role::Locks(lock) => held.push(lock),
+            Role::Unlocks(unlock) => match held.iter().position(|lock| *lock == unlock) {
                 Some(position) => drop(held.remove(position)),
                 None => return Err(here.fault(format!("`{unlock}` is not held here: lock it first"))),
             },
-            Step::Repeat { repeat, steps } => {
+            Role::Repeats(repeat, steps) => {
                 let mut before = held.clone();
                 locks(steps, &here.key("steps"), held)?;
                 before.sort_unstable();
                 let mut after = held.clone();
                 after.sort_unstable();
-                if *repeat > 1 && before != after {
+                if repeat > 1 && before != after {
                     return Err(here.fault("a pass ends with other locks than it began with: the next cannot run so"));
                 }
             }
-            _ => {}
+            Role::Works(_)
+            | Role::Sleeps(_)
+            | Role::Uses(_)
+            | Role::Yields
+            | Role::Takes(..)
+            | Role::Gives(..)
+            | Role::Meets(_)
+            | Role::Spawns(..)
+            | Role::Answers
+            | Role::Exits => {}
         }
     }
     Ok(())

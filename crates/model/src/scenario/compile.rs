@@ -4,7 +4,9 @@ use super::{
     At, Fault, Machine, Run, Scenario, Task, check, objects,
     program::{self, GroupInfo},
     quantity::can_take_time,
-    step::unknown_name,
+    requests::Works,
+    source,
+    step::{Role, unknown_name},
     waits,
 };
 use crate::{
@@ -36,18 +38,21 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     known_groups(&infos, &numbers)?;
     check::run(&infos, &numbers, &at)?;
     let names = objects::Names::collect(scenario, &infos)?;
-    let objects = objects::objects(scenario, &names, &infos)?;
+    let works = Works::find(scenario, &infos);
+    let objects = objects::objects(scenario, &names, &works, &infos)?;
+    let sources = source::sources(scenario, &infos, &names, run.duration, &root.key("source"))?;
     let mut groups = Vec::new();
     for (index, (task, info)) in scenario.tasks.iter().zip(&infos).enumerate() {
         let here = at.index(index);
         let program = match &task.command {
             Some(words) => program::command(words),
-            None => program::program(info, &here.key(info.key), &names, &numbers)?,
+            None => program::program(info, &here.key(info.key), &names, &works, &numbers)?,
         };
         groups.push(group(task, info, program, machine.cpus(), run.duration, &here)?);
     }
-    waits::run(&infos, &numbers, &names, &objects)?;
-    Ok(Workload { name: scenario.name.clone(), about: scenario.about.clone(), machine, groups, objects, run })
+    waits::run(scenario, &infos, &numbers, &names, &objects)?;
+    let (name, about) = (scenario.name.clone(), scenario.about.clone());
+    Ok(Workload { name, about, machine, groups, objects, sources, run })
 }
 
 fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
@@ -195,8 +200,8 @@ fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
 
 fn known_groups(infos: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>) -> Result<(), Fault> {
     for flat in infos.iter().flat_map(|info| &info.steps) {
-        if let super::Step::Spawn { spawn, .. } = flat.step {
-            let Some(target) = numbers.get(spawn.as_str()) else {
+        if let Role::Spawns(spawn, _) = flat.step.role() {
+            let Some(target) = numbers.get(spawn) else {
                 return Err(flat.path.fault(unknown_name("task", spawn, numbers.keys().copied())));
             };
             if matches!(infos[target.index()].birth, Birth::Arrivals { .. }) {

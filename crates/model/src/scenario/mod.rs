@@ -14,6 +14,8 @@ mod notation;
 mod objects;
 mod program;
 mod quantity;
+mod requests;
+mod source;
 mod step;
 mod waits;
 mod write;
@@ -23,9 +25,11 @@ pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
-pub use step::{Io, Step, True};
+pub use source::Source;
+pub use step::{Io, STEPS, Step, StepKind, True};
 
 pub(crate) use error::{At, Fault, did_you_mean};
+pub(crate) use step::Role;
 
 use crate::hash::sha256;
 use crate::{
@@ -74,20 +78,23 @@ pub struct Scenario {
     /// The groups of tasks.
     #[serde(rename = "task", default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task>,
+    /// Messages that come from outside of the machine.
+    #[serde(rename = "source", default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
     /// Where the scenario was read from; no part of what it says.
     #[serde(skip)]
-    source: Source,
+    written: Written,
 }
 
 /// The text behind a scenario. All are equal: two scenarios that say the same are the same, wherever they stand.
 #[derive(Clone, Debug, Default)]
-struct Source {
+struct Written {
     origin: String,
     text: Option<String>,
 }
 
-impl PartialEq for Source {
-    fn eq(&self, _: &Source) -> bool {
+impl PartialEq for Written {
+    fn eq(&self, _: &Written) -> bool {
         true
     }
 }
@@ -194,7 +201,7 @@ pub struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<u32>,
-    /// Steps that repeat until the run ends. Each pass is one request.
+    /// Steps that repeat until the run ends. Each pass is one request, unless it takes requests from others.
     #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Vec<Step>>,
     /// Steps that are done once; then the task ends. They are one request.
@@ -341,7 +348,8 @@ impl Scenario {
             lock: BTreeMap::new(),
             published: Vec::new(),
             tasks,
-            source: Source { origin: origin.into(), text: None },
+            sources: Vec::new(),
+            written: Written { origin: origin.into(), text: None },
         }
     }
 
@@ -364,7 +372,7 @@ impl Scenario {
         }
         let mut scenario: Scenario =
             toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
-        scenario.source = Source { origin: origin.into(), text: Some(text.into()) };
+        scenario.written = Written { origin: origin.into(), text: Some(text.into()) };
         Ok(scenario)
     }
 
@@ -375,7 +383,7 @@ impl Scenario {
 
     /// A fault with the place where it stands in the file.
     pub(crate) fn located(&self, fault: Fault) -> ScenarioError {
-        fault.located(&self.source.origin, self.source.text.as_deref())
+        fault.located(&self.written.origin, self.written.text.as_deref())
     }
 
     /// The scenario as a TOML text, which reads back as an equal scenario.

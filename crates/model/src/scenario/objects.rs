@@ -3,11 +3,12 @@
 use super::{
     At, Fault, Scenario, Step,
     program::{Flat, GroupInfo},
-    step::unknown_name,
+    requests::Works,
+    step::{Role, unknown_name},
 };
 use crate::{
     ids::ObjectId,
-    workload::{Birth, Channel, ChannelKind, Objects},
+    workload::{Birth, Channel, ChannelKind, Objects, Semaphore},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,14 +43,19 @@ impl ObjectKind {
 
 /// The object that a step uses.
 pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
-    Some(match step {
-        Step::Wait { wait: name } | Step::Post { post: name, .. } => (ObjectKind::Semaphore, name),
-        Step::Lock { lock: name } | Step::Unlock { unlock: name } => (ObjectKind::Lock, name),
-        Step::Send { send: name, .. } | Step::Recv { recv: name, .. } => (ObjectKind::Channel, name),
-        Step::Barrier { barrier: name } => (ObjectKind::Barrier, name),
-        Step::Io { io } => (ObjectKind::Device, &io.device),
-        _ => return None,
-    })
+    match step.role() {
+        Role::Takes(kind, name, _) | Role::Gives(kind, name, _) => Some((kind, name)),
+        Role::Locks(name) | Role::Unlocks(name) => Some((ObjectKind::Lock, name)),
+        Role::Meets(name) => Some((ObjectKind::Barrier, name)),
+        Role::Uses(io) => Some((ObjectKind::Device, &io.device)),
+        Role::Works(_)
+        | Role::Sleeps(_)
+        | Role::Yields
+        | Role::Spawns(..)
+        | Role::Answers
+        | Role::Exits
+        | Role::Repeats(..) => None,
+    }
 }
 
 /// All objects that are used, numbered within their kind in the order of their names.
@@ -110,12 +116,24 @@ fn declared(scenario: &Scenario, kind: ObjectKind) -> Vec<&str> {
 }
 
 /// The objects with their properties.
-pub(crate) fn objects(scenario: &Scenario, names: &Names, groups: &[GroupInfo]) -> Result<Objects, Fault> {
-    let initial = |name: &String| scenario.semaphore.get(name).map_or(0, |s| s.initial);
+pub(crate) fn objects(
+    scenario: &Scenario,
+    names: &Names,
+    works: &Works,
+    groups: &[GroupInfo],
+) -> Result<Objects, Fault> {
+    let semaphore = |name: &String| Semaphore {
+        name: name.clone(),
+        initial: scenario.semaphore.get(name).map_or(0, |semaphore| semaphore.initial),
+        work: works.of(ObjectKind::Semaphore, name),
+    };
     Ok(Objects {
-        semaphores: names.of(ObjectKind::Semaphore).map(|name| (name.clone(), initial(name))).collect(),
+        semaphores: names.of(ObjectKind::Semaphore).map(semaphore).collect(),
         locks: names.of(ObjectKind::Lock).cloned().collect(),
-        channels: names.of(ObjectKind::Channel).map(|name| channel(scenario, name)).collect::<Result<_, _>>()?,
+        channels: names
+            .of(ObjectKind::Channel)
+            .map(|name| Ok(Channel { work: works.of(ObjectKind::Channel, name), ..channel(scenario, name)? }))
+            .collect::<Result<_, _>>()?,
         barriers: names
             .of(ObjectKind::Barrier)
             .map(|name| Ok((name.clone(), parties(scenario, name, groups)?)))
@@ -132,7 +150,8 @@ fn channel(scenario: &Scenario, name: &str) -> Result<Channel, Fault> {
         let message = "a channel holds at least one message: write capacity = 1 or more";
         return Err(root.key(key).key(name).key("capacity").fault(message));
     }
-    Ok(Channel { name: name.into(), capacity, kind: declared.kind.map_or(ChannelKind::Pipe, ChannelKind::from) })
+    let kind = declared.kind.map_or(ChannelKind::Pipe, ChannelKind::from);
+    Ok(Channel { name: name.into(), capacity, kind, work: None })
 }
 
 /// How many tasks meet at a barrier: as declared, else all that use it. More than there are would wait for ever.

@@ -4,12 +4,16 @@ use super::{
     At, Fault, Step,
     error::Path,
     objects::{Names, ObjectKind},
+    requests::{Works, only_sleeps},
 };
 use crate::{
     ids::GroupId,
     workload::{self, Birth, Program},
 };
 use std::collections::BTreeMap;
+
+/// The most requests that one step sends.
+pub(crate) const MAX_REQUESTS_AT_ONCE: u32 = 1_000_000;
 
 /// A group as the checks need it.
 pub(crate) struct GroupInfo<'s> {
@@ -68,45 +72,88 @@ pub(crate) fn program(
     group: &GroupInfo,
     at: &At,
     names: &Names,
+    works: &Works,
     groups: &BTreeMap<&str, GroupId>,
 ) -> Result<Program, Fault> {
-    let mut compiler = Compiler { names, groups, code: Vec::new(), depth: 0, deepest: 0 };
-    let (begin, end) = request(group);
+    if group.body.is_empty() {
+        return Err(at.fault("the program is empty: write at least one step, as { compute = \"5ms\" }"));
+    }
+    let mut compiler =
+        Compiler { names, works, groups, serves: works.serves(group), code: Vec::new(), depth: 0, deepest: 0 };
+    let (begin, end) = if compiler.serves { served(group, works) } else { own(group, works) };
     for (index, step) in group.body.iter().enumerate() {
-        if begin < end && index == begin {
+        if begin == Some(index) {
             compiler.code.push(workload::Step::RequestBegin);
         }
-        if begin < end && index == end {
-            compiler.code.push(workload::Step::RequestEnd);
+        if end == Some(index) {
+            compiler.code.push(end_of(group, works));
+        }
+        if compiler.serves && index > 0 && goes_back(group.body, index, works) && end != Some(index) {
+            compiler.code.push(workload::Step::Answer);
         }
         compiler.step(step, index + 1 == group.body.len(), &at.index(index))?;
     }
-    if begin < end && end == group.body.len() {
-        compiler.code.push(workload::Step::RequestEnd);
-    }
-    if group.body.is_empty() {
-        return Err(at.fault("the program is empty: write at least one step, as { compute = \"5ms\" }"));
+    if end == Some(group.body.len()) {
+        compiler.code.push(end_of(group, works));
     }
     Ok(Program { steps: compiler.code, repeats: group.repeats, repeat_depth: compiler.deepest })
 }
 
-/// The steps that are one request: all but the sleeps at the beginning and at the end, which are think time. Someone
-/// who arrives waits from then on, so there the first sleeps belong to the request. Empty when there is only sleep.
-fn request(group: &GroupInfo) -> (usize, usize) {
-    let steps = &group.body[..group.body.len() - ends_with_exit(group.body) as usize];
-    let sleeps = |step: &&Step| matches!(step, Step::Sleep { .. });
-    let leading = steps.iter().take_while(sleeps).count();
-    let trailing = steps.iter().rev().take_while(sleeps).count();
-    match &group.birth {
-        _ if leading == steps.len() => (0, 0),
-        Birth::Arrivals { .. } => (0, steps.len() - trailing),
-        _ => (leading, steps.len() - trailing),
+/// The step that ends what is open.
+fn end_of(group: &GroupInfo, works: &Works) -> workload::Step {
+    let has_more_than_its_own = |step: &Step| matches!(step, Step::Answer { .. }) || works.takes(step);
+    match Works::any(group.body, &has_more_than_its_own) {
+        true => workload::Step::Answer,
+        false => workload::Step::RequestEnd,
     }
+}
+
+/// The steps of a pass without `exit`.
+fn pass<'s>(group: &GroupInfo<'s>) -> &'s [Step] {
+    &group.body[..group.body.len() - ends_with_exit(group.body) as usize]
+}
+
+/// Where the request that is a pass begins and ends: after the waiting at its head and before the sleeps at its end, which
+/// are think time. Someone who arrives waits from then on, so there the first steps belong to the request. Nowhere when
+/// there is only waiting.
+fn own(group: &GroupInfo, works: &Works) -> (Option<usize>, Option<usize>) {
+    let steps = pass(group);
+    let leading = steps.iter().take_while(|step| works.waits(step)).count();
+    let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
+    match &group.birth {
+        Birth::Arrivals { .. } if trailing < steps.len() => (Some(0), Some(steps.len() - trailing)),
+        _ if leading + trailing >= steps.len() => (None, None),
+        _ => (Some(leading), Some(steps.len() - trailing)),
+    }
+}
+
+/// Where a pass ends that serves requests of others: before the sleeps at its end. Nowhere when it ends with waiting for
+/// the next ones, which are those of the next pass.
+fn served(group: &GroupInfo, works: &Works) -> (Option<usize>, Option<usize>) {
+    let steps = pass(group);
+    let waiting = steps.iter().rev().take_while(|step| works.waits(step)).count();
+    let (rest, run) = steps.split_at(steps.len() - waiting);
+    let takes = Works::any(run, &|step| works.takes(step));
+    if takes && !rest.is_empty() && group.repeats {
+        return (None, None);
+    }
+    let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
+    (None, Some(steps.len() - trailing))
+}
+
+/// Whether a worker goes back for more work at a step of these: here begins waiting that takes requests.
+fn goes_back(steps: &[Step], index: usize, works: &Works) -> bool {
+    let begins = works.waits(&steps[index]) && (index == 0 || !works.waits(&steps[index - 1]));
+    let run = steps[index..].iter().take_while(|step| works.waits(step)).count();
+    begins && Works::any(&steps[index..index + run], &|step| works.takes(step))
 }
 
 struct Compiler<'c> {
     names: &'c Names,
+    works: &'c Works<'c>,
     groups: &'c BTreeMap<&'c str, GroupId>,
+    /// Whether the program takes requests of others.
+    serves: bool,
     code: Vec<workload::Step>,
     depth: usize,
     deepest: usize,
@@ -121,13 +168,15 @@ impl Compiler<'_> {
             Step::Sleep { sleep } => Code::Sleep(sleep.0.clone()),
             Step::Yield { .. } => Code::Yield,
             Step::Wait { wait } => Code::Wait(id(ObjectKind::Semaphore, wait)),
-            Step::Post { post, times } => {
-                Code::Post(id(ObjectKind::Semaphore, post), at_least_one(*times, &at.key("times"))?)
-            }
+            Step::Post { post, times } => Code::Post(
+                id(ObjectKind::Semaphore, post),
+                self.given(ObjectKind::Semaphore, post, *times, &at.key("times"))?,
+            ),
             Step::Lock { lock } => Code::Lock(id(ObjectKind::Lock, lock)),
             Step::Unlock { unlock } => Code::Unlock(id(ObjectKind::Lock, unlock)),
             Step::Send { send, messages } => {
-                Code::Send(id(ObjectKind::Channel, send), at_least_one(*messages, &at.key("messages"))?)
+                let messages = self.given(ObjectKind::Channel, send, *messages, &at.key("messages"))?;
+                Code::Send(id(ObjectKind::Channel, send), messages)
             }
             Step::Recv { recv, messages } => {
                 Code::Recv(id(ObjectKind::Channel, recv), at_least_one(*messages, &at.key("messages"))?)
@@ -137,6 +186,7 @@ impl Compiler<'_> {
             Step::Spawn { spawn, count } => {
                 Code::Spawn(self.groups[spawn.as_str()], at_least_one(*count, &at.key("count"))?)
             }
+            Step::Answer { .. } => Code::Answer,
             Step::Exit { .. } if !last => {
                 return Err(at.fault("nothing after `exit` is ever done: put it last, outside of any repeat"));
             }
@@ -145,6 +195,17 @@ impl Compiler<'_> {
         };
         self.code.push(code);
         Ok(())
+    }
+
+    /// How much is given to an object at once. Requests are kept one by one.
+    fn given(&self, kind: ObjectKind, name: &str, count: u32, at: &At) -> Result<u32, Fault> {
+        match self.works.of(kind, name) {
+            Some(_) if count > MAX_REQUESTS_AT_ONCE => {
+                let message = format!("{count} requests at once are too many: at most {MAX_REQUESTS_AT_ONCE} fit");
+                Err(at.fault(message))
+            }
+            _ => at_least_one(count, at),
+        }
     }
 
     fn repeat(&mut self, times: u32, steps: &[Step], at: &At) -> Result<(), Fault> {
@@ -157,7 +218,11 @@ impl Compiler<'_> {
         self.code.push(workload::Step::RepeatBegin { times });
         let begin = self.code.len();
         let inside = at.key("steps");
+        let is_work = self.serves && !steps.iter().all(|step| self.works.waits(step));
         for (index, step) in steps.iter().enumerate() {
+            if is_work && goes_back(steps, index, self.works) {
+                self.code.push(workload::Step::Answer);
+            }
             self.step(step, false, &inside.index(index))?;
         }
         self.code.push(workload::Step::RepeatEnd { begin });

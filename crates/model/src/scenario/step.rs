@@ -1,105 +1,266 @@
 //! The steps of a task's program: inline tables with one key that names the step.
+//!
+//! [`steps!`] holds one entry for each kind. The types, the schema, reading, writing, the checks, the table of the reference
+//! and the names of rt-app come from there; what an executor does is decided by [`Role`] and the compiled
+//! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
-use super::notation::Text;
+use super::{notation::Text, objects::ObjectKind};
 use crate::{distribution::Distribution, scenario::error::did_you_mean};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt};
 
-/// One step of a program.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(deny_unknown_fields)]
-pub enum Step {
+/// What is known of a kind of step without one of them.
+#[derive(Debug)]
+pub struct StepKind {
+    /// The key that names it.
+    pub name: &'static str,
+    /// The other key that it may have.
+    pub more: Option<&'static str>,
+    /// How it is written.
+    pub example: &'static str,
+    /// What the task does.
+    pub meaning: &'static str,
+    /// The event of rt-app that is the same, if there is one.
+    pub rt_app: Option<&'static str>,
+}
+
+/// What a step does, as far as it concerns others and time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Role<'s> {
+    /// It computes.
+    Works(&'s Distribution),
+    /// It sleeps.
+    Sleeps(&'s Distribution),
+    /// It uses a device.
+    Uses(&'s Io),
+    /// It lets others run.
+    Yields,
+    /// It takes so much from an object, and waits until it is there.
+    Takes(ObjectKind, &'s str, u32),
+    /// It gives so much to an object.
+    Gives(ObjectKind, &'s str, u32),
+    /// It waits at a barrier.
+    Meets(&'s str),
+    /// It takes a mutex.
+    Locks(&'s str),
+    /// It releases one.
+    Unlocks(&'s str),
+    /// It creates tasks of a group.
+    Spawns(&'s str, u32),
+    /// It answers requests.
+    Answers,
+    /// It ends the task.
+    Exits,
+    /// It does other steps so many times.
+    Repeats(u32, &'s [Step]),
+}
+
+macro_rules! steps {
+    (
+        more keys { $($other:ident: $other_form:ty),* }
+        $($(#[$about:meta])* $variant:ident $name:literal {
+            $(#[$key_meta:meta])* $key:ident: $form:ty,
+            $($(#[$more_meta:meta])* $more:ident: $more_form:ty,)?
+        }
+        $role:expr, $example:literal, $meaning:literal, $rt_app:expr;)*
+    ) => {
+        /// One step of a program.
+        #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+        #[serde(untagged)]
+        #[schemars(deny_unknown_fields)]
+        pub enum Step {
+            $($(#[$about])* $variant {
+                $(#[$key_meta])* $key: $form,
+                $($(#[$more_meta])* $more: $more_form,)?
+            },)*
+        }
+
+        /// All kinds of steps.
+        pub const STEPS: &[StepKind] = &[$(StepKind {
+            name: $name,
+            more: [$(Some(stringify!($more)),)? None][0],
+            example: $example,
+            meaning: $meaning,
+            rt_app: $rt_app,
+        },)*];
+
+        /// The place of each kind in [`STEPS`].
+        #[derive(Clone, Copy)]
+        enum Place { $($variant),* }
+
+        impl Step {
+            /// What is known of steps of this kind.
+            pub fn kind(&self) -> &'static StepKind {
+                let place = match self { $(Step::$variant { .. } => Place::$variant),* };
+                &STEPS[place as usize]
+            }
+
+            /// What it does.
+            #[allow(unused_variables)] // not every role needs every value
+            pub(crate) fn role(&self) -> Role<'_> {
+                match self { $(Step::$variant { $key $(, $more)? } => $role),* }
+            }
+        }
+
+        /// All keys that a step can have. An untagged enum reads too, but then forgets which key was wrong and where.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Keys {
+            $($key: Option<$form>,)*
+            $($other: Option<$other_form>,)*
+        }
+
+        impl Keys {
+            /// Takes one step and the keys that belong to it.
+            fn take_step(&mut self) -> Result<Step, String> {
+                $(if let Some($key) = self.$key.take() {
+                    return Ok(Step::$variant { $key $(, $more: More::or_absent(self.$more.take())?)? });
+                })*
+                let names: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
+                Err(format!("this step does nothing: name one of {}", names.join(", ")))
+            }
+
+            /// A key that is still here and names no step.
+            fn any_more(&self) -> Option<&'static str> {
+                [$((stringify!($other), self.$other.is_some())),*].iter().find(|(_, here)| *here).map(|(key, _)| *key)
+            }
+        }
+    };
+}
+
+steps! {
+    more keys { times: u32, messages: u32, count: u32, steps: Vec<Step> }
+
     /// CPU work, as long as the task takes when it runs alone.
-    Compute {
+    Compute "compute" {
         /// How long.
         compute: Text<Distribution>,
-    },
+    }
+    Role::Works(compute), r#"{ compute = "5ms" }"#, "CPU work: it takes this long when the task runs alone", Some("run");
+
     /// Sleep from now on.
-    Sleep {
+    Sleep "sleep" {
         /// How long.
         sleep: Text<Distribution>,
-    },
+    }
+    Role::Sleeps(sleep), r#"{ sleep = "10ms" }"#, "sleep from now on", Some("sleep");
+
     /// Let others run first.
-    Yield {
+    Yield "yield" {
         /// Always true.
         r#yield: True,
-    },
+    }
+    Role::Yields, "{ yield = true }", "let others run first", Some("yield");
+
     /// Take one from a semaphore, sleep while it is zero.
-    Wait {
+    Wait "wait" {
         /// The semaphore.
         wait: String,
-    },
+    }
+    Role::Takes(ObjectKind::Semaphore, wait, 1), r#"{ wait = "s" }"#,
+    "take one from a semaphore, sleep while it is zero", Some("sem_wait");
+
     /// Give to a semaphore.
-    Post {
+    Post "post" {
         /// The semaphore.
         post: String,
         /// How many; 1 when absent.
         #[serde(skip_serializing_if = "is_one")]
         #[schemars(default = "one", range(min = 1))]
         times: u32,
-    },
+    }
+    Role::Gives(ObjectKind::Semaphore, post, *times), r#"{ post = "s", times = 2 }"#,
+    "give to a semaphore (once without `times`)", Some("sem_post");
+
     /// Take a mutex.
-    Lock {
+    Lock "lock" {
         /// The mutex.
         lock: String,
-    },
+    }
+    Role::Locks(lock), r#"{ lock = "m" }"#, "take a mutex", Some("lock");
+
     /// Release a mutex.
-    Unlock {
+    Unlock "unlock" {
         /// The mutex, which this task holds.
         unlock: String,
-    },
+    }
+    Role::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex", Some("unlock");
+
     /// Put messages into a channel, sleep while it is full.
-    Send {
+    Send "send" {
         /// The channel.
         send: String,
         /// How many; 1 when absent.
         #[serde(skip_serializing_if = "is_one")]
         #[schemars(default = "one", range(min = 1))]
         messages: u32,
-    },
+    }
+    Role::Gives(ObjectKind::Channel, send, *messages), r#"{ send = "c", messages = 2 }"#,
+    "put messages into a channel, sleep while it is full", None;
+
     /// Take messages from a channel, sleep while it is empty.
-    Recv {
+    Recv "recv" {
         /// The channel.
         recv: String,
         /// How many; 1 when absent.
         #[serde(skip_serializing_if = "is_one")]
         #[schemars(default = "one", range(min = 1))]
         messages: u32,
-    },
+    }
+    Role::Takes(ObjectKind::Channel, recv, *messages), r#"{ recv = "c", messages = 2 }"#,
+    "take messages from a channel, sleep while it is empty", None;
+
     /// Wait until all parties are here.
-    Barrier {
+    Barrier "barrier" {
         /// The barrier.
         barrier: String,
-    },
+    }
+    Role::Meets(barrier), r#"{ barrier = "b" }"#, "sleep until all parties are here", Some("barrier");
+
     /// Use a device, which serves one request at a time; the task sleeps meanwhile.
-    Io {
+    Io "io" {
         /// Which device and for how long.
         io: Io,
-    },
+    }
+    Role::Uses(io), r#"{ io = { device = "disk", service = "exp(5ms)" } }"#,
+    "use a device for this long; requests queue in order", None;
+
     /// Create tasks of a group.
-    Spawn {
+    Spawn "spawn" {
         /// The group.
         spawn: String,
         /// How many; 1 when absent.
         #[serde(skip_serializing_if = "is_one")]
         #[schemars(default = "one", range(min = 1))]
         count: u32,
-    },
+    }
+    Role::Spawns(spawn, *count), r#"{ spawn = "group", count = 3 }"#, "create tasks of another group", Some("fork");
+
+    /// Answer the requests that the task has: they end here.
+    Answer "answer" {
+        /// Always true.
+        answer: True,
+    }
+    Role::Answers, "{ answer = true }",
+    "answer the requests that the task has: they end here and not at the end of the pass", None;
+
     /// End this task.
-    Exit {
+    Exit "exit" {
         /// Always true.
         exit: True,
-    },
+    }
+    Role::Exits, "{ exit = true }", "end the task; the last step, if at all", None;
+
     /// Steps that are done several times.
-    Repeat {
+    Repeat "repeat" {
         /// How many times.
         #[schemars(range(min = 1))]
         repeat: u32,
         /// The steps.
         steps: Vec<Step>,
-    },
+    }
+    Role::Repeats(*repeat, steps), "{ repeat = 3, steps = [{ yield = true }] }", "do these steps three times", None;
 }
 
 /// A request to a device.
@@ -148,28 +309,22 @@ fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-/// All keys that a step can have. An untagged enum reads too, but then forgets which key was wrong and where.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Keys {
-    compute: Option<Text<Distribution>>,
-    sleep: Option<Text<Distribution>>,
-    r#yield: Option<True>,
-    wait: Option<String>,
-    post: Option<String>,
-    lock: Option<String>,
-    unlock: Option<String>,
-    send: Option<String>,
-    recv: Option<String>,
-    barrier: Option<String>,
-    io: Option<Io>,
-    spawn: Option<String>,
-    exit: Option<True>,
-    repeat: Option<u32>,
-    times: Option<u32>,
-    messages: Option<u32>,
-    count: Option<u32>,
-    steps: Option<Vec<Step>>,
+/// The value of a key beside the one that names a step.
+trait More: Sized {
+    /// The value, or what it is when the key is absent.
+    fn or_absent(value: Option<Self>) -> Result<Self, String>;
+}
+
+impl More for u32 {
+    fn or_absent(value: Option<u32>) -> Result<u32, String> {
+        Ok(value.unwrap_or(one()))
+    }
+}
+
+impl More for Vec<Step> {
+    fn or_absent(value: Option<Vec<Step>>) -> Result<Vec<Step>, String> {
+        value.ok_or_else(|| "`repeat` needs its steps: { repeat = 3, steps = [ … ] }".into())
+    }
 }
 
 impl<'de> Deserialize<'de> for Step {
@@ -195,91 +350,21 @@ impl<'de> de::Visitor<'de> for StepVisitor {
 impl Keys {
     /// The one step that the keys say.
     fn step(mut self) -> Result<Step, String> {
-        let keys = &mut self;
-        let step = keys.take_step()?;
-        if let Some(name) = keys.any_step() {
-            return Err(format!("two steps in one table, `{}` and `{name}`: give each its own {{ … }}", step.name()));
+        let step = self.take_step()?;
+        if let Ok(other) = self.take_step() {
+            let names = (step.name(), other.name());
+            return Err(format!("two steps in one table, `{}` and `{}`: give each its own {{ … }}", names.0, names.1));
         }
-        let extra = [
-            ("times", keys.times.is_some(), "post"),
-            ("messages", keys.messages.is_some(), "send and recv"),
-            ("count", keys.count.is_some(), "spawn"),
-            ("steps", keys.steps.is_some(), "repeat"),
-        ];
-        match extra.iter().find(|(_, present, _)| *present) {
-            Some((key, _, owner)) => Err(format!("`{key}` belongs to {owner}, not to `{}`: remove it", step.name())),
-            None => Ok(step),
-        }
-    }
-
-    /// Takes one step and the keys that belong to it.
-    fn take_step(&mut self) -> Result<Step, String> {
-        let times = |n: &mut Option<u32>| n.take().unwrap_or(1);
-        Ok(if let Some(compute) = self.compute.take() {
-            Step::Compute { compute }
-        } else if let Some(sleep) = self.sleep.take() {
-            Step::Sleep { sleep }
-        } else if let Some(r#yield) = self.r#yield.take() {
-            Step::Yield { r#yield }
-        } else if let Some(wait) = self.wait.take() {
-            Step::Wait { wait }
-        } else if let Some(post) = self.post.take() {
-            Step::Post { post, times: times(&mut self.times) }
-        } else if let Some(lock) = self.lock.take() {
-            Step::Lock { lock }
-        } else if let Some(unlock) = self.unlock.take() {
-            Step::Unlock { unlock }
-        } else if let Some(send) = self.send.take() {
-            Step::Send { send, messages: times(&mut self.messages) }
-        } else if let Some(recv) = self.recv.take() {
-            Step::Recv { recv, messages: times(&mut self.messages) }
-        } else if let Some(barrier) = self.barrier.take() {
-            Step::Barrier { barrier }
-        } else if let Some(io) = self.io.take() {
-            Step::Io { io }
-        } else if let Some(spawn) = self.spawn.take() {
-            Step::Spawn { spawn, count: times(&mut self.count) }
-        } else if let Some(exit) = self.exit.take() {
-            Step::Exit { exit }
-        } else if let Some(repeat) = self.repeat.take() {
-            let steps = self.steps.take().ok_or("`repeat` needs its steps: { repeat = 3, steps = [ … ] }")?;
-            Step::Repeat { repeat, steps }
-        } else {
-            return Err(format!("this step does nothing: name one of {}", STEP_NAMES.join(", ")));
-        })
-    }
-
-    /// The name of a step that is still here.
-    fn any_step(&mut self) -> Option<&'static str> {
-        self.take_step().ok().map(|step| step.name())
+        let Some(key) = self.any_more() else { return Ok(step) };
+        let owners: Vec<&str> = STEPS.iter().filter(|kind| kind.more == Some(key)).map(|kind| kind.name).collect();
+        Err(format!("`{key}` belongs to {}, not to `{}`: remove it", owners.join(" and "), step.name()))
     }
 }
-
-/// The names of the steps.
-const STEP_NAMES: [&str; 14] = [
-    "compute", "sleep", "yield", "wait", "post", "lock", "unlock", "send", "recv", "barrier", "io", "spawn", "exit",
-    "repeat",
-];
 
 impl Step {
     /// The key that names the step.
     pub fn name(&self) -> &'static str {
-        match self {
-            Step::Compute { .. } => "compute",
-            Step::Sleep { .. } => "sleep",
-            Step::Yield { .. } => "yield",
-            Step::Wait { .. } => "wait",
-            Step::Post { .. } => "post",
-            Step::Lock { .. } => "lock",
-            Step::Unlock { .. } => "unlock",
-            Step::Send { .. } => "send",
-            Step::Recv { .. } => "recv",
-            Step::Barrier { .. } => "barrier",
-            Step::Io { .. } => "io",
-            Step::Spawn { .. } => "spawn",
-            Step::Exit { .. } => "exit",
-            Step::Repeat { .. } => "repeat",
-        }
+        self.kind().name
     }
 }
 
@@ -302,28 +387,29 @@ mod tests {
 
     #[test]
     fn every_step_reads_back_as_it_was_written() {
-        for text in [
-            r#"{ compute = "exp(5ms)" }"#,
-            r#"{ sleep = "10ms" }"#,
-            r#"{ yield = true }"#,
-            r#"{ wait = "s" }"#,
-            r#"{ post = "s" }"#,
-            r#"{ post = "s", times = 3 }"#,
-            r#"{ lock = "m" }"#,
-            r#"{ unlock = "m" }"#,
-            r#"{ send = "c", messages = 2 }"#,
-            r#"{ recv = "c" }"#,
-            r#"{ barrier = "b" }"#,
-            r#"{ io = { device = "disk", service = "5ms" } }"#,
-            r#"{ spawn = "g", count = 4 }"#,
-            r#"{ exit = true }"#,
-            r#"{ repeat = 3, steps = [{ yield = true }] }"#,
-        ] {
-            let step = read(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        for kind in STEPS {
+            let step = read(kind.example).unwrap_or_else(|e| panic!("{}: {e}", kind.example));
+            assert_eq!(step.name(), kind.name);
             let json = serde_json::to_value(&step).unwrap();
             assert!(json.get(step.name()).is_some(), "{json}");
             assert_eq!(serde_json::from_value::<Step>(json).unwrap(), step);
+            // The canonical form is what stands in the table.
+            assert_eq!(toml::Value::try_from(&step).unwrap().to_string(), kind.example);
         }
+        let once = read(r#"{ post = "s" }"#).unwrap();
+        assert_eq!(toml::Value::try_from(&once).unwrap().to_string(), r#"{ post = "s" }"#);
+    }
+
+    #[test]
+    fn the_reference_has_the_table_of_steps() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/scenario.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let rows = text.split("## Steps\n\n| step | meaning |\n|---|---|\n").nth(1).expect("a table under `## Steps`");
+        let rows: String =
+            rows.lines().take_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
+        let expected: String =
+            STEPS.iter().map(|kind| format!("| `{}` | {} |\n", kind.example, kind.meaning)).collect();
+        assert_eq!(rows, expected, "write the rows of `steps!` into {path}");
     }
 
     #[test]
@@ -332,6 +418,7 @@ mod tests {
             (r#"{ compute = 5 }"#, "no unit"),
             (r#"{ compute = "5ms", sleep = "5ms" }"#, "two steps in one table, `compute` and `sleep`"),
             (r#"{ wait = "s", times = 2 }"#, "`times` belongs to post"),
+            (r#"{ post = "s", messages = 2 }"#, "`messages` belongs to send and recv, not to `post`"),
             (r#"{ repeat = 2 }"#, "needs its steps"),
             (r#"{ yield = false }"#, "`true`"),
             (r#"{}"#, "does nothing"),

@@ -138,7 +138,8 @@ fn objects_get_numbers_by_name_and_defaults() {
         once = [{ compute = "1ms" }]
     "#,
     ));
-    assert_eq!(w.objects.semaphores, [("y".to_string(), 0), ("z".to_string(), 2)]);
+    let semaphores: Vec<_> = w.objects.semaphores.iter().map(|s| (s.name.as_str(), s.initial)).collect();
+    assert_eq!(semaphores, [("y", 0), ("z", 2)]);
     assert_eq!((w.objects.locks.as_slice(), w.objects.devices.as_slice()), (&["m".into()][..], &["disk".into()][..]));
     assert_eq!(w.objects.barriers, [("b".to_string(), 4)]);
     let channels: Vec<_> = w.objects.channels.iter().map(|c| (c.name.as_str(), c.capacity, c.kind)).collect();

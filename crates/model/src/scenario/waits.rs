@@ -1,11 +1,11 @@
 //! Checks that time goes on: no task waits for what can never come, and no loop turns without any time passing.
 
 use super::{
-    Fault, Step,
+    Fault, Scenario, Step,
     objects::{Names, ObjectKind, object_of},
     program::{Flat, GroupInfo},
     quantity::can_take_time,
-    step::unknown_name,
+    step::{Role, unknown_name},
 };
 use crate::{
     ids::GroupId,
@@ -15,39 +15,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs both.
 pub(crate) fn run(
+    scenario: &Scenario,
     groups: &[GroupInfo],
     numbers: &BTreeMap<&str, GroupId>,
     names: &Names,
     objects: &Objects,
 ) -> Result<(), Fault> {
-    nobody_waits_for_ever(groups, numbers, names, objects)?;
+    nobody_waits_for_ever(scenario, groups, numbers, names, objects)?;
     time_passes(groups, names, objects)
 }
 
 /// Runs all programs at once as far as they come when whatever was ever given can be taken by anybody. A program that
 /// stands still even so waits for something that nobody gives, for itself, or in a ring with others.
 fn nobody_waits_for_ever(
+    scenario: &Scenario,
     groups: &[GroupInfo],
     numbers: &BTreeMap<&str, GroupId>,
     names: &Names,
     objects: &Objects,
 ) -> Result<(), Fault> {
-    let initial = |name: &str| objects.semaphores[names.id(ObjectKind::Semaphore, name).index()].1;
+    let initial = |name: &str| objects.semaphores[names.id(ObjectKind::Semaphore, name).index()].initial;
     let mut born: Vec<bool> = groups.iter().map(|g| g.birth != Birth::Spawned).collect();
     let mut reached = vec![0; groups.len()];
-    let mut given = BTreeSet::new();
+    let from_outside = scenario.sources.iter().map(|source| (ObjectKind::Channel, source.channel.as_str()));
+    let mut given: BTreeSet<_> = from_outside.collect();
     for order in sweeps(groups.len()) {
         let mut moved = false;
         for index in order {
             let group = &groups[index];
             while born[index] && reached[index] < group.steps.len() {
-                let step = group.steps[reached[index]].step;
-                match step {
-                    Step::Wait { wait } if initial(wait) == 0 && !given.contains(&object_of(step)) => break,
-                    Step::Recv { .. } if !given.contains(&object_of(step)) => break,
-                    Step::Post { .. } | Step::Send { .. } => drop(given.insert(object_of(step))),
-                    Step::Spawn { spawn, .. } => born[numbers[spawn.as_str()].index()] = true,
-                    _ => {}
+                match group.steps[reached[index]].step.role() {
+                    Role::Takes(kind, name, _) => {
+                        let is_there = kind == ObjectKind::Semaphore && initial(name) > 0;
+                        if !is_there && !given.contains(&(kind, name)) {
+                            break;
+                        }
+                    }
+                    Role::Gives(kind, name, _) => drop(given.insert((kind, name))),
+                    Role::Spawns(group, _) => born[numbers[group].index()] = true,
+                    Role::Works(_)
+                    | Role::Sleeps(_)
+                    | Role::Uses(_)
+                    | Role::Yields
+                    | Role::Meets(_)
+                    | Role::Locks(_)
+                    | Role::Unlocks(_)
+                    | Role::Answers
+                    | Role::Exits
+                    | Role::Repeats(..) => {}
                 }
                 reached[index] += 1;
                 moved = true;
@@ -72,9 +87,9 @@ fn sweeps(groups: usize) -> impl Iterator<Item = Vec<usize>> {
 
 fn stands_still(flat: &Flat, groups: &[GroupInfo]) -> Fault {
     let (kind, name) = object_of(flat.step).expect("only steps with an object wait");
-    let gives = |step: &Step| matches!(step, Step::Post { .. } | Step::Send { .. });
+    let gives = |step: &'_ Step| matches!(step.role(), Role::Gives(given, ..) if given == kind);
     let givers = groups.iter().flat_map(|g| &g.steps).map(|f| f.step).filter(|step| gives(step));
-    let known: BTreeSet<&str> = givers.filter_map(object_of).filter(|(k, _)| *k == kind).map(|(_, n)| n).collect();
+    let known: BTreeSet<&str> = givers.filter_map(object_of).map(|(_, name)| name).collect();
     let verb = if kind == ObjectKind::Semaphore { "posts" } else { "sends to" };
     if known.contains(name) {
         return flat.path.fault(format!(
@@ -91,22 +106,25 @@ fn stands_still(flat: &Flat, groups: &[GroupInfo]) -> Fault {
 /// A channel from which nobody takes is full some time.
 fn every_message_is_taken(groups: &[GroupInfo]) -> Result<(), Fault> {
     let all = || groups.iter().flat_map(|g| &g.steps);
-    let taken: BTreeSet<&str> = all()
-        .filter_map(|flat| match flat.step {
-            Step::Recv { recv, .. } => Some(recv.as_str()),
-            _ => None,
-        })
-        .collect();
+    let taken: BTreeSet<&str> = all().filter_map(|flat| received(flat.step)).collect();
     for flat in all() {
-        if let Step::Send { send, .. } = flat.step
-            && !taken.contains(send.as_str())
+        if let Role::Gives(ObjectKind::Channel, name, _) = flat.step.role()
+            && !taken.contains(name)
         {
             let message =
-                format!("nobody receives from `{send}`, so this waits for ever when it is full: add a `recv`");
+                format!("nobody receives from `{name}`, so this waits for ever when it is full: add a `recv`");
             return Err(flat.path.fault(message));
         }
     }
     Ok(())
+}
+
+/// The channel from which a step takes messages.
+pub(crate) fn received(step: &Step) -> Option<&str> {
+    match step.role() {
+        Role::Takes(ObjectKind::Channel, name, _) => Some(name),
+        _ => None,
+    }
 }
 
 /// Each loop takes time in every pass: by itself, or because it waits for somebody who does.
@@ -144,20 +162,28 @@ fn time_passes(groups: &[GroupInfo], names: &Names, objects: &Objects) -> Result
 /// What one task does that another waits for.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Gift<'s> {
-    Post(&'s str),
-    Message(&'s str),
+    Given(ObjectKind, &'s str),
     Room(&'s str),
     Arrival(&'s str),
 }
 
 /// What a group gives, and how many tasks of it do.
 fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
-    let gift = |flat: &Flat<'s>| match flat.step {
-        Step::Post { post, .. } => Some(Gift::Post(post)),
-        Step::Send { send, .. } => Some(Gift::Message(send)),
-        Step::Recv { recv, .. } => Some(Gift::Room(recv)),
-        Step::Barrier { barrier } => Some(Gift::Arrival(barrier)),
-        _ => None,
+    let gift = |flat: &Flat<'s>| match flat.step.role() {
+        Role::Gives(kind, name, _) => Some(Gift::Given(kind, name)),
+        Role::Takes(ObjectKind::Channel, name, _) => Some(Gift::Room(name)),
+        Role::Meets(name) => Some(Gift::Arrival(name)),
+        Role::Takes(..)
+        | Role::Works(_)
+        | Role::Sleeps(_)
+        | Role::Uses(_)
+        | Role::Yields
+        | Role::Locks(_)
+        | Role::Unlocks(_)
+        | Role::Spawns(..)
+        | Role::Answers
+        | Role::Exits
+        | Role::Repeats(..) => None,
     };
     // Any number of tasks can be spawned: more than a barrier has parties.
     let tasks = if group.birth == Birth::Spawned { 1 << 32 } else { group.count.unwrap_or(1) as u64 };
@@ -165,24 +191,42 @@ fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
 }
 
 fn takes_time(step: &Step) -> bool {
-    match step {
-        Step::Compute { compute: time } | Step::Sleep { sleep: time } => can_take_time(time),
-        Step::Io { io } => can_take_time(&io.service),
-        _ => false,
+    match step.role() {
+        Role::Works(time) | Role::Sleeps(time) => can_take_time(time),
+        Role::Uses(io) => can_take_time(&io.service),
+        Role::Yields
+        | Role::Takes(..)
+        | Role::Gives(..)
+        | Role::Meets(_)
+        | Role::Locks(_)
+        | Role::Unlocks(_)
+        | Role::Spawns(..)
+        | Role::Answers
+        | Role::Exits
+        | Role::Repeats(..) => false,
     }
 }
 
 /// Whether a step waits for somebody who takes time, given how many tasks of loops that do not give each gift.
 fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects: &Objects) -> bool {
     let quick = |gift| givers.get(&gift).copied().unwrap_or(0);
-    match step {
-        Step::Wait { wait } => quick(Gift::Post(wait)) == 0,
-        Step::Recv { recv, .. } => quick(Gift::Message(recv)) == 0,
-        Step::Send { send, .. } => quick(Gift::Room(send)) == 0,
-        Step::Barrier { barrier } => {
+    match step.role() {
+        Role::Takes(kind, name, _) => quick(Gift::Given(kind, name)) == 0,
+        Role::Gives(ObjectKind::Channel, name, _) => quick(Gift::Room(name)) == 0,
+        Role::Meets(barrier) => {
             let (_, parties) = objects.barriers[names.id(ObjectKind::Barrier, barrier).index()];
             quick(Gift::Arrival(barrier)) < parties as u64
         }
-        _ => false,
+        Role::Gives(..)
+        | Role::Works(_)
+        | Role::Sleeps(_)
+        | Role::Uses(_)
+        | Role::Yields
+        | Role::Locks(_)
+        | Role::Unlocks(_)
+        | Role::Spawns(..)
+        | Role::Answers
+        | Role::Exits
+        | Role::Repeats(..) => false,
     }
 }

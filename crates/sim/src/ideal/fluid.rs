@@ -42,6 +42,8 @@ struct Account {
     accounted_ns: u64,
     /// What is accounted for and was not told yet.
     untold_ns: u64,
+    /// How many requests the task has begun with.
+    begun: u32,
 }
 
 /// The machine under a fluid discipline.
@@ -105,10 +107,10 @@ impl<S: Sharing> Fluid<S> {
 
     fn step(&mut self, slot: u32) -> Result<(), Stuck> {
         let group = self.world.tasks[slot].group;
-        let was_in_request = self.world.tasks[slot].in_request;
         let next = self.world.step(slot, CPU);
         let account = &mut self.accounts[slot as usize];
-        if self.world.tasks[slot].in_request && !was_in_request {
+        let begun = self.world.tasks[slot].begun;
+        if std::mem::replace(&mut account.begun, begun) != begun {
             account.attained_ns = 0;
         }
         match next {

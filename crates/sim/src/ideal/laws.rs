@@ -76,10 +76,10 @@ fn any_workload() -> impl Strategy<Value = Workload> {
         let mut workload = workload(cpus, groups);
         workload.run.warmup = Time::from_ms(warmup);
         workload.objects = workload::Objects {
-            semaphores: vec![("a".into(), 3), ("b".into(), 0)],
+            semaphores: vec![semaphore("a", 3), semaphore("b", 0)],
             locks: vec!["a".into(), "b".into()],
             channels: ["a", "b"]
-                .map(|name| workload::Channel { name: name.into(), capacity: 3, kind: ChannelKind::Pipe })
+                .map(|name| workload::Channel { name: name.into(), capacity: 3, kind: ChannelKind::Pipe, work: None })
                 .into(),
             barriers: vec![],
             devices: vec!["a".into(), "b".into()],

@@ -30,6 +30,11 @@ pub fn once(name: &str, at_ms: u64, steps: Vec<Step>) -> Group {
     }
 }
 
+/// A semaphore that counts no requests.
+pub fn semaphore(name: &str, initial: u32) -> Semaphore {
+    Semaphore { name: name.into(), initial, work: None }
+}
+
 /// A task that only computes.
 pub fn job(name: &str, at_ms: u64, work_ms: u64) -> Group {
     once(name, at_ms, vec![Step::Compute(ms(work_ms))])
@@ -44,6 +49,7 @@ pub fn workload(cpus: u32, mut groups: Vec<Group>) -> Workload {
         machine: Machine::flat(cpus),
         groups,
         objects: Objects::default(),
+        sources: Vec::new(),
         run: Run { duration: Time::from_s(2), warmup: Time::ZERO, seed: 1 },
     }
 }

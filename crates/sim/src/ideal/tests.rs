@@ -153,7 +153,7 @@ fn tasks_that_hand_over_to_each_other_run_one_after_the_other() {
         ]
     };
     let mut workload = workload(2, vec![once("ping", 0, ball(0, 1)), once("pong", 0, ball(1, 0))]);
-    workload.objects.semaphores = vec![("ping".into(), 1), ("pong".into(), 0)];
+    workload.objects.semaphores = [("ping", 1), ("pong", 0)].map(|(name, initial)| semaphore(name, initial)).into();
     for discipline in Discipline::ALL {
         assert_eq!(ends_ms(&workload, discipline), [99.0, 100.0], "{discipline}");
     }

@@ -84,7 +84,9 @@ impl Sim {
             }
             Due::Policy(index, generation) => self.fire_timer(index, generation),
             Due::Watchdog => self.watch(),
-            Due::Birth(_) | Due::Arrival(_) | Due::Timer(_) | Due::Device(_) => unreachable!("the world's own"),
+            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) => {
+                unreachable!("the world's own")
+            }
         }
     }
 

@@ -21,7 +21,8 @@ impl Sim {
         let here = waker.map_or(previous, |w| self.core.entity(w).cpu);
         self.core.world.ready(slot);
         let mut flags = SCX_WAKE_TTWU;
-        if matches!(source, WakeSource::Pipe | WakeSource::Network) {
+        // A message from outside has no sender that could go to sleep after it.
+        if matches!(source, WakeSource::Pipe | WakeSource::Network) && waker.is_some() {
             flags |= SCX_WAKE_SYNC;
         }
         self.publish_wake_source(slot, source);

@@ -3,14 +3,16 @@
 
 pub mod cpu_timers;
 pub mod objects;
+mod requests;
 mod steps;
 pub mod tasks;
 pub mod timers;
 
 use crate::error::RunError;
 use objects::Objects;
+use requests::Requests;
 use schedlab_model::machine::Costs;
-use schedlab_model::workload::{self, Group, Workload};
+use schedlab_model::workload::{self, Group, SourceTimes, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -68,12 +70,17 @@ pub struct World {
     /// What tasks pay for beside their steps.
     costs: Costs,
     objects: Objects,
+    requests: Requests,
+    /// For each source when its next messages come.
+    sources: Vec<SourceTimes>,
     group_rngs: Vec<Rng>,
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
     woken: Vec<u32>,
     /// Births and arrivals whose timers are set.
     tasks_to_come: u32,
+    /// Arrivals of messages from outside whose timers are set.
+    arrivals_to_come: u32,
     /// Tasks to make runnable, in order; the scheduler takes them.
     pub wakes: VecDeque<Wake>,
     /// Tasks to create, in order; the scheduler takes them.
@@ -97,11 +104,14 @@ impl World {
             workload: workload.clone(),
             costs: *costs,
             objects: Objects::new(&workload.objects),
+            requests: Requests::new(&workload.objects),
+            sources: workload.sources.iter().map(|source| source.times(seed)).collect(),
             group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
             arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),
             arrivals_left: groups.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             woken: Vec::new(),
             tasks_to_come: 0,
+            arrivals_to_come: 0,
             wakes: VecDeque::new(),
             births: VecDeque::new(),
             events: Vec::with_capacity(1024),
@@ -115,6 +125,7 @@ impl World {
                 workload::Birth::Spawned => {}
             }
         }
+        (0..workload.sources.len() as u32).for_each(|source| world.expect_messages(source));
         world
     }
 
@@ -151,6 +162,14 @@ impl World {
         }
     }
 
+    /// Sets the next instant at which messages of a source come, if there is one.
+    fn expect_messages(&mut self, source: u32) {
+        if let Some(at) = self.sources[source as usize].next() {
+            self.arrivals_to_come += 1;
+            self.timers.push(at.ns(), Due::Messages(source));
+        }
+    }
+
     /// Does what a due timer stands for, as far as it concerns the world: wakes and births are left in
     /// [`World::wakes`] and [`World::births`]. Returns a timer that concerns the scheduler.
     pub fn due(&mut self, due: Due) -> Option<Due> {
@@ -165,6 +184,11 @@ impl World {
                 self.tasks_to_come -= 1;
                 self.births.push_back(Birth { group: GroupId(group), parent: None, asked_ns: self.now_ns });
                 self.draw_arrival(group, self.now_ns);
+            }
+            Due::Messages(source) => {
+                self.arrivals_to_come -= 1;
+                self.messages_arrive(source);
+                self.expect_messages(source);
             }
             other => match Wake::by(other) {
                 Some(wake) => self.wakes.push_back(wake),
@@ -198,7 +222,8 @@ impl World {
     /// task, every one that is waits for what only another could give.
     pub fn is_over(&self) -> bool {
         let is_alone = |alive| self.workload.run.end().is_none() && self.objects.waiters() == alive as usize;
-        !self.expects_tasks() && (self.tasks.alive() == 0 || is_alone(self.tasks.alive()))
+        let nobody_comes = !self.expects_tasks();
+        nobody_comes && (self.tasks.alive() == 0 || (self.arrivals_to_come == 0 && is_alone(self.tasks.alive())))
     }
 
     /// The end of the run: that of the workload, or, where it has none, the present.

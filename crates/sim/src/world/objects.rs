@@ -28,7 +28,7 @@ impl Objects {
             semaphores: declared
                 .semaphores
                 .iter()
-                .map(|s| Semaphore { value: s.1 as u64, waiters: VecDeque::new() })
+                .map(|s| Semaphore { value: s.initial as u64, waiters: VecDeque::new() })
                 .collect(),
             locks: declared.locks.iter().map(|_| Lock::default()).collect(),
             channels: declared.channels.iter().map(|c| Channel::new(c.kind, c.capacity as u64)).collect(),
@@ -41,7 +41,8 @@ impl Objects {
     pub fn waiters(&self) -> usize {
         let semaphores = self.semaphores.iter().map(|semaphore| semaphore.waiters.len());
         let locks = self.locks.iter().map(|lock| lock.waiters.len());
-        let channels = self.channels.iter().map(|channel| channel.senders.len() + channel.receivers.len());
+        let senders = |channel: &Channel| channel.senders.iter().filter(|(task, _)| task.is_some()).count();
+        let channels = self.channels.iter().map(|channel| senders(channel) + channel.receivers.len());
         let barriers = self.barriers.iter().map(|barrier| barrier.waiters.len());
         semaphores.chain(locks).chain(channels).chain(barriers).sum()
     }
@@ -105,20 +106,30 @@ pub struct Channel {
     pub kind: ChannelKind,
     capacity: u64,
     messages: u64,
-    senders: VecDeque<(Slot, u64)>,
+    /// Messages from outside of the machine have no sender.
+    senders: VecDeque<(Option<Slot>, u64)>,
     receivers: VecDeque<(Slot, u64)>,
+    /// Who has received, in order, and how many messages, since this was last emptied.
+    pub received: Vec<(Slot, u64)>,
 }
 
 impl Channel {
     fn new(kind: ChannelKind, capacity: u64) -> Channel {
-        Channel { kind, capacity, messages: 0, senders: VecDeque::new(), receivers: VecDeque::new() }
+        let (senders, receivers) = (VecDeque::new(), VecDeque::new());
+        Channel { kind, capacity, messages: 0, senders, receivers, received: Vec::new() }
     }
 
     /// Puts messages in; false: the task waits for room. A burst that is larger than the channel goes into an empty one.
     pub fn send(&mut self, task: Slot, messages: u32, woken: &mut Vec<Slot>) -> bool {
-        self.senders.push_back((task, messages as u64));
+        self.senders.push_back((Some(task), messages as u64));
         self.settle(woken);
         self.done(task, woken)
+    }
+
+    /// Messages come from outside: they wait there for room.
+    pub fn arrive(&mut self, messages: u32, woken: &mut Vec<Slot>) {
+        self.senders.push_back((None, messages as u64));
+        self.settle(woken);
     }
 
     /// Takes messages out; false: the task waits for them.
@@ -134,13 +145,14 @@ impl Channel {
             if let Some(&(task, n)) = self.receivers.front().filter(|r| r.1 <= self.messages) {
                 self.messages -= n;
                 self.receivers.pop_front();
+                self.received.push((task, n));
                 woken.push(task);
             } else if let Some(&(task, n)) =
                 self.senders.front().filter(|s| self.messages == 0 || self.messages + s.1 <= self.capacity)
             {
                 self.messages += n;
                 self.senders.pop_front();
-                woken.push(task);
+                woken.extend(task);
             } else {
                 return;
             }

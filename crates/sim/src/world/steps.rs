@@ -1,10 +1,11 @@
 //! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
 //! after each that woke somebody.
 
+use super::requests::Place;
 use super::tasks::Spawning;
 use super::timers::Due;
-use super::{Birth, Wake, World};
-use schedlab_model::workload::{ChannelKind, Program, Step};
+use super::{Birth, World};
+use schedlab_model::workload::{Program, Step};
 use schedlab_model::{ids::*, time::Time, trace::*};
 
 /// What follows a step.
@@ -162,12 +163,17 @@ impl World {
             }
             Step::RequestBegin => task.begin_request(self.now_ns),
             Step::RequestEnd => task.end_request(),
+            Step::Answer => {
+                let events = task.answer();
+                events.into_iter().for_each(|event| self.emit(cpu, event));
+                return Next::Again;
+            }
             Step::Spawn(group, count) => return self.spawn(slot, *group, *count),
             Step::Exit => return self.leave(slot),
             step => {
                 task.step += 1;
-                task.fresh &= matches!(step, Step::RepeatBegin { .. });
-                return self.do_step(slot, step);
+                task.fresh &= matches!(step, Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
+                return self.do_step(slot, step, cpu);
             }
         };
         self.emit(cpu, event);
@@ -190,15 +196,29 @@ impl World {
         let task = &self.tasks[slot];
         let program = &self.workload.groups[task.group.index()].program;
         match program.steps.get(task.step as usize) {
-            Some(step) => {
-                use Step::*;
-                matches!(step, Compute(_) | RequestBegin | RepeatBegin { .. } | RepeatEnd { .. })
-            }
+            Some(step) => match step {
+                Step::Compute(_) | Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } => true,
+                Step::Sleep(_)
+                | Step::Yield
+                | Step::Wait(_)
+                | Step::Post(..)
+                | Step::Lock(_)
+                | Step::Unlock(_)
+                | Step::Send(..)
+                | Step::Recv(..)
+                | Step::Barrier(_)
+                | Step::Io(..)
+                | Step::Spawn(..)
+                | Step::Command(_)
+                | Step::Exit
+                | Step::RequestEnd
+                | Step::Answer => false,
+            },
             None => program.repeats,
         }
     }
 
-    fn do_step(&mut self, slot: u32, step: &Step) -> Next {
+    fn do_step(&mut self, slot: u32, step: &Step, cpu: u32) -> Next {
         match step {
             Step::Sleep(length) => {
                 let length = length.sample(&mut self.tasks[slot].rng);
@@ -212,10 +232,20 @@ impl World {
                 self.sleep_until(served_at, Due::Device(slot))
             }
             Step::Yield => Next::Yield,
-            Step::Wait(s) => go_or_block(self.objects.semaphores[s.index()].wait(slot)),
+            Step::Wait(s) => {
+                let done = self.objects.semaphores[s.index()].wait(slot);
+                if done {
+                    self.take_from(Place::Semaphore(*s), slot, 1, cpu);
+                }
+                go_or_block(done)
+            }
             Step::Lock(l) => go_or_block(self.objects.locks[l.index()].lock(slot)),
             Step::Post(s, count) => {
+                self.give_to(Place::Semaphore(*s), Some(slot), *count, cpu);
                 self.objects.semaphores[s.index()].post(*count, &mut self.woken);
+                for index in 0..self.woken.len() {
+                    self.take_from(Place::Semaphore(*s), self.woken[index], 1, cpu);
+                }
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Unlock(l) => {
@@ -226,16 +256,16 @@ impl World {
                 let last = self.objects.barriers[b.index()].arrive(slot, &mut self.woken);
                 self.wake_all(slot, WakeSource::Semaphore, last)
             }
-            Step::Send(c, n) | Step::Recv(c, n) => {
-                let channel = &mut self.objects.channels[c.index()];
-                let source = match channel.kind {
-                    ChannelKind::Pipe => WakeSource::Pipe,
-                    ChannelKind::Socket => WakeSource::Network,
-                };
-                let sends = matches!(step, Step::Send(..));
-                let operation = if sends { super::objects::Channel::send } else { super::objects::Channel::recv };
-                let done = operation(channel, slot, *n, &mut self.woken);
-                self.wake_all(slot, source, done)
+            Step::Send(c, n) => {
+                self.give_to(Place::Channel(*c), Some(slot), *n, cpu);
+                let done = self.objects.channels[c.index()].send(slot, *n, &mut self.woken);
+                self.after_transfer(*c, Some(slot), cpu);
+                go_or_block(done)
+            }
+            Step::Recv(c, n) => {
+                let done = self.objects.channels[c.index()].recv(slot, *n, &mut self.woken);
+                self.after_transfer(*c, Some(slot), cpu);
+                go_or_block(done)
             }
             Step::Command(_) => unreachable!("refused before the run"),
             Step::RepeatBegin { times } => {
@@ -243,7 +273,7 @@ impl World {
                 Next::Again
             }
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
-            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd | Step::Spawn(..) | Step::Exit => {
+            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd | Step::Answer | Step::Spawn(..) | Step::Exit => {
                 unreachable!("done by step_of")
             }
         }
@@ -290,7 +320,7 @@ impl World {
 
     /// Turns the slots in `woken` into wakes by `waker`; `goes_on` says whether the task itself may go on.
     fn wake_all(&mut self, waker: u32, source: WakeSource, goes_on: bool) -> Next {
-        self.wakes.extend(self.woken.drain(..).map(|slot| Wake { slot, waker: Some(waker), source }));
+        self.wake_woken(Some(waker), source);
         go_or_block(goes_on)
     }
 

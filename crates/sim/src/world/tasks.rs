@@ -15,20 +15,43 @@ pub struct Task {
     pub repeats: Vec<u32>,
     /// CPU work left of the current `compute`, in nanoseconds.
     pub work_ns: u64,
-    /// CPU work asked for since the request began.
+    /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,
     /// When it last became runnable; at first, when it was asked for.
     pub ready_ns: u64,
     /// Whether it has not yet done a step since then: a request that begins now began when the task became ready.
     pub fresh: bool,
-    /// Whether a request is open.
-    pub in_request: bool,
+    /// Whether a request of its own is open.
+    in_request: bool,
+    /// Requests that it took and has not answered.
+    held: Vec<Held>,
+    /// Requests that it has begun with.
+    pub begun: u32,
     /// The `spawn` that the task is at, if it is at one that costs CPU time.
     pub spawning: Option<Spawning>,
     /// Whether it has done its last step.
     pub leaving: bool,
     /// Its own random numbers.
     pub rng: Rng,
+}
+
+/// A request on its way through channels and tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Which.
+    pub id: RequestId,
+    /// When it was born.
+    pub born_ns: u64,
+    /// CPU work asked for so far.
+    pub demand_ns: u64,
+}
+
+/// A request that a task has taken.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    request: Request,
+    /// The task's own demand when it was taken.
+    demand_mark_ns: u64,
 }
 
 /// How far a task is with a `spawn`: it works for each child before the child is there.
@@ -68,8 +91,38 @@ impl Task {
     pub fn begin_request(&mut self, now_ns: u64) -> EventKind {
         self.step += 1;
         (self.demand_ns, self.in_request) = (0, true);
+        self.begun = self.begun.wrapping_add(1);
         let intended = Time(if self.fresh { self.ready_ns } else { now_ns });
-        EventKind::RequestBegin { task: self.id, intended }
+        EventKind::RequestBegin { task: self.id, intended, request: None }
+    }
+
+    /// Begins with a request that was waiting.
+    pub fn take(&mut self, request: Request) -> EventKind {
+        self.begun = self.begun.wrapping_add(1);
+        self.held.push(Held { request, demand_mark_ns: self.demand_ns });
+        EventKind::RequestBegin { task: self.id, intended: Time(request.born_ns), request: Some(request.id) }
+    }
+
+    /// Gives away the requests that it took, with what it has added to them.
+    pub fn give(&mut self) -> Vec<Request> {
+        let demand_ns = self.demand_ns;
+        let more = |held: &Held| held.request.demand_ns + (demand_ns - held.demand_mark_ns);
+        self.held.drain(..).map(|held| Request { demand_ns: more(&held), ..held.request }).collect()
+    }
+
+    /// Does the step that ends all its requests: first its own, then those that it took, in their order.
+    pub fn answer(&mut self) -> Vec<EventKind> {
+        let own = self.in_request.then(|| self.end_request());
+        let taken = self.give();
+        let task = self.id;
+        let answered = |request: Request| EventKind::RequestEnd {
+            task,
+            demand: Time(request.demand_ns),
+            request: Some(request.id),
+        };
+        self.step += own.is_none() as u32;
+        self.fresh = false;
+        own.into_iter().chain(taken.into_iter().map(answered)).collect()
     }
 
     /// Does the step that ends a request.
@@ -77,7 +130,7 @@ impl Task {
     pub fn end_request(&mut self) -> EventKind {
         self.step += 1;
         (self.fresh, self.in_request) = (false, false);
-        EventKind::RequestEnd { task: self.id, demand: Time(self.demand_ns) }
+        EventKind::RequestEnd { task: self.id, demand: Time(self.demand_ns), request: None }
     }
 }
 
@@ -106,6 +159,8 @@ impl Tasks {
             ready_ns: asked_ns,
             fresh: true,
             in_request: false,
+            held: Vec::new(),
+            begun: 0,
             spawning: None,
             leaving: false,
             rng: rng.child(id.0 as u64),

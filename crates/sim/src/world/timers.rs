@@ -25,6 +25,8 @@ pub enum Due {
     Birth(u32),
     /// One task of the group arrives, and the next one is drawn.
     Arrival(u32),
+    /// Messages of the source come from outside, and the next ones are drawn.
+    Messages(u32),
     /// The task in this slot has slept enough.
     Timer(u32),
     /// The device has served the task in this slot.
@@ -42,7 +44,7 @@ pub enum Due {
 impl Due {
     fn class(self) -> Class {
         match self {
-            Due::Birth(_) | Due::Arrival(_) | Due::Timer(_) | Due::Device(_) => Class::Task,
+            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) => Class::Task,
             Due::Release | Due::RealtimePeriod => Class::Release,
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,

@@ -45,10 +45,9 @@ pub(crate) fn open(path: &Path, mut file: File) -> Result<(Header, Events), Erro
         .and_then(|pair| pair.value.as_deref())
         .ok_or_else(|| foreign("a Parquet file without the key schedlab.trace in its metadata"))?;
     let header = Header::from_json(header).map_err(|error| header_error(path, error))?;
-    if !same_columns(metadata.schema_descr(), &SchemaDescriptor::new(schema())) {
-        return Err(foreign("a Parquet file whose columns are not those of its schema"));
-    }
-    let rows = Rows { path: path.into(), file, next_group: 0, columns: Vec::new(), row: 0, rows: 0 };
+    let fields = fields(metadata.schema_descr())
+        .ok_or_else(|| foreign("a Parquet file whose columns are not those of its schema"))?;
+    let rows = Rows { fields, path: path.into(), file, next_group: 0, columns: Vec::new(), row: 0, rows: 0 };
     Ok((header, Box::new(rows)))
 }
 
@@ -61,13 +60,20 @@ fn ends_as_parquet(file: &mut File) -> std::io::Result<bool> {
     Ok(length >= 12 && file.read_exact(&mut end).is_ok() && &end == b"PAR1")
 }
 
-fn same_columns(found: &SchemaDescriptor, expected: &SchemaDescriptor) -> bool {
+/// The fields that have a column: all that there are now, or the first of them, since a new field is the last. None where
+/// the columns are others.
+fn fields(found: &SchemaDescriptor) -> Option<&'static [Field]> {
     let shape = |schema: &SchemaDescriptor| -> Vec<_> {
         let columns = schema.columns().iter();
         columns.map(|c| (c.path().string(), c.physical_type(), c.max_def_level(), c.max_rep_level())).collect()
     };
-    shape(found) == shape(expected)
+    let (found, expected) = (shape(found), shape(&SchemaDescriptor::new(schema())));
+    let known = found.len().checked_sub(COMMON.len()).filter(|&fields| fields >= FIRST_FIELDS)?;
+    (found.len() <= expected.len() && found == expected[..found.len()]).then(|| &Field::ALL[..known])
 }
+
+/// The fields of the first version.
+const FIRST_FIELDS: usize = Field::Request as usize;
 
 /// Calls the library, which panics on some damaged files where an error is due. What a panic leaves half done is not
 /// used again: the reader ends with its first error.
@@ -147,6 +153,7 @@ fn code(words: &[&str], value: &ByteArray) -> Result<u64, String> {
 struct Rows {
     path: PathBuf,
     file: SerializedFileReader<File>,
+    fields: &'static [Field],
     next_group: usize,
     columns: Vec<Column>,
     row: usize,
@@ -178,7 +185,7 @@ impl Rows {
 
     fn open_group(&mut self) -> Result<(), ParquetError> {
         let group = self.file.get_row_group(self.next_group)?;
-        let forms = COMMON.iter().map(|&(_, form)| form).chain(Field::ALL.iter().map(|field| field.form()));
+        let forms = COMMON.iter().map(|&(_, form)| form).chain(self.fields.iter().map(|field| field.form()));
         let columns = forms.enumerate().map(|(index, form)| {
             let reader = group.get_column_reader(index)?;
             Ok(Column { reader, form, levels: Vec::new(), values: Vec::new(), next: 0 })
@@ -194,7 +201,7 @@ impl Rows {
         let (time, cpu) = (Time(time.required()?), CpuId(cpu.required()? as u32));
         let kind = Kind::from_code(kind.required()?).expect("words were turned into codes");
         let mut row = Row::default();
-        for (&field, column) in Field::ALL.iter().zip(fields) {
+        for (&field, column) in self.fields.iter().zip(fields) {
             if let Some(value) = column.optional(self.row)? {
                 row.set(field, value)?;
             }

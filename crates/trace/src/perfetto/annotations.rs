@@ -38,11 +38,13 @@ pub(crate) enum Label {
     Tick,
     Idle,
     Share,
+    Waits,
 }
 
 words! { Label:
     Running "running"  Runnable "runnable"  Blocked "blocked"  Request "request"  Fork "fork"  Exit "exit"
     Wakes "wakes"  Migrate "migrate"  Tick "tick"  Idle "idle"  Share "share"
+    Waits "request waits"
 }
 
 impl Label {

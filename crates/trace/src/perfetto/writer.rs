@@ -269,6 +269,11 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
                 let track = self.cpu_track(event.time, event.cpu)?;
                 self.instant(event.time, track, Label::Tick, carrying(event))
             }
+            EventKind::RequestQueue { task: Some(task), .. } => self.task_instant(event, task, Label::Waits),
+            EventKind::RequestQueue { task: None, .. } => {
+                let track = self.cpu_track(event.time, event.cpu)?;
+                self.instant(event.time, track, Label::Waits, carrying(event))
+            }
             EventKind::RequestBegin { task, .. } => self.request(event, task, EventType::SliceBegin),
             EventKind::RequestEnd { task, .. } => self.request(event, task, EventType::SliceEnd),
             EventKind::Status { task, word } => self.status(event, task, word),

@@ -1,5 +1,6 @@
 //! A run on a real kernel, here or in a virtual machine, as a result.
 
+mod late;
 mod recorded;
 mod seen;
 
@@ -67,6 +68,9 @@ impl KernelRun<'_> {
         }
         let mut measures = collector.into_measures();
         self.add_arrivals(&mut measures);
+        for (group, late) in late::from_outside(&events) {
+            measures.groups[group.index()].measures.requests_late = Some(late);
+        }
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
         // What the kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.

@@ -1,7 +1,7 @@
 //! What the tasks of a run saw themselves, as events.
 
-use schedlab_load::Report;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_load::{Report, WaitingReport};
+use schedlab_model::ids::{CpuId, GroupId, RequestId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 
@@ -29,16 +29,31 @@ pub fn requests(report: &Report, number: impl Fn(u32) -> Option<TaskId>) -> Vec<
     for (task, open) in report.tasks.iter().enumerate().filter_map(|(n, task)| Some((n, task.open_intended_ns?))) {
         if let Some(id) = number(task as u32) {
             let begun = open.max(report.tasks[task].began_ns.unwrap_or(0));
-            add(begun, EventKind::RequestBegin { task: id, intended: Time(open) });
+            add(begun, EventKind::RequestBegin { task: id, intended: Time(open), request: None });
         }
     }
     for request in &report.requests {
         let Some(task) = number(request.task) else { continue };
-        add(request.begin_ns, EventKind::RequestBegin { task, intended: Time(request.intended_ns) });
-        add(request.end_ns, EventKind::RequestEnd { task, demand: Time(request.demand_ns) });
+        let which = request.taken.map(|taken| RequestId(taken.request));
+        if let Some(taken) = &request.taken {
+            add(taken.queued_ns, queued(taken, &number));
+        }
+        add(request.begin_ns, EventKind::RequestBegin { task, intended: Time(request.intended_ns), request: which });
+        if let Some(end) = request.end_ns.filter(|_| request.answered) {
+            add(end, EventKind::RequestEnd { task, demand: Time(request.demand_ns), request: which });
+        }
+    }
+    for waiting in &report.waiting {
+        add(waiting.queued_ns, queued(waiting, &number));
     }
     sort(&mut events);
     events
+}
+
+/// A request begins to wait.
+fn queued(waiting: &WaitingReport, number: &impl Fn(u32) -> Option<TaskId>) -> EventKind {
+    let task = waiting.from.and_then(number);
+    EventKind::RequestQueue { request: RequestId(waiting.request), task, group: GroupId(waiting.group) }
 }
 
 fn sort(events: &mut [Event]) {
@@ -50,7 +65,8 @@ fn rank(kind: &EventKind) -> u8 {
     match kind {
         EventKind::Fork { .. } => 0,
         EventKind::RequestEnd { .. } => 1,
-        EventKind::RequestBegin { .. } => 2,
-        _ => 3,
+        EventKind::RequestQueue { .. } => 2,
+        EventKind::RequestBegin { .. } => 3,
+        _ => 4,
     }
 }
