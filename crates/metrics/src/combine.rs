@@ -44,7 +44,7 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         runs: Runs { count: runs.len() as u32, seeds: runs.iter().map(|run| run.seed).collect() },
         groups: groups.collect(),
         cpus: cpus.collect(),
-        metrics: numbers(&parts(runs, |run| Part::Run(run)), Some(&resamples)),
+        metrics: numbers(&parts(runs, Part::Run), Some(&resamples)),
         partial: runs.iter().any(|run| run.partial) || runs.len() < wanted,
         algorithm: first.calibration.as_ref().map(|calibration| calibration.algorithm.clone()),
         missing,

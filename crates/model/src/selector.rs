@@ -36,6 +36,15 @@ impl Pick {
     }
 }
 
+/// A list of a result: what paths into it begin with, whose metrics it holds, and which.
+type List = (&'static str, fn(Pick) -> Whose, &'static [Level]);
+
+const LISTS: [List; 3] = [
+    ("groups.", Whose::Groups, &[Level::Task, Level::Group]),
+    ("tasks.", Whose::Tasks, &[Level::Task]),
+    ("cpus.", Whose::Cpus, &[Level::Cpu]),
+];
+
 impl Selector {
     /// Reads a path. `groups`, `tasks` and `cpus` are followed by a name or number, or by `*` for the greatest of all; a
     /// metric of the run stands alone.
@@ -44,12 +53,7 @@ impl Selector {
     ///
     /// There is no such metric.
     pub fn parse(path: &str) -> Result<Selector, Unknown> {
-        let lists: [(&str, fn(Pick) -> Whose, &[Level]); 3] = [
-            ("groups.", Whose::Groups, &[Level::Task, Level::Group]),
-            ("tasks.", Whose::Tasks, &[Level::Task]),
-            ("cpus.", Whose::Cpus, &[Level::Cpu]),
-        ];
-        for (prefix, whose, levels) in lists {
+        for (prefix, whose, levels) in LISTS {
             let Some(rest) = path.strip_prefix(prefix) else { continue };
             // The name of a group may have dots: the longest metric after one is meant.
             let mut dots = rest.match_indices('.').map(|(at, _)| at);

@@ -77,7 +77,7 @@ pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> 
     let mut cautions = gaps(result);
     let groups = result.groups();
     cautions.extend(silence(&groups));
-    cautions.extend(groups.iter().flat_map(|group| partly_known(group, result.runs(), shown)));
+    cautions.extend(groups.iter().flat_map(|group| partly_known(group, policy, result.runs(), shown)));
     let starving = groups.iter().enumerate().filter_map(|(index, group)| Some((index, starved(group, policy)?)));
     cautions.extend(starving.map(|(index, text)| Caution { text, reach: Reach::Responses(vec![index]) }));
     if (2..FEWEST_RUNS).contains(&result.runs()) {
@@ -99,7 +99,7 @@ fn silence(groups: &[GroupView]) -> Option<Caution> {
 }
 
 /// Means that are of some runs only, since the others do not know the metric.
-fn partly_known(group: &GroupView, runs: u32, shown: &[&str]) -> Vec<Caution> {
+fn partly_known(group: &GroupView, policy: &str, runs: u32, shown: &[&str]) -> Vec<Caution> {
     let mut names: Vec<(u32, &str)> = Vec::new();
     for path in shown {
         let of = group.metrics.value(path).map_or(runs, |value| value.n);
@@ -111,7 +111,10 @@ fn partly_known(group: &GroupView, runs: u32, shown: &[&str]) -> Vec<Caution> {
     let mut cautions = Vec::new();
     for of in (1..runs).filter(|of| names.iter().any(|(n, _)| n == of)) {
         let these = names.iter().filter(|(n, _)| *n == of).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
-        let text = format!("Of {}, {these}: means of {of} of the {runs} runs; the others have none.", group.name);
+        let text = format!(
+            "Under {policy}, {these} of {}: means of {of} of the {runs} runs; the others have none.",
+            group.name
+        );
         cautions.push(Caution { text, reach: Reach::Nothing });
     }
     cautions

@@ -113,7 +113,6 @@ impl Totals {
             longest_wait_ns: self.longest_wait,
             migrations: self.migrations,
             switches: self.switches,
-            ..Measures::default()
         }
     }
 }
