@@ -10,6 +10,7 @@ mod golden;
 mod idle_class;
 #[path = "linux-o1/tests/mod.rs"]
 mod linux_o1;
+mod machine;
 #[path = "mlfq/tests/mod.rs"]
 mod mlfq;
 mod observe;

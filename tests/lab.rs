@@ -4,6 +4,7 @@ use schedlab_bpf::{Executor, Object, Value};
 use schedlab_model::{trace::*, workload::Workload};
 use schedlab_policy::{PolicySpec, find};
 use schedlab_sim::{Options, Outcome, RunError, scx};
+use schedlab_venue::MachineParameters;
 use std::path::PathBuf;
 
 /// Everything that happened in a run.
@@ -40,9 +41,13 @@ pub fn run_into(
     executor: Executor,
     settings: &[(&str, u64)],
 ) -> Result<Outcome, RunError> {
-    let settings = settings.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value as i128))).collect();
+    let object = object(policy);
+    let set: Vec<(&str, i128)> = settings.iter().map(|(name, value)| (*name, i128::from(*value))).collect();
+    let machine = MachineParameters::of(&object, &set).expect("the tags are right");
+    let by_hand = set.iter().map(|(name, value)| (name.to_string(), Value::Integer(*value)));
+    let settings = by_hand.chain(machine.settings(&workload.machine.topology.into())).collect();
     let options = Options { executor, settings, seed: workload.run.seed };
-    scx::run(workload, &object(policy), &options, sink, &mut ())
+    scx::run(workload, &object, &options, sink, &mut ())
 }
 
 /// Runs as machine code with the policy's own parameters.

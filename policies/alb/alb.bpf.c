@@ -330,6 +330,7 @@ static inline s32 init_policy(void)
 
 	init_weights();
 	nr_cpus = nr_idle = online_cpus();
+	init_domains(nr_cpus);
 	timer = bpf_map_lookup_elem(&period_timers, &key);
 	if (!timer)
 		return -ENOENT;

@@ -107,6 +107,7 @@ static inline void on_idle(struct fair_queue *q, u64 now)
 
 static inline s32 init_policy(void)
 {
+	init_domains(nr_cpus);
 	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
 	return init_balancing();
 }

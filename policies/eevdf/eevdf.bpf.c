@@ -289,6 +289,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
 
 	if (error)
 		return error;
+	init_domains(nr_cpus);
 	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
 	return init_hrticks() ?: init_balancing();
 }

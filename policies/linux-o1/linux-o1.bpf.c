@@ -542,6 +542,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux_o1_init)
 	if (cpus < 0)
 		return cpus;
 	nr_cpus = cpus;
+	init_domains(nr_cpus);
 	set_scales();
 	bpf_for(cpu, 0, nr_cpus) {
 		struct run_queue *rq = queue_of(cpu);

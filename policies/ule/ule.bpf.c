@@ -447,6 +447,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
 	if (cpus < 0)
 		return cpus;
 	nr_cpus = cpus;
+	init_domains(nr_cpus);
 	set_units();
 	epoch = scx_bpf_now();
 	bpf_for(cpu, 0, nr_cpus) {

@@ -36,8 +36,8 @@ pub use fault::{Fault, FaultKind, SourceLine};
 pub use kernel::{HostFn, Kernel, KernelFunction, KernelVariable};
 pub use memory::{Access, AccessError, GuestMemory, HANDLE_BASE, MEMORY_SIZE, MemoryError, PAGE_SIZE, Region};
 pub use object::{
-    ConstantInfo, ConstantValue, Difference, ExternInfo, LoadError, MapInfo, Member, Object, ObjectError, ProgramInfo,
-    StructOps,
+    ConstantInfo, ConstantValue, DataPlace, Difference, EnumeratorInfo, ExternInfo, LoadError, MapInfo, Member, Object,
+    ObjectError, ProgramInfo, StructOps,
 };
 pub use options::{Executor, LoadOptions, OwnerTable, Value};
 pub use pool::Pool;

@@ -77,4 +77,6 @@ pub enum Value {
     Bool(bool),
     /// Text, for a `char` array.
     Text(String),
+    /// The constant's own bytes, whatever its type.
+    Bytes(Vec<u8>),
 }

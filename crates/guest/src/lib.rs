@@ -12,6 +12,6 @@ mod port;
 mod watch;
 
 pub use charge::InCharge;
-pub use message::{Job, Loaded, Message, Outcome, PolicyJob};
+pub use message::{Job, Loaded, MachineBlank, Message, Outcome, PolicyJob};
 pub use port::Port;
 pub use watch::{MeasureError, Measured, measure};

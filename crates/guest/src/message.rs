@@ -1,8 +1,10 @@
 //! What goes into a guest and what comes out.
 
-use schedlab_kernel::{LoadedProgram, Record, Setting, Stats};
+use schedlab_kernel::{Enumerator, LoadedProgram, Record, Setting, Stats};
 use schedlab_load::costs::Costs;
 use schedlab_load::{Calibration, Report};
+use schedlab_model::fact::{Fact, Form, SetByHand};
+use schedlab_model::layout::Layout;
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +24,43 @@ pub struct Job {
     pub policy: Option<PolicyJob>,
 }
 
-/// A policy to be put in charge of the guest.
+/// A policy to be put in charge of a kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PolicyJob {
     /// The object.
     pub object: Vec<u8>,
     /// What is put into its data before.
     pub settings: Vec<Setting>,
+    /// The constants in its data that stand for the kernel's enumerators.
+    pub enumerators: Vec<Enumerator>,
+    /// The parameters in its data that tell of the machine.
+    pub machine: Vec<MachineBlank>,
+    /// What the user has set of such parameters.
+    pub set_by_hand: SetByHand,
+}
+
+/// A parameter that is filled from the machine on which the policy runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineBlank {
+    /// What it tells.
+    pub fact: Fact,
+    /// How it holds that.
+    pub form: Form,
+    /// The data section of the object.
+    pub section: String,
+    /// Where in the section it is.
+    pub offset: u64,
+}
+
+impl PolicyJob {
+    /// What is put into its data on a machine.
+    pub fn settings_on(&self, layout: &Layout) -> Vec<Setting> {
+        let fill = |blank: &MachineBlank| {
+            let bytes = blank.fact.bytes(blank.form, layout, &self.set_by_hand);
+            (blank.section.clone(), blank.offset, bytes)
+        };
+        self.machine.iter().map(fill).chain(self.settings.iter().cloned()).collect()
+    }
 }
 
 /// What a kernel was handed of a policy.
@@ -36,6 +68,8 @@ pub struct PolicyJob {
 pub struct Loaded {
     /// SHA-256 of the object, in hexadecimal.
     pub hash: String,
+    /// The machine that it was told of.
+    pub layout: Layout,
     /// Its programs.
     pub programs: Vec<LoadedProgram>,
 }

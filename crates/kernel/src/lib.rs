@@ -15,8 +15,10 @@
 
 mod backlog;
 mod counters;
+mod enumerators;
 mod followed;
 mod lack;
+mod layout;
 mod log;
 mod order;
 mod preempt_count;
@@ -28,7 +30,9 @@ mod stats;
 mod wire;
 
 pub use counters::{Counters, Rates};
+pub use enumerators::Enumerator;
 pub use lack::Lack;
+pub use layout::layout;
 pub use process::{SchedStat, schedstat};
 pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Known, Record, RecordKind, Summary, Thread, Waker};

@@ -1,5 +1,6 @@
 //! A policy in charge of this kernel.
 
+use crate::enumerators::{self, Enumerator};
 use crate::lack;
 use crate::log::Log;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
@@ -59,13 +60,14 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Whether an object can be put in charge now: the kernel is given it and does not begin to use it.
-    pub fn probe(object: &[u8], settings: &[Setting]) -> Result<(), SchedulerError> {
-        load(object, settings).map(drop)
+    pub fn probe(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<(), SchedulerError> {
+        load(object, settings, enumerators).map(drop)
     }
 
-    /// Loads an object, whose `settings` are put in first, and hands the CPUs to it.
-    pub fn start(object: &[u8], settings: &[Setting]) -> Result<Scheduler, SchedulerError> {
-        let mut object = load(object, settings)?;
+    /// Loads an object and hands the CPUs to it. Its `settings` are put in first, and the kernel's numbers for the
+    /// enumerators that it has constants for.
+    pub fn start(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<Scheduler, SchedulerError> {
+        let mut object = load(object, settings, enumerators)?;
         let log = Log::from_now();
         let probes =
             object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
@@ -114,8 +116,9 @@ impl Scheduler {
     }
 }
 
-/// Has the kernel check an object, whose `settings` are put in first. Nobody is in charge, and this process may.
-fn load(object: &[u8], settings: &[Setting]) -> Result<Object, SchedulerError> {
+/// Has the kernel check an object, whose `settings` and `enumerators` are put in first. Nobody is in charge, and this
+/// process may.
+fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<Object, SchedulerError> {
     match state() {
         None => return Err(SchedulerError::NoSchedExt),
         Some(state) if state != "disabled" => return Err(SchedulerError::Taken(name())),
@@ -130,7 +133,8 @@ fn load(object: &[u8], settings: &[Setting]) -> Result<Object, SchedulerError> {
         SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
     })));
     let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
-    settings.iter().try_for_each(|setting| apply(&mut open, setting))?;
+    let numbers = enumerators::fill(enumerators)?;
+    numbers.iter().chain(settings).try_for_each(|setting| apply(&mut open, setting))?;
     open.load().map_err(refused)
 }
 
@@ -207,7 +211,7 @@ mod tests {
     /// A kernel without sched_ext says so; one that has it does not take what is no object.
     #[test]
     fn what_cannot_be_loaded_is_told() {
-        let error = Scheduler::start(b"no object", &[]).err().expect("it cannot be loaded");
+        let error = Scheduler::start(b"no object", &[], &[]).err().expect("it cannot be loaded");
         match state() {
             None => assert_eq!(error, SchedulerError::NoSchedExt),
             Some(_) => assert!(matches!(error, SchedulerError::Refused(_) | SchedulerError::Taken(_)), "{error}"),

@@ -28,12 +28,8 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         id: cpu.id,
         metrics: numbers(&parts(runs, |run| Part::Cpu(&run.cpus[index])), Some(&resamples)),
     });
-    let mut missing: Vec<String> = Vec::new();
-    for told in runs.iter().flat_map(|run| &run.missing) {
-        if !missing.contains(told) {
-            missing.push(told.clone());
-        }
-    }
+    let missing = once_each(runs.iter().flat_map(|run| &run.missing));
+    let cautions = once_each(runs.iter().flat_map(|run| &run.cautions));
     let result = RunsResult {
         schema: SCHEMA.into(),
         scenario: first.scenario.clone(),
@@ -48,6 +44,7 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         partial: runs.iter().any(|run| run.partial) || runs.len() < wanted,
         algorithm: first.calibration.as_ref().map(|calibration| calibration.algorithm.clone()),
         missing,
+        cautions,
     };
     result.into()
 }
@@ -125,6 +122,17 @@ impl Drawn {
         let mut known = self.by_count.borrow_mut();
         known.entry(count).or_insert_with(|| Rc::new(Resamples::new(count, self.seed))).clone()
     }
+}
+
+/// What is told of any run, once.
+fn once_each<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for text in texts {
+        if !told.contains(text) {
+            told.push(text.clone());
+        }
+    }
+    told
 }
 
 #[cfg(test)]

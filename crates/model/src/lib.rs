@@ -6,8 +6,10 @@
 
 pub mod cpuset;
 pub mod distribution;
+pub mod fact;
 pub mod hash;
 pub mod ids;
+pub mod layout;
 pub mod machine;
 pub mod metric;
 pub mod names;

@@ -116,6 +116,11 @@ impl Outcome {
         either!(self, result => &result.missing)
     }
 
+    /// What a reader has to know of how it was set up.
+    pub fn cautions(&self) -> &[String] {
+        either!(self, result => &result.cautions)
+    }
+
     /// What the tasks compute, where they really do.
     pub fn algorithm(&self) -> Option<&str> {
         match self {

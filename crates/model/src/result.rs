@@ -76,6 +76,10 @@ pub struct RunResult {
     /// What could not be measured here, and why: the metrics concerned are absent or zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// What a reader has to know of how the run was set up, such as a parameter of the policy that was set by hand and
+    /// contradicts the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
 }
 
 /// What a scheduler takes for its own work, measured beside the scenario by tasks that do nothing else. A kernel's paths
@@ -489,6 +493,7 @@ mod tests {
             costs: None,
             kernel_run_delay_ns: None,
             missing: Vec::new(),
+            cautions: Vec::new(),
             partial: false,
         }
     }

@@ -42,6 +42,9 @@ pub struct RunsResult {
     /// What could not be measured here, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// What a reader has to know of how the runs were set up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
 }
 
 /// Which runs there are.

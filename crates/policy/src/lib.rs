@@ -10,6 +10,7 @@ mod compile;
 mod create;
 mod find;
 mod headers;
+mod known;
 mod native;
 mod parameter;
 mod settings;

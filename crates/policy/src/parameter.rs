@@ -3,7 +3,8 @@
 //! The tag is written by the macro `PARAMETER` of `policies/include/schedlab/common.bpf.h`, which also says what each
 //! key means. A foreign object has no tags; its globals can be set all the same, as plain numbers.
 
-use crate::value;
+use crate::{known, value};
+use schedlab_model::fact::{Fact, Form};
 
 /// A `const volatile` global as it stands in an object.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +71,8 @@ pub struct Parameter {
     pub default: i128,
     /// What it is.
     pub about: String,
-    /// Whether it is the number of CPUs when nobody sets it.
-    pub is_cpu_count: bool,
+    /// What it tells of the machine when nobody sets it: whoever runs the policy fills it.
+    pub machine: Option<Fact>,
 }
 
 /// What a text stands for: a value, and with a word that takes an argument the other parameter and its text.
@@ -117,11 +118,6 @@ pub fn parameters(declarations: &[Declaration]) -> Result<Vec<Parameter>, Parame
     declarations.iter().filter(ours).map(Parameter::from_declaration).collect()
 }
 
-/// The names under which schedulers ask their loader for the number of CPUs. Every loader answers, so that the default
-/// in the object means nothing; whoever runs an object here is its loader.
-const CPU_COUNTS: [&str; 7] =
-    ["nr_cpu_ids", "nr_cpus", "nr_cpus_onln", "nr_online_cpus", "nr_possible_cpus", "num_cpus", "num_possible_cpus"];
-
 impl Parameter {
     fn from_declaration(declaration: &Declaration) -> Result<Parameter, ParameterError> {
         let (kind, size) = (kind(declaration.c_type, declaration.default.len()), declaration.default.len());
@@ -135,15 +131,26 @@ impl Parameter {
             choices: Vec::new(),
             default: decode(kind, declaration.default),
             about: String::new(),
-            is_cpu_count: false,
+            machine: None,
         };
         if let Some(text) = declaration.tags.iter().find_map(|tag| tag.strip_prefix("parameter ")) {
             parameter.describe(text).map_err(|why| ParameterError::Tag { name: declaration.name.into(), why })?;
-        } else if matches!(kind, Kind::Unsigned | Kind::Signed) && CPU_COUNTS.contains(&declaration.name) {
-            parameter.is_cpu_count = true;
-            parameter.about = "unless it is set: the number of CPUs of the machine".into();
+        } else if let Some(fact) = parameter.form().and_then(|form| known::fact(declaration.name, form.elements > 1)) {
+            parameter.machine = Some(fact);
+            parameter.about = "Unless it is set: what the machine has.".into();
         }
         Ok(parameter)
+    }
+
+    /// How it stores what it holds; none for structures and pointers.
+    pub fn form(&self) -> Option<Form> {
+        let (base, lengths) = self.c_type.split_once('[').unwrap_or((&self.c_type, ""));
+        let lengths = lengths.split(['[', ']']).filter(|length| !length.is_empty());
+        let lengths: Vec<usize> = lengths.map(str::parse).collect::<Result<_, _>>().ok()?;
+        let elements = lengths.iter().try_fold(1_usize, |product, length| product.checked_mul(*length))?;
+        let element_bytes = self.size.checked_div(elements).filter(|bytes| bytes * elements == self.size)?;
+        let rows = if lengths.len() > 1 { lengths[0] } else { 1 };
+        (kind(base.trim(), element_bytes) != Kind::Other).then_some(Form { element_bytes, elements, rows })
     }
 
     /// Takes over what a tag says.
@@ -158,12 +165,19 @@ impl Parameter {
             match key {
                 "unit" if word == "ns" => self.unit = Unit::Nanoseconds,
                 "range" => self.range = Some(self.bounds(word)?),
+                "machine" => self.machine = Some(self.fact(word)?),
                 "choices" => self.choices = word.split(',').map(choice).collect::<Result<_, _>>()?,
                 _ => return Err(format!("`{key}={word}` is not known")),
             }
             text = rest;
         }
         Ok(())
+    }
+
+    fn fact(&self, word: &str) -> Result<Fact, String> {
+        let fact = Fact::from_name(word).ok_or(format!("`{word}` is no fact about a machine"))?;
+        let fits = self.form().is_some_and(|form| fact.is_list() == (form.elements > 1));
+        fits.then_some(fact).ok_or(format!("`{word}` does not fit into a `{}`", self.c_type))
     }
 
     fn bounds(&self, word: &str) -> Result<(i128, i128), String> {
@@ -310,11 +324,39 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_cpus_is_known_by_its_name_unless_it_is_described() {
-        let is_count = |name, c_type, tag| one(name, c_type, &[1, 0, 0, 0], tag).unwrap().is_cpu_count;
-        assert!(is_count("nr_cpu_ids", "u32", "") && is_count("num_possible_cpus", "s32", ""));
-        assert!(!is_count("nr_cpus_max", "u32", "") && !is_count("nr_cpus", "u8[4]", ""));
-        assert!(!is_count("nr_cpus", "u32", "parameter about=How many CPUs it may use."));
+    fn facts_about_the_machine_are_known_by_their_names_unless_they_are_described() {
+        let fact = |name, c_type, tag| one(name, c_type, &[1, 0, 0, 0], tag).unwrap().machine;
+        assert_eq!(fact("nr_cpu_ids", "u32", ""), Some(Fact::Cpus));
+        assert_eq!(fact("num_possible_cpus", "s32", ""), Some(Fact::Cpus));
+        assert_eq!(fact("nr_llcs", "unsigned int", ""), Some(Fact::Llcs));
+        assert_eq!(fact("cpu_llc_id_map", "u8[4]", ""), Some(Fact::LlcOfCpu));
+        assert_eq!(fact("all_cpus", "unsigned char[4]", ""), Some(Fact::OnlineCpus));
+        assert_eq!(fact("nr_cpus_max", "u32", ""), None);
+        assert_eq!((fact("nr_cpus", "u8[4]", ""), fact("cpu_llc_id_map", "u32", "")), (None, None));
+        assert_eq!(fact("nr_cpus", "u32", "parameter about=How many CPUs it may use."), None);
+    }
+
+    #[test]
+    fn a_tag_may_name_a_fact_about_the_machine() {
+        let fact = |c_type, bytes: &[u8], text| one("x", c_type, bytes, text).map(|parameter| parameter.machine);
+        assert_eq!(fact("u32", &[0; 4], "parameter machine=cores_per_llc about=x"), Ok(Some(Fact::CoresPerLlc)));
+        assert_eq!(fact("u32[8]", &[0; 32], "parameter machine=llc_of_cpu about=x"), Ok(Some(Fact::LlcOfCpu)));
+        for (c_type, bytes, tag) in [
+            ("u32", &[0; 4][..], "parameter machine=llc_of_cpu"),
+            ("u32[8]", &[0; 32], "parameter machine=cpus"),
+            ("u32", &[0; 4], "parameter machine=engines"),
+        ] {
+            assert!(matches!(fact(c_type, bytes, tag), Err(ParameterError::Tag { .. })), "{c_type} {tag}");
+        }
+    }
+
+    #[test]
+    fn arrays_are_rows_of_elements() {
+        let form = |c_type, size| one("x", c_type, &vec![0; size], "").unwrap().form();
+        let of = |element_bytes, elements, rows| Some(Form { element_bytes, elements, rows });
+        assert_eq!((form("u64", 8), form("bool", 1)), (of(8, 1, 1), of(1, 1, 1)));
+        assert_eq!((form("u32[16]", 64), form("u64[4][2]", 64)), (of(4, 16, 1), of(8, 8, 4)));
+        assert_eq!((form("struct x", 8), form("struct x[2]", 8), form("u64[3]", 8)), (None, None, None));
     }
 
     #[test]

@@ -134,7 +134,8 @@ pub(crate) fn gaps(result: &Outcome) -> Vec<Caution> {
         gaps.push(Caution { text, reach: Reach::All });
     }
     let missing = result.missing().iter().map(|missing| format!("Not measured in {}: {missing}.", result.venue()));
-    gaps.extend(missing.map(|text| Caution { text, reach: Reach::Nothing }));
+    let set_up = result.cautions().iter().map(|text| format!("Under {}, {text}.", result.policy().name));
+    gaps.extend(missing.chain(set_up).map(|text| Caution { text, reach: Reach::Nothing }));
     gaps
 }
 

@@ -2,7 +2,6 @@
 
 use crate::{Policy, VenueError, host, identity};
 use schedlab_guest::InCharge;
-use schedlab_kernel::Scheduler;
 
 /// A policy that has the CPUs of this machine. The kernel's own scheduler has them when this is dropped, or when the
 /// process ends in whatever way.
@@ -15,7 +14,7 @@ impl Charge {
     /// Hands the CPUs to a policy; to nobody, where it is the kernel's own scheduler.
     pub(crate) fn of(policy: &Policy) -> Result<Option<Charge>, VenueError> {
         host::accepts(policy)?;
-        let Some(job) = policy.job(schedlab_kernel::cpus())? else { return Ok(None) };
+        let Some(job) = policy.job()? else { return Ok(None) };
         let held = InCharge::take(&job).map_err(|error| VenueError::on_host(&policy.label, error))?;
         identity::check(policy, Some(held.loaded()))?;
         Ok(Some(Charge { policy: policy.label.clone(), held }))
@@ -23,9 +22,8 @@ impl Charge {
 
     /// Whether a policy could have them now: the kernel checks it and hands nothing over. Says why not.
     pub(crate) fn probe(policy: &Policy) -> Result<(), String> {
-        let job = policy.job(schedlab_kernel::cpus()).map_err(|error| error.to_string())?;
-        let Some(job) = job else { return Ok(()) };
-        Scheduler::probe(&job.object, &job.settings).map_err(|error| error.to_string())
+        let Some(job) = policy.job().map_err(|error| error.to_string())? else { return Ok(()) };
+        InCharge::probe(&job).map_err(|error| error.to_string())
     }
 
     /// Hands the CPUs to a policy.
@@ -36,6 +34,11 @@ impl Charge {
             why: "it is in charge where nothing is loaded".into(),
         };
         Charge::of(policy)?.ok_or_else(needless)
+    }
+
+    /// What its user has to know of its parameters on this machine, in a sentence each.
+    pub fn cautions(&self, policy: &Policy) -> Vec<String> {
+        policy.cautions_on(&self.held.loaded().layout)
     }
 
     /// Whether it still has them.

@@ -72,7 +72,7 @@ impl Venue for HostVenue {
         let ejected = |error| VenueError::on_host(&request.policy.label, error);
         let measured = measure(request.workload, &settings, policy.as_ref(), &mut go_on);
         // Tasks may have failed because their policy did.
-        policy.map(InCharge::end).transpose().map_err(ejected)?;
+        let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
         let Measured { report, recorded } = measured.map_err(|error| match error {
             MeasureError::Load(error) => error.into(),
             MeasureError::Policy(error) => ejected(error),
@@ -81,7 +81,7 @@ impl Venue for HostVenue {
         let run = KernelRun {
             request,
             venue: self.name(),
-            cpus: schedlab_kernel::cpus(),
+            layout: loaded.as_ref().map(|loaded| &loaded.layout),
             kernel: &kernel,
             engine: None,
             report: &report,

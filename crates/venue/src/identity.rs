@@ -32,10 +32,11 @@ fn programs(object: &Object, loaded: &Loaded) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use schedlab_model::machine::Topology;
     use schedlab_policy::PolicySpec;
 
     fn loaded(hash: &str) -> Loaded {
-        Loaded { hash: hash.into(), programs: Vec::new() }
+        Loaded { hash: hash.into(), layout: Topology::flat(1).into(), programs: Vec::new() }
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! A policy that was found: its object or its discipline, with its parameters settled.
 
+use crate::machine::MachineParameters;
 use crate::{NativeScheduler, VenueError};
-use schedlab_bpf::{ConstantInfo, ConstantValue, Object, Value};
+use schedlab_bpf::{ConstantInfo, ConstantValue, EnumeratorInfo, Object, Value};
 use schedlab_guest::PolicyJob;
+use schedlab_kernel::Enumerator;
 use schedlab_model::hash::sha256;
+use schedlab_model::layout::Layout;
 use schedlab_model::result::{Parameter as ResultParameter, PolicyInfo};
 use schedlab_policy::{
     Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, parameters, settle,
@@ -46,8 +49,8 @@ pub enum Scheduler {
         bytes: Arc<[u8]>,
         /// The parameters that the user has set.
         settings: Vec<(String, Value)>,
-        /// Parameters that the user has not set and that are the number of CPUs of the machine.
-        cpu_counts: Vec<String>,
+        /// The parameters that describe the machine.
+        machine: MachineParameters,
     },
     /// A discipline that only the simulator has.
     Ideal(Discipline),
@@ -100,7 +103,7 @@ impl Policy {
                 object: Arc::new(object),
                 bytes: found.object.into(),
                 settings: Vec::new(),
-                cpu_counts: Vec::new(),
+                machine: MachineParameters::default(),
             },
         };
         policy.settled(spec)
@@ -115,12 +118,12 @@ impl Policy {
         let known = parameters_of(object).map_err(wrong)?;
         let assignments = settle(&known, &spec.settings).map_err(wrong)?;
         let settings: Vec<_> = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
-        let is_set = |name: &str| assignments.iter().any(|a| a.name == name);
-        let cpu_counts = known.iter().filter(|p| p.is_cpu_count && !is_set(&p.name)).map(|p| p.name.clone()).collect();
+        let set: Vec<_> = assignments.iter().map(|a| (a.name.as_str(), a.value)).collect();
+        let machine = MachineParameters::among(&known, &set);
         Ok(Policy {
             label: spec.to_string(),
             info: PolicyInfo { name: self.info.name.clone(), parameters: values(&known, &assignments) },
-            scheduler: Scheduler::Object { object: object.clone(), bytes: bytes.clone(), settings, cpu_counts },
+            scheduler: Scheduler::Object { object: object.clone(), bytes: bytes.clone(), settings, machine },
             ..self.clone()
         })
     }
@@ -131,32 +134,46 @@ impl Policy {
         format!("{} {:?} {object}", self.info.name, self.info.parameters)
     }
 
-    /// What results say about it when it ran on a machine of so many CPUs.
-    pub(crate) fn info_on(&self, cpus: u32) -> PolicyInfo {
+    /// What results say about it when it ran on a machine.
+    pub(crate) fn info_on(&self, layout: &Layout) -> PolicyInfo {
         let mut info = self.info.clone();
-        let counts = self.cpu_counts().iter().map(|name| (name.clone(), ResultParameter::Unsigned(cpus.into())));
-        info.parameters.extend(counts);
+        info.parameters.extend(self.machine().map(|machine| machine.shown(layout)).unwrap_or_default());
         info
     }
 
-    /// The values of its parameters on a machine of so many CPUs: what the user has set, and the number of CPUs.
-    pub(crate) fn settings(&self, cpus: u32) -> Vec<(String, Value)> {
-        let Scheduler::Object { settings, .. } = &self.scheduler else { return Vec::new() };
-        let counts = self.cpu_counts().iter().map(|name| (name.clone(), Value::Integer(cpus.into())));
-        settings.iter().cloned().chain(counts).collect()
+    /// What a reader has to know of its parameters on a machine, in a sentence each.
+    pub(crate) fn cautions_on(&self, layout: &Layout) -> Vec<String> {
+        self.machine().map(|machine| machine.cautions(layout)).unwrap_or_default()
     }
 
-    fn cpu_counts(&self) -> &[String] {
-        if let Scheduler::Object { cpu_counts, .. } = &self.scheduler { cpu_counts } else { &[] }
+    /// The values of its parameters on a machine: what the user has set, and what the machine has.
+    pub(crate) fn settings(&self, layout: &Layout) -> Vec<(String, Value)> {
+        let Scheduler::Object { settings, machine, .. } = &self.scheduler else { return Vec::new() };
+        settings.iter().cloned().chain(machine.settings(layout)).collect()
     }
 
-    /// What a kernel has to load for a machine of so many CPUs; none where the policy has no object.
-    pub fn job(&self, cpus: u32) -> Result<Option<PolicyJob>, VenueError> {
-        let Scheduler::Object { object, bytes, .. } = &self.scheduler else { return Ok(None) };
+    fn machine(&self) -> Option<&MachineParameters> {
+        if let Scheduler::Object { machine, .. } = &self.scheduler { Some(machine) } else { None }
+    }
+
+    /// What a kernel has to load, which tells of its machine itself; none where the policy has no object.
+    pub fn job(&self) -> Result<Option<PolicyJob>, VenueError> {
+        let Scheduler::Object { object, bytes, settings, machine } = &self.scheduler else { return Ok(None) };
         let settings = object
-            .encode_settings(&self.settings(cpus))
+            .encode_settings(settings)
             .map_err(|error| VenueError::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
-        Ok(Some(PolicyJob { object: bytes.to_vec(), settings }))
+        let enumerators = object.enumerators().into_iter().map(|EnumeratorInfo { name, place }| Enumerator {
+            name,
+            section: place.section,
+            offset: place.offset,
+        });
+        Ok(Some(PolicyJob {
+            object: bytes.to_vec(),
+            settings,
+            enumerators: enumerators.collect(),
+            machine: machine.blanks(object),
+            set_by_hand: machine.set_by_hand(),
+        }))
     }
 
     /// Whether it may use random numbers.
@@ -211,10 +228,11 @@ fn default_bytes(constant: &ConstantInfo) -> Vec<u8> {
 fn values(known: &[Parameter], assignments: &[Assignment]) -> BTreeMap<String, ResultParameter> {
     let set = |name: &str| assignments.iter().find(|a| a.name == name).map(|a| a.value);
     let numbers = known.iter().filter(|parameter| parameter.kind != Kind::Other);
-    numbers.map(|p| (p.name.clone(), value(p, set(&p.name).unwrap_or(p.default)))).collect()
+    numbers.map(|p| (p.name.clone(), shown(p, set(&p.name).unwrap_or(p.default)))).collect()
 }
 
-fn value(parameter: &Parameter, value: i128) -> ResultParameter {
+/// A value of a parameter, as results have it.
+pub(crate) fn shown(parameter: &Parameter, value: i128) -> ResultParameter {
     if !parameter.choices.is_empty() {
         return ResultParameter::Text(parameter.show(value));
     }

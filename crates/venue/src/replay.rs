@@ -89,6 +89,7 @@ fn identity(header: &Header, workload: &Workload) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: vec![UNKNOWN.into()],
+        cautions: Vec::new(),
     }
 }
 

@@ -66,7 +66,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
     match &policy.scheduler {
         Scheduler::Object { object, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
-            let options = Options { executor, settings: policy.settings(workload.machine.cpus()), seed };
+            let options = Options { executor, settings: policy.settings(&workload.machine.topology.into()), seed };
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
@@ -118,10 +118,11 @@ pub(crate) fn check(request: &Request, collector: &Collector, validator: Option<
 }
 
 fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
+    let layout = request.workload.machine.topology.into();
     let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. } | Scheduler::Native(_));
     RunIdentity {
         scenario: scenario_info(request.workload),
-        policy: request.policy.info_on(request.workload.machine.cpus()),
+        policy: request.policy.info_on(&layout),
         venue: venue.into(),
         seed: request.seed,
         provenance: Provenance {
@@ -136,6 +137,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: Vec::new(),
+        cautions: request.policy.cautions_on(&layout),
     }
 }
 

@@ -102,7 +102,7 @@ impl Venue for VmVenue {
             workload: request.workload.clone(),
             seed: request.seed,
             algorithm: self.algorithm.to_string(),
-            policy: request.policy.job(request.workload.machine.cpus())?,
+            policy: request.policy.job()?,
         };
         let finished = schedlab_vm::run(&job, &settings, &mut |ns| control.go_on(Time(ns)));
         let finished = finished.map_err(|error| VenueError::in_vm(request.policy, error))?;
@@ -138,8 +138,8 @@ fn result(
         boot_ns: Some(boot_virtual_ns),
     };
     let (report, calibration) = (&outcome.report, &outcome.calibration);
-    let cpus = request.workload.machine.cpus();
-    let run = KernelRun { request, venue: "vm", cpus, kernel: &kernel, engine: Some(info), report, calibration };
+    let layout = outcome.loaded.as_ref().map(|loaded| &loaded.layout);
+    let run = KernelRun { request, venue: "vm", layout, kernel: &kernel, engine: Some(info), report, calibration };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
     run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(scheduler_costs(&outcome.costs.ok()?, ns)));
     run.wall = Some(Wall { boot: boot_wall, run: run_wall });

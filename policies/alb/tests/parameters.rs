@@ -64,7 +64,7 @@ fn waking_and_new_tasks_may_stay_where_they_were() {
 fn domain_bounds_a_division() {
     let topology = "topology = \"2n1l2c1t\"";
     let end = |domain| {
-        let settings = [PLAIN, ("cores_per_llc", 2), ("llcs_per_node", 1), ("domain", domain)];
+        let settings = [PLAIN, ("domain", domain)];
         spread(&run_tasks(topology, 1000, &hogs("hog", 8, 0, 0), &settings), 4, Time::from_ms(999))
     };
     assert_eq!([end(0), end(1), end(2)], [[2, 2, 2, 2], [4, 4, 0, 0], [4, 4, 0, 0]]);

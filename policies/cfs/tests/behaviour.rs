@@ -106,8 +106,7 @@ fn tasks_spread_over_cores_before_they_share_one() {
     // Two cores of two threads. Two hogs that begin on the threads of one core end on both cores.
     let tasks = "[[task]]\nname = \"one\"\nstart_on = 0\nloop = [{ compute = \"10s\" }]\n\
                  [[task]]\nname = \"two\"\nstart_on = 1\nloop = [{ compute = \"10s\" }]\n";
-    let settings = [("threads_per_core", 2), ("cores_per_llc", 2)];
-    let events = run_tasks("topology = \"1n1l2c2t\"", "2s", tasks, &settings);
+    let events = run_tasks("topology = \"1n1l2c2t\"", "2s", tasks, &[]);
     let spread = spread(&events, 4, Time::from_ms(1900));
     assert_eq!([spread[0] + spread[1], spread[2] + spread[3]], [1, 1], "{spread:?}");
 }

@@ -294,6 +294,7 @@ static void say_intervals(void)
 s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 {
 	nr_cpus = scx_bpf_nr_cpu_ids();
+	init_domains(nr_cpus);
 	jiffy = NS_PER_S / hz;
 	scale_times(nr_cpus);
 	say_times();

@@ -74,7 +74,7 @@ fn the_preempted_task_is_preferred_as_the_last_buddy() {
 fn the_balancers_parameters_change_where_tasks_are() {
     let tasks = "[[task]]\nname = \"spin\"\ncount = 64\nstart_on = 0\nloop = [{ compute = \"100s\" }]\n";
     let left = |ms, settings: &[(&str, u64)]| {
-        let settings = [&[("version", V4_9), ("cores_per_llc", 2), ("llcs_per_node", 1)], settings].concat();
+        let settings = [&[("version", V4_9)], settings].concat();
         spread(&run_tasks("topology = \"2n1l2c1t\"", "2s", tasks, &settings), 4, Time::from_ms(ms))
     };
     let usual = left(300, &[]);

@@ -34,8 +34,7 @@ fn cpu_shares_are_as_the_weights_of_nice_values() {
 #[test]
 fn spinning_threads_leave_a_cpu_quickly_and_never_balance_perfectly() {
     let tasks = "[[task]]\nname = \"spin\"\ncount = 512\nstart_on = 0\nloop = [{ compute = \"1000s\" }]\n";
-    let settings = [("version", V4_9), ("cores_per_llc", 8), ("llcs_per_node", 1)];
-    let events = run_tasks("topology = \"4n1l8c1t\"", "4s", tasks, &settings);
+    let events = run_tasks("topology = \"4n1l8c1t\"", "4s", tasks, &[("version", V4_9)]);
     let at = |ms| spread(&events, 32, Time::from_ms(ms));
     assert_eq!(at(1)[0], 512);
     let left = 512 - at(200)[0];

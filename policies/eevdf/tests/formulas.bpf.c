@@ -354,6 +354,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 	if (error)
 		return error;
 	nr_cpus = scx_bpf_nr_cpu_ids();
+	init_domains(nr_cpus);
 	jiffy = NS_PER_S / hz;
 	say_times();
 	say_averages();

@@ -31,10 +31,17 @@
  *	range=1us..10s     the least and the greatest value that make sense, both allowed
  *	choices=a,b,c      the user writes a word, the program sees its place in the list, from 0; "b(other)" also takes
  *	                   an argument, as in b(5ms), and sets the parameter `other` to it
+ *	machine=cpus       a fact about the machine, filled from the one on which the policy runs unless the user sets it:
+ *	                   cpus, cores, llcs, nodes, threads_per_core, cores_per_llc, llcs_per_node, smt, ...; of arrays
+ *	                   core_of_cpu, llc_of_cpu, node_of_cpu, ...; docs/reference/policy.md has them all
  *	about=...          what it is; the last key, to the end of the text
  */
 #define PARAMETER(type, name, value, text) \
 	const volatile type name __attribute__((btf_decl_tag("parameter " text))) = (value)
+
+/* The same for an array, which only the machine fills. */
+#define PARAMETER_LIST(type, name, length, text) \
+	const volatile type name[length] __attribute__((btf_decl_tag("parameter " text)))
 
 /*
  * Which Linux a policy follows that stands for a kernel's own fair scheduler; the user sets it like any parameter. A kernel

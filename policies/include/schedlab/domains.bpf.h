@@ -7,8 +7,8 @@
  * CPUs are numbered thread by thread, core by core, cache by cache, node by node. Levels that add nothing do not
  * exist: a machine without hardware threads and with one cache has one domain, with one group for each CPU.
  *
- * The three parameters are the user's to set; by themselves they say that all CPUs are cores on one cache. A verifier
- * follows every branch on them: with other values it gives up on the longer programs.
+ * The three parameters are those of the machine on which the policy runs, unless the user sets them. A machine whose
+ * cores, caches or nodes are no such ranges of CPUs, all of one length, is described without that level.
  */
 #ifndef SCHEDLAB_DOMAINS_BPF_H
 #define SCHEDLAB_DOMAINS_BPF_H
@@ -16,11 +16,11 @@
 #include <schedlab/common.bpf.h>
 
 PARAMETER(u32, threads_per_core, 1,
-	  "range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
+	  "machine=threads_per_core range=1..1024 about=Hardware threads of a core, as the balancer sees it.");
 PARAMETER(u32, cores_per_llc, 0,
-	  "range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
+	  "machine=cores_per_llc range=0..4096 about=Cores on a last-level cache. 0: all that there are.");
 PARAMETER(u32, llcs_per_node, 0,
-	  "range=0..4096 about=Last-level caches of a node. 0: all that there are.");
+	  "machine=llcs_per_node range=0..4096 about=Last-level caches of a node. 0: all that there are.");
 
 #define MAX_DOMAIN_LEVEL 4
 
@@ -30,16 +30,31 @@ struct domain {
 	u32 group_size; /* CPUs in each of its groups */
 };
 
+/*
+ * CPUs in a full domain of each level. They are kept, and not computed from the parameters where they are needed: a verifier
+ * knows the parameters and would look at the longer programs once for each value that follows from them, until it gives up.
+ */
+static u32 domain_sizes[MAX_DOMAIN_LEVEL + 1];
+
+/* Before anything else of this header is used. */
+static inline void init_domains(u32 nr_cpus)
+{
+	u32 core = threads_per_core, cache = cores_per_llc ? core * cores_per_llc : nr_cpus;
+	u64 node = llcs_per_node ? (u64)cache * llcs_per_node : nr_cpus;
+
+	domain_sizes[0] = 1;
+	domain_sizes[1] = core < nr_cpus ? core : nr_cpus;
+	domain_sizes[2] = cache < nr_cpus ? cache : nr_cpus;
+	domain_sizes[3] = node < nr_cpus ? node : nr_cpus;
+	domain_sizes[MAX_DOMAIN_LEVEL] = nr_cpus;
+}
+
 /* CPUs in a full domain of a level, at most @nr_cpus. */
 static inline u32 domain_size(u32 level, u32 nr_cpus)
 {
-	u64 size = level ? threads_per_core : 1;
+	const u32 *size = ELEMENT(domain_sizes, level);
 
-	if (level >= 2)
-		size = cores_per_llc ? size * cores_per_llc : nr_cpus;
-	if (level >= 3)
-		size = llcs_per_node ? size * llcs_per_node : nr_cpus;
-	return level >= MAX_DOMAIN_LEVEL || size > nr_cpus ? nr_cpus : size;
+	return size ? *size : nr_cpus;
 }
 
 /* The domain of a level (1 to MAX_DOMAIN_LEVEL) in which @cpu is; false when the machine has no such level. */

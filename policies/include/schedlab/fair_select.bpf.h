@@ -131,19 +131,28 @@ static bool wake_affine(const struct fair_task *t, const struct fair_task *waker
 	return affine_6_1(this_load - own, previous_load, hierarchical_load(t, there), pct, sync);
 }
 
+/* Whether all threads of a core are idle. */
+__noinline bool core_is_idle(u32 core)
+{
+	u32 thread;
+
+	bpf_for(thread, core, core + threads_per_core) {
+		if (!is_idle(thread))
+			return false;
+	}
+	return true;
+}
+
 /* The first thread of a core of @cpu's cache that is idle as a whole, -1 when there is none. */
 __noinline s32 idle_core(struct task_struct *p __arg_trusted, s32 target)
 {
-	u32 first = (u32)target / cache_size * cache_size, step, thread, busy;
+	u32 first = (u32)target / cache_size * cache_size, step;
 	u32 offset = (u32)target - first;
 
 	bpf_for(step, 0, cache_size / threads_per_core) {
 		u32 core = first + (offset / threads_per_core + step) * threads_per_core % cache_size;
 
-		busy = 0;
-		bpf_for(thread, 0, threads_per_core)
-			busy += !is_idle(core + thread);
-		if (!busy && allowed(p, core))
+		if (core_is_idle(core) && allowed(p, core))
 			return core;
 	}
 	return -1;

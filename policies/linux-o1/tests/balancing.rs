@@ -110,8 +110,7 @@ fn taken_by_node(ticks: u64, own_nice: i32) -> usize {
          [[task]]\nname = \"hog\"\ncount = 7\nstart = \"{}ms\"\nstart_on = 0\nloop = [{{ compute = \"9s\" }}]",
         256 - ticks
     );
-    let settings = [("cores_per_llc", 1), ("llcs_per_node", 1)];
-    let events = run_tasks("topology = \"2n1l1c1t\"", 1000, &tasks, V22, &settings);
+    let events = run_tasks("topology = \"2n1l1c1t\"", 1000, &tasks, V22, &[]);
     hogs_on_1(&events, 256, 400)
 }
 

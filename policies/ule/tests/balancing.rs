@@ -136,8 +136,7 @@ fn freebsd_looks_for_the_least_loaded_group_first() {
     let new = "[[task]]\nname = \"new\"\nstart = \"100ms\"\nonce = [{ compute = \"1ms\" }]\n";
     let tasks = pinned(0, 3) + &pinned(2, 1) + &pinned(3, 1) + new;
     let target = |mode| {
-        let settings = [mode, ("cores_per_llc", 2), ("llcs_per_node", 2)];
-        let events = run("topology = \"1n2l2c1t\"", 200, &tasks, &settings);
+        let events = run("topology = \"1n2l2c1t\"", 200, &tasks, &[mode]);
         loads(&events, 4, Time::from_ms(100))
     };
     assert_eq!(target(PAPER), [4, 0, 1, 1]);

@@ -119,7 +119,7 @@ fn a_warm_cache_keeps_a_task_on_its_cpu() {
                  { compute = \"1ms\" }]\n\
                  [[task]]\nname = \"busy\"\ncpus = [0]\nloop = [{ compute = \"9s\" }]\n";
     let wakes_on = |affinity| {
-        let settings = [FREEBSD, ("cores_per_llc", 2), ("llcs_per_node", 2), ("affinity", affinity)];
+        let settings = [FREEBSD, ("affinity", affinity)];
         let events = run("topology = \"1n2l2c1t\"", 100, tasks, &settings);
         events.iter().find_map(|event| woken_on(event, 0)).expect("it wakes")
     };

@@ -126,7 +126,12 @@ impl Btf {
         match &ty.kind {
             Kind::Void => "void".to_string(),
             Kind::Pointer(to) => format!("{} *", self.type_name_within(*to, depth)),
-            Kind::Array { element, count } => format!("{}[{count}]", self.type_name_within(*element, depth)),
+            Kind::Array { element, count } => {
+                // As C writes it: the rows before what is in a row.
+                let element = self.type_name_within(*element, depth);
+                let (base, inner) = element.split_at(element.find('[').unwrap_or(element.len()));
+                format!("{base}[{count}]{inner}")
+            }
             Kind::Composite { union, .. } => format!("{} {}", if *union { "union" } else { "struct" }, ty.name),
             Kind::Enum { .. } => format!("enum {}", ty.name).trim_end().to_string(),
             _ => ty.name.clone(),
@@ -169,9 +174,11 @@ mod tests {
             ("", Kind::Const(4)),
             ("loop", Kind::Typedef(6)),
             ("", Kind::Array { element: 7, count: 2 }),
+            ("", Kind::Array { element: 3, count: 4 }),
         ]);
         assert_eq!(btf.size_of(5), Ok(64));
         assert_eq!(btf.type_name(5), "s32[16]");
+        assert_eq!(btf.type_name(8), "s32[4][16]");
         assert!(btf.is_constant_parameter(5) && !btf.is_constant_parameter(4));
         assert!(btf.size_of(6).is_err() && btf.size_of(7).is_err());
         assert!(btf.type_name(7).ends_with("[2]"));

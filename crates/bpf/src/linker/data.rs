@@ -11,9 +11,6 @@ use crate::memory::{Access, GuestMemory, PAGE_SIZE, Region};
 use crate::object::{DataKind, DataSection, LoadError, Object};
 use crate::options::Value;
 
-/// Prefix of the constants that a loader fills with the kernel's enumerators: `__SCX_SLICE_DFL` is `SCX_SLICE_DFL`.
-const ENUMERATOR_PREFIX: &str = "__";
-
 /// The data of an object in guest memory.
 pub struct Data {
     /// Address of each data section.
@@ -65,9 +62,8 @@ impl Data {
 
     /// Fills the constants that stand for enumerators of the kernel; what the kernel does not have stays 0.
     fn fill_enumerators(&self, object: &Object, kernel: &Kernel, memory: &GuestMemory) {
-        for constant in object.constants.iter().filter(|constant| constant.info.size == 8) {
-            let value =
-                constant.info.name.strip_prefix(ENUMERATOR_PREFIX).and_then(|name| kernel.types.enumerator(name));
+        for constant in &object.constants {
+            let value = constant.enumerator().and_then(|name| kernel.types.enumerator(name));
             if let (Some(value), Some(&(address, _))) = (value, self.globals.get(&constant.info.name)) {
                 memory.write(address, value);
             }

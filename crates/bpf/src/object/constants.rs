@@ -1,9 +1,12 @@
 //! Globals of `.rodata` that a loader may set: parameters, and constants of the kernel's enumerations.
 
 use super::elf::Elf;
-use super::{ConstantInfo, ConstantValue, LoadError, ObjectError};
+use super::{ConstantInfo, ConstantValue, DataPlace, LoadError, ObjectError};
 use crate::btf::{Btf, Kind, TypeId};
 use crate::options::Value;
+
+/// Stands before the name of a kernel's enumerator in the constant that a loader fills with it.
+const ENUMERATOR_PREFIX: &str = "__";
 
 /// What can be stored in a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +102,18 @@ fn default_value(shape: Shape, bytes: &[u8]) -> ConstantValue {
 impl Constant {
     /// Whether it is for people to set. Names that begin with two underscores are for loaders.
     pub fn is_parameter(&self) -> bool {
-        !self.info.name.starts_with("__")
+        !self.info.name.starts_with(ENUMERATOR_PREFIX)
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> DataPlace {
+        DataPlace { section: self.section.clone(), offset: self.offset }
+    }
+
+    /// The enumerator of the kernel that it stands for, if there is one: `SCX_SLICE_DFL` for `__SCX_SLICE_DFL`. Such
+    /// constants are 0 in the object.
+    pub fn enumerator(&self) -> Option<&str> {
+        self.info.name.strip_prefix(ENUMERATOR_PREFIX).filter(|_| self.info.size == 8)
     }
 
     /// The bytes of a value.
@@ -111,6 +125,8 @@ impl Constant {
         };
         let size = self.info.size as usize;
         match (self.shape, value) {
+            (_, Value::Bytes(bytes)) if bytes.len() == size => Ok(bytes.clone()),
+            (_, Value::Bytes(bytes)) => Err(bad(format!("{} bytes are not its {size}", bytes.len()))),
             (Shape::Bool, Value::Bool(value)) => Ok(vec![u8::from(*value)]),
             (Shape::Bool, Value::Integer(value @ (0 | 1))) => Ok(vec![*value as u8]),
             (Shape::Bool, _) => Err(bad("give true or false".to_string())),

@@ -108,6 +108,24 @@ pub enum ConstantValue {
     Bytes(Vec<u8>),
 }
 
+/// A constant that stands for an enumerator of the kernel and is 0 until a loader fills it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnumeratorInfo {
+    /// The enumerator's name in the kernel: `SCX_SLICE_DFL`.
+    pub name: String,
+    /// Where its eight bytes are.
+    pub place: DataPlace,
+}
+
+/// A place in the data of an object, for a loader that writes there itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataPlace {
+    /// The section.
+    pub section: String,
+    /// Bytes from its begin.
+    pub offset: u64,
+}
+
 /// Something that the object expects from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternInfo {

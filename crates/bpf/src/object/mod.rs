@@ -99,6 +99,19 @@ impl Object {
         self.constants.iter().filter(|constant| constant.is_parameter()).map(|constant| constant.info.clone()).collect()
     }
 
+    /// The constants that a loader fills with the kernel's enumerators.
+    pub fn enumerators(&self) -> Vec<EnumeratorInfo> {
+        let info = |constant: &constants::Constant| {
+            Some(EnumeratorInfo { name: constant.enumerator()?.into(), place: constant.place() })
+        };
+        self.constants.iter().filter_map(info).collect()
+    }
+
+    /// Where a `const volatile` global is.
+    pub fn place_of(&self, name: &str) -> Option<DataPlace> {
+        self.constants.iter().find(|constant| constant.info.name == name).map(constants::Constant::place)
+    }
+
     /// Kernel functions that the object uses.
     pub fn kernel_functions(&self) -> Vec<ExternInfo> {
         self.extern_infos(|kind| matches!(kind, ExternKind::Function { .. }))

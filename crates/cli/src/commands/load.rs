@@ -22,6 +22,7 @@ pub fn run(args: &LoadArgs) -> Result<(), Failure> {
         output::remark(&policy.warnings);
     }
     let charge = Charge::take(&policy)?;
+    charge.cautions(&policy).iter().for_each(|caution| output::remark(&format!("{}: {caution}", policy.label)));
     let begun = Instant::now();
     output::print(&format!("{} is in charge of this machine; Ctrl-C gives it back\n", policy.label))?;
     watch(&charge, args.seconds, &monitor)?;

@@ -131,7 +131,10 @@ fn parameters(parameters: &[Parameter]) -> String {
     }
     let mut text = String::from("\nParameters and their defaults:\n");
     for parameter in parameters {
-        let default = parameter.show(parameter.default);
+        let default = match parameter.machine {
+            Some(_) => "the machine's".into(),
+            None => parameter.show(parameter.default),
+        };
         text += &wrap(&format!("  {} = {default}  ", parameter.name), 6, &format!("({})", values(parameter)));
         if !parameter.about.is_empty() {
             text += &wrap("      ", 6, &parameter.about);

@@ -11,6 +11,7 @@ mod help;
 mod import;
 mod lab;
 mod load;
+mod machine;
 mod perf;
 mod realtime;
 mod record;

@@ -66,6 +66,8 @@ pub struct RunIdentity {
     pub kernel_run_delay_ns: Option<u64>,
     /// What could not be measured, and why.
     pub missing: Vec<String>,
+    /// What a reader has to know of how it was set up.
+    pub cautions: Vec<String>,
 }
 
 impl RunMeasures {
@@ -95,6 +97,7 @@ impl RunMeasures {
             costs: None,
             kernel_run_delay_ns: identity.kernel_run_delay_ns,
             missing: identity.missing,
+            cautions: identity.cautions,
         }
     }
 }

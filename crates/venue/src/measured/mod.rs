@@ -12,7 +12,10 @@ use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::curve::GroupCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::layout::Layout;
+use schedlab_model::machine::Topology;
 use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance, RunResult};
+use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Workload};
@@ -24,8 +27,8 @@ pub struct KernelRun<'a> {
     pub request: &'a Request<'a>,
     /// Where.
     pub venue: &'static str,
-    /// How many CPUs the policy was told of.
-    pub cpus: u32,
+    /// The machine that the policy was told of; none where nothing was loaded.
+    pub layout: Option<&'a Layout>,
     /// Under which kernel.
     pub kernel: &'a str,
     /// In which virtual machine.
@@ -122,7 +125,7 @@ impl KernelRun<'_> {
         let Request { workload, policy, seed, scenario_hash, .. } = self.request;
         RunIdentity {
             scenario: scenario_info(workload),
-            policy: policy.info_on(self.cpus),
+            policy: self.layout.map_or_else(|| policy.info.clone(), |layout| policy.info_on(layout)),
             venue: self.venue.into(),
             seed: *seed,
             provenance: Provenance {
@@ -141,7 +144,18 @@ impl KernelRun<'_> {
             }),
             kernel_run_delay_ns: self.report.tasks.iter().map(|task| task.run_delay_ns).sum(),
             missing,
+            cautions: self.layout.map(|layout| self.cautions_on(layout)).unwrap_or_default(),
         }
+    }
+
+    /// What is to be known of the machine that the policy was told of.
+    fn cautions_on(&self, layout: &Layout) -> Vec<String> {
+        let topology = self.request.workload.machine.topology;
+        let is_other = topology != Topology::flat(topology.cpus()) && Layout::from(topology) != *layout;
+        let (wanted, counts) = (topology.write(), layout.in_words());
+        let other =
+            format!("the scenario's topology is {wanted} and this kernel has {counts}: the policy is told of these");
+        is_other.then_some(other).into_iter().chain(self.request.policy.cautions_on(layout)).collect()
     }
 }
 

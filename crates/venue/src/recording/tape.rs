@@ -96,6 +96,7 @@ impl Tape {
             calibration: None,
             kernel_run_delay_ns: None,
             missing: [UNKNOWN.to_string()].into_iter().chain(label.missing.iter().cloned()).collect(),
+            cautions: Vec::new(),
         });
         Ok((known(result), summary, unwritten))
     }

@@ -1,0 +1,159 @@
+//! The parameters of a policy that describe the machine: filled from the one on which it runs, in every venue.
+
+use crate::policy::{parameters_of, shown};
+use schedlab_bpf::{Object, Value};
+use schedlab_guest::MachineBlank;
+use schedlab_model::fact::{Fact, Form, SetByHand};
+use schedlab_model::layout::Layout;
+use schedlab_model::result::Parameter as Shown;
+use schedlab_policy::{Parameter, ParameterError};
+
+/// Those of one policy.
+#[derive(Clone, Debug, Default)]
+pub struct MachineParameters {
+    /// Those that the user has not set.
+    open: Vec<(Parameter, Fact, Form)>,
+    /// Those that the user has set, each with the value.
+    set: Vec<(Parameter, Fact, i128)>,
+}
+
+impl MachineParameters {
+    /// Those of an object, of which some are set by name.
+    pub fn of(object: &Object, set: &[(&str, i128)]) -> Result<MachineParameters, ParameterError> {
+        Ok(MachineParameters::among(&parameters_of(object)?, set))
+    }
+
+    pub(crate) fn among(known: &[Parameter], set: &[(&str, i128)]) -> MachineParameters {
+        let mut found = MachineParameters::default();
+        for parameter in known {
+            let (Some(fact), Some(form)) = (parameter.machine, parameter.form()) else { continue };
+            match set.iter().find(|(name, _)| *name == parameter.name) {
+                Some((_, value)) => found.set.push((parameter.clone(), fact, *value)),
+                None => found.open.push((parameter.clone(), fact, form)),
+            }
+        }
+        found
+    }
+
+    /// What the user has set, by fact.
+    pub fn set_by_hand(&self) -> SetByHand {
+        self.set.iter().map(|(_, fact, value)| (*fact, *value)).collect()
+    }
+
+    /// Values for those that the user has not set.
+    pub fn settings(&self, layout: &Layout) -> Vec<(String, Value)> {
+        let set = self.set_by_hand();
+        let setting = |(parameter, fact, form): &(Parameter, Fact, Form)| {
+            (parameter.name.clone(), Value::Bytes(fact.bytes(*form, layout, &set)))
+        };
+        self.open.iter().map(setting).collect()
+    }
+
+    /// The same as places in the object's data, for whoever knows the machine.
+    pub fn blanks(&self, object: &Object) -> Vec<MachineBlank> {
+        let blank = |(parameter, fact, form): &(Parameter, Fact, Form)| {
+            let place = object.place_of(&parameter.name)?;
+            Some(MachineBlank { fact: *fact, form: *form, section: place.section, offset: place.offset })
+        };
+        self.open.iter().filter_map(blank).collect()
+    }
+
+    /// What results say of those that are numbers and that the user has not set.
+    pub fn shown(&self, layout: &Layout) -> Vec<(String, Shown)> {
+        let set = self.set_by_hand();
+        let show = |(parameter, fact, _): &(Parameter, Fact, Form)| {
+            Some((parameter.name.clone(), shown(parameter, fact.number(layout, &set)?)))
+        };
+        self.open.iter().filter_map(show).collect()
+    }
+
+    /// Where a user's value is not the machine's, and where the machine is not what the policy can be told, in a sentence
+    /// each.
+    pub fn cautions(&self, layout: &Layout) -> Vec<String> {
+        let contradiction = |(parameter, fact, value): &(Parameter, Fact, i128)| {
+            let own = fact.contradicted_by(*value, layout)?;
+            let (name, value, own) = (&parameter.name, parameter.show(*value), parameter.show(own));
+            Some(format!("{name} is set to {value} and the machine has {own}: the policy follows {value}"))
+        };
+        let mut cautions: Vec<String> = self.set.iter().filter_map(contradiction).collect();
+        let left_out = layout.left_out();
+        if self.open.iter().any(|(_, fact, _)| fact.needs_ranges()) && !left_out.is_empty() {
+            cautions.push(format!(
+                "the {} of this machine are no ranges of CPUs of one length: the policy is told of a machine without them",
+                left_out.join(" and ")
+            ));
+        }
+        cautions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Scheduler};
+    use schedlab_model::layout::{FULL_CAPACITY, Place};
+    use schedlab_model::machine::Topology;
+    use schedlab_model::scenario::Notation;
+    use schedlab_policy::PolicySpec;
+    use std::collections::BTreeMap;
+
+    fn layout(text: &str) -> Layout {
+        Topology::read(text).unwrap().into()
+    }
+
+    /// The policy, its parameters of the machine, and what is said of it on the machine.
+    fn on(text: &str, layout: &Layout) -> (Policy, BTreeMap<String, Shown>, Vec<String>) {
+        let policy = Policy::find(&PolicySpec::parse(text).unwrap()).unwrap();
+        let (info, cautions) = (policy.info_on(layout), policy.cautions_on(layout));
+        (policy, info.parameters, cautions)
+    }
+
+    #[test]
+    fn every_shipped_policy_that_knows_domains_is_told_of_them() {
+        let of = |parameters: &BTreeMap<String, Shown>| {
+            ["threads_per_core", "cores_per_llc", "llcs_per_node"].map(|name| parameters[name].clone())
+        };
+        for name in ["cfs", "eevdf", "ule", "alb", "linux-o1"] {
+            let (policy, parameters, cautions) = on(name, &layout("2n3l4c2t"));
+            assert_eq!(of(&parameters), [2, 4, 3].map(Shown::Unsigned), "{name}");
+            assert!(cautions.is_empty(), "{name}: {cautions:?}");
+            let told = |value: u32| Value::Bytes(value.to_le_bytes().to_vec());
+            let settings: BTreeMap<_, _> = policy.settings(&layout("1n2l2c1t")).into_iter().collect();
+            assert_eq!((&settings["cores_per_llc"], &settings["llcs_per_node"]), (&told(2), &told(2)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_contradicts_the_machine_is_obeyed_and_said() {
+        let (policy, parameters, cautions) = on("cfs:threads_per_core=2", &layout("1n1l4c1t"));
+        assert_eq!(parameters["threads_per_core"], Shown::Unsigned(2));
+        assert!(policy.settings(&layout("1n1l4c1t")).contains(&("threads_per_core".into(), Value::Integer(2))));
+        assert_eq!(cautions, ["threads_per_core is set to 2 and the machine has 1: the policy follows 2"]);
+        assert!(on("cfs:threads_per_core=2,cores_per_llc=4", &layout("1n1l4c2t")).2.is_empty());
+    }
+
+    #[test]
+    fn a_machine_that_is_no_ranges_is_said_where_a_policy_asks_for_them() {
+        let place = |core| Some(Place { core, llc: 0, node: 0, capacity: FULL_CAPACITY });
+        let apart = Layout::new([0, 1, 0, 1].map(place).to_vec());
+        let (_, parameters, cautions) = on("cfs", &apart);
+        assert_eq!(parameters["threads_per_core"], Shown::Unsigned(1));
+        assert!(cautions[0].starts_with("the cores of this machine are no ranges"), "{cautions:?}");
+        assert!(on("rr", &apart).2.is_empty());
+    }
+
+    /// What a kernel's loader writes and what the simulator writes are the same bytes.
+    #[test]
+    fn a_kernel_is_told_the_same_as_the_simulator() {
+        let (policy, ..) = on("cfs:cores_per_llc=2", &layout("1n1l4c1t"));
+        let Scheduler::Object { object, .. } = &policy.scheduler else { panic!("cfs is an object") };
+        for text in ["1n1l4c1t", "2n2l4c2t", "1n1l1c1t"] {
+            let layout = layout(text);
+            let mut in_kernel = policy.job().unwrap().unwrap().settings_on(&layout);
+            let mut simulated = object.encode_settings(&policy.settings(&layout)).unwrap();
+            in_kernel.sort();
+            simulated.sort();
+            assert_eq!(in_kernel, simulated, "{text}");
+        }
+    }
+}
