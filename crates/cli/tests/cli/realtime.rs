@@ -27,8 +27,8 @@ fn shares(scenario: &str, flags: &[&str]) -> [f64; 2] {
 }
 
 /// The highest class there is, on every CPU, in kernels that throttle and in those with servers, under the kernel's
-/// scheduler and under a policy, one that starves others included. In 1.5 s a server acts once, for 50 ms and up to a tick;
-/// periods of throttling begin before the run, with what looks after it, so that one or two of them end in it.
+/// scheduler and under a policy, one that starves others included. Periods, of throttling and of servers, begin before the
+/// run, so that others have one turn of 50 ms and up to a tick in its 1.5 s, or two.
 #[test]
 fn a_real_time_task_does_not_keep_a_guest_from_ending() {
     if !may_virtualize(&["debian:12", "debian:13", NEW]) {
@@ -43,8 +43,8 @@ fn a_real_time_task_does_not_keep_a_guest_from_ending() {
     ];
     for (class, cpus, count, flags) in cases {
         let [hogs, others] = shares(&endless(class, *cpus, *count), &[&["--venue", "vm"], *flags].concat());
-        let expected = if flags.contains(&"debian:12") { 0.015..0.07 } else { 0.033..0.038 };
-        assert!(expected.contains(&others) && hogs + others > 0.97, "{class} {flags:?}: {hogs} {others}");
+        // A turn that began before the run, or ends after it, counts in part.
+        assert!((0.015..0.073).contains(&others) && hogs + others > 0.97, "{class} {flags:?}: {hogs} {others}");
     }
 }
 
