@@ -58,7 +58,7 @@ impl Pair {
         let scenario = Scenario::from_file(file).map_err(|error| error.to_string())?;
         let mut workload = scenario.compile().map_err(|error| error.to_string())?;
         let engine = if workload.machine.cpus() == 1 { ON_ONE_CPU } else { ON_SEVERAL };
-        let engine = Some(engine.parse().expect("an engine"));
+        let engine = engine.parse().expect("an engine");
         let venue = VmVenue { kernel: self.kernel.clone(), engine, algorithm: Algorithm::Spin };
         let trace =
             |place: &str| keep.map(|folder| folder.join(format!("{}-{}-{place}.parquet", self.text, workload.name)));

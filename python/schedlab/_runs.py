@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -136,7 +136,7 @@ class Comparison(_Ran):
 
     @property
     def policies(self) -> list[str]:
-        """The policies that ran, as they were written; ``rr@sim`` where there are several venues."""
+        """The policies that ran, as they were written, with their variant; ``rr@sim`` where there are several venues."""
         return self._done.labels()
 
     @property
@@ -152,7 +152,9 @@ class Comparison(_Ran):
         (``ratio_interval.low``, ``difference_interval.high``), ``cliffs_delta`` from -1 to 1 (Cliff 1993), ``verdict``
         in words, and ``evidence``: of several ``runs`` the intervals are bootstrap percentiles over runs, those with
         the same seed in pairs (Efron and Tibshirani 1993, chapter 13); of one run Student's t over ``batches`` of
-        consecutive requests. `schema("comparison")` has all.
+        consecutive requests. Where it is ``exact`` every run gives the same numbers and there is no interval:
+        ``under_changes.ratio_low`` and ``…_high`` tell what small changes of tick offset, work and sleep do to them.
+        `schema("comparison")` has all.
         """
         return self._done.frame("differences")
 
@@ -180,7 +182,7 @@ def run(
     venue: str = "sim",
     seed: int | None = None,
     runs: int = 1,
-    kernel: str = "debian:12",
+    kernel: str | None = None,
     engine: str | None = None,
     load: str = "spin",
     threads: int | None = None,
@@ -197,7 +199,8 @@ def run(
     :param venue: ``sim``, ``vm`` or ``host``
     :param seed: of all random numbers; that of the scenario where it is absent
     :param runs: how many, with seeds derived from the first
-    :param kernel: of a virtual machine: ``debian:12``, ``debian:13-backports``, a path
+    :param kernel: of a virtual machine: ``debian:12``, ``debian:13-backports``, a path; by default one that has what the
+        policies need
     :param engine: the emulator of a virtual machine: ``qemu``, ``bochs``, ``kvm``
     :param load: what tasks compute on a real machine: ``spin``, ``fibonacci``, ``fft``, ``pi``, ``memory``
     :param threads: how many runs in simulated time may happen at once; all cores where it is absent
@@ -224,6 +227,10 @@ def run(
             check=check,
             traces=[trace] if events else [],
             listens=charts,
+            keeps=False,
+            fresh=False,
+            vary=None,
+            perturb=0,
         )
         for failure in done.failures():
             raise RunError(failure)
@@ -235,23 +242,31 @@ def compare(
     scenario: Source,
     policy: PolicySource | Sequence[PolicySource],
     *,
+    vary: Mapping[str, Sequence[Any]] | None = None,
     venue: str | Sequence[str] = "sim",
     seed: int | None = None,
     runs: int = 1,
-    kernel: str = "debian:12",
+    kernel: str | None = None,
     engine: str | None = None,
     load: str = "spin",
     threads: int | None = None,
     unchecked: bool = False,
     check: bool = False,
     charts: bool = True,
+    perturb: int = 10,
+    fresh: bool = False,
 ) -> Comparison:
     """Runs a scenario under several policies, in one venue or several, and compares them with the first one.
 
-    A policy that fails does not touch the others: see `Comparison.failures`. The parameters are those of `run`.
+    A policy that fails does not touch the others: see `Comparison.failures`. The parameters are those of `run`. Runs that
+    are known from before are not made again, so a comparison that was stopped goes on where it was.
 
     :param policy: a list, or a text as on the command line: ``"fcfs,rr,mlfq"``
+    :param vary: variants of the scenario to be compared too: paths, or ``policy.PARAMETER``, each with a list of values,
+        as in ``{"task.batch.nice": [0, 5, 19], "machine.cpus": [2, 4]}``; every combination is one
     :param venue: a name or a list
+    :param perturb: how many copies with small changes of tick offset, work and sleep are run where nothing is random
+    :param fresh: whether what is known from before is run again
     :raises InputError: what is asked for cannot be
     :raises RunError: every policy failed, or the machine
     """
@@ -269,7 +284,13 @@ def compare(
         check=check,
         traces=[],
         listens=charts,
+        keeps=True,
+        fresh=fresh,
+        vary=vary,
+        perturb=perturb,
     )
     if not done.labels():
         raise RunError("; ".join(done.failures()))
-    return Comparison(done, f"schedlab.compare({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs})")
+    varied = f", vary={vary!r}" if vary else ""
+    call = f"schedlab.compare({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs}{varied})"
+    return Comparison(done, call)

@@ -117,13 +117,17 @@ def run(
     seed: int | None,
     runs: int,
     threads: int | None,
-    kernel: str,
+    kernel: str | None,
     engine: str | None,
     load: str,
     unchecked: bool,
     check: bool,
     traces: Sequence[str | PathLike[str]],
     listens: bool,
+    keeps: bool,
+    fresh: bool,
+    vary: Any | None,
+    perturb: int,
 ) -> Done: ...
 def policies() -> list[tuple[str, str, str]]: ...
 def scenarios() -> list[tuple[str, str]]: ...
@@ -135,6 +139,7 @@ def study(
     *,
     quick: bool,
     seed: int | None,
+    seeds: int,
     fresh: bool,
     threads: int | None,
 ) -> StudyPage: ...

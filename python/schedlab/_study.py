@@ -51,6 +51,7 @@ def study(
     *,
     quick: bool = False,
     seed: int | None = None,
+    seeds: int = 5,
     fresh: bool = False,
     threads: int | None = None,
 ) -> Study:
@@ -61,9 +62,10 @@ def study(
     :param name: a shipped study, or a file
     :param quick: whether a smaller version is run
     :param seed: the first one of every case, instead of that of its scenario: do the published values hold there too?
+    :param seeds: under how many seeds what is simulated is looked at; with small changes instead where nothing is random
     :param fresh: whether what is known from before is run again
     :param threads: how many runs in simulated time may happen at once; all cores where it is absent
     :raises InputError: there is no such study, or it cannot be run
     """
-    page = _schedlab.study(fspath(name), quick=quick, seed=seed, fresh=fresh, threads=threads)
+    page = _schedlab.study(fspath(name), quick=quick, seed=seed, seeds=seeds, fresh=fresh, threads=threads)
     return Study(page, f"schedlab.study({fspath(name)!r}, quick={quick}, seed={seed})")

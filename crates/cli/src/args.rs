@@ -12,6 +12,7 @@ pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, Vie
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
+use schedlab_campaign::Axis;
 use schedlab_model::machine::Topology;
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
@@ -32,7 +33,7 @@ Commands:
 const EPILOGUE: &str = "\
 Options: -h or --help, also behind a command; -V or --version
 Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
-Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.";
+Exit codes: 0 done, 1 failed, 2 wrong input, 4 not (all) run here, 130 stopped with Ctrl-C.";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file
 #[derive(Debug, Parser)]
@@ -119,6 +120,16 @@ pub struct CompareArgs {
     /// The policies: a list as in fcfs,rr:quantum=5ms,./mine.bpf.c; may be repeated; the first is the baseline
     #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]
     pub policy: Vec<SpecList>,
+    /// Compare variants too: a path into the scenario, or policy.PARAMETER, with its values, as in
+    /// task.batch.nice=0,5,19; when repeated, every combination; the first is the baseline
+    #[arg(long, value_name = "PATH=VALUES", value_parser = str::parse::<Axis>)]
+    pub vary: Vec<Axis>,
+    /// Where nothing is random, also run N copies with small changes of tick offset, work and sleep; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub perturb: u32,
+    /// Run everything again, also what is known from before
+    #[arg(long)]
+    pub fresh: bool,
     /// What runs have in common.
     #[command(flatten)]
     pub shared: SharedArgs,
@@ -142,9 +153,10 @@ pub struct SharedArgs {
     /// What tasks compute on a real machine: fibonacci, fft, pi, spin, memory or memory:SIZE (as in memory:8MiB)
     #[arg(long, value_name = "LOAD", default_value = "spin")]
     pub load: Algorithm,
-    /// The kernel of a virtual machine: debian:11, 12, 13, 13-backports or testing, host, or a path
-    #[arg(long, value_name = "KERNEL", default_value = "debian:12")]
-    pub kernel: String,
+    /// The kernel of a virtual machine: debian:11, 12, 13, 13-backports or testing, host, or a path; by default
+    /// 13-backports, which runs policies, and 12 for the kernel's own scheduler alone
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
     /// The emulator of a virtual machine: qemu, bochs or kvm, with settings as in bochs:ips=100000000,quantum=8; by
     /// default qemu for one CPU and bochs for several
     #[arg(long, value_name = "ENGINE")]

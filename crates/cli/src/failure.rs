@@ -16,6 +16,8 @@ pub mod code {
     pub const FAILED: u8 = 1;
     /// The input cannot be used: nothing has run.
     pub const WRONG_INPUT: u8 = 2;
+    /// A study needs runs that cannot be made here.
+    pub const NOT_RUN: u8 = 4;
     /// Stopped with Ctrl-C: what a shell gives for it.
     pub const INTERRUPTED: u8 = 130;
 }
@@ -33,6 +35,8 @@ pub enum Failure {
     Input(String),
     /// The input was good, and yet it did not work.
     Failed(String),
+    /// What was asked for cannot be run here, or not all of it.
+    NotRun(String),
     /// Ctrl-C; everything has been said.
     Interrupted,
     /// Whoever reads the output has seen enough.
@@ -62,7 +66,7 @@ impl Failure {
         match self {
             Failure::Usage(error) => usage(error),
             Failure::Venue(error) => complain(&error.to_string()),
-            Failure::Input(message) | Failure::Failed(message) => complain(message),
+            Failure::Input(message) | Failure::NotRun(message) | Failure::Failed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
             Failure::Interrupted | Failure::NobodyListens => {}
             Failure::Several(failures) => failures.iter().for_each(Failure::tell),
@@ -79,6 +83,7 @@ impl Failure {
                 ErrorClass::Failed => code::FAILED,
             },
             Failure::Policies(_) | Failure::Failed(_) => code::FAILED,
+            Failure::NotRun(_) => code::NOT_RUN,
             Failure::Interrupted => code::INTERRUPTED,
             Failure::NobodyListens => code::DONE,
             Failure::Several(failures) => {

@@ -2,55 +2,68 @@
 
 use crate::args::{ExecutorName, SharedArgs};
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, output, progress};
+use crate::{files, interrupt, kept, output, progress};
+use schedlab_campaign::{Axis, Cache, Place, RunSet, Runner, threads};
 use schedlab_catalogue as catalogue;
-pub use schedlab_job::threads;
 use schedlab_job::{Done, Job, Options};
 use schedlab_model::scenario::{MachineFile, Scenario, Text};
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Executor, Monitor, Policy, RunSet, VenueName, Wall};
+use schedlab_venue::{Executor, Monitor, Policy, VenueName, Wall};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Reads the scenario, finds the policies, and looks whether there is a place for the files.
-pub fn find(args: &SharedArgs, specs: &[PolicySpec], traces: Vec<PathBuf>) -> Result<Job, Failure> {
-    files::check_traces(&traces)?;
-    files::check(traces.iter().chain(&args.report).map(PathBuf::as_path))?;
+/// What `run` or `compare` alone asks for.
+#[derive(Default)]
+pub struct More {
+    /// Trace files to write of the first run.
+    pub traces: Vec<PathBuf>,
+    /// What is varied.
+    pub vary: Vec<Axis>,
+    /// How many copies with small changes are run.
+    pub perturb: u32,
+}
+
+/// Reads the scenario, with what is varied about it, finds the policies, and looks whether there is a place for the files.
+pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, Failure> {
+    files::check_traces(&more.traces)?;
+    files::check(more.traces.iter().chain(&args.report).map(PathBuf::as_path))?;
     let scenario = scenario(args)?;
     let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
     for policy in policies.iter().filter(|policy| !policy.warnings.is_empty() && !args.quiet) {
         output::remark(&policy.warnings);
     }
     let SharedArgs { kernel, engine, load, .. } = args;
-    let venue = |name: &VenueName| name.venue(kernel, *engine, *load);
+    let place = |name: &VenueName| Place::new(*name, kernel.as_deref(), *engine).computing(*load);
     let options = Options {
-        venues: args.venue.iter().map(venue).collect(),
+        places: args.venue.iter().map(place).collect(),
         seed: args.seed,
         runs: args.runs,
-        threads: threads(args.threads),
         executor: executor(args),
         check: args.check || cfg!(debug_assertions),
-        traces,
+        traces: more.traces,
         listens: args.report.is_some(),
+        perturb: more.perturb,
     };
-    Ok(Job::new(scenario, policies, options)?)
+    Ok(Job::new(scenario, &more.vary, policies, options)?)
 }
 
-/// Makes the runs.
-pub fn run(job: &Job, quiet: bool) -> Result<Done, Failure> {
+/// Makes the runs, or takes those that a cache knows.
+pub fn run(job: &Job, args: &SharedArgs, cache: Option<&Cache>) -> Result<Done, Failure> {
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     let shares = job.shares()?;
-    if !quiet {
+    if !args.quiet {
         shares.iter().flat_map(|share| &share.remarks).for_each(|remark| output::remark(remark));
     }
-    let total_ns = job.workload.run.end().map(|end| end.ns().saturating_mul(job.count(&shares)));
+    let total_ns = job.duration_ns(&shares);
+    let runner = Runner::new(cache, threads(args.threads), &monitor);
     let begin = Instant::now();
-    let done = progress::show(&monitor, total_ns, quiet, || job.run(&shares, &monitor))?;
-    if !quiet && !done.sets.is_empty() {
+    let done = progress::show(&monitor, total_ns, args.quiet, || job.run(&shares, &runner))?;
+    if !args.quiet && !done.sets.is_empty() {
         remarks(&done.sets, begin.elapsed().as_secs_f64());
+        kept::remark(&runner);
     }
     Ok(done)
 }

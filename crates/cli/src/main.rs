@@ -6,6 +6,7 @@ mod failure;
 mod files;
 mod interrupt;
 mod job;
+mod kept;
 mod output;
 mod page;
 mod progress;

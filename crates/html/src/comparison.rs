@@ -10,6 +10,7 @@ use schedlab_model::result::Interval;
 use schedlab_model::time::Time;
 use schedlab_report::Quantity;
 use schedlab_report::comparison::{Comparison, Difference, Evidence};
+use schedlab_report::result::each;
 
 /// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.
 pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Provenance) -> Document {
@@ -30,7 +31,7 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
     let lead = response.or_else(|| take(&mut charts, "response")).or_else(|| take(&mut charts, "run-delay"));
     Document {
         title: first.scenario().name.clone(),
-        subtitle: subtitle(first),
+        subtitle: subtitle(comparison),
         answer: answer(comparison),
         confidence: confidence(comparison),
         cautions: comparison.cautions().into_iter().chain(comparison.failures.iter().cloned()).collect(),
@@ -45,12 +46,19 @@ fn take(charts: &mut Vec<Chart>, id: &str) -> Option<Chart> {
     Some(charts.remove(index))
 }
 
-fn subtitle(result: &Outcome) -> String {
-    let scenario = result.scenario();
-    let cpus = if scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", scenario.cpus) };
-    let length = Time(result.duration_ns());
+fn subtitle(comparison: &Comparison) -> String {
+    let told = told(comparison);
+    let scenario = told[0].scenario();
+    let plural = if told.iter().all(|result| result.scenario().cpus == 1) { "" } else { "s" };
+    let cpus = format!("{} CPU{plural}", each(told, |result| result.scenario().cpus.to_string()));
+    let length = each(told, |result| Time(result.duration_ns()).to_string());
     let about = if scenario.about.is_empty() { "" } else { " " };
     format!("{}{about}{length} on {cpus}.", scenario.about)
+}
+
+/// Results of which what is said about the scenario is said: of the first, or of all where it is varied.
+fn told(comparison: &Comparison) -> &[Outcome] {
+    if comparison.variants.is_empty() { &comparison.results[..1] } else { &comparison.results }
 }
 
 fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts: Vec<Chart>) -> Vec<Section> {
@@ -145,10 +153,9 @@ fn scenario(result: &Outcome) -> String {
 /// What every result says about itself.
 fn facts(comparison: &Comparison) -> Vec<(String, String)> {
     let first = &comparison.results[0];
-    let mut facts = vec![
-        ("scenario".to_string(), scenario(first)),
-        ("machine".into(), format!("{} CPUs, {}", first.scenario().cpus, first.scenario().topology)),
-    ];
+    let told = told(comparison);
+    let machines = each(told, |result| format!("{} CPUs, {}", result.scenario().cpus, result.scenario().topology));
+    let mut facts = vec![("scenario".to_string(), each(told, scenario)), ("machine".into(), machines)];
     for (policy, result) in comparison.policies.iter().zip(&comparison.results) {
         let parameters: Vec<String> = result
             .policy()

@@ -2,6 +2,7 @@
 
 use schedlab_charts::Chart;
 use schedlab_report::Table;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A page.
@@ -88,13 +89,14 @@ pub struct Cell<'a> {
 }
 
 /// Who ran where under one scheduler.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TimelineView {
     /// The scheduler.
     pub label: String,
     /// What the packed bytes are about, as JSON.
     pub header: String,
     /// See [`schedlab_views::slices`].
+    #[serde(with = "as_text")]
     pub bytes: Vec<u8>,
     /// What is to be said about it.
     pub remark: Option<String>,
@@ -170,5 +172,20 @@ impl TableView {
     /// Whether any of its columns says what its numbers are.
     pub fn is_defined(&self) -> bool {
         self.columns.iter().any(|column| column.about.is_some())
+    }
+}
+
+/// Bytes in a text.
+mod as_text {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }

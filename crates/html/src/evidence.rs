@@ -6,6 +6,7 @@ use schedlab_model::trace::{Event, Sink};
 use schedlab_model::{time::Time, workload::Workload};
 use schedlab_views::course::Course;
 use schedlab_views::slices::Slices;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// A run is shown over time in at most so many pieces.
@@ -15,6 +16,15 @@ const PIECES: u32 = 160;
 pub struct Evidence {
     course: Course,
     slices: Slices,
+}
+
+/// What was heard of one run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Story {
+    /// How the run went; absent where its events are not known.
+    pub course: Option<Course>,
+    /// Who ran where.
+    pub timeline: Option<TimelineView>,
 }
 
 /// What was heard, with what else is known of the scheduler.
@@ -42,6 +52,11 @@ impl Evidence {
 
     /// What was heard of this scheduler.
     pub fn end(self, label: &str, venue: &str, curves: Vec<GroupCurves>) -> Heard {
+        self.story().of(label, venue, curves)
+    }
+
+    /// What was heard.
+    pub fn story(self) -> Story {
         let packed = self.slices.into_packed();
         let header = &packed.header;
         let is_empty = header.slices_per_cpu.iter().all(|count| *count == 0);
@@ -56,15 +71,22 @@ impl Evidence {
             "wakes": header.wakes,
             "kept_until_ns": header.kept_until_ns,
         });
-        let view = TimelineView { label: label.into(), header: head.to_string(), bytes: packed.bytes, remark };
-        Heard {
-            label: label.into(),
-            venue: venue.into(),
-            curves,
+        let view = TimelineView { label: String::new(), header: head.to_string(), bytes: packed.bytes, remark };
+        Story {
             // Where nobody is said to have run anywhere there is no course either.
             course: (!is_empty).then_some(self.course),
             timeline: (!is_empty).then_some(view),
         }
+    }
+}
+
+impl Story {
+    /// With what else is known of the scheduler.
+    pub fn of(self, label: &str, venue: &str, curves: Vec<GroupCurves>) -> Heard {
+        let Story { course, timeline } = self;
+        let mut heard = Heard { label: String::new(), venue: venue.into(), curves, course, timeline };
+        heard.name(label);
+        heard
     }
 }
 

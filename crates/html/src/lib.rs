@@ -14,5 +14,5 @@ mod study;
 
 pub use comparison::of_comparison;
 pub use document::{Document, Listing, Provenance, Section, TableView, TimelineView};
-pub use evidence::{Evidence, Heard};
+pub use evidence::{Evidence, Heard, Story};
 pub use study::of_study;

@@ -6,7 +6,7 @@ use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_report::Quantity;
-use schedlab_study::{Answered, Page, Row as ValueRow, TableKind, TablePage, Verdict};
+use schedlab_study::{Answered, Firmness, Page, Row as ValueRow, TableKind, TablePage, Verdict};
 use serde_json::json;
 
 /// With fewer points than this there is no line.
@@ -49,11 +49,11 @@ fn section(question: &Answered) -> Section {
         .then(|| Listing { title: "Why values differ or cannot be compared".into(), text: lines(reasons) });
     let runs = (!question.cases.is_empty())
         .then(|| Listing { title: format!("{} runs", question.cases.len()), text: lines(question.cases.clone()) });
-    let paragraphs = std::iter::once(&question.answer).chain(&question.statements).filter(|text| !text.is_empty());
+    let paragraphs = question.answers().chain(question.statements.iter().cloned());
     Section {
         id: question.id.clone(),
         heading: question.asks.clone(),
-        paragraphs: paragraphs.cloned().collect(),
+        paragraphs: paragraphs.collect(),
         charts: charts.collect(),
         tables: values.into_iter().chain(question.tables.iter().map(view)).collect(),
         folded: reasons.into_iter().chain(runs).collect(),
@@ -97,6 +97,16 @@ fn values(rows: &[ValueRow]) -> TableView {
     }
     columns.push(words("unit", &|row| row.unit.clone()));
     columns.push(words("verdict", &|row| row.judged.verdict.words().to_string()));
+    if rows.iter().any(|row| row.judged.firmness.is_some()) {
+        let firmness = |row: &ValueRow| row.judged.firmness.as_ref().map_or("-".into(), Firmness::words);
+        columns.push(ColumnView {
+            about: Some(
+                "How often the verdict is the same under other seeds, or with small changes where nothing is random."
+                    .into(),
+            ),
+            ..words("under", &firmness)
+        });
+    }
     TableView { title: "Published values beside what was seen".into(), columns }
 }
 
@@ -113,6 +123,7 @@ fn published(row_of: &ValueRow) -> Option<Row> {
     let verdict = match judged.verdict {
         Verdict::Holds => "holds",
         Verdict::Differs { .. } => "differs",
+        Verdict::CannotTell { .. } => "cannot tell",
         Verdict::NotComparable { .. } | Verdict::NotRun { .. } => return None,
     };
     Some(row(json!({

@@ -3,25 +3,29 @@
 //! A [`Job`] is what is asked for, found and checked; [`Job::run`] makes its runs and gives [`Done`], from which a
 //! [`Comparison`] is made.
 
+mod ear;
 pub mod label;
 
-use schedlab_html::{Evidence, Heard, Listing, Provenance};
+use crate::ear::{PageEar, story};
+use schedlab_campaign::{Axis, Case, Ear, Errors, Keeps, Made, Place, RunSet, Runner, Variant, copies, seeds};
+use schedlab_html::{Heard, Listing, Provenance};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
 use schedlab_policy::{PolicySpec, Reference, catalog};
+use schedlab_report::WHAT;
 use schedlab_report::comparison::{Candidate, Comparison};
-use schedlab_venue::{
-    Executor, KERNEL, Listener, Monitor, Plan, Policy, PolicyOutcome, RunSet, Venue, VenueError, seeds,
-};
+use schedlab_report::theory::draws;
+use schedlab_venue::{Executor, KERNEL, Policy, Run, VenueError, VenueName};
+use serde_json::json;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::Arc;
 
 /// Everything that was asked for.
 pub struct Job {
     /// The scenario as it is run.
     pub scenario: Scenario,
-    /// What the tasks do, and on what machine.
-    pub workload: Workload,
+    /// What is varied about it; the scenario alone where nothing is.
+    pub variants: Vec<Variant>,
     /// Who decides.
     pub policies: Vec<Policy>,
     /// How it is run.
@@ -31,13 +35,11 @@ pub struct Job {
 /// How a job is run.
 pub struct Options {
     /// Where.
-    pub venues: Vec<Box<dyn Venue>>,
+    pub places: Vec<Place>,
     /// The first seed; that of the scenario where it is absent.
     pub seed: Option<u64>,
     /// How many seeds.
     pub runs: u32,
-    /// How many runs in simulated time may happen at once.
-    pub threads: usize,
     /// See [`schedlab_venue::Request`].
     pub executor: Option<Executor>,
     /// See [`schedlab_venue::Request`].
@@ -46,17 +48,26 @@ pub struct Options {
     pub traces: Vec<PathBuf>,
     /// Whether the first run of each policy is listened to, for a page.
     pub listens: bool,
+    /// How many copies with small changes are run beside what repeats exactly.
+    pub perturb: u32,
 }
 
 /// What is run in one venue.
-pub struct Share<'a> {
-    venue: &'a dyn Venue,
-    policies: Vec<Policy>,
+pub struct Share {
+    place: Place,
+    entries: Vec<Entry>,
     /// What is to be said about policies that are not run there.
     pub remarks: Vec<String>,
 }
 
+/// A policy and a variant.
+struct Entry {
+    policy: Policy,
+    variant: usize,
+}
+
 /// What came of a job.
+#[derive(Default)]
 pub struct Done {
     /// The policies that ran, each with its label; those that had not begun when it was stopped are missing.
     pub sets: Vec<(String, RunSet)>,
@@ -66,28 +77,37 @@ pub struct Done {
     pub failures: Vec<VenueError>,
     /// Whether it was stopped.
     pub interrupted: bool,
+    /// Which variant each of the sets is.
+    variants: Vec<usize>,
+    /// Copies of each with small changes; none where nothing repeats exactly.
+    copies: Vec<Vec<Run>>,
+    /// What the copies came to that failed.
+    fragile: Vec<String>,
 }
 
-/// What came of each policy, and what was heard of each where that was asked for.
-type Outcomes = (Vec<PolicyOutcome>, Vec<Evidence>);
-
 impl Job {
-    /// A job whose scenario can be run.
+    /// A job whose scenario can be run, with every combination of what is varied.
     ///
     /// # Errors
     ///
-    /// The scenario says something that cannot be.
-    pub fn new(scenario: Scenario, policies: Vec<Policy>, options: Options) -> Result<Job, VenueError> {
-        Ok(Job { workload: scenario.compile()?, scenario, policies, options })
+    /// The scenario says something that cannot be, or what is varied does not fit.
+    pub fn new(scenario: Scenario, vary: &[Axis], policies: Vec<Policy>, options: Options) -> Result<Job, VenueError> {
+        Ok(Job { variants: Variant::all(&scenario, vary)?, scenario, policies, options })
+    }
+
+    /// What the tasks do in the first variant.
+    pub fn workload(&self) -> &Workload {
+        &self.variants[0].workload
     }
 
     /// What is run in each venue: the policies that can be. Where none can be, a kernel's own scheduler still can.
     ///
     /// # Errors
     ///
-    /// A policy that can be run in none of them.
-    pub fn shares(&self) -> Result<Vec<Share<'_>>, VenueError> {
-        let venues = &self.options.venues;
+    /// A policy that can be run in none of them, or that has no parameter which is varied.
+    pub fn shares(&self) -> Result<Vec<Share>, VenueError> {
+        let cpus = self.workload().machine.cpus();
+        let venues: Vec<_> = self.options.places.iter().map(|place| place.venue(cpus)).collect();
         for policy in &self.policies {
             let refusals: Vec<VenueError> = venues.iter().filter_map(|venue| venue.accepts(policy).err()).collect();
             if refusals.len() == venues.len()
@@ -97,10 +117,11 @@ impl Job {
             }
         }
         let kernel = Policy::find(&PolicySpec::parse(KERNEL)?)?;
-        Ok(venues.iter().map(|venue| self.share(&**venue, &kernel)).collect())
+        self.options.places.iter().map(|place| self.share(place, &kernel)).collect()
     }
 
-    fn share<'a>(&self, venue: &'a dyn Venue, kernel: &Policy) -> Share<'a> {
+    fn share(&self, place: &Place, kernel: &Policy) -> Result<Share, VenueError> {
+        let venue = place.venue(self.workload().machine.cpus());
         let mut policies: Vec<Policy> =
             self.policies.iter().filter(|policy| venue.accepts(policy).is_ok()).cloned().collect();
         let refusals = self.policies.iter().filter_map(|policy| venue.accepts(policy).err());
@@ -110,84 +131,169 @@ impl Job {
             remarks.push(format!("in {} the kernel's own scheduler is run instead", venue.name()));
             policies.push(kernel.clone());
         }
-        Share { venue, policies, remarks }
+        let mut entries = Vec::new();
+        for policy in &policies {
+            for (variant, settings) in self.variants.iter().enumerate() {
+                entries.push(Entry { policy: settings.policy(policy)?, variant });
+            }
+        }
+        Ok(Share { place: place.clone().for_policies(&policies), entries, remarks })
     }
 
-    /// How many runs these are.
-    pub fn count(&self, shares: &[Share]) -> u64 {
-        shares.iter().map(|share| share.policies.len() as u64).sum::<u64>() * u64::from(self.options.runs)
+    /// How long all runs are together, in nanoseconds of their own time; unknown where one of them has no end.
+    pub fn duration_ns(&self, shares: &[Share]) -> Option<u64> {
+        let entries = shares.iter().flat_map(|share| &share.entries);
+        let duration = |entry: &Entry| {
+            let Variant { workload, .. } = &self.variants[entry.variant];
+            let is_exact = !entry.policy.draws() && !draws(workload);
+            let runs = self.options.runs + if is_exact { self.options.perturb } else { 0 };
+            workload.run.end().map(|end| end.ns().saturating_mul(runs.into()))
+        };
+        entries.map(duration).sum()
     }
 
-    /// Makes the runs, venue by venue. A policy that fails does not touch the others.
+    /// Makes the runs. A policy that fails does not touch the others.
     ///
     /// # Errors
     ///
     /// Anything but the failure of a policy.
-    pub fn run(&self, shares: &[Share], monitor: &Monitor) -> Result<Done, VenueError> {
-        let seeds = seeds(self.options.seed.unwrap_or(self.workload.run.seed), self.options.runs);
-        let mut done = Done { sets: Vec::new(), heard: Vec::new(), failures: Vec::new(), interrupted: false };
-        for share in shares {
-            let (outcomes, evidence) = self.carry_out(share, &seeds, monitor)?;
-            let mut evidence = evidence.into_iter();
-            for (label, outcome) in self.labels(share).into_iter().zip(outcomes) {
-                let evidence = evidence.next();
-                match outcome {
-                    PolicyOutcome::Ran(set) => {
-                        let end = |evidence: Evidence| evidence.end(&label, share.venue.name(), set.curves.clone());
-                        done.heard.extend(evidence.map(end));
-                        done.sets.push((label, *set));
-                    }
-                    PolicyOutcome::Failed(error) => done.failures.push(error),
-                    PolicyOutcome::NotBegun => {}
+    pub fn run(&self, shares: &[Share], runner: &Runner) -> Result<Done, VenueError> {
+        let cases = self.cases(shares);
+        let outcomes = runner.carry_out(&cases, Errors::EndAll)?;
+        let entries = shares.iter().flat_map(|share| share.entries.iter().zip(self.labels(share)));
+        let (mut done, mut ran) = (Done::default(), Vec::new());
+        for ((case, (entry, label)), outcome) in cases.iter().zip(entries).zip(outcomes) {
+            match outcome {
+                Made::Ran(seen) => {
+                    let story = seen.first().and_then(story);
+                    let set = RunSet::of(seen, case.seeds.len());
+                    done.heard.extend(story.map(|story| story.of(&label, case.place.name.name(), set.curves.clone())));
+                    done.sets.push((label, set));
+                    done.variants.push(entry.variant);
+                    ran.push(case);
                 }
+                Made::Failed(error) => done.failures.push(error),
+                Made::NotBegun => {}
             }
         }
-        done.interrupted = monitor.is_stopped();
+        self.perturb(&ran, &mut done, runner)?;
+        done.interrupted = runner.monitor.is_stopped();
         Ok(done)
     }
 
-    fn carry_out(&self, share: &Share, seeds: &[u64], monitor: &Monitor) -> Result<Outcomes, VenueError> {
-        let options = &self.options;
-        let listened = share.policies.iter().filter(|_| options.listens);
-        let mut evidence: Vec<Evidence> = listened.map(|_| Evidence::new(&self.workload)).collect();
-        let listeners: Vec<Listener> = evidence.iter_mut().map(|one| Mutex::new(one as _)).collect();
-        let plan = Plan {
-            venue: share.venue,
-            workload: &self.workload,
-            scenario_hash: &self.scenario.hash(),
-            policies: &share.policies,
-            seeds,
-            threads: options.threads,
-            executor: options.executor,
-            check: options.check,
-            traces: &options.traces,
-            listeners: &listeners,
-        };
-        let outcomes = plan.carry_out(monitor)?;
-        Ok((outcomes, evidence))
+    /// Runs copies with small changes of what was simulated, where some of it repeats exactly.
+    fn perturb(&self, ran: &[&Case], done: &mut Done, runner: &Runner) -> Result<(), VenueError> {
+        done.copies = vec![Vec::new(); ran.len()];
+        let draws = |case: &Case| case.policy.draws() || draws(&case.workload);
+        let is_simulated = |case: &&&Case| case.place.name == VenueName::Sim;
+        let is_exact = ran.iter().filter(is_simulated).any(|case| !draws(case))
+            || self.candidates(done).iter().zip(ran).any(|(one, case)| is_simulated(&case) && one.repeats_exactly());
+        if !is_exact || runner.monitor.is_stopped() {
+            return Ok(());
+        }
+        let mut cases = Vec::new();
+        for case in ran.iter().filter(is_simulated) {
+            let seed = case.seeds[0];
+            for (number, workload) in copies(&case.workload, self.options.perturb, seed).into_iter().enumerate() {
+                let scenario_hash = format!("{}, copy {number} of {}", case.scenario_hash, self.options.perturb);
+                let (workload, ears) = (Arc::new(workload), Vec::new());
+                let (seeds, traces) = (vec![seed], Vec::new());
+                cases.push(Case { workload, scenario_hash, seeds, ears, traces, ..(**case).clone() });
+            }
+        }
+        let mut made = runner.carry_out(&cases, Errors::EndAll)?.into_iter();
+        for (index, case) in ran.iter().enumerate().filter(|(_, case)| is_simulated(&case)) {
+            let (mut failures, mut runs) = (Vec::new(), Vec::new());
+            for outcome in made.by_ref().take(self.options.perturb as usize) {
+                match outcome {
+                    Made::Ran(seen) => runs.extend(seen.into_iter().map(|seen| seen.run)),
+                    Made::Failed(error) => failures.push(error),
+                    Made::NotBegun => {}
+                }
+            }
+            if let Some(error) = failures.first() {
+                let (label, count) = (&case.policy.label, failures.len());
+                let text =
+                    format!("Under {WHAT} {label} failed in {count} of {} copies: {error}.", self.options.perturb);
+                done.fragile.push(text);
+            }
+            // Ranges are over all copies or none: pairs of policies need the same ones.
+            if runs.len() == self.options.perturb as usize && runs.iter().all(|run| !run.result.partial) {
+                done.copies[index] = runs;
+            }
+        }
+        Ok(())
     }
 
-    /// The labels of what is run in a venue, with its name where there are several.
+    /// What is run, venue by venue.
+    fn cases(&self, shares: &[Share]) -> Vec<Case> {
+        let Options { runs, executor, check, listens, .. } = self.options;
+        let ears: Vec<Arc<dyn Ear>> = if listens { vec![Arc::new(PageEar)] } else { Vec::new() };
+        let of_share = |share: &Share| {
+            let case = |entry: &Entry| {
+                let Variant { workload, scenario_hash, .. } = &self.variants[entry.variant];
+                Case {
+                    workload: workload.clone(),
+                    scenario_hash: scenario_hash.clone(),
+                    policy: entry.policy.clone(),
+                    place: share.place.clone(),
+                    seeds: seeds(self.options.seed.unwrap_or(workload.run.seed), runs),
+                    executor,
+                    check,
+                    ears: ears.clone(),
+                    traces: Vec::new(),
+                    keeps: Keeps::ToGoOn,
+                }
+            };
+            share.entries.iter().map(case).collect::<Vec<_>>()
+        };
+        let mut cases: Vec<Case> = shares.iter().flat_map(of_share).collect();
+        if let Some(first) = cases.first_mut() {
+            first.traces = self.options.traces.clone();
+        }
+        cases
+    }
+
+    /// The labels of what is run in a venue: the policy, the variant, and the venue, each where there are several.
     fn labels(&self, share: &Share) -> Vec<String> {
-        let venue = if self.options.venues.len() > 1 { format!("@{}", share.venue.name()) } else { String::new() };
-        let written: Vec<String> = share.policies.iter().map(|policy| policy.label.clone()).collect();
-        label::of_written(&written).into_iter().map(|label| label + &venue).collect()
+        let venue = if self.options.places.len() > 1 { format!("@{}", share.place.name.name()) } else { String::new() };
+        let label = |entry: &Entry| {
+            let of_variant = || share.entries.iter().filter(|other| other.variant == entry.variant);
+            let written: Vec<String> = of_variant().map(|other| other.policy.label.clone()).collect();
+            let place = of_variant().position(|other| std::ptr::eq(other, entry)).expect("it is one of them");
+            let variant = self.variants[entry.variant].name();
+            let is_only = self.policies.len() == 1 && self.policies[0].label == entry.policy.label;
+            let policy =
+                Some(label::of_written(&written).swap_remove(place)).filter(|_| variant.is_empty() || !is_only);
+            let words: Vec<String> = policy.into_iter().chain(Some(variant).filter(|name| !name.is_empty())).collect();
+            words.join(" ") + &venue
+        };
+        share.entries.iter().map(label).collect()
     }
 
     /// What ran side by side. Of a policy that failed it says so.
     pub fn comparison(&self, done: &Done) -> Comparison {
-        let candidates: Vec<Candidate> = done.sets.iter().map(|(label, set)| candidate(label, set)).collect();
+        let candidates = self.candidates(done);
         // Whether chance had a part beside the scenario's: a policy that draws random numbers, or a real machine.
         let draws = self.policies.iter().any(Policy::draws)
             || done.sets.iter().any(|(_, set)| set.result.algorithm().is_some());
-        let mut comparison = Comparison::new(&candidates, &self.workload, &self.scenario.published, draws);
+        // What was published is about the scenario as it stands.
+        let is_varied = self.variants.iter().any(|variant| !variant.settings.is_empty());
+        let published = if is_varied { &[][..] } else { &self.scenario.published };
+        let mut comparison = Comparison::new(&candidates, published, draws);
         comparison.failures = done.failures.iter().map(ToString::to_string).collect();
+        comparison.fragile = done.fragile.clone();
         comparison
+    }
+
+    fn candidates<'a>(&'a self, done: &'a Done) -> Vec<Candidate<'a>> {
+        let all = done.sets.iter().zip(&done.variants).zip(&done.copies);
+        all.map(|(((label, set), variant), copies)| candidate((label, set), &self.variants[*variant], copies)).collect()
     }
 
     /// What gives the same again: a command, the scenario and the policies' sources.
     pub fn provenance(&self, command: String) -> Provenance {
-        let nice = self.workload.groups.iter().map(|group| (group.name.clone(), group.nice.into())).collect();
+        let nice = self.workload().groups.iter().map(|group| (group.name.clone(), group.nice.into())).collect();
         let mut files = vec![Listing::file(&format!("{}.toml", self.scenario.name), &self.scenario.to_toml())];
         for source in self.policies.iter().filter_map(source) {
             if !files.iter().any(|known| known.title == source.title) {
@@ -199,8 +305,11 @@ impl Job {
 }
 
 /// A policy that ran, as one of a comparison.
-fn candidate<'a>(label: &str, set: &'a RunSet) -> Candidate<'a> {
+fn candidate<'a>((label, set): (&str, &'a RunSet), variant: &'a Variant, copies: &'a [Run]) -> Candidate<'a> {
     Candidate {
+        copies: copies.iter().map(|run| &run.result).collect(),
+        workload: Some(&variant.workload),
+        settings: variant.settings.iter().map(|(path, value)| (path.clone(), json!(value))).collect(),
         label: label.into(),
         result: &set.result,
         curves: &set.curves,
@@ -221,10 +330,4 @@ fn source(policy: &Policy) -> Option<Listing> {
             Some(Listing::file(&path.file_name()?.to_string_lossy(), &text))
         }
     }
-}
-
-/// How many runs may happen at once: as many as asked for, or one for each CPU.
-pub fn threads(asked: Option<u32>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.map_or_else(cores, |threads| threads as usize)
 }

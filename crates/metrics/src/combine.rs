@@ -1,6 +1,6 @@
 //! Several runs that differ in the seed, as one outcome: of each metric the mean over the runs.
 
-use crate::statistics::{Resamples, mean};
+use crate::statistics::{Resamples, is_repeated, mean};
 use schedlab_model::metric::{Combine, Found, Part};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::{EngineInfo, Provenance, RunResult};
@@ -102,7 +102,8 @@ fn numbers(parts: &[Part], resamples: Option<&Drawn>) -> Numbers {
 fn estimate(known: &[f64], values: Vec<Option<f64>>, resamples: Option<&Drawn>) -> Option<Estimate> {
     let interval = resamples.and_then(|resamples| resamples.of(known.len()).mean_interval(known, LEVEL));
     Some(Estimate {
-        mean: interval.map_or(mean(known)?, |interval| interval.estimate),
+        // A number that all runs gave is their mean to the last bit.
+        mean: if is_repeated(known) { *known.first()? } else { mean(known)? },
         low: interval.map(|interval| interval.low),
         high: interval.map(|interval| interval.high),
         level: interval.map(|interval| interval.level),

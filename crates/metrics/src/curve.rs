@@ -14,7 +14,7 @@ pub struct Curve {
 }
 
 /// The curves of a group of tasks, in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupCurves {
     /// Request begin to end.
     pub response: Curve,

@@ -5,10 +5,11 @@ use crate::{
     time::Time,
     trace::{Event, EventKind},
 };
+use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, mem};
 
 /// What a task's name is made of, for those who need it after the task is forgotten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Label {
     /// The task.
     pub task: TaskId,
@@ -18,7 +19,7 @@ pub struct Label {
 
 /// Gives tasks their names as the events stream by. The instances of a group are numbered from 0 in the order of
 /// their forks. A task is forgotten after the instant of its exit, so memory follows the tasks that are alive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Names {
     groups: Vec<String>,
     instances: HashMap<GroupId, u32>,

@@ -1,9 +1,10 @@
 //! Python's objects as values of the scenario and sweep languages.
 
-use crate::error::input;
+use crate::error::{failed, input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
+use schedlab_campaign::Cache;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -86,7 +87,13 @@ pub fn runs(object: &Bound<'_, PyAny>) -> PyResult<u32> {
 
 /// How many runs at once; one for each core where nobody says it.
 pub fn threads(object: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
-    object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose().map(schedlab_job::threads)
+    object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose().map(schedlab_campaign::threads)
+}
+
+/// What is known of runs from before, where there is a folder for it; `fresh` only keeps and does not tell.
+pub fn cache(fresh: bool) -> PyResult<Option<Cache>> {
+    let cache = Cache::of_user().map_err(|error| failed(format!("cannot read the running program: {error}")))?;
+    Ok(cache.map(|cache| if fresh { cache.forgetful() } else { cache }))
 }
 
 /// A whole number of an argument.

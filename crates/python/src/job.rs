@@ -10,6 +10,7 @@ use crate::scenario;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use schedlab_campaign::{Axis, Place, RunSet, Runner};
 use schedlab_charts::Look;
 use schedlab_html::{Provenance, of_comparison};
 use schedlab_job::{Job, Options};
@@ -18,9 +19,10 @@ use schedlab_model::outcome::Outcome;
 use schedlab_model::result::{RunResult, TaskResult};
 use schedlab_policy::PolicySpec;
 use schedlab_report::{Style, comparison::Comparison, result};
-use schedlab_venue::{Algorithm, EngineSpec, Executor, Policy, RunSet, VenueName};
-use serde_json::{Value, json};
+use schedlab_venue::{Algorithm, EngineSpec, Executor, Policy, VenueName};
+use serde_json::{Value as Json, json};
 use std::path::PathBuf;
+use toml::Value;
 
 /// The first columns of a table of runs.
 const HEAD: [&str; 7] = ["policy", "venue", "seed", "name", "id", "group", "count"];
@@ -41,7 +43,7 @@ pub struct Done {
 
 /// Makes runs. What is not given is as on the command line.
 #[pyfunction]
-#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, traces, listens))]
+#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, traces, listens, keeps, fresh, vary, perturb))]
 #[allow(clippy::too_many_arguments, reason = "the flags of the command line; Python's side names each")]
 pub fn run(
     py: Python<'_>,
@@ -51,32 +53,47 @@ pub fn run(
     seed: Option<&Bound<'_, PyAny>>,
     runs: &Bound<'_, PyAny>,
     threads: Option<&Bound<'_, PyAny>>,
-    kernel: String,
+    kernel: Option<String>,
     engine: Option<String>,
     load: String,
     unchecked: bool,
     check: bool,
     traces: Vec<PathBuf>,
     listens: bool,
+    keeps: bool,
+    fresh: bool,
+    vary: Option<&Bound<'_, PyAny>>,
+    perturb: u32,
 ) -> PyResult<Done> {
     let scenario = scenario::of(scenario)?.model;
     let policies = self::policies(policies)?;
     let engine = engine.map(|engine| engine.parse::<EngineSpec>()).transpose().map_err(input)?;
     let load: Algorithm = load.parse().map_err(input)?;
-    let venue = |name: &String| Ok(venue_name(name)?.venue(&kernel, engine, load));
-    let venues = venues.iter().map(venue).collect::<PyResult<Vec<_>>>()?;
+    let place = |name: &String| Ok(Place::new(venue_name(name)?, kernel.as_deref(), engine).computing(load));
+    let places = venues.iter().map(place).collect::<PyResult<Vec<_>>>()?;
     let executor = unchecked.then_some(Executor::Machine);
     let threads = convert::threads(threads)?;
     let (seed, runs) = (seed.map(convert::seed).transpose()?, convert::runs(runs)?);
-    let options = Options { venues, seed, runs, threads, executor, check, traces, listens };
-    let job = Job::new(scenario, policies, options).map_err(IntoPython::into_python)?;
+    let options = Options { places, seed, runs, executor, check, traces, listens, perturb };
+    let vary = vary.map_or_else(|| Ok(Vec::new()), axes)?;
+    let cache = if keeps { convert::cache(fresh)? } else { None };
+    let job = Job::new(scenario, &vary, policies, options).map_err(IntoPython::into_python)?;
     let done = interruptible(py, |monitor| {
         let shares = job.shares()?;
-        job.run(&shares, monitor)
+        job.run(&shares, &Runner::new(cache.as_ref(), threads, monitor))
     })?;
     let done = done.map_err(IntoPython::into_python)?;
     let comparison = job.comparison(&done);
     Ok(Done { job, done, comparison })
+}
+
+/// What is varied: a dictionary of paths with lists of values.
+fn axes(vary: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
+    let axis = |(path, values): (String, Value)| match values {
+        Value::Array(values) => Axis::new(&path, values).map_err(|wrong| input(format!("vary: {wrong}"))),
+        _ => Err(input(format!("vary: `{path}` needs a list of values"))),
+    };
+    convert::table(vary, "vary")?.into_iter().map(axis).collect()
 }
 
 /// The venue of this name.
@@ -154,7 +171,7 @@ impl Done {
     /// A row for each run and one of its `groups`, `tasks` or `cpus`; for each metric over the runs (`means`); or for each of the comparison's `differences` or
     /// of what its `theory` says.
     fn frame(&self, of: &str) -> PyResult<Frame> {
-        let plain = |list: Value| list.as_array().into_iter().flatten().map(flatten).collect::<Vec<_>>();
+        let plain = |list: Json| list.as_array().into_iter().flatten().map(flatten).collect::<Vec<_>>();
         match of {
             "differences" => return Ok(table(&plain(json!(self.comparison.differences)), &DIFFERENCE).into()),
             "theory" => return Ok(table(&plain(json!(self.comparison.theory)), &["policy", "model"]).into()),
@@ -198,7 +215,7 @@ impl Done {
 
 /// A row for each part of a run, with the metrics that it has.
 fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
-    let parts: Vec<(Value, Part)> = match of {
+    let parts: Vec<(Json, Part)> = match of {
         "groups" => result.groups.iter().map(|group| (json!({ "name": group.name }), Part::Group(group))).collect(),
         "tasks" => {
             let head = |task: &TaskResult| json!({ "id": task.id, "group": task.group });
@@ -207,7 +224,7 @@ fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
         "cpus" => result.cpus.iter().map(|cpu| (json!({ "id": cpu.id }), Part::Cpu(cpu))).collect(),
         other => return Err(input(format!("there is no table `{other}`; there are groups, tasks, cpus and means"))),
     };
-    let row = |(head, part): (Value, Part)| {
+    let row = |(head, part): (Json, Part)| {
         let mut row = flatten(&json!({ "policy": label, "venue": result.venue, "seed": result.seed }));
         row.extend(flatten(&head));
         row.extend(Part::all_known(&[part]).into_iter().filter_map(|found| Some((found.path(), number(found, part)?))));
@@ -217,7 +234,7 @@ fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
 }
 
 /// A metric; times and counts are whole numbers.
-fn number(found: Found, part: Part) -> Option<Value> {
+fn number(found: Found, part: Part) -> Option<Json> {
     let value = found.of(part)?;
     Some(match found.metric.unit {
         Unit::Ns | Unit::Count => json!(value as u64),

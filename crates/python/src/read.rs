@@ -7,12 +7,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use pyo3::prelude::*;
+use schedlab_campaign::{spread, threads};
 use schedlab_catalogue as catalogue;
 use schedlab_model::{schema as schemas, trace::Sink};
 use schedlab_policy::catalog;
 use schedlab_report::comparison;
 use schedlab_trace::{Format, Reader, Writer};
-use schedlab_venue::{Discipline, Monitor, ideal_name, spread};
+use schedlab_venue::{Discipline, Monitor, ideal_name};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -105,8 +106,7 @@ fn events(path: &Path, monitor: &Monitor) -> PyResult<Frame> {
         let reader = reader.map_err(|error| error.to_string())?;
         reader.collect::<Result<_, _>>().map_err(|error| error.to_string())
     };
-    let threads = schedlab_job::threads(None);
-    let parts = spread(threads, groups, group).into_iter().collect::<Result<Vec<_>, _>>();
+    let parts = spread(threads(None), groups, group).into_iter().collect::<Result<Vec<_>, _>>();
     Ok(Frame::new(metadata.schema().clone(), parts.map_err(|error| damaged(&error))?.concat()))
 }
 

@@ -2,16 +2,16 @@
 
 use crate::background::interruptible;
 use crate::convert;
-use crate::error::{IntoPython, failed};
+use crate::error::IntoPython;
 use crate::frame::Frame;
 use crate::job::text;
 use crate::rows::{flatten, table};
 use pyo3::prelude::*;
+use schedlab_campaign::Runner;
 use schedlab_catalogue::StudyFile;
 use schedlab_html::of_study;
 use schedlab_report::Style;
-use schedlab_study::{Cache, Experiment, Page, Study, Variant, carry_out};
-use schedlab_venue::cache_folder;
+use schedlab_study::{Experiment, Page, Study, Variant, carry_out};
 use serde_json::json;
 
 /// What a study came to.
@@ -23,26 +23,25 @@ pub struct StudyPage {
 
 /// Runs a study: a shipped one, or a file.
 #[pyfunction]
-#[pyo3(signature = (name, *, quick, seed, fresh, threads))]
+#[pyo3(signature = (name, *, quick, seed, seeds, fresh, threads))]
 pub fn study(
     py: Python<'_>,
     name: &str,
     quick: bool,
     seed: Option<&Bound<'_, PyAny>>,
+    seeds: u32,
     fresh: bool,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<StudyPage> {
-    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()? };
+    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()?, seeds };
     let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
     let threads = convert::threads(threads)?;
-    let cache = cache_folder().map(|folder| Cache::open(&folder.join("studies"))).transpose();
-    let cache = cache.map_err(|error| failed(format!("cannot read the running program: {error}")))?;
-    let cache = cache.map(|cache| if fresh { cache.forgetful() } else { cache });
+    let cache = convert::cache(fresh)?;
     let page = interruptible(py, |monitor| {
         let origin = (file.text.as_str(), file.origin.as_str());
         let experiment = Experiment::plan(&study, origin, variant, &|name| file.scenario(name))?;
-        let outcomes = carry_out(&experiment, cache.as_ref(), threads, monitor);
+        let outcomes = carry_out(&experiment, &Runner::new(cache.as_ref(), threads, monitor));
         Ok(Page::new(&study, &experiment, &outcomes))
     })?;
     let page = page.map_err(|error: schedlab_venue::VenueError| error.into_python())?;

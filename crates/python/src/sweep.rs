@@ -7,6 +7,7 @@ use crate::frame::Frame;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use schedlab_campaign::Runner;
 use schedlab_catalogue::load_beside;
 use schedlab_sweep::{Dataset, Plan as Model, Sweep, carry_out, make};
 use std::path::{Path, PathBuf};
@@ -100,7 +101,10 @@ impl Table {
     /// Makes what is missing, on this machine.
     fn carry_out(&self, py: Python<'_>, plan: &Bound<'_, Plan>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let (plan, threads) = (&plan.get().model, convert::threads(threads)?);
-        let summary = interruptible(py, |monitor| carry_out(plan, &mut self.locked(), threads, monitor))?;
+        let cache = convert::cache(false)?;
+        let summary = interruptible(py, |monitor| {
+            carry_out(plan, &mut self.locked(), &Runner::new(cache.as_ref(), threads, monitor))
+        })?;
         summary.map(|_| ()).map_err(IntoPython::into_python)
     }
 

@@ -1,6 +1,6 @@
 //! What a reader has to know before believing numbers, and which numbers it touches.
 
-use crate::result::duration;
+use crate::result::{duration, has_intervals};
 use crate::{Column, Style, wrap};
 use schedlab_model::metric;
 use schedlab_model::outcome::{GroupView, Outcome};
@@ -80,7 +80,7 @@ pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> 
     cautions.extend(groups.iter().flat_map(|group| partly_known(group, policy, result.runs(), shown)));
     let starving = groups.iter().enumerate().filter_map(|(index, group)| Some((index, starved(group, policy)?)));
     cautions.extend(starving.map(|(index, text)| Caution { text, reach: Reach::Responses(vec![index]) }));
-    if (2..FEWEST_RUNS).contains(&result.runs()) {
+    if (2..FEWEST_RUNS).contains(&result.runs()) && has_intervals(result) {
         let text = format!("Intervals of fewer than {FEWEST_RUNS} runs are too narrow; take --runs 30.");
         cautions.push(Caution { text, reach: Reach::Intervals });
     }

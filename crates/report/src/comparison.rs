@@ -1,26 +1,26 @@
 //! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
 
 use crate::caution::{Caution, Number, cautions, note, noted, starved, warnings};
+use crate::changes::{self, Change, ChangedDifference, WHAT};
 use crate::costs;
+use crate::pair::Pair;
 use crate::result::{heading, load, names, speed_columns};
 use crate::theory::{Queue, draws};
 use crate::{Column, Style, Table, WIDTH, column, columns_of, sketch, wrap};
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::curve::{Curve, GroupCurves};
-use schedlab_metrics::statistics::{BatchMeans, compare, compare_paired};
-use schedlab_model::metric;
+use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::outcome::{GroupView, Outcome, View};
-use schedlab_model::result::Interval;
+use schedlab_model::result::{Interval, RunResult};
 use schedlab_model::scenario::Published;
 use schedlab_model::workload::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The name and version of the form of a [`Comparison`].
 pub const SCHEMA: &str = "schedlab.comparison/1";
-
-/// With fewer batches of requests than this a single run has no interval.
-const LEAST_BATCHES: usize = 10;
 
 /// One policy of a comparison.
 #[derive(Clone, Debug)]
@@ -33,6 +33,12 @@ pub struct Candidate<'a> {
     pub batches: &'a [BatchMeans],
     /// For each group how its times are distributed; nothing where that is not known.
     pub curves: &'a [GroupCurves],
+    /// What its tasks do, where that is known.
+    pub workload: Option<&'a Workload>,
+    /// What is varied about its scenario, by path.
+    pub settings: BTreeMap<String, Value>,
+    /// Copies of its first run with small changes, where it would repeat exactly.
+    pub copies: Vec<&'a RunResult>,
 }
 
 /// What `schedlab compare --json` prints.
@@ -43,6 +49,9 @@ pub struct Comparison {
     /// The labels of the policies that ran, no two alike: as the user wrote them; of one policy under several settings what
     /// differs. The first is the baseline.
     pub policies: Vec<String>,
+    /// What differs in the scenario of each of these, by path, where variants are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<BTreeMap<String, Value>>,
     /// What other policies failed of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
@@ -53,6 +62,12 @@ pub struct Comparison {
     /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub theory: Vec<Theory>,
+    /// What small changes do to numbers that repeat exactly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// Policies that fail under small changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fragile: Vec<String>,
     /// For each policy and group how its times are distributed; no part of the form.
     #[serde(skip)]
     curves: Vec<Vec<GroupCurves>>,
@@ -82,6 +97,9 @@ pub struct Difference {
     /// Its confidence interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference_interval: Option<Interval>,
+    /// What small changes of tick offset, work and sleep do to it, where both sides repeat exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under_changes: Option<ChangedDifference>,
     /// How well the two separate, from -1 to 1.
     pub cliffs_delta: f64,
     /// All that in words.
@@ -96,7 +114,7 @@ pub enum Evidence {
     Runs,
     /// One run, cut into batches of consecutive requests.
     Batches,
-    /// One run, in which nothing is random: every run would be the same.
+    /// Every run gives these numbers: nothing that touches them is random. There is no interval.
     Exact,
     /// One run: there is no interval.
     Single,
@@ -144,17 +162,13 @@ fn are_without_requests<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> 
 
 impl Comparison {
     /// Compares all candidates with the first. `policies_draw` says whether any of them uses random numbers.
-    pub fn new(
-        candidates: &[Candidate],
-        workload: &Workload,
-        published: &[Published],
-        policies_draw: bool,
-    ) -> Comparison {
-        let random = policies_draw || draws(workload);
-        let queue = Queue::of(workload);
-        let theory = match (queue, published) {
-            (None, []) => Vec::new(),
-            (queue, _) => candidates.iter().filter_map(|c| theory(queue.as_ref(), c, published)).collect(),
+    pub fn new(candidates: &[Candidate], published: &[Published], policies_draw: bool) -> Comparison {
+        let workloads = || candidates.iter().filter_map(|candidate| candidate.workload);
+        let random = policies_draw || workloads().any(draws);
+        let is_queue = workloads().any(|workload| Queue::of(workload).is_some());
+        let theory = match (is_queue, published) {
+            (false, []) => Vec::new(),
+            _ => candidates.iter().filter_map(|candidate| theory(candidate, published, random)).collect(),
         };
         Comparison { theory, ..Comparison::differing(candidates, random) }
     }
@@ -194,10 +208,16 @@ impl Comparison {
         Comparison {
             schema: SCHEMA.into(),
             policies: candidates.iter().map(|candidate| candidate.label.clone()).collect(),
+            variants: match candidates.iter().any(|candidate| !candidate.settings.is_empty()) {
+                true => candidates.iter().map(|candidate| candidate.settings.clone()).collect(),
+                false => Vec::new(),
+            },
             failures: Vec::new(),
             results: candidates.iter().map(|candidate| candidate.result.clone()).collect(),
             differences,
             theory: Vec::new(),
+            changes: candidates.iter().flat_map(|one| changes::of(&one.label, one.result, &one.copies)).collect(),
+            fragile: Vec::new(),
             curves: candidates.iter().map(|candidate| candidate.curves.to_vec()).collect(),
         }
     }
@@ -208,68 +228,11 @@ pub fn schema() -> serde_json::Value {
     schedlab_model::schema::printed::<Comparison>()
 }
 
-/// Two policies and a group.
-struct Pair<'a> {
-    baseline: &'a Candidate<'a>,
-    other: &'a Candidate<'a>,
-    group: usize,
-    random: bool,
-}
-
-impl Pair<'_> {
-    fn difference(&self, path: &str) -> Option<Difference> {
-        let values = |candidate: &Candidate| -> Vec<(u64, Option<f64>)> {
-            let each = candidate.result.groups()[self.group].metrics.each(path);
-            candidate.result.seeds().iter().copied().zip(each).collect()
-        };
-        let (first, second) = (values(self.baseline), values(self.other));
-        let seed = first.first()?.0;
-        let same_seed = |(seed, value): &(u64, Option<f64>)| {
-            let other = second.iter().find(|(other, _)| other == seed)?;
-            Some((value.as_ref().copied()?, other.1?))
-        };
-        let pairs: Vec<(f64, f64)> = first.iter().filter_map(same_seed).collect();
-        let (evidence, comparison) = match (pairs.as_slice(), self.batches(path)) {
-            ([], _) => return None,
-            ([pair], _) if !self.random => (Evidence::Exact, compare_paired(&[*pair, *pair], LEVEL, seed)?),
-            // With the same seed the batches hold the same requests, but for few at their ends.
-            ([_], Some((a, b))) if a.len() == b.len() => {
-                let batches: Vec<_> = a.into_iter().zip(b).collect();
-                (Evidence::Batches, compare_paired(&batches, LEVEL, seed)?)
-            }
-            ([_], Some((a, b))) => (Evidence::Batches, compare(&a, &b, LEVEL, seed)?),
-            ([(a, b)], None) => (Evidence::Single, compare(&[*a], &[*b], LEVEL, seed)?),
-            (pairs, _) => (Evidence::Runs, compare_paired(pairs, LEVEL, seed)?),
-        };
-        let group = self.baseline.result.groups()[self.group].name;
-        let metric = metric::known(path).metric;
-        let (name, words) = (&metric.name, comparison.verdict(&self.baseline.label, &self.other.label, metric.better));
-        Some(Difference {
-            group: group.into(),
-            metric: path.to_string(),
-            baseline: self.baseline.label.clone(),
-            policy: self.other.label.clone(),
-            evidence,
-            ratio: comparison.ratio,
-            ratio_interval: comparison.ratio_interval,
-            difference: comparison.difference,
-            difference_interval: comparison.difference_interval,
-            cliffs_delta: comparison.cliffs_delta,
-            verdict: format!("{group}, {name}: {words}"),
-        })
-    }
-
-    /// The batches of both sides, where the metric is one that is kept in batches and there are enough.
-    fn batches(&self, path: &str) -> Option<(Vec<f64>, Vec<f64>)> {
-        let of = |candidate: &Candidate| candidate.batches.get(self.group).map_or(Vec::new(), BatchMeans::means);
-        let (a, b) = (of(self.baseline), of(self.other));
-        (path == "response_ns.mean" && a.len().min(b.len()) >= LEAST_BATCHES).then_some((a, b))
-    }
-}
-
-fn theory(queue: Option<&Queue>, candidate: &Candidate, published: &[Published]) -> Option<Theory> {
+fn theory(candidate: &Candidate, published: &[Published], random: bool) -> Option<Theory> {
+    let queue = candidate.workload.and_then(Queue::of);
     let measured = candidate.result.groups().first()?.metrics.value("response_ns.mean")?;
-    let in_batches = || candidate.batches.first().and_then(|batches| batches.interval(LEVEL));
+    // Of a run that repeats exactly they would make an interval of what does not vary.
+    let in_batches = || candidate.batches.first().filter(|_| random).and_then(|batches| batches.interval(LEVEL));
     let policy = candidate.result.policy();
     let prediction = queue.and_then(|queue| queue.predict(policy));
     let published = published.iter().find(|published| published.policy == policy.name);
@@ -312,7 +275,8 @@ impl Comparison {
     /// The comparison as tables and sentences.
     pub fn show(&self, style: Style) -> String {
         let Some(first) = self.results.first() else { return String::new() };
-        let mut page = heading(first, &first.scenario().name, style);
+        let told = if self.variants.is_empty() { std::slice::from_ref(first) } else { &self.results };
+        let mut page = heading(told, &first.scenario().name, style);
         for (_, table) in self.tables() {
             page += "\n";
             page += &table.show(style);
@@ -326,7 +290,7 @@ impl Comparison {
         let sentences: String = self.sentences().iter().map(|sentence| wrap("- ", 2, sentence)).collect();
         if !sentences.is_empty() {
             page += &format!("\n{sentences}");
-            page += &self.basis().map_or(String::new(), |basis| format!("{basis}\n"));
+            page += &self.basis().map_or(String::new(), |basis| wrap("", 0, &basis));
         }
         page + &warnings(self.cautions().iter().map(String::as_str), style)
     }
@@ -340,6 +304,7 @@ impl Comparison {
         if !self.theory.is_empty() {
             tables.push(("Beside theory", self.beside_theory()));
         }
+        tables.extend(self.under_changes().map(|table| ("Under small changes", table)));
         tables
     }
 
@@ -357,7 +322,7 @@ impl Comparison {
 
     /// What a reader has to know before believing the numbers.
     pub fn cautions(&self) -> Vec<String> {
-        let mut told: Vec<String> = Vec::new();
+        let mut told = self.fragile.clone();
         for caution in (0..self.policies.len()).flat_map(|policy| self.cautions_of(policy)) {
             if !told.contains(&caution.text) {
                 told.push(caution.text);
@@ -403,11 +368,17 @@ impl Comparison {
         (0..self.results.len() * groups).map(move |row| of(row / groups, row % groups))
     }
 
+    /// What is compared: policies, or variants under one of them.
+    fn what(&self) -> &'static str {
+        let is_one = self.results.iter().all(|result| result.policy().name == self.results[0].policy().name);
+        if is_one && !self.variants.is_empty() { "variant" } else { "policy" }
+    }
+
     /// The name of the policy in its first row.
     fn names(&self) -> Vec<Column> {
         let policy = |policy: usize, group| if group == 0 { self.policies[policy].clone() } else { String::new() };
         let groups = self.results.iter().flat_map(names);
-        vec![Column::words("policy", self.rows(policy)), Column::words("group", groups)]
+        vec![Column::words(self.what(), self.rows(policy)), Column::words("group", groups)]
     }
 
     fn metrics(&self) -> Vec<View<'_>> {
@@ -458,6 +429,12 @@ impl Comparison {
         Table::new(self.noted(columns))
     }
 
+    fn under_changes(&self) -> Option<Table> {
+        let name =
+            |policy: usize, group: usize| (self.policies[policy].as_str(), self.results[policy].groups()[group].name);
+        changes::table(self.names(), &self.rows(name).collect::<Vec<_>>(), &self.changes)
+    }
+
     fn beside_theory(&self) -> Table {
         let low = self.theory.iter().map(|row| row.measured_interval.map(|interval| interval.low));
         let high = self.theory.iter().map(|row| row.measured_interval.map(|interval| interval.high));
@@ -471,9 +448,11 @@ impl Comparison {
         let mut columns = vec![
             Column::words("policy", rows().map(|row| row.policy.clone())),
             Column::times("measured", rows().map(|row| Some(row.measured_ns))).under(mean),
-            Column::times("from", low).under(interval),
-            Column::times("to", high).under(interval),
         ];
+        if rows().any(|row| row.measured_interval.is_some()) {
+            columns.push(Column::times("from", low).under(interval));
+            columns.push(Column::times("to", high).under(interval));
+        }
         if rows().any(|row| row.published_ns.is_some()) {
             columns.push(Column::times("published", rows().map(|row| row.published_ns.map(|ns| ns as f64))));
         }
@@ -498,13 +477,25 @@ impl Comparison {
     }
 
     /// What the sentences rest on, where it is not several runs.
-    pub fn basis(&self) -> Option<&'static str> {
-        match self.telling().map(|difference| difference.evidence).max_by_key(|evidence| *evidence as u8)? {
-            Evidence::Runs => None,
-            Evidence::Batches => Some("Intervals from batches of one run; --runs 30 gives firmer ones."),
-            Evidence::Exact => Some("Nothing here is random: every run gives these numbers."),
-            Evidence::Single => Some("One run each tells little: take --runs 30 for intervals."),
-        }
+    pub fn basis(&self) -> Option<String> {
+        let copies = self.changes.first().map(|change| change.copies);
+        let basis = match self.telling().map(|difference| difference.evidence).max_by_key(|evidence| *evidence as u8)? {
+            Evidence::Runs => return None,
+            Evidence::Batches => "Intervals from batches of one run; --runs 30 gives firmer ones.".into(),
+            Evidence::Exact => match copies {
+                Some(copies) => format!(
+                    "Nothing here is random, so every run gives these numbers and there is no interval: the ranges are those \
+                     of {copies} copies with {WHAT}."
+                ),
+                None => {
+                    "Nothing here is random, so every run gives these numbers and there is no interval; --perturb 10 \
+                         tries small changes of them."
+                        .into()
+                }
+            },
+            Evidence::Single => "One run each tells little: take --runs 30 for intervals.".into(),
+        };
+        Some(basis)
     }
 
     /// The differences that say most.

@@ -3,10 +3,12 @@
 //! A table is plain text of at most [`WIDTH`] columns where names allow it; colours are the caller's choice.
 
 mod caution;
+mod changes;
 pub mod comparison;
 mod costs;
 mod metric;
 mod number;
+mod pair;
 pub mod recording;
 pub mod result;
 pub mod sketch;
@@ -16,6 +18,7 @@ mod text;
 pub mod theory;
 pub mod views;
 
+pub use changes::{Change, ChangedDifference, WHAT};
 pub use metric::column;
 pub use number::{Percent, Quantity, Times};
 pub use style::Style;

@@ -25,7 +25,8 @@ const SPREAD: &str = "cv_of_task_means.population";
 pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
     let shown = [&SPEED[..], &WAITS, &DOINGS, &[SPREAD]].concat();
     let cautions = cautions(result, policy, &shown);
-    let mut page = heading(result, &format!("{} under {policy}", result.scenario().name), style);
+    let what = format!("{} under {policy}", result.scenario().name);
+    let mut page = heading(std::slice::from_ref(result), &what, style);
     page += "\n";
     page += &groups(result, &cautions).show(style);
     page += "\n";
@@ -40,7 +41,10 @@ pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
     page += &whole(result);
     if result.runs() > 1 {
         page += "\n";
-        page += &intervals(result, &cautions).show(style);
+        page += &match has_intervals(result) {
+            true => intervals(result, &cautions).show(style),
+            false => wrap("", 0, &format!("All {} runs gave the same numbers: nothing here is random.", result.runs())),
+        };
     }
     page + &warnings(texts(&cautions), style)
 }
@@ -69,10 +73,13 @@ pub fn tasks(runs: &[&RunResult], style: Style) -> String {
 }
 
 /// What ran where for how long, and what it shows.
-pub(crate) fn heading(result: &Outcome, what: &str, style: Style) -> String {
+pub(crate) fn heading(results: &[Outcome], what: &str, style: Style) -> String {
+    let Some(result) = results.first() else { return String::new() };
     let scenario = result.scenario();
-    let cpus = if scenario.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", scenario.cpus) };
-    let mut facts = format!("{} on {cpus} in {}", duration(result.duration_ns()), result.venue());
+    let count = |result: &Outcome| result.scenario().cpus.to_string();
+    let cpus = if results.iter().all(|result| result.scenario().cpus == 1) { "CPU" } else { "CPUs" };
+    let length = each(results, |result| duration(result.duration_ns()));
+    let mut facts = format!("{length} on {} {cpus} in {}", each(results, count), result.venue());
     if result.warmup_ns() > 0 {
         facts += &format!(", the first {} not measured", duration(result.warmup_ns()));
     }
@@ -82,6 +89,17 @@ pub(crate) fn heading(result: &Outcome, what: &str, style: Style) -> String {
     };
     let title = wrap(&format!("{what}: "), 4, &facts).replacen(what, &style.bold(what), 1);
     title + &if scenario.about.is_empty() { String::new() } else { style.faint(&wrap("", 0, &scenario.about)) }
+}
+
+/// What is said of all results, or of each of them where they differ: `2 or 4`.
+pub fn each(results: &[Outcome], of: impl Fn(&Outcome) -> String) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for text in results.iter().map(of) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all.join(" or ")
 }
 
 /// A length of time, without digits that nobody reads.
@@ -248,6 +266,12 @@ fn overhead(whole: View) -> Option<String> {
     let parts = kinds.iter().zip(times).filter(|(_, time)| time.is_some());
     let text = parts.map(|(kind, time)| format!("{kind} {} {}", unit.show(time), unit.unit)).collect::<Vec<_>>();
     (!text.is_empty()).then(|| text.join(", "))
+}
+
+/// Whether anything varied from run to run.
+pub(crate) fn has_intervals(result: &Outcome) -> bool {
+    let parts = result.groups().into_iter().map(|group| group.metrics).chain([result.whole()]);
+    parts.into_iter().flat_map(View::known).any(|(_, value)| value.interval.is_some())
 }
 
 /// What the runs together say about the metrics that matter most.

@@ -1,11 +1,14 @@
 //! What there is to run: a case for each policy and each combination of values of a run.
 
 use crate::language::{Asked, RunSpec, Study};
+use schedlab_campaign::{self as campaign, Keeps, Place, copies, further_seeds, seeds};
 use schedlab_model::scenario::{Scenario, ScenarioError, combinations};
-use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Place, Policy, VenueError, seeds};
+use schedlab_report::theory::draws;
+use schedlab_venue::{Policy, VenueError, VenueName};
+use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// One thing to run, maybe several times.
@@ -16,18 +19,34 @@ pub struct Case {
     pub policy_name: String,
     /// Its place on each axis, in the order of the file.
     pub at: Vec<(String, Value)>,
-    /// The hash of its scenario.
-    pub scenario_hash: String,
-    /// What the tasks do.
-    pub workload: Workload,
-    /// Who decides.
-    pub policy: Policy,
-    /// Where.
-    pub place: Place,
-    /// The seeds.
-    pub seeds: Vec<u64>,
     /// What is asked of it beyond its result.
     pub asked: Asked,
+    /// Its runs.
+    pub runs: campaign::Case,
+    /// The same under other seeds, or with small changes: how firm is what its runs say?
+    pub further: Vec<campaign::Case>,
+    /// What differs in those.
+    pub beside: Beside,
+}
+
+/// What differs in the further runs of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// The seed.
+    Seeds,
+    /// Nothing is random: tick offset, work and sleep differ a little.
+    SmallChanges,
+}
+
+impl Beside {
+    /// As in `5 of 5 seeds`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Beside::Seeds => "seeds",
+            Beside::SmallChanges => "small changes",
+        }
+    }
 }
 
 impl Case {
@@ -39,13 +58,24 @@ impl Case {
 }
 
 /// How a study is run this time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// Whether the smaller version is run.
     pub quick: bool,
     /// The first seed of every case, instead of that of its scenario.
     pub seed: Option<u64>,
+    /// Under how many seeds what is simulated is looked at, its own among them.
+    pub seeds: u32,
 }
+
+impl Default for Variant {
+    fn default() -> Variant {
+        Variant { quick: false, seed: None, seeds: 5 }
+    }
+}
+
+/// A case with so many runs does not rest on one seed: others would tell little more.
+const MANY_RUNS: u32 = 5;
 
 /// All cases of a study.
 pub struct Experiment {
@@ -90,8 +120,6 @@ impl Experiment {
                     })?,
                     None => scenario(&run.scenario).map_err(|message| at("scenario", message))?,
                 };
-                let place = Place::new(run.venue, run.kernel.as_deref(), run.engine.as_deref());
-                let place = place.map_err(|error| at("engine", error.to_string()))?;
                 for policy in run.policy.all() {
                     if !policies.contains_key(policy) {
                         let spec = PolicySpec::parse(policy).map_err(|error| at("policy", error.to_string()))?;
@@ -99,6 +127,9 @@ impl Experiment {
                         policies.insert(policy.clone(), found);
                     }
                 }
+                let place = Place::read(run.venue, run.kernel.as_deref(), run.engine.as_deref());
+                let place = place.map_err(|error| at("engine", error.to_string()))?;
+                let place = place.for_policies(run.policy.all().iter().map(|policy| &policies[policy]));
                 let wrong = |error: ScenarioError| at("scenario", error.message);
                 let asked = study.asked_beyond(&run.name);
                 let cases = cases(run, &base, (&place, &asked), &policies, variant).map_err(wrong)?;
@@ -117,7 +148,9 @@ impl Experiment {
 
     /// The time of all runs together, in nanoseconds, where each has an end.
     pub fn duration_ns(&self) -> Option<u64> {
-        self.cases.iter().map(|case| Some(case.workload.run.end()?.ns().saturating_mul(case.seeds.len() as u64))).sum()
+        let duration = |case: &campaign::Case| Some(case.duration()?.ns().saturating_mul(case.seeds.len() as u64));
+        let all = self.cases.iter().flat_map(|case| std::iter::once(&case.runs).chain(&case.further));
+        all.map(duration).sum()
     }
 
     /// The values of what a run varies, in the order of the file; those that the quick version leaves out are absent.
@@ -148,7 +181,7 @@ fn cases(
     }
     let point = |point: Vec<(String, Value)>| {
         let here = point.iter().try_fold(scenario.clone(), |scenario, (path, value)| scenario.with(path, value))?;
-        Ok((here.hash(), here.compile()?, point))
+        Ok((here.hash(), Arc::new(here.compile()?), point))
     };
     let axis = |(path, values): (String, Vec<Value>)| values.into_iter().map(|value| (path.clone(), value)).collect();
     let axes: Vec<Vec<(String, Value)>> = axes.into_iter().map(axis).collect();
@@ -156,18 +189,50 @@ fn cases(
     let mut cases = Vec::new();
     for policy_name in run.policy.all() {
         for (scenario_hash, workload, point) in &points {
-            cases.push(Case {
-                run: run.name.clone(),
-                policy_name: policy_name.clone(),
-                at: point.clone(),
+            let runs = campaign::Case {
                 scenario_hash: scenario_hash.clone(),
                 seeds: seeds(variant.seed.unwrap_or(workload.run.seed), count),
                 workload: workload.clone(),
                 policy: policies[policy_name].clone(),
                 place: place.clone(),
+                executor: None,
+                check: false,
+                ears: asked.ears(),
+                traces: Vec::new(),
+                keeps: Keeps::ForEver,
+            };
+            let (beside, further) = further(&runs, variant.seeds);
+            cases.push(Case {
+                further,
+                beside,
+                run: run.name.clone(),
+                policy_name: policy_name.clone(),
+                at: point.clone(),
                 asked: asked.clone(),
+                runs,
             });
         }
     }
     Ok(cases)
+}
+
+/// The same runs under other seeds; where nothing is random, with small changes. Only what is simulated, as that is cheap.
+fn further(runs: &campaign::Case, seeds_in_all: u32) -> (Beside, Vec<campaign::Case>) {
+    let draws = runs.policy.draws() || draws(&runs.workload);
+    let (count, base) = (runs.seeds.len() as u32, runs.seeds[0]);
+    let more = seeds_in_all.saturating_sub(1);
+    match (runs.place.name, draws) {
+        (VenueName::Sim, true) if count < MANY_RUNS => {
+            let other = |base: u64| campaign::Case { seeds: seeds(base, count), ..runs.clone() };
+            (Beside::Seeds, further_seeds(base, more).into_iter().map(other).collect())
+        }
+        (VenueName::Sim, false) => {
+            let other = |(number, workload)| {
+                let scenario_hash = format!("{}, copy {number} of {more}", runs.scenario_hash);
+                campaign::Case { workload: Arc::new(workload), scenario_hash, seeds: vec![base], ..runs.clone() }
+            };
+            (Beside::SmallChanges, copies(&runs.workload, more, base).into_iter().enumerate().map(other).collect())
+        }
+        _ => (Beside::Seeds, Vec::new()),
+    }
 }

@@ -1,9 +1,14 @@
 //! The language of study files. `docs/reference/study.md` explains it to users.
 
+use crate::measure::ResponseEar;
+use crate::section::SectionEar;
+use crate::statuses::StatusEar;
+use schedlab_campaign::Ear;
 use schedlab_model::scenario::{OneOrMany, ScenarioError};
 use schedlab_venue::VenueName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml::Table;
 
 /// A study as it stands in its file.
@@ -219,6 +224,19 @@ pub struct Asked {
     pub overhead: Option<OverheadSpec>,
 }
 
+impl Asked {
+    /// Those who listen for it.
+    pub fn ears(&self) -> Vec<Arc<dyn Ear>> {
+        let section = self.overhead.as_ref().map(|overhead| SectionEar { group: overhead.group.clone() });
+        let ears: [Option<Arc<dyn Ear>>; 3] = [
+            self.responses.then(|| Arc::new(ResponseEar) as _),
+            self.statuses.then(|| Arc::new(StatusEar) as _),
+            section.map(|section| Arc::new(section) as _),
+        ];
+        ears.into_iter().flatten().collect()
+    }
+}
+
 /// What a policy says about the first task of a group at an instant: its status word, or a part of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -298,6 +316,9 @@ pub struct ValueSpec {
     /// How far off it may be, in its unit.
     #[serde(default)]
     pub within_units: Option<f64>,
+    /// What would be seen if there were no effect at all, in its unit.
+    #[serde(default)]
+    pub no_effect: Option<f64>,
     /// What an equation of the source says about it.
     #[serde(default)]
     pub predicted: Option<Equation>,

@@ -1,11 +1,9 @@
 //! Studies after the Goal/Question/Metric method: a goal, questions, and for each question runs, metrics, and what others
 //! have published, with a verdict on each value.
 //!
-//! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] runs the cases, each
-//! once for ever: what came of a case is kept under a hash of all that went into it. A [`Page`] holds the values
-//! beside the published ones.
+//! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] has the cases run by
+//! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values beside the published ones.
 
-mod cache;
 mod case;
 mod check;
 mod language;
@@ -18,13 +16,12 @@ mod statuses;
 mod table;
 mod verdict;
 
-pub use cache::Cache;
-pub use case::{Case, Experiment, Variant};
+pub use case::{Beside, Case, Experiment, Variant};
 pub use language::{
     Column, Equation, Metric, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec, Share,
     StatusSpec, Study, TableSpec, ValueSpec,
 };
-pub use page::{Answered, Page, Row};
+pub use page::{Answered, Counts, Page, Row};
 pub use runner::{CaseOutcome, Observed, carry_out};
 pub use table::{TableKind, TablePage, TableRow};
-pub use verdict::{Judged, Verdict};
+pub use verdict::{Firmness, Judged, Verdict};

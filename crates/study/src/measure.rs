@@ -2,6 +2,7 @@
 
 use crate::language::{Metric, Share};
 use crate::runner::Observed;
+use schedlab_campaign::{Ear, Hearing};
 use schedlab_metrics::statistics::mean;
 use schedlab_model::ids::{GroupId, RequestId, TaskId};
 use schedlab_model::scenario::Notation;
@@ -10,7 +11,11 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// What is heard of response times is kept under this name.
+pub const NAME: &str = "responses";
 
 /// How often each length of time occurred, in nanoseconds.
 type Counts = BTreeMap<u64, u64>;
@@ -38,8 +43,25 @@ impl Responses {
     }
 }
 
+/// Hears response times.
+pub struct ResponseEar;
+
+impl Ear for ResponseEar {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn listen<'a>(&self, workload: &'a Workload) -> Box<dyn Hearing + 'a> {
+        Box::new(Listener {
+            workload,
+            tasks: BTreeMap::new(),
+            groups: vec![GroupResponses::default(); workload.groups.len()],
+        })
+    }
+}
+
 /// Writes response times down while a run goes on.
-pub struct Listener<'a> {
+struct Listener<'a> {
     workload: &'a Workload,
     tasks: BTreeMap<TaskId, Heard>,
     groups: Vec<GroupResponses>,
@@ -60,17 +82,6 @@ struct Open {
 }
 
 impl Listener<'_> {
-    /// Nothing has happened yet.
-    pub fn new(workload: &Workload) -> Listener<'_> {
-        Listener { workload, tasks: BTreeMap::new(), groups: vec![GroupResponses::default(); workload.groups.len()] }
-    }
-
-    /// What was heard.
-    pub fn end(self) -> Responses {
-        let names = self.workload.groups.iter().map(|group| group.name.clone());
-        Responses(names.zip(self.groups).collect())
-    }
-
     fn end_request(&mut self, task: TaskId, request: Option<RequestId>, now: Time) {
         let Some(heard) = self.tasks.get_mut(&task) else { return };
         let Some(place) = heard.open.iter().position(|open| open.request == request) else { return };
@@ -86,6 +97,13 @@ impl Listener<'_> {
         };
         count(|group| &mut group.from_begin, Some(begun));
         count(|group| &mut group.from_first_run, first_run);
+    }
+}
+
+impl Hearing for Listener<'_> {
+    fn end(self: Box<Self>) -> Value {
+        let names = self.workload.groups.iter().map(|group| group.name.clone());
+        json!(Responses(names.zip(self.groups).collect()))
     }
 }
 

@@ -48,7 +48,7 @@ impl System {
         let points = alone.map_or(Vec::new(), |alone| {
             seen.iter().filter_map(|(tasks, observed)| Point::of(spec, *tasks, observed, alone)).collect()
         });
-        System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.place.name), points }
+        System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.runs.place.name), points }
     }
 
     /// A value at a number of tasks, or over all of them.
@@ -192,6 +192,8 @@ fn by_tasks(spec: &OverheadSpec, words: &[String], systems: &[System]) -> TableP
             names,
             venue: system.venue,
             cells: columns.iter().map(|(_, cell)| cell(point)).collect(),
+            ranges: Vec::new(),
+            beside: None,
             responses: Curve::default(),
         }
     };
@@ -212,7 +214,8 @@ fn by_system(words: &[String], systems: &[System]) -> TablePage {
             system.line().map(|(_, explained)| explained),
             system.points.iter().find(|point| point.tasks == most).map(|point| 100.0 * point.q.value),
         ];
-        TableRow { names: system.name.clone(), venue: system.venue, cells, responses: Curve::default() }
+        let (names, ranges, responses) = (system.name.clone(), Vec::new(), Curve::default());
+        TableRow { names, venue: system.venue, cells, ranges, beside: None, responses }
     };
     let heads = ["O'v per task more ms", "explained by a line", &format!("Q'({most}) %")].map(String::from);
     TablePage {

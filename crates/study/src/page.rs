@@ -2,11 +2,11 @@
 
 use crate::Verdict;
 use crate::case::{Case, Experiment};
-use crate::language::Study;
+use crate::language::{Question, Study};
 use crate::overhead;
 use crate::runner::CaseOutcome;
 use crate::table::TablePage;
-use crate::verdict::{Judged, judge, plain};
+use crate::verdict::{Firmness, Judged, judge, plain};
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Quantity, Style, Table, columns_of, wrap};
 use serde::Serialize;
@@ -44,10 +44,23 @@ pub struct Answered {
     pub statements: Vec<String>,
     /// Published values.
     pub values: Vec<Row>,
-    /// What follows.
+    /// What the values of this run come to.
+    pub found: String,
+    /// What follows, in the words of the study; empty where this run does not bear it.
     pub answer: String,
+    /// Why nothing follows, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
     /// How each case was run, and those that were not.
     pub cases: Vec<String>,
+}
+
+impl Answered {
+    /// What is to be said in the end: what the values come to, and what follows, or why nothing does.
+    pub fn answers(&self) -> impl Iterator<Item = String> {
+        let why = self.unanswered.as_ref().map(|why| format!("No conclusion: {why}."));
+        [Some(self.found.clone()), Some(self.answer.clone()), why].into_iter().flatten().filter(|text| !text.is_empty())
+    }
 }
 
 /// A published value.
@@ -62,7 +75,96 @@ pub struct Row {
     pub judged: Judged,
 }
 
+/// How many values got each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// They hold.
+    pub hold: usize,
+    /// They differ for a reason that the study gives.
+    pub explained: usize,
+    /// They differ.
+    pub differ: usize,
+    /// They cannot be told from no effect.
+    pub cannot_tell: usize,
+    /// They cannot be compared.
+    pub not_comparable: usize,
+    /// They were not run, or not found.
+    pub not_run: usize,
+}
+
+impl Counts {
+    fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Counts {
+        let mut counts = Counts::default();
+        for row in rows {
+            *match &row.judged.verdict {
+                Verdict::Holds => &mut counts.hold,
+                Verdict::Differs { reason: Some(_) } => &mut counts.explained,
+                Verdict::Differs { reason: None } => &mut counts.differ,
+                Verdict::CannotTell { .. } => &mut counts.cannot_tell,
+                Verdict::NotComparable { .. } => &mut counts.not_comparable,
+                Verdict::NotRun { .. } => &mut counts.not_run,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// What the values of a question come to, in a sentence.
+fn found(values: &[Row]) -> String {
+    let counts = Counts::of(values);
+    let parts = [
+        (counts.hold, "hold"),
+        (counts.explained, "differ for the reason given"),
+        (counts.differ, "differ"),
+        (counts.cannot_tell, "cannot be told from no effect"),
+        (counts.not_comparable, "cannot be compared"),
+        (counts.not_run, "were not run here"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    match values.len() {
+        0 => String::new(),
+        all => format!("Published values, {all}: {}.", parts.join(", ")),
+    }
+}
+
+/// Why the study's own words about a question cannot be said of this run: they are about cases that were not all run, or
+/// about values that came out otherwise.
+fn unanswered(
+    question: &Question,
+    values: &[Row],
+    experiment: &Experiment,
+    outcomes: &[CaseOutcome],
+) -> Option<String> {
+    let of_question = || question.runs.iter().flat_map(|run| experiment.of_run(&run.name, outcomes));
+    let why: Vec<&str> = of_question().filter_map(|(_, outcome)| outcome.why_not()).collect();
+    if let Some(first) = why.first() {
+        return Some(format!("{} of {} runs were not made here: {}", why.len(), of_question().count(), flat(first)));
+    }
+    let left_out = question.runs.iter().filter(|run| experiment.left_out.contains(&run.name)).count();
+    if left_out > 0 {
+        return Some(format!("the quick version leaves out {left_out} of {} runs", question.runs.len()));
+    }
+    let missing = values.iter().find_map(|row| match &row.judged.verdict {
+        Verdict::NotRun { reason } => Some((&row.judged.what, reason)),
+        _ => None,
+    });
+    if let Some((what, reason)) = missing {
+        return Some(format!("a value is missing ({what}): {}", flat(reason)));
+    }
+    match Counts::of(values).differ {
+        0 => None,
+        differ => Some(format!("{differ} values differ and the study does not say why")),
+    }
+}
+
 impl Page {
+    /// Questions that this run does not answer, each with the reason; those for which the quick version leaves something out
+    /// are no surprise.
+    pub fn unanswered(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.questions.iter().filter_map(|question| Some((question.id.as_str(), question.unanswered.as_deref()?)))
+    }
+
     /// What a study says after its cases were run.
     pub fn new(study: &Study, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Page {
         let questions = study.questions.iter().map(|question| {
@@ -74,13 +176,20 @@ impl Page {
             let tables = question.tables.iter().map(|table| TablePage::new(table, experiment, outcomes));
             let overheads = question.overheads.iter().map(|spec| overhead::page(spec, experiment, outcomes));
             let (more, statements): (Vec<_>, Vec<_>) = overheads.unzip();
+            let tables: Vec<TablePage> = tables.collect();
+            let moved = tables.iter().filter_map(TablePage::firmness);
+            let statements = moved.chain(statements.concat()).collect();
+            let values: Vec<Row> = question.values.iter().flat_map(row).collect();
+            let unanswered = unanswered(question, &values, experiment, outcomes);
             Answered {
                 id: question.id.clone(),
                 asks: question.asks.clone(),
-                tables: tables.chain(more.into_iter().flatten()).collect(),
-                statements: statements.concat(),
-                values: question.values.iter().flat_map(row).collect(),
-                answer: question.answer.trim().into(),
+                tables: tables.into_iter().chain(more.into_iter().flatten()).collect(),
+                statements,
+                found: found(&values),
+                answer: if unanswered.is_none() { question.answer.trim().into() } else { String::new() },
+                unanswered,
+                values,
                 cases: question
                     .runs
                     .iter()
@@ -99,28 +208,17 @@ impl Page {
         }
     }
 
-    /// How many values got each verdict: those that hold, differ for a known reason, differ, cannot be compared, were not
-    /// run.
-    pub fn counts(&self) -> [usize; 5] {
-        let mut counts = [0; 5];
-        for row in self.questions.iter().flat_map(|question| &question.values) {
-            counts[match &row.judged.verdict {
-                Verdict::Holds => 0,
-                Verdict::Differs { reason: Some(_) } => 1,
-                Verdict::Differs { reason: None } => 2,
-                Verdict::NotComparable { .. } => 3,
-                Verdict::NotRun { .. } => 4,
-            }] += 1;
-        }
-        counts
+    /// How many values got each verdict.
+    pub fn counts(&self) -> Counts {
+        Counts::of(self.questions.iter().flat_map(|question| &question.values))
     }
 
     /// The counts in words.
     pub fn summary(&self) -> String {
-        let [holds, explained, differs, not_comparable, not_run] = self.counts();
+        let Counts { hold, explained, differ, cannot_tell, not_comparable, not_run } = self.counts();
         format!(
-            "{holds} values hold, {explained} differ for the reason given, {differs} differ, {not_comparable} cannot be \
-             compared, {not_run} were not run here"
+            "{hold} values hold, {explained} differ for the reason given, {differ} differ, {cannot_tell} cannot be told \
+             from no effect, {not_comparable} cannot be compared, {not_run} were not run here"
         )
     }
 
@@ -139,8 +237,8 @@ impl Page {
                 text += &("\n".to_string() + &values(&question.values, style));
                 text += &reasons(&question.values).iter().map(|line| wrap("- ", 2, line)).collect::<String>();
             }
-            if !question.answer.is_empty() {
-                text += &("\n".to_string() + &wrap("", 0, &question.answer));
+            for paragraph in question.answers() {
+                text += &("\n".to_string() + &wrap("", 0, &paragraph));
             }
         }
         text + "\n" + &wrap("", 0, &(self.summary() + "."))
@@ -161,18 +259,19 @@ impl Page {
             }
             question.statements.iter().for_each(|statement| text += &format!("\n{statement}\n"));
             if !question.values.is_empty() {
-                text += "\n| value | published | seen | predicted | verdict |\n|---|---|---|---|---|\n";
+                text += "\n| value | published | seen | predicted | verdict | under |\n|---|---|---|---|---|---|\n";
                 for row in &question.values {
                     let judged = &row.judged;
                     let place = if row.place.is_empty() { String::new() } else { format!(" ({})", row.place) };
                     let _ = writeln!(
                         text,
-                        "| {}{place} | {} | {} | {} | {} |",
+                        "| {}{place} | {} | {} | {} | {} | {} |",
                         judged.what,
                         with_unit(&judged.published, &row.unit),
                         judged.seen.map_or("-".into(), |seen| with_unit(&number(seen), &row.unit)),
                         judged.predicted.map_or("-".into(), |value| with_unit(&number(value), &row.unit)),
                         judged.verdict.words(),
+                        judged.firmness.as_ref().map_or("-".into(), Firmness::words),
                     );
                 }
                 for reason in reasons(&question.values) {
@@ -180,8 +279,8 @@ impl Page {
                 }
                 text += "\n";
             }
-            if !question.answer.is_empty() {
-                let _ = write!(text, "\n{}\n", question.answer);
+            for paragraph in question.answers() {
+                let _ = write!(text, "\n{paragraph}\n");
             }
             if !question.cases.is_empty() {
                 text += "\n<details><summary>Runs</summary>\n\n";
@@ -210,6 +309,10 @@ fn values(rows: &[Row], style: Style) -> String {
     ];
     if rows.iter().any(|row| row.judged.predicted.is_some()) {
         columns.push(Column::numbers("predicted", shown(|judged| judged.predicted)));
+    }
+    if rows.iter().any(|row| row.judged.firmness.is_some()) {
+        let firmness = |row: &Row| row.judged.firmness.as_ref().map_or("-".into(), Firmness::words);
+        columns.insert(1, Column::words("under", rows.iter().map(firmness)));
     }
     let table = Table::new(columns).show(Style { colours: false });
     let width = table.lines().map(columns_of).max().unwrap_or(0) + 2;
@@ -241,21 +344,21 @@ fn reasons(rows: &[Row]) -> Vec<String> {
 /// How a case was run.
 fn provenance((case, outcome): (&Case, &CaseOutcome)) -> String {
     let at: String = case.at.iter().map(|(path, value)| format!(", {path} = {}", plain(value))).collect();
-    let head = format!("`{}`: {} under `{}`{at}", case.run, case.workload.name, case.policy_name);
+    let head = format!("`{}`: {} under `{}`{at}", case.run, case.runs.workload.name, case.policy_name);
     match outcome {
         CaseOutcome::NotRun(why) => format!("{head}: not run here: {}", flat(why)),
         CaseOutcome::Ran(observed) => {
             let result = &observed.result;
             let kernel = result.provenance().kernel.as_deref().filter(|_| result.venue() != "sim");
             let kernel = kernel.map_or(String::new(), |kernel| format!(" ({kernel})"));
-            let more = if case.seeds.len() > 1 {
-                format!(" and {} derived from it", case.seeds.len() - 1)
+            let more = if case.runs.seeds.len() > 1 {
+                format!(" and {} derived from it", case.runs.seeds.len() - 1)
             } else {
                 String::new()
             };
-            let seconds = case.workload.run.end().unwrap_or(Time(result.duration_ns())).as_s();
-            let hash = &case.scenario_hash[..12];
-            format!("{head} in {}{kernel}, {seconds} s, seed {}{more}, scenario {hash}", result.venue(), case.seeds[0])
+            let seconds = case.runs.duration().unwrap_or(Time(result.duration_ns())).as_s();
+            let (hash, seed) = (&case.runs.scenario_hash[..12], case.runs.seeds[0]);
+            format!("{head} in {}{kernel}, {seconds} s, seed {seed}{more}, scenario {hash}", result.venue())
         }
     }
 }

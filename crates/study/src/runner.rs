@@ -1,35 +1,29 @@
-//! Runs the cases: those in simulated time side by side, the others one after the other, and each run only once for ever.
+//! What came of the cases.
 
-use crate::cache::Cache;
 use crate::case::{Case, Experiment};
-use crate::measure::{Listener, Responses};
-use crate::section::Section;
-use crate::statuses::{Hearer, Statuses};
-use schedlab_metrics::combine::combine;
+use crate::measure::{self, Responses};
+use crate::section;
+use crate::statuses::{self, Statuses};
+use schedlab_campaign::{Errors, Made, RunSet, Runner, Seen};
 use schedlab_metrics::curve::Curve;
 use schedlab_model::outcome::Outcome;
-use schedlab_model::rng::Rng;
-use schedlab_model::trace::Sink;
-use schedlab_venue::{Monitor, Request, Watch, spread};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::de::DeserializeOwned;
 
-/// What was seen in a run, or in several.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// What was seen of a case.
+#[derive(Clone, Debug)]
 pub struct Observed {
     /// The result.
     pub result: Outcome,
     /// All response times of each run.
     pub responses: Vec<Responses>,
     /// What the policy said in each run.
-    #[serde(default)]
     pub statuses: Vec<Statuses>,
     /// How the response times of each group are distributed, in the order of the result's groups.
-    #[serde(default)]
     pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
-    #[serde(default)]
     pub rates: Vec<f64>,
+    /// The same under other seeds, or with small changes.
+    pub further: Vec<Observed>,
 }
 
 impl Observed {
@@ -41,6 +35,11 @@ impl Observed {
             .into_iter()
             .find(|(own, _)| group.is_none_or(|name| name == "*" || own.name == name))
             .map(|(_, curve)| curve)
+    }
+
+    /// What was seen itself (0), or in one of the further runs.
+    pub fn under(&self, further: usize) -> Option<&Observed> {
+        further.checked_sub(1).map_or(Some(self), |index| self.further.get(index))
     }
 }
 
@@ -62,107 +61,58 @@ impl CaseOutcome {
     }
 }
 
-/// Runs what is not known yet. What is known comes from the cache; what is new goes there.
-pub fn carry_out(
-    experiment: &Experiment,
-    cache: Option<&Cache>,
-    threads: usize,
-    monitor: &Monitor,
-) -> Vec<CaseOutcome> {
-    let jobs: Vec<Job> =
-        experiment.cases.iter().flat_map(|case| case.seeds.iter().map(|&seed| Job { case, seed })).collect();
-    let (simulated, real): (Vec<usize>, Vec<usize>) =
-        (0..jobs.len()).partition(|&index| jobs[index].case.place.venue().is_shareable());
-    let real = interleaved(real, &jobs);
-    let made = |index: usize| (!monitor.is_stopped()).then(|| jobs[index].outcome(cache, monitor));
-    let mut all: BTreeMap<usize, Option<Result<Observed, String>>> = BTreeMap::new();
-    // A real machine is measured when nothing else runs on it.
-    for (indices, threads) in [(simulated, threads), (real, 1)] {
-        let outcomes = spread(threads, indices.len(), |place| made(indices[place]));
-        all.extend(indices.into_iter().zip(outcomes));
-    }
-    let mut made = all.into_values();
-    experiment.cases.iter().map(|case| together(made.by_ref().take(case.seeds.len()).collect())).collect()
+/// Has the cases run, those from before too, and puts together what was seen of each.
+pub fn carry_out(experiment: &Experiment, runner: &Runner) -> Vec<CaseOutcome> {
+    let of_case = |case: &Case| std::iter::once(case.runs.clone()).chain(case.further.clone()).collect::<Vec<_>>();
+    let cases: Vec<_> = experiment.cases.iter().flat_map(of_case).collect();
+    let mut made = runner.carry_out(&cases, Errors::EndCases).expect("an error ends its own case only").into_iter();
+    let outcome = |case: &Case| {
+        let own =
+            made.next().map_or(Err("it was not planned".into()), |made| observed(case, case.runs.seeds.len(), made));
+        let further = case.further.iter().zip(made.by_ref()).map(|(runs, made)| observed(case, runs.seeds.len(), made));
+        // Of those that failed nothing is said: what they would be held against says it.
+        let further: Vec<Observed> = further.filter_map(Result::ok).collect();
+        match own {
+            Ok(own) => CaseOutcome::Ran(Box::new(Observed { further, ..own })),
+            Err(why) => CaseOutcome::NotRun(why),
+        }
+    };
+    experiment.cases.iter().map(outcome).collect()
 }
 
-/// Round by round, each round in an order of its own: what changes slowly on a machine then touches all cases alike.
-fn interleaved(mut indices: Vec<usize>, jobs: &[Job]) -> Vec<usize> {
-    let place = |&index: &usize| {
-        let Job { case, seed } = jobs[index];
-        let round = case.seeds.iter().position(|own| *own == seed);
-        (round, Rng::split(seed, &format!("{} {} {:?}", case.run, case.policy_name, case.at)).next_u64())
-    };
-    indices.sort_by_key(place);
-    indices
+/// What was seen in runs of a case, of which so many were wanted; why nothing was, otherwise.
+fn observed(case: &Case, wanted: usize, made: Made) -> Result<Observed, String> {
+    match made {
+        Made::Failed(error) => Err(error.to_string()),
+        Made::Ran(seen) if seen.iter().any(|seen| seen.run.result.partial) => Err("stopped before its end".into()),
+        Made::Ran(seen) if seen.len() == wanted => together(case, seen),
+        Made::Ran(_) | Made::NotBegun => Err("stopped before it was run".into()),
+    }
 }
 
 /// The runs of a case as one.
-fn together(made: Vec<Option<Result<Observed, String>>>) -> CaseOutcome {
-    let wanted = made.len();
-    let runs: Result<Vec<Observed>, String> = made.into_iter().flatten().collect();
-    match runs {
-        Err(why) => CaseOutcome::NotRun(why),
-        Ok(runs) if runs.len() < wanted => CaseOutcome::NotRun("stopped before it was run".into()),
-        Ok(runs) => {
-            let results: Vec<_> = runs.iter().filter_map(|run| run.result.as_one()).collect();
-            let result = combine(&results, wanted);
-            let groups = 0..result.groups().len();
-            let curves = groups.map(|group| Curve::mean(runs.iter().filter_map(|run| run.curves.get(group)))).collect();
-            let rates = runs.iter().flat_map(|run| run.rates.iter().copied()).collect();
-            let (responses, statuses): (Vec<_>, Vec<_>) =
-                runs.into_iter().map(|run| (run.responses, run.statuses)).unzip();
-            let (responses, statuses) = (responses.concat(), statuses.concat());
-            CaseOutcome::Ran(Box::new(Observed { result, responses, statuses, curves, rates }))
-        }
-    }
+fn together(case: &Case, seen: Vec<Seen>) -> Result<Observed, String> {
+    let rates = match &case.asked.overhead {
+        Some(overhead) => rates(&seen, &section::name(&overhead.group))?,
+        None => Vec::new(),
+    };
+    let responses = seen.iter().filter_map(|seen| heard(seen, measure::NAME)).collect();
+    let statuses = seen.iter().filter_map(|seen| heard(seen, statuses::NAME)).collect();
+    let wanted = seen.len();
+    let set = RunSet::of(seen, wanted);
+    let curves = set.curves.into_iter().map(|curves| curves.response).collect();
+    Ok(Observed { result: set.result, responses, statuses, curves, rates, further: Vec::new() })
 }
 
-#[derive(Clone, Copy)]
-struct Job<'a> {
-    case: &'a Case,
-    seed: u64,
+/// What an ear heard of a run.
+fn heard<T: DeserializeOwned>(seen: &Seen, name: &str) -> Option<T> {
+    // Whatever was kept was heard by the same program.
+    seen.heard.get(name).and_then(|heard| serde_json::from_value(heard.clone()).ok())
 }
 
-impl Job<'_> {
-    fn outcome(&self, cache: Option<&Cache>, monitor: &Monitor) -> Result<Observed, String> {
-        if let Some(known) = cache.and_then(|cache| cache.find(self.case, self.seed)) {
-            return Ok(known);
-        }
-        let observed = self.run(monitor)?;
-        if let (Some(cache), false) = (cache, observed.result.is_partial()) {
-            cache
-                .keep(self.case, self.seed, &observed)
-                .map_err(|error| format!("cannot keep what was seen: {error}"))?;
-        }
-        Ok(observed)
-    }
-
-    fn run(&self, monitor: &Monitor) -> Result<Observed, String> {
-        let Job { case, seed } = *self;
-        let request = Request {
-            workload: &case.workload,
-            scenario_hash: &case.scenario_hash,
-            policy: &case.policy,
-            seed,
-            executor: None,
-            check: false,
-        };
-        let mut responses = case.asked.responses.then(|| Listener::new(&case.workload));
-        let mut section = case.asked.overhead.as_ref().map(|overhead| Section::new(&case.workload, &overhead.group));
-        let mut statuses = case.asked.statuses.then(|| Hearer::new(&case.workload));
-        let is_heard = responses.is_some() || statuses.is_some() || section.is_some();
-        let mut sinks = ((responses.as_mut(), statuses.as_mut()), section.as_mut());
-        let sink = is_heard.then_some(&mut sinks as &mut dyn Sink);
-        let mut watch = Watch::new(monitor, &|| true);
-        let run = case.place.venue().run(&request, sink, &mut watch).map_err(|error| error.to_string())?;
-        if run.result.partial {
-            return Err("stopped before its end".into());
-        }
-        let rate = section.map(|section| section.rate_per_s().ok_or("a task did not end a single computation"));
-        let rates = rate.transpose()?.into_iter().collect();
-        let responses = responses.map(Listener::end).into_iter().collect();
-        let statuses = statuses.map(Hearer::end).into_iter().collect();
-        let curves = run.curves.into_iter().map(|curves| curves.response).collect();
-        Ok(Observed { result: run.result.into(), responses, statuses, curves, rates })
-    }
+/// Computations per second of each run.
+fn rates(seen: &[Seen], name: &str) -> Result<Vec<f64>, String> {
+    let rate = |seen| heard::<Option<f64>>(seen, name).flatten();
+    let rates: Option<Vec<f64>> = seen.iter().map(rate).collect();
+    rates.ok_or_else(|| "a task did not end a single computation".into())
 }

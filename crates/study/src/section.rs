@@ -1,13 +1,38 @@
 //! How fast equal tasks compute together, seen from outside: by the instants at which their computations end.
 
+use schedlab_campaign::{Ear, Hearing};
 use schedlab_model::ids::{GroupId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Listens to a group whose requests are the computations.
-pub struct Section {
+/// What is heard of a group is kept under this name.
+pub fn name(group: &str) -> String {
+    format!("rate of {group}")
+}
+
+/// Hears how fast a group computes whose requests are the computations.
+pub struct SectionEar {
+    /// The group.
+    pub group: String,
+}
+
+impl Ear for SectionEar {
+    fn name(&self) -> String {
+        name(&self.group)
+    }
+
+    fn listen<'a>(&self, workload: &'a Workload) -> Box<dyn Hearing + 'a> {
+        let number = workload.groups.iter().position(|known| known.name == self.group);
+        let group = number.map(|number| GroupId(number as u32));
+        Box::new(Section { group, warmup: workload.run.warmup, tasks: BTreeMap::new() })
+    }
+}
+
+/// What was heard of it.
+struct Section {
     group: Option<GroupId>,
     warmup: Time,
     tasks: BTreeMap<TaskId, Computations>,
@@ -20,17 +45,10 @@ struct Computations {
 }
 
 impl Section {
-    /// Nothing has happened yet.
-    pub fn new(workload: &Workload, group: &str) -> Section {
-        let number = workload.groups.iter().position(|known| known.name == group);
-        let group = number.map(|number| GroupId(number as u32));
-        Section { group, warmup: workload.run.warmup, tasks: BTreeMap::new() }
-    }
-
     /// Computations per second of all tasks together in the estimation section: from the begin of the task that began last
     /// to the last end of the task that ended first. A computation that lies on its edge counts by the part of its time
     /// that lies within. None where a task has ended none.
-    pub fn rate_per_s(&self) -> Option<f64> {
+    fn rate_per_s(&self) -> Option<f64> {
         let begins = self.tasks.values().map(|task| task.bounds.first());
         let from = begins.collect::<Option<Vec<_>>>()?.into_iter().max()?.max(&self.warmup);
         let ends = self.tasks.values().map(|task| task.bounds.get(1).and(task.bounds.last()));
@@ -45,6 +63,12 @@ fn part_within(bounds: &[Time], (from, to): (&Time, &Time)) -> f64 {
     let whole = bounds[1].ns() - bounds[0].ns();
     let within = bounds[1].min(*to).ns().saturating_sub(bounds[0].max(*from).ns());
     if whole == 0 { 0.0 } else { within as f64 / whole as f64 }
+}
+
+impl Hearing for Section {
+    fn end(self: Box<Self>) -> Value {
+        json!(self.rate_per_s())
+    }
 }
 
 impl Sink for Section {

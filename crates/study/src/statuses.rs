@@ -1,12 +1,17 @@
 //! What a policy says about the first task of each group, as it goes.
 
 use crate::language::StatusSpec;
+use schedlab_campaign::{Ear, Hearing};
 use schedlab_model::ids::TaskId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// What is heard of statuses is kept under this name.
+pub const NAME: &str = "statuses";
 
 /// By group: when its first task's status became which word.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,23 +28,30 @@ impl Statuses {
     }
 }
 
+/// Hears statuses.
+pub struct StatusEar;
+
+impl Ear for StatusEar {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn listen<'a>(&self, workload: &'a Workload) -> Box<dyn Hearing + 'a> {
+        Box::new(Hearer { workload, heard: BTreeMap::new() })
+    }
+}
+
 /// Writes statuses down while a run goes on.
-pub struct Hearer<'a> {
+struct Hearer<'a> {
     workload: &'a Workload,
     /// The first task of each group, and what was said about it.
     heard: BTreeMap<usize, (TaskId, Vec<(Time, u64)>)>,
 }
 
-impl Hearer<'_> {
-    /// Nothing has been said yet.
-    pub fn new(workload: &Workload) -> Hearer<'_> {
-        Hearer { workload, heard: BTreeMap::new() }
-    }
-
-    /// What was said.
-    pub fn end(self) -> Statuses {
+impl Hearing for Hearer<'_> {
+    fn end(self: Box<Self>) -> Value {
         let name = |group: usize| self.workload.groups[group].name.clone();
-        Statuses(self.heard.into_iter().map(|(group, (_, words))| (name(group), words)).collect())
+        json!(Statuses(self.heard.into_iter().map(|(group, (_, words))| (name(group), words)).collect()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables of what was measured: a row for each case, or for each line of a map.
 
-use crate::case::Experiment;
+use crate::case::{Beside, Experiment};
 use crate::language::{Column as ColumnSpec, TableSpec};
 use crate::measure::look_up;
 use crate::page::with_unit;
@@ -57,6 +57,12 @@ pub struct TableRow {
     pub venue: VenueName,
     /// One for each column of numbers; a cell that is not known is absent.
     pub cells: Vec<Option<f64>>,
+    /// The least and the greatest of each cell under other seeds or small changes, where that was tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<Option<[f64; 2]>>,
+    /// What differed there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// How the response times are distributed of which the row speaks, where it is one case; no part of the form.
     #[serde(skip)]
     pub responses: Curve,
@@ -69,6 +75,13 @@ impl TablePage {
             let CaseOutcome::Ran(observed) = outcome else { return None };
             let metric = column.asks()?;
             look_up(observed, metric, &column.unit).ok()
+        };
+        let range = |column: &ColumnSpec, outcome: &CaseOutcome| {
+            let CaseOutcome::Ran(observed) = outcome else { return None };
+            let seen = |further| look_up(observed.under(further)?, column.asks()?, &column.unit).ok();
+            let values: Vec<f64> = (0..).map_while(seen).collect();
+            let ends = [values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?];
+            (values.len() > 1).then_some(ends)
         };
         // Of the group that the table is about.
         let group = spec.columns.iter().find_map(group_of);
@@ -90,12 +103,21 @@ impl TablePage {
             let names = run.into_iter().chain([case.policy_name.clone()]);
             let names: Vec<String> = names.chain(down.iter().map(|(_, value)| plain(value))).collect();
             let cells = spec.columns.iter().map(|column| cell(column, outcome)).collect();
+            let ranges: Vec<_> = spec.columns.iter().map(|column| range(column, outcome)).collect();
+            let beside = ranges.iter().any(Option::is_some).then_some(case.beside);
             // Side by side: what varies across is told in the order of the values, the same for each row.
             let head = across.first().map(|(_, value): &&(String, Value)| plain(value));
             heads.extend(head.clone().filter(|head| !heads.contains(head)));
             match rows.iter_mut().find(|row| head.is_some() && row.names == names) {
-                Some(row) => row.cells.extend::<Vec<_>>(cells),
-                None => rows.push(TableRow { names, venue: case.place.name, cells, responses: responses(outcome) }),
+                Some(row) => {
+                    row.cells.extend::<Vec<_>>(cells);
+                    row.ranges.extend(ranges);
+                    row.beside = row.beside.or(beside);
+                }
+                None => {
+                    let (venue, responses) = (case.runs.place.name, responses(outcome));
+                    rows.push(TableRow { names, venue, cells, ranges, beside, responses });
+                }
             }
         }
         if spec.across.is_none() {
@@ -105,6 +127,42 @@ impl TablePage {
         let names = run.into_iter().chain(["policy".to_string()]).chain(short(&axes)).collect();
         let kind = spec.across.clone().map_or(TableKind::Cases, |across| TableKind::Map { across });
         TablePage { title: spec.title.clone(), names, heads, kind, rows }
+    }
+
+    /// How far its cells move under other seeds or small changes: the one that moves most, and how many do not at all.
+    pub fn firmness(&self) -> Option<String> {
+        let cells = self.rows.iter().flat_map(|row| {
+            let cells = row.cells.iter().zip(&row.ranges).enumerate();
+            cells.filter_map(move |(index, (cell, range))| Some((row, index, (*cell)?, (*range)?)))
+        });
+        let move_of = |cell: f64, [low, high]: [f64; 2]| match cell == 0.0 {
+            true if low == high => 0.0,
+            true => f64::INFINITY,
+            false => (high - low) / cell.abs(),
+        };
+        let moves: Vec<_> = cells.map(|(row, index, cell, range)| (move_of(cell, range), row, index, range)).collect();
+        let (most, row, index, [low, high]) = moves
+            .iter()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(most, row, index, range)| (*most, row, *index, *range))?;
+        let words = |wanted: Beside| {
+            let other = if wanted == Beside::Seeds { "other " } else { "" };
+            self.rows.iter().any(|row| row.beside == Some(wanted)).then(|| format!("{other}{}", wanted.words()))
+        };
+        let beside: Vec<String> = [Beside::Seeds, Beside::SmallChanges].into_iter().filter_map(words).collect();
+        let (title, beside) = (&self.title, beside.join(" and "));
+        if most == 0.0 {
+            return Some(format!("{title}: no cell moves under {beside}."));
+        }
+        let quantity = Quantity::of(&[Some(low), Some(high)]);
+        let [low, high] = [low, high].map(|end| quantity.show(Some(end)));
+        Some(format!(
+            "{title}: under {beside} {} of {} cells move, most of all {} of {}: {low} to {high}.",
+            moves.iter().filter(|(by, ..)| *by > 0.0).count(),
+            moves.len(),
+            self.heads[index],
+            row.names.join(", "),
+        ))
     }
 
     /// The columns: words first, numbers then.

@@ -1,6 +1,6 @@
 //! A published value beside what was seen.
 
-use crate::case::{Case, Experiment};
+use crate::case::{Beside, Case, Experiment};
 use crate::language::{Equation, Metric, Per, Published, ValueSpec};
 use crate::measure::{in_unit, look_up};
 use crate::overhead;
@@ -15,7 +15,12 @@ use toml::{Table, Value};
 pub enum Verdict {
     /// What was seen is as near as the study asks.
     Holds,
-    /// It is not.
+    /// It is, and so would be no effect at all: what is let pass is as wide as what was published is large.
+    CannotTell {
+        /// Why.
+        reason: String,
+    },
+    /// It is not as near.
     Differs {
         /// Why, as far as the study knows.
         reason: Option<String>,
@@ -37,6 +42,7 @@ impl Verdict {
     pub fn words(&self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
+            Verdict::CannotTell { .. } => "cannot tell",
             Verdict::Differs { .. } => "differs",
             Verdict::NotComparable { .. } => "not comparable",
             Verdict::NotRun { .. } => "not run here",
@@ -48,7 +54,9 @@ impl Verdict {
         match self {
             Verdict::Holds => None,
             Verdict::Differs { reason } => reason.as_deref(),
-            Verdict::NotComparable { reason } | Verdict::NotRun { reason } => Some(reason),
+            Verdict::CannotTell { reason } | Verdict::NotComparable { reason } | Verdict::NotRun { reason } => {
+                Some(reason)
+            }
         }
     }
 }
@@ -66,23 +74,52 @@ pub struct Judged {
     pub seen: Option<f64>,
     /// What an equation of the source says.
     pub predicted: Option<f64>,
+    /// How the verdict falls under other seeds or small changes, where that was tried.
+    pub firmness: Option<Firmness>,
     /// The verdict.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
+/// How often a verdict falls the same way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Firmness {
+    /// How often it does, the study's own runs among them.
+    pub same: u32,
+    /// How often it was tried.
+    pub of: u32,
+    /// What differed.
+    pub beside: Beside,
+    /// The least value that was seen.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+}
+
+impl Firmness {
+    /// As in `5 of 5 seeds`.
+    pub fn words(&self) -> String {
+        format!("{} of {} {}", self.same, self.of, self.beside.words())
+    }
+}
+
 /// Judges a value: as many times as it has published numbers.
 pub fn judge(value: &ValueSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Vec<Judged> {
-    let judged = |what: &str, published: &Published, (seen, verdict)| Judged {
+    let judged = |what: &str, published: &Published, (seen, verdict, firmness)| Judged {
         what: what.into(),
         published: text(published),
         allowed: allowed(value, published),
         seen,
         predicted: value.predicted.as_ref().map(Equation::value),
+        firmness,
         verdict,
     };
     if let Some(reason) = &value.not_comparable {
-        return vec![judged(&value.what, &value.published, (None, Verdict::NotComparable { reason: reason.clone() }))];
+        return vec![judged(
+            &value.what,
+            &value.published,
+            (None, Verdict::NotComparable { reason: reason.clone() }, None),
+        )];
     }
     let held = |published: &Published, at: &Table| held(value, published, at, experiment, outcomes);
     let (Published::List(numbers), Some(path)) = (&value.published, &value.along) else {
@@ -93,7 +130,7 @@ pub fn judge(value: &ValueSpec, experiment: &Experiment, outcomes: &[CaseOutcome
         let published = Published::Number(*number);
         let Some(here) = axis.get(index).and_then(Option::as_ref) else {
             let reason = "the quick version leaves it out".into();
-            return judged(&value.what, &published, (None, Verdict::NotRun { reason }));
+            return judged(&value.what, &published, (None, Verdict::NotRun { reason }, None));
         };
         let mut at = value.at.clone();
         at.insert(path.clone(), here.clone());
@@ -114,22 +151,84 @@ fn held(
     at: &Table,
     experiment: &Experiment,
     outcomes: &[CaseOutcome],
-) -> (Option<f64>, Verdict) {
-    match seen(value, at, experiment, outcomes) {
-        Err(reason) => (None, Verdict::NotRun { reason }),
-        Ok(seen) if is_near(value, published, seen) => (Some(seen), Verdict::Holds),
-        Ok(seen) => (Some(seen), Verdict::Differs { reason: value.differs.clone() }),
+) -> (Option<f64>, Verdict, Option<Firmness>) {
+    let under = |further: usize| seen(value, at, (experiment, outcomes), further);
+    let own = match under(0) {
+        Err(reason) => return (None, Verdict::NotRun { reason }, None),
+        Ok(own) => own,
+    };
+    let further: Vec<f64> = (1..).map_while(|further| under(further).ok()).collect();
+    let verdict = verdict(value, published, own);
+    let same = further.iter().filter(|seen| self::verdict(value, published, **seen).words() == verdict.words()).count();
+    let range = further.iter().fold((own, own), |(low, high), seen| (low.min(*seen), high.max(*seen)));
+    let beside = experiment.cases.iter().find(|case| case.is(&value.run, value.policy.as_ref(), at));
+    let firmness = beside.filter(|_| !further.is_empty()).map(|case| Firmness {
+        same: 1 + same as u32,
+        of: 1 + further.len() as u32,
+        beside: case.beside,
+        low: range.0,
+        high: range.1,
+    });
+    (Some(own), verdict, firmness)
+}
+
+/// What is to be said about a value that was seen.
+fn verdict(value: &ValueSpec, published: &Published, seen: f64) -> Verdict {
+    if !is_near(value, published, seen) {
+        return Verdict::Differs { reason: value.differs.clone() };
+    }
+    match value.no_effect().filter(|nothing| is_near(value, published, *nothing) && !is_claimed(published, *nothing)) {
+        Some(nothing) => {
+            let reason = format!("what is let pass holds for {nothing} too, which is no effect at all");
+            Verdict::CannotTell { reason }
+        }
+        None => Verdict::Holds,
     }
 }
 
-fn seen(value: &ValueSpec, at: &Table, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Result<f64, String> {
+/// Whether what was published is this very number, or a range with it.
+fn is_claimed(published: &Published, number: f64) -> bool {
+    match published {
+        Published::Number(own) => *own == number,
+        Published::Bound { at_least, at_most } => {
+            at_least.is_none_or(|least| number >= least) && at_most.is_none_or(|most| number <= most)
+        }
+        Published::List(_) | Published::Words(_) => false,
+    }
+}
+
+impl ValueSpec {
+    /// What would be seen if there were no effect: what the study says; else one for a ratio between two cases, and zero for
+    /// anything else but the word of a policy, which has no such value.
+    fn no_effect(&self) -> Option<f64> {
+        let one = if self.unit == "%" { 100.0 } else { 1.0 };
+        let default = match &self.per {
+            Some(Per { run: None, policy: None, at, .. }) if at.is_empty() => None,
+            Some(_) => Some(one),
+            None if self.status.is_some() => None,
+            None => Some(0.0),
+        };
+        self.no_effect.or(default)
+    }
+}
+
+fn seen(
+    value: &ValueSpec,
+    at: &Table,
+    (experiment, outcomes): (&Experiment, &[CaseOutcome]),
+    further: usize,
+) -> Result<f64, String> {
     let metric = value.asks().expect("the study was checked");
     let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| match metric {
+        Metric::Overhead(_) if further > 0 => Err("it is made of several cases".into()),
         Metric::Overhead(metric) => {
             let value = overhead::value((experiment, outcomes), (run, policy), at, metric)?;
             Ok(in_unit(value, unit))
         }
-        metric => look_up(experiment.observed(run, policy, at, outcomes)?, metric, unit),
+        metric => {
+            let observed = experiment.observed(run, policy, at, outcomes)?.under(further);
+            look_up(observed.ok_or("there are no further runs")?, metric, unit)
+        }
     };
     // A ratio has no unit of time; a percentage of a ratio stays one.
     let Some(per) = &value.per else { return of(&value.run, value.policy.as_ref(), at, metric, &value.unit) };

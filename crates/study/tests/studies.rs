@@ -1,9 +1,11 @@
 //! Studies from their files to their pages.
 
+use schedlab_campaign::{Cache, Runner};
 use schedlab_model::scenario::Scenario;
 use schedlab_report::Style;
-use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Variant, Verdict, carry_out};
+use schedlab_study::{self as study, CaseOutcome, Experiment, Page, Study, Variant, Verdict};
 use schedlab_venue::Monitor;
+use std::path::Path;
 
 /// Two hogs on one CPU, one of a weight that is varied.
 const STUDY: &str = r#"
@@ -38,14 +40,14 @@ run = "nice"
 column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
 "#;
 
-/// As the file says.
-const FULL: Variant = Variant { quick: false, seed: None };
+/// As the file says, and nothing beside it.
+const FULL: Variant = Variant { quick: false, seed: None, seeds: 1 };
 
 /// What a value of `STUDY` is judged to be, and what was seen.
 fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
     let text = format!("{STUDY}\n[[question.value]]\n{value}");
-    let (study, experiment) = plan(&text, Variant { quick, seed: None }).unwrap();
-    let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+    let (study, experiment) = plan(&text, Variant { quick, ..FULL }).unwrap();
+    let outcomes = carry_out(&experiment, None);
     let page = Page::new(&study, &experiment, &outcomes);
     page.questions[0].values.iter().map(|row| (row.judged.verdict.clone(), row.judged.seen)).collect()
 }
@@ -55,6 +57,10 @@ fn plan(text: &str, variant: Variant) -> Result<(Study, Experiment), String> {
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
     let experiment = Experiment::plan(&study, (text, "s.toml"), variant, &none).map_err(|error| error.to_string())?;
     Ok((study, experiment))
+}
+
+fn carry_out(experiment: &Experiment, cache: Option<&Cache>) -> Vec<CaseOutcome> {
+    study::carry_out(experiment, &Runner::new(cache, 2, &Monitor::default()))
 }
 
 const CFS: &str = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nmetric = \"groups.b.cpu_share\"\nunit = \"%\"\n";
@@ -76,7 +82,7 @@ fn rows_of_cases_have_their_distribution_on_a_terminal_and_nowhere_else() {
     let page = |column: &str| {
         let text = STUDY.replace("{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }", column);
         let (study, experiment) = plan(&text, FULL).unwrap();
-        let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+        let outcomes = carry_out(&experiment, None);
         Page::new(&study, &experiment, &outcomes)
     };
     let narrow = page("{ head = \"b\", metric = \"groups.b.response_ns.mean\", unit = \"ms\" }");
@@ -111,7 +117,7 @@ fn what_cannot_be_compared_or_run_says_so() {
     // A policy cannot be loaded into a kernel without sched_ext: the rest goes on.
     let text = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
     let (_, experiment) = plan(&text, FULL).unwrap();
-    let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+    let outcomes = carry_out(&experiment, None);
     assert!(outcomes.iter().all(|o| matches!(o, CaseOutcome::NotRun(why) if why.contains("/nowhere/vmlinuz"))));
 }
 
@@ -121,11 +127,13 @@ fn a_known_case_is_not_run_again() {
     let cache = || Cache::open(folder.path()).unwrap();
     let page = |text: &str, cache: Cache| {
         let (study, experiment) = plan(text, FULL).unwrap();
-        let outcomes = carry_out(&experiment, Some(&cache), 2, &Monitor::default());
+        let outcomes = carry_out(&experiment, Some(&cache));
         Page::new(&study, &experiment, &outcomes).markdown("c")
     };
     let files = || {
-        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let below = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let of_program = below(folder.path()).filter(|path| path.is_dir());
+        let mut names: Vec<_> = of_program.flat_map(|path| below(&path)).flat_map(|path| below(&path)).collect();
         names.sort();
         names
     };
@@ -220,7 +228,7 @@ fn overhead_is_estimated_beside_the_truth() {
         + &value("rr:quantum=5ms", 8, "error", "published = -1.0\nwithin = 0.05")
         + &value("rr:quantum=5ms", 1, "q", "published = 0\nwithin_units = 0");
     let (study, experiment) = plan(&text, FULL).unwrap();
-    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()));
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
     let answered = &page.questions[0];
     let verdicts: Vec<_> = answered.values.iter().map(|row| (&row.judged.verdict, row.judged.seen)).collect();
     assert!(verdicts.iter().all(|(verdict, _)| **verdict == Verdict::Holds), "{verdicts:?}");
@@ -252,7 +260,7 @@ fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
            column = [{ head = \"s\", status = { group = \"a\", at = \"1s\" } }]\n\
            [[question.run]]\nname = \"levels\"\nscenario = \"hogs\"\npolicy = \"mlfq\"\n";
     let (study, experiment) = plan(&text, FULL).unwrap();
-    let page = Page::new(&study, &experiment, &carry_out(&experiment, None, 2, &Monitor::default()));
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
     let [map, levels] = &page.questions[0].tables[..] else { panic!("{page:?}") };
     assert_eq!((&map.names[..], &map.heads[..]), (&["policy".to_string()][..], &["0".to_string(), "5".into()][..]));
     assert_eq!((map.rows.len(), map.rows[0].cells.len()), (2, 2));
@@ -264,9 +272,92 @@ fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
 fn a_seed_takes_the_place_of_that_of_the_scenarios() {
     let seeds = |variant: Variant| {
         let (_, experiment) = plan(&STUDY.replace("policy =", "runs = 2\npolicy ="), variant).unwrap();
-        experiment.cases.iter().map(|case| case.seeds.clone()).collect::<Vec<_>>()
+        experiment.cases.iter().map(|case| case.runs.seeds.clone()).collect::<Vec<_>>()
     };
     let (own, other) = (seeds(FULL), seeds(Variant { seed: Some(7), ..FULL }));
     assert!(own.iter().all(|seeds| seeds.len() == 2 && seeds[0] == 1 && *seeds == own[0]), "{own:?}");
     assert!(other.iter().all(|seeds| seeds.len() == 2 && seeds[0] == 7 && seeds[1] != own[0][1]), "{other:?}");
+}
+
+/// What would hold for no effect at all does not hold: a ratio of one, nothing at all, or what the study names.
+#[test]
+fn a_tolerance_as_wide_as_the_effect_cannot_tell() {
+    let verdict = |more: &str| judged(&format!("{CFS}at = {{ \"task.b.nice\" = 0 }}\n{more}"), false).remove(0).0;
+    let per = "per = { policy = \"rr:quantum=5ms\" }\nunit = \"\"\n";
+    let ratio = |more: &str| {
+        let value = CFS.replace("unit = \"%\"\n", per);
+        judged(&format!("{value}at = {{ \"task.b.nice\" = 0 }}\n{more}"), false).remove(0).0
+    };
+    let told = ratio("published = 1.05\nwithin = 0.1");
+    assert!(matches!(&told, Verdict::CannotTell { reason } if reason.contains("holds for 1 too")), "{told:?}");
+    assert_eq!(told.words(), "cannot tell");
+    assert_eq!(ratio("published = 1\nwithin = 0.1"), Verdict::Holds, "it was published that there is no effect");
+    assert_eq!(ratio("published = { at_least = 0.9, at_most = 1.1 }"), Verdict::Holds, "and here");
+    assert!(matches!(ratio("published = { at_least = 1.02 }\nwithin = 0.05"), Verdict::CannotTell { .. }));
+    assert!(matches!(ratio("published = 1.3\nwithin = 0.1"), Verdict::Differs { .. }));
+    assert_eq!(verdict("published = 55\nwithin = 0.2"), Verdict::Holds);
+    assert!(matches!(verdict("published = 55\nwithin = 0.2\nno_effect = 50"), Verdict::CannotTell { .. }));
+    assert!(
+        matches!(verdict("published = 30\nwithin_units = 31"), Verdict::CannotTell { .. }),
+        "so does nothing at all"
+    );
+}
+
+/// A verdict says how it falls under other seeds; where nothing is random, with small changes.
+#[test]
+fn verdicts_and_cells_are_looked_at_under_other_seeds() {
+    let page = |text: &str, seeds: u32| {
+        let (study, experiment) = plan(text, Variant { seeds, ..FULL }).unwrap();
+        Page::new(&study, &experiment, &carry_out(&experiment, None))
+    };
+    let value =
+        format!("{STUDY}\n[[question.value]]\n{CFS}at = {{ \"task.b.nice\" = 5 }}\npublished = 25\nwithin = 0.05");
+    let exact = page(&value, 5);
+    let row = &exact.questions[0].values[0].judged;
+    let firmness = row.firmness.as_ref().unwrap();
+    assert_eq!((firmness.words().as_str(), &row.verdict), ("5 of 5 small changes", &Verdict::Holds));
+    assert!(firmness.low <= row.seen.unwrap() && row.seen.unwrap() <= firmness.high, "{row:?}");
+    let drawn = value
+        .replace("loop = [{ compute = \"10ms\" }]", "loop = [{ compute = \"exp(9ms)\" }, { sleep = \"exp(1ms)\" }]");
+    let random = page(&drawn, 3);
+    let question = &random.questions[0];
+    assert_eq!(question.values[0].judged.firmness.as_ref().unwrap().words(), "3 of 3 seeds");
+    assert!(question.statements[0].starts_with("Shares: under other seeds "), "{:?}", question.statements);
+    let [low, high] = question.tables[0].rows[3].ranges[0].unwrap();
+    assert!(low < high && (29.0..31.0).contains(&low), "{low} {high}");
+    assert!(random.show(Style::PLAIN).contains("3 of 3 seeds") && random.markdown("c").contains("| 3 of 3 seeds |"));
+    // On the edge of what is let pass some seeds fall on one side and some on the other.
+    let seen = question.values[0].judged.seen.unwrap();
+    let edge = drawn.replace("published = 25\nwithin = 0.05", &format!("published = {{ at_least = {seen} }}"));
+    let edge = page(&edge, 9);
+    let firmness = edge.questions[0].values[0].judged.firmness.clone().unwrap();
+    assert!((1..9).contains(&firmness.same), "{firmness:?}");
+    assert_eq!(page(&drawn, 1).questions[0].values[0].judged.firmness, None);
+}
+
+/// What a study says about its runs is said of runs that were made.
+#[test]
+fn nothing_follows_from_what_was_not_run() {
+    let prose = "Weight decides.";
+    let asks = "asks = \"Who gets what?\"";
+    let text = STUDY.replace(asks, &format!("{asks}\nanswer = \"{prose}\""));
+    let page = |text: &str, variant: Variant| {
+        let (study, experiment) = plan(text, variant).unwrap();
+        Page::new(&study, &experiment, &carry_out(&experiment, None))
+    };
+    let whole = page(&text, FULL);
+    assert!(whole.questions[0].answer == prose && whole.questions[0].unanswered.is_none());
+    let away = text.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
+    let away = page(&away, FULL);
+    let why = away.questions[0].unanswered.as_ref().unwrap();
+    assert!(why.starts_with("4 of 4 runs were not made here: ") && why.contains("/nowhere/vmlinuz"), "{why}");
+    for shown in [away.show(Style::PLAIN), away.markdown("c")] {
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!words.contains(prose) && words.contains("No conclusion: 4 of 4 runs were not made here"), "{shown}");
+    }
+    let differs = format!("{text}\n[[question.value]]\n{CFS}published = 10\nwithin = 0.1");
+    let differs = page(&differs, FULL);
+    assert!(differs.questions[0].answer.is_empty() && differs.questions[0].found == "Published values, 1: 1 differ.");
+    let quick = page(&text.replace("quick = {", "quick = { skip = true,"), Variant { quick: true, ..FULL });
+    assert!(quick.unanswered().next().unwrap().1.contains("the quick version leaves out 1 of 1 runs"));
 }

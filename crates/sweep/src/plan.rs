@@ -2,14 +2,15 @@
 
 use crate::axis::{Axis, Kind, as_word, kind_of};
 use crate::language::{Method, NameOrTable, Sample, Sweep};
+use schedlab_campaign::{Case, Keeps, Place, seeds, spread};
 use schedlab_model::hash::sha256;
 use schedlab_model::rng::Rng;
 use schedlab_model::scenario::{Scenario, ScenarioError, combinations};
 use schedlab_model::time::Time;
-use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
-use schedlab_venue::{Place, Policy, Venue, VenueError, seeds, spread};
+use schedlab_venue::{Policy, VenueError, VenueName};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use toml::Value;
 
 /// The axis of seeds, and the one of policies with the first word of the axes of their parameters.
@@ -32,7 +33,6 @@ pub struct Plan {
     /// The runs, in their order.
     pub runs: Vec<Run>,
     place: Place,
-    venue: Box<dyn Venue>,
 }
 
 /// A policy as it is without the axes of its parameters.
@@ -68,13 +68,6 @@ pub struct Run {
     pub duration_ns: Option<u64>,
 }
 
-/// What a run needs.
-pub(crate) struct Prepared {
-    pub workload: Workload,
-    pub scenario_hash: String,
-    pub policy: Policy,
-}
-
 impl Plan {
     /// All runs of a sweep. `scenario` finds scenarios that are not in it.
     ///
@@ -94,7 +87,7 @@ impl Plan {
         };
         let base = spec.set.iter().try_fold(base, |base, (path, value)| base.with(path, value));
         let base = base.map_err(|error| sweep.wrong("set", error.message))?;
-        let place = Place::new(spec.venue, spec.kernel.as_deref(), spec.engine.as_deref());
+        let place = Place::read(spec.venue, spec.kernel.as_deref(), spec.engine.as_deref());
         let place = place.map_err(|error| sweep.wrong("engine", error.to_string()))?;
         let points = points(sweep);
         let columns = sweep.keys().enumerate().map(|(index, key)| Column::new(index, key, &points)).collect();
@@ -105,10 +98,10 @@ impl Plan {
             scenario: base,
             policies: Vec::new(),
             runs: Vec::new(),
-            venue: place.venue(),
             place,
         };
         plan.policies = plan.find_policies(sweep)?;
+        plan.place = plan.place.for_policies(plan.policies.iter().map(|candidate| &candidate.policy));
         let of_point = |point: usize| plan.runs_of(point, sweep);
         let runs: Result<Vec<Vec<Run>>, VenueError> =
             spread(threads, plan.points.len(), of_point).into_iter().collect();
@@ -117,8 +110,8 @@ impl Plan {
     }
 
     /// Where the runs happen.
-    pub(crate) fn venue(&self) -> &dyn Venue {
-        &*self.venue
+    pub(crate) fn venue(&self) -> VenueName {
+        self.place.name
     }
 
     /// The value of a run on the axis of a column.
@@ -131,11 +124,21 @@ impl Plan {
         &self.policies[run.policy].name
     }
 
-    /// All that a run needs.
-    pub(crate) fn prepare(&self, run: &Run) -> Result<Prepared, VenueError> {
+    /// All that a run needs. The table holds what is simulated: keeping each run as well would fill disks.
+    pub(crate) fn prepare(&self, run: &Run) -> Result<Case, VenueError> {
         let scenario = self.scenario_at(run.point)?;
-        let policy = self.policy_at(run.point, run.policy)?;
-        Ok(Prepared { workload: scenario.compile()?, scenario_hash: scenario.hash(), policy })
+        Ok(Case {
+            workload: Arc::new(scenario.compile()?),
+            scenario_hash: scenario.hash(),
+            policy: self.policy_at(run.point, run.policy)?,
+            place: self.place.clone(),
+            seeds: vec![run.seed],
+            executor: None,
+            check: false,
+            ears: Vec::new(),
+            traces: Vec::new(),
+            keeps: if self.venue() == VenueName::Sim { Keeps::Nothing } else { Keeps::ForEver },
+        })
     }
 
     /// The axes with their values at a point.
@@ -178,11 +181,12 @@ impl Plan {
             (0..self.points.len()).filter_map(|point| self.at(point, POLICY).map(as_word)).collect();
         let names = if of_axis.is_empty() { sweep.spec.policy.all() } else { &of_axis };
         let mut seen = BTreeSet::new();
+        let venue = self.place.venue(1);
         let find = |name: &String| {
             let wrong = |error: String| sweep.wrong(POLICY, error);
             let spec = PolicySpec::parse(name).map_err(|error| wrong(error.to_string()))?;
             let policy = Policy::find(&spec).map_err(|error| wrong(error.to_string()))?;
-            self.venue.accepts(&policy)?;
+            venue.accepts(&policy)?;
             Ok(Candidate { name: name.clone(), spec, policy })
         };
         let found: Result<Vec<_>, VenueError> = names.iter().filter(|name| seen.insert(*name)).map(find).collect();
@@ -223,7 +227,7 @@ impl Plan {
     fn identity_at(&self, point: usize, scenario_hash: &str) -> String {
         let mut axes: Vec<String> = self.values(point).map(|(key, value)| format!("{key} {value}")).collect();
         axes.sort();
-        let (place, measures) = (self.place.identity(), self.measures.join(" "));
+        let (place, measures) = (self.place.words(), self.measures.join(" "));
         [env!("CARGO_PKG_VERSION"), scenario_hash, &place, &measures, &axes.join("\n")].join("\n")
     }
 }

@@ -3,11 +3,9 @@
 use crate::dataset::{self, Dataset, DatasetError};
 use crate::plan::Plan;
 use crate::rows::{Row, batch};
-use schedlab_model::result::RunResult;
-use schedlab_model::time::Time;
-use schedlab_venue::{Monitor, Request, VenueError, VmError, Watch};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use schedlab_campaign::{Runner, each};
+use schedlab_venue::{Monitor, VenueError, VenueName, VmError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// A part is written when it has so many runs.
@@ -28,41 +26,21 @@ pub struct Summary {
     pub missing: usize,
 }
 
-/// Makes the runs that are missing, at most `threads` at once. Where `monitor` stops it, what came to its end is kept.
+/// Makes the runs that are missing. Where the monitor stops it, what came to its end is kept.
 ///
 /// # Errors
 ///
 /// The table cannot be written. A run that fails is no error but a row.
-pub fn carry_out(
-    plan: &Plan,
-    dataset: &mut Dataset,
-    threads: usize,
-    monitor: &Monitor,
-) -> Result<Summary, DatasetError> {
+pub fn carry_out(plan: &Plan, dataset: &mut Dataset, runner: &Runner) -> Result<Summary, DatasetError> {
     let missing: Vec<usize> = dataset.missing().collect();
     let known = plan.runs.len() - missing.len();
-    let threads = if plan.venue().is_shareable() { threads.clamp(1, missing.len().max(1)) } else { 1 };
-    let next = AtomicUsize::new(0);
-    let kept = std::thread::scope(|scope| {
-        let (done, wait) = channel();
-        for _ in 0..threads {
-            let (done, next, missing) = (done.clone(), &next, &missing);
-            scope.spawn(move || {
-                while let Some(&run) =
-                    missing.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !monitor.is_stopped())
-                {
-                    let Some(rows) = rows_of(plan, run, monitor) else { break };
-                    // Nobody listens any more when the table cannot be written.
-                    if done.send(rows).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(done);
-        keep(plan, dataset, &wait)
-    });
-    kept?;
+    // A real machine is measured when nothing else runs on it.
+    let threads = if plan.venue() == VenueName::Host { 1 } else { runner.threads };
+    let job = |index: usize| {
+        let run = Some(missing[index]).filter(|_| !runner.monitor.is_stopped())?;
+        rows_of(plan, run, runner)
+    };
+    each(threads, missing.len(), job, |wait| keep(plan, dataset, &wait))?;
     let there = dataset.count();
     Ok(Summary { known, made: there - known, failed: dataset.failed(), missing: plan.runs.len() - there })
 }
@@ -70,7 +48,8 @@ pub fn carry_out(
 /// Makes some runs, by their places in the plan, one after the other, and gives their rows as a part that
 /// [`Dataset::take`] takes in, here or on another machine. Runs that `monitor` stops are not in it.
 pub fn make(plan: &Plan, runs: &[usize], monitor: &Monitor) -> Vec<u8> {
-    let made = runs.iter().take_while(|_| !monitor.is_stopped()).filter_map(|&run| rows_of(plan, run, monitor));
+    let runner = Runner::new(None, 1, monitor);
+    let made = runs.iter().take_while(|_| !monitor.is_stopped()).filter_map(|&run| rows_of(plan, run, &runner));
     dataset::encoded(&batch(plan, &made.flatten().collect::<Vec<_>>()))
 }
 
@@ -95,28 +74,12 @@ fn keep(plan: &Plan, dataset: &mut Dataset, wait: &Receiver<Vec<Row>>) -> Result
 }
 
 /// The rows of a run; none where it was stopped before its end.
-fn rows_of(plan: &Plan, index: usize, monitor: &Monitor) -> Option<Vec<Row>> {
-    match result(plan, index, monitor) {
+fn rows_of(plan: &Plan, index: usize, runner: &Runner) -> Option<Vec<Row>> {
+    let seen = plan.prepare(&plan.runs[index]).and_then(|case| runner.seen(&case, 0, &|| true));
+    match seen.map(|seen| seen.run.result) {
         Ok(result) if result.partial => None,
         Ok(result) => Some(Row::of_result(index, &result, &plan.measures)),
         Err(VenueError::Vm(VmError::Stopped)) => None,
         Err(error) => Some(vec![Row::of_error(index, error.to_string(), &plan.measures)]),
     }
-}
-
-fn result(plan: &Plan, index: usize, monitor: &Monitor) -> Result<RunResult, VenueError> {
-    let run = &plan.runs[index];
-    let prepared = plan.prepare(run)?;
-    let request = Request {
-        workload: &prepared.workload,
-        scenario_hash: &prepared.scenario_hash,
-        policy: &prepared.policy,
-        seed: run.seed,
-        executor: None,
-        check: false,
-    };
-    let mut watch = Watch::new(monitor, &|| true);
-    let result = plan.venue().run(&request, None, &mut watch)?.result;
-    watch.done(prepared.workload.run.end().map_or(result.duration_ns, Time::ns));
-    Ok(result)
 }

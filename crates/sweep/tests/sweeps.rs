@@ -4,6 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use schedlab_campaign::Runner;
 use schedlab_model::scenario::Scenario;
 use schedlab_sweep::{Dataset, DatasetError, Plan, Summary, Sweep, carry_out};
 use schedlab_venue::{Monitor, VenueError};
@@ -31,7 +32,7 @@ fn plan(axes: &str) -> Plan {
 
 fn run(plan: &Plan, folder: &Path, threads: usize) -> Summary {
     let mut dataset = Dataset::open(folder, plan).unwrap();
-    carry_out(plan, &mut dataset, threads, &Monitor::default()).unwrap()
+    carry_out(plan, &mut dataset, &Runner::new(None, threads, &Monitor::default())).unwrap()
 }
 
 /// The parts of a folder, in their order.
@@ -146,7 +147,7 @@ fn a_sweep_that_is_stopped_goes_on_where_it_was() {
             }
             monitor.stop();
         });
-        carry_out(&plan, &mut dataset, 1, &monitor).unwrap()
+        carry_out(&plan, &mut dataset, &Runner::new(None, 1, &monitor)).unwrap()
     });
     assert!(summary.made >= 2 && summary.missing == 12 - summary.made, "{summary:?}");
     assert_eq!(run(&plan, folder.path(), 2).known, summary.made);

@@ -1,9 +1,8 @@
 //! The places where a run can happen, behind one trait, and what is the same for all of them: finding the policy,
-//! repeating a run with other seeds, putting the runs together.
+//! watching a run, putting several runs together.
 //!
 //! A [`Policy`] is found once and holds everything a venue needs to know about it. A [`Venue`] turns a [`Request`] into
-//! a [`Run`]. A [`Plan`] asks for several policies and several seeds; [`Plan::carry_out`] spreads the runs over threads
-//! and gives the same [`PolicyOutcome`]s at any number of them.
+//! a [`Run`]. Who makes many runs is in `schedlab-campaign`.
 
 mod charge;
 mod error;
@@ -16,13 +15,10 @@ mod monitor;
 mod name;
 mod native;
 mod own_file;
-mod place;
-mod plan;
 mod policy;
 mod recording;
 mod replay;
 mod sim;
-mod spread;
 mod survey;
 mod vm;
 
@@ -35,8 +31,6 @@ pub use monitor::{Monitor, Watch};
 pub use name::VenueName;
 pub use native::{NativeMaker, NativeScheduler};
 pub use own_file::own_file;
-pub use place::Place;
-pub use plan::{Listener, Plan, PolicyOutcome, RunSet, seeds};
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use recording::{Order, RecordError, Recording, Wholeness, import, record};
 pub use replay::{Measured, Replay, remeasure, replay};
@@ -52,13 +46,13 @@ pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};
 pub use schedlab_vm::engine::EngineSpec;
 pub use schedlab_vm::{VmError, kernels};
 pub use sim::SimVenue;
-pub use spread::spread;
 pub use survey::{Support, survey};
-pub use vm::VmVenue;
+pub use vm::{VmVenue, guest_program};
 
 use schedlab_metrics::curve::GroupCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A place where a workload can run under a policy.
@@ -98,7 +92,7 @@ pub struct Request<'a> {
 }
 
 /// What came of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     /// What is printed.
     pub result: RunResult,
@@ -111,11 +105,14 @@ pub struct Run {
     pub printed: Vec<(Time, String)>,
     /// How many more lines it printed.
     pub printed_dropped: u64,
-    /// The wall time that a virtual machine took.
+    /// The wall time that a virtual machine took; not known of a run that was kept.
+    #[serde(skip)]
     pub wall: Option<Wall>,
     /// Why trace files of this run could not be written, a line each. The run is what it is without them.
+    #[serde(skip)]
     pub unwritten: Vec<String>,
     /// What this machine's kernel kept from real-time tasks, if there were any.
+    #[serde(skip)]
     pub reserve: Option<Reserve>,
 }
 

@@ -1,6 +1,5 @@
 //! The venues by name.
 
-use crate::{Algorithm, EngineSpec, HostVenue, SimVenue, Venue, VmVenue};
 use serde::{Deserialize, Serialize};
 
 /// Where runs happen.
@@ -35,15 +34,6 @@ impl VenueName {
             VenueName::Sim => "The simulated machine",
             VenueName::Host => "This machine, under the kernel that runs",
             VenueName::Vm => "A kernel in a virtual machine, in virtual time",
-        }
-    }
-
-    /// The venue. A virtual machine has a kernel and an emulator; where it is real, tasks compute by an algorithm.
-    pub fn venue(self, kernel: &str, engine: Option<EngineSpec>, algorithm: Algorithm) -> Box<dyn Venue> {
-        match self {
-            VenueName::Sim => Box::new(SimVenue),
-            VenueName::Host => Box::new(HostVenue::new(algorithm)),
-            VenueName::Vm => Box::new(VmVenue { kernel: kernel.into(), engine, algorithm }),
         }
     }
 }

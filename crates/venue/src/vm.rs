@@ -26,15 +26,15 @@ const SLOWEST: u64 = 60;
 pub struct VmVenue {
     /// The kernel, as the user wrote it; see [`kernels::find`].
     pub kernel: String,
-    /// The emulator; by itself the fastest that is right for the scenario's machine.
-    pub engine: Option<EngineSpec>,
+    /// The emulator.
+    pub engine: EngineSpec,
     /// What tasks compute.
     pub algorithm: Algorithm,
 }
 
 impl VmVenue {
     fn engine(&self, cpus: u32) -> Result<EngineSpec, VmError> {
-        let spec = self.engine.unwrap_or_else(|| EngineSpec::for_cpus(cpus));
+        let spec = self.engine;
         let (name, most) = (spec.engine().name(), spec.engine().max_cpus());
         if cpus > most {
             return Err(VmError::Lack(format!(
@@ -60,8 +60,12 @@ impl VmVenue {
     }
 }
 
-/// The guest's program lies where ours lies.
-fn program() -> Result<PathBuf, VmError> {
+/// The first program of a guest, which lies where ours lies.
+///
+/// # Errors
+///
+/// It does not.
+pub fn guest_program() -> Result<PathBuf, VmError> {
     let ours = own_file().ok();
     let beside = ours.and_then(|path| Some(path.parent()?.join(GUEST))).filter(|path| path.exists());
     beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} beside schedlab; `make build` makes both")))
@@ -96,7 +100,7 @@ impl Venue for VmVenue {
         self.accepts(request.policy)?;
         let engine = self.engine(request.workload.machine.cpus())?;
         let (engine, kernel) = (engine.engine(), self.image(request.policy)?);
-        let program = program()?;
+        let program = guest_program()?;
         let settings = Settings { engine, kernel: &kernel, program: &program, limit: limit(request.workload) };
         let job = Job {
             workload: request.workload.clone(),

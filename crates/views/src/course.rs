@@ -7,6 +7,7 @@ use schedlab_model::{
     time::Time,
     trace::{Event, EventKind, Reason, Sink},
 };
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// So many tasks have their statuses kept: the first that have one.
@@ -24,7 +25,7 @@ const JOINS: [u64; 6] = [1, 2, 4, 5, 8, FINER];
 type Means = Vec<f64>;
 
 /// Gathers how a run went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Course {
     names: Names,
     step: Time,
@@ -34,12 +35,14 @@ pub struct Course {
     cpus: Vec<Cpu>,
     /// CPU time of each group in each piece, in nanoseconds.
     groups: Vec<Vec<u64>>,
+    /// Where the tasks are now: of no use when the run is over.
+    #[serde(skip)]
     tasks: HashMap<TaskId, Task>,
     statuses: Vec<Words>,
 }
 
 /// One CPU.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Cpu {
     runnable: u64,
     /// Up to here all is in the pieces.
@@ -58,7 +61,7 @@ struct Task {
 }
 
 /// What the policy said about a task: each word with its instant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Words {
     /// Who.
     pub task: Label,

@@ -15,6 +15,9 @@ pub struct StudyArgs {
     /// The first seed of every case, instead of that of its scenario
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Look at what is simulated under N seeds, its own among them, or with N - 1 small changes where nothing is random
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub seeds: u32,
     /// Also write the page (Markdown), the values and all results (JSON) into this folder
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,

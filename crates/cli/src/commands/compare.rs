@@ -2,13 +2,16 @@
 
 use crate::args::CompareArgs;
 use crate::failure::{self, Failure};
-use crate::{job, output, page};
+use crate::job::{self, More};
+use crate::{kept, output, page};
 
 /// Runs all and prints them side by side.
 pub fn run(args: CompareArgs) -> Result<(), Failure> {
     let specs: Vec<_> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
-    let job = job::find(&args.shared, &specs, Vec::new())?;
-    let done = job::run(&job, args.shared.quiet)?;
+    let more = More { vary: args.vary, perturb: args.perturb, ..More::default() };
+    let job = job::find(&args.shared, &specs, more)?;
+    let cache = kept::cache(args.fresh, args.shared.quiet)?;
+    let done = job::run(&job, &args.shared, cache.as_ref())?;
     if done.sets.is_empty() {
         return job::end(done);
     }

@@ -10,6 +10,7 @@ use schedlab_model::outcome::Outcome;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::remeasure;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,15 @@ impl Read {
     }
 
     fn candidate(&self) -> Candidate<'_> {
-        Candidate { label: self.label.clone(), result: &self.result, batches: &[], curves: &[] }
+        Candidate {
+            label: self.label.clone(),
+            result: &self.result,
+            batches: &[],
+            curves: &[],
+            workload: None,
+            settings: BTreeMap::new(),
+            copies: Vec::new(),
+        }
     }
 }
 

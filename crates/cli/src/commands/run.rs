@@ -2,7 +2,8 @@
 
 use crate::args::RunArgs;
 use crate::failure::{self, Failure};
-use crate::{job, output, page};
+use crate::job::{self, More};
+use crate::{output, page};
 use schedlab_report::result;
 
 /// Runs and prints the result.
@@ -10,8 +11,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     if args.shared.venue.len() > 1 {
         return Err(Failure::Input("`run` takes one venue; `compare` takes several".into()));
     }
-    let job = job::find(&args.shared, &[args.policy], args.trace)?;
-    let done = job::run(&job, args.shared.quiet)?;
+    let job = job::find(&args.shared, &[args.policy], More { traces: args.trace, ..More::default() })?;
+    // One that is asked for is made.
+    let done = job::run(&job, &args.shared, None)?;
     let Some((label, set)) = done.sets.first() else { return job::end(done) };
     let printed = if args.shared.json {
         output::print_json(&set.result)

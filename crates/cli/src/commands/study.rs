@@ -2,12 +2,13 @@
 
 use crate::args::{StudyArgs, StudyCommand};
 use crate::failure::{self, Failure};
-use crate::{files, interrupt, job, output, page, progress};
+use crate::{files, interrupt, kept, output, page, progress};
+use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
 use schedlab_html::of_study;
 use schedlab_report::wrap;
-use schedlab_study::{Cache, CaseOutcome, Experiment, Page, Study, Variant, carry_out};
-use schedlab_venue::{Monitor, cache_folder};
+use schedlab_study::{CaseOutcome, Counts, Experiment, Page, Study, Variant, carry_out};
+use schedlab_venue::Monitor;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,17 +36,19 @@ fn list() -> Result<(), Failure> {
 
 fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let study = Study::parse(&file.text, &file.origin)?;
-    let variant = Variant { quick: args.quick, seed: args.seed };
+    let variant = Variant { quick: args.quick, seed: args.seed, seeds: args.seeds };
     let experiment = Experiment::plan(&study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
     args.output.as_deref().map_or(Ok(()), files::check_folder)?;
     files::check(args.report.as_deref())?;
-    let cache = cache(args)?;
+    let cache = kept::cache(args.fresh, args.quiet)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let threads = job::threads(args.threads);
-    let outcomes = progress::show(&monitor, experiment.duration_ns(), args.quiet, || {
-        carry_out(&experiment, cache.as_ref(), threads, &monitor)
-    });
+    let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
+    let total_ns = experiment.duration_ns();
+    let outcomes = progress::show(&monitor, total_ns, args.quiet, || carry_out(&experiment, &runner));
+    if !args.quiet {
+        kept::remark(&runner);
+    }
     let page = Page::new(&study, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
     let folder = args.output.as_deref();
@@ -53,17 +56,6 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
     failure::all([printed, written, reported, end(&page, &outcomes, &monitor)])
-}
-
-/// What is known from before, or a cache that does not tell it; nothing where there is no folder for one.
-fn cache(args: &StudyArgs) -> Result<Option<Cache>, Failure> {
-    let Some(folder) = cache_folder() else {
-        output::remark("results are not kept: there is no folder for them; set HOME or XDG_CACHE_HOME");
-        return Ok(None);
-    };
-    let unreadable = |error| Failure::Failed(format!("cannot read the running program: {error}"));
-    let cache = Cache::open(&folder.join("studies")).map_err(unreadable)?;
-    Ok(Some(if args.fresh { cache.forgetful() } else { cache }))
 }
 
 /// The page, its values, and all results.
@@ -92,20 +84,23 @@ fn write(
     files::write_in(folder, &format!("{name}.results.json"), &lines(json!(results)))
 }
 
-/// The exit code says whether all was run, and whether what was published appeared as far as the study expects it. A value that
-/// no case gives, for a metric that is not there, is no success either; the quick version leaves some out by intent.
+/// The exit code says whether all was run that the questions need, and whether what was published appeared as far as the study
+/// expects it. A value that no case gives, for a metric that is not there, is no success either; the quick version leaves some
+/// out by intent.
 fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
     if monitor.is_stopped() {
         return Err(Failure::Interrupted);
     }
-    let not_run = outcomes.iter().filter(|outcome| matches!(outcome, CaseOutcome::NotRun(_))).count();
-    let [_, _, differ, _, unseen] = page.counts();
-    match (not_run, differ) {
-        (0, 0) if unseen > 0 && !page.quick => {
-            Err(Failure::Failed(format!("{unseen} values were not found in what was run")))
+    let why: Vec<&str> = outcomes.iter().filter_map(CaseOutcome::why_not).collect();
+    if let Some(first) = why.first() {
+        let all = outcomes.len();
+        return Err(Failure::NotRun(format!("{} of {all} cases were not run here: {first}", why.len())));
+    }
+    match page.counts() {
+        Counts { differ: 0, not_run, .. } if not_run > 0 && !page.quick => {
+            Err(Failure::Failed(format!("{not_run} values were not found in what was run")))
         }
-        (0, 0) => Ok(()),
-        (0, _) => Err(Failure::Failed(format!("{differ} values differ and the study does not say why"))),
-        _ => Err(Failure::Failed(format!("{not_run} of {} cases were not run here", outcomes.len()))),
+        Counts { differ: 0, .. } => Ok(()),
+        Counts { differ, .. } => Err(Failure::Failed(format!("{differ} values differ and the study does not say why"))),
     }
 }

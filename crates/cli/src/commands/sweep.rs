@@ -2,7 +2,8 @@
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
-use crate::{interrupt, job, output, progress};
+use crate::{interrupt, kept, output, progress};
+use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
 use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
 use schedlab_venue::{Monitor, VenueError};
@@ -15,7 +16,7 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let text = std::fs::read_to_string(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
     let sweep = Sweep::parse(&text, &origin)?;
-    let threads = job::threads(args.threads);
+    let threads = threads(args.threads);
     let plan = plan(&sweep, &args.file, threads)?;
     let Some(folder) = args.output.filter(|_| !args.plan) else {
         return output::print(&format!("{}\n{} runs\n", sweep.title(), plan.runs.len()));
@@ -25,7 +26,9 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     interrupt::watch(&monitor)?;
     let mut dataset = Dataset::open(&folder, &plan)?;
     let missing = dataset.missing().map(|run| plan.runs[run].duration_ns).sum();
-    let summary = progress::show(&monitor, missing, args.quiet, || carry_out(&plan, &mut dataset, threads, &monitor))?;
+    let cache = kept::cache(false, args.quiet)?;
+    let runner = Runner::new(cache.as_ref(), threads, &monitor);
+    let summary = progress::show(&monitor, missing, args.quiet, || carry_out(&plan, &mut dataset, &runner))?;
     if !args.quiet {
         output::remark(&told(&summary, &folder));
     }

@@ -27,7 +27,8 @@ duration = "3s"
 fn results_do_not_depend_on_process_threads_or_executor() {
     let lab = Lab::new();
     lab.write("lively.toml", LIVELY);
-    let base = ["compare", "lively.toml", "--policy", "fcfs,rr:quantum=3ms,mlfq", "--runs", "3", "--json", "--quiet"];
+    let policies = "fcfs,rr:quantum=3ms,mlfq";
+    let base = ["compare", "lively.toml", "--policy", policies, "--runs", "3", "--json", "--quiet", "--fresh"];
     let first = lab.out(&base);
     for more in
         [&["--threads", "1"][..], &["--threads", "7"], &["--executor", "interpreter"], &["--executor", "machine"]]

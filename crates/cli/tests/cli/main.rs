@@ -1,6 +1,7 @@
 //! The program as a user meets it: the built binary, its output, its exit codes, the files it leaves.
 
 mod bad_input;
+mod compare;
 mod determinism;
 mod documents;
 mod ejected;

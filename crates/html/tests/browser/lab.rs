@@ -4,8 +4,10 @@ use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::protocol::cdp::{Emulation, Network};
 use headless_chrome::{Browser, LaunchOptions, Tab};
+use schedlab_campaign::Runner;
 use schedlab_html::{Evidence, Heard, Provenance, of_comparison, of_study};
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::outcome::Outcome;
 use schedlab_model::result::RunResult;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
@@ -14,7 +16,8 @@ use schedlab_model::workload::Workload;
 use schedlab_policy::PolicySpec;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_study::{Experiment, Page as StudyPage, Study, Variant, carry_out};
-use schedlab_venue::{Monitor, Plan, Policy, PolicyOutcome, RunSet, SimVenue};
+use schedlab_venue::{Monitor, Policy, Request, Run, SimVenue, Venue};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -111,7 +114,7 @@ pub fn study_page() -> String {
     let study = Study::parse(STUDY, "small.toml").unwrap();
     let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
     let experiment = Experiment::plan(&study, (STUDY, "small.toml"), Variant::default(), &none).unwrap();
-    let outcomes = carry_out(&experiment, None, 2, &Monitor::default());
+    let outcomes = carry_out(&experiment, &Runner::new(None, 2, &Monitor::default()));
     of_study(&StudyPage::new(&study, &experiment, &outcomes), STUDY, "schedlab study small.toml").html()
 }
 
@@ -125,34 +128,35 @@ pub fn comparison_page(events: u64) -> String {
     let mut workload = Scenario::parse(text, "test").unwrap().compile().unwrap();
     workload.groups[0].name = HOSTILE.into();
     let policies = ["rr", "mlfq"].map(|name| Policy::find(&PolicySpec::parse(name).unwrap()).unwrap());
-    let plan = Plan {
-        venue: &SimVenue,
-        workload: &workload,
-        scenario_hash: "00",
-        policies: &policies,
-        seeds: &[1],
-        threads: 1,
-        executor: None,
-        check: false,
-        traces: &[],
-        listeners: &[],
-    };
-    let outcomes = plan.carry_out(&Monitor::default()).unwrap();
-    let mut sets = Vec::new();
-    for (policy, outcome) in policies.iter().zip(outcomes) {
-        let PolicyOutcome::Ran(set) = outcome else { panic!("{} did not run", policy.label) };
-        sets.push((policy.label.clone(), *set));
-    }
-    let first = sets[0].1.result.as_one().expect("there is one run of each");
-    sets[0].1.result = RunResult { lost: LOST, ..first.clone() }.into();
-    let heard = |(label, set): &(String, RunSet)| busy(&workload, events).end(label, "sim", set.curves.clone());
+    let sets = policies.map(|policy| {
+        let (scenario_hash, executor, check) = ("00", None, false);
+        let request = Request { workload: &workload, scenario_hash, policy: &policy, seed: 1, executor, check };
+        (policy.label.clone(), SimVenue.run(&request, None, &mut ()).unwrap())
+    });
+    let results: Vec<Outcome> = sets
+        .iter()
+        .enumerate()
+        .map(|(index, (_, run))| {
+            let lost = if index == 0 { LOST } else { run.result.lost };
+            RunResult { lost, ..run.result.clone() }.into()
+        })
+        .collect();
+    let heard = |(label, run): &(String, Run)| busy(&workload, events).end(label, "sim", run.curves.clone());
     let heard: Vec<Heard> = sets.iter().map(heard).collect();
-    let candidates: Vec<Candidate> = sets.iter().map(|(label, set)| candidate(label, set)).collect();
+    let candidates: Vec<Candidate> = sets.iter().zip(&results).map(|(set, result)| candidate(set, result)).collect();
     of_comparison(&Comparison::of_results(&candidates), &heard, Provenance::default()).html()
 }
 
-fn candidate<'a>(label: &str, set: &'a RunSet) -> Candidate<'a> {
-    Candidate { label: label.into(), result: &set.result, batches: &[], curves: &set.curves }
+fn candidate<'a>((label, run): &'a (String, Run), result: &'a Outcome) -> Candidate<'a> {
+    Candidate {
+        label: label.clone(),
+        result,
+        batches: &[],
+        curves: &run.curves,
+        workload: None,
+        settings: BTreeMap::new(),
+        copies: Vec::new(),
+    }
 }
 
 /// A run with so many events: eight CPUs that go from one of 24 tasks to the next all the time.

@@ -101,28 +101,33 @@ impl Comparison {
 
     /// One sentence: `rr is 1.80× slower than fcfs, 95 % interval 1.71–1.92`.
     pub fn verdict(&self, baseline: &str, other: &str, better: Better) -> String {
-        let equal =
-            self.baseline_mean == self.other_mean || self.ratio.is_some_and(|r| (r - 1.0).abs() < RATIO_EPSILON);
-        let Some(differs) = self.differs() else {
-            return match self.ratio {
-                _ if equal => format!("{other} and {baseline} are equal in a single run"),
-                Some(ratio) => {
-                    let word = word(ratio > 1.0, better);
-                    format!("{other} is {} {word} than {baseline} in a single run, no interval", Factor(ratio))
-                }
-                None => format!("{other} differs by {} from {baseline} in a single run", self.difference),
-            };
-        };
-        if !differs {
-            return format!("no difference seen between {other} and {baseline}{}", self.interval_text());
+        let effect = || self.effect(baseline, other, better);
+        match self.differs() {
+            None if self.is_equal() => format!("{} in a single run", effect()),
+            None if self.ratio.is_some() => format!("{} in a single run, no interval", effect()),
+            None => format!("{} in a single run", effect()),
+            Some(false) if self.is_equal() && self.has_no_width() => format!("{} in every run", effect()),
+            Some(false) => format!("no difference seen between {other} and {baseline}{}", self.interval_text()),
+            Some(true) => format!("{}{}", effect(), self.interval_text()),
         }
+    }
+
+    /// The difference alone: `rr is 1.80× slower than fcfs`.
+    pub fn effect(&self, baseline: &str, other: &str, better: Better) -> String {
         match self.ratio {
-            Some(ratio) => {
-                let word = word(ratio > 1.0, better);
-                format!("{other} is {} {word} than {baseline}{}", Factor(ratio), self.interval_text())
-            }
-            None => format!("{other} differs by {} from {baseline}{}", self.difference, self.interval_text()),
+            _ if self.is_equal() => format!("{other} and {baseline} are equal"),
+            Some(ratio) => format!("{other} is {} than {baseline}", times(ratio, better)),
+            None => format!("{other} differs by {} from {baseline}", self.difference),
         }
+    }
+
+    /// Whether the interval has no width: all runs differ in the same way.
+    fn has_no_width(&self) -> bool {
+        self.ratio_interval.or(self.difference_interval).is_some_and(|interval| interval.low == interval.high)
+    }
+
+    fn is_equal(&self) -> bool {
+        self.baseline_mean == self.other_mean || self.ratio.is_some_and(|r| (r - 1.0).abs() < RATIO_EPSILON)
     }
 
     /// `, 95 % interval 1.71–1.92`, in the terms of the sentence before: a factor or a percentage above one.
@@ -153,6 +158,14 @@ fn percent(level: f64) -> f64 {
     (level * 1000.0).round() / 10.0
 }
 
+/// A ratio in words: `1.80× slower`, `3.2 % faster`, `equal`.
+pub fn times(ratio: f64, better: Better) -> String {
+    match (ratio - 1.0).abs() < RATIO_EPSILON {
+        true => "equal".into(),
+        false => format!("{} {}", Factor(ratio), word(ratio > 1.0, better)),
+    }
+}
+
 fn word(larger: bool, better: Better) -> &'static str {
     match (larger, better) {
         (true, Better::Lower) | (false, Better::Higher) => "slower",
@@ -177,6 +190,7 @@ impl Factor {
 impl std::fmt::Display for Factor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.is_small() {
+            true if self.above_one() < 1.0005 => f.write_str("less than 0.1 %"),
             true => write!(f, "{:.1} %", (self.above_one() - 1.0) * 100.0),
             false => write!(f, "{:.2}×", self.above_one()),
         }

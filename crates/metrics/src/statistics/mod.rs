@@ -12,8 +12,8 @@ pub mod compare;
 pub mod student;
 
 pub use batch_means::BatchMeans;
-pub use bootstrap::{Resamples, mean_interval};
-pub use compare::{Comparison, compare, compare_paired};
+pub use bootstrap::{Resamples, is_repeated, mean_interval};
+pub use compare::{Comparison, compare, compare_paired, times};
 
 /// The arithmetic mean; none of no values.
 pub fn mean(values: &[f64]) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! A scenario in which some values are others, each named by its path: `run.duration`, `machine.cpus`,
 //! `task.worker.count`, `task.worker.loop.0.compute`. In a list the next word is a table's name, or a number from 0 on.
 
+use super::error::did_you_mean;
 use super::{Scenario, ScenarioError, Written, error};
 use toml::{Table, Value};
 
@@ -29,7 +30,8 @@ impl Scenario {
         Scenario::from_table(table, origin)
     }
 
-    /// The scenario with a value replaced, or added where its table is there and it is not.
+    /// The scenario with a value replaced, or added where its table is there and it is not. What says the same in other
+    /// words, as `topology` does beside `cpus`, is taken away.
     ///
     /// # Errors
     ///
@@ -40,15 +42,35 @@ impl Scenario {
         let (way, last) = path.rsplit_once('.').unwrap_or(("", path));
         let mut here = &mut root;
         for word in way.split('.').filter(|word| !word.is_empty()) {
-            here = enter(here, word).ok_or_else(|| wrong(format!("there is no `{word}`")))?;
+            let known: Vec<String> = names(here).map(String::from).collect();
+            let near = || did_you_mean(word, known.iter().map(String::as_str));
+            here = enter(here, word).ok_or_else(|| wrong(format!("there is no `{word}`{}", near())))?;
         }
         match here {
-            Value::Table(table) => _ = table.insert(last.into(), value.clone()),
+            Value::Table(table) => {
+                let said = INSTEAD.iter().filter(|(table, keys)| *table == way && keys.contains(&last));
+                said.flat_map(|(_, keys)| keys).for_each(|twin| _ = table.remove(*twin));
+                table.insert(last.into(), value.clone());
+            }
             _ => return Err(wrong(format!("`{last}` stands in no table"))),
         }
         let Value::Table(table) = root else { unreachable!("a scenario is a table") };
         Scenario::from_table(table, &self.written.origin)
             .map_err(|e| ScenarioError { message: format!("`{path} = {value}`: {}", e.message), ..e })
+    }
+}
+
+/// Keys of a table of which one stands instead of the other.
+const INSTEAD: [(&str, [&str; 2]); 2] = [("machine", ["cpus", "topology"]), ("machine", ["hz", "tick"])];
+
+/// The words that lead on from here.
+fn names(here: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match here {
+        Value::Table(table) => Box::new(table.keys().map(String::as_str)),
+        Value::Array(list) => {
+            Box::new(list.iter().filter_map(|item| item.get("name").or_else(|| item.get("channel"))?.as_str()))
+        }
+        _ => Box::new(std::iter::empty()),
     }
 }
 
@@ -92,10 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn what_says_the_same_is_taken_away() {
+        let scenario = Scenario::parse(&TEXT.replace("cpus = 1", "topology = \"1n1l2c2t\"\nhz = 250"), "t").unwrap();
+        let changed = scenario.with("machine.cpus", &Value::Integer(2)).unwrap();
+        let changed = changed.with("machine.tick", &Value::String("1ms".into())).unwrap().compile().unwrap();
+        assert_eq!((changed.machine.cpus(), changed.machine.tick), (2, Time::from_ms(1)));
+    }
+
+    #[test]
     fn wrong_paths_and_values_are_told() {
         let scenario = Scenario::parse(TEXT, "t").unwrap();
         let error = |path: &str, value: Value| scenario.with(path, &value).unwrap_err().to_string();
-        assert_eq!(error("task.c.count", Value::Integer(3)), "t: `task.c.count`: there is no `c`");
+        let message = error("task.worke.count", Value::Integer(3));
+        assert_eq!(message, "t: `task.worke.count`: there is no `worke`");
+        assert_eq!(
+            error("tsk.a.count", Value::Integer(3)),
+            "t: `tsk.a.count`: there is no `tsk`: did you mean `task`?"
+        );
         assert_eq!(error("name.x", Value::Integer(3)), "t: `name.x`: `x` stands in no table");
         assert!(error("run.durration", Value::Integer(3)).contains("did you mean `duration`?"));
         assert!(error("machine.cpus", Value::String("x".into())).starts_with("t: `machine.cpus = \"x\"`: "));

@@ -1,0 +1,37 @@
+//! Many runs: what `compare`, `study` and `sweep` have in common.
+//!
+//! A [`Case`] is a scenario under a policy in a place, with its seeds and with who listens. Each of its runs has a name
+//! made of all that decides it ([`Case::identity`]). [`Runner`] makes runs: side by side where time is simulated, round by
+//! round on a real machine, each once for ever where there is a [`Cache`]. What nobody has said about a run is decided
+//! here: the kernel and the emulator of a virtual machine ([`Place`]), and how many threads there are ([`threads`]).
+//!
+//! Readers of what was seen are elsewhere: they make cases and know what their listeners heard.
+
+mod cache;
+mod case;
+mod digest;
+mod ear;
+mod perturb;
+mod place;
+mod runner;
+mod seeds;
+mod set;
+mod spread;
+mod vary;
+
+pub use cache::Cache;
+pub use case::{Case, Keeps};
+pub use ear::{Ear, Heard, Hearing};
+pub use perturb::copies;
+pub use place::Place;
+pub use runner::{Errors, Known, Made, Runner, Seen};
+pub use seeds::{further_seeds, seeds};
+pub use set::RunSet;
+pub use spread::{each, spread};
+pub use vary::{Axis, Variant, short_paths, written};
+
+/// How many runs may happen at once: as many as asked for, or one for each CPU.
+pub fn threads(asked: Option<u32>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or_else(cores, |threads| threads as usize)
+}

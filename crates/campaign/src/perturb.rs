@@ -1,0 +1,95 @@
+//! Small changes of a workload, to see what a result owes to chance that a scenario does not have.
+//!
+//! Where nothing is random, tasks can be locked to each other's phase and to the tick: one that wakes every 100 ms always
+//! meets the same end of a slice of 20 ms. Such a run repeats exactly and still says little about a machine, on which no
+//! tick and no piece of work comes to the nanosecond. Copies in which these are a little different show what is left of it.
+
+use schedlab_model::distribution::Distribution;
+use schedlab_model::rng::Rng;
+use schedlab_model::time::Time;
+use schedlab_model::workload::{Birth, Schedule, Step, Workload};
+
+/// How far constant times are moved, at most, to either side, in parts of themselves.
+pub const MOST: f64 = 0.005;
+
+/// The copies of a workload, each with another offset of the tick, and with a factor near one for each constant amount of
+/// work, each sleep, each device's time and each gap between arrivals. What is drawn at random is left as it is.
+///
+/// Over the copies the values of each of these lie evenly on both sides, one in each of as many equal parts as there are
+/// copies (McKay, Beckman and Conover, Technometrics 21, 1979). `seed` decides all; workloads with the same names share the
+/// changes.
+pub fn copies(workload: &Workload, count: u32, seed: u64) -> Vec<Workload> {
+    let places = |name: &str| places(count, seed, name);
+    let mut copies = vec![workload.clone(); count as usize];
+    for (copy, place) in copies.iter_mut().zip(places("tick")) {
+        copy.machine.tick_offset = Time((place * workload.machine.tick.ns() as f64) as u64);
+    }
+    for (index, source) in workload.sources.iter().enumerate() {
+        for (copy, place) in copies.iter_mut().zip(places(&format!("source {}", source.name))) {
+            if let Schedule::Drawn { gap, .. } = &mut copy.sources[index].schedule {
+                change(gap, place);
+            }
+        }
+    }
+    for (index, group) in workload.groups.iter().enumerate() {
+        for (copy, place) in copies.iter_mut().zip(places(&format!("{}/arrivals", group.name))) {
+            if let Birth::Arrivals { gap, .. } = &mut copy.groups[index].birth {
+                change(gap, place);
+            }
+        }
+        for step in 0..group.program.steps.len() {
+            for (copy, place) in copies.iter_mut().zip(places(&format!("{}/{step}", group.name))) {
+                match &mut copy.groups[index].program.steps[step] {
+                    Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => change(time, place),
+                    _ => {}
+                }
+            }
+        }
+    }
+    copies
+}
+
+/// Places from 0 to before 1, one for each copy, one in each of as many equal parts.
+fn places(count: u32, seed: u64, name: &str) -> Vec<f64> {
+    let mut rng = Rng::split(seed, &format!("perturbation/{name}"));
+    let mut parts: Vec<u32> = (0..count).collect();
+    for last in (1..parts.len()).rev() {
+        parts.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+    parts.into_iter().map(|part| (f64::from(part) + rng.unit()) / f64::from(count)).collect()
+}
+
+fn change(time: &mut Distribution, place: f64) {
+    if let Distribution::Constant(constant) = time {
+        *constant = Time((constant.ns() as f64 * (1.0 + MOST * (2.0 * place - 1.0))).round() as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_model::scenario::Scenario;
+
+    #[test]
+    fn copies_lie_on_both_sides_and_leave_what_is_random() {
+        let text = "name = \"t\"\n[machine]\ncpus = 1\ntick = \"4ms\"\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n\
+                    loop = [{ compute = \"10ms\" }, { sleep = \"exp(5ms)\" }, { sleep = \"100ms\" }]\n";
+        let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
+        let copies = copies(&workload, 10, 1);
+        let steps = |copy: &Workload| copy.groups[0].program.steps.clone();
+        let sleep = |copy: &Workload| {
+            steps(copy).iter().rev().find_map(|step| match step {
+                Step::Sleep(Distribution::Constant(time)) => Some(time.ns()),
+                _ => None,
+            })
+        };
+        let sleeps: Vec<u64> = copies.iter().filter_map(sleep).collect();
+        assert_eq!(sleeps.iter().filter(|sleep| **sleep > 100_000_000).count(), 5, "{sleeps:?}");
+        assert!(sleeps.iter().all(|sleep| (99_500_000..=100_500_000).contains(sleep)), "{sleeps:?}");
+        assert!(copies.iter().all(|copy| copy.machine.tick_offset < Time::from_ms(4)));
+        let exponential = Step::Sleep(Distribution::Exponential(Time::from_ms(5)));
+        assert!(copies.iter().all(|copy| steps(copy).contains(&exponential)));
+        assert_eq!(format!("{copies:?}"), format!("{:?}", super::copies(&workload, 10, 1)));
+        assert_ne!(format!("{copies:?}"), format!("{:?}", super::copies(&workload, 10, 2)));
+    }
+}

@@ -1,0 +1,41 @@
+//! What is known of runs from before, and what there is to be said about that.
+
+use crate::failure::Failure;
+use crate::output;
+use schedlab_campaign::{Cache, Runner};
+use std::time::SystemTime;
+
+/// What is known from before, or a cache that does not tell it; nothing where there is no folder for one.
+pub fn cache(fresh: bool, quiet: bool) -> Result<Option<Cache>, Failure> {
+    let cache = Cache::of_user();
+    let cache = cache.map_err(|error| Failure::Failed(format!("cannot read the running program: {error}")))?;
+    if cache.is_none() && !quiet {
+        output::remark("results are not kept: there is no folder for them; set HOME or XDG_CACHE_HOME");
+    }
+    Ok(cache.map(|cache| if fresh { cache.forgetful() } else { cache }))
+}
+
+/// Says what came from the cache, and what could not be put there.
+pub fn remark(runner: &Runner) {
+    let known = runner.known();
+    if known.runs > 0 {
+        let measured = known
+            .measured_since
+            .map_or(String::new(), |since| format!(" (those in real time measured up to {} ago)", age(since)));
+        let plural = if known.runs == 1 { "" } else { "s" };
+        output::remark(&format!("{} run{plural} from before{measured}; --fresh makes them again", known.runs));
+    }
+    if let Some(why) = runner.unkept() {
+        output::remark(&format!("results are not kept: {why}"));
+    }
+}
+
+fn age(since: SystemTime) -> String {
+    let seconds = since.elapsed().map_or(0, |age| age.as_secs());
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86400),
+    }
+}

@@ -1,0 +1,209 @@
+//! `schedlab compare`: what is kept, and variants.
+
+use crate::lab::Lab;
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Two tasks of which one can be made nicer.
+const PAIR: &str = r#"
+name = "pair"
+[machine]
+cpus = 1
+[[task]]
+name = "a"
+loop = [{ compute = "exp(3ms)" }]
+[[task]]
+name = "b"
+loop = [{ compute = "exp(3ms)" }]
+[run]
+duration = "2s"
+"#;
+
+/// A laboratory with a cache of its own.
+struct Own(Lab);
+
+impl Own {
+    fn new() -> Own {
+        let lab = Lab::new();
+        lab.write("pair.toml", PAIR);
+        Own(lab)
+    }
+
+    fn run(&self, args: &[&str]) -> (Option<i32>, String, String) {
+        let output = self.0.command(args).env("XDG_CACHE_HOME", self.0.path("cache")).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let (code, out, err) = self.run(&[args, &["--json", "--quiet"]].concat());
+        assert_eq!(code, Some(0), "{args:?}: {err}");
+        serde_json::from_str(&out).unwrap()
+    }
+}
+
+#[test]
+fn what_is_known_gives_the_same_bytes_and_fresh_makes_it_again() {
+    let own = Own::new();
+    let base = ["compare", "pair.toml", "--policy", "rr,mlfq", "--runs", "3"];
+    let (_, first, told) = own.run(&base);
+    assert!(!told.contains("from before"), "{told}");
+    let (_, again, told) = own.run(&base);
+    assert!(told.contains("6 runs from before; --fresh makes them again"), "{told}");
+    assert_eq!(again, first);
+    let (_, fresh, told) = own.run(&[&base[..], &["--fresh"]].concat());
+    assert!(!told.contains("from before") && fresh == first, "{told}");
+    let (_, _, told) = own.run(&["compare", "pair.toml", "--policy", "rr,cfs", "--runs", "4"]);
+    assert!(told.contains("3 runs from before"), "one policy and three seeds are known: {told}");
+    assert_eq!(own.json(&base), own.json(&[&base[..], &["--fresh"]].concat()));
+}
+
+/// Ctrl-C ends it; the same command goes on with the runs that are missing.
+#[test]
+fn a_comparison_that_was_stopped_goes_on() {
+    let own = Own::new();
+    let base = ["compare", "pair.toml", "--policy", "rr,mlfq", "--runs", "40", "--duration", "100s", "--threads", "1"];
+    let mut command = own.0.command(&base);
+    command.env("XDG_CACHE_HOME", own.0.path("cache")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let kept = || files(&own.0.path("cache/schedlab/runs"));
+    // The hash of the program and two runs are there: some are done, and most are not.
+    while kept() < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was stopped");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // SAFETY: the child has not been waited for, so its number is its own.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let there = kept() - 1;
+    assert!((2..80).contains(&there), "{there}");
+    let (code, resumed, told) = own.run(&base);
+    assert_eq!(code, Some(0));
+    assert!(told.contains(&format!("{there} runs from before")), "{there}: {told}");
+    let (_, fresh, _) = own.run(&[&base[..], &["--fresh"]].concat());
+    assert_eq!(resumed, fresh);
+}
+
+fn files(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries
+        .map(
+            |path| {
+                if path.is_dir() { files(&path) } else { usize::from(path.extension().is_some_and(|e| e == "json")) }
+            },
+        )
+        .sum()
+}
+
+#[test]
+fn variants_are_compared_like_policies() {
+    let own = Own::new();
+    let base = ["compare", "pair.toml", "--vary", "task.b.nice=0,5", "--vary", "machine.cpus=1,2", "--runs", "5"];
+    let one = own.json(&[&base[..], &["--policy", "cfs"]].concat());
+    let names = ["nice=0 cpus=1", "nice=0 cpus=2", "nice=5 cpus=1", "nice=5 cpus=2"];
+    assert_eq!(one["policies"], Value::from(names.to_vec()));
+    assert_eq!(one["variants"][2], serde_json::json!({ "task.b.nice": 5, "machine.cpus": 1 }));
+    assert_eq!(one["results"][3]["scenario"]["cpus"], 2);
+    let share = |policy: &str| {
+        let differences = one["differences"].as_array().unwrap();
+        let is = |d: &&Value| d["policy"] == policy && d["group"] == "b" && d["metric"] == "cpu_share";
+        let found = differences.iter().find(is).unwrap();
+        // Under cfs the share itself repeats: that is told as exact.
+        assert!(found["evidence"] == "runs" || found["ratio_interval"].is_null(), "{found}");
+        found["ratio"].as_f64().unwrap()
+    };
+    // Weights of nice 0 and 5 are 1024 and 335: b gets 335 of 1359 instead of a half, and with a CPU of its own as much as a.
+    assert!((share("nice=5 cpus=1") - 2.0 * 335.0 / 1359.0).abs() < 0.02, "{}", share("nice=5 cpus=1"));
+    assert!((share("nice=5 cpus=2") - 1.0).abs() < 0.01, "{}", share("nice=5 cpus=2"));
+    let two = own.json(&["compare", "pair.toml", "--vary", "task.b.nice=0,5", "--policy", "cfs,rr"]);
+    let names = ["cfs nice=0", "cfs nice=5", "rr nice=0", "rr nice=5"];
+    assert_eq!(two["policies"], Value::from(names.to_vec()));
+    let parameters = own.json(&["compare", "pair.toml", "--vary", "policy.quantum=1ms,5ms", "--policy", "rr"]);
+    assert_eq!(parameters["policies"], Value::from(vec!["rr:quantum=1ms", "rr:quantum=5ms"]));
+    let drawn =
+        ["compare", "pair.toml", "--policy", "rr", "--vary", "task.a.loop.0.compute=uniform(1ms, 3ms),exp(2ms)"];
+    let drawn = own.json(&drawn);
+    assert_eq!(drawn["policies"], Value::from(vec!["compute=uniform(1ms, 3ms)", "compute=exp(2ms)"]));
+    let (_, page, _) = own.run(&[&base[..], &["--policy", "cfs"]].concat());
+    assert!(
+        page.starts_with("pair: 2s on 1 or 2 CPUs in sim, means of 5 runs") && page.contains("\nvariant "),
+        "{page}"
+    );
+}
+
+/// An editor wakes at the end of a slice, always: a little later it would wait for one more.
+const DESK: &str = r#"
+name = "desk"
+[machine]
+cpus = 1
+[[task]]
+name = "editor"
+loop = [{ sleep = "100ms" }, { compute = "2ms" }]
+[[task]]
+name = "hog"
+count = 2
+loop = [{ compute = "300ms" }]
+[run]
+duration = "10s"
+"#;
+
+/// What repeats exactly is told with what small changes do to it, and never as an interval.
+#[test]
+fn phase_locking_is_not_sold_as_certainty() {
+    let own = Own::new();
+    own.0.write("desk.toml", DESK);
+    let base = ["compare", "desk.toml", "--policy", "cfs,rr:quantum=20ms"];
+    let comparison = own.json(&base);
+    let ms = |change: &Value, key: &str| change[key].as_f64().unwrap() / 1e6;
+    let changes = comparison["changes"].as_array().unwrap();
+    let is_locked = |change: &&Value| {
+        change["policy"] == "rr:quantum=20ms" && change["group"] == "editor" && change["metric"] == "response_ns.mean"
+    };
+    let locked = changes.iter().find(is_locked).unwrap();
+    // As it stands it waits for one slice; 101 ms of sleep give 41 ms, 97 ms give 25.
+    assert_eq!(ms(locked, "value"), 22.0);
+    assert!(ms(locked, "low") == 22.0 && (41.0..42.0).contains(&ms(locked, "high")), "{locked}");
+    for difference in comparison["differences"].as_array().unwrap() {
+        assert_eq!(difference["evidence"], "exact");
+        assert!(difference["ratio_interval"].is_null() && difference["difference_interval"].is_null(), "{difference}");
+        assert_eq!(difference["under_changes"]["copies"], 10);
+    }
+    let (_, page, _) = own.run(&base);
+    assert!(!page.contains("95") && page.contains("under small changes of tick offset"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert_eq!(own.run(&[&base[..], &["--fresh"]].concat()).1, page, "the changes are drawn by name");
+    let (_, plain, _) = own.run(&[&base[..], &["--perturb", "0"]].concat());
+    assert!(!plain.contains("95") && plain.contains("--perturb 10 tries small changes"), "{plain}");
+    let (_, many, _) = own.run(&["run", "desk.toml", "--policy", "rr:quantum=20ms", "--runs", "12"]);
+    assert!(!many.contains("interval") && many.contains("All 12 runs gave the same numbers"), "{many}");
+    // What chance does not touch repeats beside what it does: two CPUs, of which the other has a random task.
+    let beside = DESK.replace("cpus = 1", "cpus = 2").replace("name = \"editor\"", "name = \"editor\"\ncpus = \"0\"");
+    let beside = beside.replace("name = \"hog\"", "name = \"hog\"\ncpus = \"0\"")
+        + "[[task]]\nname = \"noise\"\ncpus = \"1\"\nloop = [{ compute = \"exp(3ms)\" }]\n";
+    own.0.write("beside.toml", beside);
+    let beside = own.json(&["compare", "beside.toml", "--policy", "cfs,rr:quantum=20ms", "--runs", "3"]);
+    let of = |group: &str| {
+        let differences = beside["differences"].as_array().unwrap();
+        let is = |d: &&Value| d["group"] == group && d["metric"] == "response_ns.mean";
+        differences.iter().find(is).unwrap().clone()
+    };
+    assert_eq!((&of("editor")["evidence"], &of("noise")["evidence"]), (&"exact".into(), &"runs".into()));
+    assert_eq!(of("editor")["under_changes"]["copies"], 10, "{}", of("editor"));
+}
+
+#[test]
+fn what_cannot_be_varied_is_told() {
+    let own = Own::new();
+    let wrong = |vary: &str| {
+        let (code, out, err) = own.run(&["compare", "pair.toml", "--policy", "rr", "--vary", vary]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+        err
+    };
+    assert!(wrong("task.b.nize=0,5").contains("did you mean `nice`?"), "{}", wrong("task.b.nize=0,5"));
+    assert!(wrong("tsk.b.nice=0,5").contains("did you mean `task`?"));
+    assert!(wrong("task.b.nice=0,500").contains("500"));
+    assert!(wrong("policy.quantom=1ms").contains("quantum"), "{}", wrong("policy.quantom=1ms"));
+    assert!(wrong("run.seed=1,2").contains("--runs"));
+    assert!(wrong("task.b.nice").contains("PATH=VALUE"));
+}
