@@ -27,8 +27,13 @@ const COMMON: [(&str, Form); 3] = [("time_ns", Form::Wide), ("cpu", Form::Id), (
 
 /// The schema of the table.
 fn schema() -> TypePtr {
+    schema_with(Field::ALL)
+}
+
+/// The schema of a table with these fields.
+fn schema_with(fields: &[Field]) -> TypePtr {
     let common = COMMON.iter().map(|&(name, form)| column(name, form, Repetition::REQUIRED));
-    let fields = Field::ALL.iter().map(|field| column(field.name(), field.form(), Repetition::OPTIONAL));
+    let fields = fields.iter().map(|field| column(field.name(), field.form(), Repetition::OPTIONAL));
     let table = Type::group_type_builder("event").with_fields(common.chain(fields).collect()).build();
     Arc::new(table.expect("a table of plain columns is a schema"))
 }

@@ -230,7 +230,18 @@ impl Iterator for Rows {
 
 #[cfg(test)]
 mod tests {
+    use super::super::schema_with;
     use super::*;
+
+    /// Files from before a field was there are read, others are none of ours.
+    #[test]
+    fn older_files_have_fewer_columns() {
+        let known = |of: &[Field]| fields(&SchemaDescriptor::new(schema_with(of))).map(<[Field]>::len);
+        assert_eq!(known(Field::ALL), Some(Field::ALL.len()));
+        assert_eq!(known(&Field::ALL[..FIRST_FIELDS]), Some(FIRST_FIELDS));
+        assert_eq!(known(&Field::ALL[..FIRST_FIELDS - 1]), None);
+        assert_eq!(known(&Field::ALL[1..]), None);
+    }
 
     #[test]
     fn a_panic_of_the_library_is_an_error_of_the_file() {
