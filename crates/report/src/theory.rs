@@ -62,15 +62,9 @@ impl Known {
 
 /// The mean time between the messages that come into a channel from outside one by one, by a Poisson process.
 fn poisson_into(workload: &Workload, channel: ObjectId) -> Option<&Time> {
-    match workload.sources.as_slice() {
-        [Source { channel: into, messages: 1, schedule: Schedule::Drawn { gap, limit: None, .. }, .. }]
-            if *into == channel =>
-        {
-            match gap {
-                Distribution::Exponential(gap) => Some(gap),
-                _ => None,
-            }
-        }
+    let [Source { channel: into, messages: 1, schedule, .. }] = workload.sources.as_slice() else { return None };
+    match schedule {
+        Schedule::Drawn { gap: Distribution::Exponential(gap), limit: None, .. } if *into == channel => Some(gap),
         _ => None,
     }
 }

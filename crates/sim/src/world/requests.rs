@@ -96,7 +96,9 @@ impl World {
             self.take_from(Place::Channel(channel), slot, count, cpu);
         }
         let this = &mut self.objects.channels[channel.index()];
-        (this.received = received, this.received.clear());
+        // Its memory stays with the channel.
+        this.received = received;
+        this.received.clear();
         let source = match this.kind {
             ChannelKind::Pipe => WakeSource::Pipe,
             ChannelKind::Socket => WakeSource::Network,
