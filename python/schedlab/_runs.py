@@ -54,7 +54,7 @@ class _Ran(_Shown):
 
     @cached_property
     def tasks(self) -> Frame:
-        """A row for each policy, run and task: policies · runs · tasks rows, none where there were more than 256 tasks.
+        """A row for each policy, run and task: policies · runs · tasks rows, none of a run with more than 256 tasks.
 
         Columns: ``policy``, ``venue``, ``seed``, ``id``, ``group``, and the metrics of `groups`.
         """
@@ -75,8 +75,8 @@ class _Ran(_Shown):
         """A row for each policy, part of the result and metric: over all runs.
 
         Columns: ``policy``, ``venue``, ``of`` (group, cpu or run), ``name`` (of the group, or the CPU's number),
-        ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost events the sum), ``low`` and ``high``
-        (its bootstrap interval at 95 %; null with fewer than two runs), ``runs`` (how many know it).
+        ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost events the sum), ``low`` and
+        ``high`` (its bootstrap interval at 95 %; null with fewer than two runs), ``runs`` (how many know it).
         `schema("metrics")` says what each metric is.
         """
         return self._done.frame("means")
@@ -136,7 +136,7 @@ class Comparison(_Ran):
 
     @property
     def policies(self) -> list[str]:
-        """The policies that ran, as they were written, with their variant; ``rr@sim`` where there are several venues."""
+        """The policies that ran, as they were written, with their variant and, of several venues, with theirs."""
         return self._done.labels()
 
     @property
@@ -199,8 +199,8 @@ def run(
     :param venue: ``sim``, ``vm`` or ``host``
     :param seed: of all random numbers; that of the scenario where it is absent
     :param runs: how many, with seeds derived from the first
-    :param kernel: of a virtual machine: ``debian:12``, ``debian:13-backports``, a path; by default one that has what the
-        policies need
+    :param kernel: of a virtual machine: ``debian:12``, ``debian:13-backports``, a path; by default one that has what
+        the policies need
     :param engine: the emulator of a virtual machine: ``qemu``, ``bochs``, ``kvm``
     :param load: what tasks compute on a real machine: ``spin``, ``fibonacci``, ``fft``, ``pi``, ``memory``
     :param threads: how many runs in simulated time may happen at once; all cores where it is absent
@@ -258,12 +258,12 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under several policies, in one venue or several, and compares them with the first one.
 
-    A policy that fails does not touch the others: see `Comparison.failures`. The parameters are those of `run`. Runs that
-    are known from before are not made again, so a comparison that was stopped goes on where it was.
+    A policy that fails does not touch the others: see `Comparison.failures`. The parameters are those of `run`. Runs
+    that are known from before are not made again, so a comparison that was stopped goes on where it was.
 
     :param policy: a list, or a text as on the command line: ``"fcfs,rr,mlfq"``
-    :param vary: variants of the scenario to be compared too: paths, or ``policy.PARAMETER``, each with a list of values,
-        as in ``{"task.batch.nice": [0, 5, 19], "machine.cpus": [2, 4]}``; every combination is one
+    :param vary: variants of the scenario to be compared too: paths, or ``policy.PARAMETER``, each with a list of
+        values, as in ``{"task.batch.nice": [0, 5, 19], "machine.cpus": [2, 4]}``; every combination is one
     :param venue: a name or a list
     :param perturb: how many copies with small changes of tick offset, work and sleep are run where nothing is random
     :param fresh: whether what is known from before is run again

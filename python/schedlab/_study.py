@@ -62,7 +62,7 @@ def study(
     :param name: a shipped study, or a file
     :param quick: whether a smaller version is run
     :param seed: the first one of every case, instead of that of its scenario: do the published values hold there too?
-    :param seeds: under how many seeds what is simulated is looked at; with small changes instead where nothing is random
+    :param seeds: under how many seeds simulated values are judged; where nothing is random, small changes instead
     :param fresh: whether what is known from before is run again
     :param threads: how many runs in simulated time may happen at once; all cores where it is absent
     :raises InputError: there is no such study, or it cannot be run

@@ -202,7 +202,7 @@ impl Job {
             }
         }
         let mut made = runner.carry_out(&cases, Errors::EndAll)?.into_iter();
-        for (index, case) in ran.iter().enumerate().filter(|(_, case)| is_simulated(&case)) {
+        for (index, case) in ran.iter().enumerate().filter(|(_, case)| is_simulated(case)) {
             let (mut failures, mut runs) = (Vec::new(), Vec::new());
             for outcome in made.by_ref().take(self.options.perturb as usize) {
                 match outcome {

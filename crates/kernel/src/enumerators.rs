@@ -65,8 +65,11 @@ mod tests {
     const KIND_ENUM64: u32 = 19;
     const SIGNED: u32 = 1 << 31;
 
-    /// A kernel's description of its types (BTF) that has these enumerations: kind, bytes, and the enumerators.
-    fn types(enumerations: &[(u32, u32, &[(&str, u64)])]) -> tempfile::NamedTempFile {
+    /// An enumeration: kind, bytes, and the enumerators.
+    type Enumeration<'a> = (u32, u32, &'a [(&'a str, u64)]);
+
+    /// A kernel's description of its types (BTF) that has these enumerations.
+    fn types(enumerations: &[Enumeration]) -> tempfile::NamedTempFile {
         let (mut types, mut strings): (Vec<u32>, Vec<u8>) = (Vec::new(), vec![0]);
         let mut text = |text: &str| {
             let offset = strings.len() as u32;

@@ -109,9 +109,12 @@ impl Layout {
 
     /// The levels that [`Self::ranges`] leaves out.
     pub fn left_out(&self) -> Vec<&'static str> {
-        let levels: [(&str, fn(&Place) -> u32); 3] =
-            [("cores", |place| place.core), ("last-level caches", |place| place.llc), ("nodes", |place| place.node)];
-        levels.into_iter().filter(|(_, part)| self.range(*part).is_none()).map(|(name, _)| name).collect()
+        let levels = [
+            ("cores", self.range(|place| place.core)),
+            ("last-level caches", self.range(|place| place.llc)),
+            ("nodes", self.range(|place| place.node)),
+        ];
+        levels.into_iter().filter(|(_, length)| length.is_none()).map(|(name, _)| name).collect()
     }
 
     /// How many CPUs each part has, where each is a range of CPUs and all are of one length.

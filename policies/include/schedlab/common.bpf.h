@@ -44,9 +44,9 @@
 	const volatile type name[length] __attribute__((btf_decl_tag("parameter " text)))
 
 /*
- * Which Linux a policy follows that stands for a kernel's own fair scheduler; the user sets it like any parameter. A kernel
- * that loads the object has its own real-time class above the policy. The simulator reads a second tag and simulates that of
- * the release: how it keeps real-time tasks from starving the policy's.
+ * Which Linux a policy follows that stands for a kernel's own fair scheduler; the user sets it like any parameter. A
+ * kernel that loads the object has its own real-time class above the policy. The simulator reads a second tag and
+ * simulates that of the release: how it keeps real-time tasks from starving the policy's.
  */
 #define LINUX_RELEASE(name, releases)                                                                             \
 	const volatile u32 name __attribute__((btf_decl_tag("linux " releases)))                                  \

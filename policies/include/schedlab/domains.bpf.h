@@ -31,8 +31,9 @@ struct domain {
 };
 
 /*
- * CPUs in a full domain of each level. They are kept, and not computed from the parameters where they are needed: a verifier
- * knows the parameters and would look at the longer programs once for each value that follows from them, until it gives up.
+ * CPUs in a full domain of each level. They are kept, and not computed from the parameters where they are needed: a
+ * verifier knows the parameters and would look at the longer programs once for each value that follows from them, until
+ * it gives up.
  */
 static u32 domain_sizes[MAX_DOMAIN_LEVEL + 1];
 

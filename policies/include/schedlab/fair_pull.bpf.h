@@ -143,8 +143,8 @@ static u64 due_at(const struct fair_queue *q, u32 level, bool busy)
 }
 
 /*
- * Whether a CPU balances as rarely as one does that has something to do. With tasks of SCHED_IDLE only it has not. Not inlined:
- * its callers are deep, and a kernel allows 512 bytes of stack for all calls together.
+ * Whether a CPU balances as rarely as one does that has something to do. With tasks of SCHED_IDLE only it has not. Not
+ * inlined: its callers are deep, and a kernel allows 512 bytes of stack for all calls together.
  */
 __noinline bool is_busy(s32 cpu)
 {

@@ -6,8 +6,8 @@
  * are part of a crowd (wake_wide); there it looks for an idle CPU that shares the cache. A new task goes down the
  * domains, each time into the group that is idlest, with some preference for where it was forked.
  *
- * Since 5.4 a CPU that only runs tasks of SCHED_IDLE is as good as an idle one, as they are preempted at once; a new task
- * even goes there first, since such a CPU is awake.
+ * Since 5.4 a CPU that only runs tasks of SCHED_IDLE is as good as an idle one, as they are preempted at once; a new
+ * task even goes there first, since such a CPU is awake.
  *
  * Source: Linux 4.9, 6.1, 6.12 and 7.1, kernel/sched/fair.c.
  */
@@ -259,8 +259,8 @@ static bool stays_local(const struct group_stats *local, const struct group_stat
 }
 
 /*
- * The CPU of a group for a new task: the first that is left to tasks of SCHED_IDLE, else the idle one that has been idle
- * for the least time, else the least loaded.
+ * The CPU of a group for a new task: the first that is left to tasks of SCHED_IDLE, else the idle one that has been
+ * idle for the least time, else the least loaded.
  */
 __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 end, u64 now, bool takes)
 {

@@ -16,8 +16,8 @@
 #include <schedlab/fair_move.bpf.h>
 
 /*
- * Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. Nobody cares
- * for that of a task of SCHED_IDLE.
+ * Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. Nobody
+ * cares for that of a task of SCHED_IDLE.
  */
 static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,
 		   const struct fair_task *t, s32 pid)

@@ -95,7 +95,8 @@ mod tests {
         busy.borrow_from(&mut idle, 2);
         assert_eq!((busy.left_ns(), idle.limit_ns), (u64::MAX, 900 * MS));
         let (mut one, mut two) = (Throttle::new(), Throttle::new());
-        (one.spend(950 * MS), two.spend(930 * MS));
+        one.spend(950 * MS);
+        two.spend(930 * MS);
         one.borrow_from(&mut two, 2);
         assert_eq!((one.left_ns(), two.left_ns()), (10 * MS, 10 * MS));
     }
