@@ -65,18 +65,19 @@ impl Quantity {
     /// three, and no more than leave the largest six digits in all. Whole numbers have none. Where that would leave a value
     /// less than three digits, since another is so much larger, each value has four digits of its own.
     pub fn of(values: &[Option<f64>]) -> Quantity {
-        let sizes: Vec<f64> = values.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0).collect();
+        let sizes = values.iter().flatten().map(|value| value.abs());
+        let sizes: Vec<f64> = sizes.filter(|size| *size > 0.0 && size.is_finite()).collect();
         if sizes.iter().all(|size| size.fract() == 0.0) {
             return Quantity::with_decimals(0);
         }
         let smallest = sizes.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let decimals = (DIGITS - digits_before_point(smallest)).min(6 - digits_before_point(largest)).clamp(0, 3);
-        let is_told = |size: &f64| {
-            let shown = size * 10f64.powi(decimals);
-            shown >= 10f64.powi(FEWEST_DIGITS - 1) || (shown - shown.round()).abs() < 1e-6 * shown
-        };
-        Quantity { decimals: sizes.iter().all(is_told).then_some(decimals as usize) }
+        let shown = |size: &f64| size * 10f64.powi(decimals);
+        let has_digits = |size: &f64| shown(size) >= 10f64.powi(FEWEST_DIGITS - 1);
+        let is_exact = |size: &f64| (shown(size) - shown(size).round()).abs() < 1e-6 * shown(size);
+        let are_apart = sizes.iter().any(has_digits) && !sizes.iter().all(|size| has_digits(size) || is_exact(size));
+        Quantity { decimals: (!are_apart).then_some(decimals as usize) }
     }
 
     /// With so many decimals.
@@ -87,7 +88,7 @@ impl Quantity {
     /// A value of the column.
     pub fn show(&self, value: Option<f64>) -> String {
         let Some(value) = value else { return ABSENT.into() };
-        let own = || match value == 0.0 {
+        let own = || match value == 0.0 || !value.is_finite() {
             true => 0,
             false => (DIGITS - digits_before_point(value.abs())).clamp(0, 9) as usize,
         };
@@ -121,6 +122,9 @@ mod tests {
         assert_eq!(shown(&[1_234.0, 900e6, 0.0]), "0.001234ms 900.0ms 0ms");
         // Where all are long there are seconds.
         assert_eq!(shown(&[250e6, 12_940e6]), "0.250s 12.940s");
+        // A small value alone is shown as it always was; and a ratio to zero is no defect.
+        assert_eq!(Quantity::of(&[Some(0.02353)]).show(Some(0.02353)), "0.024");
+        assert_eq!(Quantity::of(&[Some(f64::INFINITY), Some(1.5)]).show(Some(f64::INFINITY)), "inf");
         let quantity = Quantity::of(&[Some(0.5), Some(123_456.7)]);
         assert_eq!([0.5, 123_456.7].map(|value| quantity.show(Some(value))), ["0.5000", "123457"]);
     }
