@@ -64,37 +64,43 @@ pub struct Form {
 /// What a user has set by hand of the facts, by fact.
 pub type SetByHand = BTreeMap<Fact, i128>;
 
-const NAMES: [(Fact, &str); 19] = [
-    (Fact::Cpus, "cpus"),
-    (Fact::Cores, "cores"),
-    (Fact::Llcs, "llcs"),
-    (Fact::Nodes, "nodes"),
-    (Fact::ThreadsPerCore, "threads_per_core"),
-    (Fact::CoresPerLlc, "cores_per_llc"),
-    (Fact::LlcsPerNode, "llcs_per_node"),
-    (Fact::Smt, "smt"),
-    (Fact::Numa, "numa"),
-    (Fact::OneNode, "one_node"),
-    (Fact::Uniform, "uniform"),
-    (Fact::Hybrid, "hybrid"),
-    (Fact::CoreOfCpu, "core_of_cpu"),
-    (Fact::LlcOfCpu, "llc_of_cpu"),
-    (Fact::NodeOfCpu, "node_of_cpu"),
-    (Fact::CapacityOfCpu, "capacity_of_cpu"),
-    (Fact::NodeOfLlc, "node_of_llc"),
-    (Fact::OnlineCpus, "online_cpus"),
-    (Fact::CpusOfNode, "cpus_of_node"),
+/// Each fact with its name and what it is.
+const NAMES: [(Fact, &str, &str); 19] = [
+    (Fact::Cpus, "cpus", "the number of CPUs of the machine"),
+    (Fact::Cores, "cores", "the number of cores of the machine"),
+    (Fact::Llcs, "llcs", "the number of last-level caches of the machine"),
+    (Fact::Nodes, "nodes", "the number of nodes of the machine"),
+    (Fact::ThreadsPerCore, "threads_per_core", "the hardware threads of each core of the machine"),
+    (Fact::CoresPerLlc, "cores_per_llc", "the cores on each last-level cache of the machine"),
+    (Fact::LlcsPerNode, "llcs_per_node", "the last-level caches of each node of the machine"),
+    (Fact::Smt, "smt", "whether a core of the machine has several threads"),
+    (Fact::Numa, "numa", "whether the machine has several nodes"),
+    (Fact::OneNode, "one_node", "whether the machine has one node only"),
+    (Fact::Uniform, "uniform", "whether all CPUs of the machine are equally fast"),
+    (Fact::Hybrid, "hybrid", "whether some CPUs of the machine are slower than others"),
+    (Fact::CoreOfCpu, "core_of_cpu", "the core of each CPU of the machine"),
+    (Fact::LlcOfCpu, "llc_of_cpu", "the last-level cache of each CPU of the machine"),
+    (Fact::NodeOfCpu, "node_of_cpu", "the node of each CPU of the machine"),
+    (Fact::CapacityOfCpu, "capacity_of_cpu", "how fast each CPU of the machine is, of 1024"),
+    (Fact::NodeOfLlc, "node_of_llc", "the node of each last-level cache of the machine"),
+    (Fact::OnlineCpus, "online_cpus", "a bit for each CPU of the machine that is online"),
+    (Fact::CpusOfNode, "cpus_of_node", "for each node of the machine a bit for each of its CPUs"),
 ];
 
 impl Fact {
     /// The fact of a name.
     pub fn from_name(name: &str) -> Option<Fact> {
-        NAMES.iter().find(|(_, known)| *known == name).map(|(fact, _)| *fact)
+        NAMES.iter().find(|(_, known, _)| *known == name).map(|(fact, ..)| *fact)
     }
 
     /// The name that stands in a declaration tag.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(fact, _)| *fact == self).map_or("", |(_, name)| name)
+        NAMES.iter().find(|(fact, ..)| *fact == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// What it is, for people.
+    pub fn about(self) -> &'static str {
+        NAMES.iter().find(|(fact, ..)| *fact == self).map_or("", |(.., about)| about)
     }
 
     /// Whether it is a number for each of something, which takes an array.
@@ -222,7 +228,7 @@ mod tests {
 
     #[test]
     fn facts_have_one_name_each() {
-        for (fact, name) in NAMES {
+        for (fact, name, _) in NAMES {
             assert_eq!((Fact::from_name(name), fact.name()), (Some(fact), name));
             assert_eq!(fact.is_list(), fact.number(&layout("1n1l1c1t"), &set(&[])).is_none(), "{name}");
         }

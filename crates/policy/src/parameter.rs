@@ -137,7 +137,7 @@ impl Parameter {
             parameter.describe(text).map_err(|why| ParameterError::Tag { name: declaration.name.into(), why })?;
         } else if let Some(fact) = parameter.form().and_then(|form| known::fact(declaration.name, form.elements > 1)) {
             parameter.machine = Some(fact);
-            parameter.about = "Unless it is set: what the machine has.".into();
+            parameter.about = format!("unless it is set: {}", fact.about());
         }
         Ok(parameter)
     }
