@@ -112,8 +112,6 @@ fn lists_go_along_an_axis_and_ratios_are_between_cases() {
 fn what_cannot_be_compared_or_run_says_so() {
     let words = judged("what = \"w\"\npublished = \"a picture\"\nnot_comparable = \"no numbers\"", false);
     assert!(matches!(&words[..], [(Verdict::NotComparable { reason }, None)] if reason == "no numbers"), "{words:?}");
-    let missing = judged(&(CFS.replace("cpu_share", "nothing") + "published = 1\nwithin = 1.0"), false);
-    assert!(matches!(&missing[..], [(Verdict::NotRun { reason }, None)] if reason.contains("nothing")), "{missing:?}");
     // A policy cannot be loaded into a kernel without sched_ext: the rest goes on.
     let text = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
     let (_, experiment) = plan(&text, FULL).unwrap();
@@ -166,6 +164,7 @@ fn mistakes_are_told_with_their_place() {
         wrong("compute = \"10ms\" }]\n[[scenario.hogs.task]]", "compute = \"10\" }]\n[[scenario.hogs.task]]")
             .starts_with("s.toml:")
     );
+    assert!(wrong("groups.b.cpu_share", "groups.b.nothing").contains("there is no metric `nothing`"));
     let value = |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), FULL).err().expect("it is wrong");
     assert!(value("published = 1").contains("how far off may it be?"));
     assert!(value("published = [1]\nwithin = 1.0").contains("needs `along`"));
