@@ -1,7 +1,7 @@
 //! What was seen of runs, kept under their names.
 //!
-//! A name is a hash of everything that decides a run, so what is kept is never wrong, only not asked for any more. What is
-//! kept of a run is its result and what was heard of it; whoever asks for less or the same finds it, whatever kept it.
+//! A name is a hash of everything that decides a run, so what is kept is never wrong, only not asked for any more. The
+//! cache keeps a run's result and what its listeners heard. Any command that needs no more than that can use it.
 
 use crate::case::Case;
 use crate::digest::{Digests, write_whole};
@@ -142,7 +142,7 @@ impl Cache {
             }
         }
         if !case.repeats() {
-            // Nothing that was measured before the machine was started anew stands beside what is measured now.
+            // Measurements from before a reboot are not compared with those made after it.
             all.push(fingerprint());
             all.push(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?);
             all.push(format!("{:?}", case.keeps));

@@ -41,7 +41,7 @@ pub enum Keeps {
     /// The same, but for a run in real time: it is kept until all runs it was made with have come to their end, so that a
     /// campaign that was stopped goes on, and the next one measures again.
     ToGoOn,
-    /// Not at all: whoever asks keeps it by himself.
+    /// Not at all: the caller keeps it.
     Nothing,
 }
 

@@ -63,12 +63,12 @@ impl Place {
         self.kernel.as_deref().unwrap_or(ANY_KERNEL)
     }
 
-    /// The emulator of a virtual machine with so many CPUs: where none is named the fastest whose time is true.
+    /// The emulator of a virtual machine with `cpus` CPUs: unless one is named, the fastest that keeps true time.
     pub fn engine(&self, cpus: u32) -> EngineSpec {
         self.engine.unwrap_or_else(|| EngineSpec::for_cpus(cpus))
     }
 
-    /// The venue, for a machine of so many CPUs.
+    /// The venue, for a machine with `cpus` CPUs.
     pub fn venue(&self, cpus: u32) -> Box<dyn Venue> {
         let algorithm = self.algorithm;
         match self.name {

@@ -19,7 +19,7 @@ pub struct RunSet {
 }
 
 impl RunSet {
-    /// Puts runs together, at least one; so many were wanted.
+    /// Combines the runs that were made, at least one, of the `wanted` ones.
     pub fn of(seen: Vec<Seen>, wanted: usize) -> RunSet {
         let runs: Vec<Run> = seen.into_iter().map(|seen| seen.run).collect();
         let results: Vec<&RunResult> = runs.iter().map(|run| &run.result).collect();

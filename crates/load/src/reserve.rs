@@ -1,5 +1,5 @@
-//! What a kernel keeps of its CPUs from real-time tasks. Without it a scenario could take the machine away from whoever
-//! runs it.
+//! What a kernel keeps of its CPUs from real-time tasks. Without it a scenario could take the machine away from its
+//! user.
 //!
 //! Up to 6.11 the real-time class is throttled (`kernel/sched/rt.c`): it gets `sched_rt_runtime_us` of each
 //! `sched_rt_period_us`. From 6.12 on a deadline server of each CPU serves other tasks that starve

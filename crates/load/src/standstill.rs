@@ -2,7 +2,7 @@
 //!
 //! Tasks say in shared memory that they wait, and the kernel says that they sleep. Neither is enough alone: one that has
 //! been woken and has no CPU yet still says that it waits, and one that sleeps may do so for a time. Between two looks at
-//! what they say, which must not differ, each is seen asleep: whoever woke one of them would have run in between.
+//! what they say, which must not differ, each is seen asleep: a task that woke one of them would have run in between.
 
 use crate::shared::{Shared, TaskRecord};
 use crate::site::Site;

@@ -414,7 +414,7 @@ impl<'a> Worker<'a> {
         if due > now { self.sleep(due) } else { Next::Step }
     }
 
-    /// Nothing comes any more, as whoever looks from outside sees.
+    /// Nothing comes any more. The program outside of the tasks sees that.
     fn wait_for_nothing(&mut self) -> Next {
         let record = self.site.shared.task(self.number);
         record.waits_at.store(self.step as u32 - 1, Relaxed);

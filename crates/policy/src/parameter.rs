@@ -71,7 +71,7 @@ pub struct Parameter {
     pub default: i128,
     /// What it is.
     pub about: String,
-    /// What it tells of the machine when nobody sets it: whoever runs the policy fills it.
+    /// What it describes of the machine. The venue fills it in unless the user sets it.
     pub machine: Option<Fact>,
 }
 

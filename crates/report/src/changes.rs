@@ -1,8 +1,8 @@
 //! What small changes do to numbers that repeat exactly.
 //!
 //! A run in which nothing is random gives the same numbers however often it is repeated. That is no interval: tasks can be
-//! locked to each other's phase and to the tick, and an other offset of the tick or a per mille more of work may give quite
-//! other numbers. So copies with such changes are run beside it, and their range is told.
+//! locked to each other's phase and to the tick, and another offset of the tick or a per mille more of work may give very
+//! different numbers. So copies with such changes run too, and the tables show their range.
 
 use crate::{Column, Table};
 use schedlab_metrics::statistics::{Comparison as Effect, times};
@@ -51,7 +51,7 @@ pub struct ChangedDifference {
     pub difference_high: f64,
 }
 
-/// The metrics of which the range is told.
+/// The metrics whose range the tables show.
 pub(crate) const METRICS: [&str; 4] = ["response_ns.mean", "response_ns.p99", "throughput_per_s", "cpu_share"];
 
 /// What small changes do to the metrics of a policy's groups; nothing where no copies were run.

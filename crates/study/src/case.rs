@@ -74,7 +74,7 @@ impl Default for Variant {
     }
 }
 
-/// A case with so many runs does not rest on one seed: others would tell little more.
+/// A case with this many runs does not rest on one seed, so further seeds would add little.
 const MANY_RUNS: u32 = 5;
 
 /// All cases of a study.

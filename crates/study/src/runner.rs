@@ -80,7 +80,7 @@ pub fn carry_out(experiment: &Experiment, runner: &Runner) -> Vec<CaseOutcome> {
     experiment.cases.iter().map(outcome).collect()
 }
 
-/// What was seen in runs of a case, of which so many were wanted; why nothing was, otherwise.
+/// What was seen in the runs of a case, of which `wanted` were asked for; the reason where there is nothing.
 fn observed(case: &Case, wanted: usize, made: Made) -> Result<Observed, String> {
     match made {
         Made::Failed(error) => Err(error.to_string()),

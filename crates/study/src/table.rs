@@ -6,6 +6,7 @@ use crate::measure::look_up;
 use crate::page::with_unit;
 use crate::runner::CaseOutcome;
 use crate::verdict::plain;
+use schedlab_campaign::short_paths;
 use schedlab_metrics::curve::Curve;
 use schedlab_report::{Column, Quantity, Table, sketch};
 use schedlab_venue::VenueName;
@@ -124,7 +125,7 @@ impl TablePage {
             heads = spec.columns.iter().map(|column| with_unit(&column.head, &column.unit)).collect();
         }
         let run = (runs.len() > 1).then(|| "run".to_string());
-        let names = run.into_iter().chain(["policy".to_string()]).chain(short(&axes)).collect();
+        let names = run.into_iter().chain(["policy".to_string()]).chain(short_paths(&axes)).collect();
         let kind = spec.across.clone().map_or(TableKind::Cases, |across| TableKind::Map { across });
         TablePage { title: spec.title.clone(), names, heads, kind, rows }
     }
@@ -215,25 +216,4 @@ fn group_of(column: &ColumnSpec) -> Option<&str> {
     }
     let (group, rest) = column.metric.as_deref()?.strip_prefix("groups.")?.split_once('.')?;
     rest.starts_with("response_ns").then_some(group)
-}
-
-/// The last words of paths, where they differ; the paths otherwise.
-fn short(paths: &[&str]) -> Vec<String> {
-    let last = |path: &&str| path.rsplit('.').next().unwrap_or(path).to_string();
-    let mut words: Vec<String> = paths.iter().map(last).collect();
-    words.sort();
-    words.dedup();
-    let are_different = words.len() == paths.len();
-    paths.iter().map(|path| if are_different { last(path) } else { (*path).to_string() }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn axes_have_short_names_as_long_as_they_differ() {
-        assert_eq!(short(&["task.a.loop.0.compute", "task.a.count"]), ["compute", "count"]);
-        assert_eq!(short(&["task.a.count", "task.b.count"]), ["task.a.count", "task.b.count"]);
-    }
 }

@@ -49,7 +49,7 @@ impl MachineParameters {
         self.open.iter().map(setting).collect()
     }
 
-    /// The same as places in the object's data, for whoever knows the machine.
+    /// The same as places in the object's data, for a guest that knows its machine.
     pub fn blanks(&self, object: &Object) -> Vec<MachineBlank> {
         let blank = |(parameter, fact, form): &(Parameter, Fact, Form)| {
             let place = object.place_of(&parameter.name)?;

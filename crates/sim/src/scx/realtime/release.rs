@@ -1,5 +1,5 @@
-//! Which Linux' real-time class is simulated. A policy that stands for the fair scheduler of some Linux says of which
-//! one, and has that kernel's real-time class above it; any other one has that of the simulated kernel.
+//! Which Linux' real-time class is simulated. A policy that stands for a Linux release's fair scheduler names
+//! that release and runs below its real-time class. All other policies run below that of the simulated kernel.
 
 use crate::scx::KERNEL_VERSION;
 use schedlab_bpf::{ConstantValue, Object, Value};

@@ -12,7 +12,7 @@
 /// What it has in each period.
 const RUNTIME_NS: i64 = 50_000_000;
 const PERIOD_NS: u64 = 1_000_000_000;
-/// It does not wait anew for less than this (`dl_server_min_res`).
+/// It does not wait again for less than this (`dl_server_min_res`).
 const LEAST_WAIT_NS: u64 = 1_000_000;
 const NEVER: u64 = u64::MAX;
 
