@@ -276,7 +276,8 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 		flags |= PREVIOUS_FOLLOWED;
 	if (to != IDLE && (to == from ? flags : of_interest(to)))
 		flags |= NEXT_FOLLOWED;
-	if (!flags)
+	/* Of others it is told only when a CPU begins with them and when it idles again. */
+	if (!flags && (from == IDLE) == (to == IDLE))
 		return 0;
 	if (flags & PREVIOUS_FOLLOWED)
 		tell_status(previous);

@@ -35,6 +35,6 @@ pub use lack::Lack;
 pub use layout::layout;
 pub use process::{SchedStat, schedstat};
 pub use recorder::{Filter, Recorder};
-pub use schedlab_record::{Comm, Converter, Departure, Known, Record, RecordKind, Summary, Thread, Waker};
+pub use schedlab_record::{Comm, Converter, Departure, Gaps, Known, Record, RecordKind, Summary, Thread, Waker};
 pub use scheduler::{LoadedProgram, Scheduler, SchedulerError, Setting, cpus, has_sched_ext};
 pub use stats::{Cost, Losses, Stats};

@@ -5,7 +5,7 @@ mod ranges;
 use ranges::Ranges;
 use schedlab_model::ids::{CpuId, RequestId, TaskId};
 use schedlab_model::time::Time;
-use schedlab_model::trace::{Event, EventKind, Reason, Sink};
+use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
 use schedlab_model::workload::Workload;
 use std::collections::BTreeMap;
 
@@ -208,14 +208,14 @@ impl<'a> Validator<'a> {
         }
     }
 
-    fn wakeup(&mut self, event: &Event, id: TaskId, target: CpuId) {
+    fn wakeup(&mut self, event: &Event, id: TaskId, target: CpuId, source: WakeSource) {
         self.check_cpu(event, target);
         let fluid = self.expectations.fluid;
         let Some(task) = self.task(event, id, State::Off) else { return };
         let before = std::mem::replace(&mut task.state, State::Runnable);
         match before {
             State::Off => {}
-            State::Runnable if fluid => {}
+            State::Runnable if fluid || source == WakeSource::Untold => {}
             State::Runnable => self.report_unless_lost(event, id, "a runnable task wakes up"),
             State::Gone => self.report(event, Some(id), "a task wakes up after it left its CPU for good"),
             State::Running(on) => {
@@ -299,6 +299,12 @@ impl<'a> Validator<'a> {
             }
         }
         self.check_allowed(event, id, event.cpu);
+    }
+
+    fn untraced(&mut self, event: &Event) {
+        if let Some(id) = self.cpus.get(&event.cpu).and_then(|cpu| cpu.task) {
+            self.report_unless_lost(event, id, "the CPU does what is not in the trace while a task is on it");
+        }
     }
 
     fn migrate(&mut self, event: &Event, id: TaskId, from: CpuId, to: CpuId) {
@@ -396,11 +402,11 @@ impl Sink for Validator<'_> {
                 self.fork(event, task, group.index());
             }
             EventKind::Exit { task } => self.exit(event, task),
-            EventKind::Wakeup { task, target, waker, .. } => {
+            EventKind::Wakeup { task, target, waker, source } => {
                 if let Some(waker) = waker {
                     self.task(event, waker, State::Runnable);
                 }
-                self.wakeup(event, task, target);
+                self.wakeup(event, task, target, source);
             }
             EventKind::Switch { previous, reason, next } => self.switch(event, previous, reason, next),
             EventKind::Migrate { task, from, to } => self.migrate(event, task, from, to),
@@ -419,6 +425,7 @@ impl Sink for Validator<'_> {
             EventKind::Status { task, .. } | EventKind::Share { task, .. } => {
                 self.task(event, task, State::Off);
             }
+            EventKind::Untraced { .. } => self.untraced(event),
             EventKind::Tick | EventKind::Overhead { .. } => {}
         }
     }

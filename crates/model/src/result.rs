@@ -370,8 +370,16 @@ pub struct CpuResult {
     pub busy_frac: f64,
     /// Fraction of the measured time in which it had nothing to do.
     pub idle_frac: f64,
-    /// Fraction of the measured time which the system took: the three add to one.
+    /// Fraction of the measured time which the system took. It, `busy_frac`, `idle_frac`, and `others_frac` and
+    /// `unknown_frac` where they are there, add to one.
     pub overhead_frac: f64,
+    /// Fraction of the measured time in which it ran programs that were not recorded; absent where nothing tells of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_frac: Option<f64>,
+    /// Fraction of the measured time of which records are missing, so that it is not known who ran; absent where nothing
+    /// tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_frac: Option<f64>,
     /// Fraction of the measured time with k runnable tasks here (running and queued), for each k that occurred.
     pub runnable: BTreeMap<u32, f64>,
 }
@@ -477,6 +485,8 @@ mod tests {
                 busy_frac: 0.5,
                 idle_frac: 0.5,
                 overhead_frac: 0.0,
+                others_frac: Some(0.1),
+                unknown_frac: None,
                 runnable: BTreeMap::from([(0, 0.5), (1, 0.5)]),
             }],
             load_distribution: Some(LoadDistribution {

@@ -107,6 +107,12 @@ pub enum EventKind {
         /// CPU time, in whole nanoseconds that add up.
         cpu_time: Time,
     },
+    /// No task of the trace is on the CPU. Until a task comes or the next such event, the CPU does this; without one it
+    /// idles.
+    Untraced {
+        /// What it does.
+        what: Untraced,
+    },
     /// The CPU worked for the system and for no task, from the time of the event for `length`.
     Overhead {
         /// What for.
@@ -151,6 +157,22 @@ pub enum WakeSource {
     Disk = 5,
     /// Not known (recorded traces).
     Unknown = 6,
+    /// The wake-up itself is not known (recorded traces): the task is runnable, and when it became so was not recorded. Of a
+    /// task that was runnable already, it says that the wait so far is not known. No wait that begins so is a latency.
+    Untold = 7,
+}
+
+/// What a CPU does while no task of the trace is on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Untraced {
+    /// Nothing.
+    #[default]
+    Idle = 0,
+    /// It runs programs that were not recorded.
+    Others = 1,
+    /// Not known: records are missing.
+    Unknown = 2,
 }
 
 /// What the system needed CPU time for.

@@ -5,12 +5,14 @@
 //! and sleep: what comes before its start only builds up that state, which is then told as events at time zero. The
 //! kernel says more than happened: it wakes threads that have not gone to sleep; such wakeups are left out. And when
 //! records were lost, what is known contradicts what is told: the missing step is put in at the time at which it is
-//! missed, and counted as repaired.
+//! missed, and counted as repaired. What is not known is credited to nobody: a CPU of which records are missing has no
+//! task meanwhile ([`Untraced::Unknown`]), and a task whose wake-up is missing has no latency ([`WakeSource::Untold`]).
 
+use crate::gaps::Gaps;
 use crate::record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
-use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
+use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource};
 use std::collections::BTreeMap;
 
 /// A task of the trace; its place in [`Summary::tasks`] is its number.
@@ -49,10 +51,22 @@ pub struct Converter<G> {
     /// Threads by number; none stands for one that the caller does not want.
     numbers: BTreeMap<i32, Option<usize>>,
     tasks: Vec<Task>,
-    /// Who is on each CPU.
-    cpus: Vec<Option<usize>>,
+    cpus: Vec<Cpu>,
+    /// Where records are missing.
+    gaps: Gaps,
+    /// Switches so far.
+    switches: usize,
     events: Vec<Event>,
     summary: Summary,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    task: Option<usize>,
+    /// What it does without one.
+    untraced: Untraced,
+    /// When it was last unknown who was there.
+    unknown_until_ns: u64,
 }
 
 struct Task {
@@ -62,6 +76,8 @@ struct Task {
     state: State,
     /// The CPU where it runs or would.
     home: u32,
+    /// Since when it is runnable.
+    runnable_ns: u64,
     status: Option<u64>,
 }
 
@@ -87,9 +103,17 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             numbers: BTreeMap::new(),
             tasks: Vec::new(),
             cpus: Vec::new(),
+            gaps: Gaps::default(),
+            switches: 0,
             events: Vec::new(),
             summary: Summary::default(),
         }
+    }
+
+    /// Where records are missing, by a look at all of them before. Without it, whoever came to a CPU counts as being there
+    /// until the next switch.
+    pub fn with_gaps(self, gaps: Gaps) -> Converter<G> {
+        Converter { gaps, ..self }
     }
 
     /// Takes the next record.
@@ -106,8 +130,9 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
     pub fn finish(mut self, end_ns: u64, sink: &mut impl Sink) -> Summary {
         if !self.begun {
             self.begin();
-            sink.events(&self.events);
         }
+        self.doubt_waits(end_ns);
+        sink.events(&self.events);
         sink.finish(Time(end_ns.saturating_sub(self.start_ns)));
         let known = |task: Task| Known { thread: task.thread, comm: task.comm, group: task.group };
         self.summary.tasks = self.tasks.into_iter().map(known).collect();
@@ -121,8 +146,10 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             RecordKind::Running { thread, .. } => {
                 let task = self.seen(now, cpu, &thread);
                 self.vacate(now, cpu, task);
-                if let Some(task) = task.filter(|_| self.on(cpu) != task) {
-                    self.put_on(now, cpu, task);
+                match task {
+                    None => self.turn_to(now, cpu, untraced(&thread)),
+                    Some(task) if self.on(cpu) != Some(task) => self.put_on(now, cpu, task),
+                    Some(_) => {}
                 }
             }
             RecordKind::Wakeup { thread, target, waker, new } => {
@@ -145,6 +172,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
                     self.say(now, cpu, task, word);
                 }
             }
+            RecordKind::Lost => self.lose_sight(now, cpu),
             RecordKind::Tick => self.emit(now, cpu, EventKind::Tick),
             // A thread's end is the switch by which it leaves; for soft interrupts a trace has no event.
             RecordKind::Exit { .. } | RecordKind::SoftirqEntry | RecordKind::SoftirqExit => {}
@@ -157,12 +185,23 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         }
     }
 
-    fn on(&mut self, cpu: u32) -> Option<usize> {
+    fn cpu(&mut self, cpu: u32) -> &mut Cpu {
         let cpu = cpu as usize;
         if self.cpus.len() <= cpu {
-            self.cpus.resize(cpu + 1, None);
+            self.cpus.resize(cpu + 1, Cpu::default());
         }
-        self.cpus[cpu]
+        &mut self.cpus[cpu]
+    }
+
+    fn on(&mut self, cpu: u32) -> Option<usize> {
+        self.cpu(cpu).task
+    }
+
+    /// A CPU without a task does this from now on.
+    fn turn_to(&mut self, now: u64, cpu: u32, what: Untraced) {
+        if std::mem::replace(&mut self.cpu(cpu).untraced, what) != what {
+            self.emit(now, cpu, EventKind::Untraced { what });
+        }
     }
 
     /// Tells the state that the records before the start have built up, with the tasks numbered anew without gaps.
@@ -179,7 +218,10 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             }
         }
         self.numbers.values_mut().for_each(|place| *place = place.and_then(|old| places[old]));
-        self.cpus.clear();
+        let before: Vec<Untraced> = self.cpus.drain(..).map(|cpu| cpu.untraced).collect();
+        for (cpu, what) in before.into_iter().enumerate() {
+            self.turn_to(self.start_ns, cpu as u32, what);
+        }
         for task in 0..self.tasks.len() {
             let (state, cpu) = (self.tasks[task].state, self.tasks[task].home);
             self.tell_fork(self.start_ns, cpu, task, None);
@@ -188,7 +230,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
                 self.say(self.start_ns, cpu, task, word);
             }
             match state {
-                State::Runnable => self.tell_wakeup(self.start_ns, cpu, task, cpu, None, WakeSource::Unknown),
+                State::Runnable => self.tell_wakeup(self.start_ns, cpu, task, cpu, None, WakeSource::Untold),
                 State::Running(cpu) => self.put_on(self.start_ns, cpu, task),
                 State::New | State::Off | State::Ended => {}
             }
@@ -230,7 +272,15 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         // Before the start nobody is asked for groups, since names may come later.
         let group = if self.begun { (self.group_of)(thread, &comm) } else { Some(GroupId(0)) };
         let task = group.map(|group| {
-            self.tasks.push(Task { thread: *thread, comm, group, state: State::New, home: cpu, status: None });
+            self.tasks.push(Task {
+                thread: *thread,
+                comm,
+                group,
+                state: State::New,
+                home: cpu,
+                runnable_ns: now,
+                status: None,
+            });
             self.tasks.len() - 1
         });
         self.numbers.insert(thread.tid, task);
@@ -247,6 +297,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
 
     fn tell_wakeup(&mut self, now: u64, cpu: u32, task: usize, target: u32, waker: Option<usize>, source: WakeSource) {
         (self.tasks[task].state, self.tasks[task].home) = (State::Runnable, target);
+        self.tasks[task].runnable_ns = now;
         let (target, waker) = (CpuId(target), waker.map(id));
         self.emit(now, cpu, EventKind::Wakeup { task: id(task), target, waker, source });
     }
@@ -254,13 +305,15 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
     /// Tells that a CPU went from who is on it to `next`.
     fn tell_switch(&mut self, now: u64, cpu: u32, reason: Reason, next: Option<usize>) {
         let previous = self.on(cpu);
-        self.cpus[cpu as usize] = next;
+        let former = self.cpu(cpu);
+        *former = Cpu { task: next, untraced: Untraced::Idle, ..*former };
         if let Some(task) = previous {
             self.tasks[task].state = match reason {
                 Reason::Preempted | Reason::Yielded | Reason::SliceEnd => State::Runnable,
                 Reason::Blocked | Reason::Idle => State::Off,
                 Reason::Exited => State::Ended,
             };
+            self.tasks[task].runnable_ns = now;
         }
         if let Some(task) = next {
             (self.tasks[task].state, self.tasks[task].home) = (State::Running(cpu), cpu);
@@ -283,13 +336,31 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             self.vacate(now, elsewhere, None);
         }
         if self.tasks[task].state != State::Runnable {
-            self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Unknown);
+            self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Untold);
         }
+    }
+
+    /// A task that waited on a CPU's queue while nobody knows who ran there may have run: its wait so far is not known.
+    fn doubt(&mut self, now: u64, task: usize) {
+        let home = self.tasks[task].home;
+        let is_runnable = self.tasks[task].state == State::Runnable;
+        if is_runnable && self.tasks[task].runnable_ns < self.cpu(home).unknown_until_ns {
+            self.tell_wakeup(now, home, task, home, None, WakeSource::Untold);
+        }
+    }
+
+    /// The same of all tasks, at the end.
+    fn doubt_waits(&mut self, now: u64) {
+        (0..self.tasks.len()).for_each(|task| self.doubt(now, task));
     }
 
     /// Puts a task on an empty CPU.
     fn put_on(&mut self, now: u64, cpu: u32, task: usize) {
-        self.rouse(now, cpu, task);
+        match self.tasks[task].state {
+            // When it came is not known, and so is not how long it waited.
+            State::Runnable => self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Untold),
+            _ => self.rouse(now, cpu, task),
+        }
         self.tell_switch(now, cpu, Reason::Idle, Some(task));
     }
 
@@ -297,14 +368,20 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         let (from, to) = (self.seen(now, cpu, previous), self.seen(now, cpu, next));
         self.say_priority(now, cpu, from, previous);
         self.say_priority(now, cpu, to, next);
+        if self.cpu(cpu).untraced == Untraced::Unknown {
+            self.cpu(cpu).unknown_until_ns = now;
+        }
         self.vacate(now, cpu, from);
         if let Some(task) = from.filter(|_| self.on(cpu) != from) {
             self.miss(task);
             self.put_on(now, cpu, task);
         }
-        if let Some(task) = to.filter(|&task| self.tasks[task].state != State::Runnable) {
-            self.miss(task);
-            self.rouse(now, cpu, task);
+        if let Some(task) = to {
+            self.doubt(now, task);
+            if self.tasks[task].state != State::Runnable {
+                self.miss(task);
+                self.rouse(now, cpu, task);
+            }
         }
         let reason = match how {
             _ if from.is_none() => Reason::Idle,
@@ -321,6 +398,21 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         if from.is_some() || to.is_some() {
             self.tell_switch(now, cpu, reason, to);
         }
+        let stayed = self.gaps.stayed(self.switches);
+        self.switches += 1;
+        if !stayed {
+            self.lose_sight(now, cpu);
+        } else if to.is_none() {
+            self.turn_to(now, cpu, untraced(next));
+        }
+    }
+
+    /// Who has the CPU from now on is not known: not who just came, for longer than an instant.
+    fn lose_sight(&mut self, now: u64, cpu: u32) {
+        if self.on(cpu).is_some() {
+            self.tell_switch(now, cpu, Reason::Blocked, None);
+        }
+        self.turn_to(now, cpu, Untraced::Unknown);
     }
 
     /// A step of this task was not told. That of one just adopted cannot have been.
@@ -366,7 +458,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         let Some(task) = known.unwrap_or_else(|| self.add(now, cpu, thread, comm, None)) else { return };
         self.tasks[task].comm = comm;
         if runnable && matches!(self.tasks[task].state, State::New | State::Off) {
-            self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Unknown);
+            self.tell_wakeup(now, cpu, task, cpu, None, WakeSource::Untold);
         }
     }
 
@@ -395,6 +487,11 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         let cpu = self.tasks[task].home;
         self.emit(now, cpu, EventKind::Exit { task: id(task) });
     }
+}
+
+/// What a CPU does that runs a thread without a task.
+fn untraced(thread: &Thread) -> Untraced {
+    if thread.tid == 0 { Untraced::Idle } else { Untraced::Others }
 }
 
 fn id(task: usize) -> TaskId {

@@ -4,10 +4,12 @@
 //! on disk, and a [`Converter`] makes the events of [`schedlab_model::trace`] of them. Nothing here asks a kernel.
 
 mod convert;
+mod gaps;
 mod record;
 mod spool;
 pub mod text;
 
 pub use convert::{Converter, Known, Summary};
+pub use gaps::Gaps;
 pub use record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 pub use spool::{Spool, Spooled};

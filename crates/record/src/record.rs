@@ -30,7 +30,7 @@ pub struct Thread {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordKind {
-    /// A CPU went from one thread to another; at least one is of interest.
+    /// A CPU went from one thread to another. At least one is of interest, or one and only one is the idle task.
     Switch {
         /// Who left.
         previous: Thread,
@@ -117,6 +117,8 @@ pub enum RecordKind {
         /// The word.
         word: u64,
     },
+    /// Records of this CPU are missing before this one.
+    Lost,
     /// The scheduler's soft interrupt, which balances load, begins.
     SoftirqEntry,
     /// It ends.

@@ -39,8 +39,8 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     page += &facts(&[("events", events(outcome.whole())), ("records", records(wholeness))]);
     let repaired = (wholeness.repaired > 0).then(|| {
         format!(
-            "{} steps (switches, wakeups) were not told; they were put in where they were missed, so CPU times and \
-             waits next to them are too short.",
+            "{} steps (switches, wakeups) were not told; they were put in where they were missed. What a CPU did until \
+             then counts as unknown, and a wait that begins with such a step is not counted.",
             wholeness.repaired
         )
     });

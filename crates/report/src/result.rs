@@ -178,6 +178,8 @@ pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {
     let rows: Vec<View> = cpus.iter().map(|cpu| cpu.metrics).collect();
     let mut columns = vec![Column::numbers("CPU", cpus.iter().map(|cpu| cpu.id.to_string()))];
     columns.extend(["busy_frac", "idle_frac", "overhead_frac"].map(|path| column(&rows, path)));
+    let told = |path: &&str| rows.iter().any(|row| row.get(path).is_some_and(|part| part > 0.0));
+    columns.extend(["others_frac", "unknown_frac"].into_iter().filter(told).map(|path| column(&rows, path)));
     let loads: Vec<_> = rows.iter().map(|row| row.distribution("runnable").unwrap_or_default()).collect();
     if loads.iter().any(|loads| !loads.is_empty()) {
         columns.push(Column::words("tasks there, share of time", loads.iter().map(|loads| load(loads, 45))));

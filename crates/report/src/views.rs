@@ -34,7 +34,7 @@ fn source(source: WakeSource) -> &'static str {
         WakeSource::Pipe => "a pipe",
         WakeSource::Network => "the network",
         WakeSource::Disk => "a disk",
-        WakeSource::Unknown => "-",
+        WakeSource::Unknown | WakeSource::Untold => "-",
     }
 }
 

@@ -4,7 +4,7 @@ use crate::words::{Kind, Words};
 use schedlab_model::{
     ids::{CpuId, GroupId, RequestId, TaskId},
     time::Time,
-    trace::{Event, EventKind, Overhead, Reason, WakeSource},
+    trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
 
 /// What the numbers of a field are.
@@ -59,6 +59,7 @@ fields! {
     What "what" Form::Word(Overhead::WORDS);
     Length "length_ns" Form::Wide;
     Request "request" Form::Id;
+    Untraced "untraced" Form::Word(Untraced::WORDS);
 }
 
 /// Shows `take` every field that the event has.
@@ -128,6 +129,7 @@ pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
             take(Field::Task, task.0.into());
             take(Field::Length, cpu_time.ns());
         }
+        EventKind::Untraced { what } => take(Field::Untraced, what.code()),
     }
 }
 
@@ -196,6 +198,9 @@ impl Row {
             }
             Kind::Status => EventKind::Status { task: task()?, word: number(Field::Word)? },
             Kind::Share => EventKind::Share { task: task()?, cpu_time: Time(number(Field::Length)?) },
+            Kind::Untraced => EventKind::Untraced {
+                what: Untraced::from_code(number(Field::Untraced)?).ok_or_else(|| missing(Field::Untraced))?,
+            },
             Kind::Overhead => EventKind::Overhead {
                 what: Overhead::from_code(number(Field::What)?).ok_or_else(|| missing(Field::What))?,
                 length: Time(number(Field::Length)?),

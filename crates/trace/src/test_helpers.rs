@@ -6,7 +6,7 @@ use schedlab_model::{
     cpuset::CpuSet,
     ids::{CpuId, GroupId, RequestId, TaskId},
     time::Time,
-    trace::{Event, EventKind, Overhead, Reason, WakeSource},
+    trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
 
 /// Two groups on two CPUs.
@@ -68,7 +68,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
     let request = || proptest::option::of(any::<u32>().prop_map(RequestId));
     let length = || prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
     let reasons = [Reason::Idle, Reason::SliceEnd, Reason::Preempted, Reason::Blocked, Reason::Yielded, Reason::Exited];
-    let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Unknown];
+    let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Untold];
     let overheads = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];
     prop_oneof![
         (task(), 0..3u32, maybe()).prop_map(|(task, group, parent)| EventKind::Fork {
@@ -99,6 +99,8 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             group: GroupId(group),
         }),
         (task(), any::<u64>()).prop_map(|(task, word)| EventKind::Status { task, word }),
+        prop::sample::select(vec![Untraced::Idle, Untraced::Others, Untraced::Unknown])
+            .prop_map(|what| EventKind::Untraced { what }),
         (prop::sample::select(overheads.to_vec()), length())
             .prop_map(|(what, length)| EventKind::Overhead { what, length }),
     ]

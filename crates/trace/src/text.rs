@@ -88,6 +88,7 @@ impl<W: Write> Encoder<W> {
             }
             EventKind::Status { task, word } => (name(task), format!("status {word}")),
             EventKind::Share { task, cpu_time } => (name(task), format!("got {cpu_time} of CPU time")),
+            EventKind::Untraced { what } => ("untraced".into(), what.prose()),
             EventKind::Overhead { what, length } => ("overhead".into(), format!("{} {length}", what.prose())),
         }
     }

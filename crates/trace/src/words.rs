@@ -1,6 +1,6 @@
 //! The words under which reasons, sources and kinds stand in every file.
 
-use schedlab_model::trace::{EventKind, Overhead, Reason, WakeSource};
+use schedlab_model::trace::{EventKind, Overhead, Reason, Untraced, WakeSource};
 
 /// A choice with a word for each case. The code of a case is its place in [`Words::WORDS`].
 pub(crate) trait Words: Copy + 'static {
@@ -54,6 +54,7 @@ pub(crate) enum Kind {
     Overhead,
     Share,
     RequestQueue,
+    Untraced,
 }
 
 impl Kind {
@@ -72,6 +73,7 @@ impl Kind {
             EventKind::Overhead { .. } => Kind::Overhead,
             EventKind::Share { .. } => Kind::Share,
             EventKind::RequestQueue { .. } => Kind::RequestQueue,
+            EventKind::Untraced { .. } => Kind::Untraced,
         }
     }
 }
@@ -79,7 +81,7 @@ impl Kind {
 words! { Kind:
     Fork "fork"  Exit "exit"  Wakeup "wakeup"  Switch "switch"  Migrate "migrate"  Tick "tick"
     RequestBegin "request_begin"  RequestEnd "request_end"  Status "status"  Overhead "overhead"
-    Share "share"  RequestQueue "request_queue"
+    Share "share"  RequestQueue "request_queue"  Untraced "untraced"
 }
 
 words! { Reason:
@@ -88,6 +90,11 @@ words! { Reason:
 
 words! { WakeSource:
     Fork "fork"  Timer "timer"  Semaphore "semaphore"  Pipe "pipe"  Network "network"  Disk "disk"  Unknown "unknown"
+    Untold "untold"
+}
+
+words! { Untraced:
+    Idle "idle"  Others "others"  Unknown "unknown"
 }
 
 words! { Overhead:
@@ -112,6 +119,7 @@ mod tests {
         codes_come_back::<Reason>();
         codes_come_back::<WakeSource>();
         codes_come_back::<Overhead>();
+        codes_come_back::<Untraced>();
         assert_eq!(Reason::SliceEnd.prose(), "slice end");
         assert_eq!(WakeSource::Disk.word(), "disk");
     }

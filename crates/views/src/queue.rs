@@ -15,7 +15,7 @@ use schedlab_model::{
     ids::{CpuId, TaskId},
     names::Label,
     time::Time,
-    trace::{Event, EventKind, Reason, Sink},
+    trace::{Event, EventKind, Reason, Sink, Untraced},
 };
 use std::collections::BTreeMap;
 
@@ -61,14 +61,21 @@ pub struct Step {
 /// What happened while the task waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Somebody, or nobody, was on the CPU for so long.
+    /// A task was on the CPU.
     Ran {
-        /// Who; none stands for the idle task.
-        task: Option<Label>,
+        /// Which.
+        task: Label,
         /// For how long.
         length: Time,
         /// Why it left; none when it went on.
         reason: Option<Reason>,
+    },
+    /// No task of the trace was on the CPU.
+    Untraced {
+        /// What the CPU did.
+        what: Untraced,
+        /// For how long.
+        length: Time,
     },
     /// Another task was woken, and placed on the run queue.
     Woke {
@@ -103,8 +110,10 @@ pub struct Elsewhere {
     pub running: usize,
     /// Tasks that waited there.
     pub waiting: usize,
-    /// CPUs without a task.
+    /// CPUs that idled.
     pub idle: usize,
+    /// CPUs that ran what was not recorded, or of which nothing is known.
+    pub untraced: usize,
 }
 
 /// A runnable task.
@@ -148,7 +157,10 @@ pub struct Queue {
     more_steps: u64,
     /// Time on the CPU of tasks beyond the limit.
     ran_more: Time,
-    idle: Time,
+    /// What CPUs without a task do, where it is told.
+    untraced: BTreeMap<CpuId, Untraced>,
+    /// How long the CPU did what, while no task of the trace was on it.
+    without_task: BTreeMap<Untraced, Time>,
     overhead: Time,
 }
 
@@ -175,7 +187,8 @@ impl Queue {
             steps: Vec::new(),
             more_steps: 0,
             ran_more: Time::ZERO,
-            idle: Time::ZERO,
+            untraced: BTreeMap::new(),
+            without_task: BTreeMap::new(),
             overhead: Time::ZERO,
         }
     }
@@ -225,9 +238,9 @@ impl Queue {
         self.ran_more
     }
 
-    /// For how long the CPU had no task while this one waited for it.
-    pub fn idle(&self) -> Time {
-        self.idle
+    /// For how long the CPU had no task of the trace while this one waited for it, and did this.
+    pub fn without_task(&self, what: Untraced) -> Time {
+        self.without_task.get(&what).copied().unwrap_or_default()
     }
 
     /// What the CPU spent for the system meanwhile; it is part of the others' time.
@@ -254,7 +267,10 @@ impl Queue {
         let others = || self.tasks.values().filter(|other| other.cpu != self.home);
         let running = others().filter(|other| other.running).count();
         let waiting = others().count() - running;
-        self.elsewhere = Elsewhere { running, waiting, idle: self.cpus.saturating_sub(1 + running) };
+        let is_untraced = |(cpu, what): &(&CpuId, &Untraced)| **cpu != self.home && **what != Untraced::Idle;
+        let untraced = self.untraced.iter().filter(is_untraced).count();
+        let idle = self.cpus.saturating_sub(1 + running + untraced);
+        self.elsewhere = Elsewhere { running, waiting, idle, untraced };
     }
 
     fn step(&mut self, time: Time, what: What) {
@@ -271,13 +287,17 @@ impl Queue {
         if length == Time::ZERO {
             return;
         }
-        let occupant = self.occupants.get(&self.home).copied();
-        match occupant {
-            Some(task) => self.charge(task, since, length),
-            None => self.idle += length,
+        match self.occupants.get(&self.home).copied() {
+            Some(task) => {
+                self.charge(task, since, length);
+                self.step(since, What::Ran { task: self.label_of(task), length, reason });
+            }
+            None => {
+                let what = self.untraced.get(&self.home).copied().unwrap_or_default();
+                *self.without_task.entry(what).or_default() += length;
+                self.step(since, What::Untraced { what, length });
+            }
         }
-        let task = occupant.map(|task| self.label_of(task));
-        self.step(since, What::Ran { task, length, reason: reason.filter(|_| task.is_some()) });
     }
 
     /// What the name of a task is made of, also when its end was announced before it left its CPU.
@@ -315,6 +335,7 @@ impl Queue {
                 self.phase = Phase::After;
             }
             EventKind::Switch { .. } if event.cpu == self.home => self.settle(now, leaving(event)),
+            EventKind::Untraced { .. } if event.cpu == self.home => self.settle(now, None),
             EventKind::Exit { task } if task == me => {
                 self.settle(now, None);
                 self.phase = Phase::After;
@@ -356,12 +377,14 @@ impl Queue {
                     runnable.cpu = to;
                 }
             }
+            EventKind::Untraced { what } => drop(self.untraced.insert(event.cpu, what)),
             EventKind::Status { task, word } => drop(self.statuses.insert(task, word)),
             EventKind::Switch { previous, reason, next } => {
                 if let Some(task) = previous {
                     self.leave(task, event, reason);
                 }
                 self.occupants.remove(&event.cpu);
+                self.untraced.remove(&event.cpu);
                 if let Some(task) = next {
                     self.occupants.insert(event.cpu, task);
                     let label = self.roster.label(task);

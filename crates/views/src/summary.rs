@@ -49,7 +49,10 @@ impl Sink for Summary {
             EventKind::Status { .. } => self.statuses += 1,
             EventKind::Share { .. } => self.shares += 1,
             EventKind::Overhead { .. } => self.overheads += 1,
-            EventKind::RequestQueue { .. } | EventKind::RequestBegin { .. } | EventKind::Exit { .. } => {}
+            EventKind::RequestQueue { .. }
+            | EventKind::RequestBegin { .. }
+            | EventKind::Exit { .. }
+            | EventKind::Untraced { .. } => {}
         }
     }
 }

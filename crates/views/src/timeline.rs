@@ -5,19 +5,21 @@ use schedlab_model::{
     ids::CpuId,
     names::Label,
     time::Time,
-    trace::{Event, EventKind, Sink},
+    trace::{Event, EventKind, Sink, Untraced},
 };
 
 /// Who had the most of a CPU's time in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Nobody.
-    Idle,
+    /// No task of the trace.
+    Untraced(Untraced),
     /// This task.
     Task(Label),
     /// A task that is not asked for.
     Other,
 }
+
+const IDLE: Cell = Cell::Untraced(Untraced::Idle);
 
 /// One CPU.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ impl Timeline {
     /// at most `columns` columns.
     pub fn new(roster: Roster, cpus: u32, end: Time, columns: u32) -> Timeline {
         let (from, until) = (roster.selection().from, roster.selection().until.min(end));
-        let row = Row { occupant: Cell::Idle, settled: from, cells: Vec::new(), column: Vec::new() };
+        let row = Row { occupant: IDLE, settled: from, cells: Vec::new(), column: Vec::new() };
         let step = round_step(until.since(from), columns);
         Timeline { roster, from, until, step, rows: vec![row; cpus as usize] }
     }
@@ -112,7 +114,7 @@ impl Row {
 
     /// Ends a column: it goes to who had most of it, of equals to the one that came first.
     fn close(&mut self) {
-        let mut most = (Cell::Idle, 0);
+        let mut most = (IDLE, 0);
         for (cell, time) in self.column.drain(..) {
             if time > most.1 {
                 most = (cell, time);
@@ -125,14 +127,18 @@ impl Row {
 impl Sink for Timeline {
     fn event(&mut self, event: &Event) {
         self.roster.observe(event);
-        let EventKind::Switch { next, .. } = event.kind else { return };
+        let occupant = match event.kind {
+            EventKind::Untraced { what } => Cell::Untraced(what),
+            EventKind::Switch { next: None, .. } => IDLE,
+            EventKind::Switch { next: Some(task), .. } if self.roster.wants(task) => {
+                Cell::Task(self.roster.label(task))
+            }
+            EventKind::Switch { .. } => Cell::Other,
+            _ => return,
+        };
         let Some(row) = self.rows.get_mut(event.cpu.index()) else { return };
         row.settle(event.time.min(self.until), self.from, self.step);
-        row.occupant = match next {
-            None => Cell::Idle,
-            Some(task) if self.roster.wants(task) => Cell::Task(self.roster.label(task)),
-            Some(_) => Cell::Other,
-        };
+        row.occupant = occupant;
     }
 
     fn finish(&mut self, end: Time) {
@@ -170,7 +176,7 @@ mod tests {
         ]);
         view.finish(Time(95));
         let letter = |cell: &Cell| match cell {
-            Cell::Idle => '.',
+            Cell::Untraced(_) => '.',
             Cell::Task(label) => char::from(b'a' + label.task.0 as u8),
             Cell::Other => '-',
         };

@@ -62,7 +62,7 @@ impl Wait {
 enum State {
     /// It was woken and has not run; the end of the wait is yet to be filled in.
     Woken(Wait),
-    /// It runs, or was preempted.
+    /// It runs, was preempted, or waits for a time that is not known.
     Ran,
 }
 
@@ -80,6 +80,11 @@ impl Waits {
         self.events += 1;
         let now = event.time;
         match event.kind {
+            // Since when it waits is not known.
+            EventKind::Wakeup { task, source: WakeSource::Untold, .. } => {
+                self.tasks.insert(task, State::Ran);
+                None
+            }
             EventKind::Wakeup { task, target, waker, source } => {
                 let wait = || {
                     let (waker, end) = (waker.map(|waker| names.label(waker)), WaitEnd::Open { at: now });

@@ -1,6 +1,9 @@
 //! What the collector knows about each CPU: who is on it, its idle time, its run-queue length, its overhead.
 
-use schedlab_model::{result::OverheadTimes, trace::Overhead};
+use schedlab_model::{
+    result::OverheadTimes,
+    trace::{Overhead, Untraced},
+};
 use std::collections::VecDeque;
 
 /// Time that a CPU spends for the system. Lengths are served one after the other: one that is announced while an
@@ -94,7 +97,13 @@ pub(super) struct Cpu {
     /// While not occupied: since when, and what the overhead clock showed then.
     idle_since: u64,
     idle_mark: u64,
+    /// What it does meanwhile.
+    untraced: Untraced,
     pub idle_ns: u64,
+    /// Not occupied, and not idle: it ran what was not recorded.
+    pub others_ns: u64,
+    /// Not occupied, and nobody knows what it did.
+    pub unknown_ns: u64,
     pub overhead: OverheadClock,
     /// Runnable tasks here, running and queued.
     load: u32,
@@ -111,6 +120,7 @@ impl Cpu {
 
     pub fn begin_idle(&mut self, now: u64) {
         self.occupied = false;
+        self.untraced = Untraced::Idle;
         self.idle_since = now;
         self.idle_mark = self.overhead.elapsed(now);
     }
@@ -120,9 +130,20 @@ impl Cpu {
         self.occupied = true;
     }
 
+    /// From now on an unoccupied CPU does this.
+    pub fn turn_to(&mut self, what: Untraced, now: u64) {
+        self.settle_idle(now);
+        self.untraced = what;
+    }
+
     fn settle_idle(&mut self, now: u64) {
         let mark = self.overhead.elapsed(now);
-        self.idle_ns += (now - self.idle_since) - (mark - self.idle_mark);
+        let time = match self.untraced {
+            Untraced::Idle => &mut self.idle_ns,
+            Untraced::Others => &mut self.others_ns,
+            Untraced::Unknown => &mut self.unknown_ns,
+        };
+        *time += (now - self.idle_since) - (mark - self.idle_mark);
         (self.idle_since, self.idle_mark) = (now, mark);
     }
 
@@ -171,7 +192,7 @@ impl Cpu {
 
     /// Starts all sums anew; they must be settled.
     pub fn clear(&mut self, now: u64) {
-        self.idle_ns = 0;
+        (self.idle_ns, self.others_ns, self.unknown_ns) = (0, 0, 0);
         self.time_at_load.clear();
         self.overhead.clear(now);
     }
@@ -203,6 +224,20 @@ mod tests {
         cpu.begin_idle(13);
         cpu.settle(20);
         assert_eq!(cpu.idle_ns, 16);
+    }
+
+    #[test]
+    fn time_without_a_task_is_idle_or_of_others_or_unknown() {
+        let mut cpu = Cpu::new();
+        cpu.turn_to(Untraced::Others, 3);
+        cpu.turn_to(Untraced::Unknown, 5);
+        cpu.end_idle(9);
+        // What follows a task is idle again.
+        cpu.begin_idle(20);
+        cpu.settle(30);
+        assert_eq!((cpu.idle_ns, cpu.others_ns, cpu.unknown_ns), (13, 2, 4));
+        cpu.clear(30);
+        assert_eq!((cpu.idle_ns, cpu.others_ns, cpu.unknown_ns), (0, 0, 0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::task::{Activity, NOT_YET, Task};
 use super::{Collector, MAX_TASKS_IN_DETAIL, charge_running};
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
-use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink};
+use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 
 impl Collector {
     fn fork(&mut self, id: TaskId, group: GroupId) {
@@ -33,7 +33,10 @@ impl Collector {
     }
 
     #[inline(always)]
-    fn wakeup(&mut self, id: TaskId, target: CpuId) {
+    fn wakeup(&mut self, id: TaskId, target: CpuId, source: WakeSource) {
+        if source == WakeSource::Untold {
+            return self.rouse(id, target);
+        }
         self.events.wakeups += 1;
         let Some(task) = self.tasks.find(id) else { return };
         if task.is_runnable() || self.fluid {
@@ -46,6 +49,26 @@ impl Collector {
         }
         task.activity = Activity::Woken;
         (task.since, task.woken) = (self.now, self.now);
+        task.cpu = target;
+        self.cpus.joins(target, self.now);
+        if let Some(watch) = &mut self.idle_watch {
+            watch.wait_begins(task.group.index());
+        }
+    }
+
+    /// A task is runnable, and since when was not recorded. That is no wake-up, and what follows is no wait that is known.
+    #[cold]
+    fn rouse(&mut self, id: TaskId, target: CpuId) {
+        let Some(task) = self.tasks.find(id) else { return };
+        let before = task.activity;
+        if before == Activity::Running || self.fluid {
+            return;
+        }
+        (task.waited_ns, task.blocked_ns) = task.clocks(self.now);
+        (task.activity, task.since, task.woken) = (Activity::Roused, self.now, self.now);
+        if before != Activity::Off {
+            return;
+        }
         task.cpu = target;
         self.cpus.joins(target, self.now);
         if let Some(watch) = &mut self.idle_watch {
@@ -112,13 +135,13 @@ impl Collector {
         let now = self.now;
         let Some(task) = self.tasks.find(id) else { return };
         let before = std::mem::replace(&mut task.activity, Activity::Running);
-        if matches!(before, Activity::Woken | Activity::Preempted) {
-            let wait = task.note_wait(now);
-            task.waited_ns += wait;
+        if matches!(before, Activity::Woken | Activity::Roused | Activity::Preempted) {
             let observations = &mut self.observations[task.observations as usize];
+            task.waited_ns += now - task.since;
             match before {
-                Activity::Woken => observations.wakeup_latency.record(wait),
-                _ => observations.preempt_wait.record(wait),
+                Activity::Woken => observations.wakeup_latency.record(task.note_wait(now)),
+                Activity::Preempted => observations.preempt_wait.record(task.note_wait(now)),
+                Activity::Roused | Activity::Running | Activity::Off => {}
             }
             if let Some(watch) = &mut self.idle_watch {
                 watch.wait_ends(task.group.index());
@@ -192,6 +215,22 @@ impl Collector {
         }
     }
 
+    /// A CPU without a task turns to something else.
+    #[cold]
+    fn turn_to(&mut self, cpu: CpuId, what: Untraced) {
+        self.tells_of_others = true;
+        let state = &mut self.cpus[cpu.index()];
+        if state.occupied {
+            return;
+        }
+        state.turn_to(what, self.now);
+        if what != Untraced::Idle {
+            self.unwatch_idle(cpu);
+        } else if let Some(watch) = &mut self.idle_watch {
+            Self::watch_idle(watch, state, cpu.index(), self.now);
+        }
+    }
+
     fn overhead(&mut self, cpu: CpuId, what: Overhead, length: Time) {
         let state = &mut self.cpus[cpu.index()];
         state.overhead.announce(self.now, what, length.0);
@@ -227,7 +266,7 @@ impl Sink for Collector {
         }
         match event.kind {
             EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
-            EventKind::Wakeup { task, target, .. } => self.wakeup(task, target),
+            EventKind::Wakeup { task, target, source, .. } => self.wakeup(task, target, source),
             EventKind::RequestBegin { task, intended, request: None } => self.request_begin(task, intended),
             EventKind::RequestEnd { task, demand, request: None } => self.request_end(task, demand),
             EventKind::RequestBegin { task, intended, request: Some(request) } => self.take(task, request, intended),
@@ -239,6 +278,7 @@ impl Sink for Collector {
             EventKind::Fork { task, group, .. } => self.fork(task, group),
             EventKind::Exit { task } => self.exit(task),
             EventKind::Share { task, cpu_time } => self.charge(event.time, task, cpu_time.0),
+            EventKind::Untraced { what } => self.turn_to(event.cpu, what),
             EventKind::Status { .. } => {}
         }
     }

@@ -72,7 +72,7 @@ pub struct Violation {
     pub cpus: u32,
     /// CPU time of all tasks.
     pub charged_ns: u64,
-    /// Idle time of all CPUs; negative when a fluid discipline gave more than there was.
+    /// Time of all CPUs without a task; negative when a fluid discipline gave more than there was.
     pub idle_ns: i128,
     /// Overhead of all CPUs.
     pub overhead_ns: u64,
@@ -118,6 +118,8 @@ pub struct Collector {
     jain: Jain,
     estimated_load: Vec<u64>,
     events: EventCounts,
+    /// Whether the trace says what CPUs do that have no task.
+    tells_of_others: bool,
     conservation: Result<(), Violation>,
 }
 
@@ -156,6 +158,7 @@ impl Collector {
             jain: Jain::default(),
             estimated_load: vec![0; MAX_ESTIMATED_LOAD as usize + 1],
             events: EventCounts::default(),
+            tells_of_others: false,
             conservation: Ok(()),
         }
     }
@@ -269,7 +272,8 @@ impl Collector {
         let living: u64 = self.tasks.slots().into_iter().map(|slot| self.tasks.get_mut(slot).cpu_ns).sum();
         let charged_ns = living + self.groups.iter().map(|group| group.totals.cpu_ns).sum::<u64>();
         let overhead_ns = cpu::total(&self.overhead_times());
-        let idle_ns = self.cpus.iter().map(|cpu| i128::from(cpu.idle_ns)).sum::<i128>() - i128::from(self.fluid_ns);
+        let without_task = |cpu: &Cpu| i128::from(cpu.idle_ns) + i128::from(cpu.others_ns) + i128::from(cpu.unknown_ns);
+        let idle_ns = self.cpus.iter().map(without_task).sum::<i128>() - i128::from(self.fluid_ns);
         let cpus = self.cpus.len() as u32;
         let capacity = i128::from(self.now - self.window_from) * i128::from(cpus);
         if idle_ns >= 0 && i128::from(charged_ns) + idle_ns + i128::from(overhead_ns) == capacity {

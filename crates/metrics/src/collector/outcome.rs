@@ -165,11 +165,16 @@ impl Collector {
             .map(|(id, cpu)| {
                 let overhead_frac = fraction(cpu::total(&cpu.overhead.times(self.now)), window_ns);
                 let idle_frac = fraction(cpu.idle_ns, window_ns) - fluid_part;
+                let others_frac = fraction(cpu.others_ns, window_ns);
+                let unknown_frac = fraction(cpu.unknown_ns, window_ns);
+                let busy_frac = 1.0 - idle_frac - overhead_frac - others_frac - unknown_frac;
                 CpuResult {
                     id: id as u32,
-                    busy_frac: if window_ns > 0 { (1.0 - idle_frac - overhead_frac).clamp(0.0, 1.0) } else { 0.0 },
+                    busy_frac: if window_ns > 0 { busy_frac.clamp(0.0, 1.0) } else { 0.0 },
                     idle_frac: idle_frac.max(0.0),
                     overhead_frac,
+                    others_frac: self.tells_of_others.then_some(others_frac),
+                    unknown_frac: self.tells_of_others.then_some(unknown_frac),
                     runnable: if self.fluid { BTreeMap::new() } else { fractions(&cpu.time_at_load, window_ns) },
                 }
             })

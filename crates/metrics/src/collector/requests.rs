@@ -60,11 +60,11 @@ struct Response {
 
 impl Task {
     /// How long it has waited for a CPU and been blocked, up to now.
-    fn clocks(&self, now: u64) -> (u64, u64) {
+    pub(super) fn clocks(&self, now: u64) -> (u64, u64) {
         let lasts = now - self.since;
         match self.activity {
             Activity::Off => (self.waited_ns, self.blocked_ns + lasts),
-            Activity::Woken | Activity::Preempted => (self.waited_ns + lasts, self.blocked_ns),
+            Activity::Woken | Activity::Roused | Activity::Preempted => (self.waited_ns + lasts, self.blocked_ns),
             Activity::Running => (self.waited_ns, self.blocked_ns),
         }
     }

@@ -9,6 +9,8 @@ pub(super) enum Activity {
     Off,
     /// Runnable since it woke up, not yet on a CPU.
     Woken,
+    /// As `Woken`, and when it became runnable is not known: no wait that can be measured.
+    Roused,
     /// Runnable, was on a CPU before.
     Preempted,
     /// On a CPU.
@@ -110,7 +112,7 @@ impl Task {
     }
 
     pub fn is_waiting(&self) -> bool {
-        matches!(self.activity, Activity::Woken | Activity::Preempted)
+        matches!(self.activity, Activity::Woken | Activity::Roused | Activity::Preempted)
     }
 
     /// Forgets what was measured; what the task is doing goes on.

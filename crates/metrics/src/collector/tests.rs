@@ -3,7 +3,7 @@ use crate::test_helpers::*;
 use proptest::prelude::*;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::result::{GroupResult, OverheadTimes, SwitchCounts};
-use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink};
+use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 use std::collections::BTreeMap;
 
 fn collect(workload: &Workload, events: &[Event], end: u64) -> RunMeasures {
@@ -389,4 +389,39 @@ proptest! {
         let (count, max) = delays.fold((0, None), |(count, max), d| (count + d.count, max.max(Some(d.max))));
         prop_assert_eq!((count, max), (expected.waits.len() as u64, expected.waits.last().copied()));
     }
+}
+
+#[test]
+fn what_is_not_known_is_neither_latency_nor_idle() {
+    let woken = |at: u64, source| Event {
+        time: Time(at),
+        cpu: CpuId(0),
+        kind: EventKind::Wakeup { task: TaskId(0), target: CpuId(0), waker: None, source },
+    };
+    let turns_to = |at: u64, what| Event { time: Time(at), cpu: CpuId(0), kind: EventKind::Untraced { what } };
+    let events = [
+        fork(0, 0),
+        // Runnable already at the start.
+        woken(0, WakeSource::Untold),
+        switch(10, 0, None, Reason::Idle, Some(0)),
+        switch(20, 0, Some(0), Reason::Blocked, None),
+        turns_to(20, Untraced::Others),
+        woken(23, WakeSource::Unknown),
+        switch(30, 0, None, Reason::Idle, Some(0)),
+        switch(40, 0, Some(0), Reason::Preempted, None),
+        turns_to(40, Untraced::Unknown),
+        // It may have run since.
+        woken(60, WakeSource::Untold),
+        switch(60, 0, None, Reason::Idle, Some(0)),
+        switch(70, 0, Some(0), Reason::Exited, None),
+        exit(70, 0, 0),
+    ];
+    let got = collect(&plain(1), &events, 100);
+    let m = &got.groups[0].measures;
+    assert_eq!((m.run_delay_ns.unwrap().count, m.run_delay_ns.unwrap().max, m.longest_wait_ns), (1, 7, Some(7)));
+    assert!(m.preempt_wait_ns.is_none());
+    let cpu = &got.cpus[0];
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+    assert!(near(cpu.busy_frac, 0.3) && near(cpu.idle_frac, 0.4), "{cpu:?}");
+    assert_eq!((cpu.others_frac, cpu.unknown_frac, got.events.wakeups), (Some(0.1), Some(0.2), 1));
 }

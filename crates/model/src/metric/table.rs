@@ -71,6 +71,8 @@ const TABLE: &[Row] = &[
     cpu("busy_frac", "busy", |cpu| Some(cpu.busy_frac)),
     cpu("idle_frac", "idle", |cpu| Some(cpu.idle_frac)),
     cpu("overhead_frac", "system", |cpu| Some(cpu.overhead_frac)).better(Better::Lower),
+    cpu("others_frac", "others", |cpu| cpu.others_frac).better(Better::Lower),
+    cpu("unknown_frac", "unknown", |cpu| cpu.unknown_frac).better(Better::Lower),
     cpu_load("runnable", "tasks there", |cpu| &cpu.runnable),
 
     // Of the run.

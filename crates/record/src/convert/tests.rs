@@ -46,7 +46,9 @@ fn said(records: &[Record]) -> Vec<String> {
 fn convert_all(records: &[Record]) -> (Vec<String>, Summary) {
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
     let wanted = |thread: &Thread, _: &Comm| (thread.tid != 66).then_some(GroupId(thread.tid as u32 / 100));
-    let mut converter = Converter::new(START, wanted);
+    let mut gaps = Gaps::default();
+    records.iter().for_each(|record| gaps.note(record));
+    let mut converter = Converter::new(START, wanted).with_gaps(gaps);
     records.iter().for_each(|record| converter.record(record, &mut sink));
     let summary = converter.finish(9_000, &mut sink);
     let findings = sink.1.into_findings();
@@ -65,6 +67,7 @@ fn words(event: &Event) -> String {
         EventKind::Switch { previous, reason, next } => format!("{} {reason:?} {}", name(previous), name(next)),
         EventKind::Migrate { task, from, to } => format!("move {task} {from} {to}"),
         EventKind::Status { task, word } => format!("say {task} {word}"),
+        EventKind::Untraced { what } => format!("{what:?}"),
         ref other => format!("{other:?}"),
     }
 }
@@ -85,10 +88,10 @@ fn what_was_there_at_the_start_is_told_at_time_zero() {
     ]);
     let expected = [
         "0s 1 fork 0 in 0 by -",
-        "0s 1 wake 0 to 1 by - Unknown",
+        "0s 1 wake 0 to 1 by - Untold",
         "0s 1 - Idle 0",
         "0s 0 fork 1 in 0 by -",
-        "0s 0 wake 1 to 0 by - Unknown",
+        "0s 0 wake 1 to 0 by - Untold",
         "0s 0 fork 2 in 0 by -",
         "500ns 1 0 Preempted 1",
         "600ns 1 wake 2 to 0 by 1 Unknown",
@@ -158,7 +161,71 @@ fn what_is_foreign_or_not_wanted_is_as_idle() {
         wakeup(1_300, 0, 10, 0, Waker::Task(66)),
         switch(1_400, 0, 66, Departure::Exited, 901),
     ]);
-    assert_eq!(events[2..], ["100ns 0 - Idle 0", "200ns 0 0 Blocked -", "300ns 0 wake 0 to 0 by - Unknown"]);
+    let expected = [
+        "0s 0 Others",
+        "0s 0 fork 0 in 0 by -",
+        "0s 0 wake 0 to 0 by - Untold",
+        "100ns 0 - Idle 0",
+        "200ns 0 0 Blocked -",
+        "200ns 0 Others",
+        "300ns 0 wake 0 to 0 by - Unknown",
+    ];
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn a_cpu_without_a_task_idles_or_runs_others() {
+    let (events, _) = convert(&[
+        present(500, 10, true),
+        running(600, 0, 10),
+        switch(1_100, 0, 10, Departure::Blocked, 900),
+        switch(1_200, 0, 901, Departure::Blocked, 0),
+        switch(1_300, 0, 0, Departure::Preempted, 901),
+        wakeup(1_350, 0, 10, 0, Waker::Unknown),
+        switch(1_400, 0, 901, Departure::Preempted, 10),
+    ]);
+    let expected = [
+        "100ns 0 0 Blocked -",
+        "100ns 0 Others",
+        "200ns 0 Idle",
+        "300ns 0 Others",
+        "350ns 0 wake 0 to 0 by - Unknown",
+        "400ns 0 - Idle 0",
+    ];
+    assert_eq!(events[3..], expected);
+}
+
+#[test]
+fn what_is_not_known_is_credited_to_nobody() {
+    let lost = Record { time_ns: 1_500, cpu: 0, kind: RecordKind::Lost };
+    let (events, summary) = convert(&[
+        present(500, 10, true),
+        present(500, 11, false),
+        present(500, 12, false),
+        running(600, 0, 10),
+        wakeup(1_050, 0, 11, 0, Waker::Unknown),
+        switch(1_100, 0, 10, Departure::Blocked, 11),
+        wakeup(1_200, 0, 12, 0, Waker::Unknown),
+        lost,
+        switch(1_600, 0, 10, Departure::Preempted, 12),
+        switch(1_700, 0, 12, Departure::Blocked, 10),
+    ]);
+    let expected = [
+        "50ns 0 wake 1 to 0 by - Unknown",
+        "100ns 0 0 Blocked 1",
+        // It came, and how long it stayed is not known.
+        "100ns 0 1 Blocked -",
+        "100ns 0 Unknown",
+        "200ns 0 wake 2 to 0 by - Unknown",
+        "600ns 0 wake 0 to 0 by - Untold",
+        "600ns 0 - Idle 0",
+        // It waited on a queue of which nothing was known: it may have run.
+        "600ns 0 wake 2 to 0 by - Untold",
+        "600ns 0 0 Preempted 2",
+        "700ns 0 2 Blocked 0",
+    ];
+    assert_eq!(events[5..], expected);
+    assert_eq!(summary.repaired, 1);
 }
 
 #[test]
@@ -168,9 +235,9 @@ fn a_thread_that_nobody_announced_is_adopted() {
     let expected = [
         "100ns 0 fork 0 in 0 by -",
         "100ns 0 fork 1 in 0 by -",
-        "100ns 0 wake 0 to 0 by - Unknown",
+        "100ns 0 wake 0 to 0 by - Untold",
         "100ns 0 - Idle 0",
-        "100ns 0 wake 1 to 0 by - Unknown",
+        "100ns 0 wake 1 to 0 by - Untold",
         "100ns 0 0 Blocked 1",
         "200ns 1 fork 2 in 0 by -",
         "200ns 0 wake 2 to 1 by - Unknown",
@@ -242,7 +309,7 @@ fn any_records_give_a_lawful_trace() {
             let (time, cpu) = (500 + step * 5, random(3) as u32);
             let (a, b) = (random(7) as i32, random(7) as i32);
             let how = [Departure::Preempted, Departure::Yielded, Departure::Blocked, Departure::Exited];
-            records.push(match random(8) {
+            records.push(match random(9) {
                 0..3 if a != b => switch(time, cpu, a, how[random(4) as usize], b),
                 3 => fork(time, a, b + 1),
                 4 => present(time, a + 1, random(2) == 0),
@@ -255,6 +322,7 @@ fn any_records_give_a_lawful_trace() {
                     let (thread, comm) = (thread(a + 1), Comm::default());
                     Record { time_ns: time, cpu, kind: RecordKind::Exec { thread, former: b + 1, comm } }
                 }
+                8 => Record { time_ns: time, cpu, kind: RecordKind::Lost },
                 _ => wakeup(time, cpu, a + 1, random(3) as u32, Waker::Task(b)),
             });
         }

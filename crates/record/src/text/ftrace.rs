@@ -45,12 +45,16 @@ pub fn note(text: &str) -> Option<Note> {
     }
     // `CPU:1 [LOST 12 EVENTS]`
     let (cpu, inside) = text.trim().strip_prefix("CPU:")?.split_once(" [LOST ")?;
-    number::<u32>(cpu)?;
-    Some(Note::Lost(number(inside.strip_suffix(" EVENTS]")?)?))
+    Some(Note::Lost(number(cpu)?, number(inside.strip_suffix(" EVENTS]")?)?))
 }
 
-/// `entries-in-buffer/entries-written: 89/120   #P:2`
+/// `entries-in-buffer/entries-written: 89/120   #P:2`, or `##### CPU 1 buffer started ####`, which the kernel writes when
+/// any buffer was overwritten.
 fn comment_of(comment: &str) -> Option<Note> {
+    let words = comment.trim_matches(['#', ' ']);
+    if let Some(cpu) = words.strip_prefix("CPU ").and_then(|words| words.strip_suffix(" buffer started")) {
+        return number(cpu).map(Note::Started);
+    }
     let (counts, cpus) = comment.trim().strip_prefix("entries-in-buffer/entries-written:")?.split_once("#P:")?;
     let (kept, written) = counts.trim().split_once('/')?;
     let overwritten = number::<u64>(written)?.checked_sub(number(kept)?)?;
@@ -90,8 +94,9 @@ mod tests {
     fn comments_tell_of_cpus_and_of_what_is_missing() {
         assert_eq!(note("# entries-in-buffer/entries-written: 89/89   #P:2"), Some(Note::Buffer(0, 2)));
         assert_eq!(note("# entries-in-buffer/entries-written: 89/99   #P:2"), Some(Note::Buffer(10, 2)));
-        assert_eq!(note("##### CPU 1 buffer started ####"), Some(Note::Nothing));
-        assert_eq!(note("CPU:1 [LOST 12 EVENTS]"), Some(Note::Lost(12)));
+        assert_eq!(note("##### CPU 1 buffer started ####"), Some(Note::Started(1)));
+        assert_eq!(note("##### CPU x buffer started ####"), Some(Note::Nothing));
+        assert_eq!(note("CPU:1 [LOST 12 EVENTS]"), Some(Note::Lost(1, 12)));
         assert_eq!(note("CPU:1 is odd"), None);
     }
 }

@@ -21,7 +21,10 @@ pub struct Line<'a> {
 pub enum Note {
     Nothing,
     Cpus(u32),
-    Lost(u64),
+    /// Events of this CPU are missing here, so many where the tool knows.
+    Lost(u32, u64),
+    /// Here begins what is known of a CPU.
+    Started(u32),
     /// Of the buffer: how many events were overwritten, and how many CPUs there are.
     Buffer(u64, u32),
 }

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod ftrace;
 mod line;
+mod outline;
 mod perf;
 mod source;
 mod story;
@@ -18,6 +19,7 @@ pub use error::Error;
 use crate::record::Record;
 use event::Event;
 use line::{Line, Note};
+use outline::Outline;
 use source::Source;
 use std::path::Path;
 use story::Story;
@@ -25,11 +27,14 @@ use story::Story;
 /// What a text told beside its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// The time of the first scheduler event, in nanoseconds of the tool's clock.
+    /// When the recording begins, in nanoseconds of the tool's clock: with the first scheduler event, or, where older events
+    /// were overwritten, when the last CPU's buffer begins. Records of the time before it show only who was where then.
     pub start_ns: u64,
+    /// The time of the first scheduler event.
+    pub first_ns: u64,
     /// The time of the last event.
     pub end_ns: u64,
-    /// Who was on each CPU at the start, as records of the time before it.
+    /// Who was on each CPU at the start, as records of the time before it. They come after all other such records.
     pub before: Vec<Record>,
     /// The CPUs of the machine; zero when it does not say.
     pub cpus: u32,
@@ -43,16 +48,22 @@ pub struct Told {
 
 /// Reads the file and hands on its records, in the order of time.
 pub fn read(path: &Path, each: impl FnMut(&Record)) -> Result<Told, Error> {
+    let outline = Outline::of(Source::open(path)?)?;
     let mut reading = Reading {
         told: Told::default(),
         grammar: None,
-        story: Story::new(!source::mentions(path, "sched_wakeup:")?, each),
+        story: Story::new(!outline.has_wakeups, each),
         now_ns: 0,
         begun: false,
+        whole: outline.last_start == 0,
+        started: false,
     };
     let mut source = Source::open(path)?;
     while let Some((number, text)) = source.next()? {
         reading.line(text).map_err(|what| Error::Line { path: path.into(), number, what })?;
+        if number == outline.last_start {
+            reading.whole = true;
+        }
     }
     if !reading.begun {
         return Err(Error::NoEvents { path: path.into() });
@@ -86,7 +97,12 @@ struct Reading<F> {
     grammar: Option<Grammar>,
     story: Story<F>,
     now_ns: u64,
+    /// There was a scheduler event.
     begun: bool,
+    /// All CPUs' buffers have begun.
+    whole: bool,
+    /// The recording has started.
+    started: bool,
 }
 
 impl<F: FnMut(&Record)> Reading<F> {
@@ -107,14 +123,30 @@ impl<F: FnMut(&Record)> Reading<F> {
             return Err(format!("time goes back from {then} to {now}; sort the lines by time, or record them again"));
         }
         self.now_ns = line.time_ns;
-        self.told.lost += perf::lost(&line).unwrap_or(0);
+        if let Some(events) = perf::lost(&line) {
+            self.lose(line.cpu, events);
+        }
         if let Some(event) = Event::of(line.event, line.fields)? {
-            if !std::mem::replace(&mut self.begun, true) {
-                self.told.start_ns = line.time_ns;
-            }
+            self.begin(line.time_ns);
             self.story.tell(&line, &event);
         }
         Ok(())
+    }
+
+    /// A scheduler event at this time: the first one, or the first after all buffers have begun, is the start.
+    fn begin(&mut self, time_ns: u64) {
+        if !std::mem::replace(&mut self.begun, true) {
+            (self.told.first_ns, self.told.start_ns) = (time_ns, time_ns);
+        }
+        if self.whole && !std::mem::replace(&mut self.started, true) {
+            self.told.start_ns = time_ns;
+            self.story.start();
+        }
+    }
+
+    fn lose(&mut self, cpu: u32, events: u64) {
+        self.told.lost += events;
+        self.story.lose(self.now_ns, cpu);
     }
 
     fn parse<'a>(&mut self, text: &'a str) -> Option<Line<'a>> {
@@ -128,9 +160,12 @@ impl<F: FnMut(&Record)> Reading<F> {
 
     fn note(&mut self, note: Note) -> Result<(), String> {
         match note {
-            Note::Nothing => {}
+            Note::Nothing | Note::Started(_) => {}
             Note::Cpus(cpus) => self.told.cpus = cpus,
-            Note::Lost(events) => self.told.lost += events,
+            Note::Lost(cpu, events) => {
+                line::check_cpu(cpu)?;
+                self.lose(cpu, events);
+            }
             Note::Buffer(overwritten, cpus) => (self.told.overwritten, self.told.cpus) = (overwritten, cpus),
         }
         line::check_cpu(self.told.cpus.saturating_sub(1))

@@ -66,22 +66,6 @@ impl Source {
     }
 }
 
-/// Whether a word stands in the file.
-pub fn mentions(path: &Path, word: &str) -> Result<bool, Error> {
-    let failed = |source| Error::Read { path: path.into(), source };
-    let mut reader = BufReader::with_capacity(1 << 16, open(path)?);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if (&mut reader).take(LONGEST).read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            return Ok(false);
-        }
-        if line.windows(word.len()).any(|part| part == word.as_bytes()) {
-            return Ok(true);
-        }
-    }
-}
-
 /// A file that can be read twice.
 fn open(path: &Path) -> Result<File, Error> {
     let failed = |source| Error::Read { path: path.into(), source };

@@ -17,8 +17,10 @@ pub struct Story<F> {
     ended: BTreeSet<i32>,
     /// Who is about to wake a thread.
     wakers: BTreeMap<i32, Waker>,
-    /// The CPUs that have switched.
-    switched: BTreeSet<u32>,
+    /// The CPUs of which it is known, or cannot be known, who was there at the start.
+    settled: BTreeSet<u32>,
+    /// The threads seen since the start.
+    seen: BTreeSet<i32>,
     /// Who was on a CPU before it first switched.
     first: Vec<(u32, Thread, Comm)>,
 }
@@ -33,9 +35,22 @@ impl<F: FnMut(&Record)> Story<F> {
             names: BTreeMap::new(),
             ended: BTreeSet::new(),
             wakers: BTreeMap::new(),
-            switched: BTreeSet::new(),
+            settled: BTreeSet::new(),
+            seen: BTreeSet::new(),
             first: Vec::new(),
         }
+    }
+
+    /// What came so far is of a time of which not all CPUs tell: it shows only how things are now that the recording begins.
+    pub fn start(&mut self) {
+        self.seen.clear();
+        self.first.clear();
+    }
+
+    /// Events of a CPU are missing here.
+    pub fn lose(&mut self, time_ns: u64, cpu: u32) {
+        self.settled.insert(cpu);
+        (self.each)(&Record { time_ns, cpu, kind: RecordKind::Lost });
     }
 
     /// The next event.
@@ -57,12 +72,14 @@ impl<F: FnMut(&Record)> Story<F> {
                 let comm = Comm::new(comm.as_bytes());
                 self.ended.remove(&child);
                 self.names.insert(child, comm);
+                self.seen.insert(child);
                 self.put(line, RecordKind::Fork { parent, child: thread(child, NICE_0), comm });
             }
             Event::Exec { tid, former, program } => {
                 let comm = Comm::new(program.as_bytes());
                 self.names.remove(&former);
                 self.names.insert(tid, comm);
+                self.seen.insert(tid);
                 self.put(line, RecordKind::Exec { thread: thread(tid, NICE_0), former, comm });
             }
             Event::Exit { task } => {
@@ -84,8 +101,8 @@ impl<F: FnMut(&Record)> Story<F> {
     }
 
     fn switch(&mut self, line: &Line, previous: &Task, state: &str, next: &Task) {
-        let is_first = self.switched.insert(line.cpu);
-        let was_there = is_first && previous.tid > 0 && !self.names.contains_key(&previous.tid);
+        let is_first = self.settled.insert(line.cpu);
+        let was_there = is_first && previous.tid > 0 && !self.seen.contains(&previous.tid);
         if was_there && !self.ended.contains(&previous.tid) {
             let comm = Comm::new(previous.comm.as_bytes());
             self.first.push((line.cpu, thread(previous.tid, previous.priority), comm));
@@ -112,6 +129,7 @@ impl<F: FnMut(&Record)> Story<F> {
     /// The thread of a task; a name that is new is told first.
     fn named(&mut self, line: &Line, task: &Task) -> Thread {
         let (thread, comm) = (thread(task.tid, task.priority), Comm::new(task.comm.as_bytes()));
+        self.seen.insert(task.tid);
         if thread.followed && self.names.get(&task.tid) != Some(&comm) {
             self.names.insert(task.tid, comm);
             let again = self.ended.remove(&task.tid);

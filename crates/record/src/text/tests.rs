@@ -1,9 +1,10 @@
 use super::*;
 use crate::convert::{Converter, Summary};
+use crate::gaps::Gaps;
 use crate::record::{Departure, RecordKind, Waker};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::ids::GroupId;
-use schedlab_model::trace::{Event, EventKind};
+use schedlab_model::trace::{Event, EventKind, WakeSource};
 
 const PERF: &str = "\
             sh    12 [000] 5.000001:       sched:sched_waking: comm=cat pid=13 prio=120 target_cpu=000
@@ -53,8 +54,12 @@ fn told(text: &[u8]) -> Result<(Told, Vec<Record>), String> {
 fn events(text: &str) -> (Vec<Event>, Summary) {
     let (told, records) = told(text.as_bytes()).unwrap();
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
-    let mut converter = Converter::new(told.start_ns, |_, _| Some(GroupId(0)));
-    told.before.iter().chain(&records).for_each(|record| converter.record(record, &mut sink));
+    let (early, late) = records.split_at(records.partition_point(|record| record.time_ns < told.start_ns));
+    let records: Vec<Record> = [early, &told.before, late].concat();
+    let mut gaps = Gaps::default();
+    records.iter().for_each(|record| gaps.note(record));
+    let mut converter = Converter::new(told.start_ns, |_, _| Some(GroupId(0))).with_gaps(gaps);
+    records.iter().for_each(|record| converter.record(record, &mut sink));
     let summary = converter.finish(told.end_ns, &mut sink);
     let findings = sink.1.into_findings();
     assert!(findings.is_lawful(), "{:?}", findings.reported);
@@ -107,8 +112,65 @@ fn trace_cmd_is_read_and_wakings_stand_in_for_wakeups() {
     let blocked = |record: &&Record| matches!(record.kind, RecordKind::Switch { how: Departure::Blocked, .. });
     assert_eq!(records.iter().filter(blocked).count(), 2);
     let (events, summary) = events(TRACE_CMD);
-    assert_eq!(switches(&events), [(0, 0, None, Some(0)), (3_000, 0, Some(0), Some(1)), (6_000, 0, Some(1), None)]);
-    assert_eq!(summary.repaired, 0);
+    let expected = [
+        (0, 0, None, Some(0)),
+        // Events are missing after cat came: how long it stayed is not known.
+        (3_000, 0, Some(0), Some(1)),
+        (3_000, 0, Some(1), None),
+        (6_000, 0, None, Some(1)),
+        (6_000, 0, Some(1), None),
+    ];
+    assert_eq!((switches(&events), summary.repaired), (expected.to_vec(), 1));
+}
+
+/// A switch of CPU 0 every second and of CPU 1 from the eleventh second on, when its buffer begins.
+fn wrapped(mark: &str) -> String {
+    let switch = |cpu: u32, second: u64, from: (&str, i32), state: &str, to: (&str, i32)| {
+        format!(
+            "{}-{} [00{cpu}] d..2. {second}.000000: sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={state} ==> \
+             next_comm={} next_pid={} next_prio=120\n",
+            from.0, from.1, from.0, from.1, to.0, to.1
+        )
+    };
+    let (sh, cat, idle) = (("sh", 12), ("cat", 13), ("swapper/0", 0));
+    let mut text = switch(0, 1, cat, "S", sh);
+    for second in 2..=10 {
+        text += &if second % 2 == 0 { switch(0, second, sh, "S", idle) } else { switch(0, second, idle, "R", sh) };
+    }
+    text += mark;
+    text += &switch(1, 11, cat, "S", idle);
+    text + &switch(0, 12, idle, "R", sh)
+}
+
+#[test]
+fn a_recording_begins_where_all_cpus_have_begun() {
+    for mark in ["##### CPU 1 buffer started ####\n", "CPU:1 [LOST 9 EVENTS]\n"] {
+        let (told, _) = told(wrapped(mark).as_bytes()).unwrap();
+        assert_eq!((told.first_ns, told.start_ns, told.end_ns), (1_000_000_000, 11_000_000_000, 12_000_000_000));
+        let (events, summary) = events(&wrapped(mark));
+        let names: Vec<_> = summary.tasks.iter().map(|task| task.comm.to_string()).collect();
+        assert_eq!(names, ["cat", "sh"]);
+        // What came before the start shows only that sh sleeps.
+        let second = 1_000_000_000;
+        assert_eq!(switches(&events), [(0, 1, None, Some(0)), (0, 1, Some(0), None), (second, 0, None, Some(1))]);
+    }
+    // Without such a line all CPUs are known from the first event on.
+    assert_eq!(told(wrapped("").as_bytes()).unwrap().0.start_ns, 1_000_000_000);
+}
+
+#[test]
+fn a_wakeup_that_was_not_recorded_is_no_latency() {
+    let sources = |text: &str| -> Vec<WakeSource> {
+        let source = |event: &Event| match event.kind {
+            EventKind::Wakeup { source, .. } => Some(source),
+            _ => None,
+        };
+        events(text).0.iter().filter_map(source).collect()
+    };
+    // sh ran from the start, cat was woken, nobody woke ls.
+    assert_eq!(sources(PERF), [WakeSource::Untold, WakeSource::Unknown, WakeSource::Untold]);
+    let without: String = PERF.split_inclusive('\n').filter(|line| !line.contains("sched_wak")).collect();
+    assert!(sources(&without).iter().all(|&source| source == WakeSource::Untold), "{without}");
 }
 
 #[test]

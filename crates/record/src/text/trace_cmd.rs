@@ -14,9 +14,10 @@ pub fn note(text: &str) -> Option<Note> {
     if let Some(cpu) = text.strip_prefix("CPU ").and_then(|text| text.strip_suffix(" is empty")) {
         return number::<u32>(cpu).map(|_| Note::Nothing);
     }
-    let dropped = text.strip_prefix("CPU:")?.split_once(" [")?.1.strip_suffix("EVENTS DROPPED]")?.trim();
+    let (cpu, inside) = text.strip_prefix("CPU:")?.split_once(" [")?;
+    let dropped = inside.strip_suffix("EVENTS DROPPED]")?.trim();
     // It does not always know how many; one at least.
-    Some(Note::Lost(if dropped.is_empty() { 1 } else { number(dropped)? }))
+    Some(Note::Lost(number(cpu)?, if dropped.is_empty() { 1 } else { number(dropped)? }))
 }
 
 #[cfg(test)]
@@ -28,9 +29,9 @@ mod tests {
         assert_eq!(note("cpus=2"), Some(Note::Cpus(2)));
         assert_eq!(note("CPU 1 is empty"), Some(Note::Nothing));
         assert_eq!(note("version = 7"), Some(Note::Nothing));
-        assert_eq!(note("CPU:0 [12 EVENTS DROPPED]"), Some(Note::Lost(12)));
-        assert_eq!(note("CPU:0 [EVENTS DROPPED]"), Some(Note::Lost(1)));
-        for wrong in ["cpus=x", "CPU one is empty", "hello", "CPU:0 [x EVENTS DROPPED]"] {
+        assert_eq!(note("CPU:0 [12 EVENTS DROPPED]"), Some(Note::Lost(0, 12)));
+        assert_eq!(note("CPU:0 [EVENTS DROPPED]"), Some(Note::Lost(0, 1)));
+        for wrong in ["cpus=x", "CPU one is empty", "hello", "CPU:0 [x EVENTS DROPPED]", "CPU:x [12 EVENTS DROPPED]"] {
             assert_eq!(note(wrong), None, "{wrong}");
         }
     }

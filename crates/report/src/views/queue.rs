@@ -4,7 +4,7 @@ use super::{heading, plural, waker};
 use crate::{Column, Style, Table, wrap};
 use schedlab_model::names::{Label, Names};
 use schedlab_model::time::Time;
-use schedlab_model::trace::Reason;
+use schedlab_model::trace::{Reason, Untraced};
 use schedlab_views::WaitEnd;
 use schedlab_views::queue::{Came, Queue, Rival, What};
 
@@ -45,6 +45,10 @@ fn beginning(view: &Queue, names: &Names) -> String {
         elsewhere.waiting,
         plural(elsewhere.idle as u64, "CPU was idle", "CPUs were idle"),
     );
+    let text = match elsewhere.untraced as u64 {
+        0 => text,
+        cpus => format!("{text}, {} what was not recorded", plural(cpus, "CPU ran", "CPUs ran")),
+    };
     wrap(&format!("{}: ", wait.woken), 4, &text)
 }
 
@@ -85,7 +89,9 @@ fn came(came: Came) -> &'static str {
 fn rest(view: &Queue) -> String {
     let parts = [
         (view.ran_more(), "tasks without a row"),
-        (view.idle(), "nobody"),
+        (view.without_task(Untraced::Idle), "nobody"),
+        (view.without_task(Untraced::Others), "programs that were not recorded"),
+        (view.without_task(Untraced::Unknown), "nobody knows whom: records are missing"),
         (view.overhead(), "the system, within the above"),
     ];
     let parts = parts.into_iter().filter(|(time, _)| *time > Time::ZERO);
@@ -106,8 +112,12 @@ fn steps(view: &Queue, names: &Names) -> Table {
 fn event(what: &What, names: &Names) -> String {
     let name = |task: &Label| names.show(*task);
     match what {
-        What::Ran { task: None, length, .. } => format!("nobody ran for {length}"),
-        What::Ran { task: Some(task), length, reason } => {
+        What::Untraced { what: Untraced::Idle, length } => format!("nobody ran for {length}"),
+        What::Untraced { what: Untraced::Others, length } => {
+            format!("programs that were not recorded ran for {length}")
+        }
+        What::Untraced { what: Untraced::Unknown, length } => format!("who ran is not known for {length}"),
+        What::Ran { task, length, reason } => {
             format!("{} ran for {length}{}", name(task), reason.map(leaving).unwrap_or_default())
         }
         What::Woke { task } => format!("{} was woken and placed here", name(task)),

@@ -5,11 +5,18 @@ use crate::{Style, columns_of, wrap};
 use schedlab_model::ids::TaskId;
 use schedlab_model::names::Label;
 use schedlab_model::time::Time;
+use schedlab_model::trace::Untraced;
 use schedlab_views::timeline::{Cell, Timeline};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Where nobody ran.
-const IDLE: char = '.';
+/// Where no task of the trace ran.
+const fn untraced(what: Untraced) -> (char, &'static str) {
+    match what {
+        Untraced::Idle => ('.', "idle"),
+        Untraced::Others => ('+', "not recorded"),
+        Untraced::Unknown => ('?', "not known"),
+    }
+}
 /// Where somebody ran who was not asked for.
 const OTHER: char = '-';
 /// Where somebody ran for whom there was no letter left.
@@ -69,6 +76,7 @@ struct Legend {
     /// Letters with names, in their order.
     entries: Vec<(char, String)>,
     others: bool,
+    untraced: BTreeSet<Untraced>,
 }
 
 impl Legend {
@@ -76,16 +84,17 @@ impl Legend {
         let names = view.roster().names();
         let mut seen: BTreeMap<TaskId, Label> = BTreeMap::new();
         let mut others = false;
+        let mut untraced = BTreeSet::from([Untraced::Idle]);
         for cell in view.rows().flat_map(|(_, cells)| cells) {
             match cell {
                 Cell::Task(label) => drop(seen.insert(label.task, *label)),
                 Cell::Other => others = true,
-                Cell::Idle => {}
+                Cell::Untraced(what) => drop(untraced.insert(*what)),
             }
         }
         let by_task = seen.len() <= letters().count();
         let name = |label: &Label| if by_task { names.show(*label) } else { group_of(*label, names) };
-        Legend { others, ..Legend::give_out(seen.values().map(|label| (label.task, name(label)))) }
+        Legend { others, untraced, ..Legend::give_out(seen.values().map(|label| (label.task, name(label)))) }
     }
 
     /// Each name gets the next letter.
@@ -103,12 +112,12 @@ impl Legend {
         if known.len() > entries.len() {
             entries.push((NAMELESS, "others".into()));
         }
-        Legend { tasks, entries, others: false }
+        Legend { tasks, entries, others: false, untraced: BTreeSet::from([Untraced::Idle]) }
     }
 
     fn letter(&self, cell: &Cell) -> char {
         match cell {
-            Cell::Idle => IDLE,
+            Cell::Untraced(what) => untraced(*what).0,
             Cell::Other => OTHER,
             Cell::Task(label) => self.tasks[&label.task],
         }
@@ -119,7 +128,8 @@ impl Legend {
         if self.others {
             entries.push(format!("{OTHER} not asked for"));
         }
-        entries.push(format!("{IDLE} idle"));
+        entries
+            .extend(self.untraced.iter().map(|&what| untraced(what)).map(|(letter, name)| format!("{letter} {name}")));
         // A letter stays on the line of its name.
         let text = entries.iter().map(|entry| entry.replace(' ', "\u{a0}")).collect::<Vec<_>>().join("  ");
         wrap("", 0, &text).replace('\u{a0}', " ")

@@ -39,12 +39,13 @@ pub(crate) enum Label {
     Idle,
     Share,
     Waits,
+    Untraced,
 }
 
 words! { Label:
     Running "running"  Runnable "runnable"  Blocked "blocked"  Request "request"  Fork "fork"  Exit "exit"
     Wakes "wakes"  Migrate "migrate"  Tick "tick"  Idle "idle"  Share "share"
-    Waits "request waits"
+    Waits "request waits"  Untraced "no recorded task"
 }
 
 impl Label {

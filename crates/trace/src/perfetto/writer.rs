@@ -269,6 +269,10 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
                 let track = self.cpu_track(event.time, event.cpu)?;
                 self.instant(event.time, track, Label::Tick, carrying(event))
             }
+            EventKind::Untraced { .. } => {
+                let track = self.cpu_track(event.time, event.cpu)?;
+                self.instant(event.time, track, Label::Untraced, carrying(event))
+            }
             EventKind::RequestQueue { task: Some(task), .. } => self.task_instant(event, task, Label::Waits),
             EventKind::RequestQueue { task: None, .. } => {
                 let track = self.cpu_track(event.time, event.cpu)?;

@@ -169,14 +169,12 @@ fn run(result: RunResult, curves: Vec<GroupCurves>, response_batches: Vec<BatchM
 fn cautions(summary: &Summary) -> Vec<String> {
     let untold = (summary.repaired > 0).then(|| {
         format!(
-            "{} context switches that the kernel did not tell; they were put in where the next event showed that they \
-             had happened, so CPU times and waits around them may be off by a slice",
+            "what happened around {} steps that the kernel did not tell: the CPU's time counts as unknown until the next \
+             event, and a wait that begins with such a step is not counted",
             summary.repaired
         )
     });
-    let others = "what other programs took of the CPUs: that time counts as idle, and whether a CPU idled beside \
-                  waiting tasks is not known"
-        .to_string();
+    let others = "whether a CPU idled beside waiting tasks".to_string();
     untold.into_iter().chain([others]).collect()
 }
 

@@ -1,7 +1,7 @@
 //! What the kernel's scheduler did to the tasks of a run, as events, with the requests that the tasks saw among them.
 
 use super::seen;
-use schedlab_kernel::{Comm, Converter, Record, Summary, Thread};
+use schedlab_kernel::{Comm, Converter, Gaps, Record, Summary, Thread};
 use schedlab_load::Report;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
@@ -17,7 +17,9 @@ pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64) -> (V
     let group_of = |thread: &Thread, _: &Comm| {
         groups.get(&thread.tid).or_else(|| programs.get(&thread.tgid)).map(|&group| GroupId(group))
     };
-    let mut converter = Converter::new(report.start_ns, group_of);
+    let mut gaps = Gaps::default();
+    records.iter().for_each(|record| gaps.note(record));
+    let mut converter = Converter::new(report.start_ns, group_of).with_gaps(gaps);
     let mut scheduled: Vec<Event> = Vec::new();
     let last = report.start_ns.saturating_add(end_ns);
     for record in records.iter().take_while(|record| record.time_ns <= last) {
@@ -29,6 +31,8 @@ pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64) -> (V
     let number = |task: u32| numbers.get(&report.tasks[task as usize].tid).copied();
     let requests = seen::requests(report, number);
     let mut all = merge(scheduled, requests, end_ns);
+    // What CPUs do that are not the scenario's is of no interest.
+    all.retain(|event| event.cpu.0 < cpus || !matches!(event.kind, EventKind::Untraced { .. }));
     all.iter_mut().for_each(|event| event.cpu = within(event.cpu, cpus));
     (all, summary)
 }

@@ -1,8 +1,9 @@
 //! A recording that another tool made.
 
-use super::tape::{self, Label, Tape};
-use super::{Programs, RecordError, Recording, Wholeness};
+use super::tape::{self, FirstLook, Label, Tape};
+use super::{RecordError, Recording, Wholeness};
 use crate::VenueError;
+use schedlab_model::time::Time;
 use schedlab_record::text::{self, Told};
 use std::path::Path;
 
@@ -22,10 +23,9 @@ pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
     let told = text::read(text, |record| spool.push(record)).map_err(RecordError::Text)?;
     let spool_failed = |error| RecordError::Spool { folder: folder.clone(), error };
     let mut spooled = spool.finish().map_err(spool_failed)?;
-    // What was there at the start is known only at the end of the text, and comes first.
-    let mut programs = Programs::default();
-    told.before.iter().for_each(|record| programs.note(record));
-    spooled.each(|record| programs.note(record)).map_err(spool_failed)?;
+    // What was there at the start is known only at the end of the text.
+    let mut look = FirstLook::default();
+    tape::in_order(&mut spooled, &told.before, told.start_ns, |record| look.note(record)).map_err(spool_failed)?;
     let records = spooled.count();
     let label = Label {
         name: text.file_name().map_or_else(String::new, |name| super::programs::clean(&name.to_string_lossy())),
@@ -36,8 +36,8 @@ pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
     };
     let tape = Tape {
         spooled,
-        cpus: told.cpus.max(programs.cpus()),
-        programs,
+        cpus: told.cpus.max(look.programs.cpus()),
+        look,
         start_ns: told.start_ns,
         end_ns: told.end_ns,
         lost: told.lost,
@@ -54,6 +54,10 @@ fn missing(told: &Told) -> Vec<String> {
     let mut missing: Vec<String> = (!told.has_wakeups).then(|| wakeups.into()).into_iter().collect();
     if told.overwritten > 0 {
         missing.push(format!("the time of {} older events, which had been overwritten", told.overwritten));
+    }
+    if told.start_ns > told.first_ns {
+        let early = Time(told.start_ns - told.first_ns);
+        missing.push(format!("the first {early} of the text, in which the buffers of some CPUs had not begun"));
     }
     missing
 }

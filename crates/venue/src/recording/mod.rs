@@ -15,7 +15,6 @@ pub use import::import;
 
 use crate::host::kernel_release;
 use crate::{Monitor, VenueError};
-use programs::Programs;
 use schedlab_kernel::{Filter, Recorder, Stats};
 use schedlab_load::{Ended, Guarded};
 use schedlab_model::result::RunResult;
@@ -25,7 +24,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
-use tape::{Label, Tape};
+use tape::{FirstLook, Label, Tape};
 
 /// What to record.
 #[derive(Clone, Debug)]
@@ -71,7 +70,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Records until the command ends, the time is over, or `monitor` stops it, and writes the trace.
 pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError> {
-    let Taken { ended, stats, programs, spooled } = take(order, monitor)?;
+    let Taken { ended, stats, look, spooled } = take(order, monitor)?;
     let status = match ended {
         Some(Ended::NotStarted(error)) => {
             let error = io::Error::from_raw_os_error(error);
@@ -81,12 +80,12 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
         None => None,
     };
     // Nothing happens to a command after its end.
-    let end_ns = if status.is_some() { programs.last_ns().max(stats.started_ns) } else { stats.ended_ns };
+    let end_ns = if status.is_some() { look.programs.last_ns().max(stats.started_ns) } else { stats.ended_ns };
     let lost = losses(&stats);
     let tape = Tape {
         spooled,
-        cpus: programs.cpus().max(1),
-        programs,
+        cpus: look.programs.cpus().max(1),
+        look,
         before: Vec::new(),
         start_ns: stats.started_ns,
         end_ns,
@@ -107,7 +106,7 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
 struct Taken {
     ended: Option<Ended>,
     stats: Stats,
-    programs: Programs,
+    look: FirstLook,
     spooled: Spooled,
 }
 
@@ -127,14 +126,14 @@ fn take(order: &Order, monitor: &Monitor) -> Result<Taken, VenueError> {
         Deaf::Guard(error) => RecordError::Guard(error),
         Deaf::Disk(error) => unkept(error),
     })?;
-    let mut programs = Programs::default();
+    let mut look = FirstLook::default();
     let keep = &mut |record| {
-        programs.note(&record);
+        look.note(&record);
         spool.push(&record);
     };
     let stats = recorder.stop(keep).map_err(unkept)?;
     let spooled = spool.finish().map_err(unkept)?;
-    Ok(Taken { ended, stats, programs, spooled })
+    Ok(Taken { ended, stats, look, spooled })
 }
 
 impl Wholeness {

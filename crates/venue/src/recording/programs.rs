@@ -50,7 +50,11 @@ impl Programs {
             }
             RecordKind::Exec { thread, comm, .. } | RecordKind::Rename { thread, comm } => self.name(&thread, comm),
             RecordKind::Status { thread, .. } => self.see(&thread),
-            RecordKind::Publishing | RecordKind::SoftirqEntry | RecordKind::SoftirqExit | RecordKind::Tick => {}
+            RecordKind::Publishing
+            | RecordKind::Lost
+            | RecordKind::SoftirqEntry
+            | RecordKind::SoftirqExit
+            | RecordKind::Tick => {}
         }
     }
 

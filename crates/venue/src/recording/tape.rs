@@ -12,7 +12,7 @@ use schedlab_model::ids::GroupId;
 use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_record::{Comm, Converter, Record, Spool, Spooled, Summary, Thread};
+use schedlab_record::{Comm, Converter, Gaps, Record, Spool, Spooled, Summary, Thread};
 use schedlab_trace::{Error, Group, Header, Writer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,14 +29,49 @@ const UNKNOWN: &str = "requests and their response times, which only a scenario'
 pub struct Tape {
     pub spooled: Spooled,
     /// After the first pass over the records.
-    pub programs: Programs,
-    /// Records that come before the first one: the state in which a recording begins that does not tell it itself.
+    pub look: FirstLook,
+    /// Records that come right before the start: the state in which a recording begins that does not tell it itself.
     pub before: Vec<Record>,
     pub start_ns: u64,
     pub end_ns: u64,
     pub cpus: u32,
     /// Events that are missing.
     pub lost: u64,
+}
+
+/// What a first pass over the records learns.
+#[derive(Default)]
+pub struct FirstLook {
+    pub programs: Programs,
+    pub gaps: Gaps,
+}
+
+impl FirstLook {
+    /// Takes the next record.
+    pub fn note(&mut self, record: &Record) {
+        self.programs.note(record);
+        self.gaps.note(record);
+    }
+}
+
+/// Hands on all records in their order: those of the time before the start, the state at the start, and the rest.
+pub fn in_order(
+    spooled: &mut Spooled,
+    before: &[Record],
+    start_ns: u64,
+    mut each: impl FnMut(&Record),
+) -> std::io::Result<()> {
+    let mut before = Some(before);
+    spooled.each(|record| {
+        if record.time_ns >= start_ns
+            && let Some(before) = before.take()
+        {
+            before.iter().for_each(&mut each);
+        }
+        each(record);
+    })?;
+    before.into_iter().flatten().for_each(each);
+    Ok(())
 }
 
 /// What else a reader needs to know.
@@ -65,7 +100,7 @@ impl Tape {
         label: &Label,
         trace: &Path,
     ) -> Result<(RunResult, Summary, Option<VenueError>), VenueError> {
-        let (names, of_life) = self.programs.groups();
+        let (names, of_life) = self.look.programs.groups();
         let header = self.header(names, label);
         let workload = workload(&header);
         let lost_events = self.lost > 0;
@@ -119,12 +154,9 @@ impl Tape {
     fn replay(&mut self, of_life: &[GroupId], sink: &mut impl Sink) -> std::io::Result<Summary> {
         let programs = RefCell::new(Programs::default());
         let group_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread.tgid).map(|life| of_life[life]);
-        let mut converter = Converter::new(self.start_ns, group_of);
-        self.before.iter().for_each(|record| {
-            programs.borrow_mut().note(record);
-            converter.record(record, sink);
-        });
-        self.spooled.each(|record| {
+        let gaps = std::mem::take(&mut self.look.gaps);
+        let mut converter = Converter::new(self.start_ns, group_of).with_gaps(gaps);
+        in_order(&mut self.spooled, &self.before, self.start_ns, |record| {
             programs.borrow_mut().note(record);
             converter.record(record, sink);
         })?;

@@ -64,8 +64,8 @@ fn the_others_are_told_with_what_they_ran() {
     let expected =
         [(0, Came::Running, 0, Some(5), 2, 35), (1, Came::Waiting, 10, None, 0, 0), (2, Came::Later, 40, None, 1, 10)];
     assert_eq!(rivals, expected);
-    assert_eq!(queue.elsewhere(), Elsewhere { running: 0, waiting: 0, idle: 1 });
-    assert_eq!((queue.idle().ns(), queue.overhead().ns(), queue.ran_more().ns()), (3, 1, 0));
+    assert_eq!(queue.elsewhere(), Elsewhere { running: 0, waiting: 0, idle: 1, untraced: 0 });
+    assert_eq!((queue.without_task(Untraced::Idle).ns(), queue.overhead().ns(), queue.ran_more().ns()), (3, 1, 0));
 }
 
 #[test]
@@ -77,20 +77,21 @@ fn steps_lead_to_the_run() {
         .iter()
         .map(|step| match &step.what {
             What::Ran { task, length, reason } => {
-                format!("{} {:?} ran {} {reason:?}", step.time.ns(), task.as_ref().map(who), length.ns())
+                format!("{} {} ran {} {reason:?}", step.time.ns(), who(task), length.ns())
             }
+            What::Untraced { what, length } => format!("{} {what:?} for {}", step.time.ns(), length.ns()),
             What::Woke { task } => format!("{} {} woke", step.time.ns(), who(task)),
             What::Left { task, to } => format!("{} {} left to {to}", step.time.ns(), who(task)),
             other => panic!("{other:?}"),
         })
         .collect();
     let expected = [
-        "30 Some(0) ran 20 Some(SliceEnd)",
+        "30 0 ran 20 Some(SliceEnd)",
         "40 2 woke",
-        "50 Some(2) ran 10 Some(Blocked)",
+        "50 2 ran 10 Some(Blocked)",
         "55 1 left to 1",
-        "60 Some(0) ran 15 Some(Blocked)",
-        "75 None ran 3 None",
+        "60 0 ran 15 Some(Blocked)",
+        "75 Idle for 3",
     ];
     assert_eq!(steps, expected);
 }
@@ -101,7 +102,7 @@ fn a_limit_keeps_the_sums() {
     assert_eq!((queue.rivals().len(), queue.steps().len(), queue.more_steps()), (2, 2, 4));
     assert_eq!((queue.more_rivals(), self::queue(1).more_rivals()), (0, 1));
     let ran: u64 = queue.rivals().iter().map(|rival| rival.ran.ns()).sum();
-    assert_eq!(ran + queue.ran_more().ns() + queue.idle().ns(), queue.wait().length().ns());
+    assert_eq!(ran + queue.ran_more().ns() + queue.without_task(Untraced::Idle).ns(), queue.wait().length().ns());
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn the_run_queue_follows_the_task_when_it_is_moved() {
     queue.events(&events);
     queue.finish(Time(100));
     let last: Vec<_> = queue.steps().iter().skip(2).map(|s| (s.time.ns(), s.cpu.0, s.what)).collect();
-    let ran = |task: u32, length, reason| What::Ran { task: Some(queue.label_of(TaskId(task))), length, reason };
+    let ran = |task: u32, length, reason| What::Ran { task: queue.label_of(TaskId(task)), length, reason };
     let expected = [
         (50, 0, ran(2, Time(8), None)),
         (55, 0, What::Left { task: queue.label_of(TaskId(1)), to: CpuId(1) }),
@@ -121,4 +122,17 @@ fn the_run_queue_follows_the_task_when_it_is_moved() {
         (58, 1, ran(1, Time(12), Some(SliceEnd))),
     ];
     assert_eq!(last, expected);
+}
+
+#[test]
+fn a_cpu_without_a_task_of_the_trace_is_not_always_idle() {
+    let turns_to = |at: u64, what| Event { time: Time(at), cpu: CpuId(0), kind: EventKind::Untraced { what } };
+    let mut events = events();
+    let free = events.iter().position(|event| event.time == Time(75)).unwrap() + 1;
+    events.splice(free..free, [turns_to(75, Untraced::Others), turns_to(77, Untraced::Unknown)]);
+    let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), chosen(Selection::ALL, None).unwrap(), 2, 10);
+    queue.events(&events);
+    queue.finish(Time(100));
+    let time = [Untraced::Idle, Untraced::Others, Untraced::Unknown].map(|what| queue.without_task(what).ns());
+    assert_eq!(time, [0, 2, 1]);
 }
