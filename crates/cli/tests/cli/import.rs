@@ -88,3 +88,42 @@ fn a_full_disk_leaves_nothing() {
     assert!(error.contains("events.parquet: cannot write the trace"), "{error}");
     assert_eq!(lab.files(), ["events.txt"]);
 }
+
+/// CPU 0 is told of from the first second on and CPU 1 from the eleventh, when hog has it for two seconds.
+fn wrapped() -> String {
+    let switch = |cpu: u32, second: u64, from: (&str, u32), state: &str, to: (&str, u32)| {
+        let head = format!("{}-{} [00{cpu}] d..2. {second}.000000: sched_switch", from.0, from.1);
+        let left = format!("prev_comm={} prev_pid={} prev_prio=120 prev_state={state}", from.0, from.1);
+        format!("{head}: {left} ==> next_comm={} next_pid={} next_prio=120\n", to.0, to.1)
+    };
+    let (sh, idle, hog) = (("sh", 12), ("swapper/0", 0), ("hog", 77));
+    [
+        "# entries-in-buffer/entries-written: 6/90   #P:2\n".into(),
+        switch(0, 1, idle, "R", sh),
+        switch(0, 2, sh, "S", idle),
+        "##### CPU 1 buffer started ####\n".into(),
+        switch(1, 11, idle, "R", hog),
+        switch(0, 12, idle, "R", sh),
+        switch(1, 13, hog, "S", idle),
+        switch(0, 14, sh, "S", idle),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_buffer_that_wrapped_credits_no_time_that_nobody_saw() {
+    let lab = Lab::new();
+    lab.write("events.txt", &wrapped());
+    let page = lab.out(&["import", "events.txt"]);
+    let row = |program: &str| -> Vec<&str> {
+        let row = page.lines().find(|line| line.starts_with(program)).expect(program);
+        row.split_whitespace().collect()
+    };
+    // Of three seconds two each; no wake-up was recorded, so no wait is known.
+    for program in ["hog", "sh"] {
+        assert_eq!(row(program)[1..7], ["1", "2000", "33.3", "-", "-", "-"], "{page}");
+    }
+    assert!(page.starts_with("events.txt: 3s on 2 CPUs\n"), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the first 10s of the text, in which the buffers of some CPUs had not begun"), "{page}");
+}

@@ -66,6 +66,31 @@ fn a_command_and_all_it_starts_become_a_lawful_trace() {
     assert_eq!(lab.files(), ["schedlab.parquet"]);
 }
 
+/// A program that computes until it is dropped.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn start() -> Busy {
+        Busy(Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).expect("it runs until it is killed");
+    }
+}
+
+#[test]
+fn time_of_programs_that_are_not_recorded_is_not_idle() {
+    let lab = Lab::new();
+    let _busy = Busy::start();
+    let Some(output) = record(&lab, &["-o", "trace.txt", "--", "sleep", "0.3"]) else { return };
+    let trace = fs::read_to_string(lab.path("trace.txt")).unwrap();
+    assert!(output.out.contains("others %"), "{}", output.out);
+    assert!(trace.lines().any(|line| line.contains("untraced") && line.ends_with("others")), "{trace}");
+}
+
 #[test]
 fn the_other_forms_and_a_signal() {
     let lab = Lab::new();
