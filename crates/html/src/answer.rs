@@ -2,37 +2,11 @@
 
 use schedlab_model::outcome::{GroupView, Outcome};
 use schedlab_report::Times;
-use schedlab_report::comparison::{Comparison, Difference};
+use schedlab_report::comparison::Comparison;
 
-/// Who answers soonest and by how much, what differs otherwise, or what a single scheduler did.
+/// What the comparison comes to, or what a single scheduler did.
 pub fn answer(comparison: &Comparison) -> String {
-    let telling: Vec<&Difference> = comparison.telling().collect();
-    let Some(first) = telling.first() else { return alone(comparison) };
-    if first.metric != "response_ns.mean" {
-        return sentence(&first.verdict);
-    }
-    let ratio = |difference: &&&Difference| difference.ratio.unwrap_or(1.0);
-    let of_group = || telling.iter().filter(|other| other.group == first.group && other.metric == first.metric);
-    let soonest = of_group().min_by(|a, b| ratio(a).total_cmp(&ratio(b))).filter(|soonest| ratio(soonest) < 1.0);
-    let (winner, text) = match (soonest, of_group().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))) {
-        (Some(soonest), _) => (&soonest.policy, sentence(&soonest.verdict)),
-        (None, Some(latest)) => {
-            let text = format!("Nobody answers sooner than {}. {}", latest.baseline, sentence(&latest.verdict));
-            (&latest.baseline, text)
-        }
-        (None, None) => (&first.baseline, sentence(&first.verdict)),
-    };
-    match comparison.starvation(winner) {
-        Some(starved) => format!("{text} But: {starved}"),
-        None => text,
-    }
-}
-
-/// With a capital and a full stop.
-pub fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    comparison.conclusion.as_ref().map_or_else(|| alone(comparison), |conclusion| conclusion.headline.clone())
 }
 
 /// What a single scheduler did.

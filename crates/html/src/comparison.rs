@@ -1,6 +1,6 @@
 //! A comparison of schedulers as a page.
 
-use crate::answer::{answer, confidence, sentence};
+use crate::answer::{answer, confidence};
 use crate::document::{ColumnView, Document, Provenance, Section, TableView};
 use crate::evidence::Heard;
 use crate::pieces;
@@ -8,9 +8,12 @@ use schedlab_charts::{Chart, of_results};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::Interval;
 use schedlab_model::time::Time;
-use schedlab_report::Quantity;
-use schedlab_report::comparison::{Comparison, Difference, Evidence};
+use schedlab_report::comparison::{Comparison, Difference};
 use schedlab_report::result::each;
+use schedlab_report::{Evidence, Quantity};
+
+/// A page shows so many rankings.
+const MOST_RANKINGS: usize = 40;
 
 /// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.
 pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Provenance) -> Document {
@@ -72,7 +75,6 @@ fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts:
     );
     let differences = differences(comparison);
     let speed = Section {
-        paragraphs: comparison.sentences().iter().map(|text| sentence(text)).collect(),
         tables: tables.next().into_iter().chain(differences).collect(),
         charts: latency.into_iter().collect(),
         ..part("speed", if comparison.has_requests() { "How fast" } else { "How long tasks wait" })
@@ -93,9 +95,27 @@ fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts:
         ..part("timeline", "Who ran where")
     };
     let all = [speed, how, says, timelines];
-    all.into_iter()
+    conclusion(comparison)
+        .into_iter()
+        .chain(all)
         .filter(|part| !(part.charts.is_empty() && part.tables.is_empty() && part.timelines.is_empty()))
         .collect()
+}
+
+/// Who does best at what; none where there is one scheduler only.
+fn conclusion(comparison: &Comparison) -> Option<Section> {
+    let conclusion = comparison.conclusion.as_ref()?;
+    let more = conclusion.rankings.len().checked_sub(MOST_RANKINGS).filter(|more| *more > 0);
+    let about = "What is asked of each group, the greatest difference first. The best is told from the others by more than \
+                 chance and by 2 % at least. Behind each value stands how far it is from the first.";
+    let more = more.map(|more| format!("{more} more, with smaller differences, are left out here; --json has all."));
+    Some(Section {
+        id: "conclusion".into(),
+        heading: "Who is best at what".into(),
+        paragraphs: std::iter::once(about.into()).chain(more).collect(),
+        tables: vec![TableView::of("", &conclusion.table(MOST_RANKINGS))],
+        ..Section::default()
+    })
 }
 
 /// All differences with their evidence; none where there is one scheduler only.
@@ -113,13 +133,13 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
         let notes = all.iter().map(|difference| comparison.note(difference, of_interval)).collect();
         ColumnView { head: head.into(), about: Some(about.into()), is_numeric: true, cells, notes }
     };
-    let end = |of: fn(&Interval) -> f64| move |difference: &Difference| difference.ratio_interval.as_ref().map(of);
+    let end = |of: fn(&Interval) -> f64| move |difference: &Difference| difference.gap.ratio_interval.as_ref().map(of);
     let ratio = "The scheduler's value over the baseline's.";
     let interval = "The interval that holds the true ratio with a probability of 95 %.";
     let delta =
         "How well the two separate: 1 when each value of one is above each of the other, 0 when they are alike.";
     let basis = |difference: &Difference| {
-        match difference.evidence {
+        match difference.gap.evidence {
             Evidence::Runs => "runs, in pairs",
             Evidence::Batches => "batches of one run",
             Evidence::Exact => "exact",
@@ -133,7 +153,7 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
             words("scheduler", &|difference| difference.policy.clone()),
             words("group", &|difference| difference.group.clone()),
             words("metric", &|difference| difference.metric.clone()),
-            numbers("ratio", ratio, &|difference| difference.ratio, false),
+            numbers("ratio", ratio, &|difference| difference.gap.ratio, false),
             numbers("from", interval, &end(|interval| interval.low), true),
             numbers("to", interval, &end(|interval| interval.high), true),
             numbers("Cliff's delta", delta, &|difference| Some(difference.cliffs_delta), false),

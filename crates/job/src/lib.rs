@@ -12,7 +12,7 @@ use schedlab_html::{Heard, Listing, Provenance};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
 use schedlab_policy::{PolicySpec, Reference, catalog};
-use schedlab_report::WHAT;
+use schedlab_report::Fragile;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_report::theory::draws;
 use schedlab_venue::{Executor, KERNEL, Policy, Run, VenueError, VenueName};
@@ -82,7 +82,7 @@ pub struct Done {
     /// Copies of each with small changes; none where nothing repeats exactly.
     copies: Vec<Vec<Run>>,
     /// What the copies came to that failed.
-    fragile: Vec<String>,
+    fragile: Vec<Fragile>,
 }
 
 impl Job {
@@ -202,7 +202,7 @@ impl Job {
             }
         }
         let mut made = runner.carry_out(&cases, Errors::EndAll)?.into_iter();
-        for (index, case) in ran.iter().enumerate().filter(|(_, case)| is_simulated(case)) {
+        for (index, _) in ran.iter().enumerate().filter(|(_, case)| is_simulated(case)) {
             let (mut failures, mut runs) = (Vec::new(), Vec::new());
             for outcome in made.by_ref().take(self.options.perturb as usize) {
                 match outcome {
@@ -212,10 +212,9 @@ impl Job {
                 }
             }
             if let Some(error) = failures.first() {
-                let (label, count) = (&case.policy.label, failures.len());
-                let text =
-                    format!("Under {WHAT} {label} failed in {count} of {} copies: {error}.", self.options.perturb);
-                done.fragile.push(text);
+                let (policy, error) = (done.sets[index].0.clone(), error.to_string());
+                let (failed, copies) = (failures.len(), self.options.perturb);
+                done.fragile.push(Fragile { policy, failed, copies, error });
             }
             // Ranges are over all copies or none: pairs of policies need the same ones.
             if runs.len() == self.options.perturb as usize && runs.iter().all(|run| !run.result.partial) {
@@ -280,10 +279,8 @@ impl Job {
         // What was published is about the scenario as it stands.
         let is_varied = self.variants.iter().any(|variant| !variant.settings.is_empty());
         let published = if is_varied { &[][..] } else { &self.scenario.published };
-        let mut comparison = Comparison::new(&candidates, published, draws);
-        comparison.failures = done.failures.iter().map(ToString::to_string).collect();
-        comparison.fragile = done.fragile.clone();
-        comparison
+        let failures = done.failures.iter().map(ToString::to_string).collect();
+        Comparison::new(&candidates, published, draws).with_failures(failures, done.fragile.clone())
     }
 
     fn candidates<'a>(&'a self, done: &'a Done) -> Vec<Candidate<'a>> {

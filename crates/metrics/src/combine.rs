@@ -166,7 +166,13 @@ mod tests {
         RunResult {
             seed: x,
             duration_ns: 100 * x,
-            groups: vec![GroupResult { name: "g".into(), count: x, measures, cv_of_task_means: None }],
+            groups: vec![GroupResult {
+                name: "g".into(),
+                count: x,
+                measures,
+                cv_of_task_means: None,
+                jain_of_tasks: None,
+            }],
             cpus: vec![CpuResult { busy_frac: x as f64 / 10.0, ..CpuResult::default() }],
             load_distribution: Some(LoadDistribution { estimated: BTreeMap::new(), actual: Some(loads) }),
             lost: x,

@@ -38,6 +38,11 @@ impl Jain {
         self.sum_of_squares += allocation * allocation;
     }
 
+    /// How many allocations it knows.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The index; none when nobody got anything.
     pub fn index(&self) -> Option<f64> {
         (self.sum_of_squares > 0.0).then(|| self.sum * self.sum / (self.count as f64 * self.sum_of_squares))

@@ -228,6 +228,10 @@ pub struct GroupResult {
     /// How far apart the tasks' mean response times are: standard deviation over mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cv_of_task_means: Option<TaskMeansCv>,
+    /// Jain's index of CPU time over its tasks: 1 when all got the same, 1/n when one got all. (Σx)² / (n·Σx²) of x, what a
+    /// task got in each nanosecond of its life. Absent where there were fewer than two tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jain_of_tasks: Option<f64>,
 }
 
 /// The metrics of one task instance.
@@ -478,6 +482,7 @@ mod tests {
                 count: 1,
                 measures: measures.clone(),
                 cv_of_task_means: None,
+                jain_of_tasks: Some(1.0),
             }],
             tasks: vec![TaskResult { id: 0, group: "g".into(), measures }],
             cpus: vec![CpuResult {

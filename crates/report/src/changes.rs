@@ -4,9 +4,10 @@
 //! locked to each other's phase and to the tick, and another offset of the tick or a per mille more of work may give very
 //! different numbers. So copies with such changes run too, and the tables show their range.
 
+use crate::ratio::{amount, times};
 use crate::{Column, Table};
-use schedlab_metrics::statistics::{Comparison as Effect, times};
-use schedlab_model::metric::{Better, Part, known};
+use schedlab_metrics::statistics::Comparison as Effect;
+use schedlab_model::metric::{Metric, Part, known};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::RunResult;
 use schemars::JsonSchema;
@@ -14,6 +15,27 @@ use serde::{Deserialize, Serialize};
 
 /// What is changed, for people.
 pub const WHAT: &str = "small changes of tick offset, work and sleep";
+
+/// A policy that fails under small changes.
+#[derive(Clone, Debug)]
+pub struct Fragile {
+    /// Its label.
+    pub policy: String,
+    /// In how many copies it failed.
+    pub failed: usize,
+    /// Of how many.
+    pub copies: u32,
+    /// How, the first time.
+    pub error: String,
+}
+
+impl Fragile {
+    /// In a sentence.
+    pub(crate) fn words(&self) -> String {
+        let Fragile { policy, failed, copies, error } = self;
+        format!("Under {WHAT} {policy} failed in {failed} of {copies} copies: {error}.")
+    }
+}
 
 /// A metric of a group under a policy as the scenario stands, and under small changes of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,13 +127,13 @@ impl ChangedDifference {
         }
     }
 
-    /// As the end of a sentence: `, between 1.71× slower and 1.92× slower under small changes of …`.
-    pub(crate) fn words(&self, better: Better) -> String {
+    /// As the end of a sentence: `, between 1.71× longer and 1.92× longer under small changes of …`.
+    pub(crate) fn words(&self, metric: &Metric) -> String {
         let (low, high) = match (self.ratio_low, self.ratio_high) {
             // The smaller difference first.
-            (Some(low), Some(high)) if high < 1.0 => (times(high, better), times(low, better)),
-            (Some(low), Some(high)) => (times(low, better), times(high, better)),
-            _ => (self.difference_low.to_string(), self.difference_high.to_string()),
+            (Some(low), Some(high)) if high < 1.0 => (times(high, metric), times(low, metric)),
+            (Some(low), Some(high)) => (times(low, metric), times(high, metric)),
+            _ => (amount(metric, self.difference_low), amount(metric, self.difference_high)),
         };
         match (low == high, self.is_firm()) {
             (true, _) => format!(", and so it stays under {WHAT}"),
@@ -150,22 +172,23 @@ mod tests {
 
     #[test]
     fn ranges_hold_the_scenario_as_it_stands() {
+        let response = known("response_ns.mean").metric;
         let effect = compare(&[10.0], &[22.0], 0.95, 1).unwrap();
         let changed = of_difference(&effect, &[(10.0, 25.0), (20.0, 30.0)]).unwrap();
         assert_eq!((changed.ratio_low, changed.ratio_high), (Some(1.5), Some(2.5)));
         assert_eq!((changed.difference_low, changed.difference_high, changed.copies), (10.0, 15.0, 2));
         assert!(changed.is_firm());
         assert_eq!(
-            changed.words(Better::Lower),
-            ", between 1.50× slower and 2.50× slower under small changes of tick offset, work and sleep"
+            changed.words(response),
+            ", between 1.50× longer and 2.50× longer under small changes of tick offset, work and sleep"
         );
         let faster =
             of_difference(&effect, &[(22.0, 10.0)]).map(|_| compare(&[22.0], &[10.0], 0.95, 1).unwrap()).unwrap();
         let faster = of_difference(&faster, &[(40.0, 10.0)]).unwrap();
-        assert!(faster.words(Better::Lower).starts_with(", between 2.20× faster and 4.00× faster under"));
+        assert!(faster.words(response).starts_with(", between 2.20× shorter and 4.00× shorter under"));
         let turned = of_difference(&effect, &[(22.0, 20.0)]).unwrap();
         assert!(!turned.is_firm());
-        assert!(turned.words(Better::Lower).starts_with(", but between 1.10× faster and 2.20× slower under"));
+        assert!(turned.words(response).starts_with(", but between 1.10× shorter and 2.20× longer under"));
         assert_eq!(of_difference(&effect, &[]), None);
     }
 }

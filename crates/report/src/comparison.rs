@@ -1,8 +1,10 @@
 //! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
 
 use crate::caution::{Caution, Number, cautions, note, noted, starved, warnings};
-use crate::changes::{self, Change, ChangedDifference, WHAT};
+use crate::changes::{self, Change, Fragile, WHAT};
+use crate::conclusion::{Conclusion, Facts, has_requests};
 use crate::costs;
+use crate::gap::{Evidence, Gap};
 use crate::pair::Pair;
 use crate::result::{heading, load, names, speed_columns};
 use crate::theory::{Queue, draws};
@@ -10,7 +12,7 @@ use crate::{Column, Style, Table, WIDTH, column, columns_of, sketch, wrap};
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_metrics::statistics::BatchMeans;
-use schedlab_model::outcome::{GroupView, Outcome, View};
+use schedlab_model::outcome::{Outcome, View};
 use schedlab_model::result::{Interval, RunResult};
 use schedlab_model::scenario::Published;
 use schedlab_model::workload::Workload;
@@ -57,6 +59,9 @@ pub struct Comparison {
     pub failures: Vec<String>,
     /// What came of each policy: the result of its run, or of its several runs.
     pub results: Vec<Outcome>,
+    /// Who does best at what; absent where there is one policy only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
     /// How each other policy differs from the baseline, by policy, group and metric.
     pub differences: Vec<Difference>,
     /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
@@ -84,40 +89,13 @@ pub struct Difference {
     pub baseline: String,
     /// The other.
     pub policy: String,
-    /// What the intervals come from.
-    pub evidence: Evidence,
-    /// The other's value over the baseline's; absent for a baseline of zero.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<f64>,
-    /// Its confidence interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ratio_interval: Option<Interval>,
-    /// The other's value minus the baseline's.
-    pub difference: f64,
-    /// Its confidence interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference_interval: Option<Interval>,
-    /// What small changes of tick offset, work and sleep do to it, where both sides repeat exactly.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub under_changes: Option<ChangedDifference>,
+    /// How far the other's value is from the baseline's.
+    #[serde(flatten)]
+    pub gap: Gap,
     /// How well the two separate, from -1 to 1.
     pub cliffs_delta: f64,
     /// All that in words.
     pub verdict: String,
-}
-
-/// What an interval comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Evidence {
-    /// Several runs; those with the same seed are compared in pairs.
-    Runs,
-    /// One run, cut into batches of consecutive requests.
-    Batches,
-    /// Every run gives these numbers: nothing that touches them is random. There is no interval.
-    Exact,
-    /// One run: there is no interval.
-    Single,
 }
 
 /// A measured mean response time beside the one of theory.
@@ -155,9 +133,7 @@ const COMPARED_WAITS: [&str; 5] =
 
 /// Whether nothing in these outcomes is a request.
 fn are_without_requests<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> bool {
-    let has_some =
-        |group: &GroupView| ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0));
-    !outcomes.any(|outcome| outcome.groups().iter().any(has_some))
+    !outcomes.any(|outcome| outcome.groups().iter().any(has_requests))
 }
 
 impl Comparison {
@@ -178,17 +154,45 @@ impl Comparison {
         Comparison::differing(candidates, true)
     }
 
-    /// Takes over differences that are known already, where there is no better evidence: those of a single run may rest on
-    /// its batches, which no result holds.
-    pub fn take_over(&mut self, known: &[Difference]) {
-        let key = |difference: &Difference| {
-            [&difference.group, &difference.metric, &difference.baseline, &difference.policy].map(String::clone)
-        };
-        for own in self.differences.iter_mut().filter(|own| own.evidence == Evidence::Single) {
-            if let Some(better) = known.iter().find(|other| key(other) == key(own)) {
-                own.clone_from(better);
-            }
+    /// The same with what is to be said about policies beside those that ran well: which failed, and which fail under small
+    /// changes.
+    pub fn with_failures(self, failures: Vec<String>, fragile: Vec<Fragile>) -> Comparison {
+        Comparison { failures, ..self }.settled(&fragile)
+    }
+
+    /// Takes over what another comparison of some of these results knows better: differences of a single run may rest on its
+    /// batches, which no result holds.
+    pub fn take_over(mut self, known: &Comparison) -> Comparison {
+        self.differences.iter_mut().for_each(|own| own.take_over(&known.differences));
+        if let Some(conclusion) = &mut self.conclusion {
+            conclusion.take_over(known.conclusion.as_ref(), &known.differences);
         }
+        self.settled(&[])
+    }
+
+    /// Puts into words what it comes to.
+    fn settled(mut self, fragile: &[Fragile]) -> Comparison {
+        self.fragile.extend(fragile.iter().map(Fragile::words));
+        let Some(mut conclusion) = self.conclusion.take() else { return self };
+        let starving = |(policy, result): (&String, &Outcome)| {
+            let groups = result.groups();
+            let starving = groups.iter().filter(|group| starved(group, policy).is_some());
+            starving.map(|group| (policy.clone(), group.name.to_string())).collect::<Vec<_>>()
+        };
+        conclusion.settle(&Facts {
+            policies: &self.policies,
+            groups: self.results.first().map_or(0, |result| result.groups().len()),
+            starving: self.policies.iter().zip(&self.results).flat_map(starving).collect(),
+            fragile: fragile.iter().map(|one| one.policy.clone()).collect(),
+            failures: self.failures.len(),
+            is_recorded: self.is_recorded(),
+        });
+        Comparison { conclusion: Some(conclusion), ..self }
+    }
+
+    /// Whether what is compared was recorded, and cannot be run again.
+    fn is_recorded(&self) -> bool {
+        !self.has_requests() && self.results.iter().all(|result| result.provenance().scenario_hash.is_empty())
     }
 
     fn differing(candidates: &[Candidate], random: bool) -> Comparison {
@@ -205,7 +209,7 @@ impl Comparison {
                 }
             }
         }
-        Comparison {
+        let comparison = Comparison {
             schema: SCHEMA.into(),
             policies: candidates.iter().map(|candidate| candidate.label.clone()).collect(),
             variants: match candidates.iter().any(|candidate| !candidate.settings.is_empty()) {
@@ -214,12 +218,14 @@ impl Comparison {
             },
             failures: Vec::new(),
             results: candidates.iter().map(|candidate| candidate.result.clone()).collect(),
+            conclusion: Conclusion::of(candidates, random),
             differences,
             theory: Vec::new(),
             changes: candidates.iter().flat_map(|one| changes::of(&one.label, one.result, &one.copies)).collect(),
             fragile: Vec::new(),
             curves: candidates.iter().map(|candidate| candidate.curves.to_vec()).collect(),
-        }
+        };
+        comparison.settled(&[])
     }
 }
 
@@ -287,9 +293,8 @@ impl Comparison {
         }
         let sources = self.sources();
         page += &if sources.is_empty() { String::new() } else { wrap("published: ", 0, &sources) };
-        let sentences: String = self.sentences().iter().map(|sentence| wrap("- ", 2, sentence)).collect();
-        if !sentences.is_empty() {
-            page += &format!("\n{sentences}");
+        if let Some(conclusion) = &self.conclusion {
+            page += &format!("\n{}", conclusion.show(style));
             page += &self.basis().map_or(String::new(), |basis| wrap("", 0, &basis));
         }
         page + &warnings(self.cautions().iter().map(String::as_str), style)
@@ -354,12 +359,6 @@ impl Comparison {
     fn noted(&self, columns: Vec<Column>) -> Vec<Column> {
         let cautions: Vec<Vec<Caution>> = (0..self.policies.len()).map(|policy| self.cautions_of(policy)).collect();
         noted(columns, &|number| self.rows(|policy, group| note(&cautions[policy], number, group)).collect())
-    }
-
-    /// What the response times of a policy do not show: that a task of it starves.
-    pub fn starvation(&self, policy: &str) -> Option<String> {
-        let index = self.policies.iter().position(|known| known == policy)?;
-        self.results[index].groups().iter().find_map(|group| starved(group, policy))
     }
 
     /// One value for each policy and group, in the order of the rows.
@@ -471,43 +470,35 @@ impl Comparison {
         sources.join("; ")
     }
 
-    /// One sentence for each policy and group about the metric that says most.
-    pub fn sentences(&self) -> Vec<&str> {
-        self.telling().map(|difference| difference.verdict.as_str()).collect()
-    }
-
-    /// What the sentences rest on, where it is not several runs.
+    /// What the conclusion rests on, where it is not several runs.
     pub fn basis(&self) -> Option<String> {
         let copies = self.changes.first().map(|change| change.copies);
-        let basis = match self.telling().map(|difference| difference.evidence).max_by_key(|evidence| *evidence as u8)? {
-            Evidence::Runs => return None,
-            Evidence::Batches => "Intervals from batches of one run; --runs 30 gives firmer ones.".into(),
-            Evidence::Exact => match copies {
+        Some(match self.conclusion.as_ref()?.evidence().as_slice() {
+            [] | [Evidence::Runs] => return None,
+            [Evidence::Exact] => match copies {
                 Some(copies) => format!(
                     "Nothing here is random, so every run gives these numbers and there is no interval: the ranges are those \
                      of {copies} copies with {WHAT}."
                 ),
-                None => {
-                    "Nothing here is random, so every run gives these numbers and there is no interval; --perturb 10 \
+                None => "Nothing here is random, so every run gives these numbers and there is no interval; --perturb 10 \
                          tries small changes of them."
-                        .into()
-                }
+                    .into(),
             },
-            Evidence::Single => "One run each tells little: take --runs 30 for intervals.".into(),
-        };
-        Some(basis)
-    }
-
-    /// The differences that say most.
-    pub fn telling(&self) -> impl Iterator<Item = &Difference> {
-        self.differences.iter().filter(|difference| self.says_most(difference))
-    }
-
-    /// The mean response time; in groups without requests the CPU share, and where nothing is a request the mean wait.
-    fn says_most(&self, difference: &Difference) -> bool {
-        const MOST: [&str; 3] = ["response_ns.mean", "run_delay_ns.mean", "cpu_share"];
-        let same = |other: &&Difference| other.group == difference.group && other.policy == difference.policy;
-        let has = |path: &&&str| self.differences.iter().filter(same).any(|other| other.metric == ***path);
-        MOST.iter().find(has).is_some_and(|most| difference.metric == *most)
+            [.., Evidence::Single] if self.is_recorded() => {
+                "Each figure is of one recording: nothing shows that the differences would come again.".into()
+            }
+            [Evidence::Batches, .., Evidence::Single] => {
+                "Intervals of means are from batches of one run; nothing shows that the other differences would come again: \
+                 take --runs 30 for intervals of all."
+                    .into()
+            }
+            [.., Evidence::Single] => {
+                "Each figure is of one run: nothing shows that the differences would come again; take --runs 30 for \
+                 intervals."
+                    .into()
+            }
+            [Evidence::Batches, ..] => "Intervals from batches of one run; --runs 30 gives firmer ones.".into(),
+            [..] => "What all runs give alike has no interval; its ranges are those of copies with small changes.".into(),
+        })
     }
 }

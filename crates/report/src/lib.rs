@@ -5,10 +5,13 @@
 mod caution;
 mod changes;
 pub mod comparison;
+pub mod conclusion;
 mod costs;
+mod gap;
 mod metric;
 mod number;
 mod pair;
+mod ratio;
 pub mod recording;
 pub mod result;
 pub mod sketch;
@@ -18,9 +21,11 @@ mod text;
 pub mod theory;
 pub mod views;
 
-pub use changes::{Change, ChangedDifference, WHAT};
+pub use changes::{Change, ChangedDifference, Fragile};
+pub use gap::{Evidence, Gap};
 pub use metric::column;
 pub use number::{Percent, Quantity, Times};
+pub use ratio::amount;
 pub use style::Style;
 pub use table::{Column, Table};
 pub use text::{columns_of, wrap};

@@ -1,7 +1,8 @@
 //! Two policies side by side: how they differ in a metric of a group, and what that rests on.
 
 use crate::changes::{ChangedDifference, of_difference};
-use crate::comparison::{Candidate, Difference, Evidence};
+use crate::comparison::{Candidate, Difference};
+use crate::gap::{Evidence, Gap, verdict};
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::statistics::{BatchMeans, Comparison as Effect, compare, compare_paired, is_repeated};
 use schedlab_model::metric::{self, Part};
@@ -21,6 +22,27 @@ pub(crate) struct Pair<'a> {
 impl Pair<'_> {
     /// How the other differs from the baseline in a metric; none where one of them does not know it.
     pub fn difference(&self, path: &str) -> Option<Difference> {
+        let (gap, effect) = self.measure(path)?;
+        let group = self.baseline.result.groups()[self.group].name;
+        let metric = metric::known(path).metric;
+        let words = verdict(&gap, &effect, (&self.baseline.label, &self.other.label), metric);
+        Some(Difference {
+            group: group.into(),
+            metric: path.to_string(),
+            baseline: self.baseline.label.clone(),
+            policy: self.other.label.clone(),
+            gap,
+            cliffs_delta: effect.cliffs_delta,
+            verdict: format!("{group}, {}: {words}", metric.name),
+        })
+    }
+
+    /// How far the other is from the baseline in a metric; none where one of them does not know it.
+    pub fn gap(&self, path: &str) -> Option<Gap> {
+        self.measure(path).map(|(gap, _)| gap)
+    }
+
+    fn measure(&self, path: &str) -> Option<(Gap, Effect)> {
         let values = |candidate: &Candidate| -> Vec<(u64, Option<f64>)> {
             let each = candidate.result.groups()[self.group].metrics.each(path);
             candidate.result.seeds().iter().copied().zip(each).collect()
@@ -32,7 +54,7 @@ impl Pair<'_> {
             Some((value.as_ref().copied()?, other.1?))
         };
         let pairs: Vec<(f64, f64)> = first.iter().filter_map(same_seed).collect();
-        let (evidence, comparison) = match (pairs.as_slice(), self.batches(path)) {
+        let (evidence, effect) = match (pairs.as_slice(), self.batches(path)) {
             ([], _) => return None,
             ([pair], batches) if !self.random || batches.as_ref().is_some_and(are_repeated) => {
                 (Evidence::Exact, compare(&[pair.0], &[pair.1], LEVEL, seed)?)
@@ -49,31 +71,8 @@ impl Pair<'_> {
             ([(a, b)], None) => (Evidence::Single, compare(&[*a], &[*b], LEVEL, seed)?),
             (pairs, _) => (Evidence::Runs, compare_paired(pairs, LEVEL, seed)?),
         };
-        let group = self.baseline.result.groups()[self.group].name;
-        let metric = metric::known(path).metric;
-        let (name, one, other) = (&metric.name, &self.baseline.label, &self.other.label);
-        let under_changes = (evidence == Evidence::Exact).then(|| self.under_changes(path, &comparison)).flatten();
-        let words = match evidence {
-            Evidence::Exact => {
-                let range = under_changes.as_ref().map_or(String::new(), |changed| changed.words(metric.better));
-                comparison.effect(one, other, metric.better) + &range
-            }
-            _ => comparison.verdict(one, other, metric.better),
-        };
-        Some(Difference {
-            group: group.into(),
-            metric: path.to_string(),
-            baseline: self.baseline.label.clone(),
-            policy: self.other.label.clone(),
-            evidence,
-            ratio: comparison.ratio,
-            ratio_interval: comparison.ratio_interval,
-            difference: comparison.difference,
-            difference_interval: comparison.difference_interval,
-            under_changes,
-            cliffs_delta: comparison.cliffs_delta,
-            verdict: format!("{group}, {name}: {words}"),
-        })
+        let under_changes = (evidence == Evidence::Exact).then(|| self.under_changes(path, &effect)).flatten();
+        Some((Gap::new(evidence, &effect, under_changes), effect))
     }
 
     /// What small changes do to a difference that repeats exactly.

@@ -159,9 +159,8 @@ fn document(runs: &[Read], mut comparisons: Vec<Comparison>, files: usize) -> Do
         Some(only) if files == 1 => only,
         last => {
             let candidates: Vec<Candidate> = runs.iter().map(Read::candidate).collect();
-            let mut comparison = Comparison::of_results(&candidates);
-            comparisons.iter().chain(&last).for_each(|known| comparison.take_over(&known.differences));
-            comparison
+            let comparison = Comparison::of_results(&candidates);
+            comparisons.iter().chain(&last).fold(comparison, Comparison::take_over)
         }
     };
     of_comparison(&comparison, &heard, provenance)

@@ -207,8 +207,10 @@ impl Collector {
             group.task_means.record(task.response_sum as f64 / task.responses as f64);
         }
         let lived = self.now - task.born.max(self.window_from);
-        if let Some(weight) = group.weight.filter(|_| lived > 0) {
-            self.jain.record(task.cpu_ns as f64 / (lived as f64 * f64::from(weight)));
+        if lived > 0 {
+            let share_by = |weight: u32| task.cpu_ns as f64 / (lived as f64 * f64::from(weight));
+            group.jain.record(share_by(1));
+            group.weight.iter().for_each(|weight| self.jain.record(share_by(*weight)));
         }
         if let Some(place) = (task.observations as usize).checked_sub(self.groups.len()) {
             self.details[place].totals = totals;

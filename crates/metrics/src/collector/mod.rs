@@ -87,6 +87,7 @@ struct GroupState {
     count: u64,
     totals: Totals,
     task_means: Spread,
+    jain: Jain,
     response_batches: BatchMeans,
 }
 
@@ -137,6 +138,7 @@ impl Collector {
                 count: 0,
                 totals: Totals::default(),
                 task_means: Spread::default(),
+                jain: Jain::default(),
                 response_batches: BatchMeans::default(),
             })
             .collect();
@@ -297,6 +299,7 @@ impl Collector {
             group.count = 0;
             group.totals = Totals::default();
             group.task_means = Spread::default();
+            group.jain = Jain::default();
             group.response_batches = BatchMeans::default();
         }
         self.details.iter_mut().for_each(|detail| detail.measured = false);

@@ -134,6 +134,7 @@ impl Collector {
                     count: group.count,
                     measures: group.totals.measures(observations, window_ns, cpus),
                     cv_of_task_means: group.task_means.cv(),
+                    jain_of_tasks: group.jain.index().filter(|_| group.jain.count() > 1),
                 })
                 .collect(),
             curves: self.observations.iter_mut().map(Observations::curves).collect(),

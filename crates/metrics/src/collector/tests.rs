@@ -38,7 +38,7 @@ fn round_robin() -> Vec<Event> {
 #[test]
 fn round_robin_by_hand() {
     let got = collect(&plain(1), &round_robin(), 50);
-    let GroupResult { count, measures: m, cv_of_task_means, .. } = &got.groups[0];
+    let GroupResult { count, measures: m, cv_of_task_means, jain_of_tasks, .. } = &got.groups[0];
     assert_eq!((*count, m.requests, m.requests_open, m.cpu_ns, m.cpu_share), (2, 2, 0, 40, 0.8));
     let response = m.response_ns.unwrap();
     assert_eq!((response.min, response.mean, response.max, response.p50), (30, 35, 40, 30));
@@ -56,7 +56,9 @@ fn round_robin_by_hand() {
     assert_eq!((load.estimated, load.actual.unwrap()), (BTreeMap::from([(2, 1.0)]), got.cpus[0].runnable.clone()));
     // Task 0 got 20 in its 30, task 1 20 in its 40.
     let (x, y) = (20.0 / 30.0, 0.5);
-    assert!((got.jain.unwrap() - (x + y) * (x + y) / (2.0 * (x * x + y * y))).abs() < 1e-12);
+    for jain in [got.jain, *jain_of_tasks] {
+        assert!((jain.unwrap() - (x + y) * (x + y) / (2.0 * (x * x + y * y))).abs() < 1e-12);
+    }
     assert_eq!((got.events.switches, got.events.wakeups, got.events.forks, got.events.exits), (5, 2, 2, 2));
     assert_eq!(got.work_conservation_violation.unwrap().ns, 0);
     assert_eq!((got.tasks.len(), got.tasks[1].measures.cpu_ns), (2, 20));

@@ -1,4 +1,4 @@
-//! Comparing two sets of runs: an effect size with its interval, and a verdict in words.
+//! Comparing two sets of runs: an effect size with its interval.
 //!
 //! The effect is the *ratio of means*, which carries over to other loads and needs no unit, with the difference beside
 //! it for means of zero. Cliff's δ says how well the two sets separate, whatever their distribution. Both come from
@@ -6,7 +6,7 @@
 
 use super::bootstrap::{percentile_interval, resampled_mean};
 use super::mean;
-use schedlab_model::{metric::Better, result::Interval, rng::Rng};
+use schedlab_model::{result::Interval, rng::Rng};
 
 /// Ratios nearer to one than this are rounding error.
 const RATIO_EPSILON: f64 = 1e-9;
@@ -89,111 +89,20 @@ pub fn cliffs_delta(a: &[f64], b: &[f64]) -> f64 {
     signs.sum::<i64>() as f64 / (a.len() * b.len()).max(1) as f64
 }
 
+/// Whether an interval leaves "no difference" out: that of the ratio, or that of the difference where there is no ratio.
+/// None without an interval.
+pub fn leaves_out_equality(ratio: Option<Interval>, difference: Option<Interval>) -> Option<bool> {
+    match (ratio, difference) {
+        (Some(ratio), _) => Some(ratio.low > 1.0 + RATIO_EPSILON || ratio.high < 1.0 - RATIO_EPSILON),
+        (None, Some(difference)) => Some(difference.low > 0.0 || difference.high < 0.0),
+        (None, None) => None,
+    }
+}
+
 impl Comparison {
-    /// Whether the interval leaves "no difference" out. None without an interval.
-    pub fn differs(&self) -> Option<bool> {
-        match (self.ratio_interval, self.difference_interval) {
-            (Some(ratio), _) => Some(ratio.low > 1.0 + RATIO_EPSILON || ratio.high < 1.0 - RATIO_EPSILON),
-            (None, Some(difference)) => Some(difference.low > 0.0 || difference.high < 0.0),
-            (None, None) => None,
-        }
-    }
-
-    /// One sentence: `rr is 1.80× slower than fcfs, 95 % interval 1.71–1.92`.
-    pub fn verdict(&self, baseline: &str, other: &str, better: Better) -> String {
-        let effect = || self.effect(baseline, other, better);
-        match self.differs() {
-            None if self.is_equal() => format!("{} in a single run", effect()),
-            None if self.ratio.is_some() => format!("{} in a single run, no interval", effect()),
-            None => format!("{} in a single run", effect()),
-            Some(false) if self.is_equal() && self.has_no_width() => format!("{} in every run", effect()),
-            Some(false) => format!("no difference seen between {other} and {baseline}{}", self.interval_text()),
-            Some(true) => format!("{}{}", effect(), self.interval_text()),
-        }
-    }
-
-    /// The difference alone: `rr is 1.80× slower than fcfs`.
-    pub fn effect(&self, baseline: &str, other: &str, better: Better) -> String {
-        match self.ratio {
-            _ if self.is_equal() => format!("{other} and {baseline} are equal"),
-            Some(ratio) => format!("{other} is {} than {baseline}", times(ratio, better)),
-            None => format!("{other} differs by {} from {baseline}", self.difference),
-        }
-    }
-
-    /// Whether the interval has no width: all runs differ in the same way.
-    fn has_no_width(&self) -> bool {
-        self.ratio_interval.or(self.difference_interval).is_some_and(|interval| interval.low == interval.high)
-    }
-
-    fn is_equal(&self) -> bool {
-        self.baseline_mean == self.other_mean || self.ratio.is_some_and(|r| (r - 1.0).abs() < RATIO_EPSILON)
-    }
-
-    /// `, 95 % interval 1.71–1.92`, in the terms of the sentence before: a factor or a percentage above one.
-    fn interval_text(&self) -> String {
-        let Some(interval) = self.ratio_interval else {
-            return self.difference_interval.map_or_else(String::new, |i| {
-                format!(", {} % interval of the difference {} to {}", percent(i.level), i.low, i.high)
-            });
-        };
-        let level = percent(interval.level);
-        if self.differs() == Some(false) {
-            return format!(", {level} % interval of the ratio {:.3}–{:.3}", interval.low, interval.high);
-        }
-        let ends = if interval.estimate >= 1.0 {
-            (interval.low, interval.high)
-        } else {
-            (1.0 / interval.high, 1.0 / interval.low)
-        };
-        if Factor(interval.estimate).is_small() {
-            format!(", {level} % interval {:.1}–{:.1} %", (ends.0 - 1.0) * 100.0, (ends.1 - 1.0) * 100.0)
-        } else {
-            format!(", {level} % interval {:.2}–{:.2}", ends.0, ends.1)
-        }
-    }
-}
-
-fn percent(level: f64) -> f64 {
-    (level * 1000.0).round() / 10.0
-}
-
-/// A ratio in words: `1.80× slower`, `3.2 % faster`, `equal`.
-pub fn times(ratio: f64, better: Better) -> String {
-    match (ratio - 1.0).abs() < RATIO_EPSILON {
-        true => "equal".into(),
-        false => format!("{} {}", Factor(ratio), word(ratio > 1.0, better)),
-    }
-}
-
-fn word(larger: bool, better: Better) -> &'static str {
-    match (larger, better) {
-        (true, Better::Lower) | (false, Better::Higher) => "slower",
-        (false, Better::Lower) | (true, Better::Higher) => "faster",
-        (true, Better::Neither) => "higher",
-        (false, Better::Neither) => "lower",
-    }
-}
-
-/// A ratio as a factor above one: `1.80×`, or `3.2 %` when it is below 1.1.
-struct Factor(f64);
-
-impl Factor {
-    fn above_one(&self) -> f64 {
-        if self.0 >= 1.0 { self.0 } else { 1.0 / self.0 }
-    }
-    fn is_small(&self) -> bool {
-        self.above_one() < 1.1
-    }
-}
-
-impl std::fmt::Display for Factor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.is_small() {
-            true if self.above_one() < 1.0005 => f.write_str("less than 0.1 %"),
-            true => write!(f, "{:.1} %", (self.above_one() - 1.0) * 100.0),
-            false => write!(f, "{:.2}×", self.above_one()),
-        }
+    /// Whether both means are the same but for rounding.
+    pub fn is_equal(&self) -> bool {
+        self.baseline_mean == self.other_mean || self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < RATIO_EPSILON)
     }
 }
 
@@ -203,45 +112,40 @@ mod tests {
 
     const FAST: [f64; 6] = [10.0, 10.5, 9.5, 10.2, 9.8, 10.0];
 
+    fn differs(comparison: &Comparison) -> Option<bool> {
+        leaves_out_equality(comparison.ratio_interval, comparison.difference_interval)
+    }
+
     #[test]
-    fn a_clear_difference_is_said_with_its_interval() {
+    fn a_clear_difference_has_an_interval_without_one() {
         let slow = FAST.map(|x| x * 1.8);
         let c = compare(&FAST, &slow, 0.95, 1).unwrap();
         assert!((c.ratio.unwrap() - 1.8).abs() < 1e-12);
         let interval = c.ratio_interval.unwrap();
         assert!(1.7 < interval.low && interval.low < 1.8 && 1.8 < interval.high && interval.high < 1.9, "{interval:?}");
-        assert_eq!(c.cliffs_delta, 1.0);
-        let text = c.verdict("fcfs", "rr", Better::Lower);
-        assert!(text.starts_with("rr is 1.80× slower than fcfs, 95 % interval 1.7"), "{text}");
-        let back = compare(&slow, &FAST, 0.95, 1).unwrap().verdict("rr", "fcfs", Better::Lower);
-        assert!(back.starts_with("fcfs is 1.80× faster than rr, 95 % interval 1.7"), "{back}");
+        assert_eq!((c.cliffs_delta, differs(&c), c.is_equal()), (1.0, Some(true), false));
     }
 
     #[test]
     fn pairs_cancel_what_they_share() {
         let pairs: Vec<_> = [1.0, 5.0, 20.0, 3.0].iter().map(|x| (*x, x * 1.05)).collect();
-        let c = compare_paired(&pairs, 0.95, 1).unwrap();
-        assert_eq!(c.differs(), Some(true));
-        assert_eq!(c.verdict("a", "b", Better::Higher), "b is 5.0 % faster than a, 95 % interval 5.0–5.0 %");
+        assert_eq!(differs(&compare_paired(&pairs, 0.95, 1).unwrap()), Some(true));
         let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        assert_eq!(compare(&a, &b, 0.95, 1).unwrap().differs(), Some(false));
+        assert_eq!(differs(&compare(&a, &b, 0.95, 1).unwrap()), Some(false));
     }
 
     #[test]
-    fn no_difference_and_single_runs_are_said_so() {
-        let c = compare(&FAST, &[10.1, 9.9, 10.0], 0.95, 1).unwrap();
-        assert!(c.verdict("a", "b", Better::Lower).starts_with("no difference seen between b and a, 95 % interval"));
+    fn single_runs_have_no_interval() {
         let one = compare(&[10.0], &[25.0], 0.95, 1).unwrap();
-        assert_eq!(one.differs(), None);
-        assert_eq!(one.verdict("a", "b", Better::Neither), "b is 2.50× higher than a in a single run, no interval");
+        assert_eq!((differs(&one), one.ratio, one.ratio_interval), (None, Some(2.5), None));
+        assert!(compare(&[10.0], &[10.0 + 1e-10], 0.95, 1).unwrap().is_equal());
         assert_eq!(compare(&[], &[1.0], 0.95, 1), None);
     }
 
     #[test]
     fn a_baseline_of_zero_has_a_difference_only() {
         let c = compare(&[0.0, 0.0], &[4.0, 4.0], 0.95, 1).unwrap();
-        assert_eq!((c.ratio, c.differs(), c.difference), (None, Some(true), 4.0));
-        assert_eq!(c.verdict("a", "b", Better::Lower), "b differs by 4 from a, 95 % interval of the difference 4 to 4");
+        assert_eq!((c.ratio, differs(&c), c.difference), (None, Some(true), 4.0));
     }
 
     /// Two of nine pairs tie, six are won, one is lost: δ = 5/9.

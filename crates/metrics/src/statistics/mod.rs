@@ -13,7 +13,7 @@ pub mod student;
 
 pub use batch_means::BatchMeans;
 pub use bootstrap::{Resamples, is_repeated, mean_interval};
-pub use compare::{Comparison, compare, compare_paired, times};
+pub use compare::{Comparison, compare, compare_paired, leaves_out_equality};
 
 /// The arithmetic mean; none of no values.
 pub fn mean(values: &[f64]) -> Option<f64> {

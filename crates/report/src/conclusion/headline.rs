@@ -1,0 +1,201 @@
+//! What a comparison comes to, in a sentence or two.
+
+use super::question::Question;
+use super::rank::{MATTERS, Ranking, Standing};
+use super::words::and;
+use crate::gap::Evidence;
+
+/// So many clauses make a sentence.
+const MOST_CLAUSES: usize = 3;
+
+const TRADE_OFF: &str = "no one is best at everything";
+
+/// What rankings alone do not say.
+pub(crate) struct Facts<'a> {
+    /// The candidates.
+    pub policies: &'a [String],
+    /// How many groups there are.
+    pub groups: usize,
+    /// Whose tasks of which group starve.
+    pub starving: Vec<(String, String)>,
+    /// Who fails under small changes.
+    pub fragile: Vec<String>,
+    /// How many policies failed, and are no candidates.
+    pub failures: usize,
+    /// Whether what is compared was recorded.
+    pub is_recorded: bool,
+}
+
+/// Who is best at everything, or who at what; who starves tasks, and who failed.
+pub(super) fn headline(rankings: &[Ranking], facts: &Facts) -> String {
+    let decided: Vec<&Ranking> = rankings.iter().filter(|ranking| ranking.has_best() && ranking.is_decided()).collect();
+    let champions = champions(&decided, facts);
+    let told = told(&decided, &champions);
+    let (verdict, named) = match (decided.is_empty(), champions.as_slice()) {
+        (true, _) => (nothing(rankings, facts), facts.policies.to_vec()),
+        (false, []) => (trade_off(&told, facts), leaders_of(&told)),
+        (false, champions) => (of_champions(champions, (&told, rankings), facts), champions.to_vec()),
+    };
+    let begin = if told.iter().any(|ranking| is_single(ranking)) { one_each(facts.is_recorded) } else { "" };
+    let sentences = [
+        Some(if begin.is_empty() { capital(&verdict) } else { format!("{begin}{verdict}") }),
+        alike_on_average(rankings, facts),
+        starvation(facts),
+        fragility(&named, facts),
+        failures(facts.failures),
+    ];
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Those who lead in all that is decided, and starve nobody whom others serve.
+fn champions(decided: &[&Ranking], facts: &Facts) -> Vec<String> {
+    let leads = |policy: &&String| decided.iter().all(|ranking| ranking.is_led_by(policy));
+    let starves = |policy: &String| facts.unranked().any(|(starving, _)| starving == policy);
+    facts.policies.iter().filter(leads).filter(|policy| !starves(policy)).cloned().collect()
+}
+
+/// The rankings that the sentence is about: of champions what they alone lead, their responses before all else; of a trade-off
+/// the weightiest, and those that others lead.
+fn told<'a>(decided: &[&'a Ranking], champions: &[String]) -> Vec<&'a Ranking> {
+    if champions.is_empty() {
+        let mut told: Vec<&Ranking> = decided.iter().take(1).copied().collect();
+        while let Some(next) = next_of_trade_off(decided, &told) {
+            told.push(next);
+        }
+        return told;
+    }
+    let are_alone = |ranking: &&&Ranking| ranking.leaders().count() == champions.len();
+    let own: Vec<&Ranking> = decided.iter().filter(are_alone).copied().collect();
+    let own = if own.is_empty() { decided.to_vec() } else { own };
+    let first_of = |responses| own.iter().find(|ranking| ranking.question.is_of_responses() == responses).copied();
+    [first_of(true), first_of(false)].into_iter().flatten().collect()
+}
+
+/// The weightiest ranking whose leaders lead nothing so far; if all do, one that a leader so far is behind in.
+fn next_of_trade_off<'a>(decided: &[&'a Ranking], told: &[&'a Ranking]) -> Option<&'a Ranking> {
+    let is_new = |policy: &str| !told.iter().any(|other| other.is_led_by(policy));
+    let has_new_leaders = |ranking: &&&Ranking| ranking.leaders().all(|rank| is_new(&rank.policy));
+    let turns = |ranking: &&&Ranking| told.iter().any(|own| own.leaders().any(|rank| ranking.lags(&rank.policy)));
+    let next = decided.iter().find(has_new_leaders).or_else(|| decided.iter().filter(|_| told.len() == 1).find(turns));
+    next.copied().filter(|_| !told.is_empty() && told.len() < MOST_CLAUSES)
+}
+
+/// Nobody is behind in anything.
+fn nothing(rankings: &[Ranking], facts: &Facts) -> String {
+    let all = and(facts.policies);
+    let percent = (MATTERS - 1.0) * 100.0;
+    let is_open = |ranking: &Ranking| ranking.leaders().any(|rank| rank.standing == Standing::NotToldApart);
+    match rankings.iter().filter(|ranking| ranking.has_best()).any(is_open) {
+        true => format!("These runs do not tell {all} apart."),
+        false => format!("{all} are alike: no question shows a difference of {percent:.0} % or more."),
+    }
+}
+
+fn of_champions(champions: &[String], (told, rankings): (&[&Ranking], &[Ranking]), facts: &Facts) -> String {
+    let names = and(champions);
+    let is_sole = |ranking: &Ranking| ranking.leaders().count() == 1;
+    let ranked = rankings.iter().filter(|ranking| ranking.has_best());
+    let what = match champions {
+        [_] if ranked.clone().all(is_sole) => format!("{names} is best in every question"),
+        [_] => format!("{names} is best or ties in every question"),
+        _ => format!("{names} lead in every question, and nothing tells them apart"),
+    };
+    let clauses: Vec<String> = told.iter().map(|ranking| praise(ranking, facts)).collect();
+    format!("{what}, with {}.", clauses.join(" and "))
+}
+
+fn trade_off(told: &[&Ranking], facts: &Facts) -> String {
+    let clause = |ranking: &&Ranking| {
+        let names: Vec<String> = ranking.leaders().map(|rank| rank.policy.clone()).collect();
+        format!("{} {} {}", and(&names), if names.len() == 1 { "has" } else { "have" }, praise(ranking, facts))
+    };
+    let clauses: Vec<String> = told.iter().map(clause).collect();
+    format!("{TRADE_OFF}: {}.", clauses.join("; "))
+}
+
+/// With a capital, where it does not begin with a name.
+fn capital(verdict: &str) -> String {
+    verdict.strip_prefix(TRADE_OFF).map_or(verdict.into(), |rest| format!("No{}{rest}", &TRADE_OFF[2..]))
+}
+
+/// What the leaders have, and what the others have instead: `the shortest p99 of response (1050 ms; mlfq 1250 ms)`.
+fn praise(ranking: &Ranking, facts: &Facts) -> String {
+    let group = if facts.groups > 1 { format!(" of {}", ranking.group) } else { String::new() };
+    let first = ranking.leaders().next().map_or(String::new(), |rank| ranking.value(rank));
+    let behind: Vec<String> = ranking.behind().map(|rank| format!("{} {}", rank.policy, ranking.value(rank))).collect();
+    let others = match behind.as_slice() {
+        [] => String::new(),
+        [only] => format!("; {only}"),
+        [next, .., last] => format!("; next {next}, last {last}"),
+    };
+    format!("{}{group} ({first}{others})", ranking.question.praise(ranking.metric()))
+}
+
+/// Where tails differ and means do not, that is said: a mean alone would hide it.
+fn alike_on_average(rankings: &[Ranking], facts: &Facts) -> Option<String> {
+    let tail = rankings.iter().find(|tail| tail.question == Question::TailResponse && tail.is_decided())?;
+    let is_mean = |mean: &&Ranking| mean.question == Question::MeanResponse && mean.group == tail.group;
+    let mean = rankings.iter().find(is_mean).filter(|mean| !mean.is_decided())?;
+    let lack = mean.lack_of_best()?;
+    let reason = lack.strip_prefix("no best, ").unwrap_or("alike");
+    let names: Vec<String> = mean.leaders().map(|rank| rank.policy.clone()).collect();
+    let group = if facts.groups > 1 { format!(" of {}", mean.group) } else { String::new() };
+    Some(format!("Nobody has the best mean response{group}: {} are {reason}.", and(&names)))
+}
+
+impl Facts<'_> {
+    /// Whose response times are not ranked: who starves tasks of a group which others do not starve.
+    fn unranked(&self) -> impl Iterator<Item = &(String, String)> {
+        let all = self.policies.len();
+        self.starving
+            .iter()
+            .filter(move |(_, group)| self.starving.iter().filter(|(_, other)| other == group).count() < all)
+    }
+}
+
+fn starvation(facts: &Facts) -> Option<String> {
+    let mut policies: Vec<String> = Vec::new();
+    let mut groups: Vec<String> = Vec::new();
+    for (policy, group) in facts.unranked() {
+        policies.extend(Some(policy.clone()).filter(|policy| !policies.contains(policy)));
+        groups.extend(Some(group.clone()).filter(|group| !groups.contains(group)));
+    }
+    let of_all: Vec<&(String, String)> =
+        facts.starving.iter().filter(|one| !facts.unranked().any(|other| other == *one)).collect();
+    let unranked = (!policies.is_empty()).then(|| {
+        let lets = if policies.len() == 1 { "lets" } else { "let" };
+        let its = if policies.len() == 1 { "its" } else { "their" };
+        format!("{} {lets} tasks of {} starve: {its} response times are not ranked.", and(&policies), and(&groups))
+    });
+    let everywhere = of_all
+        .first()
+        .map(|(_, group)| format!("Tasks of {group} starve under all of them: response times show only what ended."));
+    let told: Vec<String> = unranked.into_iter().chain(everywhere).collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+fn fragility(named: &[String], facts: &Facts) -> Option<String> {
+    let fragile: Vec<String> = named.iter().filter(|name| facts.fragile.contains(name)).cloned().collect();
+    let fail = if fragile.len() == 1 { "fails" } else { "fail" };
+    (!fragile.is_empty()).then(|| format!("But {} {fail} under small changes.", and(&fragile)))
+}
+
+fn failures(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("One more failed and has no rank.".into()),
+        _ => Some(format!("{count} more failed and have no rank.")),
+    }
+}
+
+fn leaders_of(told: &[&Ranking]) -> Vec<String> {
+    told.iter().flat_map(|ranking| ranking.leaders()).map(|rank| rank.policy.clone()).collect()
+}
+
+fn is_single(ranking: &Ranking) -> bool {
+    ranking.evidence().any(|evidence| evidence == Evidence::Single)
+}
+
+fn one_each(is_recorded: bool) -> &'static str {
+    if is_recorded { "In one recording each, " } else { "In one run each, " }
+}

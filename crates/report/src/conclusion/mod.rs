@@ -1,0 +1,154 @@
+//! What a comparison comes to.
+//!
+//! A few [questions](Question) are asked of each group: mean and tail of its responses, throughput, how evenly its tasks
+//! share, whether one starves; of recordings, how long tasks wait. For each of them all candidates are ranked, and the best is
+//! held against each other one with the evidence there is. Nobody is called the best unless the difference is told from
+//! chance and large enough to [matter](MATTERS). The headline says what all rankings come to.
+
+mod headline;
+mod question;
+mod rank;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub(crate) use headline::Facts;
+pub use question::Question;
+pub(crate) use question::has_requests;
+pub use rank::{MATTERS, Rank, Ranking, Standing};
+
+use crate::comparison::{Candidate, Difference};
+use crate::gap::Evidence;
+use crate::{Column, Style, Table, wrap};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A terminal shows so many differences.
+const MOST_SHOWN: usize = 6;
+
+/// So many questions without a best are named.
+const MOST_ALIKE: usize = 4;
+
+/// What a comparison comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Conclusion {
+    /// Who is best at everything, or who at what.
+    pub headline: String,
+    /// For each question and group who does how well: what is decided first, the greatest difference first.
+    pub rankings: Vec<Ranking>,
+}
+
+impl Conclusion {
+    /// Ranks the candidates; without words. None of a single one.
+    pub(crate) fn of(candidates: &[Candidate], random: bool) -> Option<Conclusion> {
+        let rankings = rank::all(candidates, random);
+        (!rankings.is_empty()).then(|| Conclusion { headline: String::new(), rankings })
+    }
+
+    /// Takes over gaps that are known better from another comparison: those of a single run may rest on its batches, which
+    /// no result holds.
+    pub(crate) fn take_over(&mut self, known: Option<&Conclusion>, differences: &[Difference]) {
+        let ranked = |own: &Ranking, first: &str, policy: &str| {
+            let same = |other: &&Ranking| other.group == own.group && other.metric == own.metric;
+            let other = known?.rankings.iter().find(same).filter(|other| other.ranks[0].policy == first)?;
+            other.ranks.iter().find(|rank| rank.policy == policy)?.gap.clone()
+        };
+        let different = |own: &Ranking, first: &str, policy: &str| {
+            let key = |one: &&Difference| {
+                (&*one.group, &*one.metric, &*one.baseline, &*one.policy) == (&own.group, &own.metric, first, policy)
+            };
+            Some(differences.iter().find(key)?.gap.clone())
+        };
+        for ranking in &mut self.rankings {
+            ranking
+                .take_over(|own, first, policy| ranked(own, first, policy).or_else(|| different(own, first, policy)));
+        }
+    }
+
+    /// Puts the rankings into their order and all into words.
+    pub(crate) fn settle(&mut self, facts: &Facts) {
+        let place = |ranking: &Ranking| match (ranking.is_decided(), ranking.has_best()) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
+        };
+        self.rankings.sort_by(|a, b| place(a).cmp(&place(b)).then(b.weight.total_cmp(&a.weight)));
+        for ranking in &mut self.rankings {
+            ranking.words = ranking.line();
+        }
+        self.headline = headline::headline(&self.rankings, facts);
+    }
+
+    /// What the rankings rest on, each once.
+    pub(crate) fn evidence(&self) -> Vec<Evidence> {
+        let mut all: Vec<Evidence> = self.rankings.iter().flat_map(Ranking::evidence).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The headline, and the greatest differences, for a terminal.
+    pub(crate) fn show(&self, style: Style) -> String {
+        let mut page = style.bold(&wrap("", 0, &self.headline));
+        let decided: Vec<&Ranking> = self.rankings.iter().filter(|ranking| ranking.is_decided()).collect();
+        if !decided.is_empty() {
+            page += "\nThe greatest differences first, each beside the best:\n";
+        }
+        page += &decided.iter().take(MOST_SHOWN).map(|ranking| wrap("- ", 2, &ranking.words)).collect::<String>();
+        if let Some(more) = decided.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
+            page += &format!("… and {more} smaller differences\n");
+        }
+        page + &self.alike().map_or(String::new(), |alike| wrap("", 0, &alike))
+    }
+
+    /// The questions that have no best, each with the reason.
+    fn alike(&self) -> Option<String> {
+        let reason = |ranking: &Ranking| {
+            let lack = ranking.lack_of_best()?;
+            Some(format!("{} ({})", ranking.subject(), lack.strip_prefix("no best, ").unwrap_or("alike")))
+        };
+        let is_open = |ranking: &&Ranking| ranking.has_best() && !ranking.is_decided();
+        let alike: Vec<String> = self.rankings.iter().filter(is_open).filter_map(reason).collect();
+        let more = alike.len().checked_sub(MOST_ALIKE).filter(|more| *more > 0);
+        let more = more.map_or(String::new(), |more| format!("; and {more} more"));
+        let named = &alike[..alike.len().min(MOST_ALIKE)];
+        (!alike.is_empty()).then(|| format!("Nobody is best in: {}{more}.", named.join("; ")))
+    }
+
+    /// Questions and ranks as a table: at most so many rows.
+    pub fn table(&self, rows: usize) -> Table {
+        let rankings = &self.rankings[..self.rankings.len().min(rows)];
+        let cells: Vec<(String, String, Vec<String>)> = rankings.iter().map(Ranking::cells).collect();
+        let places = cells.iter().map(|(.., ranks)| ranks.len()).max().unwrap_or(0);
+        let own = |head: &str, of: &dyn Fn(&Ranking) -> String| Column::words(head, rankings.iter().map(of));
+        let place = |place: usize| {
+            let head = match place {
+                0 => "first".into(),
+                1 => "second".into(),
+                2 => "third".into(),
+                _ => format!("{}th", place + 1),
+            };
+            let cell = |(.., ranks): &(String, String, Vec<String>)| ranks.get(place).cloned().unwrap_or("-".into());
+            Column::words(&head, cells.iter().map(cell))
+        };
+        let columns = [
+            own("group", &|ranking| ranking.group.clone()),
+            own("question", &|ranking| ranking.metric().name.to_string()),
+            Column::words("best", cells.iter().map(|(best, ..)| best.clone())),
+            Column::words("the second beside the best", cells.iter().map(|(_, second, _)| second.clone())),
+        ];
+        Table::new(columns.into_iter().chain((0..places).map(place)))
+    }
+}
+
+impl Difference {
+    /// Takes over what is known better.
+    pub(crate) fn take_over(&mut self, known: &[Difference]) {
+        let key = |one: &Difference| [&one.group, &one.metric, &one.baseline, &one.policy].map(String::clone);
+        if let Some(better) = known.iter().find(|other| key(other) == key(self))
+            && self.gap.evidence == Evidence::Single
+        {
+            self.clone_from(better);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What is asked of each group: who does best in it, and by which metric.
+
+use crate::comparison::Candidate;
+use schedlab_model::metric::{Better, Metric, known};
+use schedlab_model::outcome::GroupView;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Something that is asked of each group under each policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Who answers soonest on average?
+    MeanResponse,
+    /// Whose slow answers are soonest?
+    TailResponse,
+    /// Who gets most requests done?
+    Throughput,
+    /// Who gives the tasks of the group the same?
+    Fairness,
+    /// Who lets no task starve?
+    LongestWait,
+    /// Under whom do tasks wait least for a CPU?
+    MeanWait,
+    /// Under whom are long waits for a CPU shortest?
+    TailWait,
+    /// Under whom do tasks run soonest after a wake-up?
+    MeanWakeup,
+    /// Whose late wake-ups are soonest?
+    TailWakeup,
+    /// Who gives the group how much? There is no best to this one.
+    CpuShare,
+}
+
+/// A question with the metric that answers it.
+pub(crate) type Asked = (Question, &'static str);
+
+/// What is asked of a group with requests.
+const OF_REQUESTS: [Question; 5] =
+    [Question::MeanResponse, Question::TailResponse, Question::Throughput, Question::Fairness, Question::LongestWait];
+
+/// And of one that has none, as in a recording: how its tasks wait, and what they got. Its tasks do different things, so that
+/// nobody owes them the same.
+const OF_WAITS: [Question; 6] = [
+    Question::MeanWait,
+    Question::TailWait,
+    Question::MeanWakeup,
+    Question::TailWakeup,
+    Question::LongestWait,
+    Question::CpuShare,
+];
+
+/// Quantiles that can stand for a tail, the furthest out first: how many of a hundred values lie beyond.
+const TAILS: [(&str, f64); 3] = [("p99", 1.0), ("p90", 10.0), ("p50", 50.0)];
+
+/// So many values of a run lie at least beyond a quantile that is compared: with fewer, one request more or less decides.
+const LEAST_BEYOND: f64 = 3.0;
+
+impl Question {
+    /// Whether it is about how long requests took that have ended.
+    pub fn is_of_responses(self) -> bool {
+        matches!(self, Question::MeanResponse | Question::TailResponse)
+    }
+
+    /// The metric that answers it, where a run has at least `count` values of each sample; none where these are too few.
+    fn path(self, count: impl Fn(&'static str) -> f64) -> Option<&'static str> {
+        let tail = |paths: [&'static str; 3], sample: &'static str| {
+            let values = count(sample);
+            let bears = |(_, beyond): &(&str, f64)| values * beyond / 100.0 >= LEAST_BEYOND;
+            TAILS.iter().position(|tail| bears(tail)).map(|tail| paths[tail])
+        };
+        Some(match self {
+            Question::MeanResponse => "response_ns.mean",
+            Question::Throughput => "throughput_per_s",
+            Question::Fairness => "jain_of_tasks",
+            Question::LongestWait => "longest_wait_ns",
+            Question::MeanWait => "run_delay_ns.mean",
+            Question::MeanWakeup => "wakeup_latency_ns.mean",
+            Question::CpuShare => "cpu_share",
+            Question::TailResponse => {
+                tail(["response_ns.p99", "response_ns.p90", "response_ns.p50"], "response_ns.count")?
+            }
+            Question::TailWait => {
+                tail(["run_delay_ns.p99", "run_delay_ns.p90", "run_delay_ns.p50"], "run_delay_ns.count")?
+            }
+            Question::TailWakeup => tail(
+                ["wakeup_latency_ns.p99", "wakeup_latency_ns.p90", "wakeup_latency_ns.p50"],
+                "wakeup_latency_ns.count",
+            )?,
+        })
+    }
+
+    /// What the best has, before what it is of: `the shortest mean response`.
+    pub(super) fn praise(self, metric: &Metric) -> String {
+        match (self, metric.better) {
+            (Question::Fairness, _) => "the most even shares of CPU time".into(),
+            (Question::LongestWait, _) => "the shortest worst-case wait for a CPU".into(),
+            (_, Better::Lower) => format!("the shortest {}", metric.name),
+            (_, _) => format!("the highest {}", metric.name),
+        }
+    }
+}
+
+/// Whether a group has requests, ended or not.
+pub(crate) fn has_requests(group: &GroupView) -> bool {
+    ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0))
+}
+
+/// What is asked of a group, by its number. `counted` says of which candidates the samples have to be large enough.
+pub(crate) fn of_group(candidates: &[Candidate], group: usize, counted: &[bool]) -> Vec<Asked> {
+    let views = || candidates.iter().map(|candidate| candidate.result.groups()[group]);
+    let questions: &[Question] = if views().any(|view| has_requests(&view)) { &OF_REQUESTS } else { &OF_WAITS };
+    let least = |sample: &'static str| {
+        let counts = views().zip(counted).filter(|(_, counted)| **counted).map(|(view, _)| view.metrics.get(sample));
+        counts.flatten().reduce(f64::min).unwrap_or(0.0)
+    };
+    questions.iter().filter_map(|question| Some((*question, question.path(least)?))).collect()
+}
+
+/// The metric at a path of a question.
+pub(super) fn metric(path: &str) -> &'static Metric {
+    known(path).metric
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_is_as_far_out_as_its_sample_bears() {
+        let tail = |count: f64| Question::TailResponse.path(|_| count);
+        assert_eq!(tail(300.0), Some("response_ns.p99"));
+        assert_eq!([tail(299.0), tail(30.0)], [Some("response_ns.p90"); 2]);
+        assert_eq!([tail(29.0), tail(6.0), tail(5.0)], [Some("response_ns.p50"), Some("response_ns.p50"), None]);
+    }
+
+    #[test]
+    fn every_question_has_a_metric_and_all_but_one_a_best() {
+        for question in OF_REQUESTS.into_iter().chain(OF_WAITS) {
+            let metric = metric(question.path(|_| 1e3).unwrap());
+            assert_eq!(metric.better == Better::Neither, question == Question::CpuShare, "{}", metric.path);
+        }
+    }
+}

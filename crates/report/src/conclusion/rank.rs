@@ -1,0 +1,226 @@
+//! Who does how well in a question: candidates from the best to the worst, and who is told from the best.
+
+use super::question::{self, Asked, Question};
+use crate::caution::starved;
+use crate::comparison::Candidate;
+use crate::gap::{Evidence, Gap};
+use crate::pair::Pair;
+use schedlab_model::metric::{Better, Metric, Unit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A difference by a smaller factor than this does not make anybody the best. Runs of one and the same scheduler on a quiet
+/// machine are up to one per cent apart, and nobody chooses a scheduler for two.
+pub const MATTERS: f64 = 1.02;
+
+/// Shorter times are as good as none: a microsecond is what a switch takes.
+const LEAST_TIME_NS: f64 = 1_000.0;
+
+/// Smaller fractions, rates per second and ratios are as good as none.
+const LEAST_NUMBER: f64 = 0.001;
+
+/// The candidates in the order of a question, for a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ranking {
+    /// The group.
+    pub group: String,
+    /// What was asked.
+    pub question: Question,
+    /// The path of the metric in the group that answers it: `response_ns.p99`.
+    pub metric: String,
+    /// How far the worst is from the best: the logarithm of the ratio. Rankings are in its order.
+    pub weight: f64,
+    /// The best first. Of a question that has no best the largest value is first.
+    pub ranks: Vec<Rank>,
+    /// All that in words.
+    pub words: String,
+}
+
+/// A candidate in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rank {
+    /// The policy as in the comparison.
+    pub policy: String,
+    /// Its value; absent where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// How it stands to the first.
+    pub standing: Standing,
+    /// How far it is from the first, and how sure that is; absent for the first and where nothing is to be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+}
+
+/// How a candidate stands to the first of a ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It is the first.
+    First,
+    /// The difference is too small to matter.
+    Alike,
+    /// The difference may be chance: its interval, or its range under small changes, holds none at all.
+    NotToldApart,
+    /// It is behind, as far as is known.
+    Behind,
+    /// It lets tasks of the group starve, so that its response times show only what ended: it has no rank.
+    Starves,
+    /// There is no such number: no request ended, or nobody measured it.
+    Unknown,
+}
+
+/// All rankings of all groups. `random` says whether chance had a part.
+pub(crate) fn all(candidates: &[Candidate], random: bool) -> Vec<Ranking> {
+    let Some(first) = candidates.first().filter(|_| candidates.len() > 1) else { return Vec::new() };
+    let of_group = |group: usize| {
+        let ranked = ranked(candidates, group);
+        let asked = question::of_group(candidates, group, &ranked).into_iter();
+        asked.filter_map(|asked| Ranking::of(candidates, (group, random), asked, &ranked)).collect::<Vec<_>>()
+    };
+    (0..first.result.groups().len()).flat_map(of_group).collect()
+}
+
+/// Of each candidate whether its response times of a group can be ranked: where tasks starve they show only what ended. If
+/// tasks starve under all, all are ranked.
+fn ranked(candidates: &[Candidate], group: usize) -> Vec<bool> {
+    let starves = |candidate: &Candidate| starved(&candidate.result.groups()[group], &candidate.label).is_some();
+    let starving: Vec<bool> = candidates.iter().map(starves).collect();
+    let all = starving.iter().all(|starves| *starves);
+    starving.into_iter().map(|starves| all || !starves).collect()
+}
+
+impl Ranking {
+    /// None where nobody knows the metric.
+    fn of(
+        candidates: &[Candidate],
+        (group, random): (usize, bool),
+        (question, path): Asked,
+        ranked: &[bool],
+    ) -> Option<Ranking> {
+        let metric = question::metric(path);
+        let value = |index: usize| candidates[index].result.groups()[group].metrics.get(path);
+        let is_out = |index: usize| question.is_of_responses() && !ranked[index];
+        let mut order: Vec<(usize, f64)> = (0..candidates.len())
+            .filter(|index| !is_out(*index))
+            .filter_map(|index| Some((index, value(index)?)))
+            .collect();
+        order.sort_by(|(_, a), (_, b)| match metric.better {
+            Better::Lower => a.total_cmp(b),
+            Better::Higher | Better::Neither => b.total_cmp(a),
+        });
+        let (&(first, best), &(_, worst)) = (order.first()?, order.last()?);
+        let rank = |&(index, value): &(usize, f64)| {
+            let pair = Pair { baseline: &candidates[first], other: &candidates[index], group, random };
+            let gap = (index != first).then(|| pair.gap(path)).flatten();
+            let standing = match &gap {
+                _ if index == first => Standing::First,
+                Some(gap) => Standing::of(factor(best, value, metric), gap),
+                // They have no run in common.
+                None => Standing::NotToldApart,
+            };
+            Rank { policy: candidates[index].label.clone(), value: Some(value), standing, gap }
+        };
+        let without = (0..candidates.len()).filter(|index| order.iter().all(|(other, _)| other != index));
+        let out = without.map(|index| {
+            let value = value(index);
+            let standing = if is_out(index) && value.is_some() { Standing::Starves } else { Standing::Unknown };
+            Rank { policy: candidates[index].label.clone(), value, standing, gap: None }
+        });
+        Some(Ranking {
+            group: candidates[0].result.groups()[group].name.into(),
+            question,
+            metric: path.into(),
+            weight: factor(best, worst, metric).ln(),
+            ranks: order.iter().map(rank).chain(out).collect(),
+            words: String::new(),
+        })
+    }
+
+    /// The metric that answers its question.
+    pub fn metric(&self) -> &'static Metric {
+        question::metric(&self.metric)
+    }
+
+    /// Whether there is a best to its question.
+    pub fn has_best(&self) -> bool {
+        self.metric().better != Better::Neither
+    }
+
+    /// Whether somebody is behind the first.
+    pub fn is_decided(&self) -> bool {
+        self.ranks.iter().any(|rank| rank.standing == Standing::Behind)
+    }
+
+    /// Those from whom nobody is told to be better: the first, and who is alike or not told apart from it.
+    pub fn leaders(&self) -> impl Iterator<Item = &Rank> {
+        self.ranks.iter().filter(|rank| rank.standing.leads())
+    }
+
+    /// Those who are behind.
+    pub fn behind(&self) -> impl Iterator<Item = &Rank> {
+        self.ranks.iter().filter(|rank| rank.standing == Standing::Behind)
+    }
+
+    /// Whether a policy is among the leaders.
+    pub fn is_led_by(&self, policy: &str) -> bool {
+        self.leaders().any(|rank| rank.policy == policy)
+    }
+
+    /// Whether a policy is told to be behind, or cannot be ranked.
+    pub(super) fn lags(&self, policy: &str) -> bool {
+        !self.is_led_by(policy)
+    }
+
+    /// What its gaps rest on.
+    pub(crate) fn evidence(&self) -> impl Iterator<Item = Evidence> {
+        self.ranks.iter().filter_map(|rank| Some(rank.gap.as_ref()?.evidence))
+    }
+
+    /// Takes over better known gaps between its first and others.
+    pub(crate) fn take_over(&mut self, known: impl Fn(&Ranking, &str, &str) -> Option<Gap>) {
+        let first = &self.ranks[0];
+        let better: Vec<Option<Gap>> = self.ranks.iter().map(|rank| known(self, &first.policy, &rank.policy)).collect();
+        let (best, metric) = (first.value, self.metric());
+        for (rank, gap) in self.ranks.iter_mut().zip(better) {
+            if let (Some(gap), Some(own), Some(best), Some(value)) = (gap, &rank.gap, best, rank.value)
+                && own.evidence == Evidence::Single
+            {
+                (rank.standing, rank.gap) = (Standing::of(factor(best, value, metric), &gap), Some(gap));
+            }
+        }
+    }
+}
+
+impl Standing {
+    /// How a candidate stands whose value is away by a factor of at least one.
+    fn of(factor: f64, gap: &Gap) -> Standing {
+        let is_wide = || gap.range().is_none_or(|(low, high)| low < 1.0 / MATTERS || high > MATTERS);
+        match (factor < MATTERS, gap.is_told()) {
+            (true, Some(false)) if factor > 1.0 && is_wide() => Standing::NotToldApart,
+            (true, _) => Standing::Alike,
+            (false, Some(false)) => Standing::NotToldApart,
+            (false, _) => Standing::Behind,
+        }
+    }
+
+    /// Whether nobody is told to be better.
+    fn leads(self) -> bool {
+        matches!(self, Standing::First | Standing::Alike | Standing::NotToldApart)
+    }
+}
+
+/// By which factor of at least one two values are apart; less than what is as good as nothing counts as that.
+fn factor(one: f64, other: f64, metric: &Metric) -> f64 {
+    let least = least(metric);
+    let (one, other) = (one.max(least), other.max(least));
+    (one / other).max(other / one)
+}
+
+/// What is as good as nothing.
+fn least(metric: &Metric) -> f64 {
+    match metric.unit {
+        Unit::Ns => LEAST_TIME_NS,
+        Unit::Count => 1.0,
+        Unit::Fraction | Unit::PerSecond | Unit::Ratio => LEAST_NUMBER,
+    }
+}
