@@ -1,7 +1,7 @@
 //! How far apart two policies are in a metric, and what that rests on.
 
 use crate::changes::ChangedDifference;
-use crate::ratio::{amount, beside, ends, times};
+use crate::ratio::{SAME, amount, beside, ends, times};
 use schedlab_metrics::statistics::{Comparison as Effect, leaves_out_equality};
 use schedlab_model::metric::Metric;
 use schedlab_model::result::Interval;
@@ -73,7 +73,7 @@ impl Gap {
     /// As a remark in brackets: `2.60×, 95 % interval 2.41× to 2.83×`; nothing where the ratio says nothing.
     pub(crate) fn remark(&self, with_range: bool) -> Option<String> {
         let text = beside(self.ratio?)?;
-        let range = self.range().filter(|_| with_range && text != "same");
+        let range = self.range().filter(|_| with_range && text != SAME);
         let ends = range.and_then(|(low, high)| Some([beside(low)?, beside(high)?]));
         Some(match (ends, self.ratio_interval) {
             (None, _) => text,
@@ -106,10 +106,10 @@ pub(crate) fn verdict(gap: &Gap, effect: &Effect, (baseline, other): (&str, &str
 /// The difference alone. Where a side is zero the values say it.
 fn effect_words(effect: &Effect, (baseline, other): (&str, &str), metric: &Metric) -> String {
     match effect.ratio {
-        _ if effect.is_equal() => format!("the same under {baseline} and {other}"),
+        _ if effect.is_equal() => format!("{SAME} under {baseline} and {other}"),
         Some(ratio) if ratio > 0.0 => {
             let words = times(ratio, metric);
-            let link = if words.starts_with("the same") { "as" } else { "than" };
+            let link = if words.starts_with(SAME) { "as" } else { "than" };
             format!("{words} under {other} {link} under {baseline}")
         }
         _ => {

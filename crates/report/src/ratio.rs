@@ -6,6 +6,9 @@
 use crate::{Percent, Quantity, Times, metric::quantity};
 use schedlab_model::metric::{Metric, Unit};
 
+/// What is said of values between which no difference is to be seen.
+pub(crate) const SAME: &str = "the same";
+
 /// Ratios below this are told in percent.
 const LEAST_FACTOR: f64 = 1.1;
 
@@ -33,13 +36,13 @@ pub fn amount(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// How large a value is beside another one, as a remark in brackets: `2.60×`, `+3.4 %`, `−71 %`, `1/35`; `same` where
+/// How large a value is beside another one, as a remark in brackets: `2.60×`, `+3.4 %`, `−71 %`, `1/35`; [`SAME`] where
 /// nothing is to be seen. None where one of them is zero.
 pub(crate) fn beside(ratio: f64) -> Option<String> {
     let percent = (ratio - 1.0).abs() * 100.0;
     Some(match ratio {
         _ if !ratio.is_finite() || ratio <= 0.0 => return None,
-        _ if rounded(percent) == 0.0 => "same".into(),
+        _ if rounded(percent) == 0.0 => SAME.into(),
         LEAST_FACTOR.. => factor(ratio),
         1.0.. => format!("+{percent:.1} %"),
         0.1.. if percent < LEAST_WHOLE_PERCENT => format!("−{percent:.1} %"),
@@ -54,7 +57,7 @@ pub(crate) fn times(ratio: f64, metric: &Metric) -> String {
     let percent = (ratio - 1.0).abs() * 100.0;
     let word = word(ratio > 1.0, metric);
     match ratio {
-        _ if (ratio - 1.0).abs() < EQUAL => "the same".into(),
+        _ if (ratio - 1.0).abs() < EQUAL => SAME.into(),
         _ if rounded(percent) == 0.0 => "the same within 0.05 %".into(),
         0.0 => "zero".into(),
         LEAST_FACTOR.. => format!("{} {word}", factor(ratio)),
@@ -133,7 +136,7 @@ mod tests {
         let said = |ratio| beside(ratio).unwrap_or_default();
         assert_eq!([2.6, 1.034, 12.34, 250.4, 4e6].map(said), ["2.60×", "+3.4 %", "12.3×", "250×", "over 1000×"]);
         assert_eq!([0.2857, 0.95, 0.02, 1e-5].map(said), ["−71 %", "−5.0 %", "1/50", "below 1/1000"]);
-        assert_eq!([1.0, 1.0004, 0.9996].map(said), ["same", "same", "same"]);
+        assert_eq!([1.0, 1.0004, 0.9996].map(said), [SAME, SAME, SAME]);
         assert_eq!([beside(0.0), beside(f64::INFINITY), beside(f64::NAN)], [None, None, None]);
     }
 

@@ -136,11 +136,11 @@ fn a_page_of_several_runs_shows_the_intervals_that_the_files_hold() {
         page.contains("12 runs each") && page.contains("runs, in pairs") && page.contains("low_ms"),
         "no intervals"
     );
-    assert!(!page.contains("One run each") && !page.contains("no interval"), "it says that there are none");
-    // The differences are those of a comparison of the same runs.
+    assert!(!page.contains("of one run") && !page.contains("no interval"), "it says that there are none");
+    // What it comes to is what a comparison of the same runs comes to.
     let compared = lab.json(&["compare", "small.toml", "--policy", "rr,mlfq", "--runs", "12", "--json", "--quiet"]);
-    let verdict = compared["differences"][0]["verdict"].as_str().unwrap();
-    assert!(page.contains(&verdict[1..]), "{verdict}");
+    let headline = compared["conclusion"]["headline"].as_str().unwrap();
+    assert!(page.contains(headline) && page.contains("Who is best at what"), "{headline}");
 }
 
 #[test]
@@ -149,16 +149,14 @@ fn a_page_of_a_comparison_says_what_the_comparison_said() {
     let compared = lab.out(&["compare", "small.toml", "--policy", "rr,mlfq", "--json", "--quiet", "--duration", "5s"]);
     lab.write("both.json", &compared);
     let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
-    let first = &compared["differences"][0];
-    assert_eq!(first["evidence"], "batches");
-    let (page, verdict) = (page_of(&lab, &["both.json"]), first["verdict"].as_str().unwrap());
-    assert!(page.contains(&verdict[1..]) && page.contains("batches of one run"), "{verdict}");
-    assert!(!page.contains("One run each tells little"));
+    assert_eq!(compared["differences"][0]["evidence"], "batches");
+    let (page, headline) = (page_of(&lab, &["both.json"]), compared["conclusion"]["headline"].as_str().unwrap());
+    assert!(page.contains(headline) && page.contains("batches of one run"), "{headline}");
     // Beside another file what was known stays known.
     let other = lab.out(&["run", "small.toml", "--policy", "fcfs", "--json", "--quiet", "--duration", "5s"]);
     lab.write("fcfs.json", other);
     let page = page_of(&lab, &["both.json", "fcfs.json"]);
-    assert!(page.contains(&verdict[1..]) && page.contains("fcfs"), "{verdict}");
+    assert!(page.contains("Intervals of means are from batches of one run") && page.contains("fcfs"));
 }
 
 #[test]
@@ -223,7 +221,13 @@ fn a_page_of_recordings_leads_with_waits() {
     }
     let page = page_of(&lab, &["before.parquet", "after.parquet"]);
     assert!(page.contains("How long tasks wait") && !page.contains("How fast"), "no waits");
-    assert!(page.contains("mean wait for a CPU: ") && !page.contains("CPU share: "), "the answer is not about waits");
+    assert!(
+        page.contains("In one recording each, ") && page.contains("of one recording: nothing shows"),
+        "of one each"
+    );
+    assert!(page.contains(" wait for a CPU of ") && !page.contains("CPU share of "), "the answer is not about waits");
+    let place = |text: &str| page.find(text).unwrap_or(usize::MAX);
+    assert!(place("<td>mean wait for a CPU</td>") < place("<td>CPU share</td>"), "the ranking is not about waits");
     assert!(page.contains("run_delay_ns.p99") && page.contains("Waits for a CPU"));
     // Both are of one kernel: the files are what differs.
     assert!(page.contains("(before)") && page.contains("(after)"));

@@ -58,13 +58,16 @@ fn compare_says_how_much_and_how_sure() {
     let lab = Lab::with_small();
     let page = lab.out(&["compare", "small.toml", "--policy", "fcfs,mlfq:levels=4,step=5ms", "--runs", "10"]);
     assert!(page.contains("\nfcfs ") && page.contains("\nmlfq:levels=4,step=5ms"), "{page}");
-    assert!(page.contains("- worker, mean response: mlfq:levels=4,step=5ms is "), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("than fcfs, 95 % interval "), "{page}");
+    assert!(words.contains("The greatest differences first, each beside the best: - worker, "), "{page}");
+    assert!(words.contains(" 95 % interval "), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     let exact = lab.out(&["compare", "heavy-load", "--policy", "rr", "--policy", "fcfs"]);
     assert!(exact.contains("Nothing here is random"), "{exact}");
     assert!(exact.contains("Under fcfs a task of worker waited for 60s"), "{exact}");
+    let words = exact.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("rr is best or ties in every question, with the shortest worst-case wait"), "{exact}");
+    assert!(words.contains("fcfs lets tasks of worker starve: its response times are not ranked."), "{exact}");
 }
 
 #[test]

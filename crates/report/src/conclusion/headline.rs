@@ -28,7 +28,10 @@ pub(crate) struct Facts<'a> {
 
 /// Who is best at everything, or who at what; who starves tasks, and who failed.
 pub(super) fn headline(rankings: &[Ranking], facts: &Facts) -> String {
-    let decided: Vec<&Ranking> = rankings.iter().filter(|ranking| ranking.has_best() && ranking.is_decided()).collect();
+    let mut decided: Vec<&Ranking> =
+        rankings.iter().filter(|ranking| ranking.has_best() && ranking.is_decided()).collect();
+    // How soon something comes is said before all else.
+    decided.sort_by_key(|ranking| !ranking.question.is_how_soon());
     let champions = champions(&decided, facts);
     let told = told(&decided, &champions);
     let (verdict, named) = match (decided.is_empty(), champions.as_slice()) {
@@ -54,7 +57,7 @@ fn champions(decided: &[&Ranking], facts: &Facts) -> Vec<String> {
     facts.policies.iter().filter(leads).filter(|policy| !starves(policy)).cloned().collect()
 }
 
-/// The rankings that the sentence is about: of champions what they alone lead, their responses before all else; of a trade-off
+/// The rankings that the sentence is about: of champions what they alone lead, how soon and what else; of a trade-off
 /// the weightiest, and those that others lead.
 fn told<'a>(decided: &[&'a Ranking], champions: &[String]) -> Vec<&'a Ranking> {
     if champions.is_empty() {
@@ -67,7 +70,7 @@ fn told<'a>(decided: &[&'a Ranking], champions: &[String]) -> Vec<&'a Ranking> {
     let are_alone = |ranking: &&&Ranking| ranking.leaders().count() == champions.len();
     let own: Vec<&Ranking> = decided.iter().filter(are_alone).copied().collect();
     let own = if own.is_empty() { decided.to_vec() } else { own };
-    let first_of = |responses| own.iter().find(|ranking| ranking.question.is_of_responses() == responses).copied();
+    let first_of = |how_soon| own.iter().find(|ranking| ranking.question.is_how_soon() == how_soon).copied();
     [first_of(true), first_of(false)].into_iter().flatten().collect()
 }
 
@@ -122,11 +125,13 @@ fn capital(verdict: &str) -> String {
 fn praise(ranking: &Ranking, facts: &Facts) -> String {
     let group = if facts.groups > 1 { format!(" of {}", ranking.group) } else { String::new() };
     let first = ranking.leaders().next().map_or(String::new(), |rank| ranking.value(rank));
-    let behind: Vec<String> = ranking.behind().map(|rank| format!("{} {}", rank.policy, ranking.value(rank))).collect();
+    let behind: Vec<(String, String)> =
+        ranking.behind().map(|rank| (rank.policy.clone(), ranking.value(rank))).collect();
     let others = match behind.as_slice() {
         [] => String::new(),
-        [only] => format!("; {only}"),
-        [next, .., last] => format!("; next {next}, last {last}"),
+        [(policy, value)] => format!("; {policy} {value}"),
+        [(_, value), .., (_, last)] if value == last => format!("; the others {value}"),
+        [(next, value), .., (last, worst)] => format!("; next {next} {value}, last {last} {worst}"),
     };
     format!("{}{group} ({first}{others})", ranking.question.praise(ranking.metric()))
 }

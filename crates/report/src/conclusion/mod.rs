@@ -118,8 +118,8 @@ impl Conclusion {
     /// Questions and ranks as a table: at most so many rows.
     pub fn table(&self, rows: usize) -> Table {
         let rankings = &self.rankings[..self.rankings.len().min(rows)];
-        let cells: Vec<(String, String, Vec<String>)> = rankings.iter().map(Ranking::cells).collect();
-        let places = cells.iter().map(|(.., ranks)| ranks.len()).max().unwrap_or(0);
+        let cells: Vec<(String, Vec<String>, String)> = rankings.iter().map(Ranking::cells).collect();
+        let places = cells.iter().map(|(_, ranks, _)| ranks.len()).max().unwrap_or(0);
         let own = |head: &str, of: &dyn Fn(&Ranking) -> String| Column::words(head, rankings.iter().map(of));
         let place = |place: usize| {
             let head = match place {
@@ -128,16 +128,16 @@ impl Conclusion {
                 2 => "third".into(),
                 _ => format!("{}th", place + 1),
             };
-            let cell = |(.., ranks): &(String, String, Vec<String>)| ranks.get(place).cloned().unwrap_or("-".into());
-            Column::words(&head, cells.iter().map(cell))
+            let ranks = cells.iter().map(move |(_, ranks, _)| ranks.get(place).cloned().unwrap_or("-".into()));
+            Column::words(&head, ranks)
         };
-        let columns = [
+        let begin = [
             own("group", &|ranking| ranking.group.clone()),
             own("question", &|ranking| ranking.metric().name.to_string()),
             Column::words("best", cells.iter().map(|(best, ..)| best.clone())),
-            Column::words("the second beside the best", cells.iter().map(|(_, second, _)| second.clone())),
         ];
-        Table::new(columns.into_iter().chain((0..places).map(place)))
+        let second = Column::words("the second beside the first", cells.iter().map(|(.., second)| second.clone()));
+        Table::new(begin.into_iter().chain((0..places).map(place)).chain([second]))
     }
 }
 

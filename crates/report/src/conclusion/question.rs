@@ -62,12 +62,26 @@ impl Question {
         matches!(self, Question::MeanResponse | Question::TailResponse)
     }
 
-    /// The metric that answers it, where a run has at least `count` values of each sample; none where these are too few.
-    fn path(self, count: impl Fn(&'static str) -> f64) -> Option<&'static str> {
-        let tail = |paths: [&'static str; 3], sample: &'static str| {
-            let values = count(sample);
-            let bears = |(_, beyond): &(&str, f64)| values * beyond / 100.0 >= LEAST_BEYOND;
-            TAILS.iter().position(|tail| bears(tail)).map(|tail| paths[tail])
+    /// Whether it is about how soon something comes, which matters more to people than all else.
+    pub(super) fn is_how_soon(self) -> bool {
+        !matches!(self, Question::Throughput | Question::Fairness | Question::LongestWait | Question::CpuShare)
+    }
+
+    /// The sample from whose values it is answered, where a few of these would not do.
+    pub(super) fn sample(self) -> Option<&'static str> {
+        match self {
+            Question::TailResponse => Some("response_ns.count"),
+            Question::TailWait => Some("run_delay_ns.count"),
+            Question::TailWakeup => Some("wakeup_latency_ns.count"),
+            _ => None,
+        }
+    }
+
+    /// The metric that answers it, where a run has `values` in its sample; none where these are too few.
+    fn path(self, values: f64) -> Option<&'static str> {
+        let tail = |paths: [&'static str; 3]| {
+            let place = TAILS.iter().position(|(_, beyond)| values * beyond / 100.0 >= LEAST_BEYOND);
+            place.map(|place| paths[place])
         };
         Some(match self {
             Question::MeanResponse => "response_ns.mean",
@@ -77,17 +91,16 @@ impl Question {
             Question::MeanWait => "run_delay_ns.mean",
             Question::MeanWakeup => "wakeup_latency_ns.mean",
             Question::CpuShare => "cpu_share",
-            Question::TailResponse => {
-                tail(["response_ns.p99", "response_ns.p90", "response_ns.p50"], "response_ns.count")?
-            }
-            Question::TailWait => {
-                tail(["run_delay_ns.p99", "run_delay_ns.p90", "run_delay_ns.p50"], "run_delay_ns.count")?
-            }
-            Question::TailWakeup => tail(
-                ["wakeup_latency_ns.p99", "wakeup_latency_ns.p90", "wakeup_latency_ns.p50"],
-                "wakeup_latency_ns.count",
-            )?,
+            Question::TailResponse => tail(["response_ns.p99", "response_ns.p90", "response_ns.p50"])?,
+            Question::TailWait => tail(["run_delay_ns.p99", "run_delay_ns.p90", "run_delay_ns.p50"])?,
+            Question::TailWakeup => tail(["wakeup_latency_ns.p99", "wakeup_latency_ns.p90", "wakeup_latency_ns.p50"])?,
         })
+    }
+
+    /// Whether a sample of so many values bears the metric at this path.
+    pub(super) fn is_borne(self, path: &str, values: f64) -> bool {
+        let tail = TAILS.iter().find(|(name, _)| self.sample().is_some() && path.ends_with(name));
+        tail.is_none_or(|(_, beyond)| values * beyond / 100.0 >= LEAST_BEYOND)
     }
 
     /// What the best has, before what it is of: `the shortest mean response`.
@@ -106,15 +119,25 @@ pub(crate) fn has_requests(group: &GroupView) -> bool {
     ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0))
 }
 
-/// What is asked of a group, by its number. `counted` says of which candidates the samples have to be large enough.
+/// What is asked of a group, by its number. `counted` says of which candidates the samples count: a tail is as far out as
+/// more than half of these bear.
 pub(crate) fn of_group(candidates: &[Candidate], group: usize, counted: &[bool]) -> Vec<Asked> {
-    let views = || candidates.iter().map(|candidate| candidate.result.groups()[group]);
-    let questions: &[Question] = if views().any(|view| has_requests(&view)) { &OF_REQUESTS } else { &OF_WAITS };
-    let least = |sample: &'static str| {
-        let counts = views().zip(counted).filter(|(_, counted)| **counted).map(|(view, _)| view.metrics.get(sample));
-        counts.flatten().reduce(f64::min).unwrap_or(0.0)
+    let views: Vec<GroupView> = candidates.iter().map(|candidate| candidate.result.groups()[group]).collect();
+    let questions: &[Question] = if views.iter().any(has_requests) { &OF_REQUESTS } else { &OF_WAITS };
+    let values = |sample: &str| {
+        let mut values: Vec<f64> = views
+            .iter()
+            .zip(counted)
+            .filter(|(_, counted)| **counted)
+            .map(|(view, _)| view.metrics.get(sample).unwrap_or(0.0))
+            .collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        values.get(values.len() / 2).or(values.last()).copied().unwrap_or(0.0)
     };
-    questions.iter().filter_map(|question| Some((*question, question.path(least)?))).collect()
+    // What tasks got that come and go is a matter of when they came.
+    let come_and_go = views.iter().any(|view| view.metrics.get("turnaround_ns.count") > Some(0.0));
+    let asked = questions.iter().filter(|question| !(come_and_go && **question == Question::Fairness));
+    asked.filter_map(|question| Some((*question, question.path(question.sample().map_or(0.0, values))?))).collect()
 }
 
 /// The metric at a path of a question.
@@ -128,16 +151,19 @@ mod tests {
 
     #[test]
     fn a_tail_is_as_far_out_as_its_sample_bears() {
-        let tail = |count: f64| Question::TailResponse.path(|_| count);
+        let tail = |count: f64| Question::TailResponse.path(count);
         assert_eq!(tail(300.0), Some("response_ns.p99"));
         assert_eq!([tail(299.0), tail(30.0)], [Some("response_ns.p90"); 2]);
+        let is_borne = |values| Question::TailResponse.is_borne("response_ns.p99", values);
+        assert_eq!((is_borne(300.0), is_borne(299.0)), (true, false));
+        assert!(Question::MeanResponse.is_borne("response_ns.mean", 0.0));
         assert_eq!([tail(29.0), tail(6.0), tail(5.0)], [Some("response_ns.p50"), Some("response_ns.p50"), None]);
     }
 
     #[test]
     fn every_question_has_a_metric_and_all_but_one_a_best() {
         for question in OF_REQUESTS.into_iter().chain(OF_WAITS) {
-            let metric = metric(question.path(|_| 1e3).unwrap());
+            let metric = metric(question.path(1e3).unwrap());
             assert_eq!(metric.better == Better::Neither, question == Question::CpuShare, "{}", metric.path);
         }
     }

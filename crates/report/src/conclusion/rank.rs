@@ -65,6 +65,8 @@ pub enum Standing {
     Behind,
     /// It lets tasks of the group starve, so that its response times show only what ended: it has no rank.
     Starves,
+    /// Too few of its requests ended for a tail.
+    TooFew,
     /// There is no such number: no request ended, or nobody measured it.
     Unknown,
 }
@@ -75,9 +77,79 @@ pub(crate) fn all(candidates: &[Candidate], random: bool) -> Vec<Ranking> {
     let of_group = |group: usize| {
         let ranked = ranked(candidates, group);
         let asked = question::of_group(candidates, group, &ranked).into_iter();
-        asked.filter_map(|asked| Ranking::of(candidates, (group, random), asked, &ranked)).collect::<Vec<_>>()
+        let ranking = |asked| Inquiry { candidates, group, random, asked, ranked: &ranked }.ranking();
+        asked.filter_map(ranking).collect::<Vec<_>>()
     };
     (0..first.result.groups().len()).flat_map(of_group).collect()
+}
+
+/// A question that is put to all candidates.
+struct Inquiry<'a> {
+    candidates: &'a [Candidate<'a>],
+    group: usize,
+    random: bool,
+    asked: Asked,
+    /// See [`ranked`].
+    ranked: &'a [bool],
+}
+
+impl Inquiry<'_> {
+    /// None where nobody has a value that can be ranked.
+    fn ranking(&self) -> Option<Ranking> {
+        let (question, path) = self.asked;
+        let metric = question::metric(path);
+        let all = 0..self.candidates.len();
+        let known = |index: usize| Some((index, self.value(path, index).filter(|_| self.unranked(index).is_none())?));
+        let mut order: Vec<(usize, f64)> = all.clone().filter_map(known).collect();
+        order.sort_by(|(_, a), (_, b)| match metric.better {
+            Better::Lower => a.total_cmp(b),
+            Better::Higher | Better::Neither => b.total_cmp(a),
+        });
+        let (&first, &(_, worst)) = (order.first()?, order.last()?);
+        let ranks = order.iter().map(|one| self.rank(first, *one));
+        let out = all.filter_map(|index| {
+            let (policy, standing) = (self.candidates[index].label.clone(), self.unranked(index)?);
+            Some(Rank { policy, value: self.value(path, index), standing, gap: None })
+        });
+        Some(Ranking {
+            group: self.candidates[0].result.groups()[self.group].name.into(),
+            question,
+            metric: path.into(),
+            weight: factor(first.1, worst, metric).ln(),
+            ranks: ranks.chain(out).collect(),
+            words: String::new(),
+        })
+    }
+
+    fn value(&self, path: &str, index: usize) -> Option<f64> {
+        self.candidates[index].result.groups()[self.group].metrics.get(path)
+    }
+
+    /// Why a candidate has no rank; none where it has one.
+    fn unranked(&self, index: usize) -> Option<Standing> {
+        let (question, path) = self.asked;
+        let values = question.sample().and_then(|sample| self.value(sample, index)).unwrap_or(0.0);
+        match self.value(path, index) {
+            None => Some(Standing::Unknown),
+            Some(_) if question.is_of_responses() && !self.ranked[index] => Some(Standing::Starves),
+            Some(_) if !question.is_borne(path, values) => Some(Standing::TooFew),
+            Some(_) => None,
+        }
+    }
+
+    /// A candidate beside the first, both with their values.
+    fn rank(&self, (first, best): (usize, f64), (index, value): (usize, f64)) -> Rank {
+        let Inquiry { candidates, group, random, asked: (_, path), .. } = *self;
+        let pair = Pair { baseline: &candidates[first], other: &candidates[index], group, random };
+        let gap = (index != first).then(|| pair.gap(path)).flatten();
+        let standing = match &gap {
+            _ if index == first => Standing::First,
+            Some(gap) => Standing::of(factor(best, value, question::metric(path)), gap),
+            // They have no run in common.
+            None => Standing::NotToldApart,
+        };
+        Rank { policy: candidates[index].label.clone(), value: Some(value), standing, gap }
+    }
 }
 
 /// Of each candidate whether its response times of a group can be ranked: where tasks starve they show only what ended. If
@@ -90,52 +162,6 @@ fn ranked(candidates: &[Candidate], group: usize) -> Vec<bool> {
 }
 
 impl Ranking {
-    /// None where nobody knows the metric.
-    fn of(
-        candidates: &[Candidate],
-        (group, random): (usize, bool),
-        (question, path): Asked,
-        ranked: &[bool],
-    ) -> Option<Ranking> {
-        let metric = question::metric(path);
-        let value = |index: usize| candidates[index].result.groups()[group].metrics.get(path);
-        let is_out = |index: usize| question.is_of_responses() && !ranked[index];
-        let mut order: Vec<(usize, f64)> = (0..candidates.len())
-            .filter(|index| !is_out(*index))
-            .filter_map(|index| Some((index, value(index)?)))
-            .collect();
-        order.sort_by(|(_, a), (_, b)| match metric.better {
-            Better::Lower => a.total_cmp(b),
-            Better::Higher | Better::Neither => b.total_cmp(a),
-        });
-        let (&(first, best), &(_, worst)) = (order.first()?, order.last()?);
-        let rank = |&(index, value): &(usize, f64)| {
-            let pair = Pair { baseline: &candidates[first], other: &candidates[index], group, random };
-            let gap = (index != first).then(|| pair.gap(path)).flatten();
-            let standing = match &gap {
-                _ if index == first => Standing::First,
-                Some(gap) => Standing::of(factor(best, value, metric), gap),
-                // They have no run in common.
-                None => Standing::NotToldApart,
-            };
-            Rank { policy: candidates[index].label.clone(), value: Some(value), standing, gap }
-        };
-        let without = (0..candidates.len()).filter(|index| order.iter().all(|(other, _)| other != index));
-        let out = without.map(|index| {
-            let value = value(index);
-            let standing = if is_out(index) && value.is_some() { Standing::Starves } else { Standing::Unknown };
-            Rank { policy: candidates[index].label.clone(), value, standing, gap: None }
-        });
-        Some(Ranking {
-            group: candidates[0].result.groups()[group].name.into(),
-            question,
-            metric: path.into(),
-            weight: factor(best, worst, metric).ln(),
-            ranks: order.iter().map(rank).chain(out).collect(),
-            words: String::new(),
-        })
-    }
-
     /// The metric that answers its question.
     pub fn metric(&self) -> &'static Metric {
         question::metric(&self.metric)

@@ -178,6 +178,16 @@ fn a_trade_off_says_who_is_best_at_what() {
         "In one run each, no one is best at everything: cfs has the shortest p99 of response (200 ms; srpt 900 ms); srpt has \
          the shortest mean response (50 ms; cfs 100 ms)."
     );
+    // Tasks that come and go are owed nothing the same.
+    let mut coming = run(1, &[("job", USUAL)]);
+    coming.groups[0].measures.turnaround_ns = Some(times(10.0, 20.0, 9));
+    let conclusion = concluded(&[("a", coming.clone().into()), ("b", coming.into())]);
+    assert!(conclusion.rankings.iter().all(|ranking| ranking.question != Question::Fairness));
+}
+
+#[test]
+fn groups_are_named_where_there_are_several() {
+    let batch = Seen { mean: 50.0, tail: 900.0, ..USUAL };
     let groups = |a: Seen, b: Seen| -> Outcome { run(1, &[("editor", a), ("hog", b)]).into() };
     let conclusion = concluded(&[("cfs", groups(USUAL, batch)), ("rr", groups(batch, USUAL))]);
     assert!(conclusion.headline.contains("p99 of response of hog (200 ms; cfs 900 ms)"), "{}", conclusion.headline);
@@ -221,6 +231,11 @@ fn recordings_are_asked_how_long_tasks_wait() {
 #[test]
 fn few_requests_have_a_nearer_tail_or_none() {
     let few = |requests| concluded(&[("a", alone(USUAL)), ("b", alone(Seen { requests, ..USUAL }))]);
+    let one = concluded(&[("a", alone(USUAL)), ("b", alone(USUAL)), ("c", alone(Seen { requests: 10, ..USUAL }))]);
+    assert_eq!(
+        words(&one, Question::TailResponse),
+        "worker, p99 of response: no best, the same: a 200 ms, b 200 ms; too few requests under c"
+    );
     let tail = |conclusion: &Conclusion| {
         let tail = conclusion.rankings.iter().find(|ranking| ranking.question == Question::TailResponse);
         tail.map(|ranking| ranking.metric.clone())

@@ -1,7 +1,7 @@
 //! Rankings in words.
 
 use super::rank::{Rank, Ranking, Standing};
-use crate::ratio::amount;
+use crate::ratio::{SAME, amount};
 
 /// So many are named one by one; of more the first ones and the last.
 const MOST_NAMED: usize = 4;
@@ -48,7 +48,7 @@ impl Ranking {
         let values: Vec<Option<f64>> = self.leaders().map(|rank| rank.value).collect();
         let furthest = || away?.into_iter().reduce(f64::max);
         match values.windows(2).all(|pair| pair[0] == pair[1]) {
-            true => Some("the same".into()),
+            true => Some(SAME.into()),
             false => furthest().map(|percent| match percent {
                 ..0.05 => "within 0.05 %".into(),
                 _ => format!("within {percent:.1} %"),
@@ -58,13 +58,16 @@ impl Ranking {
 
     /// Who has no rank, and why.
     fn unranked(&self) -> Option<String> {
-        let of = |standing: Standing| self.ranks.iter().filter(move |rank| rank.standing == standing);
-        let starving: Vec<String> = of(Standing::Starves).map(|rank| self.entry(rank, false)).collect();
-        let unknown: Vec<String> = of(Standing::Unknown).map(|rank| rank.policy.clone()).collect();
-        let starving = (!starving.is_empty()).then(|| format!("not ranked, as tasks starve: {}", some_of(&starving)));
-        let unknown = (!unknown.is_empty()).then(|| format!("none under {}", and(&unknown)));
-        let told: Vec<String> = starving.into_iter().chain(unknown).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let of = |standing: Standing, entry: &dyn Fn(&Rank) -> String| -> Vec<String> {
+            self.ranks.iter().filter(|rank| rank.standing == standing).map(entry).collect()
+        };
+        let told = [
+            ("not ranked, as tasks starve: ", some_of(&of(Standing::Starves, &|rank| self.entry(rank, false)))),
+            ("too few requests under ", and(&of(Standing::TooFew, &|rank| rank.policy.clone()))),
+            ("none under ", and(&of(Standing::Unknown, &|rank| rank.policy.clone()))),
+        ];
+        let told = told.iter().filter(|(_, names)| !names.is_empty()).map(|(why, names)| format!("{why}{names}"));
+        Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
     }
 
     /// A candidate with its value and how far that is from the best.
@@ -76,7 +79,7 @@ impl Ranking {
     fn remark(&self, rank: &Rank, with_range: bool) -> Option<String> {
         let remark = rank.gap.as_ref()?.remark(with_range && rank.standing != Standing::Alike)?;
         // Those that are the same stand under that word already.
-        Some(remark).filter(|remark| remark != "same")
+        Some(remark).filter(|remark| remark != SAME)
     }
 
     /// A value with its unit; a dash where it is not known.
@@ -84,8 +87,8 @@ impl Ranking {
         rank.value.map_or("-".into(), |value| amount(self.metric(), value))
     }
 
-    /// What stands in the columns of a table: the best or why there is none, how sure that is, and each place.
-    pub(super) fn cells(&self) -> (String, String, Vec<String>) {
+    /// What stands in the columns of a table: the best or why there is none, each place, and how sure the second is.
+    pub(super) fn cells(&self) -> (String, Vec<String>, String) {
         let best = match (self.has_best(), self.lack_of_best()) {
             (false, _) => "-".into(),
             (true, Some(lack)) => lack,
@@ -94,10 +97,11 @@ impl Ranking {
         let second = self.ranks.get(1).and_then(|rank| rank.gap.as_ref()?.remark(true));
         let place = |rank: &Rank| match rank.standing {
             Standing::Starves => format!("{} {}, not ranked: tasks starve", rank.policy, self.value(rank)),
+            Standing::TooFew => format!("{} {}, not ranked: too few", rank.policy, self.value(rank)),
             Standing::Unknown => format!("{} -", rank.policy),
             _ => self.entry(rank, false),
         };
-        (best, second.unwrap_or("-".into()), self.ranks.iter().map(place).collect())
+        (best, self.ranks.iter().map(place).collect(), second.unwrap_or("-".into()))
     }
 }
 
