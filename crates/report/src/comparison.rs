@@ -472,33 +472,29 @@ impl Comparison {
 
     /// What the conclusion rests on, where it is not several runs.
     pub fn basis(&self) -> Option<String> {
-        let copies = self.changes.first().map(|change| change.copies);
-        Some(match self.conclusion.as_ref()?.evidence().as_slice() {
-            [] | [Evidence::Runs] => return None,
-            [Evidence::Exact] => match copies {
-                Some(copies) => format!(
-                    "Nothing here is random, so every run gives these numbers and there is no interval: the ranges are those \
-                     of {copies} copies with {WHAT}."
-                ),
-                None => "Nothing here is random, so every run gives these numbers and there is no interval; --perturb 10 \
-                         tries small changes of them."
-                    .into(),
-            },
-            [.., Evidence::Single] if self.is_recorded() => {
+        let conclusion = self.conclusion.as_ref()?;
+        let copies = self.changes.first().map(|change| format!("those of {} copies with {WHAT}", change.copies));
+        let exact = "Nothing here is random, so every run gives these numbers and there is no interval";
+        Some(match (conclusion.evidence().as_slice(), copies) {
+            (_, Some(copies)) if conclusion.is_exact() => format!("{exact}: the ranges are {copies}."),
+            (_, None) if conclusion.is_exact() => format!("{exact}; --perturb 10 tries small changes of them."),
+            ([] | [Evidence::Runs], _) => return None,
+            ([.., Evidence::Single], _) if self.is_recorded() => {
                 "Each figure is of one recording: nothing shows that the differences would come again.".into()
             }
-            [Evidence::Batches, .., Evidence::Single] => {
+            ([Evidence::Batches, .., Evidence::Single], _) => {
                 "Intervals of means are from batches of one run; nothing shows that the other differences would come again: \
                  take --runs 30 for intervals of all."
                     .into()
             }
-            [.., Evidence::Single] => {
+            ([.., Evidence::Single], _) => {
                 "Each figure is of one run: nothing shows that the differences would come again; take --runs 30 for \
                  intervals."
                     .into()
             }
-            [Evidence::Batches, ..] => "Intervals from batches of one run; --runs 30 gives firmer ones.".into(),
-            [..] => "What all runs give alike has no interval; its ranges are those of copies with small changes.".into(),
+            ([Evidence::Batches, ..], _) => "Intervals from batches of one run; --runs 30 gives firmer ones.".into(),
+            (_, Some(copies)) => format!("What is the same in every run has no interval; its ranges are {copies}."),
+            (_, None) => "What is the same in every run has no interval.".into(),
         })
     }
 }

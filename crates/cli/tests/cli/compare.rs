@@ -170,7 +170,9 @@ fn phase_locking_is_not_sold_as_certainty() {
         assert_eq!(difference["under_changes"]["copies"], 10);
     }
     let (_, page, _) = own.run(&base);
-    assert!(!page.contains("95") && page.contains("under small changes of tick offset"), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!page.contains("95") && words.contains("copies with small changes of tick offset"), "{page}");
+    assert!(words.contains(" under small changes)"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert_eq!(own.run(&[&base[..], &["--fresh"]].concat()).1, page, "the changes are drawn by name");
     let (_, plain, _) = own.run(&[&base[..], &["--perturb", "0"]].concat());

@@ -60,7 +60,11 @@ fn compare_says_how_much_and_how_sure() {
     assert!(page.contains("\nfcfs ") && page.contains("\nmlfq:levels=4,step=5ms"), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("The greatest differences first, each beside the best: - worker, "), "{page}");
-    assert!(words.contains(" 95 % interval "), "{page}");
+    assert!(words.contains("Nobody is best in: worker, mean response (within "), "{page}");
+    assert!(!page.contains("Nothing here is random"), "{page}");
+    let queue = ["compare", "rr-vs-ps", "--policy", "fcfs,ps", "--runs", "10", "--duration", "300s"];
+    let words = lab.out(&queue).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("- job, mean response: best fcfs ") && words.contains(" 95 % interval "), "{words}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     let exact = lab.out(&["compare", "heavy-load", "--policy", "rr", "--policy", "fcfs"]);
     assert!(exact.contains("Nothing here is random"), "{exact}");

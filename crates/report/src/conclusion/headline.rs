@@ -57,21 +57,20 @@ fn champions(decided: &[&Ranking], facts: &Facts) -> Vec<String> {
     facts.policies.iter().filter(leads).filter(|policy| !starves(policy)).cloned().collect()
 }
 
-/// The rankings that the sentence is about: of champions what they alone lead, how soon and what else; of a trade-off
-/// the weightiest, and those that others lead.
+/// The rankings that the sentence is about: of champions the first, and one that they alone lead; of a trade-off the first, and
+/// those that others lead.
 fn told<'a>(decided: &[&'a Ranking], champions: &[String]) -> Vec<&'a Ranking> {
+    let mut told: Vec<&Ranking> = decided.iter().take(1).copied().collect();
     if champions.is_empty() {
-        let mut told: Vec<&Ranking> = decided.iter().take(1).copied().collect();
         while let Some(next) = next_of_trade_off(decided, &told) {
             told.push(next);
         }
         return told;
     }
-    let are_alone = |ranking: &&&Ranking| ranking.leaders().count() == champions.len();
-    let own: Vec<&Ranking> = decided.iter().filter(are_alone).copied().collect();
-    let own = if own.is_empty() { decided.to_vec() } else { own };
-    let first_of = |how_soon| own.iter().find(|ranking| ranking.question.is_how_soon() == how_soon).copied();
-    [first_of(true), first_of(false)].into_iter().flatten().collect()
+    let is_own = |ranking: &&&Ranking| ranking.leaders().count() == champions.len();
+    let own = || decided.iter().skip(1).filter(is_own);
+    told.extend(own().find(|ranking| !ranking.question.is_how_soon()).or_else(|| own().next()));
+    told
 }
 
 /// The weightiest ranking whose leaders lead nothing so far; if all do, one that a leader so far is behind in.

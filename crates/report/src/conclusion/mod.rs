@@ -79,9 +79,20 @@ impl Conclusion {
         self.headline = headline::headline(&self.rankings, facts);
     }
 
-    /// What the rankings rest on, each once.
+    /// Whether every run gives all of these numbers.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.evidence_of(|_| true) == [Evidence::Exact]
+    }
+
+    /// What the rankings rest on, each once: where something differs that, and not what shows no difference.
     pub(crate) fn evidence(&self) -> Vec<Evidence> {
-        let mut all: Vec<Evidence> = self.rankings.iter().flat_map(Ranking::evidence).collect();
+        let differing = self.evidence_of(|rank| rank.standing != Standing::Alike);
+        if differing.is_empty() { self.evidence_of(|_| true) } else { differing }
+    }
+
+    fn evidence_of(&self, is_asked: impl Fn(&Rank) -> bool) -> Vec<Evidence> {
+        let ranks = self.rankings.iter().flat_map(|ranking| &ranking.ranks).filter(|rank| is_asked(rank));
+        let mut all: Vec<Evidence> = ranks.filter_map(|rank| Some(rank.gap.as_ref()?.evidence)).collect();
         all.sort_unstable();
         all.dedup();
         all
