@@ -106,9 +106,9 @@ fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts:
 fn conclusion(comparison: &Comparison) -> Option<Section> {
     let conclusion = comparison.conclusion.as_ref()?;
     let more = conclusion.rankings.len().checked_sub(MOST_RANKINGS).filter(|more| *more > 0);
-    let about = "What is asked of each group, the greatest difference first. The best is told from the others by more than \
-                 chance and by 2 % at least. Behind each value stands how far it is from the first.";
-    let more = more.map(|more| format!("{more} more, with smaller differences, are left out here; --json has all."));
+    let about = "Each row is a question about a group; the largest difference comes first. A scheduler is best only if it \
+                 beats the second by at least 2 % and by more than chance. Brackets show the distance from the first.";
+    let more = more.map(|more| format!("{more} smaller differences are left out; --json has all."));
     Some(Section {
         id: "conclusion".into(),
         heading: "Who is best at what".into(),

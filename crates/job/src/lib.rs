@@ -81,6 +81,8 @@ pub struct Done {
     variants: Vec<usize>,
     /// Copies of each with small changes; none where nothing repeats exactly.
     copies: Vec<Vec<Run>>,
+    /// The labels of the policies that failed.
+    failed: Vec<String>,
     /// What the copies came to that failed.
     fragile: Vec<Fragile>,
 }
@@ -172,7 +174,10 @@ impl Job {
                     done.variants.push(entry.variant);
                     ran.push(case);
                 }
-                Made::Failed(error) => done.failures.push(error),
+                Made::Failed(error) => {
+                    done.failures.push(error);
+                    done.failed.push(label);
+                }
                 Made::NotBegun => {}
             }
         }
@@ -280,7 +285,7 @@ impl Job {
         let is_varied = self.variants.iter().any(|variant| !variant.settings.is_empty());
         let published = if is_varied { &[][..] } else { &self.scenario.published };
         let failures = done.failures.iter().map(ToString::to_string).collect();
-        Comparison::new(&candidates, published, draws).with_failures(failures, done.fragile.clone())
+        Comparison::new(&candidates, published, draws).with_failures(failures, &done.failed, &done.fragile)
     }
 
     fn candidates<'a>(&'a self, done: &'a Done) -> Vec<Candidate<'a>> {

@@ -154,10 +154,22 @@ impl Comparison {
         Comparison::differing(candidates, true)
     }
 
-    /// The same with what is to be said about policies beside those that ran well: which failed, and which fail under small
-    /// changes.
-    pub fn with_failures(self, failures: Vec<String>, fragile: Vec<Fragile>) -> Comparison {
-        Comparison { failures, ..self }.settled(&fragile)
+    /// The same with what is to be said about policies beside those that ran well: how and which ones failed, and which fail
+    /// under small changes.
+    pub fn with_failures(self, failures: Vec<String>, failed: &[String], fragile: &[Fragile]) -> Comparison {
+        Comparison { failures, ..self }.settled(failed, fragile)
+    }
+
+    /// The same with the conclusion that these candidates, which are its own, come to, where it has none: older versions
+    /// wrote none.
+    pub fn concluded(self, candidates: &[Candidate]) -> Comparison {
+        match self.conclusion {
+            Some(_) => self,
+            None => {
+                let conclusion = Comparison::of_results(candidates).take_over(&self).conclusion;
+                Comparison { conclusion, ..self }
+            }
+        }
     }
 
     /// Takes over what another comparison of some of these results knows better: differences of a single run may rest on its
@@ -167,11 +179,11 @@ impl Comparison {
         if let Some(conclusion) = &mut self.conclusion {
             conclusion.take_over(known.conclusion.as_ref(), &known.differences);
         }
-        self.settled(&[])
+        self.settled(&[], &[])
     }
 
     /// Puts into words what it comes to.
-    fn settled(mut self, fragile: &[Fragile]) -> Comparison {
+    fn settled(mut self, failed: &[String], fragile: &[Fragile]) -> Comparison {
         self.fragile.extend(fragile.iter().map(Fragile::words));
         let Some(mut conclusion) = self.conclusion.take() else { return self };
         let starving = |(policy, result): (&String, &Outcome)| {
@@ -184,7 +196,7 @@ impl Comparison {
             groups: self.results.first().map_or(0, |result| result.groups().len()),
             starving: self.policies.iter().zip(&self.results).flat_map(starving).collect(),
             fragile: fragile.iter().map(|one| one.policy.clone()).collect(),
-            failures: self.failures.len(),
+            failed,
             is_recorded: self.is_recorded(),
         });
         Comparison { conclusion: Some(conclusion), ..self }
@@ -225,7 +237,7 @@ impl Comparison {
             fragile: Vec::new(),
             curves: candidates.iter().map(|candidate| candidate.curves.to_vec()).collect(),
         };
-        comparison.settled(&[])
+        comparison.settled(&[], &[])
     }
 }
 
@@ -480,21 +492,19 @@ impl Comparison {
             (_, None) if conclusion.is_exact() => format!("{exact}; --perturb 10 tries small changes of them."),
             ([] | [Evidence::Runs], _) => return None,
             ([.., Evidence::Single], _) if self.is_recorded() => {
-                "Each figure is of one recording: nothing shows that the differences would come again.".into()
+                "Each figure comes from one recording, so the differences are not shown to repeat.".into()
             }
             ([Evidence::Batches, .., Evidence::Single], _) => {
-                "Intervals of means are from batches of one run; nothing shows that the other differences would come again: \
-                 take --runs 30 for intervals of all."
+                "The intervals of means are from batches of one run; the other differences are of one run and not shown to \
+                 repeat: --runs 30 gives intervals for all."
                     .into()
             }
             ([.., Evidence::Single], _) => {
-                "Each figure is of one run: nothing shows that the differences would come again; take --runs 30 for \
-                 intervals."
-                    .into()
+                "Each figure comes from one run, so the differences are not shown to repeat; --runs 30 gives intervals.".into()
             }
             ([Evidence::Batches, ..], _) => "Intervals from batches of one run; --runs 30 gives firmer ones.".into(),
-            (_, Some(copies)) => format!("What is the same in every run has no interval; its ranges are {copies}."),
-            (_, None) => "What is the same in every run has no interval.".into(),
+            (_, Some(copies)) => format!("Values that are the same in every run have no interval; their ranges are {copies}."),
+            (_, None) => "Values that are the same in every run have no interval.".into(),
         })
     }
 }

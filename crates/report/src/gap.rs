@@ -55,9 +55,9 @@ impl Gap {
         }
     }
 
-    /// Whether it is told from no difference: its interval leaves that out, or it goes the same way under all small changes.
-    /// None where nothing says how firm it is.
-    pub fn is_told(&self) -> Option<bool> {
+    /// Whether it is more than chance: its interval excludes equality, or it goes the same way under all small changes. None
+    /// where there is neither.
+    pub fn is_more_than_chance(&self) -> Option<bool> {
         match (self.evidence, &self.under_changes) {
             (Evidence::Exact, changed) => changed.as_ref().map(ChangedDifference::is_firm),
             _ => leaves_out_equality(self.ratio_interval, self.difference_interval),
@@ -82,7 +82,7 @@ impl Gap {
             (Some([low, high]), Some(interval)) => {
                 format!("{text}, {} % interval {low} to {high}", percent(interval.level))
             }
-            (Some([low, high]), None) if low == high => format!("{text}, also under small changes"),
+            (Some([low, high]), None) if low == high => format!("{text}, same under small changes"),
             (Some([low, high]), None) => format!("{text}, {low} to {high} under small changes"),
         })
     }
@@ -92,7 +92,7 @@ impl Gap {
 pub(crate) fn verdict(gap: &Gap, effect: &Effect, (baseline, other): (&str, &str), metric: &Metric) -> String {
     let told = effect_words(effect, (baseline, other), metric);
     let has_no_width = || gap.range().is_none_or(|(low, high)| low == high);
-    match (gap.evidence, gap.is_told()) {
+    match (gap.evidence, gap.is_more_than_chance()) {
         (Evidence::Runs | Evidence::Batches, _) if effect.is_equal() && has_no_width() => {
             format!("{told} in every run")
         }
@@ -121,12 +121,12 @@ fn effect_words(effect: &Effect, (baseline, other): (&str, &str), metric: &Metri
 
 /// `, 95 % interval 1.71–1.92×`, in the terms of the sentence before.
 fn interval_words(gap: &Gap, metric: &Metric) -> String {
-    let is_told = gap.is_told() == Some(true);
+    let is_more_than_chance = gap.is_more_than_chance() == Some(true);
     match (gap.ratio_interval, gap.difference_interval) {
-        (Some(ratio), _) if is_told && ratio.estimate > 0.0 => {
+        (Some(ratio), _) if is_more_than_chance && ratio.estimate > 0.0 => {
             format!(", {} % interval {}", percent(ratio.level), ends(ratio.estimate, (ratio.low, ratio.high)))
         }
-        (Some(ratio), _) if !is_told => {
+        (Some(ratio), _) if !is_more_than_chance => {
             format!(", {} % interval of the ratio {:.3}–{:.3}", percent(ratio.level), ratio.low, ratio.high)
         }
         (_, Some(difference)) => {

@@ -155,10 +155,10 @@ fn name(runs: &mut [Read], files: &[PathBuf]) {
 fn document(runs: &[Read], mut comparisons: Vec<Comparison>, files: usize) -> Document {
     let heard: Vec<Heard> = runs.iter().filter_map(|run| run.heard.clone()).collect();
     let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
+    let candidates: Vec<Candidate> = runs.iter().map(Read::candidate).collect();
     let comparison = match comparisons.pop() {
-        Some(only) if files == 1 => only,
+        Some(only) if files == 1 => only.concluded(&candidates),
         last => {
-            let candidates: Vec<Candidate> = runs.iter().map(Read::candidate).collect();
             let comparison = Comparison::of_results(&candidates);
             comparisons.iter().chain(&last).fold(comparison, Comparison::take_over)
         }

@@ -222,7 +222,8 @@ fn a_page_of_recordings_leads_with_waits() {
     let page = page_of(&lab, &["before.parquet", "after.parquet"]);
     assert!(page.contains("How long tasks wait") && !page.contains("How fast"), "no waits");
     assert!(
-        page.contains("In one recording each, ") && page.contains("of one recording: nothing shows"),
+        page.contains("In one recording each, ")
+            && page.contains("from one recording, so the differences are not shown"),
         "of one each"
     );
     assert!(page.contains(" wait for a CPU of ") && !page.contains("CPU share of "), "the answer is not about waits");

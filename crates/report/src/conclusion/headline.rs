@@ -5,7 +5,7 @@ use super::rank::{MATTERS, Ranking, Standing};
 use super::words::and;
 use crate::gap::Evidence;
 
-/// So many clauses make a sentence.
+/// The most clauses in a sentence.
 const MOST_CLAUSES: usize = 3;
 
 const TRADE_OFF: &str = "no one is best at everything";
@@ -20,8 +20,8 @@ pub(crate) struct Facts<'a> {
     pub starving: Vec<(String, String)>,
     /// Who fails under small changes.
     pub fragile: Vec<String>,
-    /// How many policies failed, and are no candidates.
-    pub failures: usize,
+    /// Which policies failed, and are no candidates.
+    pub failed: &'a [String],
     /// Whether what is compared was recorded.
     pub is_recorded: bool,
 }
@@ -45,7 +45,7 @@ pub(super) fn headline(rankings: &[Ranking], facts: &Facts) -> String {
         alike_on_average(rankings, facts),
         starvation(facts),
         fragility(&named, facts),
-        failures(facts.failures),
+        failures(facts.failed),
     ];
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -99,8 +99,8 @@ fn of_champions(champions: &[String], (told, rankings): (&[&Ranking], &[Ranking]
     let ranked = rankings.iter().filter(|ranking| ranking.has_best());
     let what = match champions {
         [_] if ranked.clone().all(is_sole) => format!("{names} is best in every question"),
-        [_] => format!("{names} is best or ties in every question"),
-        _ => format!("{names} lead in every question, and nothing tells them apart"),
+        [_] => format!("{names} is best or tied for best in every question"),
+        _ => format!("{names} tie for best in every question"),
     };
     let clauses: Vec<String> = told.iter().map(|ranking| praise(ranking, facts)).collect();
     format!("{what}, with {}.", clauses.join(" and "))
@@ -135,7 +135,7 @@ fn praise(ranking: &Ranking, facts: &Facts) -> String {
     format!("{}{group} ({first}{others})", ranking.question.praise(ranking.metric()))
 }
 
-/// Where tails differ and means do not, that is said: a mean alone would hide it.
+/// Where tails differ and means do not, the headline says so: a mean alone would hide it.
 fn alike_on_average(rankings: &[Ranking], facts: &Facts) -> Option<String> {
     let tail = rankings.iter().find(|tail| tail.question == Question::TailResponse && tail.is_decided())?;
     let is_mean = |mean: &&Ranking| mean.question == Question::MeanResponse && mean.group == tail.group;
@@ -144,7 +144,7 @@ fn alike_on_average(rankings: &[Ranking], facts: &Facts) -> Option<String> {
     let reason = lack.strip_prefix("no best, ").unwrap_or("alike");
     let names: Vec<String> = mean.leaders().map(|rank| rank.policy.clone()).collect();
     let group = if facts.groups > 1 { format!(" of {}", mean.group) } else { String::new() };
-    Some(format!("Nobody has the best mean response{group}: {} are {reason}.", and(&names)))
+    Some(format!("No best mean response{group}: {} are {reason}.", and(&names)))
 }
 
 impl Facts<'_> {
@@ -167,13 +167,13 @@ fn starvation(facts: &Facts) -> Option<String> {
     let of_all: Vec<&(String, String)> =
         facts.starving.iter().filter(|one| !facts.unranked().any(|other| other == *one)).collect();
     let unranked = (!policies.is_empty()).then(|| {
-        let lets = if policies.len() == 1 { "lets" } else { "let" };
+        let starves = if policies.len() == 1 { "starves" } else { "starve" };
         let its = if policies.len() == 1 { "its" } else { "their" };
-        format!("{} {lets} tasks of {} starve: {its} response times are not ranked.", and(&policies), and(&groups))
+        format!("{} {starves} tasks of {}, so {its} response times are not ranked.", and(&policies), and(&groups))
     });
-    let everywhere = of_all
-        .first()
-        .map(|(_, group)| format!("Tasks of {group} starve under all of them: response times show only what ended."));
+    let everywhere = of_all.first().map(|(_, group)| {
+        format!("All of them starve tasks of {group}: response times cover only requests that ended.")
+    });
     let told: Vec<String> = unranked.into_iter().chain(everywhere).collect();
     (!told.is_empty()).then(|| told.join(" "))
 }
@@ -184,12 +184,9 @@ fn fragility(named: &[String], facts: &Facts) -> Option<String> {
     (!fragile.is_empty()).then(|| format!("But {} {fail} under small changes.", and(&fragile)))
 }
 
-fn failures(count: usize) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some("One more failed and has no rank.".into()),
-        _ => Some(format!("{count} more failed and have no rank.")),
-    }
+fn failures(failed: &[String]) -> Option<String> {
+    let have = if failed.len() == 1 { "has" } else { "have" };
+    (!failed.is_empty()).then(|| format!("{} failed and {have} no rank.", and(failed)))
 }
 
 fn leaders_of(told: &[&Ranking]) -> Vec<String> {

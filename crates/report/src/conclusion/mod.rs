@@ -2,8 +2,8 @@
 //!
 //! A few [questions](Question) are asked of each group: mean and tail of its responses, throughput, how evenly its tasks
 //! share, whether one starves; of recordings, how long tasks wait. For each of them all candidates are ranked, and the best is
-//! held against each other one with the evidence there is. Nobody is called the best unless the difference is told from
-//! chance and large enough to [matter](MATTERS). The headline says what all rankings come to.
+//! compared with every other with the evidence there is. A candidate is the best only if the difference is more than chance and
+//! large enough to [matter](MATTERS). The headline sums up all rankings.
 
 mod headline;
 mod question;
@@ -23,10 +23,10 @@ use crate::{Column, Style, Table, wrap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A terminal shows so many differences.
+/// How many differences a terminal shows.
 const MOST_SHOWN: usize = 6;
 
-/// So many questions without a best are named.
+/// How many questions without a best a terminal names.
 const MOST_ALIKE: usize = 4;
 
 /// What a comparison comes to.
@@ -103,7 +103,7 @@ impl Conclusion {
         let mut page = style.bold(&wrap("", 0, &self.headline));
         let decided: Vec<&Ranking> = self.rankings.iter().filter(|ranking| ranking.is_decided()).collect();
         if !decided.is_empty() {
-            page += "\nThe greatest differences first, each beside the best:\n";
+            page += "\nLargest differences first, each relative to the best:\n";
         }
         page += &decided.iter().take(MOST_SHOWN).map(|ranking| wrap("- ", 2, &ranking.words)).collect::<String>();
         if let Some(more) = decided.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
@@ -123,7 +123,7 @@ impl Conclusion {
         let more = alike.len().checked_sub(MOST_ALIKE).filter(|more| *more > 0);
         let more = more.map_or(String::new(), |more| format!("; and {more} more"));
         let named = &alike[..alike.len().min(MOST_ALIKE)];
-        (!alike.is_empty()).then(|| format!("Nobody is best in: {}{more}.", named.join("; ")))
+        (!alike.is_empty()).then(|| format!("No clear best: {}{more}.", named.join("; ")))
     }
 
     /// Questions and ranks as a table: at most so many rows.

@@ -1,4 +1,4 @@
-//! Who does how well in a question: candidates from the best to the worst, and who is told from the best.
+//! The candidates in the order of a question, from the best to the worst, and which of them are known to be behind the best.
 
 use super::question::{self, Asked, Question};
 use crate::caution::starved;
@@ -9,8 +9,8 @@ use schedlab_model::metric::{Better, Metric, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A difference by a smaller factor than this does not make anybody the best. Runs of one and the same scheduler on a quiet
-/// machine are up to one per cent apart, and nobody chooses a scheduler for two.
+/// A smaller factor than this makes nobody the best. Repeated runs of one scheduler on a quiet machine differ by up to one per
+/// cent, and nobody chooses a scheduler for less than two.
 pub const MATTERS: f64 = 1.02;
 
 /// Shorter times are as good as none: a microsecond is what a switch takes.
@@ -177,7 +177,7 @@ impl Ranking {
         self.ranks.iter().any(|rank| rank.standing == Standing::Behind)
     }
 
-    /// Those from whom nobody is told to be better: the first, and who is alike or not told apart from it.
+    /// Those that nobody is known to beat: the first, and those alike or not told apart from it.
     pub fn leaders(&self) -> impl Iterator<Item = &Rank> {
         self.ranks.iter().filter(|rank| rank.standing.leads())
     }
@@ -192,7 +192,7 @@ impl Ranking {
         self.leaders().any(|rank| rank.policy == policy)
     }
 
-    /// Whether a policy is told to be behind, or cannot be ranked.
+    /// Whether a policy is known to be behind, or has no rank.
     pub(super) fn lags(&self, policy: &str) -> bool {
         !self.is_led_by(policy)
     }
@@ -221,7 +221,7 @@ impl Standing {
     /// How a candidate stands whose value is away by a factor of at least one.
     fn of(factor: f64, gap: &Gap) -> Standing {
         let is_wide = || gap.range().is_none_or(|(low, high)| low < 1.0 / MATTERS || high > MATTERS);
-        match (factor < MATTERS, gap.is_told()) {
+        match (factor < MATTERS, gap.is_more_than_chance()) {
             (true, Some(false)) if factor > 1.0 && is_wide() => Standing::NotToldApart,
             (true, _) => Standing::Alike,
             (false, Some(false)) => Standing::NotToldApart,
@@ -229,7 +229,7 @@ impl Standing {
         }
     }
 
-    /// Whether nobody is told to be better.
+    /// Whether nobody is known to be better.
     fn leads(self) -> bool {
         matches!(self, Standing::First | Standing::Alike | Standing::NotToldApart)
     }

@@ -3,7 +3,7 @@
 use super::rank::{Rank, Ranking, Standing};
 use crate::ratio::{SAME, amount};
 
-/// So many are named one by one; of more the first ones and the last.
+/// How many candidates are named one by one; of more, the first ones and the last.
 const MOST_NAMED: usize = 4;
 
 impl Ranking {
@@ -19,7 +19,7 @@ impl Ranking {
 
     fn answer(&self) -> String {
         let leaders: Vec<String> = self.leaders().map(|rank| self.entry(rank, true)).collect();
-        // How sure a difference is, is told of the second alone.
+        // The evidence is shown for the second only.
         let behind = self.behind().enumerate().map(|(place, rank)| self.entry(rank, place == 0));
         let behind: Vec<String> = behind.collect();
         let ranked = match (self.has_best(), self.lack_of_best()) {
@@ -62,9 +62,9 @@ impl Ranking {
             self.ranks.iter().filter(|rank| rank.standing == standing).map(entry).collect()
         };
         let told = [
-            ("not ranked, as tasks starve: ", some_of(&of(Standing::Starves, &|rank| self.entry(rank, false)))),
+            ("not ranked (starves tasks): ", some_of(&of(Standing::Starves, &|rank| self.entry(rank, false)))),
             ("too few requests under ", and(&of(Standing::TooFew, &|rank| rank.policy.clone()))),
-            ("none under ", and(&of(Standing::Unknown, &|rank| rank.policy.clone()))),
+            ("no value under ", and(&of(Standing::Unknown, &|rank| rank.policy.clone()))),
         ];
         let told = told.iter().filter(|(_, names)| !names.is_empty()).map(|(why, names)| format!("{why}{names}"));
         Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
@@ -96,8 +96,8 @@ impl Ranking {
         };
         let second = self.ranks.get(1).and_then(|rank| rank.gap.as_ref()?.remark(true));
         let place = |rank: &Rank| match rank.standing {
-            Standing::Starves => format!("{} {}, not ranked: tasks starve", rank.policy, self.value(rank)),
-            Standing::TooFew => format!("{} {}, not ranked: too few", rank.policy, self.value(rank)),
+            Standing::Starves => format!("{} {}, not ranked: starves tasks", rank.policy, self.value(rank)),
+            Standing::TooFew => format!("{} {}, not ranked: too few requests", rank.policy, self.value(rank)),
             Standing::Unknown => format!("{} -", rank.policy),
             _ => self.entry(rank, false),
         };
