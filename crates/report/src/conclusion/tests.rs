@@ -133,6 +133,32 @@ fn intervals_decide_who_is_behind() {
 }
 
 #[test]
+fn small_changes_decide_where_nothing_is_random() {
+    let (fast, slow) = (run(1, &[("worker", USUAL)]), run(1, &[("worker", Seen { mean: 130.0, ..USUAL })]));
+    let (one, other) = (Outcome::from(fast.clone()), Outcome::from(slow.clone()));
+    let concluded = |copies: &[RunResult]| {
+        let with = |label, result, copies: Vec<_>| Candidate { copies, ..candidate(label, result) };
+        let own = copies.iter().map(|_| &fast).collect();
+        let candidates = [with("a", &one, own), with("b", &other, copies.iter().collect())];
+        let comparison = Comparison::new(&candidates, &[], false);
+        (comparison.basis().unwrap(), comparison.conclusion.unwrap())
+    };
+    let copy = |mean: f64| run(1, &[("worker", Seen { mean, ..USUAL })]);
+    let (basis, firm) = concluded(&[copy(120.0), copy(150.0)]);
+    assert_eq!(
+        words(&firm, Question::MeanResponse),
+        "worker, mean response: best a 100 ms; then b 130 ms (1.30×, 1.20× to 1.50× under small changes)"
+    );
+    assert!(basis.contains("the ranges are those of 2 copies"), "{basis}");
+    let (_, open) = concluded(&[copy(90.0), copy(150.0)]);
+    assert_eq!(standings(&open, Question::MeanResponse)[1], ("b", Standing::NotToldApart));
+    assert_eq!(open.headline, "These runs do not tell a and b apart.");
+    let (basis, untried) = concluded(&[]);
+    assert_eq!(standings(&untried, Question::MeanResponse)[1], ("b", Standing::Behind));
+    assert!(basis.contains("--perturb 10 tries small changes"), "{basis}");
+}
+
+#[test]
 fn a_zero_is_the_best_and_no_ratio() {
     let none = Seen { wait: 0.0, ..USUAL };
     let conclusion = concluded(&[("rr", alone(USUAL)), ("cfs", alone(none))]);
