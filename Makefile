@@ -16,7 +16,8 @@ build: setup ## make target/release/schedlab
 
 demo: build ## compare schedulers on a busy machine, simulated and this one
 	target/release/schedlab compare scenarios/heavy-load.toml --policy fcfs,rr,mlfq
-	target/release/schedlab compare scenarios/heavy-load.toml --policy rr,mlfq --venue sim,host --duration 20s
+	@# 3 says that others took too much of this machine to conclude anything: everything was shown.
+	target/release/schedlab compare scenarios/heavy-load.toml --policy rr,mlfq --venue sim,host --duration 20s || [ $$? -eq 3 ]
 
 python: setup ## make the Python package in target/wheels
 	@tools/python wheel

@@ -65,8 +65,8 @@ class _Ran(_Shown):
         """A row for each policy, run and CPU: policies · runs · CPUs rows.
 
         Columns: ``policy``, ``venue``, ``seed``, ``id``, the parts of the measured time ``busy_frac``, ``idle_frac``
-        and ``overhead_frac`` (they add to 1), and ``runnable.1`` and so on: the part of it with one, two or more
-        runnable tasks there.
+        and ``overhead_frac`` (they add to 1, on this machine together with what others took), and ``runnable.1`` and
+        so on: the part of it with one, two or more runnable tasks there.
         """
         return self._done.frame("cpus")
 

@@ -33,7 +33,7 @@ Commands:
 const EPILOGUE: &str = "\
 Options: -h or --help, also behind a command; -V or --version
 Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
-Exit codes: 0 done, 1 failed, 2 wrong input, 4 not all run, 130 by Ctrl-C.";
+Exits: 0 done, 1 failed, 2 wrong input, 3 inconclusive, 4 not all run, 130 ^C.";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file
 #[derive(Debug, Parser)]

@@ -16,6 +16,8 @@ pub mod code {
     pub const FAILED: u8 = 1;
     /// The input cannot be used: nothing has run.
     pub const WRONG_INPUT: u8 = 2;
+    /// All was done, and others took too much of this machine to conclude anything.
+    pub const INCONCLUSIVE: u8 = 3;
     /// A study needs runs that cannot be made here.
     pub const NOT_RUN: u8 = 4;
     /// Stopped with Ctrl-C: what a shell gives for it.
@@ -37,6 +39,8 @@ pub enum Failure {
     Failed(String),
     /// What was asked for cannot be run here, or not all of it.
     NotRun(String),
+    /// What came out cannot bear what others took of this machine.
+    Inconclusive(String),
     /// Ctrl-C; everything has been said.
     Interrupted,
     /// Whoever reads the output has seen enough.
@@ -68,6 +72,7 @@ impl Failure {
             Failure::Venue(error) => complain(&error.to_string()),
             Failure::Input(message) | Failure::NotRun(message) | Failure::Failed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
+            Failure::Inconclusive(why) => complain(&format!("inconclusive: {why}")),
             Failure::Interrupted | Failure::NobodyListens => {}
             Failure::Several(failures) => failures.iter().for_each(Failure::tell),
         }
@@ -84,6 +89,7 @@ impl Failure {
             },
             Failure::Policies(_) | Failure::Failed(_) => code::FAILED,
             Failure::NotRun(_) => code::NOT_RUN,
+            Failure::Inconclusive(_) => code::INCONCLUSIVE,
             Failure::Interrupted => code::INTERRUPTED,
             Failure::NobodyListens => code::DONE,
             Failure::Several(failures) => {

@@ -81,6 +81,11 @@ pub fn end(done: Done) -> Result<(), Failure> {
     failure::all(unwritten.into_iter().chain([ended]))
 }
 
+/// What came out, unless others took more of this machine than it bears.
+pub fn borne(why_not: Option<String>) -> Result<(), Failure> {
+    why_not.map_or(Ok(()), |why| Err(Failure::Inconclusive(why)))
+}
+
 /// The scenario with what the flags change about it.
 fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
     let mut scenario = catalogue::load(&args.scenario)?;

@@ -121,7 +121,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
-    let (Measured { report, recorded }, costs) = measured.map_err(|error| match error {
+    let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {
         MeasureError::Policy(error) => ejected(error),
         MeasureError::Load(error) => failed(error.to_string()),
     })?;

@@ -14,4 +14,4 @@ mod watch;
 pub use charge::InCharge;
 pub use message::{Job, Loaded, MachineBlank, Message, Outcome, PolicyJob};
 pub use port::Port;
-pub use watch::{MeasureError, Measured, measure};
+pub use watch::{Counted, MeasureError, Measured, measure};

@@ -1,7 +1,7 @@
 //! A run that the recorder watches.
 
 use crate::charge::InCharge;
-use schedlab_kernel::{Filter, Record, Recorder, SchedulerError, Stats};
+use schedlab_kernel::{Filter, Record, Recorder, SchedulerError, Stats, Usage};
 use schedlab_load::{LoadError, Report, Settings, Watcher};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
@@ -24,6 +24,19 @@ pub struct Measured {
     pub report: Report,
     /// What the kernel did.
     pub recorded: Recorded,
+    /// What it counted of the use of its CPUs; none in a guest, which is the run's alone.
+    pub counted: Option<Counted>,
+}
+
+/// The kernel's counters at the ends of a run.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// A moment before its begin.
+    pub begin: Usage,
+    /// When its warm-up was over, up to a look later; its begin where there is none.
+    pub warm: Usage,
+    /// When its last task was gone.
+    pub end: Usage,
 }
 
 /// Why a run on this kernel left nothing.
@@ -45,10 +58,11 @@ pub fn measure(
     policy: Option<&InCharge>,
     go_on: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Measured, MeasureError> {
-    let mut watch = Watch::new(go_on, settings.look, policy);
+    let mut watch = Watch::new(workload, settings, policy, go_on);
     let report = schedlab_load::run(workload, settings, &mut watch);
+    let counted = watch.counters.take().and_then(Counters::counted);
     let recorded = watch.end()?;
-    Ok(Measured { report: report?, recorded })
+    Ok(Measured { report: report?, recorded, counted })
 }
 
 /// Records of the run, or why there are none.
@@ -59,13 +73,49 @@ struct Watch<'a> {
     looked: Instant,
     ejected: Result<(), SchedulerError>,
     recorder: Result<Recorder, String>,
+    /// Where there are others whose part of the machine matters.
+    counters: Option<Counters>,
+}
+
+/// Looks at the kernel's counters.
+struct Counters {
+    warmup: Time,
+    begin: Option<Usage>,
+    warm: Option<Usage>,
+    end: Option<Usage>,
+}
+
+impl Counters {
+    /// Those of a run that began and ended.
+    fn counted(self) -> Option<Counted> {
+        let begin = self.begin?;
+        let warm = if self.warmup == Time::ZERO { begin.clone() } else { self.warm? };
+        Some(Counted { begin, warm, end: self.end? })
+    }
 }
 
 impl<'a> Watch<'a> {
     /// Loads the recorder; nobody is followed yet.
-    fn new(go_on: &'a mut dyn FnMut(Time) -> bool, look: Duration, policy: Option<&'a InCharge>) -> Watch<'a> {
-        let recorder = Recorder::start(&Filter::default(), RING_BYTES).map_err(|lack| lack.to_string());
-        Watch { go_on, policy, look, looked: Instant::now(), ejected: Ok(()), recorder }
+    fn new(
+        workload: &Workload,
+        settings: &Settings,
+        policy: Option<&'a InCharge>,
+        go_on: &'a mut dyn FnMut(Time) -> bool,
+    ) -> Watch<'a> {
+        let is_shared = settings.others.is_some();
+        let others_below = if is_shared { workload.machine.cpus() } else { 0 };
+        let filter = Filter { others_below, ..Filter::default() };
+        let recorder = Recorder::start(&filter, RING_BYTES).map_err(|lack| lack.to_string());
+        let counters = Counters { warmup: workload.run.warmup, begin: None, warm: None, end: None };
+        Watch {
+            go_on,
+            policy,
+            look: settings.look,
+            looked: Instant::now(),
+            ejected: Ok(()),
+            recorder,
+            counters: is_shared.then_some(counters),
+        }
     }
 
     /// What was recorded, unless the policy was seen to be ejected.
@@ -82,6 +132,10 @@ impl<'a> Watch<'a> {
     fn look(&mut self, now: Time) -> bool {
         self.looked = Instant::now();
         self.ejected = self.policy.map_or(Ok(()), InCharge::check);
+        let is_warm = |counters: &&mut Counters| counters.warmup > Time::ZERO && now >= counters.warmup;
+        if let Some(counters) = self.counters.as_mut().filter(is_warm) {
+            counters.warm.get_or_insert_with(Usage::read);
+        }
         self.ejected.is_ok() && (self.go_on)(now)
     }
 }
@@ -98,6 +152,18 @@ impl Watcher for Watch<'_> {
             self.recorder = Err(lack.to_string());
         }
         Ok(())
+    }
+
+    fn begins(&mut self) {
+        if let Some(counters) = &mut self.counters {
+            counters.begin = Some(Usage::read());
+        }
+    }
+
+    fn ended(&mut self) {
+        if let Some(counters) = &mut self.counters {
+            counters.end = Some(Usage::read());
+        }
     }
 
     fn go_on(&mut self, now: Time) -> bool {

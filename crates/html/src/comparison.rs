@@ -10,7 +10,7 @@ use schedlab_model::result::Interval;
 use schedlab_model::time::Time;
 use schedlab_report::comparison::{Comparison, Difference};
 use schedlab_report::result::each;
-use schedlab_report::{Evidence, Quantity};
+use schedlab_report::{Evidence, Quantity, others};
 
 /// A page shows so many rankings.
 const MOST_RANKINGS: usize = 40;
@@ -199,9 +199,10 @@ fn facts(comparison: &Comparison) -> Vec<(String, String)> {
             [seed] => format!("seed {seed}"),
             seeds => format!("{} runs from seed {}", seeds.len(), seeds[0]),
         };
+        let others = others::figure(result).map(|figure| format!("others took {figure}"));
         // Variants of a scenario are scenarios of their own.
         let own = (scenario(result) != scenario(first)).then(|| format!("scenario {}", scenario(result)));
-        let all = [Some(format!("in {}", result.venue())), own, kernel, engine, object, Some(seed), load]
+        let all = [Some(format!("in {}", result.venue())), own, kernel, engine, object, Some(seed), load, others]
             .into_iter()
             .flatten();
         facts.push((policy.clone(), all.chain(parameters).collect::<Vec<_>>().join("; ")));

@@ -31,6 +31,8 @@ const volatile struct {
 	u64 tick_function;
 	/* From a CPU's run queue to its preemption count, in bytes. */
 	s64 queue_to_preempt_count;
+	/* Below this number a CPU's turns from idle to tasks of no interest are told, and those back. */
+	u32 others_below;
 } options = { .wake_bytes = 1 };
 
 struct ring {
@@ -264,6 +266,12 @@ static __always_inline void tell_status(struct task_struct *p)
 	submit(record);
 }
 
+/* Whether a CPU that counts goes from idle to a task of no interest, or back. */
+static __always_inline bool is_turn_of_others(s32 from, s32 to)
+{
+	return (from == IDLE || to == IDLE) && bpf_get_smp_processor_id() < options.others_below;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
@@ -277,7 +285,7 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 	if (to != IDLE && (to == from ? flags : of_interest(to)))
 		flags |= NEXT_FOLLOWED;
 	/* Of others it is told only when a CPU begins with them and when it idles again. */
-	if (!flags && (from == IDLE) == (to == IDLE))
+	if (!flags && !is_turn_of_others(from, to))
 		return 0;
 	if (flags & PREVIOUS_FOLLOWED)
 		tell_status(previous);

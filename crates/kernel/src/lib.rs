@@ -27,6 +27,7 @@ mod recorder;
 mod ring;
 mod scheduler;
 mod stats;
+mod usage;
 mod wire;
 
 pub use counters::{Counters, Rates};
@@ -38,3 +39,4 @@ pub use recorder::{Filter, Recorder};
 pub use schedlab_record::{Comm, Converter, Departure, Gaps, Known, Record, RecordKind, Summary, Thread, Waker};
 pub use scheduler::{LoadedProgram, Scheduler, SchedulerError, Setting, cpus, has_sched_ext};
 pub use stats::{Cost, Losses, Stats};
+pub use usage::{Usage, Used};

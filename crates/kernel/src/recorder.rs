@@ -28,6 +28,8 @@ pub struct Filter {
     pub softirq: bool,
     /// The timer's tick. Kernels that do not tell where their functions are give none.
     pub tick: bool,
+    /// On CPUs below this number also when they turn from idle to threads that are not of interest, and back.
+    pub others_below: u32,
 }
 
 /// Records what the scheduler does, from its start until it is stopped or dropped.
@@ -225,7 +227,7 @@ fn load(filter: &Filter, cpus: u32, ring_bytes: u32, published: Option<&MapHandl
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(|e| Lack::of("open the programs", &e))?;
     let tick = if filter.tick { tick_function() } else { 0 };
     let set_up = |e: libbpf_rs::Error| Lack::of("set up the programs", &e);
-    set_options(&mut open, filter.everything, ring_bytes, tick, published.is_some());
+    set_options(&mut open, filter, ring_bytes, tick, published.is_some());
     set_maps(&mut open, cpus, published).map_err(set_up)?;
     for mut program in open.progs_mut() {
         let wanted = match program.name().to_str() {
@@ -239,12 +241,13 @@ fn load(filter: &Filter, cpus: u32, ring_bytes: u32, published: Option<&MapHandl
 }
 
 /// Writes `options` of bpf/recorder.bpf.c.
-fn set_options(open: &mut OpenObject, everything: bool, ring_bytes: u32, tick: u64, publishes: bool) {
+fn set_options(open: &mut OpenObject, filter: &Filter, ring_bytes: u32, tick: u64, publishes: bool) {
     let preempt_count = preempt_count::from_run_queue();
-    let mut options = vec![u8::from(everything), u8::from(preempt_count.is_some()), u8::from(publishes), 0];
+    let mut options = vec![u8::from(filter.everything), u8::from(preempt_count.is_some()), u8::from(publishes), 0];
     options.extend((ring_bytes / 2).to_ne_bytes());
     options.extend(tick.to_ne_bytes());
     options.extend(preempt_count.unwrap_or(0).to_ne_bytes());
+    options.extend(filter.others_below.to_ne_bytes());
     let mut constants = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));
     let value = constants.as_mut().and_then(|map| map.initial_value_mut()).expect("the object has constants");
     value[..options.len()].copy_from_slice(&options);

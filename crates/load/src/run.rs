@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// How long a run may last beyond its duration before it is killed.
 const OVERTIME: Duration = Duration::from_secs(30);
+/// Between two looks whether the tasks are about to begin: less than the master gives them.
+const BEFORE_BEGIN: Duration = Duration::from_millis(1);
 /// A request that begins so much later than intended because its task was created late, counts as late.
 pub const LATE_NS: u64 = 1_000_000;
 
@@ -152,6 +154,10 @@ pub trait Watcher {
     fn started(&mut self, _pid: i32) -> Result<(), LoadError> {
         Ok(())
     }
+    /// The run begins in a moment: within two milliseconds beside others, in a guest whenever the next look comes.
+    fn begins(&mut self) {}
+    /// The run is over and all its tasks are gone.
+    fn ended(&mut self) {}
     /// So much of the run is over. False ends it. Each call takes a CPU from a task for a moment, which its waits show.
     fn go_on(&mut self, now: Time) -> bool;
     /// What is readable when the next call should come before its time.
@@ -171,7 +177,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     let child = Child::of(child);
     watcher.started(child.pid)?;
     child.go();
-    let (status, partial) = watch(&site, &child, settings.look, watcher)?;
+    let (status, partial) = watch(&site, &child, settings, watcher)?;
     if let Some((task, failure)) = program::failure(&site.shared) {
         return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
     }
@@ -275,19 +281,23 @@ impl Drop for Child {
 fn watch(
     site: &Site,
     child: &Child,
-    look: Duration,
+    settings: &Settings,
     watcher: &mut dyn Watcher,
 ) -> Result<(Option<libc::c_int>, bool), LoadError> {
     let begun = now_ns();
     let limit = site.workload.run.duration.ns().saturating_add(OVERTIME.as_nanos() as u64);
     let endless = site.workload.run.end().is_none();
-    let mut stopped = None;
+    let (mut stopped, mut has_begun) = (None, false);
     loop {
         if let Some(status) = child.ended() {
+            watcher.ended();
             return Ok((Some(status), stopped.is_some()));
         }
         let control = site.shared.control();
         let start = control.start_ns.load(Relaxed);
+        if start != 0 && !std::mem::replace(&mut has_begun, true) {
+            watcher.begins();
+        }
         let passed = if start == 0 { 0 } else { now_ns().saturating_sub(start) };
         if stopped.is_none() && !watcher.go_on(Time(passed)) {
             site.shared.stop();
@@ -307,7 +317,10 @@ fn watch(
             return Ok((None, stopped.is_some()));
         }
         // Nobody reads from it once the run is to end.
-        child.await_end(look, watcher.descriptor().filter(|_| stopped.is_none()));
+        // In a guest each look would move what comes later.
+        let is_about_to_begin = start == 0 && settings.others.is_some();
+        let wait = if is_about_to_begin { BEFORE_BEGIN } else { settings.look };
+        child.await_end(wait, watcher.descriptor().filter(|_| stopped.is_none()));
     }
 }
 

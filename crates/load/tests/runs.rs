@@ -136,15 +136,31 @@ fn the_end_of_the_run_ends_all() {
     assert!(report.tasks.iter().all(|task| task.ended_ns > 0), "nobody had to be killed");
 }
 
-struct Impatient(u32);
+/// Ends the run soon, and keeps what it is told.
+#[derive(Default)]
+struct Impatient {
+    pid: i32,
+    told: Vec<&'static str>,
+}
 
 impl Watcher for Impatient {
     fn started(&mut self, pid: i32) -> Result<(), LoadError> {
-        self.0 = pid as u32;
+        self.pid = pid;
         Ok(())
     }
 
+    fn begins(&mut self) {
+        self.told.push("begins");
+    }
+
+    fn ended(&mut self) {
+        self.told.push("ended");
+    }
+
     fn go_on(&mut self, now: Time) -> bool {
+        if now > Time::ZERO {
+            self.told.push("goes on");
+        }
         now < Time::from_ms(30)
     }
 }
@@ -152,10 +168,12 @@ impl Watcher for Impatient {
 #[test]
 fn a_stopped_run_is_partial_and_leaves_nobody() {
     let text = "[[task]]\nname = \"t\"\nkind = \"process\"\ncount = 3\nloop = [{ compute = \"1ms\" }]\n";
-    let mut watcher = Impatient(0);
+    let mut watcher = Impatient::default();
     let report = run(&workload(text, "100s"), &settings(), &mut watcher).unwrap();
     assert!(report.partial && !report.requests.is_empty());
-    for pid in report.tasks.iter().map(|task| task.pid).chain([watcher.0 as i32]) {
+    watcher.told.dedup();
+    assert_eq!(watcher.told, ["begins", "goes on", "ended"]);
+    for pid in report.tasks.iter().map(|task| task.pid).chain([watcher.pid]) {
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
     }
 }

@@ -9,6 +9,7 @@ pub mod curve;
 pub mod fairness;
 pub mod histogram;
 pub mod load;
+pub mod others;
 pub mod overhead;
 pub mod statistics;
 #[cfg(test)]

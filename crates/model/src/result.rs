@@ -73,6 +73,9 @@ pub struct RunResult {
     /// the waits that are derived from events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_run_delay_ns: Option<u64>,
+    /// What others took of the CPUs, in venue `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
     /// What could not be measured here, and why: the metrics concerned are absent or zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -80,6 +83,30 @@ pub struct RunResult {
     /// contradicts the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<String>,
+}
+
+/// What others than the run took of the CPUs that the scenario uses, as far as this can be told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Others {
+    /// Time in which threads that are not of the run were on the CPUs, as a fraction of CPUs × measured time: other
+    /// programs, the kernel's own threads, and what watches the run. From the recorded switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs_frac: Option<f64>,
+    /// What the kernel counts as busy less the CPU time of the tasks, as a fraction of CPUs × time: a second opinion, and the
+    /// only one where nothing is recorded. It counts in ticks of 10 ms, and interrupts are in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_frac: Option<f64>,
+    /// Time that the hypervisor gave to others while the CPUs had something to do, as a fraction of CPUs × time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_frac: Option<f64>,
+    /// Fraction of the time in which some task of the machine waited for a CPU, those of the run included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_frac: Option<f64>,
+    /// Of the CPU time that the tasks could have had, the part that others took: what others held while a task waited that
+    /// was allowed there, and what was stolen, over what was held so and what the tasks got; more where requests come from
+    /// outside. A mean response may be up to 1/(1 − part) times as long by it. Where nothing is recorded it is an upper bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_taken: Option<f64>,
 }
 
 /// What a scheduler takes for its own work, measured beside the scenario by tasks that do nothing else. A kernel's paths
@@ -372,7 +399,7 @@ pub struct CpuResult {
     pub id: u32,
     /// Fraction of the measured time in which it ran tasks.
     pub busy_frac: f64,
-    /// Fraction of the measured time in which it had nothing to do.
+    /// Fraction of the measured time in which it had nothing to do. With what others took, where that is not known.
     pub idle_frac: f64,
     /// Fraction of the measured time which the system took. It, `busy_frac`, `idle_frac`, and `others_frac` and
     /// `unknown_frac` where they are there, add to one.
@@ -384,6 +411,10 @@ pub struct CpuResult {
     /// tells of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_frac: Option<f64>,
+    /// Fraction of the time which the hypervisor gave to others while this CPU had something to do; it is part of the
+    /// fractions above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_frac: Option<f64>,
     /// Fraction of the measured time with k runnable tasks here (running and queued), for each k that occurred.
     pub runnable: BTreeMap<u32, f64>,
 }
@@ -493,6 +524,7 @@ mod tests {
                 others_frac: Some(0.1),
                 unknown_frac: None,
                 runnable: BTreeMap::from([(0, 0.5), (1, 0.5)]),
+                ..CpuResult::default()
             }],
             load_distribution: Some(LoadDistribution {
                 estimated: BTreeMap::from([(1, 1.0)]),
@@ -507,6 +539,7 @@ mod tests {
             calibration: None,
             costs: None,
             kernel_run_delay_ns: None,
+            others: None,
             missing: Vec::new(),
             cautions: Vec::new(),
             partial: false,

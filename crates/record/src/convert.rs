@@ -52,6 +52,8 @@ pub struct Converter<G> {
     numbers: BTreeMap<i32, Option<usize>>,
     tasks: Vec<Task>,
     cpus: Vec<Cpu>,
+    /// Whether it is told when a CPU turns from others to idle. Else time of others counts as idle.
+    tells_of_others: bool,
     /// Where records are missing.
     gaps: Gaps,
     /// Switches so far.
@@ -103,6 +105,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             numbers: BTreeMap::new(),
             tasks: Vec::new(),
             cpus: Vec::new(),
+            tells_of_others: true,
             gaps: Gaps::default(),
             switches: 0,
             events: Vec::new(),
@@ -114,6 +117,11 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
     /// until the next switch.
     pub fn with_gaps(self, gaps: Gaps) -> Converter<G> {
         Converter { gaps, ..self }
+    }
+
+    /// For a recorder that was not asked for the turns of others: it would not be seen when a CPU idles again.
+    pub fn without_others(self) -> Converter<G> {
+        Converter { tells_of_others: false, ..self }
     }
 
     /// Takes the next record.
@@ -147,7 +155,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
                 let task = self.seen(now, cpu, &thread);
                 self.vacate(now, cpu, task);
                 match task {
-                    None => self.turn_to(now, cpu, untraced(&thread)),
+                    None => self.turn_to(now, cpu, self.untraced(&thread)),
                     Some(task) if self.on(cpu) != Some(task) => self.put_on(now, cpu, task),
                     Some(_) => {}
                 }
@@ -403,8 +411,13 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         if !stayed {
             self.lose_sight(now, cpu);
         } else if to.is_none() {
-            self.turn_to(now, cpu, untraced(next));
+            self.turn_to(now, cpu, self.untraced(next));
         }
+    }
+
+    /// What a CPU does that runs a thread without a task.
+    fn untraced(&self, thread: &Thread) -> Untraced {
+        if self.tells_of_others && thread.tid != 0 { Untraced::Others } else { Untraced::Idle }
     }
 
     /// Who has the CPU from now on is not known: not who just came, for longer than an instant.
@@ -487,11 +500,6 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         let cpu = self.tasks[task].home;
         self.emit(now, cpu, EventKind::Exit { task: id(task) });
     }
-}
-
-/// What a CPU does that runs a thread without a task.
-fn untraced(thread: &Thread) -> Untraced {
-    if thread.tid == 0 { Untraced::Idle } else { Untraced::Others }
 }
 
 fn id(task: usize) -> TaskId {

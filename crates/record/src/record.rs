@@ -30,7 +30,8 @@ pub struct Thread {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordKind {
-    /// A CPU went from one thread to another. At least one is of interest, or one and only one is the idle task.
+    /// A CPU went from one thread to another. At least one is of interest, unless the recorder was also asked for the turns
+    /// of others.
     Switch {
         /// Who left.
         previous: Thread,

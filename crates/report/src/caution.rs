@@ -1,6 +1,8 @@
 //! What a reader has to know before believing numbers, and which numbers it touches.
 
+use crate::others::legend;
 use crate::result::{duration, has_intervals};
+use crate::table::MARK;
 use crate::{Column, Style, wrap};
 use schedlab_model::metric;
 use schedlab_model::outcome::{GroupView, Outcome};
@@ -22,6 +24,8 @@ pub struct Caution {
 pub enum Reach {
     /// All of the result.
     All,
+    /// All of the result, and a mark stands at each number: the caution is told below the table.
+    Marked,
     /// Response times of these groups.
     Responses(Vec<usize>),
     /// Intervals over runs.
@@ -44,7 +48,7 @@ pub enum Number {
 impl Caution {
     fn touches(&self, number: Number, group: usize) -> bool {
         match &self.reach {
-            Reach::All => true,
+            Reach::All | Reach::Marked => true,
             Reach::Responses(groups) => number == Number::Response && groups.contains(&group),
             Reach::Intervals => number == Number::Interval,
             Reach::Nothing => false,
@@ -60,14 +64,19 @@ pub fn note(cautions: &[Caution], number: Number, group: usize) -> Option<String
 }
 
 /// Columns with what is to be known about their numbers. `notes` gives it for a kind of number, a cell for each row.
-pub(crate) fn noted(columns: Vec<Column>, notes: &dyn Fn(Number) -> Vec<Option<String>>) -> Vec<Column> {
+/// `marks` says in which rows there is a mark at each number.
+pub(crate) fn noted(
+    columns: Vec<Column>,
+    marks: &[bool],
+    notes: &dyn Fn(Number) -> Vec<Option<String>>,
+) -> Vec<Column> {
     let number = |column: &Column| if column.shared_head() == "response" { Number::Response } else { Number::Other };
     let with_notes = |column: Column| {
         if column.is_words() {
             return column;
         }
         let notes = notes(number(&column));
-        column.noted(notes)
+        column.noted(notes).marked(marks.to_vec())
     };
     columns.into_iter().map(with_notes).collect()
 }
@@ -75,6 +84,7 @@ pub(crate) fn noted(columns: Vec<Column>, notes: &dyn Fn(Number) -> Vec<Option<S
 /// What a reader has to know before believing the numbers of a policy. `shown` are the metrics of groups that are shown.
 pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> {
     let mut cautions = gaps(result);
+    cautions.extend(legend(result, policy).map(|text| Caution { text, reach: Reach::Marked }));
     let groups = result.groups();
     cautions.extend(silence(&groups));
     cautions.extend(groups.iter().flat_map(|group| partly_known(group, policy, result.runs(), shown)));
@@ -164,15 +174,26 @@ pub(crate) fn starved(group: &GroupView, policy: &str) -> Option<String> {
     ))
 }
 
+/// What the marks mean that these cautions put at numbers, a paragraph for each.
+pub(crate) fn legends<'a>(cautions: impl IntoIterator<Item = &'a Caution>, style: Style) -> String {
+    let marked = cautions.into_iter().filter(|caution| caution.reach == Reach::Marked);
+    marked.map(|caution| style.warning(&wrap(&format!("{MARK} "), 2, &caution.text))).collect()
+}
+
+/// Whether these cautions put a mark at every number.
+pub(crate) fn are_marking(cautions: &[Caution]) -> bool {
+    cautions.iter().any(|caution| caution.reach == Reach::Marked)
+}
+
 /// A paragraph for each, below a page.
 pub(crate) fn warnings<'a>(cautions: impl IntoIterator<Item = &'a str>, style: Style) -> String {
     let text: String = cautions.into_iter().map(|caution| style.warning(&wrap("", 0, caution))).collect();
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// The sentences of cautions.
+/// The sentences of cautions that are not told below a table.
 pub(crate) fn texts(cautions: &[Caution]) -> impl Iterator<Item = &str> {
-    cautions.iter().map(|caution| caution.text.as_str())
+    cautions.iter().filter(|caution| caution.reach != Reach::Marked).map(|caution| caution.text.as_str())
 }
 
 #[cfg(test)]
@@ -188,6 +209,10 @@ mod tests {
             of("Narrow.", Reach::Intervals),
             of("Missing.", Reach::Nothing),
         ];
+        let marked = [of("Others.", Reach::Marked)];
+        assert_eq!(note(&marked, Number::Other, 3).unwrap(), "Others.");
+        assert!(are_marking(&marked) && !are_marking(&cautions) && texts(&marked).next().is_none());
+        assert_eq!(legends(&[&cautions[..], &marked].concat(), Style::PLAIN), "* Others.\n");
         let at = |number, group| note(&cautions, number, group).unwrap();
         assert_eq!(at(Number::Response, 1), "Lost. Starves.");
         assert_eq!((at(Number::Response, 0), at(Number::Other, 1)), ("Lost.".into(), "Lost.".into()));

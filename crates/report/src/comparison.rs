@@ -1,6 +1,6 @@
 //! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
 
-use crate::caution::{Caution, Number, cautions, note, noted, starved, warnings};
+use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, starved, texts, warnings};
 use crate::changes::{self, Change, Fragile, WHAT};
 use crate::conclusion::{Conclusion, Facts, has_requests};
 use crate::costs;
@@ -8,7 +8,7 @@ use crate::gap::{Evidence, Gap};
 use crate::pair::Pair;
 use crate::result::{heading, load, names, speed_columns};
 use crate::theory::{Queue, draws};
-use crate::{Column, Style, Table, WIDTH, column, columns_of, sketch, wrap};
+use crate::{Column, Style, Table, WIDTH, column, columns_of, others, sketch, wrap};
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::curve::{Curve, GroupCurves};
 use schedlab_metrics::statistics::BatchMeans;
@@ -73,6 +73,9 @@ pub struct Comparison {
     /// Policies that fail under small changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fragile: Vec<String>,
+    /// Differences that may be what others took of the machine, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inconclusive: Vec<String>,
     /// For each policy and group how its times are distributed; no part of the form.
     #[serde(skip)]
     curves: Vec<Vec<GroupCurves>>,
@@ -191,6 +194,10 @@ impl Comparison {
             let starving = groups.iter().filter(|group| starved(group, policy).is_some());
             starving.map(|group| (policy.clone(), group.name.to_string())).collect::<Vec<_>>()
         };
+        let result = |name: &str| Some(&self.results[self.policies.iter().position(|policy| policy == name)?]);
+        let doubts = conclusion.doubt(result);
+        self.inconclusive
+            .extend(doubts.into_iter().filter(|doubt| !self.inconclusive.contains(doubt)).collect::<Vec<_>>());
         conclusion.settle(&Facts {
             policies: &self.policies,
             groups: self.results.first().map_or(0, |result| result.groups().len()),
@@ -205,6 +212,18 @@ impl Comparison {
     /// Whether what is compared was recorded, and cannot be run again.
     fn is_recorded(&self) -> bool {
         !self.has_requests() && self.results.iter().all(|result| result.provenance().scenario_hash.is_empty())
+    }
+
+    /// Why it cannot be built upon, if others took too much of the machine: from the only result, or for a difference.
+    pub fn why_inconclusive(&self) -> Option<String> {
+        match (self.results.as_slice(), self.inconclusive.as_slice()) {
+            ([only], _) => others::inconclusive(only),
+            (_, []) => None,
+            (_, [first, rest @ ..]) => {
+                let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+                Some(format!("{}{more}; run it again when the machine is quiet", first.trim_end_matches('.')))
+            }
+        }
     }
 
     fn differing(candidates: &[Candidate], random: bool) -> Comparison {
@@ -235,6 +254,7 @@ impl Comparison {
             theory: Vec::new(),
             changes: candidates.iter().flat_map(|one| changes::of(&one.label, one.result, &one.copies)).collect(),
             fragile: Vec::new(),
+            inconclusive: Vec::new(),
             curves: candidates.iter().map(|candidate| candidate.curves.to_vec()).collect(),
         };
         comparison.settled(&[], &[])
@@ -295,21 +315,24 @@ impl Comparison {
         let Some(first) = self.results.first() else { return String::new() };
         let told = if self.variants.is_empty() { std::slice::from_ref(first) } else { &self.results };
         let mut page = heading(told, &first.scenario().name, style);
-        for (_, table) in self.tables() {
+        let all: Vec<Vec<Caution>> = (0..self.policies.len()).map(|policy| self.cautions_of(policy)).collect();
+        for (index, (_, table)) in self.tables().into_iter().enumerate() {
             page += "\n";
             page += &table.show(style);
+            page += &if index == 0 { legends(all.iter().flatten(), style) } else { String::new() };
         }
         if let Some(sketches) = self.sketches() {
             page += "\n";
             page += &sketches.show(style);
         }
+        page += &others::figures(self.policies.iter().zip(&self.results));
         let sources = self.sources();
         page += &if sources.is_empty() { String::new() } else { wrap("published: ", 0, &sources) };
         if let Some(conclusion) = &self.conclusion {
             page += &format!("\n{}", conclusion.show(style));
             page += &self.basis().map_or(String::new(), |basis| wrap("", 0, &basis));
         }
-        page + &warnings(self.cautions().iter().map(String::as_str), style)
+        page + &warnings(self.told(all.iter().flat_map(|cautions| texts(cautions))), style)
     }
 
     /// The tables, each with its title.
@@ -339,10 +362,16 @@ impl Comparison {
 
     /// What a reader has to know before believing the numbers.
     pub fn cautions(&self) -> Vec<String> {
-        let mut told = self.fragile.clone();
-        for caution in (0..self.policies.len()).flat_map(|policy| self.cautions_of(policy)) {
-            if !told.contains(&caution.text) {
-                told.push(caution.text);
+        let all: Vec<Caution> = (0..self.policies.len()).flat_map(|policy| self.cautions_of(policy)).collect();
+        self.told(all.iter().map(|caution| caution.text.as_str())).into_iter().map(String::from).collect()
+    }
+
+    /// What is known of the comparison as a whole, and of its results, each once.
+    fn told<'a>(&'a self, of_results: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        let mut told: Vec<&str> = self.inconclusive.iter().chain(&self.fragile).map(String::as_str).collect();
+        for text in of_results {
+            if !told.contains(&text) {
+                told.push(text);
             }
         }
         told
@@ -370,7 +399,8 @@ impl Comparison {
     /// The columns of policies and groups with what is to be known about their numbers.
     fn noted(&self, columns: Vec<Column>) -> Vec<Column> {
         let cautions: Vec<Vec<Caution>> = (0..self.policies.len()).map(|policy| self.cautions_of(policy)).collect();
-        noted(columns, &|number| self.rows(|policy, group| note(&cautions[policy], number, group)).collect())
+        let marks: Vec<bool> = self.rows(|policy, _| are_marking(&cautions[policy])).collect();
+        noted(columns, &marks, &|number| self.rows(|policy, group| note(&cautions[policy], number, group)).collect())
     }
 
     /// One value for each policy and group, in the order of the rows.

@@ -10,6 +10,7 @@ mod costs;
 mod gap;
 mod metric;
 mod number;
+pub mod others;
 mod pair;
 mod ratio;
 pub mod recording;

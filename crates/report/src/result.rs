@@ -1,8 +1,8 @@
 //! The result of one policy as a page of tables.
 
-use crate::caution::{Caution, Number, cautions, note, noted, texts, warnings};
+use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, texts, warnings};
 use crate::metric::quantity;
-use crate::{Column, Quantity, Style, Table, Times, column, columns_of, wrap};
+use crate::{Column, Quantity, Style, Table, Times, column, columns_of, others, wrap};
 use schedlab_metrics::combine;
 use schedlab_model::metric::{self, Unit};
 use schedlab_model::outcome::{CpuView, Outcome, Value, View};
@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 
 /// With more CPUs than this they are told together.
 const CPUS_IN_DETAIL: usize = 16;
+
+/// What the loads of a CPU take of a line at most.
+const MOST_OF_LOADS: usize = 45;
 
 /// What is shown of each group: first how fast it is.
 const SPEED: [&str; 5] =
@@ -30,7 +33,8 @@ pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
     page += "\n";
     page += &groups(result, &cautions).show(style);
     page += "\n";
-    page += &more_of_groups(result).show(style);
+    page += &more_of_groups(result, &cautions).show(style);
+    page += &legends(&cautions, style);
     page += "\n";
     if let Some(parts) = parts_of_responses(result) {
         page += &parts.show(style);
@@ -129,13 +133,21 @@ pub(crate) fn speed_columns<'a>(rows: &'a [View<'a>]) -> impl Iterator<Item = Co
 
 fn groups(result: &Outcome, cautions: &[Caution]) -> Table {
     let rows = rows(result);
-    let mut columns = vec![Column::words("group", names(result)), column(&rows, "count"), column(&rows, "requests")];
-    columns.extend(speed_columns(&rows));
-    columns.push(column(&rows, "cpu_share"));
-    Table::new(noted(columns, &|number| (0..rows.len()).map(|group| note(cautions, number, group)).collect()))
+    let mut measured = vec![column(&rows, "requests")];
+    measured.extend(speed_columns(&rows));
+    measured.push(column(&rows, "cpu_share"));
+    let mut columns = vec![Column::words("group", names(result)), column(&rows, "count")];
+    columns.extend(noted_rows(measured, cautions, rows.len()));
+    Table::new(columns)
 }
 
-fn more_of_groups(result: &Outcome) -> Table {
+/// Columns with a row for each group, with what is to be known about their numbers.
+fn noted_rows(columns: Vec<Column>, cautions: &[Caution], rows: usize) -> Vec<Column> {
+    let marks = vec![are_marking(cautions); rows];
+    noted(columns, &marks, &|number| (0..rows).map(|group| note(cautions, number, group)).collect())
+}
+
+fn more_of_groups(result: &Outcome, cautions: &[Caution]) -> Table {
     let rows = rows(result);
     let mut columns = vec![Column::words("group", names(result))];
     columns.extend(WAITS.iter().map(|path| column(&rows, path).under("wait for a CPU")));
@@ -143,7 +155,7 @@ fn more_of_groups(result: &Outcome) -> Table {
     if rows.iter().any(|row| row.get(SPREAD).is_some()) {
         columns.push(column(&rows, SPREAD));
     }
-    Table::new(columns)
+    Table::new(noted_rows(columns, cautions, rows.len()))
 }
 
 /// The parts of response times, on average.
@@ -177,14 +189,21 @@ pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {
     }
     let rows: Vec<View> = cpus.iter().map(|cpu| cpu.metrics).collect();
     let mut columns = vec![Column::numbers("CPU", cpus.iter().map(|cpu| cpu.id.to_string()))];
-    columns.extend(["busy_frac", "idle_frac", "overhead_frac"].map(|path| column(&rows, path)));
-    let told = |path: &&str| rows.iter().any(|row| row.get(path).is_some_and(|part| part > 0.0));
-    columns.extend(["others_frac", "unknown_frac"].into_iter().filter(told).map(|path| column(&rows, path)));
+    let is_known = |path: &&str| rows.iter().any(|row| row.get(path).is_some());
+    // Where there are others it is a kernel's run: what that takes for itself is in the tasks' time.
+    let parts: &[&str] = match is_known(&"others_frac") {
+        true => &["busy_frac", "idle_frac", "others_frac", "unknown_frac", "steal_frac"],
+        false => &["busy_frac", "idle_frac", "overhead_frac", "steal_frac"],
+    };
+    columns.extend(parts.iter().copied().filter(is_known).map(|path| column(&rows, path)));
     let loads: Vec<_> = rows.iter().map(|row| row.distribution("runnable").unwrap_or_default()).collect();
-    if loads.iter().any(|loads| !loads.is_empty()) {
-        columns.push(Column::words("tasks there, share of time", loads.iter().map(|loads| load(loads, 45))));
-    }
-    Table::new(columns).show(style)
+    let table = Table::new(columns);
+    let room = table.room().min(MOST_OF_LOADS);
+    let table = match loads.iter().any(|loads| !loads.is_empty()) {
+        true => table.with(Column::words("tasks there, share of time", loads.iter().map(|loads| load(loads, room)))),
+        false => table,
+    };
+    table.show(style)
 }
 
 /// Fractions below this are shown as 0.0 %.
@@ -234,6 +253,7 @@ fn whole(result: &Outcome) -> String {
     {
         facts.extend(whole.distribution(path).map(|loads| (name, load(&loads, 50))));
     }
+    facts.extend(others::figure(result).map(|text| ("others took", text)));
     facts.extend(overhead(whole).map(|text| ("system time", text)));
     facts.extend(crate::costs::line(whole).map(|text| ("one costs, exactly", text)));
     facts.push(("events", events(whole)));

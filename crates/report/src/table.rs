@@ -4,6 +4,9 @@ use crate::text::{columns_of, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
 use schedlab_model::metric;
 
+/// What stands behind numbers that are touched by something that is told below the table.
+pub const MARK: char = '*';
+
 /// The least width to which a column of words is cut.
 const LEAST_WORD: usize = 8;
 
@@ -17,6 +20,7 @@ pub struct Column {
     kind: Kind,
     about: Option<String>,
     notes: Vec<Option<String>>,
+    marks: Vec<bool>,
 }
 
 /// What stands in a column.
@@ -36,7 +40,15 @@ impl Column {
     /// Words, aligned at the left, cut off where the table would become too wide.
     pub fn words(head: &str, cells: impl IntoIterator<Item = String>) -> Column {
         let cells = cells.into_iter().collect();
-        Column { over: String::new(), head: head.into(), cells, kind: Kind::Words, about: None, notes: Vec::new() }
+        Column {
+            over: String::new(),
+            head: head.into(),
+            cells,
+            kind: Kind::Words,
+            about: None,
+            notes: Vec::new(),
+            marks: Vec::new(),
+        }
     }
 
     /// Drawings of letters, aligned at the left and never cut off.
@@ -76,6 +88,17 @@ impl Column {
     /// The column with what is to be known about each of its cells before it is believed.
     pub fn noted(self, notes: Vec<Option<String>>) -> Column {
         Column { notes, ..self }
+    }
+
+    /// The column with a [`MARK`] at the cells of some rows.
+    pub fn marked(self, marks: Vec<bool>) -> Column {
+        Column { marks, ..self }
+    }
+
+    /// Whether there is a mark at a cell. What is not known needs none.
+    fn is_marked(&self, row: usize) -> bool {
+        let is_known = || self.cells.get(row).is_some_and(|cell| cell.parse::<f64>().is_ok());
+        self.marks.get(row).is_some_and(|mark| *mark) && is_known()
     }
 
     /// What is to be known about a cell before it is believed.
@@ -188,7 +211,7 @@ impl Table {
     /// the part that differs, below the others.
     pub fn narrowed(mut self) -> Table {
         let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
-        if span_width(&widths) > WIDTH {
+        if span_width(&widths) > self.limit() {
             for column in self.columns.iter_mut().filter(|column| !column.is_words() && column.over.is_empty()) {
                 if let Some((over, head)) = column.head.rsplit_once(' ').map(|(a, b)| (a.to_string(), b.to_string())) {
                     (column.over, column.head) = (over, head);
@@ -200,7 +223,7 @@ impl Table {
 
     /// How many columns of a terminal are left beside it for another column.
     pub fn room(&self) -> usize {
-        WIDTH.saturating_sub(span_width(&self.widths()) + 2)
+        self.limit().saturating_sub(span_width(&self.widths()) + 2)
     }
 
     /// The table with another column at its end, which has no times.
@@ -227,6 +250,11 @@ impl Table {
         text
     }
 
+    /// The width that is there for it: a mark may stand behind its last column.
+    fn limit(&self) -> usize {
+        WIDTH - usize::from(self.columns.iter().any(|column| column.marks.contains(&true)))
+    }
+
     /// The width of each column. A shared head widens the last of its columns; words give way, the widest first, until
     /// the table fits.
     fn widths(&self) -> Vec<usize> {
@@ -235,11 +263,11 @@ impl Table {
             let missing = columns_of(&self.columns[from].over).saturating_sub(span_width(&widths[from..until]));
             widths[until - 1] += missing;
         }
-        let least: Vec<usize> = match span_width(&widths) > WIDTH {
+        let least: Vec<usize> = match span_width(&widths) > self.limit() {
             true => self.columns.iter().map(Column::least_width).collect(),
             false => widths.clone(),
         };
-        while span_width(&widths) > WIDTH {
+        while span_width(&widths) > self.limit() {
             let words =
                 (0..widths.len()).filter(|&index| self.columns[index].is_words() && widths[index] > least[index]);
             let Some(widest) = words.max_by_key(|&index| widths[index]) else { break };
@@ -269,13 +297,20 @@ impl Table {
         padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
     }
 
-    /// A line of cells; those with a note stand out where there are colours.
+    /// A line of cells; those with a note stand out where there are colours. A mark takes the place of a space.
     fn row(&self, row: usize, cells: &[Vec<String>], widths: &[usize], style: Style) -> String {
-        let padded = self.columns.iter().zip(cells).zip(widths).map(|((column, cells), &width)| {
-            let cell = column.padded(cells.get(row).map_or("", String::as_str), width);
-            if column.note(row).is_some() { style.warning(&cell) } else { cell }
-        });
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
+        let mut line = String::new();
+        for ((column, cells), &width) in self.columns.iter().zip(cells).zip(widths) {
+            let cell = column.padded(cells.get(row).map_or("", String::as_str), width) + "  ";
+            let (number, space) = cell.split_at(cell.trim_end().len());
+            let (number, space) = match column.is_marked(row) {
+                true => (format!("{number}{MARK}"), &space[1..]),
+                false => (number.to_string(), space),
+            };
+            line += &if column.note(row).is_some() { style.warning(&number) } else { number };
+            line += space;
+        }
+        line.trim_end().to_string()
     }
 
     /// The line of heads that several columns share, each at the right end of its columns.
@@ -329,6 +364,26 @@ mod tests {
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
         assert!(coloured.contains("\x1b[1mgroup") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
+    }
+
+    #[test]
+    fn a_mark_stands_behind_a_number_and_moves_nothing() {
+        let table = |marks: Vec<bool>| {
+            Table::new([
+                Column::words("group", words(&["worker", "db"])).marked(vec![true; 2]),
+                Column::times("mean", [Some(865.5e6), None]).under("response").marked(marks.clone()),
+                Column::times("max", [Some(1000e6), Some(5e6)]).under("response").marked(marks),
+            ])
+            .show(Style::PLAIN)
+        };
+        let plain = table(vec![false; 2]);
+        let shown = table(vec![true; 2]);
+        assert_eq!(
+            shown.replace('*', " ").lines().map(str::trim_end).collect::<Vec<_>>(),
+            plain.lines().collect::<Vec<_>>()
+        );
+        assert_eq!(shown.matches('*').count(), 3, "{shown}");
+        assert!(shown.contains("865.5*") && shown.contains("1000*") && !shown.contains("-*") && !shown.contains("db*"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Venue for HostVenue {
         let measured = measure(request.workload, &settings, policy.as_ref(), &mut go_on);
         // Tasks may have failed because their policy did.
         let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
-        let Measured { report, recorded } = measured.map_err(|error| match error {
+        let Measured { report, recorded, counted } = measured.map_err(|error| match error {
             MeasureError::Load(error) => error.into(),
             MeasureError::Policy(error) => ejected(error),
         })?;
@@ -86,6 +86,7 @@ impl Venue for HostVenue {
             engine: None,
             report: &report,
             calibration: &calibration,
+            counted: counted.as_ref(),
         };
         let has_realtime = request.workload.groups.iter().any(|group| is_realtime(group.class));
         let reserve = if has_realtime { reserve(others(request.policy)).ok() } else { None };

@@ -143,7 +143,17 @@ fn result(
     };
     let (report, calibration) = (&outcome.report, &outcome.calibration);
     let layout = outcome.loaded.as_ref().map(|loaded| &loaded.layout);
-    let run = KernelRun { request, venue: "vm", layout, kernel: &kernel, engine: Some(info), report, calibration };
+    let run = KernelRun {
+        request,
+        venue: "vm",
+        layout,
+        kernel: &kernel,
+        engine: Some(info),
+        report,
+        calibration,
+        // A guest is the run's, but for its kernel's own threads; to watch these would take virtual time from the tasks.
+        counted: None,
+    };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
     run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(scheduler_costs(&outcome.costs.ok()?, ns)));
     run.wall = Some(Wall { boot: boot_wall, run: run_wall });

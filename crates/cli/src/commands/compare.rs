@@ -23,5 +23,6 @@ pub fn run(args: CompareArgs) -> Result<(), Failure> {
     };
     let report = args.shared.report.as_deref();
     let written = report.map_or(Ok(()), |file| page::write_comparison(file, &comparison, &job, &done));
-    failure::all([printed, written, job::end(done)])
+    let borne = job::borne(comparison.why_inconclusive());
+    failure::all([printed, written, job::end(done), borne])
 }

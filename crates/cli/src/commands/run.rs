@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::failure::{self, Failure};
 use crate::job::{self, More};
 use crate::{output, page};
-use schedlab_report::result;
+use schedlab_report::{others, result};
 
 /// Runs and prints the result.
 pub fn run(args: RunArgs) -> Result<(), Failure> {
@@ -28,5 +28,6 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     };
     let report = args.shared.report.as_deref();
     let written = report.map_or(Ok(()), |file| page::write_comparison(file, &job.comparison(&done), &job, &done));
-    failure::all([printed, written, job::end(done)])
+    let borne = job::borne(others::inconclusive(&set.result));
+    failure::all([printed, written, job::end(done), borne])
 }

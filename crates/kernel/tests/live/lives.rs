@@ -52,6 +52,29 @@ fn descendants_are_followed_and_strangers_are_not() {
     assert_eq!(summary.adopted, 0);
 }
 
+/// On a CPU that is never idle there are none.
+#[test]
+fn turns_of_others_are_those_between_them_and_idle_where_they_are_asked_for() {
+    for others_below in [0, 1] {
+        let mut child = shell("sleep 0.1");
+        let filter = Filter { tgids: vec![child.id() as i32], others_below, ..Filter::default() };
+        let recorder = start(&filter, 1 << 20);
+        let mut records: Vec<Record> = Vec::new();
+        let_go(&mut child);
+        assert!(child.wait().unwrap().success());
+        let Some(recorder) = recorder else { return };
+        recorder.stop(&mut |record| records.push(record)).unwrap();
+        let ours = records.iter().any(|record| matches!(record.kind, RecordKind::Switch { next, .. } if next.followed));
+        assert!(ours, "the child ran");
+        for record in &records {
+            let RecordKind::Switch { previous, next, .. } = record.kind else { continue };
+            if !previous.followed && !next.followed {
+                assert!(record.cpu < others_below && (previous.tid == 0) != (next.tid == 0), "{record:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_process_can_be_followed_later() {
     let mut child = shell("sleep 0.01");

@@ -96,6 +96,7 @@ impl RunMeasures {
             calibration: identity.calibration,
             costs: None,
             kernel_run_delay_ns: identity.kernel_run_delay_ns,
+            others: None,
             missing: identity.missing,
             cautions: identity.cautions,
         }
@@ -176,6 +177,7 @@ impl Collector {
                     overhead_frac,
                     others_frac: self.tells_of_others.then_some(others_frac),
                     unknown_frac: self.tells_of_others.then_some(unknown_frac),
+                    steal_frac: None,
                     runnable: if self.fluid { BTreeMap::new() } else { fractions(&cpu.time_at_load, window_ns) },
                 }
             })

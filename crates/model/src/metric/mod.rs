@@ -17,7 +17,7 @@ mod tests;
 pub use page::page;
 pub use statistic::Statistic;
 
-use crate::result::{CpuResult, GroupResult, Measures, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
+use crate::result::{CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
 use crate::scenario::did_you_mean;
 use crate::schema;
 use std::borrow::Cow;
@@ -118,6 +118,7 @@ enum Read {
     CpuLoad(fn(&CpuResult) -> &BTreeMap<u32, f64>),
     Run(fn(&RunResult) -> Option<f64>),
     Cost(fn(&SchedulerCosts) -> Option<f64>),
+    Others(fn(&Others) -> Option<f64>),
     RunLoad(fn(&RunResult) -> Option<&BTreeMap<u32, f64>>),
 }
 
@@ -310,6 +311,7 @@ impl Metric {
             (Read::Cpu(read), Part::Cpu(cpu)) => read(cpu),
             (Read::Run(read), Part::Run(run)) => read(run),
             (Read::Cost(read), Part::Run(run)) => read(run.costs.as_ref()?),
+            (Read::Others(read), Part::Run(run)) => read(run.others.as_ref()?),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! The table: a row for each number of a result, in the order of the result.
 
 use super::{Better, Combine, KEY, Level, Metric, Read, Round, Statistic, Unit};
-use crate::result::{CpuResult, GroupResult, Measures, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
+use crate::result::{CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,8 @@ const HAPPE: &str = "Happe et al.";
 const DENNING: &str = "Denning and Buzen 1978";
 const HARCHOL: &str = "Harchol-Balter 2013, chapter 28";
 const JAIN: &str = "Jain, Chiu and Hawe 1984";
+const PROC_STAT: &str = "/proc/stat, proc_stat(5)";
+const PRESSURE: &str = "`some` of /proc/pressure/cpu, Documentation/accounting/psi.rst of Linux";
 const BALANCE: &str = "Happe et al., equation Linux.1.a";
 
 #[rustfmt::skip]
@@ -74,6 +76,7 @@ const TABLE: &[Row] = &[
     cpu("overhead_frac", "system", |cpu| Some(cpu.overhead_frac)).better(Better::Lower),
     cpu("others_frac", "others", |cpu| cpu.others_frac).better(Better::Lower),
     cpu("unknown_frac", "unknown", |cpu| cpu.unknown_frac).better(Better::Lower),
+    cpu("steal_frac", "steal", |cpu| cpu.steal_frac).better(Better::Lower).from(PROC_STAT),
     cpu_load("runnable", "tasks there", |cpu| &cpu.runnable),
 
     // Of the run.
@@ -109,6 +112,11 @@ const TABLE: &[Row] = &[
     cost("costs.start_ns", "start", |costs| costs.start_ns),
     cost("costs.exit_ns", "exit", |costs| costs.exit_ns),
     run("kernel_run_delay_ns", Unit::Ns, "wait for a CPU by the kernel's counters", |run| run.kernel_run_delay_ns.and_then(count)).heads("kernel", "run delay"),
+    others("others.programs_frac", "CPU time of other programs", "programs", |others| others.programs_frac),
+    others("others.counted_frac", "busy time that is not of the run", "counted", |others| others.counted_frac).from(PROC_STAT),
+    others("others.steal_frac", "time that the hypervisor took", "steal", |others| others.steal_frac).from(PROC_STAT),
+    others("others.pressure_frac", "time in which tasks waited for a CPU", "pressure", |others| others.pressure_frac).from(PRESSURE),
+    others("others.part_taken", "part that others took", "part taken", |others| others.part_taken),
     run("provenance.engine.boot_ns", Unit::Ns, "boot of the virtual machine", |run| run.provenance.engine.as_ref()?.boot_ns.and_then(count)).heads("engine", "boot"),
 ];
 
@@ -211,7 +219,7 @@ impl Row {
             Read::Task(_) | Read::Times(..) | Read::Ratios(..) => Level::Task,
             Read::Group(_) => Level::Group,
             Read::Cpu(_) | Read::CpuLoad(_) => Level::Cpu,
-            Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) => Level::Run,
+            Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) | Read::Others(_) => Level::Run,
         };
         let Row { unit, combine, better, source, name, over, head, round, .. } = self;
         Metric { path, level, unit, combine, better, source, name: Cow::Borrowed(name), over, head, round, read }
@@ -221,6 +229,11 @@ impl Row {
 /// What a scheduler takes for itself.
 const fn cost(path: &'static str, name: &'static str, read: fn(&SchedulerCosts) -> Option<f64>) -> Row {
     row(path, Unit::Ns, name, Reader::One(Read::Cost(read))).heads("costs", name).better(Better::Lower)
+}
+
+/// What others took of the CPUs.
+const fn others(path: &'static str, name: &'static str, head: &'static str, read: fn(&Others) -> Option<f64>) -> Row {
+    row(path, Unit::Fraction, name, Reader::One(Read::Others(read))).heads("others", head).better(Better::Lower)
 }
 
 fn count(number: u64) -> Option<f64> {

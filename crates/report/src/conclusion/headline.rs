@@ -86,7 +86,9 @@ fn next_of_trade_off<'a>(decided: &[&'a Ranking], told: &[&'a Ranking]) -> Optio
 fn nothing(rankings: &[Ranking], facts: &Facts) -> String {
     let all = and(facts.policies);
     let percent = (MATTERS - 1.0) * 100.0;
-    let is_open = |ranking: &Ranking| ranking.leaders().any(|rank| rank.standing == Standing::NotToldApart);
+    let is_open = |ranking: &Ranking| {
+        ranking.leaders().any(|rank| matches!(rank.standing, Standing::NotToldApart | Standing::Disturbed))
+    };
     match rankings.iter().filter(|ranking| ranking.has_best()).any(is_open) {
         true => format!("These runs do not tell {all} apart."),
         false => format!("{all} are alike: no question shows a difference of {percent:.0} % or more."),

@@ -20,6 +20,7 @@ pub use rank::{MATTERS, Rank, Ranking, Standing};
 use crate::comparison::{Candidate, Difference};
 use crate::gap::Evidence;
 use crate::{Column, Style, Table, wrap};
+use schedlab_model::outcome::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,19 @@ impl Conclusion {
             ranking
                 .take_over(|own, first, policy| ranked(own, first, policy).or_else(|| different(own, first, policy)));
         }
+    }
+
+    /// Takes back what others may have made of the machine, and gives the reasons why the means cannot be built upon: those
+    /// of responses, and of waits where nothing is a request.
+    pub(crate) fn doubt<'a>(&mut self, result: impl Fn(&str) -> Option<&'a Outcome>) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for ranking in &mut self.rankings {
+            let taken_back = ranking.doubt(&result);
+            if matches!(ranking.question, Question::MeanResponse | Question::MeanWait) {
+                reasons.extend(taken_back);
+            }
+        }
+        reasons
     }
 
     /// Puts the rankings into their order and all into words.

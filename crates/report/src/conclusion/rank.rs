@@ -4,8 +4,10 @@ use super::question::{self, Asked, Question};
 use crate::caution::starved;
 use crate::comparison::Candidate;
 use crate::gap::{Evidence, Gap};
+use crate::others;
 use crate::pair::Pair;
 use schedlab_model::metric::{Better, Metric, Unit};
+use schedlab_model::outcome::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,8 @@ pub enum Standing {
     Alike,
     /// The difference may be chance: its interval, or its range under small changes, holds none at all.
     NotToldApart,
+    /// The difference may be what others took of the machine.
+    Disturbed,
     /// It is behind, as far as is known.
     Behind,
     /// It lets tasks of the group starve, so that its response times show only what ended: it has no rank.
@@ -197,6 +201,27 @@ impl Ranking {
         !self.is_led_by(policy)
     }
 
+    /// Takes back what others may have made of the machine: who is behind the first by no more than they took. Gives the
+    /// reasons.
+    pub(crate) fn doubt<'a>(&mut self, result: impl Fn(&str) -> Option<&'a Outcome>) -> Vec<String> {
+        let (metric, group) = (self.metric(), self.group.clone());
+        let Some((first, ranks)) = self.ranks.split_first_mut().filter(|_| metric.better != Better::Neither) else {
+            return Vec::new();
+        };
+        let mut reasons = Vec::new();
+        for rank in ranks.iter_mut().filter(|rank| rank.standing == Standing::Behind) {
+            let sides = [(&first.policy, result(&first.policy)), (&rank.policy, result(&rank.policy))];
+            let [(baseline, Some(one)), (policy, Some(other))] = sides else { continue };
+            let reason =
+                rank.gap.as_ref().and_then(|gap| others::doubt(gap, metric, [(baseline, one), (policy, other)]));
+            if let Some(reason) = reason {
+                rank.standing = Standing::Disturbed;
+                reasons.push(format!("{group}, {}: {reason}", metric.name));
+            }
+        }
+        reasons
+    }
+
     /// What its gaps rest on.
     pub(crate) fn evidence(&self) -> impl Iterator<Item = Evidence> {
         self.ranks.iter().filter_map(|rank| Some(rank.gap.as_ref()?.evidence))
@@ -231,7 +256,7 @@ impl Standing {
 
     /// Whether nobody is known to be better.
     fn leads(self) -> bool {
-        matches!(self, Standing::First | Standing::Alike | Standing::NotToldApart)
+        matches!(self, Standing::First | Standing::Alike | Standing::NotToldApart | Standing::Disturbed)
     }
 }
 

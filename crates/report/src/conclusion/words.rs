@@ -35,9 +35,13 @@ impl Ranking {
     /// Why nobody is the best; none where somebody is, or stands alone.
     pub(super) fn lack_of_best(&self) -> Option<String> {
         self.leaders().nth(1)?;
-        match self.leaders().any(|rank| rank.standing == Standing::NotToldApart) {
-            true => Some("no best, not told apart".into()),
-            false => Some(format!("no best{}", self.width().map_or(String::new(), |width| format!(", {width}")))),
+        let stands = |standing: Standing| self.leaders().any(|rank| rank.standing == standing);
+        match (stands(Standing::Disturbed), stands(Standing::NotToldApart)) {
+            (true, _) => Some("no best, others took too much of the machine".into()),
+            (false, true) => Some("no best, not told apart".into()),
+            (false, false) => {
+                Some(format!("no best{}", self.width().map_or(String::new(), |width| format!(", {width}"))))
+            }
         }
     }
 

@@ -1,11 +1,13 @@
 //! A run on a real kernel, here or in a virtual machine, as a result.
 
 mod late;
+mod others;
 mod recorded;
 mod seen;
 
 use crate::sim::scenario_info;
 use crate::{Request, Run, VenueError};
+use schedlab_guest::Counted;
 use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
@@ -37,6 +39,8 @@ pub struct KernelRun<'a> {
     pub report: &'a Report,
     /// How much work a nanosecond was.
     pub calibration: &'a Calibration,
+    /// What the kernel counted of the use of its CPUs; none where the run was alone.
+    pub counted: Option<&'a Counted>,
 }
 
 impl KernelRun<'_> {
@@ -58,7 +62,8 @@ impl KernelRun<'_> {
     fn recorded(&self, records: &[Record], stats: &Stats, sink: Option<&mut dyn Sink>) -> Result<Run, VenueError> {
         let workload = self.request.workload;
         let end = end_ns(workload, self.report);
-        let (events, summary) = recorded::events(records, self.report, workload.machine.cpus(), end);
+        let (events, summary) =
+            recorded::events(records, self.report, workload.machine.cpus(), end, self.counted.is_some());
         let expectations = Expectations { workload: Some(workload), ..Expectations::default() };
         let validator = self.request.check.then(|| Validator::new(expectations));
         let mut sinks = (Collector::new(workload), (validator, sink));
@@ -75,9 +80,14 @@ impl KernelRun<'_> {
             measures.groups[group.index()].measures.requests_late = Some(late);
         }
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
-        let mut result = measures.into_result(self.identity(stats.lost.total(), cautions(&summary)));
-        // What the kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
+        let mut result = measures.into_result(self.identity(stats.lost.total(), self.unknown(&summary)));
+        // What the kernel takes for itself is in the tasks' time, and between two tasks it looks idle.
         (result.overhead_ns, result.work_conservation_violation) = (None, None);
+        if let Some(counted) = self.counted {
+            let held = others::held(workload, &events, Time(end));
+            let used = counted.end.since(&counted.warm, workload.machine.cpus());
+            others::add_held(&mut result, workload, &used, &held);
+        }
         Ok(run(result, curves, response_batches))
     }
 
@@ -93,6 +103,11 @@ impl KernelRun<'_> {
         let missing = format!("waits, migrations, run-queue lengths, balance: {lack}");
         let mut result = measures.into_result(self.identity(0, vec![missing]));
         (result.jain, result.work_conservation_violation, result.overhead_ns) = (None, None, None);
+        if let Some(counted) = self.counted {
+            let workload = self.request.workload;
+            let used = counted.end.since(&counted.begin, workload.machine.cpus());
+            others::add_bound(&mut result, workload, &used);
+        }
         run(result, curves, response_batches)
     }
 
@@ -148,6 +163,22 @@ impl KernelRun<'_> {
         }
     }
 
+    /// What the kernel's events cannot say.
+    fn unknown(&self, summary: &Summary) -> Vec<String> {
+        let untold = (summary.repaired > 0).then(|| {
+            format!(
+                "what happened around {} steps that the kernel did not tell: the CPU's time counts as unknown until the \
+                 next event, and a wait that begins with such a step is not counted",
+                summary.repaired
+            )
+        });
+        let threads = "what the kernel's own threads took of the CPUs: that time counts as idle";
+        let threads = self.counted.is_none().then(|| threads.to_string());
+        let idle =
+            "whether a CPU idled beside waiting tasks: between two of them the kernel takes time that looks idle";
+        untold.into_iter().chain(threads).chain([idle.to_string()]).collect()
+    }
+
     /// What is to be known of the machine that the policy was told of.
     fn cautions_on(&self, layout: &Layout) -> Vec<String> {
         let topology = self.request.workload.machine.topology;
@@ -163,19 +194,6 @@ impl KernelRun<'_> {
 fn run(result: RunResult, curves: Vec<GroupCurves>, response_batches: Vec<BatchMeans>) -> Run {
     let (printed, unwritten) = (Vec::new(), Vec::new());
     Run { result, curves, response_batches, printed, printed_dropped: 0, wall: None, unwritten, reserve: None }
-}
-
-/// What the kernel's events cannot say.
-fn cautions(summary: &Summary) -> Vec<String> {
-    let untold = (summary.repaired > 0).then(|| {
-        format!(
-            "what happened around {} steps that the kernel did not tell: the CPU's time counts as unknown until the next \
-             event, and a wait that begins with such a step is not counted",
-            summary.repaired
-        )
-    });
-    let others = "whether a CPU idled beside waiting tasks".to_string();
-    untold.into_iter().chain([others]).collect()
 }
 
 /// The end of the run: the scenario's, or that of its last task.

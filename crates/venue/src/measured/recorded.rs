@@ -8,8 +8,9 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 use std::collections::BTreeMap;
 
-/// The events of a run in the order of time, up to its end, and what came of the records.
-pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64) -> (Vec<Event>, Summary) {
+/// The events of a run in the order of time, up to its end, and what came of the records. `others` says whether the recorder
+/// told of other programs.
+pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64, others: bool) -> (Vec<Event>, Summary) {
     let groups: BTreeMap<i32, u32> = report.tasks.iter().map(|task| (task.tid, task.group)).collect();
     // A real program runs in a process of its own.
     let programs: BTreeMap<i32, u32> =
@@ -19,7 +20,8 @@ pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64) -> (V
     };
     let mut gaps = Gaps::default();
     records.iter().for_each(|record| gaps.note(record));
-    let mut converter = Converter::new(report.start_ns, group_of).with_gaps(gaps);
+    let converter = Converter::new(report.start_ns, group_of).with_gaps(gaps);
+    let mut converter = if others { converter } else { converter.without_others() };
     let mut scheduled: Vec<Event> = Vec::new();
     let last = report.start_ns.saturating_add(end_ns);
     for record in records.iter().take_while(|record| record.time_ns <= last) {

@@ -117,7 +117,7 @@ fn take(order: &Order, monitor: &Monitor) -> Result<Taken, VenueError> {
     // Before the recorder, whose descriptors are not for others.
     let mut guarded = guard(order.command)?;
     let filter = match &guarded {
-        Some(guarded) => Filter { tgids: vec![guarded.pid()], ..Filter::default() },
+        Some(guarded) => Filter { tgids: vec![guarded.pid()], others_below: u32::MAX, ..Filter::default() },
         None => Filter { everything: true, ..Filter::default() },
     };
     let mut recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
