@@ -113,7 +113,7 @@ fn wrapped() -> String {
 #[test]
 fn a_buffer_that_wrapped_credits_no_time_that_nobody_saw() {
     let lab = Lab::new();
-    lab.write("events.txt", &wrapped());
+    lab.write("events.txt", wrapped());
     let page = lab.out(&["import", "events.txt"]);
     let row = |program: &str| -> Vec<&str> {
         let row = page.lines().find(|line| line.starts_with(program)).expect(program);
