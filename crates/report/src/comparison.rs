@@ -43,6 +43,21 @@ pub struct Candidate<'a> {
     pub copies: Vec<&'a RunResult>,
 }
 
+impl<'a> Candidate<'a> {
+    /// A result without what stands behind it, as a file holds it.
+    pub fn bare(label: &str, result: &'a Outcome) -> Candidate<'a> {
+        Candidate {
+            label: label.to_string(),
+            result,
+            batches: &[],
+            curves: &[],
+            workload: None,
+            settings: BTreeMap::new(),
+            copies: Vec::new(),
+        }
+    }
+}
+
 /// What `schedlab compare --json` prints.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {

@@ -114,7 +114,6 @@ mod tests {
     use crate::Style;
     use crate::comparison::{Candidate, Comparison};
     use schedlab_model::result::{CpuResult, GroupResult, Measures, Others, RunResult, ScenarioInfo, Summary};
-    use std::collections::BTreeMap;
 
     fn result(others: Option<Others>, by_cpu: &[f64]) -> Outcome {
         let cpu =
@@ -182,17 +181,8 @@ mod tests {
 
     fn comparison(sim_ns: u64, host_ns: u64, part: f64) -> Comparison {
         let results = [answering("sim", sim_ns, None), answering("host", host_ns, taking(part))];
-        let candidate = |(label, result): (&str, _)| Candidate {
-            label: label.into(),
-            result,
-            batches: &[],
-            curves: &[],
-            workload: None,
-            settings: BTreeMap::new(),
-            copies: Vec::new(),
-        };
         let named = ["rr@sim", "kernel@host"].into_iter().zip(&results);
-        Comparison::of_results(&named.map(candidate).collect::<Vec<_>>())
+        Comparison::of_results(&named.map(|(label, result)| Candidate::bare(label, result)).collect::<Vec<_>>())
     }
 
     #[test]

@@ -10,7 +10,6 @@ use schedlab_model::outcome::Outcome;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::remeasure;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -42,15 +41,7 @@ impl Read {
     }
 
     fn candidate(&self) -> Candidate<'_> {
-        Candidate {
-            label: self.label.clone(),
-            result: &self.result,
-            batches: &[],
-            curves: &[],
-            workload: None,
-            settings: BTreeMap::new(),
-            copies: Vec::new(),
-        }
+        Candidate::bare(&self.label, &self.result)
     }
 }
 

@@ -17,7 +17,6 @@ use schedlab_policy::PolicySpec;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_study::{Experiment, Page as StudyPage, Study, Variant, carry_out};
 use schedlab_venue::{Monitor, Policy, Request, Run, SimVenue, Venue};
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -148,15 +147,7 @@ pub fn comparison_page(events: u64) -> String {
 }
 
 fn candidate<'a>((label, run): &'a (String, Run), result: &'a Outcome) -> Candidate<'a> {
-    Candidate {
-        label: label.clone(),
-        result,
-        batches: &[],
-        curves: &run.curves,
-        workload: None,
-        settings: BTreeMap::new(),
-        copies: Vec::new(),
-    }
+    Candidate { curves: &run.curves, ..Candidate::bare(label, result) }
 }
 
 /// A run with so many events: eight CPUs that go from one of 24 tasks to the next all the time.

@@ -4,7 +4,6 @@ use crate::comparison::Comparison;
 use schedlab_metrics::combine::combine;
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::{GroupResult, Measures, RunResult, TimeSummary};
-use std::collections::BTreeMap;
 
 /// What a group sees under a policy. Times are in milliseconds.
 #[derive(Clone, Copy)]
@@ -56,20 +55,8 @@ fn several(seen: Seen, own: f64) -> Outcome {
     combine(&runs.iter().collect::<Vec<_>>(), runs.len())
 }
 
-fn candidate<'a>(label: &str, result: &'a Outcome) -> Candidate<'a> {
-    Candidate {
-        label: label.to_string(),
-        result,
-        batches: &[],
-        curves: &[],
-        workload: None,
-        settings: BTreeMap::new(),
-        copies: Vec::new(),
-    }
-}
-
 fn compared(outcomes: &[(&str, Outcome)]) -> Comparison {
-    let candidates = outcomes.iter().map(|(label, result)| candidate(label, result));
+    let candidates = outcomes.iter().map(|(label, result)| Candidate::bare(label, result));
     Comparison::of_results(&candidates.collect::<Vec<_>>())
 }
 
@@ -137,7 +124,7 @@ fn small_changes_decide_where_nothing_is_random() {
     let (fast, slow) = (run(1, &[("worker", USUAL)]), run(1, &[("worker", Seen { mean: 130.0, ..USUAL })]));
     let (one, other) = (Outcome::from(fast.clone()), Outcome::from(slow.clone()));
     let concluded = |copies: &[RunResult]| {
-        let with = |label, result, copies: Vec<_>| Candidate { copies, ..candidate(label, result) };
+        let with = |label, result, copies: Vec<_>| Candidate { copies, ..Candidate::bare(label, result) };
         let own = copies.iter().map(|_| &fast).collect();
         let candidates = [with("a", &one, own), with("b", &other, copies.iter().collect())];
         let comparison = Comparison::new(&candidates, &[], false);
@@ -312,7 +299,7 @@ fn what_is_known_better_is_taken_over() {
     // A comparison that an older version wrote concludes from what it holds.
     let results: Vec<Outcome> = known.results.clone();
     let candidates: Vec<Candidate> =
-        known.policies.iter().zip(&results).map(|(label, result)| candidate(label, result)).collect();
+        known.policies.iter().zip(&results).map(|(label, result)| Candidate::bare(label, result)).collect();
     let mut concluded = known.clone().concluded(&candidates);
     assert_eq!(gap(&mut concluded.conclusion).evidence, Evidence::Batches);
     let mut taken = own.take_over(&known);
