@@ -3,7 +3,7 @@
 use crate::gap::Gap;
 use crate::{Percent, wrap};
 use schedlab_metrics::others::bound;
-use schedlab_model::metric::{Better, Metric};
+use schedlab_model::metric::Better;
 use schedlab_model::outcome::Outcome;
 
 /// A result alone bears that others took this part of what its tasks could have had: times may be longer by a twentieth then,
@@ -80,11 +80,11 @@ pub fn legend(result: &Outcome, policy: &str) -> Option<String> {
 }
 
 /// Why the gap between two policies, the baseline and another, is none to build on, where what others took may be all of it.
-pub(crate) fn doubt(gap: &Gap, metric: &Metric, sides: [(&String, &Outcome); 2]) -> Option<String> {
+pub(crate) fn doubt(gap: &Gap, kind: Kind, sides: [(&String, &Outcome); 2]) -> Option<String> {
     let parts = sides.map(|(_, result)| part_taken(result));
     let low = gap.ratio_interval.map(|interval| interval.low).or(gap.ratio)?;
     let high = gap.ratio_interval.map(|interval| interval.high).or(gap.ratio)?;
-    if bears((low, high), metric.better, parts) {
+    if bears((low, high), kind, parts) {
         return None;
     }
     let touched: Vec<(&str, f64)> =
@@ -98,12 +98,30 @@ pub(crate) fn doubt(gap: &Gap, metric: &Metric, sides: [(&String, &Outcome); 2])
     ))
 }
 
+/// What a number is, for how far others can have moved it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// Which way is better.
+    pub better: Better,
+    /// Whether a few values make it, as a tail or a longest wait.
+    pub is_extreme: bool,
+}
+
+impl Kind {
+    /// By which factor others can have made it worse that took this part. A few values can all be theirs, so that there is no
+    /// bound once a run is disturbed.
+    fn bound(self, part: f64) -> f64 {
+        if self.is_extreme && part > BEARABLE { f64::INFINITY } else { bound(part) }
+    }
+}
+
 /// Whether a range of ratios that excludes 1 still does when each side is put right by what others took from it, in the
 /// direction that speaks against the difference. Others make times longer and amounts smaller, by 1 / (1 − part) at most.
-fn bears((low, high): (f64, f64), better: Better, [baseline, other]: [f64; 2]) -> bool {
-    let (least, most) = match better {
-        Better::Lower => (low / bound(other), high * bound(baseline)),
-        Better::Higher | Better::Neither => (low / bound(baseline), high * bound(other)),
+fn bears((low, high): (f64, f64), kind: Kind, parts: [f64; 2]) -> bool {
+    let [baseline, other] = parts.map(|part| kind.bound(part));
+    let (least, most) = match kind.better {
+        Better::Lower => (low / other, high * baseline),
+        Better::Higher | Better::Neither => (low / baseline, high * other),
     };
     (low <= 1.0 || least > 1.0) && (high >= 1.0 || most < 1.0)
 }
@@ -217,16 +235,21 @@ mod tests {
     fn a_difference_bears_less_than_itself() {
         use Better::{Higher, Lower};
         // The other is twice as slow. A tenth taken from it makes it 1.8 times, and half of it nothing.
-        let times = |parts| bears((2.0, 2.0), Lower, parts);
+        let mean = |better| Kind { better, is_extreme: false };
+        let (lower, higher) = (mean(Lower), mean(Higher));
+        let times = |parts| bears((2.0, 2.0), lower, parts);
         assert_eq!([times([0.0, 0.1]), times([0.0, 0.5]), times([0.9, 0.0])], [true, false, true]);
         // As twice as fast it falls to what was taken from the baseline.
-        let times = |parts| bears((0.5, 0.5), Lower, parts);
+        let times = |parts| bears((0.5, 0.5), lower, parts);
         assert_eq!([times([0.1, 0.0]), times([0.5, 0.0]), times([0.0, 0.9])], [true, false, true]);
         // Of amounts it is the other way round.
-        let amounts = |parts| bears((2.0, 2.0), Higher, parts);
+        let amounts = |parts| bears((2.0, 2.0), higher, parts);
         assert_eq!([amounts([0.1, 0.9]), amounts([0.5, 0.0])], [true, false]);
         // An interval is as good as its end that is nearer to 1; one that holds 1 claims nothing.
-        assert!(!bears((1.05, 3.0), Lower, [0.0, 0.1]) && bears((0.9, 3.0), Lower, [0.9, 0.9]));
-        assert!(bears((1.05, 3.0), Lower, [0.0, 0.0]) && bears((1.0, 1.0), Lower, [0.5, 0.5]));
+        assert!(!bears((1.05, 3.0), lower, [0.0, 0.1]) && bears((0.9, 3.0), lower, [0.9, 0.9]));
+        assert!(bears((1.05, 3.0), lower, [0.0, 0.0]) && bears((1.0, 1.0), lower, [0.5, 0.5]));
+        // A tail that others touched may be theirs; one that is better all the same is better.
+        let tail = |parts| bears((9.0, 9.0), Kind { better: Lower, is_extreme: true }, parts);
+        assert_eq!([tail([0.0, 0.04]), tail([0.0, 0.06]), tail([0.06, 0.0])], [true, false, true]);
     }
 }

@@ -77,6 +77,11 @@ impl Question {
         }
     }
 
+    /// Whether a few values decide it.
+    pub fn is_of_extremes(self) -> bool {
+        matches!(self, Question::TailResponse | Question::LongestWait | Question::TailWait | Question::TailWakeup)
+    }
+
     /// The metric that answers it, where a run has `values` in its sample; none where these are too few.
     fn path(self, values: f64) -> Option<&'static str> {
         let tail = |paths: [&'static str; 3]| {

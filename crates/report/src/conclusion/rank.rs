@@ -4,7 +4,7 @@ use super::question::{self, Asked, Question};
 use crate::caution::starved;
 use crate::comparison::Candidate;
 use crate::gap::{Evidence, Gap};
-use crate::others;
+use crate::others::{self, Kind};
 use crate::pair::Pair;
 use schedlab_model::metric::{Better, Metric, Unit};
 use schedlab_model::outcome::Outcome;
@@ -205,6 +205,7 @@ impl Ranking {
     /// reasons.
     pub(crate) fn doubt<'a>(&mut self, result: impl Fn(&str) -> Option<&'a Outcome>) -> Vec<String> {
         let (metric, group) = (self.metric(), self.group.clone());
+        let kind = Kind { better: metric.better, is_extreme: self.question.is_of_extremes() };
         let Some((first, ranks)) = self.ranks.split_first_mut().filter(|_| metric.better != Better::Neither) else {
             return Vec::new();
         };
@@ -212,8 +213,7 @@ impl Ranking {
         for rank in ranks.iter_mut().filter(|rank| rank.standing == Standing::Behind) {
             let sides = [(&first.policy, result(&first.policy)), (&rank.policy, result(&rank.policy))];
             let [(baseline, Some(one)), (policy, Some(other))] = sides else { continue };
-            let reason =
-                rank.gap.as_ref().and_then(|gap| others::doubt(gap, metric, [(baseline, one), (policy, other)]));
+            let reason = rank.gap.as_ref().and_then(|gap| others::doubt(gap, kind, [(baseline, one), (policy, other)]));
             if let Some(reason) = reason {
                 rank.standing = Standing::Disturbed;
                 reasons.push(format!("{group}, {}: {reason}", metric.name));

@@ -37,7 +37,7 @@ impl Ranking {
         self.leaders().nth(1)?;
         let stands = |standing: Standing| self.leaders().any(|rank| rank.standing == standing);
         match (stands(Standing::Disturbed), stands(Standing::NotToldApart)) {
-            (true, _) => Some("no best, others took too much of the machine".into()),
+            (true, _) => Some("no best, too disturbed by others to tell apart".into()),
             (false, true) => Some("no best, not told apart".into()),
             (false, false) => {
                 Some(format!("no best{}", self.width().map_or(String::new(), |width| format!(", {width}"))))
