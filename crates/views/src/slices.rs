@@ -10,9 +10,9 @@
 //! | task | which of [`Header::tasks`] |
 //! | reason | why it left |
 //!
-//! Reasons are 0 not known, as at the end of the run; 1 slice end; 2 preempted; 3 blocked; 4 yielded; 5 exited.
+//! What a CPU without a task does is a task of its own name, unless it idles. Reasons are 0 not known, as at the end of the run; 1 slice end; 2 preempted; 3 blocked; 4 yielded; 5 exited.
 //!
-//! Then for all wake-ups in the order of time:
+//! Then for all wake-ups that were seen, in the order of time:
 //!
 //! | column | content |
 //! |---|---|
@@ -25,7 +25,7 @@ use schedlab_model::{
     ids::{CpuId, TaskId},
     names::Names,
     time::Time,
-    trace::{Event, EventKind, Reason, Sink, WakeSource},
+    trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource},
 };
 use std::collections::HashMap;
 
@@ -86,8 +86,8 @@ impl Column {
 /// One CPU.
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Who is there, and since when.
-    occupant: Option<(TaskId, u32, Time)>,
+    /// Who is there, by which name, and since when; no task where the CPU does something else.
+    occupant: Option<(Option<TaskId>, u32, Time)>,
     /// The end of the last slice.
     end: Time,
     slices: u32,
@@ -197,15 +197,36 @@ impl Slices {
     fn switch(&mut self, time: Time, cpu: CpuId, previous: Option<(TaskId, Reason)>, next: Option<TaskId>) {
         let Some(row) = self.rows.get_mut(cpu.index()) else { return };
         // A recorded trace may have lost the switch to the one who leaves: then nobody knows why the other left.
-        let told = previous.filter(|(task, _)| row.occupant.is_some_and(|(there, ..)| there == *task));
+        let told = previous.filter(|(task, _)| row.occupant.is_some_and(|(there, ..)| there == Some(*task)));
         row.close(time, told.map_or(0, |(_, reason)| code(reason)));
         let Some(next) = next else { return };
+        let place = self.place(next);
+        self.begin(time, cpu, Some(next), place);
+    }
+
+    /// A CPU without a task does this.
+    fn turn_to(&mut self, time: Time, cpu: CpuId, what: Untraced) {
+        let Some(row) = self.rows.get_mut(cpu.index()) else { return };
+        row.close(time, 0);
+        let label = match what {
+            Untraced::Idle => return,
+            Untraced::Others => "not recorded",
+            Untraced::Unknown => "not known",
+        };
+        let place = self.tasks.iter().position(|task| task.group.is_none() && task.label == label);
+        let place = place.unwrap_or_else(|| {
+            self.tasks.push(TaskName { label: label.into(), group: None });
+            self.tasks.len() - 1
+        });
+        self.begin(time, cpu, None, place as u32);
+    }
+
+    fn begin(&mut self, time: Time, cpu: CpuId, task: Option<TaskId>, place: u32) {
         if self.begun == self.limit {
             return self.stop(time);
         }
         self.begun += 1;
-        let place = self.place(next);
-        self.rows[cpu.index()].occupant = Some((next, place, time));
+        self.rows[cpu.index()].occupant = Some((task, place, time));
     }
 
     fn wakeup(&mut self, time: Time, waker: Option<TaskId>, woken: TaskId, source: WakeSource) {
@@ -272,6 +293,8 @@ impl Sink for Slices {
             EventKind::Switch { previous, reason, next } => {
                 self.switch(event.time, event.cpu, previous.map(|task| (task, reason)), next);
             }
+            EventKind::Untraced { what } => self.turn_to(event.time, event.cpu, what),
+            EventKind::Wakeup { source: WakeSource::Untold, .. } => {}
             EventKind::Wakeup { task, waker, source, .. } => self.wakeup(event.time, waker, task, source),
             _ => {}
         }

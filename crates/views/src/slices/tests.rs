@@ -198,3 +198,25 @@ fn whatever_is_packed_comes_back() {
         assert_eq!(unpack(&packed), (slices, wakes), "seed {seed}");
     }
 }
+
+#[test]
+fn what_a_cpu_does_without_a_task_is_seen_and_no_wake_up_is_made_up() {
+    let turns_to = |at: u64, what| Event { time: Time(at), cpu: CpuId(0), kind: EventKind::Untraced { what } };
+    let kind = EventKind::Wakeup { task: TaskId(3), target: CpuId(0), waker: None, source: WakeSource::Untold };
+    let events = [
+        fork(0, 3, 0),
+        turns_to(0, Untraced::Others),
+        Event { time: Time(10), cpu: CpuId(0), kind },
+        switch(10, 0, None, Idle, Some(3)),
+        switch(20, 0, Some(3), Blocked, None),
+        turns_to(20, Untraced::Unknown),
+        turns_to(40, Untraced::Others),
+        turns_to(50, Untraced::Idle),
+    ];
+    let packed = pack(Slices::new(groups(), 1), &events, 100);
+    let names: Vec<_> = packed.header.tasks.iter().map(|task| (&task.label[..], task.group)).collect();
+    assert_eq!(names, [("not recorded", None), ("worker/0", Some(0)), ("not known", None)]);
+    let (cpus, wakes) = unpack(&packed);
+    assert_eq!(cpus[0], [(0, 10, 0, 0), (10, 20, 1, 3), (20, 40, 2, 0), (40, 50, 0, 0)]);
+    assert_eq!(wakes, []);
+}
