@@ -12,7 +12,7 @@ use schedlab_report::comparison::{Comparison, Difference};
 use schedlab_report::result::each;
 use schedlab_report::{Evidence, Quantity, others};
 
-/// A page shows so many rankings.
+/// The most rankings that a page shows.
 const MOST_RANKINGS: usize = 40;
 
 /// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.

@@ -284,7 +284,7 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 		flags |= PREVIOUS_FOLLOWED;
 	if (to != IDLE && (to == from ? flags : of_interest(to)))
 		flags |= NEXT_FOLLOWED;
-	/* Of others it is told only when a CPU begins with them and when it idles again. */
+	/* Of others only this is recorded: a CPU begins with them, and idles again. */
 	if (!flags && !is_turn_of_others(from, to))
 		return 0;
 	if (flags & PREVIOUS_FOLLOWED)

@@ -52,7 +52,7 @@ pub struct Converter<G> {
     numbers: BTreeMap<i32, Option<usize>>,
     tasks: Vec<Task>,
     cpus: Vec<Cpu>,
-    /// Whether it is told when a CPU turns from others to idle. Else time of others counts as idle.
+    /// Whether the recorder says when a CPU turns from others to idle. Otherwise time of others counts as idle.
     tells_of_others: bool,
     /// Where records are missing.
     gaps: Gaps,
@@ -113,7 +113,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         }
     }
 
-    /// Where records are missing, by a look at all of them before. Without it, whoever came to a CPU counts as being there
+    /// Where records are missing, by a look at all of them before. Without it, a task that came to a CPU counts as being there
     /// until the next switch.
     pub fn with_gaps(self, gaps: Gaps) -> Converter<G> {
         Converter { gaps, ..self }

@@ -4,7 +4,7 @@ use crate::text::{columns_of, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
 use schedlab_model::metric;
 
-/// What stands behind numbers that are touched by something that is told below the table.
+/// What stands behind numbers that something explained below the table has touched.
 pub const MARK: char = '*';
 
 /// The least width to which a column of words is cut.

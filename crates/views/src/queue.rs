@@ -157,7 +157,7 @@ pub struct Queue {
     more_steps: u64,
     /// Time on the CPU of tasks beyond the limit.
     ran_more: Time,
-    /// What CPUs without a task do, where it is told.
+    /// What CPUs without a task do, where the trace says it.
     untraced: BTreeMap<CpuId, Untraced>,
     /// How long the CPU did what, while no task of the trace was on it.
     without_task: BTreeMap<Untraced, Time>,

@@ -21,7 +21,7 @@ pub struct Line<'a> {
 pub enum Note {
     Nothing,
     Cpus(u32),
-    /// Events of this CPU are missing here, so many where the tool knows.
+    /// Events of this CPU are missing here: how many, where the tool knows.
     Lost(u32, u64),
     /// Here begins what is known of a CPU.
     Started(u32),

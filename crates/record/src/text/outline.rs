@@ -17,7 +17,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Reads a text to its end. What is wrong with it is told when it is read again.
+    /// Reads a text to its end. Errors come when it is read again.
     pub fn of(mut source: Source) -> Result<Outline, Error> {
         let mut outline = Outline::default();
         let mut seen = BTreeSet::new();

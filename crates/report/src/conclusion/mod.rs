@@ -140,7 +140,7 @@ impl Conclusion {
         (!alike.is_empty()).then(|| format!("No clear best: {}{more}.", named.join("; ")))
     }
 
-    /// Questions and ranks as a table: at most so many rows.
+    /// Questions and ranks as a table of at most `rows` rows.
     pub fn table(&self, rows: usize) -> Table {
         let rankings = &self.rankings[..self.rankings.len().min(rows)];
         let cells: Vec<(String, Vec<String>, String)> = rankings.iter().map(Ranking::cells).collect();

@@ -53,7 +53,7 @@ const OF_WAITS: [Question; 6] = [
 /// Quantiles that can stand for a tail, the furthest out first: how many of a hundred values lie beyond.
 const TAILS: [(&str, f64); 3] = [("p99", 1.0), ("p90", 10.0), ("p50", 50.0)];
 
-/// So many values of a run lie at least beyond a quantile that is compared: with fewer, one request more or less decides.
+/// The fewest values of a run beyond a quantile that is compared: with fewer, one request more or less decides.
 const LEAST_BEYOND: f64 = 3.0;
 
 impl Question {
@@ -102,7 +102,7 @@ impl Question {
         })
     }
 
-    /// Whether a sample of so many values bears the metric at this path.
+    /// Whether a sample of this size bears the metric at this path.
     pub(super) fn is_borne(self, path: &str, values: f64) -> bool {
         let tail = TAILS.iter().find(|(name, _)| self.sample().is_some() && path.ends_with(name));
         tail.is_none_or(|(_, beyond)| values * beyond / 100.0 >= LEAST_BEYOND)
