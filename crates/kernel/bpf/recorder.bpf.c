@@ -31,7 +31,7 @@ const volatile struct {
 	u64 tick_function;
 	/* From a CPU's run queue to its preemption count, in bytes. */
 	s64 queue_to_preempt_count;
-	/* Below this number a CPU's turns from idle to tasks of no interest are told, and those back. */
+	/* On CPUs below this number, record when they go from idle to tasks that are not followed, and back. */
 	u32 others_below;
 } options = { .wake_bytes = 1 };
 

@@ -136,7 +136,7 @@ fn the_end_of_the_run_ends_all() {
     assert!(report.tasks.iter().all(|task| task.ended_ns > 0), "nobody had to be killed");
 }
 
-/// Ends the run soon, and keeps what it is told.
+/// Ends the run soon, and keeps the calls that it gets.
 #[derive(Default)]
 struct Impatient {
     pid: i32,

@@ -24,7 +24,7 @@ pub struct Caution {
 pub enum Reach {
     /// All of the result.
     All,
-    /// All of the result, and a mark stands at each number, with the caution below the table.
+    /// All of the result: every number gets a mark, and the caution follows the table.
     Marked,
     /// Response times of these groups.
     Responses(Vec<usize>),

@@ -9,7 +9,7 @@ use schedlab_model::metric::{Metric, Unit};
 /// What is said of values between which no difference is to be seen.
 pub(crate) const SAME: &str = "the same";
 
-/// Ratios below this are told in percent.
+/// Ratios below this are shown in percent.
 const LEAST_FACTOR: f64 = 1.1;
 
 /// Larger ratios are not told to the digit.
@@ -18,7 +18,7 @@ const GREATEST_FACTOR: f64 = 1000.0;
 /// Ratios nearer to one than this are equal but for rounding.
 const EQUAL: f64 = 1e-9;
 
-/// Smaller parts are told in tenths of a percent, larger ones in whole percent.
+/// Smaller parts are shown in tenths of a percent, larger ones in whole percent.
 const LEAST_WHOLE_PERCENT: f64 = 10.0;
 
 /// A value with its unit: `1.21 s`, `7.95 per s`, `0.2857`.

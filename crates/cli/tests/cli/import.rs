@@ -89,7 +89,7 @@ fn a_full_disk_leaves_nothing() {
     assert_eq!(lab.files(), ["events.txt"]);
 }
 
-/// CPU 0 is told of from the first second on and CPU 1 from the eleventh, when hog has it for two seconds.
+/// The text has events of CPU 0 from the first second on and of CPU 1 from the eleventh, when hog gets it for two seconds.
 fn wrapped() -> String {
     let switch = |cpu: u32, second: u64, from: (&str, u32), state: &str, to: (&str, u32)| {
         let head = format!("{}-{} [00{cpu}] d..2. {second}.000000: sched_switch", from.0, from.1);

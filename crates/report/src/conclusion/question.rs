@@ -124,7 +124,7 @@ pub(crate) fn has_requests(group: &GroupView) -> bool {
     ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0))
 }
 
-/// What is asked of a group, by its number. `counted` says of which candidates the samples count: a tail is as far out as
+/// The questions for a group, by its number. `counted` says of which candidates the samples count: a tail is as far out as
 /// more than half of these bear.
 pub(crate) fn of_group(candidates: &[Candidate], group: usize, counted: &[bool]) -> Vec<Asked> {
     let views: Vec<GroupView> = candidates.iter().map(|candidate| candidate.result.groups()[group]).collect();
