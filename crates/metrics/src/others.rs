@@ -13,15 +13,6 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced};
 use schedlab_model::workload::Workload;
 
-/// What others took, in nanoseconds of what was measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// By CPU: how long others held it.
-    pub by_cpu_ns: Vec<u64>,
-    /// Summed over the CPUs: how long they were wanted.
-    pub wanted_ns: u64,
-}
-
 /// CPU time of a run, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
@@ -57,7 +48,7 @@ pub fn bound(part_taken: f64) -> f64 {
     1.0 / (1.0 - part_taken.min(1.0))
 }
 
-/// Adds up what others took, while the events of a run stream by.
+/// Adds up how long CPUs were wanted, while the events of a run stream by. How long others held them, the collector knows.
 #[derive(Debug)]
 pub struct OthersWatch {
     now: Time,
@@ -65,9 +56,9 @@ pub struct OthersWatch {
     tasks: Vec<Task>,
     set_of_group: Vec<usize>,
     sets: Vec<Allowed>,
-    /// Since when others hold each CPU.
-    held_since: Vec<Option<Time>>,
-    held: Held,
+    /// Whether others hold each CPU.
+    held: Vec<bool>,
+    wanted_ns: u64,
 }
 
 /// The CPUs on which the tasks of one or more groups are allowed.
@@ -111,19 +102,19 @@ impl OthersWatch {
             tasks: Vec::new(),
             set_of_group,
             sets,
-            held_since: vec![None; cpus],
-            held: Held { by_cpu_ns: vec![0; cpus], wanted_ns: 0 },
+            held: vec![false; cpus],
+            wanted_ns: 0,
         }
     }
 
-    /// What others took. The run must be over.
-    pub fn into_held(self) -> Held {
-        self.held
+    /// How long CPUs were wanted, summed over them, in nanoseconds of what was measured. The run must be over.
+    pub fn wanted_ns(&self) -> u64 {
+        self.wanted_ns
     }
 
     fn pass(&mut self, to: Time) {
         let length = to.ns().saturating_sub(self.now.max(self.from).ns());
-        self.held.wanted_ns += self.wanted() * length;
+        self.wanted_ns += self.wanted() * length;
         self.now = self.now.max(to);
     }
 
@@ -131,18 +122,14 @@ impl OthersWatch {
     /// that are equal or have no CPU in common, and at most that where they overlap.
     fn wanted(&self) -> u64 {
         let in_sets: u64 = self.sets.iter().map(|set| set.waiting.min(set.held)).sum();
-        in_sets.min(self.held_since.iter().flatten().count() as u64)
+        in_sets.min(self.held.iter().filter(|held| **held).count() as u64)
     }
 
     /// A CPU comes into the hands of others, or leaves them.
     fn turn(&mut self, cpu: CpuId, is_others: bool) {
-        let Some(since) = self.held_since.get_mut(cpu.index()) else { return };
-        if since.is_some() == is_others {
+        let Some(held) = self.held.get_mut(cpu.index()) else { return };
+        if std::mem::replace(held, is_others) == is_others {
             return;
-        }
-        match since.take() {
-            Some(begin) => self.held.by_cpu_ns[cpu.index()] += self.now.ns().saturating_sub(begin.max(self.from).ns()),
-            None => *since = Some(self.now),
         }
         for set in self.sets.iter_mut().filter(|set| set.cpus.contains(cpu)) {
             set.held = if is_others { set.held + 1 } else { set.held - 1 };
@@ -195,9 +182,6 @@ impl Sink for OthersWatch {
 
     fn finish(&mut self, end: Time) {
         self.pass(end);
-        for cpu in 0..self.held_since.len() {
-            self.turn(CpuId(cpu as u32), false);
-        }
     }
 }
 

@@ -210,9 +210,7 @@ impl Comparison {
             starving.map(|group| (policy.clone(), group.name.to_string())).collect::<Vec<_>>()
         };
         let result = |name: &str| Some(&self.results[self.policies.iter().position(|policy| policy == name)?]);
-        let doubts = conclusion.doubt(result);
-        self.inconclusive
-            .extend(doubts.into_iter().filter(|doubt| !self.inconclusive.contains(doubt)).collect::<Vec<_>>());
+        self.inconclusive = conclusion.doubt(result);
         conclusion.settle(&Facts {
             policies: &self.policies,
             groups: self.results.first().map_or(0, |result| result.groups().len()),

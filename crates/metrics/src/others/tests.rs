@@ -7,13 +7,13 @@ fn turn(time: u64, cpu: u32, is_others: bool) -> Event {
 }
 
 /// With the turns after the events of their instants.
-fn held(workload: &Workload, events: &[Event], turns: &[Event], end: u64) -> Held {
+fn wanted(workload: &Workload, events: &[Event], turns: &[Event], end: u64) -> u64 {
     let mut all = [events, turns].concat();
     all.sort_by_key(|event| event.time);
     let mut watch = OthersWatch::new(workload);
     watch.events(&all);
     watch.finish(Time(end));
-    watch.into_held()
+    watch.wanted_ns()
 }
 
 fn closed(got_ns: u64, wanted_ns: u64, stolen_ns: u64) -> Option<f64> {
@@ -36,11 +36,11 @@ fn preempted() -> (Vec<Event>, Vec<Event>) {
 #[test]
 fn what_others_hold_is_wanted_while_a_task_waits() {
     let (events, turns) = preempted();
-    let held = held(&plain(1), &events, &turns, 100);
+    let wanted_ns = wanted(&plain(1), &events, &turns, 100);
     // From 60 on the task sleeps.
-    assert_eq!(held, Held { by_cpu_ns: vec![60], wanted_ns: 30 });
+    assert_eq!(wanted_ns, 30);
     // It would have had 60 in 60, and had 30: times are twice as long.
-    let part = closed(30, held.wanted_ns, 0).unwrap();
+    let part = closed(30, wanted_ns, 0).unwrap();
     assert_eq!((part, bound(part)), (0.5, 2.0));
 }
 
@@ -48,9 +48,9 @@ fn what_others_hold_is_wanted_while_a_task_waits() {
 fn only_what_is_measured_counts_and_what_lasts_beyond_the_end_is_cut() {
     let (events, turns) = preempted();
     let warm = workload(1, vec![group("worker", CpuSet::first(1))], 30);
-    assert_eq!(held(&warm, &events, &turns, 100), Held { by_cpu_ns: vec![40], wanted_ns: 10 });
-    assert_eq!(held(&warm, &events, &turns[..2], 70), Held { by_cpu_ns: vec![20], wanted_ns: 10 });
-    assert_eq!(held(&warm, &events[..4], &[turn(0, 0, true)], 20), Held { by_cpu_ns: vec![0], wanted_ns: 0 });
+    assert_eq!(wanted(&warm, &events, &turns, 100), 10);
+    assert_eq!(wanted(&warm, &events, &turns[..2], 70), 10);
+    assert_eq!(wanted(&warm, &events[..4], &[turn(0, 0, true)], 20), 0);
 }
 
 /// Others hold CPU 1 the whole time, and the two tasks share CPU 0: half of what they could have had, until one has ended.
@@ -66,9 +66,9 @@ fn a_task_that_waits_elsewhere_wants_a_held_cpu_too() {
         switch(90, 0, Some(1), Reason::Preempted, Some(0)),
         exit(95, 0, 1),
     ];
-    let held = held(&plain(2), &events, &[turn(0, 1, true)], 100);
-    assert_eq!(held, Held { by_cpu_ns: vec![0, 100], wanted_ns: 95 });
-    assert_eq!(closed(100, held.wanted_ns, 0), Some(95.0 / 195.0));
+    let wanted_ns = wanted(&plain(2), &events, &[turn(0, 1, true)], 100);
+    assert_eq!(wanted_ns, 95);
+    assert_eq!(closed(100, wanted_ns, 0), Some(95.0 / 195.0));
 }
 
 #[test]
@@ -76,17 +76,17 @@ fn one_waiting_task_wants_one_cpu_and_only_where_it_is_allowed() {
     let cpu = |cpu| [CpuId(cpu)].into_iter().collect::<CpuSet>();
     let both = [turn(0, 0, true), turn(0, 1, true)];
     let one = [fork(0, 0), wakeup(0, 0, 0)];
-    assert_eq!(held(&plain(2), &one, &both, 10).wanted_ns, 10);
+    assert_eq!(wanted(&plain(2), &one, &both, 10), 10);
     let bound = workload(2, vec![group("bound", cpu(0))], 0);
-    assert_eq!(held(&bound, &one, &both[1..], 10).wanted_ns, 0);
-    assert_eq!(held(&bound, &one, &both[..1], 10).wanted_ns, 10);
+    assert_eq!(wanted(&bound, &one, &both[1..], 10), 0);
+    assert_eq!(wanted(&bound, &one, &both[..1], 10), 10);
     // Two groups in sets that overlap want no more than is held.
     let two = workload(2, vec![group("bound", cpu(0)), group("free", CpuSet::first(2))], 0);
     let kind = EventKind::Fork { task: TaskId(1), group: GroupId(1), parent: None };
     let second = Event { time: Time(0), cpu: CpuId(0), kind };
     let events = [fork(0, 0), second, wakeup(0, 0, 0), wakeup(0, 1, 0)];
-    assert_eq!(held(&two, &events, &both[..1], 10).wanted_ns, 10);
-    assert_eq!(held(&two, &events, &both, 10).wanted_ns, 20);
+    assert_eq!(wanted(&two, &events, &both[..1], 10), 10);
+    assert_eq!(wanted(&two, &events, &both, 10), 20);
 }
 
 #[test]

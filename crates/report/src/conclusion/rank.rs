@@ -210,7 +210,8 @@ impl Ranking {
             return Vec::new();
         };
         let mut reasons = Vec::new();
-        for rank in ranks.iter_mut().filter(|rank| rank.standing == Standing::Behind) {
+        let is_claimed = |rank: &&mut Rank| matches!(rank.standing, Standing::Behind | Standing::Disturbed);
+        for rank in ranks.iter_mut().filter(is_claimed) {
             let sides = [(&first.policy, result(&first.policy)), (&rank.policy, result(&rank.policy))];
             let [(baseline, Some(one)), (policy, Some(other))] = sides else { continue };
             let reason = rank.gap.as_ref().and_then(|gap| others::doubt(gap, kind, [(baseline, one), (policy, other)]));

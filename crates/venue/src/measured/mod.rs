@@ -84,9 +84,9 @@ impl KernelRun<'_> {
         // What the kernel takes for itself is in the tasks' time, and between two tasks it looks idle.
         (result.overhead_ns, result.work_conservation_violation) = (None, None);
         if let Some(counted) = self.counted {
-            let held = others::held(workload, &events, Time(end));
+            let wanted_ns = others::wanted_ns(workload, &events, Time(end));
             let used = counted.end.since(&counted.warm, workload.machine.cpus());
-            others::add_held(&mut result, workload, &used, &held);
+            others::add_held(&mut result, workload, &used, wanted_ns);
         }
         Ok(run(result, curves, response_batches))
     }

@@ -2,22 +2,22 @@
 //! numbers.
 
 use schedlab_kernel::Used;
-use schedlab_metrics::others::{Held, OthersWatch, Shares};
+use schedlab_metrics::others::{OthersWatch, Shares};
 use schedlab_model::result::{GroupResult, Others, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, Sink};
 use schedlab_model::workload::{Birth, Group, Workload};
 
-/// What others held while the events of a run happened.
-pub fn held(workload: &Workload, events: &[Event], end: Time) -> Held {
+/// How long a run wanted CPUs that others held, while its events happened: see [`OthersWatch::wanted_ns`].
+pub fn wanted_ns(workload: &Workload, events: &[Event], end: Time) -> u64 {
     let mut watch = OthersWatch::new(workload);
     watch.events(events);
     watch.finish(end);
-    watch.into_held()
+    watch.wanted_ns()
 }
 
 /// Adds to the result of a recorded run what others took.
-pub fn add_held(result: &mut RunResult, workload: &Workload, used: &Used, held: &Held) {
+pub fn add_held(result: &mut RunResult, workload: &Workload, used: &Used, wanted_ns: u64) {
     let window_ns = result.duration_ns.saturating_sub(result.warmup_ns);
     for cpu in &mut result.cpus {
         // Nothing told of them: they were not there.
@@ -25,10 +25,11 @@ pub fn add_held(result: &mut RunResult, workload: &Workload, used: &Used, held: 
         cpu.unknown_frac.get_or_insert(0.0);
     }
     let cpus = result.cpus.len() as u64;
+    let held: f64 = result.cpus.iter().filter_map(|cpu| cpu.others_frac).sum();
     add_counted(result, used);
     let Some(others) = &mut result.others else { return };
-    others.programs_frac = fraction(held.by_cpu_ns.iter().sum(), cpus * window_ns);
-    let all = Shares { wanted_ns: held.wanted_ns, ..shares(others, workload, &result.groups, cpus * window_ns) };
+    others.programs_frac = (window_ns > 0).then(|| held / cpus as f64);
+    let all = Shares { wanted_ns, ..shares(others, workload, &result.groups, cpus * window_ns) };
     others.part_taken = all.part_taken();
 }
 
@@ -151,8 +152,7 @@ mod tests {
     fn what_is_seen_of_others_says_how_far_they_were_wanted() {
         let mut result = result();
         result.cpus[0].others_frac = Some(0.3);
-        let held = Held { by_cpu_ns: vec![30 * MS, 0], wanted_ns: 15 * MS };
-        add_held(&mut result, &workload(""), &used([Some(90), Some(0)], [Some(0), Some(0)], None), &held);
+        add_held(&mut result, &workload(""), &used([Some(90), Some(0)], [Some(0), Some(0)], None), 15 * MS);
         assert_eq!([0, 1].map(|cpu| result.cpus[cpu].others_frac), [Some(0.3), Some(0.0)]);
         assert_eq!([0, 1].map(|cpu| result.cpus[cpu].idle_frac), [0.5, 0.9]);
         let others = result.others.unwrap();
@@ -160,7 +160,8 @@ mod tests {
         // Of 200 ms 140 were left to answer those who come, whenever that is.
         let mut open = self::result();
         let (all, arrivals) = (used([None; 2], [None; 2], None), workload("arrivals = \"exp(10ms)\"\n"));
-        add_held(&mut open, &arrivals, &all, &Held { by_cpu_ns: vec![90 * MS, 0], wanted_ns: 90 * MS });
+        open.cpus[0].others_frac = Some(0.9);
+        add_held(&mut open, &arrivals, &all, 90 * MS);
         assert_eq!(open.others.unwrap().part_taken, Some(90.0 / 140.0));
     }
 
