@@ -1,20 +1,26 @@
-//! Channels as the kernel has them: pipes, and TCP over the loopback interface. Messages have no content, only a size,
-//! chosen so that a pipe of one page holds as many as the scenario says; a socket's buffers are as small as the kernel
-//! allows, which is more than the scenario may ask for.
+//! Channels as the kernel has them: pipes, and TCP over the loopback interface. Messages have no content, only a size.
+//!
+//! Each message has a place of its own in a pipe (`O_DIRECT`), of which there is a power of two. A socket's buffers are counted
+//! in bytes and in the kernel's own memory, so its places are counted by a semaphore that the senders take from.
 
+use crate::futex::{self, Waited};
+use crate::shared::Shared;
 use schedlab_model::workload::{Channel, ChannelKind};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Bytes of the smallest pipe.
+/// Bytes of a message.
+const MESSAGE: usize = 64;
+/// What a place in a pipe counts for when its size is set.
 const PAGE: u32 = 4096;
 
 /// Both ends of a channel.
 pub struct Ends {
     receiver: OwnedFd,
     sender: OwnedFd,
-    message_bytes: usize,
+    /// The semaphore that counts the places of a socket.
+    room: Option<u32>,
 }
 
 /// Why a transfer ended early.
@@ -22,45 +28,56 @@ pub struct Ends {
 pub struct Interrupted;
 
 impl Ends {
-    /// Opens a channel.
-    pub fn open(channel: &Channel) -> io::Result<Ends> {
-        let message_bytes = (PAGE / channel.capacity.max(1)).max(1) as usize;
-        let (receiver, sender) = match channel.kind {
-            ChannelKind::Pipe => pipe(channel.capacity.max(PAGE))?,
-            ChannelKind::Socket => socket()?,
-        };
-        Ok(Ends { receiver, sender, message_bytes })
+    /// Opens a channel; `room` is an object of `shared` that it may use.
+    pub fn open(channel: &Channel, shared: &Shared, room: u32) -> io::Result<Ends> {
+        Ok(match channel.kind {
+            ChannelKind::Pipe => {
+                let (receiver, sender) = pipe(channel.slots())?;
+                Ends { receiver, sender, room: None }
+            }
+            ChannelKind::Socket => {
+                let (receiver, sender) = socket()?;
+                futex::semaphore_post(shared, room, channel.slots());
+                Ends { receiver, sender, room: Some(room) }
+            }
+        })
     }
 
     /// Puts messages in, sleeping while there is no room.
-    pub fn send(&self, messages: u32) -> Result<(), Interrupted> {
-        let message = [0u8; PAGE as usize];
+    pub fn send(&self, shared: &Shared, messages: u32) -> Result<(), Interrupted> {
+        let message = [0u8; MESSAGE];
         for _ in 0..messages {
+            if self.room.is_some_and(|room| futex::semaphore_wait(shared, room) == Waited::Stopped) {
+                return Err(Interrupted);
+            }
             let fd = self.sender.as_raw_fd();
-            // SAFETY: the buffer is as long as a message at least.
-            transfer(self.message_bytes, |at, left| unsafe { libc::write(fd, message.as_ptr().add(at).cast(), left) })?;
+            // SAFETY: the buffer is as long as a message.
+            transfer(|at, left| unsafe { libc::write(fd, message.as_ptr().add(at).cast(), left) })?;
         }
         Ok(())
     }
 
     /// Takes messages out, sleeping while there are none.
-    pub fn receive(&self, messages: u32) -> Result<(), Interrupted> {
-        let mut message = [0u8; PAGE as usize];
+    pub fn receive(&self, shared: &Shared, messages: u32) -> Result<(), Interrupted> {
+        let mut message = [0u8; MESSAGE];
         for _ in 0..messages {
             let fd = self.receiver.as_raw_fd();
             let to = message.as_mut_ptr();
             // SAFETY: as above.
-            transfer(self.message_bytes, |at, left| unsafe { libc::read(fd, to.add(at).cast(), left) })?;
+            transfer(|at, left| unsafe { libc::read(fd, to.add(at).cast(), left) })?;
+            if let Some(room) = self.room {
+                futex::semaphore_post(shared, room, 1);
+            }
         }
         Ok(())
     }
 }
 
-/// Calls until all bytes have gone; a signal or an error ends it.
-fn transfer(bytes: usize, mut call: impl FnMut(usize, usize) -> isize) -> Result<(), Interrupted> {
+/// Calls until all bytes of a message have gone; a signal or an error ends it.
+fn transfer(mut call: impl FnMut(usize, usize) -> isize) -> Result<(), Interrupted> {
     let mut done = 0;
-    while done < bytes {
-        match call(done, bytes - done) {
+    while done < MESSAGE {
+        match call(done, MESSAGE - done) {
             n if n > 0 => done += n as usize,
             _ => return Err(Interrupted),
         }
@@ -68,14 +85,22 @@ fn transfer(bytes: usize, mut call: impl FnMut(usize, usize) -> isize) -> Result
     Ok(())
 }
 
-fn pipe(bytes: u32) -> io::Result<(OwnedFd, OwnedFd)> {
-    let (receiver, sender) = io::pipe()?;
-    let sender = OwnedFd::from(sender);
+/// A pipe with so many places, a power of two.
+fn pipe(places: u32) -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: the kernel fills the two descriptors, which are ours alone then.
+    let (receiver, sender) = unsafe {
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_DIRECT) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+    };
+    let bytes = i32::try_from(u64::from(places) * u64::from(PAGE)).unwrap_or(i32::MAX);
     // SAFETY: the descriptor is open.
     if unsafe { libc::fcntl(sender.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok((receiver.into(), sender))
+    Ok((receiver, sender))
 }
 
 fn socket() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -83,25 +108,7 @@ fn socket() -> io::Result<(OwnedFd, OwnedFd)> {
     let sender = TcpStream::connect(listener.local_addr()?)?;
     let (receiver, _) = listener.accept()?;
     sender.set_nodelay(true)?;
-    set_buffer(&sender, libc::SO_SNDBUF)?;
-    set_buffer(&receiver, libc::SO_RCVBUF)?;
     Ok((receiver.into(), sender.into()))
-}
-
-fn set_buffer(socket: &TcpStream, which: libc::c_int) -> io::Result<()> {
-    let bytes = PAGE as libc::c_int;
-    // SAFETY: the value is an int, as the option wants.
-    let failed = unsafe {
-        let value = (&raw const bytes).cast();
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            which,
-            value,
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -109,39 +116,42 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering::*};
 
-    fn channel(capacity: u32, kind: ChannelKind) -> Ends {
-        Ends::open(&Channel { name: "c".into(), capacity, kind, work: None }).unwrap()
+    fn channel(capacity: u32, kind: ChannelKind) -> (Ends, Shared) {
+        let shared = Shared::new(1, 0).unwrap();
+        let ends = Ends::open(&Channel { name: "c".into(), capacity, kind, work: None }, &shared, 0).unwrap();
+        (ends, shared)
     }
 
     #[test]
-    fn a_pipe_holds_as_many_messages_as_it_should() {
-        for capacity in [1, 4, 64] {
-            let ends = channel(capacity, ChannelKind::Pipe);
+    fn a_channel_holds_as_many_messages_as_it_should() {
+        use ChannelKind::*;
+        for (kind, capacity, places) in [(Pipe, 1, 1), (Pipe, 4, 4), (Pipe, 5, 8), (Pipe, 64, 64), (Socket, 5, 5)] {
+            let (ends, shared) = channel(capacity, kind);
             let sent = AtomicU32::new(0);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    for _ in 0..capacity + 3 {
-                        ends.send(1).unwrap();
+                    for _ in 0..places + 3 {
+                        ends.send(&shared, 1).unwrap();
                         sent.fetch_add(1, SeqCst);
                     }
                 });
-                // The sender is stopped by the full pipe, however long it is left alone.
-                while sent.load(SeqCst) < capacity {
+                // The sender is stopped by the full channel, however long it is left alone.
+                while sent.load(SeqCst) < places {
                     std::thread::yield_now();
                 }
                 std::thread::sleep(std::time::Duration::from_millis(5));
-                assert_eq!(sent.load(SeqCst), capacity);
-                ends.receive(capacity + 3).unwrap();
+                assert_eq!(sent.load(SeqCst), places);
+                ends.receive(&shared, places + 3).unwrap();
             });
         }
     }
 
     #[test]
     fn messages_pass_through_a_socket() {
-        let ends = channel(8, ChannelKind::Socket);
+        let (ends, shared) = channel(8, ChannelKind::Socket);
         std::thread::scope(|scope| {
-            scope.spawn(|| ends.send(1000).unwrap());
-            ends.receive(1000).unwrap();
+            scope.spawn(|| ends.send(&shared, 1000).unwrap());
+            ends.receive(&shared, 1000).unwrap();
         });
     }
 }

@@ -13,6 +13,7 @@ pub mod calibration;
 mod channel;
 mod clock;
 pub mod costs;
+mod device;
 mod futex;
 mod gate;
 mod guarded;

@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::attributes as attr;
 use crate::clock::now_ns;
 use crate::futex;
-use crate::process::{bury, die_with, install_nudge, kill, nudge};
+use crate::process::{bury, install_nudge, kill, nudge};
 use crate::rank::is_realtime;
 use crate::shared::Shared;
 use crate::site::Site;
@@ -88,8 +88,8 @@ struct Master<'scope, 'env> {
     outbox: &'env Outbox<'env>,
 }
 
-/// A thread creates its own threads, so that a scheduler sees who a child's parent is. Others are the master's to create: a
-/// process dies with the thread that forked it, and not every thread may raise a child above itself.
+/// A task creates its children itself, so that a scheduler sees who their parent is, and who pays. Only those that ask for
+/// more than it has are the master's to create: not every task may raise a child above itself.
 impl Spawner for Master<'_, '_> {
     fn spawn(&self, group: u32, count: u32, parent: u32) {
         let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
@@ -153,8 +153,8 @@ impl<'env> Master<'_, 'env> {
     /// Whether a task may come from one of another group: it begins with what that one has, and need not ask for more.
     fn may_come_from(&self, order: &Order, parent: u32) -> bool {
         let (child, parent) = (self.group(order.group), self.group(parent));
-        let attributes = |group: &Group| (group.class, group.nice, group.slice);
-        !self.is_process(order) && attributes(child) == attributes(parent) && child.cpus == parent.cpus
+        let same = |group: &Group| (group.class, group.slice);
+        same(child) == same(parent) && child.nice >= parent.nice
     }
 
     fn number(&self, order: Order) -> Option<(u32, Order)> {
@@ -178,7 +178,10 @@ impl<'env> Master<'_, 'env> {
         // SAFETY: the child runs the task and leaves by `_exit`. Its C library's locks are in order after a fork.
         match unsafe { libc::fork() } {
             0 => {
-                die_with(parent);
+                if parent_process() != parent {
+                    // SAFETY: nothing of the master is to be run, which is gone.
+                    unsafe { libc::_exit(0) };
+                }
                 // A process has nobody to create tasks for it: the outbox and the scope are another process's. Scenarios
                 // with a `spawn` in a process are refused before.
                 live(self.site, &Nobody, number, order);
@@ -313,6 +316,11 @@ impl<'env> Master<'_, 'env> {
             futex::wait_for(&control.alive, alive, 2_000_000);
         }
     }
+}
+
+fn parent_process() -> i32 {
+    // SAFETY: it takes nothing.
+    unsafe { libc::getppid() }
 }
 
 /// In a process of its own there is nobody who could create tasks.

@@ -14,6 +14,26 @@ pub fn die_with(parent: i32) {
     }
 }
 
+/// As [`die_with`], for one that leads a process group: the whole group is killed. A child need not ask for that itself,
+/// and cannot: the signal comes when the *thread* dies that forked it, which may have ended long before.
+pub fn die_with_group(parent: i32) {
+    // SAFETY: the handler only makes a system call.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = kill_group as *const () as usize;
+        libc::sigaction(libc::SIGTERM, &action, std::ptr::null_mut());
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+        if libc::getppid() != parent {
+            kill_group(libc::SIGTERM);
+        }
+    }
+}
+
+extern "C" fn kill_group(_: libc::c_int) {
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(0, libc::SIGKILL) };
+}
+
 extern "C" fn nothing(_: libc::c_int) {}
 
 /// Makes [`nudge`] harmless.

@@ -5,7 +5,7 @@ use crate::algorithm::Algorithm;
 use crate::calibration::Calibration;
 use crate::clock::now_ns;
 use crate::master::{self, code};
-use crate::process::die_with;
+use crate::process::{die_with, die_with_group};
 use crate::reserve::Served;
 use crate::shared::{MAX_REQUESTS, fate};
 use crate::site::Site;
@@ -206,6 +206,8 @@ fn start(site: &Site) -> std::io::Result<i32> {
                 libc::setpgid(0, 0);
                 libc::raise(libc::SIGSTOP);
             }
+            // Not before: one that is stopped handles no signal.
+            die_with_group(parent);
             let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| master::run(site)));
             // SAFETY: nothing of the parent is to be run.
             unsafe { libc::_exit(code.unwrap_or(code::PANIC)) }

@@ -51,18 +51,21 @@ impl<'a> Site<'a> {
         let objects = &workload.objects;
         let queues = objects.semaphores.len() + objects.channels.len();
         let words = objects.locks.len() + objects.barriers.len() + objects.devices.len();
-        let shared = Shared::new((objects.semaphores.len() + words + queues) as u32, queues as u32)?;
+        let before_rooms = (objects.semaphores.len() + words + queues) as u32;
+        let shared = Shared::new(before_rooms + objects.channels.len() as u32, queues as u32)?;
         let (outside, from_outside) = from_outside(workload, seed);
         for (index, semaphore) in objects.semaphores.iter().enumerate() {
             shared.object(index as u32)[0].store(semaphore.initial, Relaxed);
         }
+        let channels = objects.channels.iter().zip(before_rooms..);
+        let channels = channels.map(|(channel, room)| Ends::open(channel, &shared, room)).collect::<io::Result<_>>()?;
         Ok(Site {
             workload,
             shared,
             gate: Gate::new()?,
             outside,
             from_outside,
-            channels: objects.channels.iter().map(Ends::open).collect::<io::Result<_>>()?,
+            channels,
             disk: if objects.devices.is_empty() { None } else { Some(Disk::open()?) },
             engine: Engine::new(algorithm),
             algorithm,
@@ -82,7 +85,7 @@ impl<'a> Site<'a> {
         self.lock(self.workload.objects.locks.len() + index)
     }
 
-    /// The place of a device, which is a mutex here.
+    /// The place of a device: words 0 and 1 say until when it is busy.
     pub fn device(&self, index: usize) -> u32 {
         self.barrier(self.workload.objects.barriers.len() + index)
     }

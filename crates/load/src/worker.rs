@@ -3,6 +3,7 @@
 use crate::account::{Account, run_delay_ns};
 use crate::algorithm::Engine;
 use crate::clock::{now_ns, sleep_until, wait_for_device};
+use crate::device;
 use crate::futex::{self, Waited};
 use crate::program;
 use crate::requests::{Queue, Request};
@@ -187,14 +188,14 @@ impl<'a> Worker<'a> {
             Step::Send(c, n) => {
                 let work = site.workload.objects.channels[c.index()].work;
                 self.give_to(site.at_channel(c.index()), work.is_some_and(|work| work.hands_on), *n);
-                if site.channels[c.index()].send(*n).is_err() {
+                if site.channels[c.index()].send(&site.shared, *n).is_err() {
                     return Next::End;
                 }
             }
             Step::Recv(c, n) if site.outside[c.index()].is_some() => return self.receive_from_outside(c.index(), *n),
             Step::Recv(c, n) => {
                 let since = now_ns();
-                if site.channels[c.index()].receive(*n).is_err() {
+                if site.channels[c.index()].receive(&site.shared, *n).is_err() {
                     return Next::End;
                 }
                 self.take_from(site.at_channel(c.index()), *n, since);
@@ -255,19 +256,14 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Has the device to itself for the service time, in which it reads a block.
+    /// Waits until the device has served it, after those that came before, and reads a block for that. A device works while
+    /// its users wait for a CPU.
     fn use_device(&mut self, index: usize, service_ns: u64) -> Next {
-        let device = self.site.device(index);
-        if futex::lock(&self.site.shared, device) == Waited::Stopped {
-            return Next::End;
-        }
-        let until = now_ns() + service_ns;
+        let until = device::book(&self.site.shared, self.site.device(index), service_ns);
         if let Some(disk) = &self.site.disk {
             disk.read();
         }
-        let next = self.wait_until(until, wait_for_device);
-        futex::unlock(&self.site.shared, device);
-        next
+        self.wait_until(until, wait_for_device)
     }
 
     fn repeat(&mut self, begin: usize) {

@@ -75,6 +75,21 @@ pub struct Costs {
     pub policy_instruction_ps: u64,
 }
 
+/// Ways of a kernel that the simulated machine can have or not have. All on by default: what is switched off shows what
+/// it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mechanisms {
+    /// Who waits for a semaphore, a mutex or a channel is woken and tries again (`futex_wait`, `pipe_read`, `pipe_write`,
+    /// `sk_wait_data`); a task that runs before it may take what it was woken for. Off: it is handed over.
+    pub retry: bool,
+}
+
+impl Default for Mechanisms {
+    fn default() -> Mechanisms {
+        Mechanisms { retry: true }
+    }
+}
+
 /// A machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
@@ -87,6 +102,8 @@ pub struct Machine {
     pub tick_offset: Time,
     /// What things cost.
     pub costs: Costs,
+    /// How it does things.
+    pub mechanisms: Mechanisms,
     /// A runnable task that waits longer than this ends the policy. A policy may ask for less (`timeout_ms`).
     pub watchdog: Time,
 }
@@ -102,6 +119,7 @@ impl Machine {
             tick: Time::ZERO,
             tick_offset: Time::ZERO,
             costs: Costs::default(),
+            mechanisms: Mechanisms::default(),
             watchdog: KERNEL_WATCHDOG,
         }
     }

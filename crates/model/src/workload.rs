@@ -293,6 +293,16 @@ pub struct Channel {
     pub work: Option<Work>,
 }
 
+impl Channel {
+    /// How many messages it holds: a pipe has a place for each, and a power of two of them (`pipe_set_size`).
+    pub fn slots(&self) -> u32 {
+        match self.kind {
+            ChannelKind::Pipe => self.capacity.next_power_of_two(),
+            ChannelKind::Socket => self.capacity,
+        }
+    }
+}
+
 /// What a channel is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelKind {

@@ -103,7 +103,7 @@ impl World {
             tasks: Tasks::default(),
             workload: workload.clone(),
             costs: *costs,
-            objects: Objects::new(&workload.objects),
+            objects: Objects::new(workload),
             requests: Requests::new(&workload.objects),
             sources: workload.sources.iter().map(|source| source.times(seed)).collect(),
             group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
@@ -239,8 +239,9 @@ impl World {
         let waiting = self.tasks.alive_slots().map(|slot| {
             let task = &self.tasks[slot];
             let steps = &self.workload.groups[task.group.index()].program.steps;
-            // Whoever waits at a step has begun it.
-            (task.group, &steps[(task.step as usize).saturating_sub(1)])
+            // One that waits at a barrier has done its part of that step.
+            let step = if task.waits { task.step as usize } else { (task.step as usize).saturating_sub(1) };
+            (task.group, &steps[step])
         });
         Err(RunError::Standstill(self.workload.standstill(waiting)))
     }

@@ -2,7 +2,7 @@
 
 use super::tasks::Request;
 use super::{Wake, World};
-use schedlab_model::workload::{ChannelKind, Objects, Work};
+use schedlab_model::workload::{ChannelKind, Objects, Step, Work};
 use schedlab_model::{ids::*, trace::*};
 use std::collections::VecDeque;
 
@@ -26,12 +26,27 @@ pub struct Requests {
 struct Queue {
     work: Work,
     messages: VecDeque<Vec<Request>>,
+    /// What was promised, the oldest first.
+    promises: VecDeque<Promise>,
+}
+
+/// The messages of a task that was woken for them: they are its from then on, unless another task is faster.
+struct Promise {
+    slot: u32,
+    /// How many requests are in each message.
+    lengths: Vec<usize>,
+}
+
+impl Queue {
+    fn new(work: Work) -> Queue {
+        Queue { work, messages: VecDeque::new(), promises: VecDeque::new() }
+    }
 }
 
 impl Requests {
     /// None yet.
     pub fn new(objects: &Objects) -> Requests {
-        let queue = |work: &Option<Work>| work.map(|work| Queue { work, messages: VecDeque::new() });
+        let queue = |work: &Option<Work>| work.map(Queue::new);
         Requests {
             born: 0,
             channels: objects.channels.iter().map(|channel| queue(&channel.work)).collect(),
@@ -76,9 +91,88 @@ impl World {
         }
     }
 
-    /// Lets a task take `count` messages out of a place, if it carries requests. What a semaphore held at the start was
+    /// A task has got `count` messages out of a place: those that it was promised, or else the oldest.
+    pub(super) fn obtain(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
+        let Some(queue) = self.requests.queue(place) else { return };
+        if let Some(kept) = queue.promises.iter().position(|promise| promise.slot == slot) {
+            queue.promises.remove(kept);
+            return;
+        }
+        let others = self.withdraw_promises(place, cpu);
+        self.take_from(place, slot, count, cpu);
+        for (slot, count) in others {
+            self.promise(place, slot, count, cpu);
+        }
+    }
+
+    /// A task has found nothing: what it was promised another one has.
+    pub(super) fn miss(&mut self, place: Place, slot: u32, cpu: u32) {
+        let Some(queue) = self.requests.queue(place) else { return };
+        if queue.promises.iter().any(|promise| promise.slot == slot) {
+            let others = self.withdraw_promises(place, cpu);
+            for (other, count) in others.into_iter().filter(|other| other.0 != slot) {
+                self.promise(place, other, count, cpu);
+            }
+        }
+    }
+
+    /// Promises those who were woken what they have waited for, as far as it is there.
+    pub(super) fn promise_to_woken(&mut self, place: Place, cpu: u32) {
+        if self.requests.queue(place).is_none() {
+            return;
+        }
+        for index in 0..self.woken.len() {
+            let slot = self.woken[index];
+            if let Some(count) = self.waits_for(slot, place) {
+                self.promise(place, slot, count, cpu);
+            }
+        }
+    }
+
+    /// How many messages of a place would let the task go on with its step, if all but one are there already.
+    fn waits_for(&self, slot: u32, place: Place) -> Option<u32> {
+        let task = &self.tasks[slot];
+        let steps = &self.workload.groups[task.group.index()].program.steps;
+        match (steps.get(task.step as usize)?, place) {
+            (Step::Wait(semaphore), Place::Semaphore(place)) if *semaphore == place => Some(1),
+            (Step::Recv(channel, count), Place::Channel(place)) if *channel == place => {
+                (task.moved + 1 >= *count).then_some(*count)
+            }
+            _ => None,
+        }
+    }
+
+    fn promise(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
+        let Some(queue) = self.requests.queue(place) else { return };
+        if queue.messages.len() < count as usize {
+            return;
+        }
+        let lengths = queue.messages.iter().take(count as usize).map(Vec::len).collect();
+        queue.promises.push_back(Promise { slot, lengths });
+        self.take_from(place, slot, count, cpu);
+    }
+
+    /// Puts what was promised back, and says to whom and how much.
+    fn withdraw_promises(&mut self, place: Place, cpu: u32) -> Vec<(u32, u32)> {
+        let Some(queue) = self.requests.queue(place) else { return Vec::new() };
+        let (group, promises) = (queue.work.group, std::mem::take(&mut queue.promises));
+        for Promise { slot, lengths } in promises.iter().rev() {
+            let mut requests = self.tasks[*slot].give_back(lengths.iter().sum());
+            let task = Some(self.tasks[*slot].id);
+            for request in requests.iter().map(|request| request.id) {
+                self.emit(cpu, EventKind::RequestQueue { request, task, group });
+            }
+            for length in lengths.iter().rev() {
+                let message = requests.split_off(requests.len() - length);
+                self.requests.queue(place).expect("it was there").messages.push_front(message);
+            }
+        }
+        promises.into_iter().map(|promise| (promise.slot, promise.lengths.len() as u32)).collect()
+    }
+
+    /// Lets a task take the oldest `count` messages of a place that carries requests. What a semaphore held at the start was
     /// born of nobody: it is born when it is taken.
-    pub(super) fn take_from(&mut self, place: Place, slot: u32, count: u64, cpu: u32) {
+    fn take_from(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
         for _ in 0..count {
             let Some(queue) = self.requests.queue(place) else { return };
             let message = queue.messages.pop_front();
@@ -89,11 +183,11 @@ impl World {
         }
     }
 
-    /// After messages went into a channel or out of it: who received gets the requests, who waited is woken.
+    /// After messages went into a channel or out of it: who was served gets the requests, who waited is woken.
     pub(super) fn after_transfer(&mut self, channel: ObjectId, by: Option<u32>, cpu: u32) {
         let received = std::mem::take(&mut self.objects.channels[channel.index()].received);
         for &(slot, count) in &received {
-            self.take_from(Place::Channel(channel), slot, count, cpu);
+            self.take_from(Place::Channel(channel), slot, count as u32, cpu);
         }
         let this = &mut self.objects.channels[channel.index()];
         // Its memory stays with the channel.
@@ -103,6 +197,9 @@ impl World {
             ChannelKind::Pipe => WakeSource::Pipe,
             ChannelKind::Socket => WakeSource::Network,
         };
+        if !this.hands_over() {
+            self.promise_to_woken(Place::Channel(channel), cpu);
+        }
         self.wake_woken(by, source);
     }
 

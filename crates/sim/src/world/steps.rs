@@ -1,6 +1,7 @@
 //! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
 //! after each that woke somebody.
 
+use super::objects::Attempt;
 use super::requests::Place;
 use super::tasks::Spawning;
 use super::timers::Due;
@@ -233,19 +234,21 @@ impl World {
             }
             Step::Yield => Next::Yield,
             Step::Wait(s) => {
-                let done = self.objects.semaphores[s.index()].wait(slot);
-                if done {
-                    self.take_from(Place::Semaphore(*s), slot, 1, cpu);
+                let attempt = self.objects.semaphores[s.index()].wait(slot);
+                match attempt {
+                    Attempt::Done => self.obtain(Place::Semaphore(*s), slot, 1, cpu),
+                    Attempt::Wait => self.miss(Place::Semaphore(*s), slot, cpu),
                 }
-                go_or_block(done)
+                self.after_attempt(slot, attempt)
             }
-            Step::Lock(l) => go_or_block(self.objects.locks[l.index()].lock(slot)),
+            Step::Lock(l) => {
+                let attempt = self.objects.locks[l.index()].lock(slot);
+                self.after_attempt(slot, attempt)
+            }
             Step::Post(s, count) => {
                 self.give_to(Place::Semaphore(*s), Some(slot), *count, cpu);
                 self.objects.semaphores[s.index()].post(*count, &mut self.woken);
-                for index in 0..self.woken.len() {
-                    self.take_from(Place::Semaphore(*s), self.woken[index], 1, cpu);
-                }
+                self.promise_to_woken(Place::Semaphore(*s), cpu);
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Unlock(l) => {
@@ -256,17 +259,8 @@ impl World {
                 let last = self.objects.barriers[b.index()].arrive(slot, &mut self.woken);
                 self.wake_all(slot, WakeSource::Semaphore, last)
             }
-            Step::Send(c, n) => {
-                self.give_to(Place::Channel(*c), Some(slot), *n, cpu);
-                let done = self.objects.channels[c.index()].send(slot, *n, &mut self.woken);
-                self.after_transfer(*c, Some(slot), cpu);
-                go_or_block(done)
-            }
-            Step::Recv(c, n) => {
-                let done = self.objects.channels[c.index()].recv(slot, *n, &mut self.woken);
-                self.after_transfer(*c, Some(slot), cpu);
-                go_or_block(done)
-            }
+            Step::Send(c, n) => self.send(slot, *c, *n, cpu),
+            Step::Recv(c, n) => self.receive(slot, *c, *n, cpu),
             Step::Command(_) => unreachable!("refused before the run"),
             Step::RepeatBegin { times } => {
                 self.tasks[slot].repeats.push(*times);
@@ -275,6 +269,64 @@ impl World {
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
             Step::Compute(_) | Step::RequestBegin | Step::RequestEnd | Step::Answer | Step::Spawn(..) | Step::Exit => {
                 unreachable!("done by step_of")
+            }
+        }
+    }
+
+    /// Puts messages in, one by one or all at once, as the channel moves them. The requests in them are there before.
+    fn send(&mut self, slot: u32, channel: ObjectId, messages: u32, cpu: u32) -> Next {
+        let task = &self.tasks[slot];
+        let (moved, has_waited) = (task.moved, task.waits);
+        if moved == 0 && !has_waited {
+            self.give_to(Place::Channel(channel), Some(slot), messages, cpu);
+        }
+        let this = &mut self.objects.channels[channel.index()];
+        let at_once = this.at_once(messages);
+        let attempt = this.send(slot, at_once, has_waited, &mut self.woken);
+        self.after_transfer(channel, Some(slot), cpu);
+        self.after_move(slot, attempt, moved + at_once, messages)
+    }
+
+    /// Takes messages out, as [`World::send`]; its requests are the task's when the last one is.
+    fn receive(&mut self, slot: u32, channel: ObjectId, messages: u32, cpu: u32) -> Next {
+        let task = &self.tasks[slot];
+        let (moved, has_waited) = (task.moved, task.waits);
+        let this = &mut self.objects.channels[channel.index()];
+        let (at_once, hands_over) = (this.at_once(messages), this.hands_over());
+        let attempt = this.recv(slot, at_once, has_waited, &mut self.woken);
+        match attempt {
+            _ if hands_over => {}
+            Attempt::Wait => self.miss(Place::Channel(channel), slot, cpu),
+            Attempt::Done if moved + at_once < messages => {}
+            Attempt::Done => self.obtain(Place::Channel(channel), slot, messages, cpu),
+        }
+        self.after_transfer(channel, Some(slot), cpu);
+        self.after_move(slot, attempt, moved + at_once, messages)
+    }
+
+    /// The task goes on when all its messages have moved.
+    fn after_move(&mut self, slot: u32, attempt: Attempt, moved: u32, of: u32) -> Next {
+        let next = self.after_attempt(slot, attempt);
+        let task = &mut self.tasks[slot];
+        if next == Next::Block {
+            return next;
+        }
+        (task.moved, task.waits) = if moved < of { (moved, false) } else { (0, false) };
+        if moved < of {
+            task.step -= 1;
+        }
+        next
+    }
+
+    /// A task that has to wait is at the same step when it wakes up, and tries again.
+    fn after_attempt(&mut self, slot: u32, attempt: Attempt) -> Next {
+        let task = &mut self.tasks[slot];
+        task.waits = attempt == Attempt::Wait;
+        match attempt {
+            Attempt::Done => Next::Again,
+            Attempt::Wait => {
+                task.step -= 1;
+                Next::Block
             }
         }
     }

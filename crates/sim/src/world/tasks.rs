@@ -27,6 +27,10 @@ pub struct Task {
     held: Vec<Held>,
     /// Requests that it has begun with.
     pub begun: u32,
+    /// Whether it has tried to do its step and waits for what it needs, or has been woken to try again.
+    pub waits: bool,
+    /// Messages of its step that it has moved already.
+    pub moved: u32,
     /// The `spawn` that the task is at, if it is at one that costs CPU time.
     pub spawning: Option<Spawning>,
     /// Whether it has done its last step.
@@ -110,6 +114,13 @@ impl Task {
         self.held.drain(..).map(|held| Request { demand_ns: more(&held), ..held.request }).collect()
     }
 
+    /// Gives back the last `count` requests that it took, with which it has done nothing.
+    pub fn give_back(&mut self, count: usize) -> Vec<Request> {
+        self.begun = self.begun.wrapping_sub(count as u32);
+        let kept = self.held.len() - count;
+        self.held.drain(kept..).map(|held| held.request).collect()
+    }
+
     /// Does the step that ends all its requests: first its own, then those that it took, in their order.
     pub fn answer(&mut self) -> Vec<EventKind> {
         let own = self.in_request.then(|| self.end_request());
@@ -161,6 +172,8 @@ impl Tasks {
             in_request: false,
             held: Vec::new(),
             begun: 0,
+            waits: false,
+            moved: 0,
             spawning: None,
             leaving: false,
             rng: rng.child(id.0 as u64),

@@ -1,0 +1,150 @@
+//! What one task takes from all others: units of a semaphore, and a mutex.
+
+use super::{Attempt, Grants, Slot};
+use std::collections::VecDeque;
+
+/// Tasks that wait, and those to whom something was handed over that they have not taken yet.
+struct Waiters {
+    grants: Grants,
+    waiting: VecDeque<Slot>,
+    granted: Vec<Slot>,
+}
+
+impl Waiters {
+    fn new(grants: Grants) -> Waiters {
+        Waiters { grants, waiting: VecDeque::new(), granted: Vec::new() }
+    }
+
+    /// Whether the task has what it waited for.
+    fn redeem(&mut self, task: Slot) -> bool {
+        let place = self.granted.iter().position(|&granted| granted == task);
+        place.map(|place| self.granted.swap_remove(place)).is_some()
+    }
+
+    /// Wakes at most `count` in the order in which they came; says how many were given something with that.
+    fn wake(&mut self, count: usize, woken: &mut Vec<Slot>) -> usize {
+        let served = self.waiting.len().min(count);
+        woken.extend(self.waiting.drain(..served));
+        if self.grants == Grants::Retry {
+            return 0;
+        }
+        self.granted.extend(&woken[woken.len() - served..]);
+        served
+    }
+}
+
+/// A counting semaphore: a word, and `FUTEX_WAIT` while it is zero.
+pub struct Semaphore {
+    value: u64,
+    waiters: Waiters,
+}
+
+impl Semaphore {
+    /// One that nobody waits at.
+    pub fn new(initial: u32, grants: Grants) -> Semaphore {
+        Semaphore { value: initial.into(), waiters: Waiters::new(grants) }
+    }
+
+    /// Takes one.
+    pub fn wait(&mut self, task: Slot) -> Attempt {
+        if self.waiters.redeem(task) {
+            return Attempt::Done;
+        }
+        match self.value.checked_sub(1) {
+            Some(rest) => {
+                self.value = rest;
+                Attempt::Done
+            }
+            None => {
+                self.waiters.waiting.push_back(task);
+                Attempt::Wait
+            }
+        }
+    }
+
+    /// Gives `count`; the tasks to wake are added to `woken`.
+    pub fn post(&mut self, count: u32, woken: &mut Vec<Slot>) {
+        let given = self.waiters.wake(count as usize, woken);
+        self.value += u64::from(count) - given as u64;
+    }
+
+    /// How many tasks wait.
+    pub fn waiters(&self) -> usize {
+        self.waiters.waiting.len()
+    }
+}
+
+/// A mutex as Drepper describes it ("Futexes are tricky", 2011, mutex2): who releases it wakes the first waiter.
+pub struct Lock {
+    held: bool,
+    waiters: Waiters,
+}
+
+impl Lock {
+    /// A free one.
+    pub fn new(grants: Grants) -> Lock {
+        Lock { held: false, waiters: Waiters::new(grants) }
+    }
+
+    /// Takes it.
+    pub fn lock(&mut self, task: Slot) -> Attempt {
+        if self.waiters.redeem(task) {
+            return Attempt::Done;
+        }
+        if self.held {
+            self.waiters.waiting.push_back(task);
+            return Attempt::Wait;
+        }
+        self.held = true;
+        Attempt::Done
+    }
+
+    /// Releases it and wakes the first waiter if there is one.
+    pub fn unlock(&mut self, woken: &mut Vec<Slot>) {
+        self.held = self.waiters.wake(1, woken) > 0;
+    }
+
+    /// How many tasks wait.
+    pub fn waiters(&self) -> usize {
+        self.waiters.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Attempt::*;
+    use super::*;
+
+    #[test]
+    fn a_semaphore_wakes_in_order_and_keeps_what_is_left() {
+        let mut s = Semaphore::new(1, Grants::Retry);
+        let mut woken = Vec::new();
+        assert_eq!([1, 2, 3].map(|task| s.wait(task)), [Done, Wait, Wait]);
+        s.post(3, &mut woken);
+        assert_eq!((&woken[..], s.value), (&[2, 3][..], 3));
+        assert_eq!([9, 2, 3, 4].map(|task| s.wait(task)), [Done, Done, Done, Wait]);
+    }
+
+    #[test]
+    fn who_runs_first_takes_a_lock_that_was_released() {
+        let mut l = Lock::new(Grants::Retry);
+        let mut woken = Vec::new();
+        assert_eq!([1, 2].map(|task| l.lock(task)), [Done, Wait]);
+        l.unlock(&mut woken);
+        assert_eq!(woken, [2]);
+        assert_eq!([1, 2].map(|task| l.lock(task)), [Done, Wait], "its owner was faster than the waiter");
+        l.unlock(&mut woken);
+        assert_eq!(l.lock(2), Done);
+    }
+
+    #[test]
+    fn what_is_handed_over_is_never_free_in_between() {
+        let (mut l, mut s) = (Lock::new(Grants::HandOver), Semaphore::new(0, Grants::HandOver));
+        let mut woken = Vec::new();
+        assert_eq!([l.lock(1), l.lock(2), s.wait(3)], [Done, Wait, Wait]);
+        l.unlock(&mut woken);
+        s.post(1, &mut woken);
+        assert_eq!(woken, [2, 3]);
+        assert_eq!([l.lock(1), l.lock(2), s.wait(9), s.wait(3)], [Wait, Done, Wait, Done]);
+    }
+}

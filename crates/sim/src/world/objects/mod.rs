@@ -1,0 +1,112 @@
+//! Semaphores, mutexes, channels, barriers and devices.
+//!
+//! Nothing is handed over in a kernel: who waits is woken, tries again once it has a CPU, and finds that another task was
+//! faster, or not. [`Grants`] says whether the simulated machine does the same.
+
+mod channel;
+mod exclusive;
+
+pub use channel::Channel;
+pub use exclusive::{Lock, Semaphore};
+
+use schedlab_model::machine::Mechanisms;
+use schedlab_model::workload::Workload;
+
+/// A task by its slot.
+type Slot = u32;
+
+/// What becomes of what a waiter waits for, once it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grants {
+    /// The waiter is woken and tries again, as in a kernel (`futex_wait`, `pipe_read`): who runs before it may take it.
+    Retry,
+    /// It is the first waiter's from that moment on, so that nobody can slip in between.
+    HandOver,
+}
+
+impl Grants {
+    fn of(mechanisms: &Mechanisms) -> Grants {
+        if mechanisms.retry { Grants::Retry } else { Grants::HandOver }
+    }
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// It was there.
+    Done,
+    /// The task waits, and tries again when it is woken.
+    Wait,
+}
+
+/// The state of all shared objects.
+pub struct Objects {
+    /// Semaphores.
+    pub semaphores: Vec<Semaphore>,
+    /// Mutexes.
+    pub locks: Vec<Lock>,
+    /// Channels.
+    pub channels: Vec<Channel>,
+    /// Barriers.
+    pub barriers: Vec<Barrier>,
+    /// For each device the instant until which it is busy.
+    pub devices: Vec<u64>,
+}
+
+impl Objects {
+    /// As the workload declares them, nobody waiting.
+    pub fn new(workload: &Workload) -> Objects {
+        let (declared, grants) = (&workload.objects, Grants::of(&workload.machine.mechanisms));
+        let mut channels: Vec<Channel> = declared.channels.iter().map(|c| Channel::new(c, grants)).collect();
+        workload.sources.iter().for_each(|source| channels[source.channel.index()].set_fed_from_outside());
+        Objects {
+            semaphores: declared.semaphores.iter().map(|s| Semaphore::new(s.initial, grants)).collect(),
+            locks: declared.locks.iter().map(|_| Lock::new(grants)).collect(),
+            channels,
+            barriers: declared.barriers.iter().map(|b| Barrier { parties: b.1, waiters: Vec::new() }).collect(),
+            devices: vec![0; declared.devices.len()],
+        }
+    }
+
+    /// How many tasks wait for others to give something. Whoever is at a device is served in any case.
+    pub fn waiters(&self) -> usize {
+        let semaphores = self.semaphores.iter().map(Semaphore::waiters);
+        let locks = self.locks.iter().map(Lock::waiters);
+        let channels = self.channels.iter().map(Channel::waiters);
+        let barriers = self.barriers.iter().map(|barrier| barrier.waiters.len());
+        semaphores.chain(locks).chain(channels).chain(barriers).sum()
+    }
+}
+
+/// A barrier that opens when all parties are there, again and again.
+pub struct Barrier {
+    parties: u32,
+    waiters: Vec<Slot>,
+}
+
+impl Barrier {
+    /// Arrives; true: it was the last one and the others are to be woken.
+    pub fn arrive(&mut self, task: Slot, woken: &mut Vec<Slot>) -> bool {
+        if self.waiters.len() as u32 + 1 < self.parties {
+            self.waiters.push(task);
+            return false;
+        }
+        woken.append(&mut self.waiters);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_opens_for_all_parties_and_closes_again() {
+        let mut b = Barrier { parties: 3, waiters: vec![] };
+        for _ in 0..2 {
+            let mut woken = Vec::new();
+            assert!(!b.arrive(1, &mut woken) && !b.arrive(2, &mut woken) && b.arrive(3, &mut woken));
+            assert_eq!(woken, [1, 2]);
+        }
+    }
+}
