@@ -36,6 +36,20 @@ pub struct Calibration {
     pub measurements: u32,
 }
 
+impl Calibration {
+    /// None, for tasks that compute nothing.
+    pub(crate) fn unknown(algorithm: Algorithm) -> Calibration {
+        Calibration {
+            algorithm: algorithm.to_string(),
+            ns_per_piece: 1.0,
+            ns_per_call: 0.0,
+            spread: 0.0,
+            misfit: 0.0,
+            measurements: 0,
+        }
+    }
+}
+
 /// Why there is no calibration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CalibrationError {

@@ -3,7 +3,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::attributes as attr;
-use crate::clock::now_ns;
+use crate::clock::{now_ns, thread_cpu_ns};
 use crate::futex;
 use crate::process::{bury, install_nudge, kill, nudge};
 use crate::rank::is_realtime;
@@ -122,7 +122,9 @@ impl<'env> Master<'_, 'env> {
         }
         self.site.ranks.hurry();
         self.open_gate();
+        let before_ns = thread_cpu_ns();
         self.lead();
+        self.site.shared.control().arrivals_cpu_ns.store(thread_cpu_ns() - before_ns, Relaxed);
         0
     }
 
@@ -253,6 +255,7 @@ impl<'env> Master<'_, 'env> {
             if next <= now {
                 let (group, intended_ns) = arrivals.pop();
                 self.create_here(Order { group, parent: None, intended_ns, at_gate: false });
+                control.arrivals.fetch_add(1, Relaxed);
             } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
                 return;
             } else {
@@ -324,7 +327,7 @@ fn parent_process() -> i32 {
 }
 
 /// In a process of its own there is nobody who could create tasks.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Spawner for Nobody {
     fn spawn(&self, _: u32, _: u32, _: u32) {}

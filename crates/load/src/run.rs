@@ -126,6 +126,10 @@ pub struct Report {
     pub dropped: u64,
     /// Tasks that arrived and were created more than [`LATE_NS`] late.
     pub late: u64,
+    /// Tasks that arrived and were created, and the CPU time that this took what creates them.
+    pub arrivals: u32,
+    /// See there.
+    pub arrivals_cpu_ns: u64,
     /// From the first to the last task that was set free from the CPU on which it was placed.
     pub freeing_ns: u64,
     /// Whether it was stopped before its time.
@@ -380,6 +384,8 @@ fn report(site: &Site, partial: bool) -> Report {
         requests_lost: control.requests_lost.load(Relaxed),
         dropped: tasks.iter().filter(|task| task.began_ns.is_none()).count() as u64,
         late: tasks.iter().filter(late).count() as u64,
+        arrivals: control.arrivals.load(Relaxed),
+        arrivals_cpu_ns: control.arrivals_cpu_ns.load(Relaxed),
         freeing_ns: control.freed_ns[1].load(Relaxed) - control.freed_ns[0].load(Relaxed),
         tasks,
         partial,

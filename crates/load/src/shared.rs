@@ -44,6 +44,10 @@ pub struct Control {
     pub all_arrived: AtomicU32,
     /// The process that runs the tasks.
     pub master: AtomicI32,
+    /// CPU time of the master while tasks arrive, and how many it has created then.
+    pub arrivals_cpu_ns: AtomicU64,
+    /// See there.
+    pub arrivals: AtomicU32,
     /// The number plus one of the first task whose program failed, and how: see [`crate::program`].
     pub failed_task: AtomicU32,
     /// How it failed.

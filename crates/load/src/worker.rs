@@ -103,6 +103,21 @@ impl<'a> Worker<'a> {
         self.delay_before_ns = run_delay_ns().unwrap_or(0);
     }
 
+    /// The step that comes next, if one does.
+    pub fn next_step(&self) -> Option<&'a Step> {
+        self.group.program.steps.get(self.step)
+    }
+
+    /// Does one step.
+    pub fn step(&mut self) {
+        self.next();
+    }
+
+    /// When it should have come back from its last sleep.
+    pub fn due_ns(&self) -> u64 {
+        self.ready_ns
+    }
+
     /// Does its steps until they are over or the run is.
     pub fn run(mut self) {
         let record = self.site.shared.task(self.number);

@@ -1,5 +1,6 @@
 //! The simulated machine: CPUs, their topology, the tick, and what things cost.
 
+pub use crate::costs::Costs;
 use crate::{cpuset::CpuSet, ids::CpuId, time::Time};
 use serde::{Deserialize, Serialize};
 
@@ -50,29 +51,6 @@ impl Topology {
     pub fn sharing(&self, cpu: CpuId, part: fn(&Topology, CpuId) -> u32) -> CpuSet {
         (0..self.cpus()).map(CpuId).filter(|&c| part(self, c) == part(self, cpu)).collect()
     }
-}
-
-/// What the machine and the kernel take. All zero by default; measured on a real machine, they never depend on the host
-/// that simulates. Tasks pay for [`fork`](Costs::fork), [`start`](Costs::start) and [`exit`](Costs::exit), as they do in
-/// a kernel: that is CPU time of theirs. The rest is overhead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Costs {
-    /// From one task to another on a CPU, paid by that CPU before the next task runs.
-    pub switch: Time,
-    /// Making a task runnable, paid by the CPU that wakes it.
-    pub wakeup: Time,
-    /// The cold cache after a migration, paid by the new CPU before the task runs there.
-    pub migration: Time,
-    /// One timer tick, paid by its CPU.
-    pub tick: Time,
-    /// CPU time of a task for creating another.
-    pub fork: Time,
-    /// CPU time of a task that comes to be while the run goes on, before its first step.
-    pub start: Time,
-    /// CPU time of a task after its last step.
-    pub exit: Time,
-    /// One instruction of a policy, in *picoseconds*, paid by the CPU on which its callback runs.
-    pub policy_instruction_ps: u64,
 }
 
 /// Ways of a kernel that the simulated machine can have or not have. All on by default: what is switched off shows what

@@ -1,10 +1,10 @@
 //! A kernel in a virtual machine whose time is counted in instructions, as a venue.
 
 use crate::measured::KernelRun;
-use crate::{Control, Cost, Costs, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity, own_file};
+use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity, own_file};
 use schedlab_guest::Job;
 use schedlab_load::Algorithm;
-use schedlab_model::result::{EngineInfo, SchedulerCosts};
+use schedlab_model::result::EngineInfo;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::Workload;
@@ -155,23 +155,7 @@ fn result(
         counted: None,
     };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
-    run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(scheduler_costs(&outcome.costs.ok()?, ns)));
+    run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(outcome.costs.ok()?.told(ns)));
     run.wall = Some(Wall { boot: boot_wall, run: run_wall });
     Ok(run)
-}
-
-fn scheduler_costs(costs: &Costs, ns_per_instruction: f64) -> SchedulerCosts {
-    let median = |cost: &Option<Cost>| cost.map(|cost| cost.median_ns);
-    SchedulerCosts {
-        ns_per_instruction,
-        switch_thread_ns: median(&costs.switch_thread),
-        switch_process_ns: median(&costs.switch_process),
-        hand_over_ns: median(&costs.hand_over),
-        wakeup_ns: median(&costs.wakeup),
-        tick_ns: median(&costs.tick),
-        migration_ns: median(&costs.migration_warm),
-        fork_ns: median(&costs.fork),
-        start_ns: median(&costs.start),
-        exit_ns: median(&costs.exit),
-    }
 }

@@ -3,8 +3,8 @@
 use crate::args::CalibrateArgs;
 use crate::failure::{self, Failure};
 use crate::{files, output};
-use schedlab_model::scenario::{Costs as CostKeys, MachineFile, Text};
-use schedlab_model::time::Time;
+use schedlab_model::machine::Costs as MachineCosts;
+use schedlab_model::scenario::{Costs as CostKeys, MachineFile};
 use schedlab_report::{Column, Table};
 use schedlab_venue::{
     Algorithm, Calibration, CalibrationError, Cost, Costs, Effort, Verification, calibrate, fingerprint, measure_costs,
@@ -42,17 +42,7 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
 
 /// Writes the machine file: what the simulator takes, in its words.
 fn save(path: &Path, page: &Page) -> Result<(), Failure> {
-    let time = |cost: Option<Cost>| cost.map(|cost| Text(Time(cost.median_ns.round() as u64)));
-    let costs = CostKeys {
-        switch: time(page.costs.switch_thread),
-        wakeup: time(page.costs.wakeup),
-        migration: time(page.costs.migration_cold),
-        tick: time(page.costs.tick),
-        fork: time(page.costs.fork),
-        start: time(page.costs.start),
-        exit: time(page.costs.exit),
-        policy_instruction: None,
-    };
+    let costs = CostKeys::from(&MachineCosts::from(&page.costs.told(0.0)));
     let file = MachineFile { about: page.machine.clone(), costs };
     files::write(path, file.to_toml().as_bytes())
 }
@@ -87,17 +77,32 @@ fn show(page: &Page) -> String {
     format!("{}\n\n{}\n{}", page.machine, loads.show(style), costs.show(style))
 }
 
-fn named(costs: &Costs) -> [(&'static str, Option<Cost>); 10] {
-    [
+fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
+    vec![
         ("switch between threads", costs.switch_thread),
         ("switch between processes", costs.switch_process),
         ("wake-up and switch", costs.hand_over),
         ("wake-up, as the waker pays", costs.wakeup),
         ("tick", costs.tick),
+        ("interrupt of a timer", costs.timer),
         ("migration, warm cache", costs.migration_warm),
         ("migration, cold cache", costs.migration_cold),
-        ("fork, as the parent pays", costs.fork),
+        ("fork of a thread, as the parent pays", costs.fork),
         ("start of a thread", costs.start),
         ("exit of a thread", costs.exit),
+        ("fork of a process, as the parent pays", costs.process_fork),
+        ("start of a process", costs.process_start),
+        ("exit of a process", costs.process_exit),
+        ("arrival of a task, as its creator pays", costs.arrival),
+        ("sleep", costs.sleep),
+        ("sleep, how late it ends", costs.lateness),
+        ("input or output", costs.io),
+        ("futex, wait", costs.futex_wait),
+        ("futex, wake", costs.futex_wake),
+        ("semaphore", costs.semaphore),
+        ("pipe, send", costs.pipe_send),
+        ("pipe, receive", costs.pipe_recv),
+        ("socket, send", costs.socket_send),
+        ("socket, receive", costs.socket_recv),
     ]
 }

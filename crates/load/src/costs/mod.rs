@@ -3,8 +3,11 @@
 //! Each is a difference of two measurements that take turns, one with the thing and one without, and the median of many
 //! such pairs. All of it happens on two CPUs at most, which should have nothing else to do.
 
+mod arrivals;
 mod lives;
+mod steps;
 mod switches;
+mod timers;
 
 use crate::algorithm::{Algorithm, Engine};
 use crate::attributes::{cpus, set_cpus};
@@ -13,6 +16,7 @@ use crate::clock::{now_ns, thread_cpu_ns};
 use crate::futex;
 use lives::lives;
 use schedlab_model::ids::CpuId;
+use schedlab_model::result::SchedulerCosts;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::Range;
@@ -31,7 +35,7 @@ pub struct Cost {
 }
 
 /// The costs of a machine; absent is what could not be measured here.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// From one thread to another of the same process.
     pub switch_thread: Option<Cost>,
@@ -43,6 +47,8 @@ pub struct Costs {
     pub wakeup: Option<Cost>,
     /// A timer tick.
     pub tick: Option<Cost>,
+    /// The interrupt of a timer for which nobody waits.
+    pub timer: Option<Cost>,
     /// Moving to another CPU and back at once.
     pub migration_warm: Option<Cost>,
     /// Moving to a CPU whose caches know nothing of the task: what reading a working set of 256 KiB takes longer.
@@ -53,6 +59,82 @@ pub struct Costs {
     pub start: Option<Cost>,
     /// A thread's end.
     pub exit: Option<Cost>,
+    /// Creating a process, as its parent pays.
+    pub process_fork: Option<Cost>,
+    /// A process's begin, up to its first step.
+    pub process_start: Option<Cost>,
+    /// A process's end.
+    pub process_exit: Option<Cost>,
+    /// Creating a task that arrives from outside.
+    pub arrival: Option<Cost>,
+    /// A sleep: CPU time of the task from the call to its next step.
+    pub sleep: Option<Cost>,
+    /// From the instant at which a sleep was to end to the next step, on a CPU that was idle.
+    pub lateness: Option<Cost>,
+    /// A request to a device, as `sleep`.
+    pub io: Option<Cost>,
+    /// A call that would wait at a futex and need not.
+    pub futex_wait: Option<Cost>,
+    /// A call that wakes at a futex at which nobody waits.
+    pub futex_wake: Option<Cost>,
+    /// Giving to or taking from a semaphore at which nobody waits.
+    pub semaphore: Option<Cost>,
+    /// Putting a message into a pipe in which nobody waits.
+    pub pipe_send: Option<Cost>,
+    /// Taking it out.
+    pub pipe_recv: Option<Cost>,
+    /// Putting a message into a socket in which nobody waits.
+    pub socket_send: Option<Cost>,
+    /// Taking it out.
+    pub socket_recv: Option<Cost>,
+}
+
+impl Costs {
+    /// From the end of a wait to the next step, after the switch: what is late of a sleep beside the interrupt, the wakeup
+    /// and the switch.
+    pub fn resume_ns(&self) -> Option<f64> {
+        let [late, timer, wakeup] = [self.lateness, self.timer, self.wakeup].map(|cost| Some(cost?.median_ns));
+        Some((late? - timer? - wakeup? - self.switch_ns()?).max(0.0))
+    }
+
+    /// As results tell them; an instruction takes so long.
+    pub fn told(&self, ns_per_instruction: f64) -> SchedulerCosts {
+        let median = |cost: Option<Cost>| cost.map(|cost| cost.median_ns);
+        SchedulerCosts {
+            ns_per_instruction,
+            switch_thread_ns: median(self.switch_thread),
+            switch_process_ns: median(self.switch_process),
+            hand_over_ns: median(self.hand_over),
+            wakeup_ns: median(self.wakeup),
+            tick_ns: median(self.tick),
+            migration_ns: median(self.migration_cold.or(self.migration_warm)),
+            fork_ns: median(self.fork),
+            start_ns: median(self.start),
+            exit_ns: median(self.exit),
+            timer_ns: median(self.timer),
+            process_fork_ns: median(self.process_fork),
+            process_start_ns: median(self.process_start),
+            process_exit_ns: median(self.process_exit),
+            arrival_ns: median(self.arrival),
+            sleep_ns: median(self.sleep),
+            resume_ns: self.resume_ns(),
+            io_ns: median(self.io),
+            futex_wait_ns: median(self.futex_wait),
+            futex_wake_ns: median(self.futex_wake),
+            semaphore_ns: median(self.semaphore),
+            pipe_send_ns: median(self.pipe_send),
+            pipe_recv_ns: median(self.pipe_recv),
+            socket_send_ns: median(self.socket_send),
+            socket_recv_ns: median(self.socket_recv),
+        }
+    }
+
+    /// What a switch takes. Under a scheduler that lets a task that yields go on it is what a hand-over takes without the
+    /// wakeup in it.
+    pub fn switch_ns(&self) -> Option<f64> {
+        let in_hand_over = || Some((self.hand_over?.median_ns - self.wakeup?.median_ns).max(0.0));
+        self.switch_thread.map(|cost| cost.median_ns).or_else(in_hand_over)
+    }
 }
 
 /// How much to measure.
@@ -104,41 +186,57 @@ impl Cost {
     }
 }
 
-/// What a switch takes. Under a scheduler that lets a task that yields go on it is what a hand-over takes without the
-/// wakeup in it.
-fn switch_ns(switch: Option<Cost>, hand_over: Option<Cost>, wakeup: Option<Cost>) -> Option<f64> {
-    let in_hand_over = || Some((hand_over?.median_ns - wakeup?.median_ns).max(0.0));
-    switch.map(|cost| cost.median_ns).or_else(in_hand_over)
-}
-
-/// Measures all of them; on a processor it takes about two seconds.
+/// Measures all of them; on a processor it takes some seconds.
 pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let before = cpus()?;
     let mut here = before.iter();
     let (first, second) = (here.next().unwrap_or(CpuId(0)), here.next());
     bind(first)?;
-    let hand_over = Cost::of(&handing_over(first, effort)?);
-    let wakeup = Cost::of(&wakeups(second.unwrap_or(first), effort));
-    let switch_thread = Cost::of(&yielding(first, Kind::Thread, effort)?);
-    let switch_ns = switch_ns(switch_thread, hand_over, wakeup);
-    let known = switch_ns.zip(wakeup.map(|cost| cost.median_ns));
-    let life = known.and_then(|(switch_ns, wakeup_ns)| lives(first, wakeup_ns, switch_ns, effort).ok());
-    let costs = Costs {
-        switch_thread,
+    let mut costs = Costs {
+        hand_over: Cost::of(&handing_over(first, effort)?),
+        wakeup: Cost::of(&wakeups(second.unwrap_or(first), effort)),
+        switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
-        hand_over,
-        wakeup,
         tick: Cost::of(&ticks(effort)),
+        timer: Cost::of(&timers::interrupts(effort)?),
         migration_warm: second.and_then(|other| Cost::of(&warm_moves(first, other, effort).ok()?)),
         migration_cold: second
             .filter(|_| effort.caches)
             .and_then(|other| Cost::of(&cold_moves(first, other, effort).ok()?)),
-        fork: life.as_ref().and_then(|life| life.fork),
-        start: life.as_ref().and_then(|life| life.start),
-        exit: life.as_ref().and_then(|life| life.exit),
+        ..Costs::default()
     };
+    bind(first)?;
+    measure_lives(&mut costs, first, effort);
+    measure_calls(&mut costs, effort)?;
     set_cpus(0, &before)?;
+    costs.arrival = arrivals::arrival_ns().ok().flatten().and_then(|ns| Cost::of(&[ns]));
     Ok(costs)
+}
+
+/// Lives of threads and processes, where what a wakeup and a switch take is known.
+fn measure_lives(costs: &mut Costs, cpu: CpuId, effort: &Effort) {
+    let Some((wakeup, switch_ns)) = costs.wakeup.zip(costs.switch_ns()) else { return };
+    let of = |kind| lives(cpu, kind, wakeup.median_ns, switch_ns, effort).ok();
+    if let Some(life) = of(Kind::Thread) {
+        (costs.fork, costs.start, costs.exit) = (life.fork, life.start, life.exit);
+    }
+    if let Some(life) = of(Kind::Process) {
+        (costs.process_fork, costs.process_start, costs.process_exit) = (life.fork, life.start, life.exit);
+    }
+}
+
+/// What tasks take for their calls.
+fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
+    let steps = steps::steps(effort)?;
+    (costs.sleep, costs.lateness, costs.io) = (steps.sleep, steps.lateness, steps.io);
+    costs.semaphore = steps.semaphore;
+    [costs.pipe_send, costs.pipe_recv] = steps.pipe;
+    [costs.socket_send, costs.socket_recv] = steps.socket;
+    let word = AtomicU32::new(0);
+    let many = |call: &dyn Fn()| Cost::of(&(0..effort.wakes).map(|_| cpu_time(call) - steps.nothing_ns).collect::<Vec<_>>());
+    costs.futex_wait = many(&|| futex::wait(&word, 1));
+    costs.futex_wake = many(&|| futex::wake(&word, 1));
+    Ok(())
 }
 
 fn bind(cpu: CpuId) -> io::Result<()> {
@@ -248,18 +346,22 @@ mod tests {
 
     #[test]
     fn a_switch_is_known_where_no_yield_makes_one() {
-        let cost = |values: &[f64]| Cost::of(values);
-        let (yielded, hand_over, wakeup) = (cost(&[700.0]), cost(&[1500.0]), cost(&[600.0]));
-        assert_eq!(switch_ns(yielded, hand_over, wakeup), Some(700.0));
-        assert_eq!(switch_ns(None, hand_over, wakeup), Some(900.0));
-        assert_eq!([switch_ns(None, None, wakeup), switch_ns(None, hand_over, None)], [None, None]);
+        let cost = |ns: f64| Cost::of(&[ns]);
+        let known = Costs { hand_over: cost(1500.0), wakeup: cost(600.0), ..Costs::default() };
+        assert_eq!(Costs { switch_thread: cost(700.0), ..known.clone() }.switch_ns(), Some(700.0));
+        assert_eq!(known.switch_ns(), Some(900.0));
+        assert_eq!(Costs { hand_over: None, ..known.clone() }.switch_ns(), None);
+        assert_eq!(Costs { wakeup: None, ..known }.switch_ns(), None);
     }
 
     #[test]
     fn costs_are_found_or_said_to_be_unknown() {
         let costs = measure(&Effort::REAL).unwrap();
-        let life = [costs.fork, costs.start, costs.exit];
-        assert!(life.iter().all(Option::is_some), "a thread can be created: {life:?}");
+        let life = [costs.fork, costs.start, costs.exit, costs.process_fork, costs.process_start, costs.process_exit];
+        assert!(life.iter().all(Option::is_some), "threads and processes can be created: {life:?}");
+        let calls = [costs.sleep, costs.lateness, costs.io, costs.semaphore, costs.arrival];
+        let messages = [costs.pipe_send, costs.pipe_recv, costs.socket_send, costs.socket_recv];
+        assert!(calls.iter().chain(&messages).all(Option::is_some), "{calls:?} {messages:?}");
         let all = [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold];
         for cost in all.into_iter().chain(life).flatten() {
             assert!(cost.quartiles_ns.0 <= cost.median_ns && cost.median_ns <= cost.quartiles_ns.1, "{cost:?}");

@@ -111,6 +111,21 @@ const TABLE: &[Row] = &[
     cost("costs.fork_ns", "fork", |costs| costs.fork_ns),
     cost("costs.start_ns", "start", |costs| costs.start_ns),
     cost("costs.exit_ns", "exit", |costs| costs.exit_ns),
+    call("costs.timer_ns", "timer", |costs| costs.timer_ns),
+    call("costs.process_fork_ns", "fork of a process", |costs| costs.process_fork_ns),
+    call("costs.process_start_ns", "start of a process", |costs| costs.process_start_ns),
+    call("costs.process_exit_ns", "exit of a process", |costs| costs.process_exit_ns),
+    call("costs.arrival_ns", "arrival", |costs| costs.arrival_ns),
+    call("costs.sleep_ns", "sleep", |costs| costs.sleep_ns),
+    call("costs.resume_ns", "resume", |costs| costs.resume_ns),
+    call("costs.io_ns", "io", |costs| costs.io_ns),
+    call("costs.futex_wait_ns", "futex wait", |costs| costs.futex_wait_ns),
+    call("costs.futex_wake_ns", "futex wake", |costs| costs.futex_wake_ns),
+    call("costs.semaphore_ns", "semaphore", |costs| costs.semaphore_ns),
+    call("costs.pipe_send_ns", "pipe send", |costs| costs.pipe_send_ns),
+    call("costs.pipe_recv_ns", "pipe recv", |costs| costs.pipe_recv_ns),
+    call("costs.socket_send_ns", "socket send", |costs| costs.socket_send_ns),
+    call("costs.socket_recv_ns", "socket recv", |costs| costs.socket_recv_ns),
     run("kernel_run_delay_ns", Unit::Ns, "wait for a CPU by the kernel's counters", |run| run.kernel_run_delay_ns.and_then(count)).heads("kernel", "run delay"),
     others("others.programs_frac", "CPU time of other programs", "programs", |others| others.programs_frac),
     others("others.counted_frac", "busy time that is not of the run", "counted", |others| others.counted_frac).from(PROC_STAT),
@@ -229,6 +244,11 @@ impl Row {
 /// What a scheduler takes for itself.
 const fn cost(path: &'static str, name: &'static str, read: fn(&SchedulerCosts) -> Option<f64>) -> Row {
     row(path, Unit::Ns, name, Reader::One(Read::Cost(read))).heads("costs", name).better(Better::Lower)
+}
+
+/// What tasks take beside their steps.
+const fn call(path: &'static str, name: &'static str, read: fn(&SchedulerCosts) -> Option<f64>) -> Row {
+    row(path, Unit::Ns, name, Reader::One(Read::Cost(read))).heads("calls", name).better(Better::Lower)
 }
 
 /// What others took of the CPUs.

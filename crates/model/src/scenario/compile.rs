@@ -66,18 +66,7 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
         }
     };
     let (tick, tick_offset) = ticks(machine, at)?;
-    let time = |t: &Option<super::Text<Time>>| t.as_ref().map_or(Time::ZERO, |t| t.0);
-    let costs = &machine.costs;
-    let costs = Costs {
-        switch: time(&costs.switch),
-        wakeup: time(&costs.wakeup),
-        migration: time(&costs.migration),
-        tick: time(&costs.tick),
-        fork: time(&costs.fork),
-        start: time(&costs.start),
-        exit: time(&costs.exit),
-        policy_instruction_ps: costs.policy_instruction.as_ref().map_or(0, |ps| ps.0.0),
-    };
+    let costs = Costs::from(&machine.costs);
     if costs.tick >= tick && tick > Time::ZERO {
         let message = format!("a tick costs {}, and there is one every {tick}: no time is left", costs.tick);
         return Err(at.key("costs").key("tick").fault(message));

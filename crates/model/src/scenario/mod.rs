@@ -20,6 +20,7 @@ mod step;
 mod waits;
 mod write;
 
+pub use crate::costs::CostKeys as Costs;
 pub use error::ScenarioError;
 pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
@@ -126,36 +127,6 @@ pub struct Machine {
     /// What the machine and the kernel take for themselves.
     #[serde(default, skip_serializing_if = "is_default")]
     pub costs: Costs,
-}
-
-/// CPU time of the system and of what tasks do beside their steps; 0 when absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Costs {
-    /// From one task to another on a CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub switch: Option<Text<Time>>,
-    /// Making a task runnable, on the CPU that wakes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wakeup: Option<Text<Time>>,
-    /// The cold cache after a move to another CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub migration: Option<Text<Time>>,
-    /// One timer tick.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick: Option<Text<Time>>,
-    /// Creating a task: CPU time of the task that creates it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fork: Option<Text<Time>>,
-    /// The begin of a task that comes to be while the run goes on: its CPU time before its first step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<Text<Time>>,
-    /// The end of a task: its CPU time after its last step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit: Option<Text<Time>>,
-    /// One instruction of the policy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy_instruction: Option<Text<Picoseconds>>,
 }
 
 /// One `[[task]]`: a group of like tasks.

@@ -255,6 +255,7 @@ impl Machine {
         let slot = self.cpus[cpu as usize].current;
         let group = self.world.tasks[slot].group;
         match self.world.step(slot, cpu) {
+            Next::Pay(_) => unreachable!("nothing costs anything under a discipline"),
             Next::Work => {
                 self.entities[slot as usize].size_ns = self.world.tasks[slot].work_ns;
                 self.begin_work(cpu, slot);

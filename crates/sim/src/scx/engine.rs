@@ -69,6 +69,7 @@ impl Sim {
             }
             self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, 1]);
         }
+        self.begin_creator();
         self.core.world.timers.push(self.patience_ns(), Due::Watchdog);
         self.settle();
     }

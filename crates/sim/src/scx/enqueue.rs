@@ -6,8 +6,9 @@ use super::cpu::NONE;
 use super::entity::{Custody, Direct, State};
 use super::ops::Op;
 use super::policy::Sim;
-use crate::world::Wake;
+use crate::world::{UNSEEN, Wake};
 use schedlab_model::ids::CpuId;
+use schedlab_model::time::Time;
 use schedlab_model::trace::*;
 
 impl Sim {
@@ -27,7 +28,9 @@ impl Sim {
         }
         self.publish_wake_source(slot, source);
         self.place(slot, here, flags, SCX_ENQ_WAKEUP, waker, source);
-        self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
+        let costs = &self.core.machine.costs;
+        let interrupt = if waker.is_none() { costs.timer } else { Time::ZERO };
+        self.core.pay(here, Overhead::Wakeup, (costs.wakeup + interrupt).ns());
     }
 
     /// Chooses a CPU for a task that is about to be runnable, and enqueues it there.
@@ -54,7 +57,9 @@ impl Sim {
         }
         let task = self.core.entity(slot).id;
         let waker = waker.map(|w| self.core.entity(w).id);
-        self.core.world.emit(here, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
+        if task != UNSEEN {
+            self.core.world.emit(here, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
+        }
         self.core.entity_mut(slot).state = State::Runnable;
         if realtime {
             self.enqueue_realtime(slot);

@@ -45,7 +45,8 @@ impl Sim {
     pub fn give_birth(&mut self, birth: Birth) {
         let workload = self.core.world.workload.clone();
         let group = &workload.groups[birth.group.index()];
-        let here = birth.parent.map_or_else(|| first_cpu(group), |p| self.core.entity(p).cpu);
+        let by = birth.parent.or(birth.creator);
+        let here = by.map_or_else(|| first_cpu(group), |by| self.core.entity(by).cpu);
         let slot = self.core.world.create(birth, here);
         let first = group.start_on.map_or(here, |c| c.0);
         self.core.add_entity(slot, first, group.class);
@@ -63,6 +64,15 @@ impl Sim {
         self.publish_wake_source(slot, WakeSource::Fork);
         self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
         self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
+    }
+
+    /// Begins the task that creates those that arrive, where there is one.
+    pub fn begin_creator(&mut self) {
+        let Some((slot, group)) = self.core.world.creator() else { return };
+        let workload = self.core.world.workload.clone();
+        let described = &workload.groups[group.index()];
+        self.core.add_entity(slot, 0, described.class);
+        self.fill_task(slot, described, Birth { group, parent: None, creator: None, asked_ns: 0 });
     }
 
     fn show_to_policy(&mut self, slot: u32, here: u32) {
@@ -201,6 +211,10 @@ impl Sim {
         match self.core.world.steps(slot, cpu) {
             Next::Work => self.core.mark_stale(cpu),
             Next::Again => self.core.active.push_front(cpu),
+            Next::Pay(time) => {
+                self.core.pay(cpu, Overhead::Wakeup, time.ns());
+                self.core.active.push_front(cpu);
+            }
             Next::Block => self.block(cpu, slot),
             Next::Yield => self.yield_cpu(cpu, slot),
             Next::Exit => self.end(cpu, slot),

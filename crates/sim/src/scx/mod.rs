@@ -118,7 +118,8 @@ fn prepare(
     };
     let vm: Vm = object.load(&kernel, &options.settings, &load, memory)?;
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
-    add_masks(&mut core, workload)?;
+    let workload = core.world.workload.clone();
+    add_masks(&mut core, &workload)?;
     let mut ops = ops::Operations::new(ops, &vm);
     if let Some(native) = &native {
         ops.restrict(|operation| native.has(operation), native.flags());

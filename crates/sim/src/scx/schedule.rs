@@ -6,6 +6,7 @@ use super::cpu::NONE;
 use super::entity::{Custody, State};
 use super::ops::Op;
 use super::policy::Sim;
+use crate::world::UNSEEN;
 use schedlab_model::trace::*;
 
 /// What the search for a task found.
@@ -141,10 +142,8 @@ impl Sim {
             self.set_next(cpu, next, 0);
             return self.continue_steps(cpu);
         }
-        let id = |slot: u32| (slot != NONE).then(|| self.core.entity(slot).id);
         let reason = if previous == NONE { Reason::Idle } else { reason };
-        let event = EventKind::Switch { previous: id(previous), reason, next: id(next) };
-        self.core.world.emit(cpu, event);
+        self.tell_switch(cpu, previous, next, reason);
         self.leave_cpu(previous, reason);
         self.core.set_current(cpu, next);
         self.core.mark_stale(cpu);
@@ -154,6 +153,17 @@ impl Sim {
         if next != NONE {
             self.set_next(cpu, next, self.core.machine.costs.switch.ns());
             self.continue_steps(cpu);
+        }
+    }
+
+    /// The CPU is nobody's while the task has it that nobody sees.
+    #[inline(always)]
+    fn tell_switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
+        let seen = |slot: u32| (slot != NONE).then(|| self.core.entity(slot).id).filter(|id| *id != UNSEEN);
+        let (previous, next) = (seen(previous), seen(next));
+        if previous.is_some() || next.is_some() {
+            let reason = if previous.is_none() { Reason::Idle } else { reason };
+            self.core.world.emit(cpu, EventKind::Switch { previous, reason, next });
         }
     }
 

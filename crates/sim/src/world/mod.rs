@@ -1,7 +1,9 @@
 //! The world outside the scheduler: time, the tasks' programs, the objects they share, arrivals, and the events that
 //! tell what happened. It decides what a task does next, never who runs.
 
+mod calls;
 pub mod cpu_timers;
+mod creator;
 pub mod objects;
 mod requests;
 mod steps;
@@ -9,6 +11,8 @@ pub mod tasks;
 pub mod timers;
 
 use crate::error::RunError;
+use creator::Creator;
+pub use creator::UNSEEN;
 use objects::Objects;
 use requests::Requests;
 use schedlab_model::machine::Costs;
@@ -53,6 +57,8 @@ pub struct Birth {
     pub group: GroupId,
     /// The slot of the task that creates it.
     pub parent: Option<u32>,
+    /// The slot of the task that nobody sees, if that creates it.
+    pub creator: Option<u32>,
     /// When it was asked for.
     pub asked_ns: u64,
 }
@@ -69,6 +75,8 @@ pub struct World {
     pub workload: Rc<Workload>,
     /// What tasks pay for beside their steps.
     costs: Costs,
+    /// Whether a step may cost something for the call that it is.
+    has_calls: bool,
     objects: Objects,
     requests: Requests,
     /// For each source when its next messages come.
@@ -77,6 +85,8 @@ pub struct World {
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
     woken: Vec<u32>,
+    /// What creates the tasks that arrive, where that takes time.
+    creator: Option<Creator>,
     /// Births and arrivals whose timers are set.
     tasks_to_come: u32,
     /// Arrivals of messages from outside whose timers are set.
@@ -95,6 +105,8 @@ pub struct World {
 impl World {
     /// The world at time zero, all births and arrivals set, in which tasks pay for creation, begin and end.
     pub fn new(workload: &Rc<Workload>, costs: &Costs, seed: u64) -> World {
+        let seen = workload.groups.len();
+        let workload = &creator::with_creator(workload, costs);
         let stream = |kind: &str, g: &Group| Rng::split(seed, &format!("{kind}/{}", g.name));
         let groups = &workload.groups;
         let mut world = World {
@@ -103,6 +115,7 @@ impl World {
             tasks: Tasks::default(),
             workload: workload.clone(),
             costs: *costs,
+            has_calls: costs.calls().any(|cost| cost > Time::ZERO),
             objects: Objects::new(workload),
             requests: Requests::new(&workload.objects),
             sources: workload.sources.iter().map(|source| source.times(seed)).collect(),
@@ -110,6 +123,7 @@ impl World {
             arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),
             arrivals_left: groups.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             woken: Vec::new(),
+            creator: None,
             tasks_to_come: 0,
             arrivals_to_come: 0,
             wakes: VecDeque::new(),
@@ -126,6 +140,7 @@ impl World {
             }
         }
         (0..workload.sources.len() as u32).for_each(|source| world.expect_messages(source));
+        world.make_creator(seen);
         world
     }
 
@@ -177,12 +192,12 @@ impl World {
             Due::Birth(group) => {
                 self.tasks_to_come -= 1;
                 let count = self.workload.groups[group as usize].count.unwrap_or(1);
-                let birth = Birth { group: GroupId(group), parent: None, asked_ns: self.now_ns };
+                let birth = Birth { group: GroupId(group), parent: None, creator: None, asked_ns: self.now_ns };
                 self.births.extend((0..count).map(|_| birth));
             }
             Due::Arrival(group) => {
                 self.tasks_to_come -= 1;
-                self.births.push_back(Birth { group: GroupId(group), parent: None, asked_ns: self.now_ns });
+                self.arrive(GroupId(group));
                 self.draw_arrival(group, self.now_ns);
             }
             Due::Messages(source) => {
@@ -202,10 +217,16 @@ impl World {
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
         let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], birth.asked_ns);
         let is_late = !matches!(self.group(slot).birth, workload::Birth::At(_));
-        self.tasks[slot].work_ns = if is_late { self.costs.start.ns() } else { 0 };
+        let [_, start, _] = self.life_costs(self.group(slot).kind);
+        self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
         self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, group: birth.group, parent });
         slot
+    }
+
+    /// The task that creates others, where there is one: its slot and its group.
+    pub fn creator(&self) -> Option<(u32, GroupId)> {
+        self.creator.as_ref().map(|creator| (creator.slot, creator.group))
     }
 
     /// The group of a task.
@@ -253,6 +274,9 @@ impl World {
         let task = &mut self.tasks[slot];
         task.ready_ns = now;
         task.fresh = true;
+        if task.id != UNSEEN {
+            task.work_ns += self.costs.resume.ns();
+        }
     }
 
     /// A task's name for people: group and running number of the task in the run.

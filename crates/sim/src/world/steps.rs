@@ -18,6 +18,8 @@ pub enum Next {
     Again,
     /// The task waits; a [`Wake`] will come.
     Block,
+    /// The CPU pays for what the task does; ask again.
+    Pay(Time),
     /// The task gives the CPU to others and goes on later.
     Yield,
     /// The task has ended.
@@ -85,6 +87,9 @@ impl World {
     fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Option<Next> {
         let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
         let task = &mut self.tasks[slot];
+        if self.has_calls && task.asleep_at_ns.is_some() {
+            return None;
+        }
         let program = &self.workload.groups[task.group.index()].program;
         while task.work_ns == 0 {
             match program.steps.get(task.step as usize) {
@@ -97,6 +102,7 @@ impl World {
                     let kind = task.end_request();
                     self.events.push(Event { time, cpu, kind });
                 }
+                Some(Step::Sleep(_)) if self.has_calls => return None,
                 Some(Step::Sleep(length)) => {
                     let until_ns = self.now_ns.saturating_add(task.draw(length));
                     if until_ns > self.now_ns {
@@ -149,6 +155,10 @@ impl World {
         if task.work_ns > 0 {
             return Next::Work;
         }
+        if let Some(next) = self.fall_asleep(slot) {
+            return next;
+        }
+        let task = &mut self.tasks[slot];
         let Some(step) = program.steps.get(task.step as usize) else {
             if program.repeats {
                 task.begin_anew();
@@ -172,6 +182,10 @@ impl World {
             Step::Spawn(group, count) => return self.spawn(slot, *group, *count),
             Step::Exit => return self.leave(slot),
             step => {
+                if self.has_calls && self.works_for_call(slot, step) {
+                    return Next::Work;
+                }
+                let task = &mut self.tasks[slot];
                 task.step += 1;
                 task.fresh &= matches!(step, Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
                 return self.do_step(slot, step, cpu);
@@ -223,14 +237,14 @@ impl World {
         match step {
             Step::Sleep(length) => {
                 let length = length.sample(&mut self.tasks[slot].rng);
-                self.sleep_until(self.now_ns.saturating_add(length.ns()), Due::Timer(slot))
+                self.call_sleep(slot, self.now_ns.saturating_add(length.ns()), Due::Timer(slot), self.costs.sleep)
             }
             Step::Io(device, service) => {
                 let service = service.sample(&mut self.tasks[slot].rng);
                 let free_at = &mut self.objects.devices[device.index()];
                 *free_at = (*free_at).max(self.now_ns).saturating_add(service.ns());
                 let served_at = *free_at;
-                self.sleep_until(served_at, Due::Device(slot))
+                self.call_sleep(slot, served_at, Due::Device(slot), self.costs.io)
             }
             Step::Yield => Next::Yield,
             Step::Wait(s) => {
@@ -334,11 +348,15 @@ impl World {
     /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
     /// that costs nothing. All of them were asked for when the step began.
     fn spawn(&mut self, slot: u32, group: GroupId, count: u32) -> Next {
-        let cost_ns = self.costs.fork.ns();
+        if let Some(next) = self.create_arrived(slot) {
+            return next;
+        }
+        let [fork, ..] = self.life_costs(self.workload.groups[group.index()].kind);
+        let cost_ns = fork.ns();
         let task = &mut self.tasks[slot];
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
         let born = if cost_ns > 0 { paid.min(1) } else { count };
-        let birth = Birth { group, parent: Some(slot), asked_ns: since_ns };
+        let birth = Birth { group, parent: Some(slot), creator: None, asked_ns: since_ns };
         self.births.extend((0..born).map(|_| birth));
         task.fresh = false;
         if cost_ns > 0 && paid < count {
@@ -353,7 +371,8 @@ impl World {
 
     /// The last that a task does.
     fn leave(&mut self, slot: u32) -> Next {
-        let cost_ns = self.costs.exit.ns();
+        let [.., exit] = self.life_costs(self.group(slot).kind);
+        let cost_ns = exit.ns();
         let task = &mut self.tasks[slot];
         if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
             return Next::Exit;
@@ -362,7 +381,7 @@ impl World {
         Next::Work
     }
 
-    fn sleep_until(&mut self, at_ns: u64, due: Due) -> Next {
+    pub(super) fn sleep_until(&mut self, at_ns: u64, due: Due) -> Next {
         if at_ns == self.now_ns {
             return Next::Again;
         }

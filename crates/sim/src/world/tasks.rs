@@ -1,6 +1,8 @@
 //! The tasks of a run, in slots that are used again when a task has ended, so that a run of millions of short tasks
 //! needs memory only for those alive at once.
 
+use super::creator::UNSEEN;
+use super::timers::Due;
 use schedlab_model::{distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind};
 
 /// One task: where it is in its program.
@@ -29,6 +31,10 @@ pub struct Task {
     pub begun: u32,
     /// Whether it has tried to do its step and waits for what it needs, or has been woken to try again.
     pub waits: bool,
+    /// Whether it has worked for the call that its step is.
+    pub paid: bool,
+    /// The end of the sleep for whose call it works, and what ends it.
+    pub asleep_at_ns: Option<(u64, Due)>,
     /// Messages of its step that it has moved already.
     pub moved: u32,
     /// The `spawn` that the task is at, if it is at one that costs CPU time.
@@ -68,6 +74,29 @@ pub struct Spawning {
 }
 
 impl Task {
+    fn new(id: TaskId, group: GroupId, rng: &Rng, asked_ns: u64) -> Task {
+        Task {
+            id,
+            group,
+            step: 0,
+            repeats: Vec::new(),
+            work_ns: 0,
+            demand_ns: 0,
+            ready_ns: asked_ns,
+            fresh: true,
+            in_request: false,
+            held: Vec::new(),
+            begun: 0,
+            waits: false,
+            paid: false,
+            asleep_at_ns: None,
+            moved: 0,
+            spawning: None,
+            leaving: false,
+            rng: rng.child(id.0 as u64),
+        }
+    }
+
     /// After its last step.
     #[inline]
     pub fn begin_anew(&mut self) {
@@ -160,24 +189,15 @@ impl Tasks {
         let id = TaskId(self.created);
         self.created += 1;
         self.alive += 1;
-        let task = Task {
-            id,
-            group,
-            step: 0,
-            repeats: Vec::new(),
-            work_ns: 0,
-            demand_ns: 0,
-            ready_ns: asked_ns,
-            fresh: true,
-            in_request: false,
-            held: Vec::new(),
-            begun: 0,
-            waits: false,
-            moved: 0,
-            spawning: None,
-            leaving: false,
-            rng: rng.child(id.0 as u64),
-        };
+        self.place(Task::new(id, group, rng, asked_ns))
+    }
+
+    /// Creates the task that nobody sees, which is not counted.
+    pub fn create_unseen(&mut self, group: GroupId, rng: &Rng) -> u32 {
+        self.place(Task::new(UNSEEN, group, rng, 0))
+    }
+
+    fn place(&mut self, task: Task) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(task);
@@ -204,9 +224,10 @@ impl Tasks {
         self.slots.get(slot as usize).and_then(|t| t.as_ref())
     }
 
-    /// Slots in use, in ascending order.
+    /// Slots of tasks alive, in ascending order.
     pub fn alive_slots(&self) -> impl Iterator<Item = u32> + '_ {
-        self.slots.iter().enumerate().filter(|(_, t)| t.is_some()).map(|(i, _)| i as u32)
+        let seen = |task: &Option<Task>| task.as_ref().is_some_and(|task| task.id != UNSEEN);
+        self.slots.iter().enumerate().filter(move |(_, task)| seen(task)).map(|(i, _)| i as u32)
     }
 
     /// How many tasks are alive.

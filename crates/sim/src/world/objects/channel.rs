@@ -15,6 +15,7 @@ pub struct Channel {
     /// What it is made of.
     pub kind: ChannelKind,
     grants: Grants,
+    is_fed_from_outside: bool,
     capacity: u64,
     messages: u64,
     /// Those that wait for room, and for how many messages. Messages from outside of the machine have no sender.
@@ -33,6 +34,7 @@ impl Channel {
         Channel {
             kind: declared.kind,
             grants,
+            is_fed_from_outside: false,
             capacity: declared.slots().into(),
             messages: 0,
             senders: VecDeque::new(),
@@ -44,7 +46,12 @@ impl Channel {
 
     /// Messages come from outside: what there is goes to the receivers in their order from now on.
     pub fn set_fed_from_outside(&mut self) {
-        self.grants = Grants::HandOver;
+        (self.grants, self.is_fed_from_outside) = (Grants::HandOver, true);
+    }
+
+    /// Whether messages come from outside.
+    pub fn is_fed_from_outside(&self) -> bool {
+        self.is_fed_from_outside
     }
 
     /// Whether who waits is served while it waits.
@@ -88,6 +95,12 @@ impl Channel {
     pub fn arrive(&mut self, messages: u32, woken: &mut Vec<Slot>) {
         self.senders.push_back((None, messages as u64));
         self.settle(woken);
+    }
+
+    /// A message comes that nobody sends, and has its place.
+    pub fn come(&mut self, woken: &mut Vec<Slot>) {
+        self.messages += 1;
+        woken.extend(self.receivers.drain(..).map(|(slot, _)| slot));
     }
 
     /// How many tasks wait.

@@ -15,7 +15,12 @@ impl Waiters {
         Waiters { grants, waiting: VecDeque::new(), granted: Vec::new() }
     }
 
-    /// Whether the task has what it waited for.
+    /// Whether the task was given what it waited for.
+    fn has(&self, task: Slot) -> bool {
+        self.granted.contains(&task)
+    }
+
+    /// The same; it has taken it then.
     fn redeem(&mut self, task: Slot) -> bool {
         let place = self.granted.iter().position(|&granted| granted == task);
         place.map(|place| self.granted.swap_remove(place)).is_some()
@@ -62,6 +67,11 @@ impl Semaphore {
         }
     }
 
+    /// Whether an attempt to take one would have to wait.
+    pub fn would_wait(&self, task: Slot) -> bool {
+        self.value == 0 && !self.waiters.has(task)
+    }
+
     /// Gives `count`; the tasks to wake are added to `woken`.
     pub fn post(&mut self, count: u32, woken: &mut Vec<Slot>) {
         let given = self.waiters.wake(count as usize, woken);
@@ -97,6 +107,11 @@ impl Lock {
         }
         self.held = true;
         Attempt::Done
+    }
+
+    /// Whether an attempt to take it would have to wait.
+    pub fn would_wait(&self, task: Slot) -> bool {
+        self.held && !self.waiters.has(task)
     }
 
     /// Releases it and wakes the first waiter if there is one.

@@ -85,9 +85,14 @@ pub struct Barrier {
 }
 
 impl Barrier {
+    /// Whether all others are there.
+    pub fn is_last(&self) -> bool {
+        self.waiters.len() as u32 + 1 >= self.parties
+    }
+
     /// Arrives; true: it was the last one and the others are to be woken.
     pub fn arrive(&mut self, task: Slot, woken: &mut Vec<Slot>) -> bool {
-        if self.waiters.len() as u32 + 1 < self.parties {
+        if !self.is_last() {
             self.waiters.push(task);
             return false;
         }

@@ -1,0 +1,120 @@
+//! What steps take beside what they say: measured on the very steps of a task, one at a time.
+
+use super::{Cost, Effort, cpu_time};
+use crate::algorithm::{Algorithm, Engine};
+use crate::attributes::set_punctual;
+use crate::calibration::{Calibration, quantile};
+use crate::clock::now_ns;
+use crate::master::Nobody;
+use crate::site::Site;
+use crate::worker::Worker;
+use schedlab_model::scenario::Scenario;
+use schedlab_model::workload::{Step, Workload};
+use std::io;
+
+/// CPU time of a task for its steps, and how late it comes back from a sleep.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// A sleep, from the call to the next step.
+    pub sleep: Option<Cost>,
+    /// From the instant at which a sleep was to end to the next step, on a CPU that is idle.
+    pub lateness: Option<Cost>,
+    /// A request to a device, as `sleep`.
+    pub io: Option<Cost>,
+    /// Giving to or taking from a semaphore at which nobody waits.
+    pub semaphore: Option<Cost>,
+    /// Putting a message into a pipe, and taking one out, with nobody waiting.
+    pub pipe: [Option<Cost>; 2],
+    /// The same of a socket.
+    pub socket: [Option<Cost>; 2],
+    /// What measuring a step takes itself.
+    pub nothing_ns: f64,
+}
+
+/// Measures them.
+pub fn steps(effort: &Effort) -> io::Result<Steps> {
+    let (sleep, lateness) = sleeps("{ sleep = \"300us\" }", effort)?;
+    let (io, _) = sleeps("{ io = { device = \"d\", service = \"300us\" } }", effort)?;
+    let [post, wait] = both_ways("{ post = \"s\" }", "{ wait = \"s\" }", "", effort)?;
+    let channel = |kind| {
+        let declared = format!("[channel.c]\nkind = \"{kind}\"\n");
+        both_ways("{ send = \"c\" }", "{ recv = \"c\" }", &declared, effort)
+    };
+    let semaphore: Vec<f64> = post.into_iter().chain(wait).collect();
+    let [pipe, socket] = [channel("pipe")?, channel("socket")?].map(|ways| ways.map(|way| Cost::of(&way)));
+    Ok(Steps {
+        sleep: Cost::of(&sleep),
+        lateness: Cost::of(&lateness),
+        io: Cost::of(&io),
+        semaphore: Cost::of(&semaphore),
+        pipe,
+        socket,
+        nothing_ns: nothing(),
+    })
+}
+
+/// CPU time of each of many like sleeps, and how late each came back.
+fn sleeps(step: &str, effort: &Effort) -> io::Result<(Vec<f64>, Vec<f64>)> {
+    let (mut taken, mut late, nothing) = (Vec::new(), Vec::new(), nothing());
+    each_step(&program(step, effort.wakes, ""), |_, worker| {
+        let ns = cpu_time(|| worker.step());
+        late.push(now_ns().saturating_sub(worker.due_ns()) as f64);
+        taken.push(ns - nothing);
+    })?;
+    // The first one begins with cold tables.
+    Ok((taken.split_off(1.min(taken.len())), late.split_off(1.min(late.len()))))
+}
+
+/// CPU time of each of many steps, and of as many that undo them, some at a time so that nobody waits.
+fn both_ways(there: &str, back: &str, declared: &str, effort: &Effort) -> io::Result<[Vec<f64>; 2]> {
+    let rounds = format!("{{ repeat = 4, steps = [{there}] }}, {{ repeat = 4, steps = [{back}] }}");
+    let (mut ways, nothing) = ([Vec::new(), Vec::new()], nothing());
+    each_step(&program(&rounds, effort.wakes / 2, declared), |step, worker| {
+        let ns = cpu_time(|| worker.step()) - nothing;
+        match step {
+            Step::Send(..) | Step::Post(..) => ways[0].push(ns),
+            _ => ways[1].push(ns),
+        }
+    })?;
+    Ok(ways)
+}
+
+/// A scenario in which one task does the same again and again.
+fn program(steps: &str, times: u32, declared: &str) -> String {
+    format!(
+        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"60s\"\n{declared}[[task]]\nname = \"t\"\n\
+         once = [{{ repeat = {times}, steps = [{steps}] }}]\n"
+    )
+}
+
+/// Does the steps of a scenario's only task, here: those that can take time are done by `measure`.
+fn each_step(text: &str, mut measure: impl FnMut(&Step, &mut Worker)) -> io::Result<()> {
+    // As tasks are.
+    set_punctual();
+    let workload = workload(text);
+    let calibration = Calibration::unknown(Algorithm::Spin);
+    let site = Site::open(&workload, &calibration, Algorithm::Spin, 1)?;
+    let number = site.shared.add_task(0, None, 0).expect("it is the first");
+    let mut worker = Worker::new(&site, &Nobody, number, Engine::new(Algorithm::Spin));
+    while let Some(step) = worker.next_step() {
+        match step {
+            Step::Sleep(_) | Step::Io(..) | Step::Post(..) | Step::Wait(_) | Step::Send(..) | Step::Recv(..) => {
+                measure(step, &mut worker);
+            }
+            _ => worker.step(),
+        }
+    }
+    Ok(())
+}
+
+/// A workload of ours.
+pub fn workload(text: &str) -> Workload {
+    let scenario = Scenario::parse(text, "costs").expect("a scenario of ours can be read");
+    scenario.compile().expect("a scenario of ours means something")
+}
+
+/// What measuring a step takes itself.
+fn nothing() -> f64 {
+    let values: Vec<f64> = (0..101).map(|_| cpu_time(|| ())).collect();
+    quantile(&values, 0.5)
+}

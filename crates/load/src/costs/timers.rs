@@ -1,0 +1,40 @@
+//! The interrupt of a timer.
+
+use super::Effort;
+use crate::calibration::quantile;
+use crate::clock::{now_ns, timespec};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// From arming the timer to its end, and from there to the last look.
+const APART_NS: u64 = 150_000;
+
+/// What the interrupt takes from a thread that does nothing but look at the clock. Nobody waits for the timer, so that nobody is
+/// woken.
+pub fn interrupts(effort: &Effort) -> io::Result<Vec<f64>> {
+    // SAFETY: the descriptor is ours alone.
+    let timer = match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) } {
+        -1 => return Err(io::Error::last_os_error()),
+        timer => unsafe { OwnedFd::from_raw_fd(timer) },
+    };
+    let mut values: Vec<f64> = (0..effort.wakes).map(|_| longest_gap(&timer)).collect();
+    values.retain(|&ns| ns > 0.0);
+    Ok(values)
+}
+
+/// How much longer the longest gap between two looks is than the usual one, while the timer ends.
+fn longest_gap(timer: &OwnedFd) -> f64 {
+    let until = now_ns() + APART_NS;
+    // SAFETY: zeros are a timer that does not repeat.
+    let mut setting: libc::itimerspec = unsafe { std::mem::zeroed() };
+    setting.it_value = timespec(until);
+    // SAFETY: the kernel only reads the setting.
+    unsafe { libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &setting, std::ptr::null_mut()) };
+    let (mut gaps, mut last) = (Vec::with_capacity(8192), now_ns());
+    while last < until + APART_NS {
+        let now = now_ns();
+        gaps.push((now - last) as f64);
+        last = now;
+    }
+    gaps.iter().copied().fold(0.0, f64::max) - quantile(&gaps, 0.5)
+}
