@@ -2,7 +2,7 @@
 
 use super::computing::wakers;
 use super::dice::Dice;
-use super::draft::{Draft, compute, exit, looping, number, numbered, once, post, repeat, sleep, spawn, wait};
+use super::draft::{Draft, compute, exit, looping, number, numbered, once, post, repeat, sleep, spawn, tasks, wait};
 use super::size::{Hogs, needed, scaled};
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{KindName, Step, Task, Text};
@@ -74,13 +74,9 @@ impl Parents {
 
     /// Writes parents and children; parents wait for their children or only for their next turn.
     fn write(&self, dice: &mut Dice, draft: &mut Draft, kind: KindName, mut child: Vec<Step>, waits: bool) {
-        let noun = if kind == KindName::Thread { "thread" } else { "process of its own" };
-        draft.say(format!(
-            "{} spawn {} at a time, each a {noun}{}.",
-            number(self.count, "parent"),
-            number(self.each, "short task"),
-            if waits { ", and wait for them" } else { "" },
-        ));
+        let children = number(self.each, if kind == KindName::Thread { "short thread" } else { "short process" });
+        let what = if waits { "and wait for the end of" } else { "without waiting for" };
+        draft.say(format!("{} {children} at a time, {what} each.", tasks(self.count, "parent", "spawn")));
         let think = dice.length(US(100), US(820));
         let mut parent = vec![compute(dice.around(think)), spawn("child", self.each)];
         if waits {

@@ -1,7 +1,7 @@
 //! Tasks that compute, beside one another and beside tasks that wake up: what they ask for and when decides who gets it.
 
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, numbered, repeat, sleep};
+use super::draft::{Draft, compute, looping, number, numbered, repeat, sleep, tasks};
 use super::size::{Hogs, PACE, longest, needed, scaled};
 use schedlab_model::scenario::Task;
 use schedlab_model::time::Time;
@@ -89,7 +89,8 @@ pub(super) fn phases(dice: &mut Dice, draft: &mut Draft) {
     draft.say("Tasks that wake up for moments several times and then compute for long.".into());
     for index in 0..groups {
         let name = numbered("changing", index, groups);
-        let (times, moment, pause) = match dice.chance(60) {
+        // Many moments beside tasks of another kind would each wait for these.
+        let (times, moment, pause) = match groups == 2 || dice.chance(40) {
             true => (dice.between(2, 5), dice.length(US(300), US(1500)), dice.length(MS(2), US(5600))),
             false => (dice.between(8, 20), dice.length(US(100), US(220)), dice.length(US(300), US(820))),
         };
@@ -103,6 +104,6 @@ pub(super) fn phases(dice: &mut Dice, draft: &mut Draft) {
             steps.push(sleep(dice.around(rest)));
         }
         draft.task(looping(&name, count, steps));
-        draft.say(format!("{}: {times} moments of {moment}, then {long}.", number(count, &name)));
+        draft.say(format!("{} {times} times {moment} and then {long}.", tasks(count, "task", "compute")));
     }
 }

@@ -58,7 +58,7 @@ impl Draft {
         let pause = dice.length(Time::from_us(500), Time::from_ms(3));
         let steps = vec![compute(dice.around(burst)), sleep(dice.around(pause))];
         self.task(looping("hog", count, steps));
-        self.say(format!("Beside them {} compute {burst} at a time and pause for {pause}.", number(count, "hog")));
+        self.say(format!("{} {burst} at a time, with pauses of {pause}.", tasks(count, "hog", "compute")));
         Hogs { count, burst: scaled(burst, 5, 4) }
     }
 
@@ -67,14 +67,20 @@ impl Draft {
         let count = dice.between(1, self.cpus + 1);
         let request = dice.length(Time::from_ms(1), Time::from_ms(6));
         self.task(looping("hog", count, vec![compute(dice.around(request))]));
-        self.say(format!("Beside them {} never pause.", number(count, "hog")));
+        self.say(format!("{} without a pause.", tasks(count, "hog", "compute")));
         Hogs { count, burst: Time::NEVER }
     }
 }
 
 /// So many of a kind: "1 worker", "3 workers".
 pub(super) fn number(count: u32, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    let plural = if noun.ends_with('s') { "es" } else { "s" };
+    format!("{count} {noun}{}", if count == 1 { "" } else { plural })
+}
+
+/// What so many of a kind do: "1 worker computes", "3 workers compute".
+pub(super) fn tasks(count: u32, noun: &str, verb: &str) -> String {
+    format!("{} {verb}{}", number(count, noun), if count == 1 { "s" } else { "" })
 }
 
 /// A name, with a number where there are several of the kind.

@@ -2,7 +2,7 @@
 
 use super::computing::wakers;
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, sleep};
+use super::draft::{Draft, compute, looping, number, sleep, tasks};
 use super::size::{Hogs, PACE, needed, scaled};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
@@ -87,7 +87,7 @@ fn low(dice: &mut Dice, draft: &mut Draft, class: Class, count: u32, paced: Opti
     let request = paced.map_or_else(|| dice.length(US(500), MS(5)), |(request, _)| request);
     let mut steps = vec![compute(dice.around(request))];
     steps.extend(paced.map(|(_, pause)| sleep(dice.around(pause))));
-    draft.say(format!("{} of class {name} that compute {request} at a time.", number(count, "task")));
+    draft.say(format!("{} {request} at a time.", tasks(count, &format!("{name} task"), "compute")));
     draft.task(Task { class: Some(Text(class)), ..looping(name, count, steps) });
 }
 
@@ -101,10 +101,8 @@ fn realtime(dice: &mut Dice, draft: &mut Draft) {
         let count = dice.between(1, draft.cpus).max(needed(pause + MS(3)));
         let most = scaled(pause, u64::from(draft.cpus), u64::from(5 * groups * count));
         let work = dice.length(US(100), most.min(MS(2)));
-        draft.say(format!(
-            "{} of class {name} {priority} that wake up every {pause} for {work}.",
-            number(count, "task")
-        ));
+        let who = tasks(count, "real-time task", "wake");
+        draft.say(format!("{who} up every {pause} for {work}, with {name} priority {priority}."));
         let name = if index == 0 { "urgent" } else { "more-urgent" };
         let steps = vec![sleep(dice.around(pause)), compute(dice.near(work))];
         draft.task(Task { class: Some(Text(class)), ..looping(name, count, steps) });

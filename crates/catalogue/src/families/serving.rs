@@ -1,7 +1,7 @@
 //! Pools of workers that answer requests from outside, and devices that tasks wait for.
 
 use super::dice::Dice;
-use super::draft::{Draft, compute, io, lock, looping, number, numbered, recv, sleep, unlock};
+use super::draft::{Draft, compute, io, lock, looping, number, numbered, recv, sleep, tasks, unlock};
 use super::size::{Hogs, neat, needed, scaled};
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{ChannelKindName, Source, Task, Text};
@@ -20,15 +20,17 @@ pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
         _ => draft.endless_hogs(dice),
     };
     let common = dice.chance(50);
+    // Who shares a device takes turns there, so that more tasks get more of it.
+    let least = dice.between(1, 2 + draft.cpus);
     for index in 0..groups {
         let device = if common { "disk".into() } else { numbered("disk", index, groups) };
         let users = if common { groups } else { 1 };
         let service = dice.length(MS(1), scaled(MS(12), 1, u64::from(users)));
-        let count = dice.between(1, 2 + draft.cpus).max(needed(scaled(service, 3, 1) + hogs.round(draft.cpus) + MS(4)));
+        let count = least.max(needed(scaled(service, 3, 1) + hogs.round(draft.cpus) + MS(4)));
         let most = scaled(service, u64::from(draft.cpus), 2 * u64::from(groups));
         let work = dice.length(US(200), most.min(MS(4)));
         let name = numbered("reader", index, groups);
-        draft.say(format!("{} wait {service} for a device and compute {work}.", number(count, &name)));
+        draft.say(format!("{} a device for {service} at a time, for work of {work}.", tasks(count, "reader", "use")));
         let steps = vec![io(&device, dice.around(service)), compute(dice.around(work))];
         draft.task(looping(&name, count, steps));
     }
@@ -50,7 +52,7 @@ pub(super) fn pools(dice: &mut Dice, draft: &mut Draft) {
         draft.channel(&channel, kind, 64);
         feed(dice, draft, &channel, scaled(gap, messages.into(), 1), messages);
         let name = numbered("worker", index, pools);
-        draft.say(format!("{} answer them.", number(workers, &name)));
+        draft.say(format!("{} {channel}.", tasks(workers, "worker", "answer")));
         draft.task(looping(&name, workers, vec![recv(&channel), compute(served(dice, work))]));
     }
 }
@@ -99,7 +101,7 @@ pub(super) fn services(dice: &mut Dice, draft: &mut Draft) {
         false => steps.extend([read].into_iter().chain(locked)),
     }
     steps.push(compute(dice.near(work)));
-    draft.say(format!("{}.", number(workers, "worker")));
+    draft.say(format!("There are {}.", number(workers, "worker")));
     draft.task(looping("worker", workers, steps));
 }
 
@@ -119,7 +121,7 @@ fn background(dice: &mut Dice, draft: &mut Draft) -> Hogs {
         let pause = dice.length(MS(10), MS(22));
         let count = needed(pause + hogs.round(draft.cpus) + MS(5));
         let work = dice.length(US(100), US(470));
-        draft.say(format!("{} look after it every {pause}.", number(count, "housekeeper")));
+        draft.say(format!("{} up every {pause}.", tasks(count, "housekeeper", "wake")));
         draft.task(looping("housekeeper", count, vec![sleep(dice.around(pause)), compute(dice.near(work))]));
     }
     hogs

@@ -1,7 +1,7 @@
 //! Tasks that send each other messages: producers and consumers, clients and servers, chains of stages.
 
 use super::dice::Dice;
-use super::draft::{Draft, compute, looping, number, numbered, recv, send, sleep};
+use super::draft::{Draft, compute, looping, number, numbered, recv, send, sleep, tasks};
 use super::size::{Hogs, PACE, needed, scaled};
 use schedlab_model::scenario::ChannelKindName;
 use schedlab_model::time::Time;
@@ -31,7 +31,7 @@ pub(super) fn sockets(dice: &mut Dice, draft: &mut Draft) {
 fn pairs(dice: &mut Dice, draft: &mut Draft) {
     let pairs = dice.between(1, 3);
     let paced = dice.chance(50);
-    draft.say(format!("{} of producers and consumers joined by a pipe.", number(pairs, "pair")));
+    draft.say(format!("{} of producers and consumers, joined by a pipe.", number(pairs, "pair")));
     for index in 0..pairs {
         let channel = numbered("goods", index, pairs);
         let consumers = dice.between(1, draft.cpus + 1);
@@ -72,11 +72,8 @@ fn questions(dice: &mut Dice, draft: &mut Draft, kind: ChannelKindName) {
         let most = scaled(pause, u64::from(6 * servers), u64::from(20 * clients * services)).min(MS(5));
         let ask = dice.length(US(100), most);
         let serve = dice.length(US(100), most);
-        draft.say(format!(
-            "{} ask {} that computes {serve} for an answer.",
-            number(clients, "client"),
-            if servers == 1 { "a server".into() } else { format!("one of {}", number(servers, "server")) },
-        ));
+        let whom = if servers == 1 { "a server".into() } else { format!("one of {servers} servers") };
+        draft.say(format!("{} {whom} for an answer that takes {serve}.", tasks(clients, "client", "ask")));
         let steps = vec![sleep(dice.around(pause)), compute(dice.near(ask)), send(&question), recv(&answer)];
         draft.task(looping(&numbered("client", index, services), clients, steps));
         let steps = vec![recv(&question), compute(dice.around(serve)), send(&answer)];

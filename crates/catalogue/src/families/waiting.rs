@@ -1,7 +1,7 @@
 //! Tasks that wait for one another: at locks, at semaphores, at barriers.
 
 use super::dice::Dice;
-use super::draft::{Draft, barrier, compute, lock, looping, number, numbered, post, sleep, unlock, wait};
+use super::draft::{Draft, barrier, compute, lock, looping, number, numbered, post, sleep, tasks, unlock, wait};
 use super::size::{Hogs, PACE, longest, needed, scaled};
 use schedlab_model::scenario::Step;
 use schedlab_model::time::Time;
@@ -16,8 +16,9 @@ pub(super) fn locks(dice: &mut Dice, draft: &mut Draft) {
     let counts: Vec<u32> = (0..groups).map(|_| dice.between(2, 2 + draft.cpus)).collect();
     let total = counts.iter().sum();
     let locks: &[&str] = if dice.chance(50) { &["table"] } else { &["table", "log"] };
+    let plural = if locks.len() == 1 { "lock" } else { "locks" };
     let names = locks.join(" and ");
-    draft.say(format!("{} that compute outside and under {names}.", number(total, "task")));
+    draft.say(format!("{} outside and under the {plural} {names}.", tasks(total, "task", "compute")));
     for (index, &count) in (0..).zip(&counts) {
         let most = longest(draft.cpus, count, total);
         let outside = dice.length(US(500), scaled(most, 1, 2).min(MS(8)));
@@ -67,7 +68,7 @@ fn tickets(dice: &mut Dice, draft: &mut Draft) {
     let pass = pause + scaled(work, u64::from(count), u64::from(initial.min(draft.cpus)));
     let count = count.max(needed(pass + scaled(hogs.round(draft.cpus), 2, 1)));
     draft.semaphore("ticket", initial);
-    draft.say(format!("{} compute {work} with one of {}.", number(count, "task"), number(initial, "ticket")));
+    draft.say(format!("{} {work} with one of {}.", tasks(count, "task", "compute"), number(initial, "ticket")));
     let steps = vec![sleep(dice.around(pause)), wait("ticket"), compute(dice.around(work)), post("ticket", 1)];
     draft.task(looping("worker", count, steps));
 }
@@ -83,7 +84,8 @@ fn jobs(dice: &mut Dice, draft: &mut Draft) {
     let work = scaled(pause, u64::from(load * cpus), u64::from(100 * posters * times));
     let work = dice.length(US(200), work.min(MS(12)));
     draft.semaphore("jobs", 0);
-    draft.say(format!("{} wait for jobs of {work}, {times} at a time.", number(workers, "worker")));
+    let who = tasks(workers, "worker", "wait");
+    draft.say(format!("{who} for jobs of {work}, which are posted {times} at a time."));
     let find = dice.length(US(50), US(220));
     let steps = vec![sleep(dice.around(pause)), compute(dice.near(find)), post("jobs", times)];
     draft.task(looping("poster", posters, steps));
@@ -98,16 +100,13 @@ pub(super) fn conditions(dice: &mut Dice, draft: &mut Draft) {
     let pause = if dice.chance(50) { dice.length(MS(1), MS(5)) } else { Time::ZERO };
     let waits = scaled(hogs.round(draft.cpus), phases.len() as u64, 1) + pause;
     let least = needed(waits + MS(12));
-    let counts: Vec<u32> = (0..groups).map(|_| least + dice.between(0, draft.cpus)).collect();
+    let counts: Vec<u32> = (0..groups).map(|_| least + dice.between(u32::from(groups == 1), draft.cpus)).collect();
     let total: u32 = counts.iter().sum();
     // What is left of a pass for computing; the slowest of a phase takes about twice the mean.
     let rest = scaled(PACE, u64::from(least), 1) - waits;
     let most = scaled(rest, u64::from(draft.cpus.min(total)), 2 * u64::from(total) * phases.len() as u64);
-    draft.say(format!(
-        "{} with unequal work, which wait for each other at {}.",
-        number(total, "task"),
-        phases.join(" and ")
-    ));
+    let names = phases.join(" and ");
+    draft.say(format!("{} with unequal work meet at {names} of each phase.", number(total, "task")));
     for (index, &count) in (0..).zip(&counts) {
         let work = |dice: &mut Dice| {
             let mean = dice.length(scaled(most, 1, 4), most);
