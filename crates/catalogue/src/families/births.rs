@@ -22,7 +22,7 @@ pub(super) fn threads(dice: &mut Dice, draft: &mut Draft) {
 }
 
 fn children(dice: &mut Dice, draft: &mut Draft, kind: KindName) {
-    let hogs = if dice.chance(30) { draft.hogs(dice) } else { Hogs::NONE };
+    let hogs = if dice.chance(30) { draft.hogs(dice, 50) } else { Hogs::NONE };
     let pause = dice.length(MS(10), MS(47));
     let each = dice.between(1, (1 + draft.cpus).min(4));
     let pass = pause + MS(25) + scaled(hogs.round(draft.cpus), 3, 1);
@@ -52,7 +52,7 @@ pub(super) fn fork_storms(dice: &mut Dice, draft: &mut Draft) {
     family.write(dice, draft, kind, steps, true);
     if dice.chance(30) {
         let nice = dice.pick(&[None, Some(5), Some(15)]);
-        draft.hogs(dice);
+        draft.hogs(dice, 50);
         draft.scenario.tasks.last_mut().expect("the hogs were just added").nice = nice;
     }
 }
@@ -107,12 +107,13 @@ pub(super) fn arrivals(dice: &mut Dice, draft: &mut Draft) {
         let task = once(&numbered("job", index, groups), vec![compute(dice.near(work))]);
         draft.task(Task { arrivals: Some(Text(gaps)), kind: Some(kind), ..task });
     }
+    // At higher loads what arrives has the machine for itself.
     match dice.between(0, 9) {
-        0..=3 => {}
         4..=6 if load <= 60 => {
             draft.say("Beside them tasks wake up for moments.".into());
             wakers(dice, draft, "timer", 3, Hogs { count: 1, burst: MS(20) });
         }
-        _ => _ = draft.endless_hogs(dice),
+        7..=9 if load <= 60 => _ = draft.endless_hogs(dice),
+        _ => {}
     }
 }

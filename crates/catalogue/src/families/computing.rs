@@ -29,7 +29,7 @@ pub(super) fn timers(dice: &mut Dice, draft: &mut Draft) {
     draft.say(format!("{} of tasks that sleep and compute for moments.", number(groups, "group")));
     let hogs = match dice.between(0, 9) {
         0..=3 => Hogs::NONE,
-        4..=6 => draft.hogs(dice),
+        4..=6 => draft.hogs(dice, 100),
         _ => draft.endless_hogs(dice),
     };
     for index in 0..groups {
@@ -96,7 +96,7 @@ pub(super) fn phases(dice: &mut Dice, draft: &mut Draft) {
         };
         let long = dice.length(MS(3), MS(if groups == 1 { 12 } else { 5 }));
         let pass = scaled(moment + pause, u64::from(times), 1) + scaled(long, 3, 1);
-        let count = dice.between(1, draft.cpus + 2).max(needed(pass));
+        let count = dice.between(1, draft.cpus + 2).max(needed(scaled(pass, 4, 3)));
         let moments = vec![compute(dice.near(moment)), sleep(dice.around(pause))];
         let mut steps = vec![repeat(times, moments), compute(dice.around(long))];
         if dice.chance(40) {

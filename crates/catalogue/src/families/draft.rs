@@ -1,7 +1,7 @@
 //! A scenario while a family writes it.
 
 use super::dice::Dice;
-use super::size::{DURATION, Hogs, WARMUP, scaled};
+use super::size::{DURATION, Hogs, WARMUP, neat, scaled};
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{
     Channel, ChannelKindName, Io, Machine, Run, Scenario, Semaphore, Step, Task, Text, True,
@@ -50,12 +50,14 @@ impl Draft {
         self.scenario.channel.insert(name.into(), channel);
     }
 
-    /// Adds tasks that compute most of the time, with pauses, beside others that leave them about a third of the CPUs. A
-    /// pause lets those who wait go on after some milliseconds and not after a whole slice.
-    pub fn hogs(&mut self, dice: &mut Dice) -> Hogs {
+    /// Adds tasks that compute at most in so many of a hundred parts of the machine's time, with pauses. A pause lets those
+    /// who wait go on after some milliseconds and not after a whole slice.
+    pub fn hogs(&mut self, dice: &mut Dice, percent: u32) -> Hogs {
         let count = dice.between(1, self.cpus + 1);
         let burst = dice.length(Time::from_ms(1), Time::from_ms(5));
-        let pause = dice.length(Time::from_us(500), Time::from_ms(3));
+        // A pass of burst and pause takes at least this long.
+        let pass = scaled(burst, u64::from(100 * count), u64::from(percent * self.cpus));
+        let pause = dice.length(Time::from_us(500), Time::from_ms(3)).max(neat(pass.since(burst)));
         let steps = vec![compute(dice.around(burst)), sleep(dice.around(pause))];
         self.task(looping("hog", count, steps));
         self.say(format!("{} {burst} at a time, with pauses of {pause}.", tasks(count, "hog", "compute")));

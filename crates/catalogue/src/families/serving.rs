@@ -16,7 +16,7 @@ pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
     let groups = dice.between(1, 2);
     let hogs = match dice.between(0, 9) {
         0..=1 => Hogs::NONE,
-        2..=7 => draft.hogs(dice),
+        2..=7 => draft.hogs(dice, 100),
         _ => draft.endless_hogs(dice),
     };
     let common = dice.chance(50);
@@ -39,8 +39,9 @@ pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
 /// One pool or two.
 pub(super) fn pools(dice: &mut Dice, draft: &mut Draft) {
     let pools = dice.between(1, 2);
-    let hogs = if dice.chance(30) { draft.hogs(dice) } else { Hogs::NONE };
-    let load = dice.between(40, if hogs.count > 0 { 55 } else { 80 });
+    let beside = dice.chance(30);
+    let load = dice.between(40, if beside { 55 } else { 80 });
+    let hogs = if beside { draft.hogs(dice, 85 - load) } else { Hogs::NONE };
     draft.say(format!("Requests from outside take {load} % of the machine."));
     for index in 0..pools {
         let channel = numbered("requests", index, pools);
@@ -81,9 +82,9 @@ fn feed(dice: &mut Dice, draft: &mut Draft, channel: &str, gap: Time, messages: 
 /// A pool whose workers need a lock and a device, beside background tasks.
 pub(super) fn services(dice: &mut Dice, draft: &mut Draft) {
     draft.say("Requests from outside are answered with a lock and a device.".into());
-    let hogs = background(dice, draft);
-    let gap = dice.length(scaled(MS(10), 1, u64::from(draft.cpus.min(2))), MS(18));
     let load = dice.between(25, 45);
+    let hogs = background(dice, draft, 85 - load);
+    let gap = dice.length(scaled(MS(10), 1, u64::from(draft.cpus.min(2))), MS(18));
     // Half of it before, half of it after.
     let work = scaled(gap, u64::from(draft.cpus.min(4) * load), 200);
     let held = dice.length(US(100), scaled(gap, 1, 5).min(work));
@@ -106,8 +107,8 @@ pub(super) fn services(dice: &mut Dice, draft: &mut Draft) {
 }
 
 /// What a service has beside it: something that computes, something that looks after it now and then.
-fn background(dice: &mut Dice, draft: &mut Draft) -> Hogs {
-    let hogs = draft.hogs(dice);
+fn background(dice: &mut Dice, draft: &mut Draft, percent: u32) -> Hogs {
+    let hogs = draft.hogs(dice, percent);
     let batch = Some(Text(Class::Batch));
     let (nice, class) = match dice.between(0, 3) {
         0 => (None, None),

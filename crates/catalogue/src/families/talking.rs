@@ -60,7 +60,7 @@ fn pairs(dice: &mut Dice, draft: &mut Draft) {
 /// Clients that ask and wait for an answer.
 fn questions(dice: &mut Dice, draft: &mut Draft, kind: ChannelKindName) {
     let services = dice.between(1, 2);
-    let hogs = if dice.chance(45) { draft.hogs(dice) } else { Hogs::NONE };
+    let hogs = if dice.chance(45) { draft.hogs(dice, 100) } else { Hogs::NONE };
     for index in 0..services {
         let (question, answer) = (numbered("question", index, services), numbered("answer", index, services));
         draft.channel(&question, kind, dice.between(1, 16));
@@ -84,7 +84,7 @@ fn questions(dice: &mut Dice, draft: &mut Draft, kind: ChannelKindName) {
 /// Three or four stages, each of which hands on to the next.
 fn chain(dice: &mut Dice, draft: &mut Draft, kind: ChannelKindName) {
     let stages = dice.between(3, 4);
-    let hogs = if dice.chance(35) { draft.hogs(dice) } else { Hogs::NONE };
+    let hogs = if dice.chance(35) { draft.hogs(dice, 100) } else { Hogs::NONE };
     let paced = hogs.count > 0 || dice.chance(60);
     let pause = dice.length(MS(4), MS(18));
     let first = if paced { dice.between(1, 2).max(needed(pause + hogs.round(draft.cpus) + MS(4))) } else { 1 };

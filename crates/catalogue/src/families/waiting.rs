@@ -62,7 +62,7 @@ pub(super) fn semaphores(dice: &mut Dice, draft: &mut Draft) {
 fn tickets(dice: &mut Dice, draft: &mut Draft) {
     let count = dice.between(2, 2 + 2 * draft.cpus);
     let initial = dice.between(1, count.min(2 * draft.cpus));
-    let hogs = if dice.chance(40) { draft.hogs(dice) } else { Hogs::NONE };
+    let hogs = if dice.chance(40) { draft.hogs(dice, 100) } else { Hogs::NONE };
     let pause = dice.length(MS(2), MS(18));
     let work = dice.length(US(300), MS(5));
     let pass = pause + scaled(work, u64::from(count), u64::from(initial.min(draft.cpus)));
@@ -74,7 +74,7 @@ fn tickets(dice: &mut Dice, draft: &mut Draft) {
 }
 
 fn jobs(dice: &mut Dice, draft: &mut Draft) {
-    let hogs = if dice.chance(40) { draft.hogs(dice) } else { Hogs::NONE };
+    let hogs = if dice.chance(40) { draft.hogs(dice, 100) } else { Hogs::NONE };
     let pause = dice.length(MS(4), MS(18));
     let posters = dice.between(1, 2).max(needed(pause + hogs.round(draft.cpus) + MS(2)));
     let times = dice.between(1, 3);
@@ -96,7 +96,7 @@ fn jobs(dice: &mut Dice, draft: &mut Draft) {
 pub(super) fn conditions(dice: &mut Dice, draft: &mut Draft) {
     let groups = dice.between(1, 3);
     let phases: &[&str] = if dice.chance(60) { &["begin", "end"] } else { &["end"] };
-    let hogs = if dice.chance(30) { draft.hogs(dice) } else { Hogs::NONE };
+    let hogs = if dice.chance(30) { draft.hogs(dice, 100) } else { Hogs::NONE };
     let pause = if dice.chance(50) { dice.length(MS(1), MS(5)) } else { Time::ZERO };
     let waits = scaled(hogs.round(draft.cpus), phases.len() as u64, 1) + pause;
     let least = needed(waits + MS(12));
