@@ -2,6 +2,7 @@
 
 mod determinism;
 mod endless;
+mod families;
 mod generate;
 mod lab;
 mod laws;

@@ -1,4 +1,6 @@
-//! The scenarios and studies that ship with schedlab, and those in files.
+//! The scenarios and studies that ship with schedlab, those in files, and families that make scenarios.
+
+pub mod families;
 
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
@@ -53,23 +55,40 @@ pub fn find_study(name: &str) -> Result<Shipped, CatalogueError> {
 
 fn find_in(list: &[Shipped], kind: &str, name: &str) -> Result<Shipped, CatalogueError> {
     list.iter().find(|shipped| shipped.name == name).copied().ok_or_else(|| {
-        let nearest = list.iter().map(|s| (strsim::damerau_levenshtein(name, s.name), s.name)).min();
-        let hint = match nearest {
-            Some((distance, near)) if distance <= 1 + near.len() / 4 => format!("did you mean `{near}`?"),
-            _ => format!("shipped are {}", list.iter().map(|s| s.name).collect::<Vec<_>>().join(", ")),
-        };
+        let hint = nearest(name, list.iter().map(|shipped| shipped.name), "shipped are");
         let what = format!("there is no {kind} `{name}`, neither as a file nor among the shipped ones; {hint}");
         CatalogueError::Unknown(what)
     })
 }
 
-/// The scenario that a user means: a file, or a shipped one by name.
+/// The name that was probably meant, or after `all_are` those that there are.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str> + Clone, all_are: &str) -> String {
+    let nearest = known.clone().map(|near| (strsim::damerau_levenshtein(name, near), near)).min();
+    match nearest {
+        Some((distance, near)) if distance <= 1 + near.len() / 4 => format!("did you mean `{near}`?"),
+        _ => format!("{all_are} {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The scenario that a user means: a file, a shipped one by name, or one of a family as in `family:locks:7`.
 ///
 /// # Errors
 ///
 /// There is none, or it cannot be used.
 pub fn load(argument: &str) -> Result<Scenario, CatalogueError> {
     load_beside(Path::new(""), argument)
+}
+
+/// The same; a scenario of a family is drawn for so many CPUs, if they are said.
+///
+/// # Errors
+///
+/// There is none, or it cannot be used.
+pub fn load_on(argument: &str, cpus: Option<u32>) -> Result<Scenario, CatalogueError> {
+    match (families::Address::read(argument)?, cpus) {
+        (Some(address), Some(cpus)) => Ok(address.on(cpus)?.scenario()),
+        _ => load(argument),
+    }
 }
 
 /// The same; a file's name counts from `folder`.
@@ -84,6 +103,9 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
             CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
         })?;
         return Ok(Scenario::from_file(&path)?);
+    }
+    if let Some(address) = families::Address::read(argument)? {
+        return Ok(address.scenario());
     }
     let Shipped { name, text } = find_scenario(argument)?;
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)

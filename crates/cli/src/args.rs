@@ -19,6 +19,7 @@ use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::{Algorithm, EngineSpec, VenueName};
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// The help: the options of the program itself are one line of what stands below.
@@ -54,7 +55,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// List the policies, look into one, or begin a new one
     Policies(PoliciesArgs),
-    /// List the scenarios, print one, translate from and to rt-app
+    /// List the scenarios, print or draw one, translate from and to rt-app
     Scenarios(ScenariosArgs),
     /// Run a study: questions, runs, published values beside those seen
     Study(StudyArgs),
@@ -145,7 +146,7 @@ fn parse_list(text: &str) -> Result<SpecList, schedlab_policy::SpecError> {
 /// What all runs take.
 #[derive(Debug, clap::Args)]
 pub struct SharedArgs {
-    /// A scenario file, or the name of a shipped one
+    /// A scenario file, the name of a shipped one, or one of a family as in family:locks:7
     pub scenario: String,
     /// Where it runs; `compare` takes a list, as in sim,host
     #[arg(long, value_parser = venue_names(), default_value = "sim", value_delimiter = ',', value_name = "VENUE")]
@@ -256,11 +257,36 @@ pub enum PoliciesCommand {
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ScenariosArgs {
-    /// The name of a shipped scenario
+    /// The name of a shipped scenario, or one of a family as in family:locks:7
     pub name: Option<String>,
+    /// Draw a scenario of this family, or with `all` one of each, for --seed and --cpus
+    #[arg(long, value_name = "FAMILY", conflicts_with = "name")]
+    pub family: Option<String>,
+    /// The seed of what is drawn, or several as in 1..3
+    #[arg(long, value_name = "N", default_value = "1", value_parser = read_seeds)]
+    pub seed: RangeInclusive<u64>,
+    /// The number of CPUs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(schedlab_catalogue::families::MAX_CPUS)))]
+    pub cpus: u32,
+    /// Write what is drawn into this folder, each scenario into a file of its own
+    #[arg(long, value_name = "FOLDER", requires = "family")]
+    pub write: Option<PathBuf>,
     /// More verbs.
     #[command(subcommand)]
     pub command: Option<ScenariosCommand>,
+}
+
+/// The most scenarios of a family that are drawn at once.
+const MAX_SEEDS: u64 = 100_000;
+
+/// A seed, or the first and the last of several.
+fn read_seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if first <= last && last - first < MAX_SEEDS => Ok(first..=last),
+        _ => Err(format!("write a number, or the first and the last of at most {MAX_SEEDS} as in 1..3")),
+    }
 }
 
 /// Verbs of `scenarios`.

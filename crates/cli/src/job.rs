@@ -88,7 +88,7 @@ pub fn borne(why_not: Option<String>) -> Result<(), Failure> {
 
 /// The scenario with what the flags change about it.
 fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
-    let mut scenario = catalogue::load(&args.scenario)?;
+    let mut scenario = catalogue::load_on(&args.scenario, args.cpus)?;
     if args.cpus.is_some() || args.topology.is_some() {
         scenario.machine.cpus = args.cpus;
         scenario.machine.topology = args.topology.map(Text);

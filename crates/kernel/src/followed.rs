@@ -1,5 +1,6 @@
 //! The processes that the programs follow.
 
+use crate::ring::keep_from_children;
 use libbpf_rs::{MapCore, Object};
 use memmap2::{MmapOptions, MmapRaw};
 use std::os::fd::{AsFd, AsRawFd};
@@ -19,6 +20,7 @@ impl Followed {
         let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let map = map.ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))?;
         let marks = MmapOptions::new().len(PROCESSES).map_raw(map.as_fd().as_raw_fd())?;
+        keep_from_children(&marks)?;
         Ok(Followed { marks })
     }
 

@@ -9,7 +9,7 @@
 use crate::backlog::Backlog;
 use crate::order::Sorter;
 use libbpf_rs::MapHandle;
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use schedlab_record::Record;
 use std::fs::File;
 use std::io;
@@ -98,6 +98,12 @@ impl Rings {
     }
 }
 
+/// Leaves a mapping out of processes that are forked. A kernel copies the page tables of such memory with each fork, all
+/// of them: for a ring of 16 MiB that takes longer than what most processes of a scenario compute.
+pub(crate) fn keep_from_children(mapping: &MmapRaw) -> io::Result<()> {
+    mapping.advise(Advice::DontFork)
+}
+
 /// One CPU's.
 struct Ring {
     /// The page with the reader's position.
@@ -117,6 +123,8 @@ impl Ring {
         let reader = MmapOptions::new().len(page_bytes).map_raw(fd)?;
         let (from, length) = (page_bytes as u64, page_bytes + 2 * data_bytes as usize);
         let writers = MmapOptions::new().offset(from).len(length).map_raw_read_only(fd)?;
+        keep_from_children(&reader)?;
+        keep_from_children(&writers)?;
         Ok(Ring { reader, writers, page_bytes, data_bytes, at: 0 })
     }
 

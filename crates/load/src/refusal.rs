@@ -98,3 +98,34 @@ fn may_raise_nice(nice: i8) -> bool {
     unsafe { libc::getrlimit(libc::RLIMIT_NICE, &mut limit) };
     is_root() || i64::from(20 - i32::from(nice)) <= limit.rlim_cur as i64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_catalogue::families;
+
+    /// Where CPUs and rights are there.
+    #[test]
+    fn what_families_draw_can_be_run() {
+        let is_of_rights = |why: &String| why.contains("needs root");
+        for family in families::all() {
+            for (seed, cpus) in (1..=40).flat_map(|seed| [1, 2, 4].map(|cpus| (seed, cpus))) {
+                let workload = family.scenario(seed, cpus).compile().unwrap();
+                let of_groups = workload.groups.iter().filter_map(of_group);
+                let whys: Vec<String> =
+                    of_groups.chain(of_sources(&workload)).filter(|why| !is_of_rights(why)).collect();
+                assert!(whys.is_empty() && Ranks::of(&workload).is_some(), "{}: {whys:?}", workload.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_that_spawns_is_refused() {
+        let text = "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n\
+                    [[task]]\nname = \"a\"\nkind = \"process\"\nloop = [{ spawn = \"b\" }, { sleep = \"1ms\" }]\n\
+                    [[task]]\nname = \"b\"\nspawned = true\nonce = [{ compute = \"1ms\" }]\n";
+        let workload = schedlab_model::scenario::Scenario::parse(text, "t").unwrap().compile().unwrap();
+        assert!(of_group(&workload.groups[0]).is_some_and(|why| why.contains("make it a thread")));
+        assert_eq!(of_group(&workload.groups[1]), None);
+    }
+}

@@ -2,8 +2,9 @@
 
 use crate::args::{ScenariosArgs, ScenariosCommand};
 use crate::failure::Failure;
-use crate::output;
+use crate::{files, output};
 use schedlab_catalogue as catalogue;
+use schedlab_catalogue::families::{self, Address};
 use schedlab_model::rtapp;
 use schedlab_model::scenario::Scenario;
 use schedlab_report::wrap;
@@ -12,15 +13,19 @@ use std::path::Path;
 /// The width of the column of names.
 const NAMES: usize = 20;
 
-/// Lists, prints or translates.
+/// Lists, prints, draws or translates.
 pub fn run(args: ScenariosArgs) -> Result<(), Failure> {
-    match (args.command, args.name) {
-        (Some(ScenariosCommand::Import { file }), _) => import(&file),
-        (Some(ScenariosCommand::Export { scenario }), _) => {
-            output::print(&rtapp::export(&catalogue::load(&scenario)?)?)
+    match (&args.command, &args.name, &args.family) {
+        (Some(ScenariosCommand::Import { file }), ..) => import(file),
+        (Some(ScenariosCommand::Export { scenario }), ..) => {
+            output::print(&rtapp::export(&catalogue::load(scenario)?)?)
         }
-        (None, Some(name)) => output::print(catalogue::find_scenario(&name)?.text),
-        (None, None) => list(),
+        (None, Some(name), _) => match Address::read(name)? {
+            Some(Address { family, seed, cpus }) => output::print(&family.text(seed, cpus)),
+            None => output::print(catalogue::find_scenario(name)?.text),
+        },
+        (None, None, Some(family)) => draw(family, &args),
+        (None, None, None) => list(),
     }
 }
 
@@ -30,8 +35,40 @@ fn list() -> Result<(), Failure> {
         let about = Scenario::parse(shipped.text, shipped.name)?.about;
         text += &wrap(&format!("{:<NAMES$}", shipped.name), NAMES, &about);
     }
-    text += "\n`schedlab scenarios NAME` prints one, to be copied and changed.\n";
+    text += "\n`schedlab scenarios NAME` prints one, to be copied and changed.\n\nFamilies, of which each seed is a scenario:\n";
+    for family in families::all() {
+        text += &wrap(&format!("{:<NAMES$}", family.name), NAMES, family.about);
+    }
+    text += "\n`schedlab scenarios --family NAME --seed 7 --cpus 2` draws one; `family:NAME:7` stands for it in other commands.\n";
     output::print(&text)
+}
+
+/// Prints a scenario of a family, or writes several.
+fn draw(family: &str, args: &ScenariosArgs) -> Result<(), Failure> {
+    let one;
+    let families = match family {
+        "all" => families::all(),
+        name => {
+            one = [*families::find(name)?];
+            &one
+        }
+    };
+    let addresses = families
+        .iter()
+        .flat_map(|&family| args.seed.clone().map(move |seed| Address { family, seed, cpus: args.cpus }));
+    let Some(folder) = &args.write else {
+        let mut addresses = addresses;
+        let (Some(Address { family, seed, cpus }), None) = (addresses.next(), addresses.next()) else {
+            return Err(Failure::Input("several scenarios need a folder: add --write FOLDER".into()));
+        };
+        return output::print(&family.text(seed, cpus));
+    };
+    files::check_folder(folder)?;
+    for address in addresses {
+        let text = address.family.text(address.seed, address.cpus);
+        files::write_in(folder, &format!("{}.toml", address.scenario_name()), text.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn import(file: &Path) -> Result<(), Failure> {

@@ -169,6 +169,39 @@ fn scenarios_are_listed_printed_and_translated() {
 }
 
 #[test]
+fn scenarios_of_families_are_drawn_and_run() {
+    let lab = Lab::new();
+    assert!(lab.out(&["scenarios"]).contains("fork-storms"));
+    let drawn = lab.out(&["scenarios", "--family", "locks", "--seed", "7", "--cpus", "2"]);
+    assert!(drawn.contains("name = \"locks-7-2cpus\"") && drawn.contains("cpus = 2"), "{drawn}");
+    assert_eq!(lab.out(&["scenarios", "family:locks:7:2"]), drawn);
+    lab.out(&["scenarios", "--family", "all", "--seed", "1..2", "--cpus", "2", "--write", "drawn"]);
+    lab.out(&["scenarios", "--family", "locks", "--seed", "7", "--cpus", "2", "--write", "drawn"]);
+    let file = std::fs::read_to_string(lab.path("drawn").join("locks-7-2cpus.toml")).unwrap();
+    assert_eq!(file, drawn);
+    assert_eq!(std::fs::read_dir(lab.path("drawn")).unwrap().count(), 2 * 18 + 1);
+    let run = |scenario: &str| lab.json(&["run", scenario, "--policy", "rr", "--cpus", "2", "--json"]);
+    assert_eq!(run("family:locks:7"), run("drawn/locks-7-2cpus.toml"));
+}
+
+#[test]
+fn what_families_cannot_draw_is_refused() {
+    let lab = Lab::new();
+    for (args, part) in [
+        (&["scenarios", "--family", "lokcs"][..], "did you mean `locks`?"),
+        (&["scenarios", "--family", "all"], "add --write FOLDER"),
+        (&["scenarios", "--family", "locks", "--seed", "3..1"], "the first and the last"),
+        (&["scenarios", "--family", "locks", "--cpus", "65"], "65"),
+        (&["run", "family:locks", "--policy", "rr"], "family:locks:SEED"),
+        (&["run", "family:locks:1", "--policy", "rr", "--cpus", "65"], "from 1 to 64"),
+    ] {
+        let output = lab.run(args);
+        assert_eq!(output.code, Some(2), "{args:?}: {}", output.err);
+        assert!(output.err.contains(part), "{args:?}: {}", output.err);
+    }
+}
+
+#[test]
 fn ctrl_c_prints_what_there_is_and_says_so() {
     let lab = Lab::with_small();
     for (args, tell) in [(&["--json"][..], "\"partial\": true"), (&[], "PARTIAL: stopped before the end")] {

@@ -1,0 +1,65 @@
+//! Scenarios that families make: each measures something, whatever its seed.
+
+use crate::lab;
+use schedlab_bpf::Executor;
+use schedlab_catalogue::families;
+use schedlab_metrics::collector::Collector;
+use schedlab_model::ids::ObjectId;
+use schedlab_model::result::GroupResult;
+use schedlab_model::workload::{Group, Objects, Step, Workload};
+
+/// How many requests of a group make its median worth comparing.
+const ENOUGH: u64 = 150;
+
+/// Whether a group's requests end elsewhere: it hands on what it takes.
+fn hands_on(group: &Group, objects: &Objects) -> bool {
+    let works = |channel: &ObjectId| objects.channels[channel.index()].work.is_some_and(|work| work.hands_on);
+    let takes = group.program.steps.iter().any(|step| matches!(step, Step::Recv(channel, _) if works(channel)));
+    takes && group.program.steps.iter().any(|step| matches!(step, Step::Send(channel, _) if works(channel)))
+}
+
+fn groups(workload: &Workload, policy: &str) -> Vec<GroupResult> {
+    let mut collector = Collector::new(workload);
+    lab::run_into(&mut collector, workload, policy, Executor::Machine, &[]).unwrap();
+    collector.into_measures().groups
+}
+
+/// What is wrong with a run: groups with few requests, and backlogs.
+fn lacks(workload: &Workload, policy: &str) -> Vec<String> {
+    let results = groups(workload, policy);
+    let mut lacks = Vec::new();
+    for (group, result) in workload.groups.iter().zip(results) {
+        let measures = &result.measures;
+        if hands_on(group, &workload.objects) {
+            assert_eq!(measures.requests, 0, "{}: {}", workload.name, group.name);
+            continue;
+        }
+        if measures.requests < ENOUGH {
+            lacks.push(format!("{} {}: {} has {} requests", workload.name, policy, group.name, measures.requests));
+        }
+        if measures.requests_open > 20 + measures.requests / 10 {
+            lacks.push(format!("{} {}: {} has {} open", workload.name, policy, group.name, measures.requests_open));
+        }
+    }
+    lacks
+}
+
+fn check(policy: &str, seeds: impl Iterator<Item = u64> + Clone, cpus: &[u32]) {
+    let mut all = Vec::new();
+    for family in families::all() {
+        for (seed, &cpus) in seeds.clone().flat_map(|seed| cpus.iter().map(move |cpus| (seed, cpus))) {
+            all.extend(lacks(&family.scenario(seed, cpus).compile().unwrap(), policy));
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn each_group_of_a_family_ends_enough_requests_under_round_robin() {
+    check("rr", 1..=12, &[1, 2, 4]);
+}
+
+#[test]
+fn and_under_a_fair_scheduler() {
+    check("cfs", 1..=3, &[1, 2]);
+}
