@@ -59,7 +59,7 @@ impl Pair {
         let mut workload = scenario.compile().map_err(|error| error.to_string())?;
         let engine = if workload.machine.cpus() == 1 { ON_ONE_CPU } else { ON_SEVERAL };
         let engine = engine.parse().expect("an engine");
-        let venue = VmVenue { kernel: self.kernel.clone(), engine, algorithm: Algorithm::Spin };
+        let venue = VmVenue { kernel: self.kernel.clone(), engine, algorithm: Algorithm::Spin, kept: None };
         let trace =
             |place: &str| keep.map(|folder| folder.join(format!("{}-{}-{place}.parquet", self.text, workload.name)));
         let (real_trace, simulated_trace) = (trace("kernel"), trace("sim"));
