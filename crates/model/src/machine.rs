@@ -75,6 +75,22 @@ pub struct Costs {
     pub policy_instruction_ps: u64,
 }
 
+impl Costs {
+    /// Each cost that is a time, with its name.
+    pub fn times_mut(&mut self) -> [(&'static str, &mut Time); 7] {
+        let Costs { switch, wakeup, migration, tick, fork, start, exit, policy_instruction_ps: _ } = self;
+        [
+            ("switch", switch),
+            ("wakeup", wakeup),
+            ("migration", migration),
+            ("tick", tick),
+            ("fork", fork),
+            ("start", start),
+            ("exit", exit),
+        ]
+    }
+}
+
 /// A machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {

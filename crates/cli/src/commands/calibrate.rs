@@ -33,27 +33,39 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let loads: Vec<Calibration> = algorithms.iter().map(made).collect::<Result<_, _>>()?;
     let asked = algorithms.iter().filter(|_| args.verify);
     let verified = asked.map(|load| verified(*load).map_err(failed)).collect::<Result<_, _>>()?;
-    let costs =
-        measure_costs(&Effort::REAL).map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
+    let costs = costs()?;
     let page = Page { machine: fingerprint(), loads, verified, costs };
     let printed = if args.json { output::print_json(&page) } else { output::print(&show(&page)) };
     failure::all([printed, args.machine.map_or(Ok(()), |path| save(&path, &page))])
 }
 
-/// Writes the machine file: what the simulator takes, in its words.
-fn save(path: &Path, page: &Page) -> Result<(), Failure> {
+fn costs() -> Result<Costs, Failure> {
+    measure_costs(&Effort::REAL).map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))
+}
+
+/// What this machine takes for itself now, as a scenario has it.
+pub fn measured_costs() -> Result<CostKeys, Failure> {
+    Ok(keys(&costs()?))
+}
+
+/// Costs as the simulator takes them, in its words.
+fn keys(costs: &Costs) -> CostKeys {
     let time = |cost: Option<Cost>| cost.map(|cost| Text(Time(cost.median_ns.round() as u64)));
-    let costs = CostKeys {
-        switch: time(page.costs.switch_thread),
-        wakeup: time(page.costs.wakeup),
-        migration: time(page.costs.migration_cold),
-        tick: time(page.costs.tick),
-        fork: time(page.costs.fork),
-        start: time(page.costs.start),
-        exit: time(page.costs.exit),
+    CostKeys {
+        switch: time(costs.switch_thread),
+        wakeup: time(costs.wakeup),
+        migration: time(costs.migration_cold),
+        tick: time(costs.tick),
+        fork: time(costs.fork),
+        start: time(costs.start),
+        exit: time(costs.exit),
         policy_instruction: None,
-    };
-    let file = MachineFile { about: page.machine.clone(), costs };
+    }
+}
+
+/// Writes the machine file.
+fn save(path: &Path, page: &Page) -> Result<(), Failure> {
+    let file = MachineFile { about: page.machine.clone(), costs: keys(&page.costs) };
     files::write(path, file.to_toml().as_bytes())
 }
 
