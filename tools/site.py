@@ -27,6 +27,12 @@ What `schedlab compare --json` prints, and `comparison.data` in Python; `schedla
 JSON schema. Its `results` are [results of one run](result.md) or [of several](runs.md); their `schema` says which.
 """
 
+AGREEMENT = """# Agreements, every key
+
+What `schedlab agreement --json` prints; `schedlab schema agreement` has the same as a JSON schema.
+[How far the simulator is from a kernel](agreement.md) says what the numbers mean.
+"""
+
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds the pages."""
@@ -40,6 +46,7 @@ def on_files(files: Files, config: Any) -> Files:
         "result": RESULT + _keys(result, {}),
         "runs": RUNS + _keys(runs, known),
         "comparison": COMPARISON + _keys(comparison, known),
+        "agreements": AGREEMENT + _keys(_schema("agreement"), {}),
     }
     for name, text in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))

@@ -1,13 +1,14 @@
 //! What was seen of runs, kept under their names.
 //!
 //! A name is a hash of everything that decides a run, so what is kept is never wrong, only not asked for any more. The
-//! cache keeps a run's result and what its listeners heard. Any command that needs no more than that can use it.
+//! cache keeps a run's result and what its listeners heard. Any command that needs no more than that can use it. Beside it lies
+//! what guests sent ([`KeptGuests`]), whose names know nothing of the program: another build runs no guest again.
 
 use crate::case::Case;
 use crate::digest::{Digests, write_whole};
 use crate::ear::Heard;
 use schedlab_model::hash::sha256;
-use schedlab_venue::{Run, VenueName, cache_folder, fingerprint, guest_program, kernels, own_file};
+use schedlab_venue::{KeptGuests, Run, VenueName, cache_folder, fingerprint, guest_program, kernels, own_file};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,10 +22,16 @@ const FORM: &str = "schedlab.kept/1";
 /// Another build asks for other names. What it kept is thrown away when it has kept nothing for so long.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// The folders in which runs and guests are kept.
+const RUNS: &str = "runs";
+const GUESTS: &str = "guests";
+
 /// A folder of what was seen.
 pub struct Cache {
     /// That of this program's runs.
     folder: PathBuf,
+    /// What guests sent, whichever program ran them.
+    guests: KeptGuests,
     /// The hash of the program.
     program: String,
     digests: Digests,
@@ -51,7 +58,7 @@ impl Cache {
     ///
     /// The running program cannot be read.
     pub fn of_user() -> io::Result<Option<Cache>> {
-        cache_folder().map(|folder| Cache::open(&folder.join("runs"))).transpose()
+        cache_folder().map(|folder| Cache::open(&folder)).transpose()
     }
 
     /// The one in this folder.
@@ -60,16 +67,22 @@ impl Cache {
     ///
     /// The running program cannot be read.
     pub fn open(folder: &Path) -> io::Result<Cache> {
-        let digests = Digests::new(folder);
+        let (runs, guests) = (folder.join(RUNS), KeptGuests::new(folder.join(GUESTS)));
+        let digests = Digests::new(&runs);
         let program = digests.of(&own_file()?)?;
-        let own = folder.join(&program[..16]);
-        remove_old(folder, &own);
-        Ok(Cache { folder: own, program, digests, places: Mutex::default(), forgetful: false })
+        let own = runs.join(&program[..16]);
+        remove_old(&runs, &own);
+        Ok(Cache { folder: own, guests, program, digests, places: Mutex::default(), forgetful: false })
     }
 
     /// The same that keeps what is new and does not know what was.
     pub fn forgetful(self) -> Cache {
-        Cache { forgetful: true, ..self }
+        Cache { forgetful: true, guests: self.guests.forgetful(), ..self }
+    }
+
+    /// What guests sent, whichever program ran them.
+    pub(crate) fn guests(&self) -> KeptGuests {
+        self.guests.clone()
     }
 
     /// The name of a run; none where nothing tells it from all others.

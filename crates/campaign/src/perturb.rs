@@ -9,11 +9,12 @@ use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Birth, Schedule, Step, Workload};
 
-/// How far constant times are moved, at most, to either side, in parts of themselves.
+/// How far constant times and costs are moved, at most, to either side, in parts of themselves.
 pub const MOST: f64 = 0.005;
 
-/// The copies of a workload, each with another offset of the tick, and with a factor near one for each constant amount of
-/// work, each sleep, each device's time and each gap between arrivals. What is drawn at random is left as it is.
+/// The copies of a workload, each with another offset of the tick, and with a factor near one for each cost of the machine and
+/// for each constant amount of work, each sleep, each device's time and each gap between arrivals. What is drawn at random is
+/// left as it is.
 ///
 /// Over the copies the values of each of these lie evenly on both sides, one in each of as many equal parts as there are
 /// copies (McKay, Beckman and Conover, Technometrics 21, 1979). `seed` decides all; workloads with the same names share the
@@ -23,6 +24,12 @@ pub fn copies(workload: &Workload, count: u32, seed: u64) -> Vec<Workload> {
     let mut copies = vec![workload.clone(); count as usize];
     for (copy, place) in copies.iter_mut().zip(places("tick")) {
         copy.machine.tick_offset = Time((place * workload.machine.tick.ns() as f64) as u64);
+    }
+    for (index, (name, _)) in workload.machine.costs.clone().times_mut().into_iter().enumerate() {
+        for (copy, place) in copies.iter_mut().zip(places(&format!("cost {name}"))) {
+            let (_, cost) = &mut copy.machine.costs.times_mut()[index];
+            **cost = near(**cost, place);
+        }
     }
     for (index, source) in workload.sources.iter().enumerate() {
         for (copy, place) in copies.iter_mut().zip(places(&format!("source {}", source.name))) {
@@ -61,8 +68,13 @@ fn places(count: u32, seed: u64, name: &str) -> Vec<f64> {
 
 fn change(time: &mut Distribution, place: f64) {
     if let Distribution::Constant(constant) = time {
-        *constant = Time((constant.ns() as f64 * (1.0 + MOST * (2.0 * place - 1.0))).round() as u64);
+        *constant = near(*constant, place);
     }
+}
+
+/// A time at a place, from 0 to 1, among those that are near it.
+fn near(time: Time, place: f64) -> Time {
+    Time((time.ns() as f64 * (1.0 + MOST * (2.0 * place - 1.0))).round() as u64)
 }
 
 #[cfg(test)]
@@ -72,7 +84,8 @@ mod tests {
 
     #[test]
     fn copies_lie_on_both_sides_and_leave_what_is_random() {
-        let text = "name = \"t\"\n[machine]\ncpus = 1\ntick = \"4ms\"\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n\
+        let text = "name = \"t\"\n[machine]\ncpus = 1\ntick = \"4ms\"\n\
+                    costs = { switch = \"200us\" }\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n\
                     loop = [{ compute = \"10ms\" }, { sleep = \"exp(5ms)\" }, { sleep = \"100ms\" }]\n";
         let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
         let copies = copies(&workload, 10, 1);
@@ -87,6 +100,10 @@ mod tests {
         assert_eq!(sleeps.iter().filter(|sleep| **sleep > 100_000_000).count(), 5, "{sleeps:?}");
         assert!(sleeps.iter().all(|sleep| (99_500_000..=100_500_000).contains(sleep)), "{sleeps:?}");
         assert!(copies.iter().all(|copy| copy.machine.tick_offset < Time::from_ms(4)));
+        let switches: Vec<u64> = copies.iter().map(|copy| copy.machine.costs.switch.ns()).collect();
+        assert!(switches.iter().all(|cost| (199_000..=201_000).contains(cost)), "{switches:?}");
+        assert_eq!(switches.iter().filter(|cost| **cost > 200_000).count(), 5, "{switches:?}");
+        assert!(copies.iter().all(|copy| copy.machine.costs.wakeup == Time::ZERO));
         let exponential = Step::Sleep(Distribution::Exponential(Time::from_ms(5)));
         assert!(copies.iter().all(|copy| steps(copy).contains(&exponential)));
         assert_eq!(format!("{copies:?}"), format!("{:?}", super::copies(&workload, 10, 1)));

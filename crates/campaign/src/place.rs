@@ -1,7 +1,7 @@
 //! Where runs happen, with all that tells one place from another of its kind, and what is taken where nothing is said.
 
 use schedlab_venue::{
-    Algorithm, EngineSpec, HostVenue, Policy, Scheduler, SimVenue, Venue, VenueName, VmVenue, fingerprint,
+    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, Scheduler, SimVenue, Venue, VenueName, VmVenue, fingerprint,
 };
 use std::str::FromStr;
 
@@ -68,13 +68,20 @@ impl Place {
         self.engine.unwrap_or_else(|| EngineSpec::for_cpus(cpus))
     }
 
-    /// The venue, for a machine with `cpus` CPUs.
+    /// The venue, for a machine with `cpus` CPUs, in which every run is made.
     pub fn venue(&self, cpus: u32) -> Box<dyn Venue> {
+        self.venue_with(cpus, None)
+    }
+
+    /// The same where a guest that is kept does not run again.
+    pub(crate) fn venue_with(&self, cpus: u32, kept: Option<KeptGuests>) -> Box<dyn Venue> {
         let algorithm = self.algorithm;
         match self.name {
             VenueName::Sim => Box::new(SimVenue),
             VenueName::Host => Box::new(HostVenue::new(algorithm)),
-            VenueName::Vm => Box::new(VmVenue { kernel: self.kernel().into(), engine: self.engine(cpus), algorithm }),
+            VenueName::Vm => {
+                Box::new(VmVenue { kernel: self.kernel().into(), engine: self.engine(cpus), algorithm, kept })
+            }
         }
     }
 

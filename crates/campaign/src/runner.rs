@@ -172,9 +172,10 @@ impl<'a> Runner<'a> {
     /// The venue of a case. Each is made once: it may have to find out how fast this machine is.
     fn venue(&self, case: &Case) -> Arc<dyn Venue> {
         let cpus = case.workload.machine.cpus();
-        let key = format!("{:?} {:?}", case.place, case.place.engine(cpus));
+        let guests = self.cache.filter(|_| case.keeps != Keeps::Nothing).map(Cache::guests);
+        let key = format!("{:?} {:?} {}", case.place, case.place.engine(cpus), guests.is_some());
         let mut venues = self.venues.lock().unwrap_or_else(PoisonError::into_inner);
-        venues.entry(key).or_insert_with(|| case.place.venue(cpus).into()).clone()
+        venues.entry(key).or_insert_with(|| case.place.venue_with(cpus, guests).into()).clone()
     }
 
     /// What came of a job; nothing where it need not be done. The first job is made even then, so that there is something.

@@ -1,10 +1,12 @@
 //! The flags.
 
+mod agreement;
 mod report;
 mod study;
 mod sweep;
 mod trace;
 
+pub use agreement::AgreementArgs;
 pub use report::{PageFormat, ReportArgs};
 pub use study::{StudyArgs, StudyCommand};
 pub use sweep::SweepArgs;
@@ -26,7 +28,6 @@ use std::path::PathBuf;
 const TEMPLATE: &str = "\
 {about}
 {usage-heading} {usage}
-
 Commands:
 {subcommands}{after-help}";
 
@@ -61,6 +62,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Run a scenario over many values, policies and seeds into one table
     Sweep(SweepArgs),
+    /// Judge how far the simulator is from a kernel
+    Agreement(AgreementArgs),
     /// Make a page of results and traces that can be sent to anybody
     Report(ReportArgs),
     /// Print a JSON schema
@@ -322,6 +325,8 @@ pub enum SchemaName {
     Runs,
     /// What `compare --json` prints
     Comparison,
+    /// What `agreement --json` prints
+    Agreement,
     /// No schema, but the list of all metrics: path, unit, meaning, source
     Metrics,
 }

@@ -30,6 +30,7 @@ fn run() -> ExitCode {
         Command::Scenarios(args) => commands::scenarios::run(args),
         Command::Study(args) => commands::study::run(args),
         Command::Sweep(args) => commands::sweep::run(args),
+        Command::Agreement(args) => commands::agreement::run(args),
         Command::Report(args) => commands::report::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(args),

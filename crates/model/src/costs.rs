@@ -32,9 +32,9 @@ macro_rules! costs {
             /// The names of all that are times.
             pub const NAMES: &[&str] = &[$(stringify!($name)),+];
 
-            /// All that are times, in the order of their names.
-            pub fn times_mut(&mut self) -> [&mut Time; Costs::NAMES.len()] {
-                [$(&mut self.$name),+]
+            /// Each cost that is a time, with its name.
+            pub fn times_mut(&mut self) -> [(&'static str, &mut Time); Costs::NAMES.len()] {
+                [$((stringify!($name), &mut self.$name)),+]
             }
         }
 

@@ -71,15 +71,24 @@ impl PolicySpec {
     /// policy before it.
     pub fn parse_list(text: &str) -> Result<Vec<PolicySpec>, SpecError> {
         let mut specs: Vec<PolicySpec> = Vec::new();
-        for part in split(text) {
-            let head = part.split(['(', '/']).next().unwrap_or_default();
-            let continues = head.find('=').is_some_and(|equals| head.find(':').is_none_or(|colon| equals < colon));
+        for part in PolicySpec::parts(text) {
             match specs.last_mut() {
-                Some(spec) if continues && !spec.settings.is_empty() => spec.set(part, text)?,
+                Some(spec) if PolicySpec::is_setting(part) && !spec.settings.is_empty() => spec.set(part, text)?,
                 _ => specs.push(PolicySpec::parse(part)?),
             }
         }
         Ok(specs)
+    }
+
+    /// The parts of a list: what stands between commas that are not inside of parentheses.
+    pub fn parts(text: &str) -> Vec<&str> {
+        split(text)
+    }
+
+    /// Whether a part of a list is by its form a setting, and so belongs to the policy before it.
+    pub fn is_setting(part: &str) -> bool {
+        let head = part.split(['(', '/']).next().unwrap_or_default();
+        head.find('=').is_some_and(|equals| head.find(':').is_none_or(|colon| equals < colon))
     }
 
     fn set(&mut self, setting: &str, text: &str) -> Result<(), SpecError> {

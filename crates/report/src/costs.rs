@@ -54,15 +54,9 @@ mod tests {
     fn only_what_is_known_is_told() {
         let costs = SchedulerCosts {
             ns_per_instruction: 8.0,
-            switch_thread_ns: None,
-            switch_process_ns: None,
             hand_over_ns: Some(23_400.0),
             wakeup_ns: Some(12_544.0),
-            tick_ns: None,
-            migration_ns: None,
-            fork_ns: None,
-            start_ns: None,
-            exit_ns: None,
+            ..SchedulerCosts::default()
         };
         let result = Outcome::from(RunResult { costs: Some(costs), ..RunResult::default() });
         assert_eq!(

@@ -44,7 +44,7 @@ pub use schedlab_load::{
 pub use schedlab_sim::Control;
 pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};
 pub use schedlab_vm::engine::EngineSpec;
-pub use schedlab_vm::{VmError, kernels};
+pub use schedlab_vm::{KeptGuests, VmError, kernels};
 pub use sim::SimVenue;
 pub use survey::{Support, survey};
 pub use vm::{VmVenue, guest_program};

@@ -10,7 +10,7 @@ use schedlab_model::trace::Sink;
 use schedlab_model::workload::Workload;
 use schedlab_vm::engine::{Engine, EngineSpec};
 use schedlab_vm::image::Image;
-use schedlab_vm::{Finished, Limit, Settings, VmError, kernels};
+use schedlab_vm::{Finished, KeptGuests, Limit, Settings, VmError, kernels};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub struct VmVenue {
     pub engine: EngineSpec,
     /// What tasks compute.
     pub algorithm: Algorithm,
+    /// What is known of guests from before; nothing where each is to run.
+    pub kept: Option<KeptGuests>,
 }
 
 impl VmVenue {
@@ -101,7 +103,8 @@ impl Venue for VmVenue {
         let engine = self.engine(request.workload.machine.cpus())?;
         let (engine, kernel) = (engine.engine(), self.image(request.policy)?);
         let program = guest_program()?;
-        let settings = Settings { engine, kernel: &kernel, program: &program, limit: limit(request.workload) };
+        let limit = limit(request.workload);
+        let settings = Settings { engine, kernel: &kernel, program: &program, limit, kept: self.kept.as_ref() };
         let job = Job {
             workload: request.workload.clone(),
             seed: request.seed,
@@ -132,7 +135,7 @@ fn result(
     finished: Finished,
     sink: Option<&mut dyn Sink>,
 ) -> Result<Run, VenueError> {
-    let Finished { outcome, records, boot_virtual_ns, boot_wall, run_wall, .. } = finished;
+    let Finished { outcome, records, boot_virtual_ns, wall, .. } = finished;
     identity::check(request.policy, outcome.loaded.as_ref())?;
     let kernel = format!("Linux {}", finished.kernel);
     let info = EngineInfo {
@@ -156,6 +159,6 @@ fn result(
     };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
     run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(outcome.costs.ok()?.told(ns)));
-    run.wall = Some(Wall { boot: boot_wall, run: run_wall });
+    run.wall = wall.map(|(boot, run)| Wall { boot, run });
     Ok(run)
 }

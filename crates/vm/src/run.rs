@@ -4,14 +4,16 @@ use crate::engine::{Engine, Guest};
 use crate::error::{VmError, system, tail};
 use crate::files;
 use crate::image::Image;
-use schedlab_guest::frame::{FrameError, FrameReader};
-use schedlab_guest::{Job, Message, Outcome};
+use crate::kept::{self, KeptGuests};
+use crate::told::Told;
+use schedlab_guest::frame::FrameError;
+use schedlab_guest::{Job, Outcome};
 use schedlab_kernel::Record;
 use schedlab_load::{Ended, Guarded};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Between two looks at the emulator.
@@ -27,6 +29,8 @@ pub struct Settings<'a> {
     pub program: &'a Path,
     /// The most wall time that it may take.
     pub limit: Limit,
+    /// What is known of guests from before: the same one need not run again. Those in real time are never kept.
+    pub kept: Option<&'a KeptGuests>,
 }
 
 /// The most wall time that something may take.
@@ -51,13 +55,12 @@ pub struct Finished {
     pub records: Vec<Record>,
     /// Virtual time from the kernel's first to the scenario's first instruction.
     pub boot_virtual_ns: u64,
-    /// Wall time to the same place.
-    pub boot_wall: Duration,
-    /// Wall time from there to the end.
-    pub run_wall: Duration,
+    /// Wall time to the same place, and from there to the end; not known of a guest that was kept.
+    pub wall: Option<(Duration, Duration)>,
 }
 
-/// Runs a job in a guest. `go_on` is told how much of the run is over, in virtual nanoseconds, and may end it.
+/// Runs a job in a guest, or takes what the same guest sent before. `go_on` is told how much of the run is over, in virtual
+/// nanoseconds, and may end it.
 pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Finished, VmError> {
     let version = settings.engine.probe().map_err(VmError::Lack)?;
     let folder = tempfile::tempdir().map_err(system("make a temporary folder"))?;
@@ -68,9 +71,38 @@ pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -
         seed: job.seed,
         folder: folder.path(),
     };
-    let mut watch = Watch::start(&guest, settings)?;
+    let command = command(&guest, settings.engine)?;
+    let kept = settings.kept.filter(|_| settings.engine.repeats());
+    let named = |kept| Ok((kept, kept::name(settings.engine, &version, &guest, &command)?));
+    let kept: Option<(&KeptGuests, String)> =
+        kept.map(named).transpose().map_err(system("read what the emulator is handed"))?;
+    let known = kept.as_ref().and_then(|(kept, name)| recalled(&kept.find(name)?, settings.engine));
+    if let Some(told) = known {
+        return Ok(told.finished(version, None).expect("it was whole"));
+    }
+    let mut watch = Watch::start(&guest, settings, command)?;
     watch.until_it_ends(go_on)?;
-    watch.finished(version)
+    let finished = watch.finished(version)?;
+    if let Some((kept, name)) = kept {
+        // Without it the guest runs again the next time: nothing worse.
+        let _ = fs::read(guest.frames()).and_then(|frames| kept.keep(&name, &frames));
+    }
+    Ok(finished)
+}
+
+/// What a guest said that was kept, if it is whole.
+fn recalled(frames: &[u8], engine: &dyn Engine) -> Option<Told> {
+    let mut told = Told::by(engine);
+    told.take(frames).ok()?;
+    told.is_whole().then_some(told)
+}
+
+/// The emulator's command, with all that it reads in the guest's folder.
+fn command(guest: &Guest, engine: &dyn Engine) -> Result<Command, VmError> {
+    engine.command(guest).map_err(|error| match error.kind() {
+        io::ErrorKind::Unsupported => VmError::Lack(error.to_string()),
+        _ => system(&format!("start {}", engine.name()))(error),
+    })
 }
 
 /// An emulator at work.
@@ -82,24 +114,18 @@ struct Watch<'a> {
     /// When it last said something.
     heard: Instant,
     frames: File,
-    reader: FrameReader,
     console: PathBuf,
     errors: PathBuf,
-    hello: Option<String>,
-    first_instruction: Option<(u64, Duration)>,
-    records: Vec<Record>,
-    outcome: Option<Outcome>,
+    told: Told,
+    /// Wall time to the scenario's first instruction.
+    boot: Option<Duration>,
 }
 
 impl<'a> Watch<'a> {
-    fn start(guest: &Guest, settings: &Settings<'a>) -> Result<Watch<'a>, VmError> {
+    fn start(guest: &Guest, settings: &Settings<'a>, mut command: Command) -> Result<Watch<'a>, VmError> {
         let what = format!("start {}", settings.engine.name());
         let failed = system(&what);
         let errors = guest.folder.join("errors");
-        let mut command = settings.engine.command(guest).map_err(|error| match error.kind() {
-            io::ErrorKind::Unsupported => VmError::Lack(error.to_string()),
-            _ => failed(error),
-        })?;
         command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
         // There to be read before the emulator begins; it writes from the start.
         File::options().create(true).append(true).open(guest.frames()).map_err(&failed)?;
@@ -112,25 +138,21 @@ impl<'a> Watch<'a> {
             begun: Instant::now(),
             heard: Instant::now(),
             frames: File::open(guest.frames()).map_err(&failed)?,
-            reader: if settings.engine.has_noise() { FrameReader::amid_noise() } else { FrameReader::default() },
             console: guest.console(),
             errors,
-            hello: None,
-            first_instruction: None,
-            records: Vec::new(),
-            outcome: None,
+            told: Told::by(settings.engine),
+            boot: None,
         })
     }
 
     fn until_it_ends(&mut self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), VmError> {
-        let mut done_ns = 0;
         loop {
             let ended = self.emulator.ended().map_err(system("wait for the emulator"))?;
-            self.listen(&mut done_ns)?;
+            self.listen()?;
             if let Some(ended) = ended {
                 return self.judge(ended);
             }
-            if !go_on(done_ns) {
+            if !go_on(self.told.done_ns()) {
                 return Err(VmError::Stopped);
             }
             self.check_limit()?;
@@ -152,25 +174,20 @@ impl<'a> Watch<'a> {
     }
 
     /// Takes what the guest has sent.
-    fn listen(&mut self, done_ns: &mut u64) -> Result<(), VmError> {
+    fn listen(&mut self) -> Result<(), VmError> {
         let mut bytes = Vec::new();
         self.frames.read_to_end(&mut bytes).map_err(system("read what the guest sent"))?;
         if !bytes.is_empty() {
             self.heard = Instant::now();
         }
-        self.reader.push(&bytes);
-        while let Some(message) = self.reader.take().map_err(|error| self.untrusted(error))? {
-            match message {
-                Message::Hello { kernel, .. } => self.hello = Some(kernel),
-                Message::Begun { at_ns } => self.first_instruction = Some((at_ns, self.begun.elapsed())),
-                Message::Progress(ns) => *done_ns = ns,
-                Message::Records(mut records) => self.records.append(&mut records),
-                Message::Outcome(outcome) => self.outcome = Some(*outcome),
-                Message::Failed(why) => return Err(VmError::Refused(why)),
-                Message::PolicyFailed(why) => return Err(VmError::Policy(why)),
-            }
+        let taken = self.told.take(&bytes);
+        if self.told.has_begun() {
+            self.boot.get_or_insert_with(|| self.begun.elapsed());
         }
-        Ok(())
+        taken.map_err(|error| match error {
+            VmError::Frame { error, .. } => self.untrusted(error),
+            other => other,
+        })
     }
 
     fn untrusted(&self, error: FrameError) -> VmError {
@@ -202,11 +219,7 @@ impl<'a> Watch<'a> {
     }
 
     fn stage(&self) -> &'static str {
-        match (&self.hello, &self.first_instruction) {
-            (None, _) => "booting",
-            (Some(_), None) => "preparing the run",
-            (Some(_), Some(_)) => "running",
-        }
+        self.told.stage()
     }
 
     fn console_tail(&self) -> String {
@@ -222,23 +235,9 @@ impl<'a> Watch<'a> {
 
     /// The result, if all of it came.
     fn finished(self, engine: String) -> Result<Finished, VmError> {
-        let (Some(kernel), Some((boot_virtual_ns, boot_wall)), Some(outcome)) =
-            (&self.hello, self.first_instruction, &self.outcome)
-        else {
-            return Err(self.incomplete());
-        };
-        if outcome.records != self.records.len() as u64 {
-            return Err(self.incomplete());
-        }
-        Ok(Finished {
-            engine,
-            kernel: kernel.clone(),
-            outcome: outcome.clone(),
-            records: self.records,
-            boot_virtual_ns,
-            boot_wall,
-            run_wall: self.begun.elapsed().saturating_sub(boot_wall),
-        })
+        let Some(boot) = self.boot.filter(|_| self.told.is_whole()) else { return Err(self.incomplete()) };
+        let wall = (boot, self.begun.elapsed().saturating_sub(boot));
+        Ok(self.told.finished(engine, Some(wall)).expect("it is whole"))
     }
 
     fn incomplete(&self) -> VmError {
@@ -247,5 +246,137 @@ impl<'a> Watch<'a> {
             Some(reason) => VmError::Panicked { reason, console },
             None => VmError::EndedEarly { stage: self.stage(), console },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_guest::Message;
+    use schedlab_guest::frame::FrameWriter;
+    use schedlab_load::{Calibration, Report};
+    use schedlab_model::scenario::Scenario;
+
+    /// A shell that says what a guest would, and writes down that it was started.
+    #[derive(Debug)]
+    struct Shell {
+        says: PathBuf,
+        started: PathBuf,
+        repeats: bool,
+    }
+
+    impl Engine for Shell {
+        fn name(&self) -> &'static str {
+            "shell"
+        }
+        fn probe(&self) -> Result<String, String> {
+            Ok("Shell 1".into())
+        }
+        fn max_cpus(&self) -> u32 {
+            1
+        }
+        fn clock(&self) -> String {
+            "none".into()
+        }
+        fn ns_per_instruction(&self) -> Option<f64> {
+            None
+        }
+        fn repeats(&self) -> bool {
+            self.repeats
+        }
+        fn command(&self, guest: &Guest) -> io::Result<Command> {
+            fs::write(guest.folder.join("files"), guest.files)?;
+            let (says, started, to) = (self.says.display(), self.started.display(), guest.frames());
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("echo x >> {started}; cat {says} > {}", to.display())]);
+            Ok(command)
+        }
+    }
+
+    fn job(seed: u64) -> Job {
+        let text = "name = \"t\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nloop = [{ compute = \"1ms\" }]\n\
+                    [run]\nduration = \"1s\"\n";
+        let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
+        Job { workload, seed, algorithm: "spin".into(), policy: None }
+    }
+
+    fn outcome() -> Outcome {
+        let report = Report {
+            start_ns: 1,
+            length_ns: 2,
+            tasks: Vec::new(),
+            requests: Vec::new(),
+            waiting: Vec::new(),
+            requests_lost: 0,
+            dropped: 0,
+            late: 0,
+            freeing_ns: 0,
+            partial: false,
+        };
+        let calibration = Calibration {
+            algorithm: "spin".into(),
+            ns_per_piece: 1.0,
+            ns_per_call: 1.0,
+            spread: 0.0,
+            misfit: 0.0,
+            measurements: 1,
+        };
+        let none = || "none".to_string();
+        Outcome { report, recorded: Err(none()), loaded: None, calibration, costs: Err(none()), records: 0 }
+    }
+
+    fn frames(messages: &[Message]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = FrameWriter::new(&mut bytes);
+        messages.iter().for_each(|message| writer.send(message).unwrap());
+        bytes
+    }
+
+    fn whole() -> Vec<Message> {
+        let hello = Message::Hello { kernel: "6.1".into(), at_ns: 5 };
+        vec![hello, Message::Begun { at_ns: 7 }, Message::Outcome(Box::new(outcome()))]
+    }
+
+    /// Runs a guest that says this, and tells what came and how often an emulator has been started up to now.
+    fn ran(folder: &Path, says: &[Message], seed: u64, repeats: bool, kept: &KeptGuests) -> (bool, Option<usize>) {
+        let engine = Shell { says: folder.join("says"), started: folder.join("started"), repeats };
+        fs::write(&engine.says, frames(says)).unwrap();
+        let kernel = Image::of_program(Vec::new());
+        let limit = Limit::Whole(Duration::from_secs(60));
+        let settings =
+            Settings { engine: &engine, kernel: &kernel, program: Path::new("/bin/true"), limit, kept: Some(kept) };
+        let finished = run(&job(seed), &settings, &mut |_| true).ok();
+        if let Some(finished) = &finished {
+            assert_eq!((finished.kernel.as_str(), finished.boot_virtual_ns), ("6.1", 7));
+            assert_eq!((&finished.outcome, finished.engine.as_str()), (&outcome(), "Shell 1"));
+        }
+        let started = fs::read_to_string(&engine.started).ok().map(|lines| lines.lines().count());
+        (finished.is_some_and(|finished| finished.wall.is_some()), started)
+    }
+
+    #[test]
+    fn the_same_guest_is_not_run_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = KeptGuests::new(folder.path().join("kept"));
+        let ran = |seed, repeats, kept: &KeptGuests| ran(folder.path(), &whole(), seed, repeats, kept);
+        assert_eq!(ran(1, true, &kept), (true, Some(1)));
+        assert_eq!(ran(1, true, &kept), (false, Some(1)), "it is known, and took no time");
+        assert_eq!(ran(2, true, &kept), (true, Some(2)), "another seed is another guest");
+        assert_eq!(ran(1, true, &kept.clone().forgetful()), (true, Some(3)));
+        // The settings of the engine are part of the name; in real time no guest is another's like.
+        assert_eq!(ran(1, false, &kept), (true, Some(4)));
+        assert_eq!(ran(1, false, &kept), (true, Some(5)));
+        assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_did_not_come_to_its_end_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = KeptGuests::new(folder.path().join("kept"));
+        let half = &whole()[..2];
+        let failed = [half, &[Message::PolicyFailed("no".into())]].concat();
+        assert_eq!(ran(folder.path(), half, 1, true, &kept), (false, Some(1)));
+        assert_eq!(ran(folder.path(), &failed, 1, true, &kept), (false, Some(2)));
+        assert!(!folder.path().join("kept").exists());
     }
 }

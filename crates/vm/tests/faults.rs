@@ -30,8 +30,13 @@ fn run(fault: &str, engine: &str, limit: Duration) -> VmError {
     let job = Job { workload, seed: 1, algorithm: "spin".into(), policy: None };
     let (engine, kernel) = (engine.parse::<EngineSpec>().unwrap(), kernels::find("debian:12").unwrap());
     let kernel = Image::read(&kernel).unwrap();
-    let settings =
-        Settings { engine: engine.engine(), kernel: &kernel, program: &faulty(), limit: Limit::Whole(limit) };
+    let settings = Settings {
+        engine: engine.engine(),
+        kernel: &kernel,
+        program: &faulty(),
+        limit: Limit::Whole(limit),
+        kept: None,
+    };
     let error = schedlab_vm::run(&job, &settings, &mut |_| true).unwrap_err();
     assert_eq!(emulators(), 0, "{error}");
     error

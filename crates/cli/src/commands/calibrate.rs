@@ -33,17 +33,29 @@ pub fn run(args: CalibrateArgs) -> Result<(), Failure> {
     let loads: Vec<Calibration> = algorithms.iter().map(made).collect::<Result<_, _>>()?;
     let asked = algorithms.iter().filter(|_| args.verify);
     let verified = asked.map(|load| verified(*load).map_err(failed)).collect::<Result<_, _>>()?;
-    let costs =
-        measure_costs(&Effort::REAL).map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))?;
+    let costs = costs()?;
     let page = Page { machine: fingerprint(), loads, verified, costs };
     let printed = if args.json { output::print_json(&page) } else { output::print(&show(&page)) };
     failure::all([printed, args.machine.map_or(Ok(()), |path| save(&path, &page))])
 }
 
-/// Writes the machine file: what the simulator takes, in its words.
+fn costs() -> Result<Costs, Failure> {
+    measure_costs(&Effort::REAL).map_err(|error| Failure::Failed(format!("cannot measure costs: {error}")))
+}
+
+/// What this machine takes for itself now, as a scenario has it.
+pub fn measured_costs() -> Result<CostKeys, Failure> {
+    Ok(keys(&costs()?))
+}
+
+/// Costs as the simulator takes them, in its words.
+fn keys(costs: &Costs) -> CostKeys {
+    CostKeys::from(&MachineCosts::from(&costs.told(0.0)))
+}
+
+/// Writes the machine file.
 fn save(path: &Path, page: &Page) -> Result<(), Failure> {
-    let costs = CostKeys::from(&MachineCosts::from(&page.costs.told(0.0)));
-    let file = MachineFile { about: page.machine.clone(), costs };
+    let file = MachineFile { about: page.machine.clone(), costs: keys(&page.costs) };
     files::write(path, file.to_toml().as_bytes())
 }
 

@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+pub mod agreement;
 pub mod calibrate;
 pub mod check;
 pub mod compare;

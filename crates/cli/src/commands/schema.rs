@@ -13,6 +13,7 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
         SchemaName::Result => schema::result(),
         SchemaName::Runs => schema::runs(),
         SchemaName::Metrics => schema::metrics(),
+        SchemaName::Agreement => schedlab_agreement::schema(),
         SchemaName::Comparison => comparison::schema(),
     })
 }

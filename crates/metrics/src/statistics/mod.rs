@@ -5,10 +5,13 @@
 //! [`batch_means`] is for one long run, where batches stand for runs.
 
 pub mod batch_means;
+mod beta;
 mod bisection;
 pub mod bootstrap;
 pub mod chi_squared;
 pub mod compare;
+pub mod equivalence;
+pub mod fisher;
 pub mod student;
 
 pub use batch_means::BatchMeans;

@@ -1,0 +1,194 @@
+//! What is judged: every scenario under every pair on every number of CPUs.
+
+use crate::machine::{TICK, running_tick};
+use crate::pair::{Against, Pair};
+use schedlab_campaign::Place;
+use schedlab_model::scenario::{Costs, Scenario, ScenarioError};
+use schedlab_model::time::Time;
+use schedlab_model::workload::Workload;
+use schedlab_venue::{EngineSpec, Policy, VenueError, VenueName};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Guests that are as fast as real machines, a nanosecond for an instruction on one CPU and five on several: what a kernel takes
+/// beside the costs that are measured is then small against the milliseconds that tasks compute.
+const ON_ONE_CPU: &str = "qemu:shift=0";
+const ON_SEVERAL: &str = "bochs:ips=200000000";
+
+/// Where the same run differs from time to time, so many are made under each seed, so that its noise is known.
+const RUNS_IN_REAL_TIME: u32 = 3;
+
+/// A scenario that is judged.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// What reports call it.
+    pub name: String,
+    /// What it is one of, if it belongs to a family of scenarios: there is a summary for each.
+    pub family: Option<String>,
+    /// What the tasks do.
+    pub scenario: Scenario,
+}
+
+/// How everything is judged.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the real runs happen: in virtual machines or on this one.
+    pub venue: VenueName,
+    /// The kernel of virtual machines where a pair names none.
+    pub kernel: Option<String>,
+    /// The emulator; by default one that is as fast as real machines.
+    pub engine: Option<EngineSpec>,
+    /// Numbers of CPUs instead of the scenarios' own.
+    pub cpus: Vec<u32>,
+    /// What this machine takes for itself, for real runs on it. In virtual machines each run measures that.
+    pub costs: Costs,
+    /// How many seeds: 1, 2, 3 and so on.
+    pub seeds: u32,
+    /// A cell that is undecided gets further seeds, up to so many.
+    pub max_seeds: u32,
+    /// How many copies of the simulation there are under each seed; at least two.
+    pub copies: u32,
+    /// A folder for the traces of both runs under the first seed.
+    pub keep: Option<PathBuf>,
+}
+
+/// A scenario under a pair in a place.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    pub(crate) name: String,
+    pub(crate) family: Option<String>,
+    pub(crate) pair: Pair,
+    pub(crate) simulated: Policy,
+    pub(crate) real: Policy,
+    pub(crate) place: Place,
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) scenario_hash: String,
+    pub(crate) source: CostSource,
+}
+
+/// Where the costs of the simulated machine come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CostSource {
+    /// Each real run measures them.
+    Run,
+    /// They are the workload's own; the machine's tick is this one.
+    Workload(Time),
+}
+
+/// Why something cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A scenario says something that cannot be.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A policy is not there, or cannot be run where it is to run.
+    #[error(transparent)]
+    Policy(#[from] VenueError),
+    /// The simulator is held against itself.
+    #[error("the simulator is held against a kernel: --venue takes vm or host")]
+    Simulator,
+    /// A kernel by name on this machine.
+    #[error("`{0}` names a kernel for virtual machines; beside the one that runs here write POLICY@kernel")]
+    KernelHere(String),
+}
+
+impl Cell {
+    /// How many CPUs its machine has.
+    pub fn cpus(&self) -> u32 {
+        self.workload.machine.cpus()
+    }
+
+    /// Whether both execute the same object.
+    pub(crate) fn is_same_object(&self) -> bool {
+        self.pair.against == Against::Itself
+    }
+
+    /// The kernel, in words.
+    pub(crate) fn kernel(&self) -> String {
+        if self.place.name == VenueName::Vm { self.place.kernel().into() } else { self.place.name.name().into() }
+    }
+
+    /// How many real runs are made under each seed.
+    pub(crate) fn real_runs(&self) -> u32 {
+        if self.place.repeats(self.cpus()) { 1 } else { RUNS_IN_REAL_TIME }
+    }
+
+    /// How long all of its runs are under so many seeds, in nanoseconds of their own time; unknown where they have no end.
+    pub fn duration_ns(&self, options: &Options) -> Option<u64> {
+        let runs = u64::from(options.seeds) * u64::from(self.real_runs() + 1 + options.copies);
+        Some(self.workload.run.end()?.ns().saturating_mul(runs))
+    }
+}
+
+/// Everything that is judged, scenario by scenario.
+///
+/// # Errors
+///
+/// What cannot be.
+pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<Vec<Cell>, PlanError> {
+    let mut cells = Vec::new();
+    let policies = pairs.iter().map(|pair| Ok((pair, pair.simulated()?, pair.real()?)));
+    let policies: Vec<(&Pair, Policy, Policy)> = policies.collect::<Result<_, VenueError>>()?;
+    for subject in subjects {
+        for scenario in machines(subject, options) {
+            let workload = Arc::new(scenario.compile()?);
+            for (pair, simulated, real) in &policies {
+                let place = place(pair, simulated, workload.machine.cpus(), options)?;
+                let accepts = |place: &Place, policy| place.venue(workload.machine.cpus()).accepts(policy);
+                accepts(&place, real)?;
+                accepts(&Place::new(VenueName::Sim, None, None), simulated)?;
+                let source = match options.venue {
+                    VenueName::Host => CostSource::Workload(running_tick()),
+                    _ => CostSource::Run,
+                };
+                cells.push(Cell {
+                    name: subject.name.clone(),
+                    family: subject.family.clone(),
+                    pair: (*pair).clone(),
+                    simulated: simulated.clone(),
+                    real: real.clone(),
+                    place,
+                    workload: workload.clone(),
+                    scenario_hash: scenario.hash(),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// The scenario on each of the machines that are asked for.
+fn machines(subject: &Subject, options: &Options) -> Vec<Scenario> {
+    let mut scenario = subject.scenario.clone();
+    if options.venue == VenueName::Host {
+        scenario.machine.costs = options.costs.clone();
+    }
+    let with = |cpus: &u32| {
+        let mut scenario = scenario.clone();
+        (scenario.machine.cpus, scenario.machine.topology) = (Some(*cpus), None);
+        scenario
+    };
+    if options.cpus.is_empty() { vec![scenario] } else { options.cpus.iter().map(with).collect() }
+}
+
+fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Result<Place, PlanError> {
+    let fast = if cpus == 1 { ON_ONE_CPU } else { ON_SEVERAL };
+    let engine = options.engine.unwrap_or_else(|| fast.parse().expect("an engine"));
+    match (options.venue, &pair.against) {
+        (VenueName::Sim, _) => Err(PlanError::Simulator),
+        (VenueName::Host, Against::KernelOf(_)) => Err(PlanError::KernelHere(pair.to_string())),
+        (VenueName::Host, _) => Ok(Place::new(VenueName::Host, None, None)),
+        (VenueName::Vm, Against::KernelOf(kernel)) => Ok(Place::new(VenueName::Vm, Some(kernel), Some(engine))),
+        (VenueName::Vm, _) => {
+            Ok(Place::new(VenueName::Vm, options.kernel.as_deref(), Some(engine)).for_policies([simulated]))
+        }
+    }
+}
+
+/// The tick under a kernel whose run measured the costs.
+impl CostSource {
+    pub(crate) fn tick(self) -> Time {
+        if let CostSource::Workload(tick) = self { tick } else { TICK }
+    }
+}

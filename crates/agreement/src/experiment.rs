@@ -1,0 +1,217 @@
+//! Runs cells: each for real and as copies of the simulation, under one seed after the other.
+
+use crate::cell::{Cell, CostSource, Options};
+use crate::figure::Sample;
+use crate::machine::under_kernel;
+use crate::observed::Observed;
+use crate::report::{Agreement, CellReport, CellVerdict};
+use schedlab_campaign::{Case, Errors, Keeps, Made, Place, Runner, Seen, copies};
+use schedlab_model::machine::{Costs, Machine};
+use schedlab_model::result::RunResult;
+use schedlab_model::workload::Workload;
+use schedlab_venue::{VenueError, VenueName};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// So many cells for each thread are run before the next ones, so that something is known early.
+const CELLS_FOR_A_THREAD: usize = 2;
+
+/// Runs all cells and judges them. `heard` is told of each as soon as its verdict is known. What fails in one cell does not
+/// touch the others; when the monitor stops the runs, what is not complete is marked so.
+///
+/// # Errors
+///
+/// None that says something of a single cell.
+pub fn carry_out(
+    cells: &[Cell],
+    options: &Options,
+    runner: &Runner,
+    heard: &dyn Fn(&CellReport),
+) -> Result<Agreement, VenueError> {
+    let mut reports = Vec::new();
+    for wave in waves(cells, runner.threads) {
+        let mut studied: Vec<Studied> = wave.iter().map(Studied::new).collect();
+        let first: Vec<u64> = (1..=u64::from(options.seeds)).collect();
+        add(&mut studied, options, runner, |_| first.clone())?;
+        // One more look and no more: whoever looks until something is decided is told by chance.
+        add(&mut studied, options, runner, |one| one.further_seeds(options))?;
+        for one in studied {
+            heard(&one.report);
+            reports.push(one.report);
+        }
+    }
+    Ok(Agreement::new(reports, options))
+}
+
+/// Cells that are run together. In real time all are, so that what changes slowly on a machine touches all alike.
+fn waves(cells: &[Cell], threads: usize) -> impl Iterator<Item = &[Cell]> {
+    let is_real_time = cells.iter().any(|cell| cell.real_runs() > 1);
+    cells.chunks(if is_real_time { cells.len().max(1) } else { threads.max(1) * CELLS_FOR_A_THREAD })
+}
+
+/// A cell and what is known of it.
+struct Studied<'a> {
+    cell: &'a Cell,
+    samples: Vec<Sample>,
+    report: CellReport,
+}
+
+/// What ends a cell: `None` when it was stopped, else why it failed.
+type Ended = Option<String>;
+
+impl<'a> Studied<'a> {
+    fn new(cell: &'a Cell) -> Studied<'a> {
+        Studied { cell, samples: Vec::new(), report: CellReport::new(cell) }
+    }
+
+    fn end(&mut self, ended: Ended) {
+        self.report.verdict = if ended.is_some() { CellVerdict::Failed } else { CellVerdict::NotRun };
+        self.report.why = ended;
+    }
+
+    /// The seeds that an undecided cell still gets.
+    fn further_seeds(&self, options: &Options) -> Vec<u64> {
+        let (known, most) = (u64::from(options.seeds), u64::from(options.max_seeds));
+        if self.report.verdict != CellVerdict::Undecided {
+            return Vec::new();
+        }
+        let wanted = self.report.seeds_to_decide().map_or(most, |seeds| most.min(seeds.into()));
+        (known + 1..=wanted).collect()
+    }
+}
+
+/// Adds seeds to each cell that gets some, and judges it again.
+fn add(
+    studied: &mut [Studied],
+    options: &Options,
+    runner: &Runner,
+    seeds: impl Fn(&Studied) -> Vec<u64>,
+) -> Result<(), VenueError> {
+    let seeds: Vec<Vec<u64>> = studied.iter().map(seeds).collect();
+    let cases = studied.iter().zip(&seeds).flat_map(|(one, seeds)| real_cases(one, seeds, options));
+    let mut made = runner.carry_out(&cases.collect::<Vec<_>>(), Errors::EndCases)?.into_iter();
+    for (one, seeds) in studied.iter_mut().zip(&seeds).filter(|(_, seeds)| !seeds.is_empty()) {
+        let of_cell: Vec<Made> = made.by_ref().take(one.cell.real_runs() as usize).collect();
+        let samples = complete(of_cell, seeds.len()).and_then(|real| simulate(one, seeds, &real, options, runner));
+        match samples {
+            Ok(samples) => {
+                one.samples.extend(samples);
+                one.report.seeds.extend(seeds);
+                one.report.judge(&one.samples);
+            }
+            Err(ended) => one.end(ended),
+        }
+    }
+    Ok(())
+}
+
+/// The real runs of a cell, each repetition a case of its own.
+fn real_cases(studied: &Studied, seeds: &[u64], options: &Options) -> Vec<Case> {
+    let cell = studied.cell;
+    let case = |repetition: u32| {
+        let again = if repetition == 0 { String::new() } else { format!(", real run {repetition}") };
+        let is_first = repetition == 0 && studied.samples.is_empty();
+        Case {
+            workload: cell.workload.clone(),
+            scenario_hash: format!("{}{again}", cell.scenario_hash),
+            policy: cell.real.clone(),
+            place: cell.place.clone(),
+            seeds: seeds.to_vec(),
+            executor: None,
+            check: true,
+            ears: Vec::new(),
+            traces: trace(cell, "kernel", options).filter(|_| is_first).into_iter().collect(),
+            keeps: Keeps::ForEver,
+        }
+    };
+    let repetitions = if seeds.is_empty() { 0 } else { cell.real_runs() };
+    (0..repetitions).map(case).collect()
+}
+
+/// The results of runs that all came to their end, case by case.
+fn complete(made: Vec<Made>, seeds: usize) -> Result<Vec<Vec<RunResult>>, Ended> {
+    let results = |made: Made| match made {
+        Made::Ran(seen) => {
+            let results: Vec<RunResult> = seen.into_iter().map(|seen: Seen| seen.run.result).collect();
+            let is_whole = results.len() == seeds && results.iter().all(|result| !result.partial);
+            if is_whole { Ok(results) } else { Err(None) }
+        }
+        Made::Failed(error) => Err(Some(error.to_string())),
+        Made::NotBegun => Err(None),
+    };
+    made.into_iter().map(results).collect()
+}
+
+/// The copies of a cell under each seed, beside its real runs.
+fn simulate(
+    studied: &Studied,
+    seeds: &[u64],
+    real: &[Vec<RunResult>],
+    options: &Options,
+    runner: &Runner,
+) -> Result<Vec<Sample>, Ended> {
+    let cell = studied.cell;
+    let mut cases = Vec::new();
+    for (index, seed) in seeds.iter().enumerate() {
+        let machine = simulated_machine(cell, &real[0][index])?;
+        let workload = Workload { machine, ..(*cell.workload).clone() };
+        let all = copies(&workload, options.copies, *seed);
+        let is_first = index == 0 && studied.samples.is_empty();
+        let plain = trace(cell, "sim", options).filter(|_| is_first);
+        cases.extend(plain.map(|trace| simulated_case(cell, workload, (*seed, "itself".into()), vec![trace])));
+        let copy = |(number, workload)| {
+            simulated_case(cell, workload, (*seed, format!("copy {number} of {}", options.copies)), Vec::new())
+        };
+        cases.extend(all.into_iter().enumerate().map(copy));
+    }
+    let traced = cases.iter().filter(|case| !case.traces.is_empty()).count();
+    let made = runner.carry_out(&cases, Errors::EndCases).map_err(|error| Some(error.to_string()))?;
+    let in_simulator = |why: String| format!("in the simulator: {why}");
+    let simulated = complete(made, 1).map_err(|ended| ended.map(in_simulator))?;
+    let mut simulated = simulated[traced..].iter().map(|runs| Observed::of(&runs[0]));
+    let sample = |index: usize| Sample {
+        real: real.iter().map(|runs| Observed::of(&runs[index])).collect(),
+        copies: simulated.by_ref().take(options.copies as usize).collect(),
+    };
+    Ok((0..seeds.len()).map(sample).collect())
+}
+
+/// The simulated machine, with what the kernel of a real run takes.
+fn simulated_machine(cell: &Cell, real: &RunResult) -> Result<Machine, Ended> {
+    let costs = match cell.source {
+        CostSource::Workload(_) => cell.workload.machine.costs.clone(),
+        CostSource::Run => {
+            let measured = real.costs.as_ref().ok_or(Some("the costs of the kernel were not measured".to_string()))?;
+            Costs::from(measured)
+        }
+    };
+    Ok(under_kernel(&cell.workload.machine, costs, cell.source.tick()))
+}
+
+fn simulated_case(cell: &Cell, workload: Workload, (seed, which): (u64, String), traces: Vec<PathBuf>) -> Case {
+    // What differs from the scenario is part of the name under which a run is kept.
+    let machine = format!("{:?}", workload.machine);
+    Case {
+        workload: Arc::new(workload),
+        scenario_hash: format!("{}, {machine}, {which}", cell.scenario_hash),
+        policy: cell.simulated.clone(),
+        place: Place::new(VenueName::Sim, None, None),
+        seeds: vec![seed],
+        executor: None,
+        check: true,
+        ears: Vec::new(),
+        traces,
+        keeps: Keeps::ForEver,
+    }
+}
+
+/// The file for a trace of a cell, where traces are kept.
+fn trace(cell: &Cell, which: &str, options: &Options) -> Option<PathBuf> {
+    let plain = |letter: char| if letter.is_alphanumeric() || "-_.=,@:".contains(letter) { letter } else { '_' };
+    let name = format!("{}-{}-{}cpus-{which}.parquet", cell.name, cell.pair, cell.cpus());
+    Some(options.keep.as_ref()?.join(name.chars().map(plain).collect::<String>()))
+}
+
+#[cfg(test)]
+#[path = "experiment_tests.rs"]
+mod tests;

@@ -1,0 +1,200 @@
+//! The figures of a result that are compared, and the verdict about each.
+
+use crate::observed::{GroupObserved, Observed};
+use crate::report::{FigureReport, Verdict};
+use schedlab_metrics::statistics::equivalence::{Basis, Bias, Draws, Equivalence, Scale};
+use schedlab_metrics::statistics::mean;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A figure that is compared, of each group of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// The mean response time.
+    Mean,
+    /// The median response time.
+    P50,
+    /// The 99th percentile of the response times.
+    P99,
+    /// The group's part of the CPU time that all groups got.
+    Share,
+}
+
+impl Figure {
+    /// All of them.
+    pub const ALL: [Figure; 4] = [Figure::Mean, Figure::P50, Figure::P99, Figure::Share];
+
+    /// As tables name it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Figure::Mean => "mean",
+            Figure::P50 => "p50",
+            Figure::P99 => "p99",
+            Figure::Share => "CPU share",
+        }
+    }
+
+    /// How far the simulator may be off, as a ratio less one or, of shares, as a difference. The same object in both must agree
+    /// better than two schedulers of one name.
+    pub fn bound(self, is_same_object: bool) -> f64 {
+        match (self, is_same_object) {
+            (Figure::Mean | Figure::P50, true) => 0.05,
+            (Figure::Mean | Figure::P50, false) => 0.10,
+            (Figure::P99, true) => 0.15,
+            (Figure::P99, false) => 0.20,
+            (Figure::Share, _) => 0.02,
+        }
+    }
+
+    /// With fewer requests it is not judged. A run counts the requests that ended, so one at its end is there or not by
+    /// chance: of 20 it is as much as the bound of 5 %. Of fewer than 100 the 99th percentile by the nearest rank is the
+    /// greatest, and no percentile.
+    pub fn least_requests(self) -> u64 {
+        match self {
+            Figure::Mean | Figure::P50 => 20,
+            Figure::P99 => 100,
+            Figure::Share => 0,
+        }
+    }
+
+    /// How two values are held against each other.
+    pub fn scale(self) -> Scale {
+        if self == Figure::Share { Scale::Difference } else { Scale::Ratio }
+    }
+
+    fn value(self, group: &GroupObserved) -> Option<f64> {
+        match self {
+            Figure::Mean => Some(group.response_ns?[0]),
+            Figure::P50 => Some(group.response_ns?[1]),
+            Figure::P99 => Some(group.response_ns?[2]),
+            Figure::Share => Some(group.share),
+        }
+    }
+}
+
+/// What was seen of a cell under one seed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sample {
+    /// The real runs.
+    pub real: Vec<Observed>,
+    /// The copies of the simulation.
+    pub copies: Vec<Observed>,
+}
+
+/// What is known of a figure before it is judged.
+enum Found {
+    /// How far the simulator is off.
+    Bias(Bias),
+    /// A verdict without it.
+    Said(Verdict, String),
+}
+
+/// All figures of all groups, judged together.
+pub(crate) fn judged(samples: &[Sample], is_same_object: bool) -> Vec<FigureReport> {
+    let Some(first) = samples.first().and_then(|sample| sample.real.first()) else { return Vec::new() };
+    let has_share = first.groups.len() > 1;
+    let figures = || Figure::ALL.into_iter().filter(move |figure| has_share || *figure != Figure::Share);
+    let all = (0..first.groups.len()).flat_map(|group| figures().map(move |figure| (group, figure)));
+    let found: Vec<(usize, Figure, Found)> =
+        all.map(|(group, figure)| (group, figure, found(samples, group, figure))).collect();
+    let count = found.iter().filter(|(.., found)| matches!(found, Found::Bias(_))).count();
+    let report = |(group, figure, found): (usize, Figure, Found)| {
+        let bound = figure.bound(is_same_object);
+        let mut report = of_means(samples, group, figure, bound);
+        match found {
+            Found::Said(verdict, why) => (report.verdict, report.why) = (verdict, Some(why)),
+            Found::Bias(bias) => tell(&mut report, &bias, bound, count),
+        }
+        report
+    };
+    found.into_iter().map(report).collect()
+}
+
+/// The means over all runs, and no verdict yet.
+fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> FigureReport {
+    let over = |of: fn(&Sample) -> &Vec<Observed>, value: &dyn Fn(&GroupObserved) -> Option<f64>| {
+        let runs = samples.iter().flat_map(of).map(|run| &run.groups[group]);
+        mean(&runs.filter_map(value).collect::<Vec<f64>>())
+    };
+    let (real, model): (fn(&Sample) -> &Vec<Observed>, fn(&Sample) -> &Vec<Observed>) =
+        (|sample| &sample.real, |sample| &sample.copies);
+    let (value, requests) = (|run: &GroupObserved| figure.value(run), |run: &GroupObserved| Some(run.requests as f64));
+    FigureReport {
+        group: samples[0].real[0].groups[group].name.clone(),
+        figure,
+        verdict: Verdict::NotJudged,
+        why: None,
+        real: over(real, &value),
+        simulated: over(model, &value),
+        requests_real: over(real, &requests).unwrap_or(0.0),
+        requests_simulated: over(model, &requests).unwrap_or(0.0),
+        bound,
+        bias: None,
+        low: None,
+        high: None,
+        noise: None,
+        real_noise: None,
+        is_between_seeds: false,
+        seeds_to_decide: None,
+    }
+}
+
+/// How far the simulator is off in one figure, or why that is not known.
+fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
+    let requests = |runs: fn(&Sample) -> &Vec<Observed>| {
+        let counts = samples.iter().flat_map(runs).map(|run| run.groups[group].requests as f64);
+        mean(&counts.collect::<Vec<f64>>()).unwrap_or(0.0)
+    };
+    let (real, model) = (requests(|sample| &sample.real), requests(|sample| &sample.copies));
+    if let Some((verdict, why)) = too_few(figure, real, model) {
+        return Found::Said(verdict, why);
+    }
+    let values =
+        |runs: &[Observed]| runs.iter().map(|run| figure.value(&run.groups[group])).collect::<Option<Vec<f64>>>();
+    let draws =
+        samples.iter().map(|sample| Some(Draws { model: values(&sample.copies)?, real: values(&sample.real)? }));
+    let Some(draws) = draws.collect::<Option<Vec<Draws>>>() else {
+        return Found::Said(Verdict::Undecided, "in some runs no request ended".into());
+    };
+    match Bias::of(figure.scale(), &draws) {
+        Some(bias) => Found::Bias(bias),
+        None => Found::Said(Verdict::Undecided, "there is no ratio to a time of zero".into()),
+    }
+}
+
+/// The verdict where so many requests ended on average that no other is possible. Where one of the two has enough and
+/// the other has hardly any, that is a difference and no lack.
+fn too_few(figure: Figure, real: f64, simulated: f64) -> Option<(Verdict, String)> {
+    let least = figure.least_requests() as f64;
+    let (fewer, more) = (real.min(simulated), real.max(simulated));
+    let told = format!("{real:.0} requests in the kernel and {simulated:.0} in the simulator");
+    match () {
+        () if fewer >= least => None,
+        () if more == 0.0 => Some((Verdict::NotJudged, "no request ended".into())),
+        () if more >= 2.0 * least || (fewer == 0.0 && more >= least) => Some((Verdict::Biased, told)),
+        () => Some((Verdict::NotJudged, format!("{told}, fewer than {least}"))),
+    }
+}
+
+/// Adds what the interval says.
+fn tell(report: &mut FigureReport, bias: &Bias, bound: f64, figures: usize) {
+    (report.bias, report.low, report.high) = (Some(bias.estimate), Some(bias.low), Some(bias.high));
+    (report.noise, report.real_noise) = (Some(bias.noise), bias.real_noise);
+    report.is_between_seeds = bias.basis == Basis::Between;
+    report.verdict = match bias.against(bound, figures) {
+        Equivalence::Within => Verdict::Agrees,
+        Equivalence::Outside => Verdict::Biased,
+        Equivalence::Undecided => Verdict::Undecided,
+    };
+    if report.verdict == Verdict::Undecided {
+        report.seeds_to_decide = bias.seeds_to_decide(bound, figures);
+        if bias.against(bound, 1) == Equivalence::Outside {
+            report.why = Some(format!("of {figures} figures one is so far out by chance"));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "figure_tests.rs"]
+mod tests;

@@ -1,0 +1,145 @@
+//! Sentences about cells and figures, the same on a terminal and on a page.
+
+use crate::figure::Figure;
+use crate::report::{Agreement, CellReport, CellVerdict, Counts, FigureReport, Verdict};
+use std::collections::BTreeMap;
+
+impl Figure {
+    /// A deviation, with its sign and unit.
+    pub(crate) fn deviation(self, value: f64) -> String {
+        format!("{:+.1} {}", 100.0 * value, self.unit())
+    }
+
+    pub(crate) fn unit(self) -> &'static str {
+        if self == Figure::Share { "pt" } else { "%" }
+    }
+}
+
+impl FigureReport {
+    /// Which it is: `p99 of worker`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} of {}", self.figure.word(), self.group)
+    }
+
+    /// How far it is off, and within what.
+    pub(crate) fn deviation(&self) -> String {
+        let figure = self.figure;
+        let bound = format!("bound {} {}", 100.0 * self.bound, figure.unit());
+        let why = self.why.as_deref().map_or(String::new(), |why| format!("; {why}"));
+        match (self.bias, self.low, self.high) {
+            (Some(bias), Some(low), Some(high)) => {
+                let [low, high] = [low, high].map(|end| format!("{:+.1}", 100.0 * end));
+                format!("{} ({low} to {high}, {bound}{why})", figure.deviation(bias))
+            }
+            _ => self.why.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl CellVerdict {
+    /// In a word or two.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            CellVerdict::Agrees => "agrees",
+            CellVerdict::Undecided => "undecided",
+            CellVerdict::Biased => "biased",
+            CellVerdict::Failed => "failed",
+            CellVerdict::NotRun => "not run",
+        }
+    }
+}
+
+impl CellReport {
+    /// Which it is.
+    pub fn name(&self) -> String {
+        let kernel = if self.same_object { format!(" in {}", self.kernel) } else { String::new() };
+        let plural = if self.cpus == 1 { "" } else { "s" };
+        format!("{} under {}{kernel}, {} CPU{plural}", self.scenario, self.policy, self.cpus)
+    }
+
+    /// Which it is and what is concluded, in a line.
+    pub fn line(&self) -> String {
+        let why = self.why.as_deref().map_or(String::new(), |why| format!(" ({})", why.replace('\n', " ")));
+        format!("{}: {}{why}", self.name(), self.verdict.word())
+    }
+
+    /// Its figures of a verdict, the furthest off first.
+    fn figures_of(&self, verdict: Verdict) -> Vec<&FigureReport> {
+        let mut figures: Vec<&FigureReport> = self.figures.iter().filter(|figure| figure.verdict == verdict).collect();
+        figures.sort_by(|a, b| b.off().total_cmp(&a.off()));
+        figures
+    }
+
+    fn told(&self, verdict: Verdict) -> String {
+        let told = |figure: &&FigureReport| format!("{} {}", figure.name(), figure.deviation());
+        self.figures_of(verdict).iter().map(told).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What it would take to decide.
+    fn remedy(&self) -> String {
+        let known = self.seeds.len() as f64;
+        match self.seeds_to_decide() {
+            _ if self.why.is_some() => self.why.clone().unwrap_or_default(),
+            Some(seeds) => format!("{seeds} seeds would decide, or runs {:.1} times as long", f64::from(seeds) / known),
+            None => "no number of seeds up to 10,000 would decide".into(),
+        }
+    }
+}
+
+/// A list below the table.
+pub(crate) struct List {
+    pub head: &'static str,
+    /// Each line with the name of a cell before it.
+    pub lines: Vec<(String, String)>,
+}
+
+impl Agreement {
+    /// What is to be known of cells that do not agree, and of figures that were not judged.
+    pub(crate) fn lists(&self) -> Vec<List> {
+        let of = |head, verdict: CellVerdict, told: &dyn Fn(&CellReport) -> String| {
+            let cells = self.cells.iter().filter(|cell| cell.verdict == verdict);
+            List { head, lines: cells.map(|cell| (cell.name(), told(cell))).collect() }
+        };
+        let undecided = |cell: &CellReport| {
+            let told = cell.told(Verdict::Undecided);
+            let gap = if told.is_empty() { "" } else { ": " };
+            format!("{}{gap}{told}", cell.remedy())
+        };
+        let failed = |cell: &CellReport| cell.why.as_deref().unwrap_or_default().replace('\n', " ");
+        let not_judged = |cell: &CellReport| Some((cell.name(), cell.told(Verdict::NotJudged)));
+        let lists = [
+            of("Biased", CellVerdict::Biased, &|cell| cell.told(Verdict::Biased)),
+            of("Undecided", CellVerdict::Undecided, &undecided),
+            of("Failed", CellVerdict::Failed, &failed),
+            List {
+                head: "Not judged",
+                lines: self.cells.iter().filter_map(not_judged).filter(|(_, told)| !told.is_empty()).collect(),
+            },
+        ];
+        lists.into_iter().filter(|list| !list.lines.is_empty()).collect()
+    }
+
+    /// How many cells came to which verdict: in all, for each family and for each policy, where there are several.
+    pub(crate) fn summary(&self) -> Vec<(String, Counts)> {
+        let mut rows = vec![("all".to_string(), self.counts)];
+        let families = self.counted(|cell| cell.family.as_deref().map(|family| format!("family {family}")));
+        let policies = self.counted(|cell| Some(cell.policy.clone()));
+        rows.extend(families);
+        rows.extend(Some(policies).filter(|policies| policies.len() > 1).into_iter().flatten());
+        rows
+    }
+
+    fn counted(&self, name: impl Fn(&CellReport) -> Option<String>) -> Vec<(String, Counts)> {
+        let mut groups: BTreeMap<String, Vec<&CellReport>> = BTreeMap::new();
+        let mut order: Vec<String> = Vec::new();
+        for cell in &self.cells {
+            let Some(name) = name(cell) else { continue };
+            if !groups.contains_key(&name) {
+                order.push(name.clone());
+            }
+            groups.entry(name).or_default().push(cell);
+        }
+        let counts = |name: String| (name.clone(), Counts::of(groups[&name].iter().copied()));
+        order.into_iter().map(counts).collect()
+    }
+}

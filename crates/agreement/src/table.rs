@@ -1,0 +1,119 @@
+//! The verdicts for a terminal.
+
+use crate::figure::Figure;
+use crate::report::{Agreement, CellReport, Counts, FigureReport};
+use schedlab_report::{Column, Style, Table, wrap};
+
+/// What stands where there is no value.
+const ABSENT: &str = "-";
+
+/// A column of a table of cells: its heads and what stands in it.
+pub(crate) struct CellColumn {
+    pub over: &'static str,
+    pub head: &'static str,
+    pub is_number: bool,
+    pub cell: fn(&CellReport) -> String,
+}
+
+fn of_deciding(cell: &CellReport, show: impl Fn(&FigureReport) -> Option<String>) -> String {
+    cell.deciding().and_then(show).unwrap_or_else(|| ABSENT.into())
+}
+
+fn percent(cell: &CellReport, value: fn(&FigureReport) -> Option<f64>) -> String {
+    of_deciding(cell, |figure| value(figure).map(|value| format!("{:+.1}", 100.0 * value)))
+}
+
+/// All columns. Of the figures the one that decides is shown.
+pub(crate) const COLUMNS: [CellColumn; 11] = [
+    CellColumn { over: "", head: "scenario", is_number: false, cell: |cell| cell.scenario.clone() },
+    CellColumn { over: "", head: "policy", is_number: false, cell: |cell| cell.policy.clone() },
+    CellColumn { over: "", head: "kernel", is_number: false, cell: |cell| cell.kernel.clone() },
+    CellColumn { over: "", head: "CPUs", is_number: true, cell: |cell| cell.cpus.to_string() },
+    CellColumn { over: "", head: "seeds", is_number: true, cell: |cell| cell.seeds.len().to_string() },
+    CellColumn {
+        over: "",
+        head: "figure",
+        is_number: false,
+        cell: |cell| of_deciding(cell, |figure| Some(figure.name())),
+    },
+    CellColumn { over: "off by", head: "%", is_number: true, cell: |cell| percent(cell, |figure| figure.bias) },
+    CellColumn { over: "90 %", head: "from", is_number: true, cell: |cell| percent(cell, |figure| figure.low) },
+    CellColumn { over: "90 %", head: "to", is_number: true, cell: |cell| percent(cell, |figure| figure.high) },
+    CellColumn {
+        over: "noise",
+        head: "%",
+        is_number: true,
+        cell: |cell| of_deciding(cell, |figure| figure.noise.map(|noise| format!("{:.1}", 100.0 * noise))),
+    },
+    CellColumn { over: "", head: "verdict", is_number: false, cell: |cell| cell.verdict.word().into() },
+];
+
+/// What a count stands for, and how it is found.
+pub(crate) const COUNTS: [(&str, fn(&Counts) -> usize); 6] = [
+    ("cells", |counts| counts.cells),
+    ("agree", |counts| counts.agrees),
+    ("biased", |counts| counts.biased),
+    ("undecided", |counts| counts.undecided),
+    ("failed", |counts| counts.failed),
+    ("not run", |counts| counts.not_run),
+];
+
+impl Agreement {
+    /// Everything for a terminal.
+    pub fn show(&self, style: Style) -> String {
+        let mut text = self.title() + "\n\n";
+        text += &self.table().show(style);
+        text += &format!("\n{}", self.summary_table().show(style));
+        text += &format!("\n{}", wrap("", 0, &self.legend()));
+        for list in self.lists() {
+            text += &format!("\n{}\n", style.bold(list.head));
+            for (cell, told) in &list.lines {
+                text += &wrap("- ", 2, &format!("{cell}: {told}"));
+            }
+        }
+        text
+    }
+
+    fn title(&self) -> String {
+        let Counts { cells, .. } = self.counts;
+        let plural = if cells == 1 { "" } else { "s" };
+        format!("{cells} cell{plural}, {} copies of the simulation under each seed", self.copies)
+    }
+
+    /// Where all rows say the same of the kernel it is left out: it stands in the lists.
+    fn table(&self) -> Table {
+        let is_shown = |column: &&CellColumn| column.head != "kernel" || self.has_several_kernels();
+        let columns = COLUMNS.iter().filter(is_shown).map(|column| {
+            let cells: Vec<String> = self.cells.iter().map(column.cell).collect();
+            let shown =
+                if column.is_number { Column::numbers(column.head, cells) } else { Column::words(column.head, cells) };
+            if column.over.is_empty() { shown } else { shown.under(column.over) }
+        });
+        Table::new(columns)
+    }
+
+    fn has_several_kernels(&self) -> bool {
+        self.cells.windows(2).any(|two| two[0].kernel != two[1].kernel)
+    }
+
+    fn summary_table(&self) -> Table {
+        let rows = self.summary();
+        let columns = COUNTS.iter().map(|(head, count)| {
+            Column::numbers(head, rows.iter().map(|(_, counts)| count(counts).to_string()).collect::<Vec<_>>())
+        });
+        Table::new([Column::words("", rows.iter().map(|(name, _)| name.clone()))].into_iter().chain(columns))
+    }
+
+    /// What the table shows.
+    pub(crate) fn legend(&self) -> String {
+        let tasks = self.cells.iter().filter(|cell| cell.tasks_on_cpus_real != cell.tasks_on_cpus_simulated).count();
+        let share = self.cells.iter().filter_map(CellReport::deciding).any(|figure| figure.figure == Figure::Share);
+        let points = if share { " (of a CPU share in points)" } else { "" };
+        format!(
+            "Of each cell the figure that decides is shown: how far the simulator is off{points}, the interval of 90 % of that, and \
+             the noise of a single run. The number of tasks that were on each CPU for the longest time, which does not decide, \
+             is another in {tasks} of {} cells.",
+            self.counts.cells
+        )
+    }
+}

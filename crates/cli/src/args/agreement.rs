@@ -1,0 +1,67 @@
+//! The flags of `agreement`.
+
+use schedlab_agreement::{Pair, PairError, Target};
+use schedlab_venue::{EngineSpec, VenueName};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What `agreement` takes.
+#[derive(Debug, clap::Args)]
+pub struct AgreementArgs {
+    /// Scenario files, or the names of shipped ones
+    #[arg(required = true)]
+    pub scenario: Vec<String>,
+    /// The policies: a list as in rr,cfs@debian:12; alone a policy is held against itself in a kernel, with @KERNEL
+    /// against that kernel's own scheduler, with @kernel against that of the kernel of all others
+    #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]
+    pub policy: Vec<PairList>,
+    /// Where the real runs happen: vm or host
+    #[arg(long, value_parser = super::venue_names(), default_value = "vm", value_name = "VENUE")]
+    pub venue: VenueName,
+    /// The kernel of virtual machines where a policy names none; by default debian:13-backports
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+    /// The emulator; by default as fast as a real machine: qemu:shift=0 for one CPU, bochs:ips=200000000 for several
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<EngineSpec>,
+    /// What this machine takes for itself, from a file that `calibrate --machine` wrote; measured when absent
+    #[arg(long, value_name = "FILE")]
+    pub machine: Option<PathBuf>,
+    /// Numbers of CPUs instead of the scenarios' own: a list as in 1,2,4
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Vec<u32>,
+    /// How many seeds, each with a real run
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub seeds: u32,
+    /// What is undecided gets further seeds, up to N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_seeds: Option<u32>,
+    /// How many copies of the simulation there are for each seed, with small changes of tick offset, costs and times
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub copies: u32,
+    /// How many runs may happen at once; all cores by default; no influence on results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+    /// Run everything again, also what is known from before
+    #[arg(long)]
+    pub fresh: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Also write the tables into a page, between its marks for the section NAME
+    #[arg(long, value_name = "FILE#NAME", value_parser = str::parse::<Target>)]
+    pub markdown: Option<Target>,
+    /// Also leave the traces of both runs under the first seed in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// No progress bar, no remarks on standard error
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// One `--policy` of `agreement`.
+pub type PairList = Arc<[Pair]>;
+
+fn parse_list(text: &str) -> Result<PairList, PairError> {
+    Pair::parse_list(text).map(PairList::from)
+}
