@@ -3,6 +3,8 @@
 use crate::machine::{TICK, running_tick};
 use crate::pair::{Against, Pair};
 use schedlab_campaign::Place;
+#[cfg(doc)]
+use schedlab_model::machine::Machine;
 use schedlab_model::scenario::{Costs, Scenario, ScenarioError};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
@@ -42,6 +44,8 @@ pub struct Options {
     pub cpus: Vec<u32>,
     /// What this machine takes for itself, for real runs on it. In virtual machines each run measures that.
     pub costs: Costs,
+    /// Mechanisms that the simulated machine is not to have, to see what they do; see [`Machine::without`].
+    pub without: Vec<String>,
     /// How many seeds: 1, 2, 3 and so on.
     pub seeds: u32,
     /// A cell that is undecided gets further seeds, up to so many.

@@ -153,7 +153,7 @@ fn simulate(
     let cell = studied.cell;
     let mut cases = Vec::new();
     for (index, seed) in seeds.iter().enumerate() {
-        let machine = simulated_machine(cell, &real[0][index])?;
+        let machine = simulated_machine(cell, &real[0][index], options)?;
         let workload = Workload { machine, ..(*cell.workload).clone() };
         let all = copies(&workload, options.copies, *seed);
         let is_first = index == 0 && studied.samples.is_empty();
@@ -177,7 +177,7 @@ fn simulate(
 }
 
 /// The simulated machine, with what the kernel of a real run takes.
-fn simulated_machine(cell: &Cell, real: &RunResult) -> Result<Machine, Ended> {
+fn simulated_machine(cell: &Cell, real: &RunResult, options: &Options) -> Result<Machine, Ended> {
     let costs = match cell.source {
         CostSource::Workload(_) => cell.workload.machine.costs.clone(),
         CostSource::Run => {
@@ -185,7 +185,9 @@ fn simulated_machine(cell: &Cell, real: &RunResult) -> Result<Machine, Ended> {
             Costs::from(measured)
         }
     };
-    Ok(under_kernel(&cell.workload.machine, costs, cell.source.tick()))
+    let machine = under_kernel(&cell.workload.machine, costs, cell.source.tick());
+    let without = options.without.iter().try_fold(machine, |machine, name| machine.without(name));
+    without.map_err(|error| Some(error.to_string()))
 }
 
 fn simulated_case(cell: &Cell, workload: Workload, (seed, which): (u64, String), traces: Vec<PathBuf>) -> Case {

@@ -40,6 +40,7 @@ fn options(seeds: u32, max_seeds: u32) -> Options {
         costs: Default::default(),
         seeds,
         max_seeds,
+        without: Vec::new(),
         copies: 4,
         keep: None,
     }

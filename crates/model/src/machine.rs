@@ -2,6 +2,7 @@
 
 pub use crate::costs::Costs;
 use crate::{cpuset::CpuSet, ids::CpuId, time::Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most CPUs a machine may have.
@@ -55,12 +56,16 @@ impl Topology {
 
 /// Ways of a kernel that the simulated machine can have or not have. All on by default: what is switched off shows what
 /// it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Mechanisms {
     /// Who waits for a semaphore, a mutex or a channel is woken and tries again (`futex_wait`, `pipe_read`, `pipe_write`,
     /// `sk_wait_data`); a task that runs before it may take what it was woken for. Off: it is handed over.
     pub retry: bool,
 }
+
+/// The name of [`Mechanisms::retry`].
+const RETRY: &str = "retry";
 
 impl Default for Mechanisms {
     fn default() -> Mechanisms {
@@ -89,7 +94,32 @@ pub struct Machine {
 /// How long a kernel lets a runnable task wait before it removes the policy (`SCX_WATCHDOG_MAX_TIMEOUT`).
 pub const KERNEL_WATCHDOG: Time = Time::from_s(30);
 
+/// There is no mechanism of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no mechanism `{0}`: there are {all}", all = Machine::mechanisms().collect::<Vec<_>>().join(", "))]
+pub struct UnknownMechanism(pub String);
+
 impl Machine {
+    /// The names of all that can be switched off: what it does, and what it takes for itself.
+    pub fn mechanisms() -> impl Iterator<Item = &'static str> {
+        [RETRY].into_iter().chain(Costs::NAMES.iter().copied())
+    }
+
+    /// The same machine without a mechanism.
+    ///
+    /// # Errors
+    ///
+    /// There is none of that name.
+    pub fn without(mut self, name: &str) -> Result<Machine, UnknownMechanism> {
+        if name == RETRY {
+            self.mechanisms.retry = false;
+            return Ok(self);
+        }
+        let cost = self.costs.times_mut().into_iter().find(|(known, _)| *known == name);
+        *cost.ok_or_else(|| UnknownMechanism(name.into()))?.1 = Time::ZERO;
+        Ok(self)
+    }
+
     /// CPUs that share everything, slices to the nanosecond, nothing costs anything, a kernel's watchdog.
     pub fn flat(cpus: u32) -> Machine {
         Machine {
@@ -124,6 +154,21 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_switched_off_is_off_and_nothing_else() {
+        let with = || {
+            let mut machine = Machine::flat(1);
+            machine.costs.times_mut().into_iter().for_each(|(_, cost)| *cost = Time(7));
+            machine
+        };
+        for name in Machine::mechanisms() {
+            let mut machine = with().without(name).expect("it is one");
+            let off = machine.costs.times_mut().into_iter().filter(|(_, cost)| **cost == Time::ZERO).count();
+            assert_eq!(off + usize::from(!machine.mechanisms.retry), 1, "{name}");
+        }
+        assert!(with().without("luck").unwrap_err().to_string().contains("retry, switch, wakeup"));
+    }
 
     #[test]
     fn ticks_come_at_their_offset() {

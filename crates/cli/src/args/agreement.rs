@@ -39,6 +39,9 @@ pub struct AgreementArgs {
     /// How many copies of the simulation there are for each seed, with small changes of tick offset, costs and times
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub copies: u32,
+    /// Mechanisms that the simulated machine is not to have, to see what they do: a list as in retry,socket_send
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub without: Vec<String>,
     /// How many runs may happen at once; all cores by default; no influence on results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,

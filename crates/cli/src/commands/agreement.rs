@@ -7,6 +7,7 @@ use crate::{files, interrupt, kept, output, page, progress};
 use schedlab_agreement::{Agreement, Cell, CellReport, Counts, Options, Pair, PlanError, Subject, carry_out, plan};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue as catalogue;
+use schedlab_model::machine::Machine;
 use schedlab_model::scenario::{Costs, MachineFile};
 use schedlab_venue::{Monitor, VenueName};
 use std::sync::Arc;
@@ -64,6 +65,8 @@ fn options(args: &AgreementArgs) -> Result<Options, Failure> {
             args.seeds
         )));
     }
+    let machine = args.without.iter().try_fold(Machine::flat(1), |machine, name| machine.without(name));
+    machine.map_err(|error| Failure::Input(format!("--without: {error}")))?;
     Ok(Options {
         venue: args.venue,
         kernel: args.kernel.clone(),
@@ -73,6 +76,7 @@ fn options(args: &AgreementArgs) -> Result<Options, Failure> {
         seeds: args.seeds,
         max_seeds,
         copies: args.copies,
+        without: args.without.clone(),
         keep: args.keep.clone(),
     })
 }

@@ -77,8 +77,7 @@ fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
             .key("watchdog")
             .fault("no task can wait for no time at all: write how long one may, as in \"30s\""));
     }
-    let mechanisms = machine::Mechanisms::default();
-    Ok(machine::Machine { topology, tick, tick_offset, costs, mechanisms, watchdog })
+    Ok(machine::Machine { topology, tick, tick_offset, costs, mechanisms: machine.mechanisms, watchdog })
 }
 
 /// The period of the tick, and when the first one comes.

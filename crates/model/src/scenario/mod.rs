@@ -36,7 +36,7 @@ use crate::hash::sha256;
 use crate::{
     cpuset::CpuSet,
     distribution::Distribution,
-    machine::Topology,
+    machine::{Mechanisms, Topology},
     time::Time,
     workload::{ChannelKind, Class, Kind, Workload},
 };
@@ -127,6 +127,9 @@ pub struct Machine {
     /// What the machine and the kernel take for themselves.
     #[serde(default, skip_serializing_if = "is_default")]
     pub costs: Costs,
+    /// What the simulated machine does as a kernel does it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub mechanisms: Mechanisms,
 }
 
 /// One `[[task]]`: a group of like tasks.
