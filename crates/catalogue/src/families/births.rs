@@ -3,7 +3,7 @@
 use super::computing::wakers;
 use super::dice::Dice;
 use super::draft::{Draft, compute, exit, looping, number, numbered, once, post, repeat, sleep, spawn, tasks, wait};
-use super::size::{Hogs, needed, scaled};
+use super::size::{Hogs, PROCESS, THREAD, needed, scaled};
 use schedlab_model::distribution::Distribution;
 use schedlab_model::scenario::{KindName, Step, Task, Text};
 use schedlab_model::time::Time;
@@ -22,59 +22,62 @@ pub(super) fn threads(dice: &mut Dice, draft: &mut Draft) {
 }
 
 fn children(dice: &mut Dice, draft: &mut Draft, kind: KindName) {
-    let hogs = if dice.chance(30) { draft.hogs(dice, 50) } else { Hogs::NONE };
-    let pause = dice.length(MS(10), MS(47));
-    let each = dice.between(1, (1 + draft.cpus).min(4));
-    let pass = pause + MS(25) + scaled(hogs.round(draft.cpus), 3, 1);
-    let family = Parents { pause, count: needed(pass).max(dice.between(1, 2)), each };
+    let hogs = if dice.chance(30) { draft.hogs(dice, 30) } else { Hogs::NONE };
+    let pause = dice.length(MS(15), MS(47));
+    let most = if kind == KindName::Process { draft.cpus.div_ceil(2) } else { 1 + draft.cpus };
+    let each = dice.between(1, most.min(4));
+    let pass = pause + MS(20) + scaled(hogs.round(draft.cpus), 3, 1);
+    let family = Parents { pause, count: needed(pass), each, kind };
     let work = family.work(dice, draft.cpus).min(MS(15));
     let mut steps = vec![compute(dice.around(work))];
     if dice.chance(40) {
         let rest = dice.length(MS(1), MS(10));
-        steps = vec![
-            compute(dice.around(scaled(work, 1, 2))),
-            sleep(dice.around(rest)),
-            compute(dice.near(scaled(work, 1, 2))),
-        ];
+        let half = scaled(work, 1, 2);
+        steps = vec![compute(dice.around(half)), sleep(dice.around(rest)), compute(dice.near(half))];
     }
     let waits = dice.chance(70);
-    family.write(dice, draft, kind, steps, waits);
+    family.write(dice, draft, steps, waits);
 }
 
 /// Bursts of many short children.
 pub(super) fn fork_storms(dice: &mut Dice, draft: &mut Draft) {
     let pause = dice.length(MS(56), MS(120));
     let each = dice.between(4, 4 + 3 * draft.cpus.min(4));
-    let family = Parents { pause, count: needed(pause + MS(30)), each };
+    let family = Parents { pause, count: needed(pause + MS(30)), each, kind: KindName::Thread };
     let work = family.work(dice, draft.cpus).min(MS(5));
-    let kind = dice.pick(&[KindName::Thread, KindName::Process]);
     let steps = vec![compute(dice.around(work))];
-    family.write(dice, draft, kind, steps, true);
+    family.write(dice, draft, steps, true);
     if dice.chance(30) {
         let nice = dice.pick(&[None, Some(5), Some(15)]);
-        draft.hogs(dice, 50);
+        draft.hogs(dice, 30);
         draft.scenario.tasks.last_mut().expect("the hogs were just added").nice = nice;
     }
 }
 
-/// Who spawns, how often and how many.
+/// Who spawns, how often, how many and of which kind.
 struct Parents {
     count: u32,
     pause: Time,
     each: u32,
+    kind: KindName,
+}
+
+/// What is there before a task's first step and after its last one.
+fn life(kind: KindName) -> Time {
+    if kind == KindName::Process { PROCESS } else { THREAD }
 }
 
 impl Parents {
-    /// The mean work of a child with which all of them take 25 to 55 % of the machine.
+    /// The mean work of a child with which all of them, with their births and ends, take at most 70 % of the machine.
     fn work(&self, dice: &mut Dice, cpus: u32) -> Time {
         let full = scaled(self.pause, u64::from(cpus), u64::from(self.count * self.each));
-        let load = |percent| scaled(full, percent, 100);
-        dice.length(load(25), load(55))
+        let most = scaled(full, 70, 100).since(life(self.kind)).max(US(200));
+        dice.length(scaled(most, 1, 3), most)
     }
 
     /// Writes parents and children; parents wait for their children or only for their next turn.
-    fn write(&self, dice: &mut Dice, draft: &mut Draft, kind: KindName, mut child: Vec<Step>, waits: bool) {
-        let children = number(self.each, if kind == KindName::Thread { "short thread" } else { "short process" });
+    fn write(&self, dice: &mut Dice, draft: &mut Draft, mut child: Vec<Step>, waits: bool) {
+        let children = number(self.each, if self.kind == KindName::Thread { "short thread" } else { "short process" });
         let what = if waits { "and wait for the end of" } else { "without waiting for" };
         draft.say(format!("{} {children} at a time, {what} each.", tasks(self.count, "parent", "spawn")));
         let think = dice.length(US(100), US(820));
@@ -90,7 +93,7 @@ impl Parents {
         parent.push(sleep(dice.around(self.pause)));
         child.push(exit());
         draft.task(looping("parent", self.count, parent));
-        draft.task(Task { kind: Some(kind), spawned: true, ..once("child", child) });
+        draft.task(Task { kind: Some(self.kind), spawned: true, ..once("child", child) });
     }
 }
 
@@ -100,10 +103,12 @@ pub(super) fn arrivals(dice: &mut Dice, draft: &mut Draft) {
     let load = dice.between(40, 82);
     draft.say(format!("Jobs arrive by themselves and take {load} % of the machine, each a task of its own."));
     for index in 0..groups {
-        let gap = dice.length(scaled(MS(9), 1, u64::from(draft.cpus)), MS(22));
-        let work = scaled(gap, u64::from(draft.cpus * load), u64::from(100 * groups));
+        let kind = if groups == 1 { dice.pick(&[KindName::Thread, KindName::Process]) } else { KindName::Thread };
+        // At most a third of the load is births and ends of tasks.
+        let least = scaled(life(kind), u64::from(300 * groups), u64::from(load * draft.cpus)).min(MS(20));
+        let gap = dice.length(least.max(MS(1)), MS(22));
+        let work = scaled(gap, u64::from(draft.cpus * load), u64::from(100 * groups)).since(life(kind)).max(US(200));
         let gaps = if dice.chance(80) { Distribution::Exponential(gap) } else { dice.around(gap) };
-        let kind = dice.pick(&[KindName::Thread, KindName::Process]);
         let task = once(&numbered("job", index, groups), vec![compute(dice.near(work))]);
         draft.task(Task { arrivals: Some(Text(gaps)), kind: Some(kind), ..task });
     }

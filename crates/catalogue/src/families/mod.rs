@@ -43,7 +43,7 @@ const ALL: &[Family] = &[
     family("classes", "batch, idle and real-time tasks beside others", placing::classes),
     family("compute", "groups of tasks that only compute", computing::compute_only),
     family("conditions", "phases of tasks with unequal work that wait for each other at barriers", waiting::conditions),
-    family("fork-storms", "parents that spawn bursts of many short tasks", births::fork_storms),
+    family("fork-storms", "parents that spawn bursts of many short threads", births::fork_storms),
     family("io", "tasks that use a device beside tasks that compute", serving::devices),
     family("locks", "tasks that compute outside and under one or two locks", waiting::locks),
     family("nice", "hogs and tasks that wake up, of different nice values", computing::nice),

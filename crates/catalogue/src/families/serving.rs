@@ -41,7 +41,9 @@ pub(super) fn pools(dice: &mut Dice, draft: &mut Draft) {
     let pools = dice.between(1, 2);
     let beside = dice.chance(30);
     let load = dice.between(40, if beside { 55 } else { 80 });
-    let hogs = if beside { draft.hogs(dice, 85 - load) } else { Hogs::NONE };
+    if beside {
+        draft.hogs(dice, 85 - load);
+    }
     draft.say(format!("Requests from outside take {load} % of the machine."));
     for index in 0..pools {
         let channel = numbered("requests", index, pools);

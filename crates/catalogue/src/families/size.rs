@@ -12,6 +12,11 @@ const TURN: Time = Time::from_ms(100);
 /// The time in which one task ends a request often enough, when it measures 200 of them.
 pub(super) const PACE: Time = Time((DURATION.0 - WARMUP.0) / 200);
 
+/// What the birth and the end of a thread take of a CPU, and those of a process, on a slow kernel: an emulated one of 8 ns for
+/// an instruction. What is drawn leaves room for it.
+pub(super) const THREAD: Time = Time::from_ms(1);
+pub(super) const PROCESS: Time = Time::from_ms(8);
+
 /// A time, in `parts` of `of`.
 pub(super) fn scaled(time: Time, parts: u64, of: u64) -> Time {
     Time(time.0 * parts / of)
