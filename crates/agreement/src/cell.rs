@@ -25,7 +25,8 @@ const RUNS_IN_REAL_TIME: u32 = 3;
 pub struct Subject {
     /// What reports call it.
     pub name: String,
-    /// What it is one of, if it belongs to a family of scenarios: there is a summary for each.
+    /// What it is one of, if it belongs to a family of scenarios: there is a summary for each. Such a scenario was drawn for the
+    /// CPUs that it has, and has no others.
     pub family: Option<String>,
     /// What the tasks do.
     pub scenario: Scenario,
@@ -173,7 +174,7 @@ fn machines(subject: &Subject, options: &Options) -> Vec<Scenario> {
         (scenario.machine.cpus, scenario.machine.topology) = (Some(*cpus), None);
         scenario
     };
-    if options.cpus.is_empty() { vec![scenario] } else { options.cpus.iter().map(with).collect() }
+    if options.cpus.is_empty() || subject.family.is_some() { vec![scenario] } else { options.cpus.iter().map(with).collect() }
 }
 
 fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Result<Place, PlanError> {

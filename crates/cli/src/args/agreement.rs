@@ -9,8 +9,14 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 pub struct AgreementArgs {
     /// Scenario files, or the names of shipped ones
-    #[arg(required = true)]
+    #[arg(required_unless_present = "family")]
     pub scenario: Vec<String>,
+    /// Scenarios that these families draw, one of each for each number of CPUs: a list as in locks,pipes, or all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub family: Vec<String>,
+    /// The seed from which families draw
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "family")]
+    pub family_seed: u64,
     /// The policies: a list as in rr,cfs@debian:12; alone a policy is held against itself in a kernel, with @KERNEL
     /// against that kernel's own scheduler, with @kernel against that of the kernel of all others
     #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]

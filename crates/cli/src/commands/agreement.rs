@@ -6,6 +6,7 @@ use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, output, page, progress};
 use schedlab_agreement::{Agreement, Cell, CellReport, Counts, Options, Pair, PlanError, Subject, carry_out, plan};
 use schedlab_campaign::{Runner, threads};
+use schedlab_catalogue::families::{self, Address, Family};
 use schedlab_catalogue as catalogue;
 use schedlab_model::machine::Machine;
 use schedlab_model::scenario::{Costs, MachineFile};
@@ -14,7 +15,8 @@ use std::sync::Arc;
 
 /// Runs and judges.
 pub fn run(args: AgreementArgs) -> Result<(), Failure> {
-    let subjects = args.scenario.iter().map(|name| subject(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut subjects = args.scenario.iter().map(|name| subject(name)).collect::<Result<Vec<_>, _>>()?;
+    subjects.extend(drawn(&args)?);
     let pairs: Vec<Pair> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
     check_files(&args)?;
     let options = options(&args)?;
@@ -43,6 +45,26 @@ pub fn run(args: AgreementArgs) -> Result<(), Failure> {
 fn subject(name: &str) -> Result<Subject, Failure> {
     let scenario = catalogue::load(name)?;
     Ok(Subject { name: scenario.name.clone(), family: None, scenario })
+}
+
+/// What families draw.
+fn drawn(args: &AgreementArgs) -> Result<Vec<Subject>, Failure> {
+    let all = args.family.iter().any(|name| name == "all");
+    let families: Vec<Family> = match all {
+        true => families::all().to_vec(),
+        false => args.family.iter().map(|name| families::find(name).copied()).collect::<Result<_, _>>()?,
+    };
+    let cpus = if args.cpus.is_empty() { &[1][..] } else { &args.cpus };
+    let each = families.into_iter().flat_map(|family| cpus.iter().map(move |&cpus| (family, cpus)));
+    each.map(|(family, cpus)| {
+        let address = Address { family, seed: args.family_seed, cpus: 1 }.on(cpus)?;
+        Ok(Subject {
+            name: address.scenario_name(),
+            family: Some(family.name.into()),
+            scenario: address.scenario(),
+        })
+    })
+    .collect()
 }
 
 /// Whether everything can be written that is asked for.
