@@ -5,7 +5,7 @@ use crate::figure::Sample;
 use crate::machine::{costs_of, under_kernel};
 use crate::observed::Observed;
 use crate::report::{Agreement, CellReport, CellVerdict};
-use schedlab_campaign::{Case, Errors, Keeps, Made, Place, Runner, Seen, copies};
+use schedlab_campaign::{Case, Changes, Errors, Keeps, Made, Place, Runner, Seen, copies};
 use schedlab_model::machine::Machine;
 use schedlab_model::result::RunResult;
 use schedlab_model::workload::Workload;
@@ -155,7 +155,7 @@ fn simulate(
     for (index, seed) in seeds.iter().enumerate() {
         let machine = simulated_machine(cell, &real[0][index])?;
         let workload = Workload { machine, ..(*cell.workload).clone() };
-        let all = copies(&workload, options.copies, *seed);
+        let all = copies(&workload, options.copies, *seed, Changes::Steps);
         let is_first = index == 0 && studied.samples.is_empty();
         let plain = trace(cell, "sim", options).filter(|_| is_first);
         cases.extend(plain.map(|trace| simulated_case(cell, workload, (*seed, "itself".into()), vec![trace])));
@@ -179,7 +179,7 @@ fn simulate(
 /// The simulated machine, with what the kernel of a real run takes.
 fn simulated_machine(cell: &Cell, real: &RunResult) -> Result<Machine, Ended> {
     let costs = match cell.source {
-        CostSource::Workload(_) => cell.workload.machine.costs.clone(),
+        CostSource::Workload(_) => cell.workload.machine.costs,
         CostSource::Run => {
             let measured = real.costs.as_ref().ok_or(Some("the costs of the kernel were not measured".to_string()))?;
             costs_of(measured)

@@ -82,6 +82,9 @@ pub(crate) struct Sample {
     pub copies: Vec<Observed>,
 }
 
+/// The real runs of a sample, or its copies.
+type Runs = fn(&Sample) -> &Vec<Observed>;
+
 /// What is known of a figure before it is judged.
 enum Found {
     /// How far the simulator is off.
@@ -113,12 +116,11 @@ pub(crate) fn judged(samples: &[Sample], is_same_object: bool) -> Vec<FigureRepo
 
 /// The means over all runs, and no verdict yet.
 fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> FigureReport {
-    let over = |of: fn(&Sample) -> &Vec<Observed>, value: &dyn Fn(&GroupObserved) -> Option<f64>| {
+    let over = |of: Runs, value: &dyn Fn(&GroupObserved) -> Option<f64>| {
         let runs = samples.iter().flat_map(of).map(|run| &run.groups[group]);
         mean(&runs.filter_map(value).collect::<Vec<f64>>())
     };
-    let (real, model): (fn(&Sample) -> &Vec<Observed>, fn(&Sample) -> &Vec<Observed>) =
-        (|sample| &sample.real, |sample| &sample.copies);
+    let (real, model): (Runs, Runs) = (|sample| &sample.real, |sample| &sample.copies);
     let (value, requests) = (|run: &GroupObserved| figure.value(run), |run: &GroupObserved| Some(run.requests as f64));
     FigureReport {
         group: samples[0].real[0].groups[group].name.clone(),
@@ -142,7 +144,7 @@ fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> Fig
 
 /// How far the simulator is off in one figure, or why that is not known.
 fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
-    let requests = |runs: fn(&Sample) -> &Vec<Observed>| {
+    let requests = |runs: Runs| {
         let counts = samples.iter().flat_map(runs).map(|run| run.groups[group].requests as f64);
         mean(&counts.collect::<Vec<f64>>()).unwrap_or(0.0)
     };
