@@ -64,7 +64,11 @@ impl<'a> Studied<'a> {
         Studied { cell, samples: Vec::new(), report: CellReport::new(cell) }
     }
 
+    /// A cell that was stopped while it got further seeds keeps the verdict that it had.
     fn end(&mut self, ended: Ended) {
+        if ended.is_none() && !self.samples.is_empty() {
+            return;
+        }
         self.report.verdict = if ended.is_some() { CellVerdict::Failed } else { CellVerdict::NotRun };
         self.report.why = ended;
     }
