@@ -108,9 +108,12 @@ impl Cell {
         self.pair.against == Against::Itself
     }
 
-    /// The kernel, in words.
+    /// The kernel as it was asked for; of a path the file's name.
     pub(crate) fn kernel(&self) -> String {
-        if self.place.name == VenueName::Vm { self.place.kernel().into() } else { self.place.name.name().into() }
+        match self.place.name {
+            VenueName::Vm => self.place.kernel().rsplit('/').next().unwrap_or_default().into(),
+            venue => venue.name().into(),
+        }
     }
 
     /// How many real runs are made under each seed.

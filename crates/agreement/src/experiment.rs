@@ -5,7 +5,7 @@ use crate::figure::Sample;
 use crate::machine::under_kernel;
 use crate::observed::Observed;
 use crate::report::{Agreement, CellReport, CellVerdict};
-use schedlab_campaign::{Case, Errors, Keeps, Made, Place, Runner, Seen, copies};
+use schedlab_campaign::{Case, Changes, Errors, Keeps, Made, Place, Runner, Seen, copies};
 use schedlab_model::machine::{Costs, Machine};
 use schedlab_model::result::RunResult;
 use schedlab_model::workload::Workload;
@@ -64,7 +64,11 @@ impl<'a> Studied<'a> {
         Studied { cell, samples: Vec::new(), report: CellReport::new(cell) }
     }
 
+    /// A cell that was stopped while it got further seeds keeps the verdict that it had.
     fn end(&mut self, ended: Ended) {
+        if ended.is_none() && !self.samples.is_empty() {
+            return;
+        }
         self.report.verdict = if ended.is_some() { CellVerdict::Failed } else { CellVerdict::NotRun };
         self.report.why = ended;
     }
@@ -155,7 +159,7 @@ fn simulate(
     for (index, seed) in seeds.iter().enumerate() {
         let machine = simulated_machine(cell, &real[0][index], options)?;
         let workload = Workload { machine, ..(*cell.workload).clone() };
-        let all = copies(&workload, options.copies, *seed);
+        let all = copies(&workload, options.copies, *seed, Changes::Steps);
         let is_first = index == 0 && studied.samples.is_empty();
         let plain = trace(cell, "sim", options).filter(|_| is_first);
         cases.extend(plain.map(|trace| simulated_case(cell, workload, (*seed, "itself".into()), vec![trace])));
@@ -179,7 +183,7 @@ fn simulate(
 /// The simulated machine, with what the kernel of a real run takes.
 fn simulated_machine(cell: &Cell, real: &RunResult, options: &Options) -> Result<Machine, Ended> {
     let costs = match cell.source {
-        CostSource::Workload(_) => cell.workload.machine.costs.clone(),
+        CostSource::Workload(_) => cell.workload.machine.costs,
         CostSource::Run => {
             let measured = real.costs.as_ref().ok_or(Some("the costs of the kernel were not measured".to_string()))?;
             Costs::from(measured)

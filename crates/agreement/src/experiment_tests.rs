@@ -72,7 +72,7 @@ fn a_policy_agrees_with_itself_and_not_with_another() {
 /// Short runs have few requests, and so noise.
 #[test]
 fn what_is_undecided_gets_further_seeds_once() {
-    let short = MIXED.replace("40s", "6s");
+    let short = MIXED.replace("40s", "3s");
     let cells = [cell(&short, "eevdf", "eevdf")];
     let few = judged(&cells, &options(2, 2), 1);
     assert_eq!(few.cells[0].verdict, CellVerdict::Undecided, "{:#?}", few.cells[0].figures);

@@ -82,6 +82,24 @@ pub(crate) struct Sample {
     pub copies: Vec<Observed>,
 }
 
+/// The real runs of a sample, or its copies.
+type Runs = fn(&Sample) -> &Vec<Observed>;
+
+/// From this part on it is no wonder when few requests end.
+const MUCH: f64 = 0.1;
+
+/// What others took of the real runs: with them a response may take 1/(1 − part) times as long, and a group may have got so much
+/// less or more of the CPU time.
+fn taken(samples: &[Sample]) -> f64 {
+    let parts: Vec<f64> = samples.iter().flat_map(|sample| &sample.real).map(|run| run.others).collect();
+    mean(&parts).unwrap_or(0.0).clamp(0.0, 0.99)
+}
+
+/// What is to be said of that where it leaves something undecided.
+fn told_of_others(part: f64) -> String {
+    format!("others took {:.1} % of what the tasks could have had", 100.0 * part)
+}
+
 /// What is known of a figure before it is judged.
 enum Found {
     /// How far the simulator is off.
@@ -104,7 +122,7 @@ pub(crate) fn judged(samples: &[Sample], is_same_object: bool) -> Vec<FigureRepo
         let mut report = of_means(samples, group, figure, bound);
         match found {
             Found::Said(verdict, why) => (report.verdict, report.why) = (verdict, Some(why)),
-            Found::Bias(bias) => tell(&mut report, &bias, bound, count),
+            Found::Bias(bias) => tell(&mut report, &bias, (bound, count), taken(samples)),
         }
         report
     };
@@ -113,12 +131,11 @@ pub(crate) fn judged(samples: &[Sample], is_same_object: bool) -> Vec<FigureRepo
 
 /// The means over all runs, and no verdict yet.
 fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> FigureReport {
-    let over = |of: fn(&Sample) -> &Vec<Observed>, value: &dyn Fn(&GroupObserved) -> Option<f64>| {
+    let over = |of: Runs, value: &dyn Fn(&GroupObserved) -> Option<f64>| {
         let runs = samples.iter().flat_map(of).map(|run| &run.groups[group]);
         mean(&runs.filter_map(value).collect::<Vec<f64>>())
     };
-    let (real, model): (fn(&Sample) -> &Vec<Observed>, fn(&Sample) -> &Vec<Observed>) =
-        (|sample| &sample.real, |sample| &sample.copies);
+    let (real, model): (Runs, Runs) = (|sample| &sample.real, |sample| &sample.copies);
     let (value, requests) = (|run: &GroupObserved| figure.value(run), |run: &GroupObserved| Some(run.requests as f64));
     FigureReport {
         group: samples[0].real[0].groups[group].name.clone(),
@@ -142,12 +159,16 @@ fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> Fig
 
 /// How far the simulator is off in one figure, or why that is not known.
 fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
-    let requests = |runs: fn(&Sample) -> &Vec<Observed>| {
+    let requests = |runs: Runs| {
         let counts = samples.iter().flat_map(runs).map(|run| run.groups[group].requests as f64);
         mean(&counts.collect::<Vec<f64>>()).unwrap_or(0.0)
     };
     let (real, model) = (requests(|sample| &sample.real), requests(|sample| &sample.copies));
+    let part = taken(samples);
     if let Some((verdict, why)) = too_few(figure, real, model) {
+        if verdict == Verdict::Biased && part >= MUCH {
+            return Found::Said(Verdict::Undecided, format!("{why}; {}", told_of_others(part)));
+        }
         return Found::Said(verdict, why);
     }
     let values =
@@ -158,7 +179,8 @@ fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
         return Found::Said(Verdict::Undecided, "in some runs no request ended".into());
     };
     match Bias::of(figure.scale(), &draws) {
-        Some(bias) => Found::Bias(bias),
+        Some(bias) if figure == Figure::Share => Found::Bias(bias.doubting(part, part)),
+        Some(bias) => Found::Bias(bias.doubting(0.0, 1.0 / (1.0 - part) - 1.0)),
         None => Found::Said(Verdict::Undecided, "there is no ratio to a time of zero".into()),
     }
 }
@@ -177,8 +199,8 @@ fn too_few(figure: Figure, real: f64, simulated: f64) -> Option<(Verdict, String
     }
 }
 
-/// Adds what the interval says.
-fn tell(report: &mut FigureReport, bias: &Bias, bound: f64, figures: usize) {
+/// Adds what the interval says, of one of so many figures, where others took a part of the real runs.
+fn tell(report: &mut FigureReport, bias: &Bias, (bound, figures): (f64, usize), part: f64) {
     (report.bias, report.low, report.high) = (Some(bias.estimate), Some(bias.low), Some(bias.high));
     (report.noise, report.real_noise) = (Some(bias.noise), bias.real_noise);
     report.is_between_seeds = bias.basis == Basis::Between;
@@ -189,9 +211,10 @@ fn tell(report: &mut FigureReport, bias: &Bias, bound: f64, figures: usize) {
     };
     if report.verdict == Verdict::Undecided {
         report.seeds_to_decide = bias.seeds_to_decide(bound, figures);
-        if bias.against(bound, 1) == Equivalence::Outside {
-            report.why = Some(format!("of {figures} figures one is so far out by chance"));
-        }
+        report.why = match bias.against(bound, 1) {
+            Equivalence::Outside => Some(format!("of {figures} figures one is so far out by chance")),
+            _ => (part > 0.0).then(|| told_of_others(part)),
+        };
     }
 }
 

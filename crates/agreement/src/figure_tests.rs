@@ -10,7 +10,7 @@ fn run(groups: &[(u64, f64)]) -> Observed {
         response_ns: (*requests > 0).then_some([*time; 3]),
         share: time / all.max(1.0),
     };
-    Observed { groups: groups.iter().enumerate().map(group).collect(), tasks_on_cpus: vec![1] }
+    Observed { groups: groups.iter().enumerate().map(group).collect(), tasks_on_cpus: vec![1], others: 0.0 }
 }
 
 /// Three seeds, each with a real run and four copies whose times are `apart` from it and spread by `noise` around that.
@@ -76,6 +76,21 @@ fn shares_are_compared_in_points_where_there_are_several_groups() {
     // Of 4 ms 3 are 75 %; of 4.1 they are 73.2, of 4.2 they are 71.4.
     assert_eq!([1.1e6, 1.2e6].map(|second| share(second).verdict), [Verdict::Agrees, Verdict::Biased]);
     assert!((share(1.2e6).bias.unwrap() + 0.0357).abs() < 1e-4);
+}
+
+/// A simulator that is faster may be right where others took a fifth of the machine, and one that is slower may not.
+#[test]
+fn what_others_took_is_no_bias() {
+    let beside = |apart: f64, requests| {
+        let mut samples = samples(requests, apart, 0.001);
+        samples.iter_mut().for_each(|sample| sample.real[0].others = 0.2);
+        judged(&samples, true).remove(0)
+    };
+    assert_eq!(beside(-0.15, (500, 500)).verdict, Verdict::Undecided);
+    assert_eq!(beside(0.15, (500, 500)).verdict, Verdict::Biased);
+    assert_eq!(beside(-0.4, (500, 500)).verdict, Verdict::Biased);
+    assert_eq!(beside(0.0, (5, 500)).verdict, Verdict::Undecided);
+    assert!(beside(-0.15, (500, 500)).why.unwrap().contains("others took 20.0 %"));
 }
 
 /// The rule for a cell: the worst figure, and no agreement about nothing.

@@ -31,7 +31,7 @@ impl FigureReport {
                 let [low, high] = [low, high].map(|end| format!("{:+.1}", 100.0 * end));
                 format!("{} ({low} to {high}, {bound}{why})", figure.deviation(bias))
             }
-            _ => self.why.clone().unwrap_or_default(),
+            _ => self.why.as_deref().map_or(String::new(), |why| format!("({why})")),
         }
     }
 }

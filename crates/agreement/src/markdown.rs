@@ -81,7 +81,7 @@ impl Target {
     /// As [`Target::read`].
     pub fn filled(&self, section: &str) -> Result<String, SectionError> {
         let (before, behind) = self.read()?;
-        Ok(format!("{before}\n\n{}\n\n{behind}", section.trim()))
+        Ok(format!("{before}\n\n{}\n\n{behind}", section.trim_matches('\n')))
     }
 
     /// The page.
@@ -98,7 +98,7 @@ impl Agreement {
         let counts = self.summary().into_iter().map(|(name, counts)| {
             [name].into_iter().chain(COUNTS.iter().map(|(_, count)| count(&counts).to_string())).collect()
         });
-        let names = [String::new()].into_iter().chain(COUNTS.iter().map(|(name, _)| name.to_string()));
+        let names = ["of".to_string()].into_iter().chain(COUNTS.iter().map(|(name, _)| name.to_string()));
         let tables = [table(heads.collect(), rows.collect()), table(names.collect(), counts.collect())];
         let mut text = format!("    {command}\n\n{}\n{}\n{}\n", tables[0], tables[1], self.legend());
         for list in self.lists() {
@@ -139,7 +139,7 @@ mod tests {
         let text = "before\n\n<!-- schedlab agreement: one -->\n\nold\n\n<!-- /schedlab agreement: one -->\nbehind\n";
         let (_folder, target) = page(text);
         assert_eq!(target.filled("\nold\n").unwrap(), text);
-        assert_eq!(target.filled("new").unwrap(), text.replace("old", "new"));
+        assert_eq!(target.filled("    new").unwrap(), text.replace("old", "    new"));
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(crate) struct Observed {
     pub groups: Vec<GroupObserved>,
     /// How many tasks were on each CPU for the longest time, in ascending order.
     pub tasks_on_cpus: Vec<u32>,
+    /// The part that others took of the CPU time that the tasks could have had.
+    pub others: f64,
 }
 
 /// What is compared of a group.
@@ -36,7 +38,8 @@ impl Observed {
                 share: group.measures.cpu_ns as f64 / all.max(1) as f64,
             }
         });
-        Observed { groups: groups.collect(), tasks_on_cpus: usual(&result.cpus) }
+        let others = result.others.as_ref().and_then(|others| others.part_taken).unwrap_or(0.0);
+        Observed { groups: groups.collect(), tasks_on_cpus: usual(&result.cpus), others }
     }
 }
 

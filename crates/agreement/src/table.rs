@@ -48,8 +48,18 @@ pub(crate) const COLUMNS: [CellColumn; 11] = [
     CellColumn { over: "", head: "verdict", is_number: false, cell: |cell| cell.verdict.word().into() },
 ];
 
+/// Columns that are left out on a terminal where all of their cells are the same.
+const COMMON: [&str; 3] = ["kernel", "CPUs", "seeds"];
+
+fn column(head: &str) -> &'static CellColumn {
+    COLUMNS.iter().find(|column| column.head == head).expect("it is one of them")
+}
+
+/// How a count is found.
+type Count = fn(&Counts) -> usize;
+
 /// What a count stands for, and how it is found.
-pub(crate) const COUNTS: [(&str, fn(&Counts) -> usize); 6] = [
+pub(crate) const COUNTS: [(&str, Count); 6] = [
     ("cells", |counts| counts.cells),
     ("agree", |counts| counts.agrees),
     ("biased", |counts| counts.biased),
@@ -74,15 +84,19 @@ impl Agreement {
         text
     }
 
+    /// How many cells there are, and what they have in common.
     fn title(&self) -> String {
         let Counts { cells, .. } = self.counts;
         let plural = if cells == 1 { "" } else { "s" };
-        format!("{cells} cell{plural}, {} copies of the simulation under each seed", self.copies)
+        let common = COMMON.iter().filter(|head| !self.differs(column(head)));
+        let common = common.filter_map(|head| Some(format!("{head} {}", (column(head).cell)(self.cells.first()?))));
+        let copies = format!("copies for each seed {}", self.copies);
+        format!("{cells} cell{plural}: {}", common.chain([copies]).collect::<Vec<_>>().join(", "))
     }
 
-    /// Where all rows say the same of the kernel it is left out: it stands in the lists.
+    /// What all cells have in common is said above.
     fn table(&self) -> Table {
-        let is_shown = |column: &&CellColumn| column.head != "kernel" || self.has_several_kernels();
+        let is_shown = |column: &&CellColumn| !COMMON.contains(&column.head) || self.differs(column);
         let columns = COLUMNS.iter().filter(is_shown).map(|column| {
             let cells: Vec<String> = self.cells.iter().map(column.cell).collect();
             let shown =
@@ -92,8 +106,8 @@ impl Agreement {
         Table::new(columns)
     }
 
-    fn has_several_kernels(&self) -> bool {
-        self.cells.windows(2).any(|two| two[0].kernel != two[1].kernel)
+    fn differs(&self, column: &CellColumn) -> bool {
+        self.cells.windows(2).any(|two| (column.cell)(&two[0]) != (column.cell)(&two[1]))
     }
 
     fn summary_table(&self) -> Table {

@@ -22,7 +22,7 @@ mod vary;
 pub use cache::Cache;
 pub use case::{Case, Keeps};
 pub use ear::{Ear, Heard, Hearing};
-pub use perturb::copies;
+pub use perturb::{Changes, copies};
 pub use place::Place;
 pub use runner::{Errors, Known, Made, Runner, Seen};
 pub use seeds::{further_seeds, seeds};

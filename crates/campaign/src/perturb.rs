@@ -9,26 +9,37 @@ use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Birth, Schedule, Step, Workload};
 
-/// How far constant times and costs are moved, at most, to either side, in parts of themselves.
+/// Which times copies change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Constant ones. What is drawn at random says by itself how far a number holds.
+    Constants,
+    /// Also work and sleeps that are drawn, where the very same numbers are drawn elsewhere and work there takes a little more or
+    /// less: in a run of a minute a thousandth is a slice. Arrivals that are drawn stay where they are, as timers keep them.
+    Steps,
+}
+
+/// How far times and costs are moved, at most, to either side, in parts of themselves.
 pub const MOST: f64 = 0.005;
 
 /// The copies of a workload, each with another offset of the tick, and with a factor near one for each cost of the machine and
 /// for each constant amount of work, each sleep, each device's time and each gap between arrivals. What is drawn at random is
-/// left as it is.
+/// left as it is, unless `changes` says otherwise.
 ///
 /// Over the copies the values of each of these lie evenly on both sides, one in each of as many equal parts as there are
 /// copies (McKay, Beckman and Conover, Technometrics 21, 1979). `seed` decides all; workloads with the same names share the
 /// changes.
-pub fn copies(workload: &Workload, count: u32, seed: u64) -> Vec<Workload> {
+pub fn copies(workload: &Workload, count: u32, seed: u64, changes: Changes) -> Vec<Workload> {
     let places = |name: &str| places(count, seed, name);
     let mut copies = vec![workload.clone(); count as usize];
     for (copy, place) in copies.iter_mut().zip(places("tick")) {
         copy.machine.tick_offset = Time((place * workload.machine.tick.ns() as f64) as u64);
     }
-    for (index, (name, _)) in workload.machine.costs.clone().times_mut().into_iter().enumerate() {
+    let mut costs = workload.machine.costs;
+    for (index, (name, _)) in costs.times_mut().into_iter().enumerate() {
         for (copy, place) in copies.iter_mut().zip(places(&format!("cost {name}"))) {
             let (_, cost) = &mut copy.machine.costs.times_mut()[index];
-            **cost = near(**cost, place);
+            **cost = Time((cost.ns() as f64 * factor(place)).round() as u64);
         }
     }
     for (index, source) in workload.sources.iter().enumerate() {
@@ -47,6 +58,9 @@ pub fn copies(workload: &Workload, count: u32, seed: u64) -> Vec<Workload> {
         for step in 0..group.program.steps.len() {
             for (copy, place) in copies.iter_mut().zip(places(&format!("{}/{step}", group.name))) {
                 match &mut copy.groups[index].program.steps[step] {
+                    Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) if changes == Changes::Steps => {
+                        *time = time.scaled(factor(place));
+                    }
                     Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => change(time, place),
                     _ => {}
                 }
@@ -67,14 +81,14 @@ fn places(count: u32, seed: u64, name: &str) -> Vec<f64> {
 }
 
 fn change(time: &mut Distribution, place: f64) {
-    if let Distribution::Constant(constant) = time {
-        *constant = near(*constant, place);
+    if matches!(time, Distribution::Constant(_)) {
+        *time = time.scaled(factor(place));
     }
 }
 
-/// A time at a place, from 0 to 1, among those that are near it.
-fn near(time: Time, place: f64) -> Time {
-    Time((time.ns() as f64 * (1.0 + MOST * (2.0 * place - 1.0))).round() as u64)
+/// The factor at a place, from 0 to 1, among those that are near one.
+fn factor(place: f64) -> f64 {
+    1.0 + MOST * (2.0 * place - 1.0)
 }
 
 #[cfg(test)]
@@ -88,7 +102,8 @@ mod tests {
                     costs = { switch = \"200us\" }\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n\
                     loop = [{ compute = \"10ms\" }, { sleep = \"exp(5ms)\" }, { sleep = \"100ms\" }]\n";
         let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
-        let copies = copies(&workload, 10, 1);
+        let of = |seed, changes| copies(&workload, 10, seed, changes);
+        let [copies, again] = [1, 1].map(|seed| of(seed, Changes::Constants));
         let steps = |copy: &Workload| copy.groups[0].program.steps.clone();
         let sleep = |copy: &Workload| {
             steps(copy).iter().rev().find_map(|step| match step {
@@ -106,7 +121,11 @@ mod tests {
         assert!(copies.iter().all(|copy| copy.machine.costs.wakeup == Time::ZERO));
         let exponential = Step::Sleep(Distribution::Exponential(Time::from_ms(5)));
         assert!(copies.iter().all(|copy| steps(copy).contains(&exponential)));
-        assert_eq!(format!("{copies:?}"), format!("{:?}", super::copies(&workload, 10, 1)));
-        assert_ne!(format!("{copies:?}"), format!("{:?}", super::copies(&workload, 10, 2)));
+        let shown = |copies: &[Workload]| format!("{copies:?}");
+        assert_eq!(shown(&copies), shown(&again));
+        assert_ne!(shown(&copies), shown(&of(2, Changes::Constants)));
+        let all = of(1, Changes::Steps);
+        assert!(all.iter().all(|copy| !steps(copy).contains(&exponential)), "drawn ones are near it");
+        assert_eq!(all.iter().filter_map(sleep).collect::<Vec<_>>(), sleeps);
     }
 }

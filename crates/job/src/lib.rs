@@ -7,7 +7,7 @@ mod ear;
 pub mod label;
 
 use crate::ear::{PageEar, story};
-use schedlab_campaign::{Axis, Case, Ear, Errors, Keeps, Made, Place, RunSet, Runner, Variant, copies, seeds};
+use schedlab_campaign::{Axis, Case, Changes, Ear, Errors, Keeps, Made, Place, RunSet, Runner, Variant, copies, seeds};
 use schedlab_html::{Heard, Listing, Provenance};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
@@ -199,7 +199,8 @@ impl Job {
         let mut cases = Vec::new();
         for case in ran.iter().filter(is_simulated) {
             let seed = case.seeds[0];
-            for (number, workload) in copies(&case.workload, self.options.perturb, seed).into_iter().enumerate() {
+            let copies = copies(&case.workload, self.options.perturb, seed, Changes::Constants);
+            for (number, workload) in copies.into_iter().enumerate() {
                 let scenario_hash = format!("{}, copy {number} of {}", case.scenario_hash, self.options.perturb);
                 let (workload, ears) = (Arc::new(workload), Vec::new());
                 let (seeds, traces) = (vec![seed], Vec::new());

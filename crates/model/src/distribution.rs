@@ -51,6 +51,20 @@ impl Distribution {
         }
     }
 
+    /// The same where each value is `factor` times as long. The same stream gives the same values but for that.
+    pub fn scaled(&self, factor: f64) -> Distribution {
+        let scaled = |time: &Time| Time((time.0 as f64 * factor).round() as u64);
+        match self {
+            Distribution::Constant(time) => Distribution::Constant(scaled(time)),
+            Distribution::Uniform(low, high) => Distribution::Uniform(scaled(low), scaled(high)),
+            Distribution::Exponential(mean) => Distribution::Exponential(scaled(mean)),
+            Distribution::Lognormal(median, sigma) => Distribution::Lognormal(scaled(median), *sigma),
+            Distribution::Choice(values) => {
+                Distribution::Choice(values.iter().map(|(time, probability)| (scaled(time), *probability)).collect())
+            }
+        }
+    }
+
     /// The expected value in nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         match self {
@@ -83,6 +97,8 @@ mod tests {
             let mean = (0..n).map(|_| distribution.sample(&mut rng).0 as f64).sum::<f64>() / n as f64;
             let error = (mean - distribution.mean_ns()).abs();
             assert!(error <= 5.0 * sd / (n as f64).sqrt(), "{distribution:?}: mean {mean}");
+            let longer = distribution.scaled(1.01);
+            assert!((longer.mean_ns() / distribution.mean_ns() - 1.01).abs() < 1e-6, "{longer:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What there is to run: a case for each policy and each combination of values of a run.
 
 use crate::language::{Asked, RunSpec, Study};
-use schedlab_campaign::{self as campaign, Keeps, Place, copies, further_seeds, seeds};
+use schedlab_campaign::{self as campaign, Changes, Keeps, Place, copies, further_seeds, seeds};
 use schedlab_model::scenario::{Scenario, ScenarioError, combinations};
 use schedlab_policy::PolicySpec;
 use schedlab_report::theory::draws;
@@ -231,7 +231,10 @@ fn further(runs: &campaign::Case, seeds_in_all: u32) -> (Beside, Vec<campaign::C
                 let scenario_hash = format!("{}, copy {number} of {more}", runs.scenario_hash);
                 campaign::Case { workload: Arc::new(workload), scenario_hash, seeds: vec![base], ..runs.clone() }
             };
-            (Beside::SmallChanges, copies(&runs.workload, more, base).into_iter().enumerate().map(other).collect())
+            (
+                Beside::SmallChanges,
+                copies(&runs.workload, more, base, Changes::Constants).into_iter().enumerate().map(other).collect(),
+            )
         }
         _ => (Beside::Seeds, Vec::new()),
     }

@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Commands of documents that are not tried, by what is in them.
-const NOT_TRIED: [(&str, &str); 9] = [
+const NOT_TRIED: [(&str, &str); 10] = [
     (" load ", "puts a policy in charge of the machine that runs the tests"),
     ("study gpos", "takes minutes; smaller studies have tests"),
     ("study my.toml", "is that study again"),
+    (" agreement ", "has tests of its own, which take such runs"),
     (" record ", "needs rights; has tests of its own"),
     ("trace schedlab.parquet", "is what was recorded"),
     ("events.txt", "is a file of the reader's own"),

@@ -15,6 +15,7 @@ fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
         "study",
         "sweep",
         "report",
+        "agreement",
         "schema",
         "check",
         "record",

@@ -118,6 +118,8 @@ pub struct Bias {
     scale: Scale,
     /// b and se on the scale.
     on_scale: (f64, f64),
+    /// How much further below and above the truth may lie for another reason than chance, on the scale.
+    doubt: (f64, f64),
     seeds: usize,
 }
 
@@ -156,26 +158,40 @@ impl Bias {
             None => (within, degrees, Basis::Within),
         };
         let error = (variance / count).sqrt();
-        let half = student::quantile(1.0 - LEVEL, degrees) * error;
-        Some(Bias {
+        let bias = Bias {
             estimate: scale.deviation(estimate),
-            low: scale.deviation(estimate - half),
-            high: scale.deviation(estimate + half),
+            low: 0.0,
+            high: 0.0,
             noise: of(|part| part.model)?.sqrt(),
             real_noise: of(|part| part.real).filter(|_| is_measured).map(f64::sqrt),
             basis,
             degrees,
             scale,
             on_scale: (estimate, error),
+            doubt: (0.0, 0.0),
             seeds: parts.len(),
-        })
+        };
+        Some(bias.doubting(0.0, 0.0))
+    }
+
+    /// The same where the bias may be lower and higher by so much, for a reason that no number of runs takes away. Both are
+    /// deviations of its scale: +0.1 above is a ratio that may be a tenth greater.
+    pub fn doubting(mut self, below: f64, above: f64) -> Bias {
+        self.doubt = (-self.scale.bound(-below), self.scale.bound(above));
+        (self.low, self.high) = self.interval(LEVEL);
+        self
+    }
+
+    /// The ends of an interval whose sides each have this level, with all doubt.
+    fn interval(&self, level: f64) -> (f64, f64) {
+        let ((estimate, error), (below, above)) = (self.on_scale, self.doubt);
+        let half = student::quantile(1.0 - level, self.degrees) * error;
+        (self.scale.deviation(estimate - half - below), self.scale.deviation(estimate + half + above))
     }
 
     /// What is known about a bound, the same on both sides, for one of `figures` that are judged together.
     pub fn against(&self, bound: f64, figures: usize) -> Equivalence {
-        let (estimate, error) = self.on_scale;
-        let half = student::quantile(1.0 - LEVEL / figures.max(1) as f64, self.degrees) * error;
-        let [low, high] = [estimate - half, estimate + half].map(|end| self.scale.deviation(end));
+        let (low, high) = self.interval(LEVEL / figures.max(1) as f64);
         match () {
             () if self.low >= -bound && self.high <= bound => Equivalence::Within,
             () if low > bound || high < -bound => Equivalence::Outside,
@@ -187,9 +203,11 @@ impl Bias {
     /// more than anybody makes. The variance of a figure falls about as a run grows, so runs that are as many times longer do
     /// as well as as many times more seeds.
     pub fn seeds_to_decide(&self, bound: f64, figures: usize) -> Option<u32> {
-        let (estimate, error) = self.on_scale;
-        let bounds = [self.scale.bound(-bound), self.scale.bound(bound)];
-        let margin = bounds.into_iter().map(|bound| (estimate - bound).abs()).fold(f64::INFINITY, f64::min);
+        let ((estimate, error), (below, above)) = (self.on_scale, self.doubt);
+        let [least, most] = [-bound, bound].map(|bound| self.scale.bound(bound));
+        let inside = (most - estimate - above).min(estimate - below - least);
+        let outside = (estimate - below - most).max(least - estimate - above);
+        let margin = inside.max(outside);
         let level = if self.estimate.abs() <= bound { LEVEL } else { LEVEL / figures.max(1) as f64 };
         let one = error * (self.seeds as f64).sqrt();
         let decides = |seeds: &u32| {

@@ -94,6 +94,18 @@ fn one_of_many_figures_needs_more_to_be_outside() {
     assert_eq!((bias.seeds_to_decide(0.5, 1), bias.seeds_to_decide(0.5, 5)), (Some(1), Some(2)));
 }
 
+/// A doubt that no run takes away widens the interval and decides nothing: 3 above, 1 below.
+#[test]
+fn doubt_widens_the_interval() {
+    let bias = Bias::of(Scale::Difference, &[draws(&[7.0, 7.0], &[6.0]), draws(&[7.0, 7.0], &[6.0])]).unwrap();
+    assert_eq!(bias.against(0.5, 1), Equivalence::Outside);
+    let doubted = bias.doubting(1.0, 3.0);
+    assert_eq!((doubted.low, doubted.estimate, doubted.high), (0.0, 1.0, 4.0));
+    let verdicts = [0.5, 3.9, 4.0].map(|bound| doubted.against(bound, 1));
+    assert_eq!(verdicts, [Equivalence::Undecided, Equivalence::Undecided, Equivalence::Within]);
+    assert_eq!((doubted.seeds_to_decide(0.5, 1), doubted.seeds_to_decide(5.0, 1)), (None, Some(2)));
+}
+
 /// A model that is right: the interval holds zero in about 90 of 100 experiments, even where a figure has two values, and of
 /// ten such figures hardly one is found outside.
 #[test]

@@ -33,7 +33,7 @@ impl World {
             }
             Step::Post(s, _) => semaphore + when(self.objects.semaphores[s.index()].waiters() > 0, futex_wake),
             Step::Lock(l) => when(self.objects.locks[l.index()].would_wait(slot), futex_wait),
-            Step::Unlock(l) => when(self.objects.locks[l.index()].waiters() > 0, futex_wake),
+            Step::Unlock(l) => when(self.objects.locks[l.index()].is_contended(), futex_wake),
             Step::Barrier(b) => match self.objects.barriers[b.index()].is_last() {
                 true => futex_wake,
                 false => futex_wait,

@@ -256,7 +256,8 @@ impl World {
                 self.after_attempt(slot, attempt)
             }
             Step::Lock(l) => {
-                let attempt = self.objects.locks[l.index()].lock(slot);
+                let has_waited = self.tasks[slot].waits;
+                let attempt = self.objects.locks[l.index()].lock(slot, has_waited);
                 self.after_attempt(slot, attempt)
             }
             Step::Post(s, count) => {

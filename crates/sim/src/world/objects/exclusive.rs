@@ -84,39 +84,61 @@ impl Semaphore {
     }
 }
 
-/// A mutex as Drepper describes it ("Futexes are tricky", 2011, mutex2): who releases it wakes the first waiter.
+/// A mutex as Drepper describes it ("Futexes are tricky", 2011, mutex2): a word, and `FUTEX_WAIT` while it is not free. Who
+/// releases it wakes a waiter only where the word says that there may be one, and who takes a free one by its first attempt
+/// says that there is none: another may sleep on until a waiter takes the mutex.
 pub struct Lock {
-    held: bool,
+    word: Word,
     waiters: Waiters,
+}
+
+/// What the word of a mutex says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Free,
+    Held,
+    /// Somebody may wait.
+    Contended,
 }
 
 impl Lock {
     /// A free one.
     pub fn new(grants: Grants) -> Lock {
-        Lock { held: false, waiters: Waiters::new(grants) }
+        Lock { word: Word::Free, waiters: Waiters::new(grants) }
     }
 
-    /// Takes it.
-    pub fn lock(&mut self, task: Slot) -> Attempt {
+    /// Takes it. `has_waited`: it is not the task's first attempt.
+    pub fn lock(&mut self, task: Slot, has_waited: bool) -> Attempt {
         if self.waiters.redeem(task) {
             return Attempt::Done;
         }
-        if self.held {
+        let is_free = self.word == Word::Free;
+        self.word = if is_free && !has_waited { Word::Held } else { Word::Contended };
+        if !is_free {
             self.waiters.waiting.push_back(task);
             return Attempt::Wait;
         }
-        self.held = true;
         Attempt::Done
     }
 
     /// Whether an attempt to take it would have to wait.
     pub fn would_wait(&self, task: Slot) -> bool {
-        self.held && !self.waiters.has(task)
+        self.word != Word::Free && !self.waiters.has(task)
     }
 
-    /// Releases it and wakes the first waiter if there is one.
+    /// Whether who releases it looks for somebody to wake.
+    pub fn is_contended(&self) -> bool {
+        self.word == Word::Contended
+    }
+
+    /// Releases it and wakes the first waiter if there may be one.
     pub fn unlock(&mut self, woken: &mut Vec<Slot>) {
-        self.held = self.waiters.wake(1, woken) > 0;
+        let given = if self.is_contended() { self.waiters.wake(1, woken) } else { 0 };
+        self.word = match (given, self.waiters.waiting.is_empty()) {
+            (0, _) => Word::Free,
+            (_, true) => Word::Held,
+            (_, false) => Word::Contended,
+        };
     }
 
     /// How many tasks wait.
@@ -144,22 +166,38 @@ mod tests {
     fn who_runs_first_takes_a_lock_that_was_released() {
         let mut l = Lock::new(Grants::Retry);
         let mut woken = Vec::new();
-        assert_eq!([1, 2].map(|task| l.lock(task)), [Done, Wait]);
+        assert_eq!([l.lock(1, false), l.lock(2, false)], [Done, Wait]);
         l.unlock(&mut woken);
         assert_eq!(woken, [2]);
-        assert_eq!([1, 2].map(|task| l.lock(task)), [Done, Wait], "its owner was faster than the waiter");
+        assert_eq!([l.lock(1, false), l.lock(2, true)], [Done, Wait], "its owner was faster than the waiter");
         l.unlock(&mut woken);
-        assert_eq!(l.lock(2), Done);
+        assert_eq!(l.lock(2, true), Done);
+    }
+
+    #[test]
+    fn who_takes_a_free_lock_at_once_forgets_who_sleeps() {
+        let mut l = Lock::new(Grants::Retry);
+        let mut woken = Vec::new();
+        assert_eq!([l.lock(1, false), l.lock(2, false), l.lock(3, false)], [Done, Wait, Wait]);
+        l.unlock(&mut woken);
+        assert_eq!(l.lock(1, false), Done);
+        l.unlock(&mut woken);
+        assert_eq!(woken, [2], "3 sleeps on");
+        assert_eq!(l.lock(2, true), Done);
+        l.unlock(&mut woken);
+        assert_eq!(woken, [2, 3]);
     }
 
     #[test]
     fn what_is_handed_over_is_never_free_in_between() {
         let (mut l, mut s) = (Lock::new(Grants::HandOver), Semaphore::new(0, Grants::HandOver));
         let mut woken = Vec::new();
-        assert_eq!([l.lock(1), l.lock(2), s.wait(3)], [Done, Wait, Wait]);
+        assert_eq!([l.lock(1, false), l.lock(2, false), s.wait(3)], [Done, Wait, Wait]);
         l.unlock(&mut woken);
         s.post(1, &mut woken);
         assert_eq!(woken, [2, 3]);
-        assert_eq!([l.lock(1), l.lock(2), s.wait(9), s.wait(3)], [Wait, Done, Wait, Done]);
+        assert_eq!([l.lock(1, false), l.lock(2, true), s.wait(9), s.wait(3)], [Wait, Done, Wait, Done]);
+        l.unlock(&mut woken);
+        assert_eq!(woken, [2, 3, 1]);
     }
 }

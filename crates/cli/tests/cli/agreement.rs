@@ -1,0 +1,114 @@
+//! How far the simulator is from a kernel.
+
+use crate::lab::{Lab, Output, may_virtualize};
+use crate::vm::NEW;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// A task that has its CPU for itself: whatever schedules, a request takes what it computes.
+const ALONE: &str = r#"
+name = "alone"
+about = "One task on one CPU."
+
+[machine]
+cpus = 1
+
+[[task]]
+name = "worker"
+loop = [{ compute = "uniform(1ms, 3ms)" }, { sleep = "uniform(1ms, 3ms)" }]
+
+[run]
+duration = "1s"
+"#;
+
+const PAGE: &str = "before\n<!-- schedlab agreement: one -->\n<!-- /schedlab agreement: one -->\nbehind\n";
+
+/// A program in the emulator's place that writes down what it is called with, and is the emulator then.
+fn watch_emulator(lab: &Lab) {
+    let path = std::env::var_os("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|folder| folder.join("qemu-system-x86_64")).find(|path| path.exists());
+    let (real, log) = (real.unwrap(), lab.path("started"));
+    lab.write(
+        "bin/qemu-system-x86_64",
+        format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", log.display(), real.display()),
+    );
+    fs::set_permissions(lab.path("bin/qemu-system-x86_64"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// How many guests the emulator has been started with; it is also asked for its version.
+fn guests(lab: &Lab) -> usize {
+    let log = fs::read_to_string(lab.path("started")).unwrap();
+    log.lines().filter(|line| line.contains("-kernel")).count()
+}
+
+fn run(lab: &Lab, kernel: &str, more: &[&str]) -> Output {
+    let path = format!("{}:{}", lab.path("bin").display(), std::env::var("PATH").unwrap());
+    let args = ["agreement", "alone.toml", "--policy", "rr", "--seeds", "2", "--copies", "3", "--kernel", kernel];
+    let mut command = lab.command(&[&args, more].concat());
+    let output = command.env("PATH", path).env("XDG_CACHE_HOME", lab.path("cache")).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Output { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+#[test]
+fn a_cell_is_judged_and_its_guests_run_once() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
+    let kernel = schedlab_vm::kernels::find(NEW).unwrap().display().to_string();
+    let lab = Lab::new();
+    lab.write("alone.toml", ALONE);
+    lab.write("page.md", PAGE);
+    watch_emulator(&lab);
+    let first = run(&lab, &kernel, &["--json", "--keep", "traces"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert!(first.err.contains("alone under rr in "), "{}", first.err);
+    let printed: serde_json::Value = serde_json::from_str(&first.out).unwrap();
+    let schema = lab.json(&["schema", "agreement"]);
+    assert!(jsonschema::is_valid(&schema, &printed), "{printed}");
+    let cell = &printed["cells"][0];
+    assert_eq!((&cell["verdict"], &cell["seeds"]), (&"agrees".into(), &serde_json::json!([1, 2])), "{cell}");
+    assert_eq!(fs::read_dir(lab.path("traces")).unwrap().count(), 2);
+    assert_eq!(guests(&lab), 2);
+    // What another build would find: the guests, and no run.
+    fs::remove_dir_all(lab.path("cache/schedlab/runs")).unwrap();
+    let again = run(&lab, &kernel, &["--json"]);
+    assert_eq!((guests(&lab), &again.out), (2, &first.out));
+    // And the same build: everything.
+    let page = run(&lab, &kernel, &["--markdown", "page.md#one"]);
+    assert!(page.err.contains("runs from before") && page.out.contains("\nalone "), "{page:?}");
+    let page = fs::read_to_string(lab.path("page.md")).unwrap();
+    assert!(page.starts_with("before\n") && page.ends_with("\nbehind\n"), "{page}");
+    assert!(
+        page.contains("    schedlab agreement alone.toml --policy rr") && page.contains("| alone | rr |"),
+        "{page}"
+    );
+    let fresh = run(&lab, &kernel, &["--fresh", "--json"]);
+    assert_eq!((guests(&lab), &fresh.out), (4, &first.out));
+}
+
+#[test]
+fn what_cannot_be_judged_is_one_line() {
+    let lab = Lab::with_small();
+    lab.write("page.md", "no marks\n");
+    let cases: &[(&[&str], &str)] = &[
+        (&["--policy", "cfs@"], "the kernel is missing"),
+        (&["--policy", "rr", "--venue", "sim"], "the simulator is held against a kernel: --venue takes vm or host"),
+        (&["--policy", "cfs@debian:12", "--venue", "host"], "beside the one that runs here write POLICY@kernel"),
+        (&["--policy", "kernel"], "policy kernel cannot be run in the venue `sim`"),
+        (&["--policy", "ps"], "policy ps cannot be run in the venue `vm`"),
+        (&["--policy", "rr", "--max-seeds", "2"], "--max-seeds 2 is less than the 3 seeds"),
+        (&["--policy", "rr", "--copies", "1"], "1 is not in 2.."),
+        (&["--policy", "rr", "--machine", "m.toml"], "--machine is for --venue host"),
+        (&["--policy", "rr", "--markdown", "page.md"], "write FILE#NAME"),
+        (&["--policy", "rr", "--markdown", "page.md#one"], "one line `<!-- schedlab agreement: one -->`"),
+    ];
+    // What this machine takes is not measured for a command that is refused.
+    lab.write("m.toml", "[costs]\nswitch = \"1us\"\n");
+    for (flags, part) in cases {
+        let machine = if flags.contains(&"host") { &["--machine", "m.toml"][..] } else { &[] };
+        let output = lab.run(&[&["agreement", "small.toml"], *flags, machine].concat());
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{flags:?}: {output:?}");
+        assert!(output.err.contains(part), "{flags:?}: {}", output.err);
+    }
+}
