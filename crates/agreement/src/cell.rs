@@ -177,7 +177,11 @@ fn machines(subject: &Subject, options: &Options) -> Vec<Scenario> {
         (scenario.machine.cpus, scenario.machine.topology) = (Some(*cpus), None);
         scenario
     };
-    if options.cpus.is_empty() || subject.family.is_some() { vec![scenario] } else { options.cpus.iter().map(with).collect() }
+    if options.cpus.is_empty() || subject.family.is_some() {
+        vec![scenario]
+    } else {
+        options.cpus.iter().map(with).collect()
+    }
 }
 
 fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Result<Place, PlanError> {

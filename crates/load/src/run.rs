@@ -65,6 +65,8 @@ pub struct TaskReport {
     pub ended_ns: u64,
     /// CPU time, as the kernel counts it.
     pub cpu_ns: u64,
+    /// CPU time before its first step.
+    pub start_cpu_ns: u64,
     /// How long it waited for a CPU since the run began, if the kernel tells.
     pub run_delay_ns: Option<u64>,
     /// Voluntary and involuntary switches.
@@ -167,6 +169,15 @@ pub trait Watcher {
     /// What is readable when the next call should come before its time.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+}
+
+/// Nobody watches.
+pub(crate) struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn go_on(&mut self, _: Time) -> bool {
+        true
     }
 }
 
@@ -367,6 +378,7 @@ fn report(site: &Site, partial: bool) -> Report {
                 began_ns: some(record.began_ns.load(Relaxed)),
                 ended_ns: since(record.ended_ns.load(Acquire)),
                 cpu_ns: record.cpu_ns.load(Relaxed),
+                start_cpu_ns: record.start_cpu_ns.load(Relaxed),
                 run_delay_ns: Some(record.run_delay_ns.load(Relaxed)).filter(|&ns| ns != u64::MAX),
                 switches: (record.switches[0].load(Relaxed), record.switches[1].load(Relaxed)),
                 open_intended_ns: some(record.open_intended_ns.load(Relaxed)),

@@ -74,6 +74,8 @@ pub struct TaskRecord {
     pub ended_ns: AtomicU64,
     /// CPU time, as the kernel counted it at the end.
     pub cpu_ns: AtomicU64,
+    /// CPU time before its first step.
+    pub start_cpu_ns: AtomicU64,
     /// Time that it waited for a CPU since the run began, from `/proc`, [`u64::MAX`] if the kernel does not tell.
     pub run_delay_ns: AtomicU64,
     /// Voluntary and involuntary switches.

@@ -2,7 +2,7 @@
 
 use crate::account::{Account, run_delay_ns};
 use crate::algorithm::Engine;
-use crate::clock::{now_ns, sleep_until, wait_for_device};
+use crate::clock::{now_ns, sleep_until, thread_cpu_ns, wait_for_device};
 use crate::device;
 use crate::futex::{self, Waited};
 use crate::program;
@@ -122,6 +122,7 @@ impl<'a> Worker<'a> {
     pub fn run(mut self) {
         let record = self.site.shared.task(self.number);
         self.ready_ns = record.intended_ns.load(Relaxed);
+        record.start_cpu_ns.store(thread_cpu_ns(), Relaxed);
         record.began_ns.store(now_ns(), Relaxed);
         while !self.site.shared.is_stopped() && self.next() == Next::Step {}
         self.close();

@@ -6,8 +6,8 @@ use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, output, page, progress};
 use schedlab_agreement::{Agreement, Cell, CellReport, Counts, Options, Pair, PlanError, Subject, carry_out, plan};
 use schedlab_campaign::{Runner, threads};
-use schedlab_catalogue::families::{self, Address, Family};
 use schedlab_catalogue as catalogue;
+use schedlab_catalogue::families::{self, Address, Family};
 use schedlab_model::machine::Machine;
 use schedlab_model::scenario::{Costs, MachineFile};
 use schedlab_venue::{Monitor, VenueName};
@@ -58,11 +58,7 @@ fn drawn(args: &AgreementArgs) -> Result<Vec<Subject>, Failure> {
     let each = families.into_iter().flat_map(|family| cpus.iter().map(move |&cpus| (family, cpus)));
     each.map(|(family, cpus)| {
         let address = Address { family, seed: args.family_seed, cpus: 1 }.on(cpus)?;
-        Ok(Subject {
-            name: address.scenario_name(),
-            family: Some(family.name.into()),
-            scenario: address.scenario(),
-        })
+        Ok(Subject { name: address.scenario_name(), family: Some(family.name.into()), scenario: address.scenario() })
     })
     .collect()
 }

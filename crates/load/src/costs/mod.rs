@@ -11,16 +11,18 @@ mod timers;
 
 use crate::algorithm::{Algorithm, Engine};
 use crate::attributes::{cpus, set_cpus};
-use crate::calibration::quantile;
+use crate::calibration::{Calibration, quantile};
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::futex;
-use lives::lives;
+use crate::run::Settings;
+use lives::{Beside, lives};
 use schedlab_model::ids::CpuId;
 use schedlab_model::result::SchedulerCosts;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::time::Duration;
 use switches::{Kind, handing_over, yielding};
 
 /// A measured cost in nanoseconds.
@@ -206,22 +208,34 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
         ..Costs::default()
     };
     bind(first)?;
-    measure_lives(&mut costs, first, effort);
     measure_calls(&mut costs, effort)?;
     set_cpus(0, &before)?;
+    measure_lives(&mut costs);
     costs.arrival = arrivals::arrival_ns().ok().flatten().and_then(|ns| Cost::of(&[ns]));
     Ok(costs)
 }
 
-/// Lives of threads and processes, where what a wakeup and a switch take is known.
-fn measure_lives(costs: &mut Costs, cpu: CpuId, effort: &Effort) {
-    let Some((wakeup, switch_ns)) = costs.wakeup.zip(costs.switch_ns()) else { return };
-    let of = |kind| lives(cpu, kind, wakeup.median_ns, switch_ns, effort).ok();
-    if let Some(life) = of(Kind::Thread) {
+/// Lives of threads and processes, where what a wakeup, a switch and a sleep take is known.
+fn measure_lives(costs: &mut Costs) {
+    let known = [costs.wakeup, costs.sleep].map(|cost| cost.map(|cost| cost.median_ns));
+    let ([Some(wakeup), Some(sleep)], Some(switch)) = (known, costs.switch_ns()) else { return };
+    let of = |kind| lives(kind, Beside { wakeup, switch, sleep }).ok();
+    if let Some(life) = of("thread") {
         (costs.fork, costs.start, costs.exit) = (life.fork, life.start, life.exit);
     }
-    if let Some(life) = of(Kind::Process) {
+    if let Some(life) = of("process") {
         (costs.process_fork, costs.process_start, costs.process_exit) = (life.fork, life.start, life.exit);
+    }
+}
+
+/// For runs in which tasks compute nothing.
+fn settings() -> Settings {
+    Settings {
+        algorithm: Algorithm::Spin,
+        calibration: Calibration::unknown(Algorithm::Spin),
+        seed: 1,
+        look: Duration::from_secs(1),
+        others: None,
     }
 }
 
@@ -233,7 +247,8 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     [costs.pipe_send, costs.pipe_recv] = steps.pipe;
     [costs.socket_send, costs.socket_recv] = steps.socket;
     let word = AtomicU32::new(0);
-    let many = |call: &dyn Fn()| Cost::of(&(0..effort.wakes).map(|_| cpu_time(call) - steps.nothing_ns).collect::<Vec<_>>());
+    let many =
+        |call: &dyn Fn()| Cost::of(&(0..effort.wakes).map(|_| cpu_time(call) - steps.nothing_ns).collect::<Vec<_>>());
     costs.futex_wait = many(&|| futex::wait(&word, 1));
     costs.futex_wake = many(&|| futex::wake(&word, 1));
     Ok(())

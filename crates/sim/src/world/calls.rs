@@ -28,9 +28,7 @@ impl World {
         let first = |cost: Time| if self.tasks[slot].waits { Time::ZERO } else { cost };
         let when = |condition: bool, cost: Time| if condition { cost } else { Time::ZERO };
         match step {
-            Step::Wait(s) => {
-                first(semaphore) + when(self.objects.semaphores[s.index()].would_wait(slot), futex_wait)
-            }
+            Step::Wait(s) => first(semaphore) + when(self.objects.semaphores[s.index()].would_wait(slot), futex_wait),
             Step::Post(s, _) => semaphore + when(self.objects.semaphores[s.index()].waiters() > 0, futex_wake),
             Step::Lock(l) => when(self.objects.locks[l.index()].would_wait(slot), futex_wait),
             Step::Unlock(l) => when(self.objects.locks[l.index()].is_contended(), futex_wake),

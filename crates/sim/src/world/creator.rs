@@ -40,7 +40,12 @@ pub fn with_creator(workload: &Rc<Workload>, costs: &Costs) -> Rc<Workload> {
     let name = "(arrivals)".to_string();
     let channel = ObjectId(workload.objects.channels.len() as u32);
     let group = GroupId(workload.groups.len() as u32);
-    workload.objects.channels.push(Channel { name: name.clone(), capacity: u32::MAX / 2, kind: ChannelKind::Socket, work: None });
+    workload.objects.channels.push(Channel {
+        name: name.clone(),
+        capacity: u32::MAX / 2,
+        kind: ChannelKind::Socket,
+        work: None,
+    });
     let steps = vec![Step::Recv(channel, 1), Step::Spawn(group, 1)];
     workload.groups.push(Group {
         name,
