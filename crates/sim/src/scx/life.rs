@@ -57,7 +57,7 @@ impl Sim {
             self.held.push(slot);
         }
         if !self.core.entity(slot).is_realtime() {
-            self.from_outside = birth.parent.is_none();
+            self.from_outside = birth.parent.or(birth.creator).is_none();
             self.show_to_policy(slot, here);
             self.from_outside = false;
         }
