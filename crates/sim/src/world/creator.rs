@@ -40,7 +40,12 @@ pub fn with_creator(workload: &Rc<Workload>, costs: &Costs) -> Rc<Workload> {
     let name = "(arrivals)".to_string();
     let channel = ObjectId(workload.objects.channels.len() as u32);
     let group = GroupId(workload.groups.len() as u32);
-    workload.objects.channels.push(Channel { name: name.clone(), capacity: u32::MAX / 2, kind: ChannelKind::Socket, work: None });
+    workload.objects.channels.push(Channel {
+        name: name.clone(),
+        capacity: u32::MAX / 2,
+        kind: ChannelKind::Socket,
+        work: None,
+    });
     let steps = vec![Step::Recv(channel, 1), Step::Spawn(group, 1)];
     workload.groups.push(Group {
         name,
@@ -83,6 +88,11 @@ impl World {
         let channel = creator.channel;
         self.objects.channels[channel.index()].come(&mut self.woken);
         self.after_transfer(channel, None, 0);
+    }
+
+    /// How many creators wait for arrivals: one at most.
+    pub(super) fn creators_waiting(&self) -> usize {
+        self.creator.as_ref().map_or(0, |creator| self.objects.channels[creator.channel.index()].waiters())
     }
 
     /// The creator's step, if it is the creator's: the CPU pays, and then the task is there.
