@@ -35,7 +35,7 @@ impl Channel {
             kind: declared.kind,
             grants,
             is_fed_from_outside: false,
-            capacity: declared.slots().into(),
+            capacity: declared.slots(),
             messages: 0,
             senders: VecDeque::new(),
             receivers: VecDeque::new(),
