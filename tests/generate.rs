@@ -16,22 +16,15 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         1 => Just((Time::from_ms(1), Time::ZERO)),
         1 => (0..4_000_000u64).prop_map(|offset| (Time::from_ms(4), Time(offset))),
     ];
-    let cost = || prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
-    let life = (cost(), cost(), cost());
-    let costs = (cost(), cost(), cost(), cost(), life, prop_oneof![3 => Just(0u64), 1 => 1u64..2_000]);
-    (topology, tick, costs).prop_map(
-        |(topology, (tick, tick_offset), (switch, wakeup, migration, per_tick, life, policy_instruction_ps))| {
-            let costs = Costs {
-                switch: Time(switch),
-                wakeup: Time(wakeup),
-                migration: Time(migration),
-                tick: Time(per_tick),
-                fork: Time(life.0),
-                start: Time(life.1),
-                exit: Time(life.2),
-                policy_instruction_ps,
-            };
-            Machine { tick, tick_offset, costs, topology, ..Machine::flat(1) }
+    let cost = prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
+    let costs = proptest::collection::vec(cost, Costs::NAMES.len());
+    let instruction = prop_oneof![3 => Just(0u64), 1 => 1u64..2_000];
+    (topology, tick, costs, instruction, any::<bool>()).prop_map(
+        |(topology, (tick, tick_offset), times, policy_instruction_ps, retry)| {
+            let mut costs = Costs { policy_instruction_ps, ..Costs::default() };
+            costs.times_mut().into_iter().zip(times).for_each(|((_, cost), ns)| *cost = Time(ns));
+            let mechanisms = Mechanisms { retry };
+            Machine { tick, tick_offset, costs, mechanisms, topology, ..Machine::flat(1) }
         },
     )
 }

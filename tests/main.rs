@@ -6,6 +6,7 @@ mod families;
 mod generate;
 mod lab;
 mod laws;
+mod mechanisms;
 #[path = "../policies/tests.rs"]
 mod policies;
 mod requests;

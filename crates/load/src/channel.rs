@@ -13,7 +13,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// Bytes of a message.
 const MESSAGE: usize = 64;
 /// What a place in a pipe counts for when its size is set.
-const PAGE: u32 = 4096;
+const PAGE: u64 = 4096;
+/// The size of a pipe that no right exceeds (`round_pipe_size`).
+const MAX_PIPE_BYTES: u64 = 1 << 31;
 
 /// Both ends of a channel.
 pub struct Ends {
@@ -37,7 +39,7 @@ impl Ends {
             }
             ChannelKind::Socket => {
                 let (receiver, sender) = socket()?;
-                futex::semaphore_post(shared, room, channel.slots());
+                futex::semaphore_post(shared, room, channel.capacity);
                 Ends { receiver, sender, room: Some(room) }
             }
         })
@@ -73,6 +75,13 @@ impl Ends {
     }
 }
 
+/// How many places a pipe may have here.
+pub fn most_places(is_privileged: bool) -> u64 {
+    let limit = || std::fs::read_to_string("/proc/sys/fs/pipe-max-size").ok()?.trim().parse().ok();
+    let bytes = if is_privileged { MAX_PIPE_BYTES } else { limit().unwrap_or(MAX_PIPE_BYTES) };
+    bytes / PAGE
+}
+
 /// Calls until all bytes of a message have gone; a signal or an error ends it.
 fn transfer(mut call: impl FnMut(usize, usize) -> isize) -> Result<(), Interrupted> {
     let mut done = 0;
@@ -86,7 +95,7 @@ fn transfer(mut call: impl FnMut(usize, usize) -> isize) -> Result<(), Interrupt
 }
 
 /// A pipe with so many places, a power of two.
-fn pipe(places: u32) -> io::Result<(OwnedFd, OwnedFd)> {
+fn pipe(places: u64) -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: the kernel fills the two descriptors, which are ours alone then.
     let (receiver, sender) = unsafe {
@@ -95,7 +104,7 @@ fn pipe(places: u32) -> io::Result<(OwnedFd, OwnedFd)> {
         }
         (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
     };
-    let bytes = i32::try_from(u64::from(places) * u64::from(PAGE)).unwrap_or(i32::MAX);
+    let bytes = places.saturating_mul(PAGE).min(MAX_PIPE_BYTES) as libc::c_uint;
     // SAFETY: the descriptor is open.
     if unsafe { libc::fcntl(sender.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) } < 0 {
         return Err(io::Error::last_os_error());

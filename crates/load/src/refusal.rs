@@ -5,8 +5,8 @@ use crate::requests::{MAX_ARRIVALS, from_outside};
 use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
-use crate::{attributes, master, program};
-use schedlab_model::workload::{Birth, Class, Group, Kind, Step, Workload};
+use crate::{attributes, channel, master, program};
+use schedlab_model::workload::{Birth, ChannelKind, Class, Group, Kind, Step, Workload};
 
 /// Refuses a workload that cannot be run here as it says, or that takes the machine away from `others`.
 pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadError> {
@@ -28,7 +28,7 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
             return refused(format!("task `{}`: {why}", group.name));
         }
     }
-    if let Some(why) = of_sources(workload) {
+    if let Some(why) = of_sources(workload).or_else(|| of_channels(workload)) {
         return refused(why);
     }
     if !workload.groups.iter().any(|group| is_realtime(group.class)) {
@@ -60,6 +60,19 @@ fn of_sources(workload: &Workload) -> Option<String> {
     let arrivals: usize = from_outside(workload, 0).0.iter().flatten().map(|outside| outside.at_ns.len()).sum();
     (arrivals > MAX_ARRIVALS).then(|| {
         format!("more than {MAX_ARRIVALS} messages come from outside, which are too many for a real machine: shorten the run")
+    })
+}
+
+/// Why a pipe cannot have as many places as it should.
+fn of_channels(workload: &Workload) -> Option<String> {
+    let most = channel::most_places(is_root());
+    let mut pipes = workload.objects.channels.iter().filter(|channel| channel.kind == ChannelKind::Pipe);
+    pipes.find(|channel| channel.slots() > most).map(|channel| {
+        format!(
+            "the channel `{}` has room for {} messages, and a pipe here for {most}: make it smaller, or a socket",
+            channel.name,
+            channel.slots()
+        )
     })
 }
 
@@ -117,6 +130,19 @@ mod tests {
                 assert!(whys.is_empty() && Ranks::of(&workload).is_some(), "{}: {whys:?}", workload.name);
             }
         }
+    }
+
+    #[test]
+    fn a_pipe_that_is_too_large_is_refused() {
+        let why = |capacity: u32| {
+            let text = format!(
+                "name = \"t\"\n[machine]\ncpus = 1\n[channel.c]\ncapacity = {capacity}\n\
+                 [[task]]\nname = \"t\"\nonce = [{{ send = \"c\" }}, {{ recv = \"c\" }}]\n"
+            );
+            of_channels(&schedlab_model::scenario::Scenario::parse(&text, "t").unwrap().compile().unwrap())
+        };
+        assert_eq!([why(1), why(64)], [None, None]);
+        assert!(why(u32::MAX).is_some_and(|why| why.contains("room for 4294967296 messages")));
     }
 
     #[test]

@@ -232,13 +232,49 @@ impl Watcher for Telltale {
 
 #[test]
 fn a_program_that_is_killed_takes_its_tasks_along() {
-    use std::io::Read;
-    let (mut reader, writer) = std::io::pipe().unwrap();
-    let workload = workload(
+    assert_dies_with_its_program(
         "[[task]]\nname = \"t\"\nloop = [{ compute = \"1ms\" }]\n[[task]]\nname = \"p\"\nkind = \"process\"\ncount = 2\n\
          loop = [{ compute = \"1ms\" }]\n[[task]]\nname = \"sleep\"\ncommand = [\"sleep\", \"1000\"]\n",
-        "1000s",
     );
+}
+
+/// The kernel tells a process of the end of the thread that forked it, and that is over long before.
+#[test]
+fn a_program_that_is_killed_takes_processes_along_whose_parent_has_ended() {
+    assert_dies_with_its_program(
+        "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 2 }]\n\
+         [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{ sleep = \"1000s\" }]\n",
+    );
+}
+
+#[test]
+fn a_process_outlives_the_thread_that_forked_it() {
+    let report = done(
+        "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 2 }]\n\
+         [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{ wait = \"go\" }, { compute = \"10us\" }]\n\
+         [[task]]\nname = \"giver\"\nonce = [{ sleep = \"50ms\" }, { post = \"go\", times = 2 }]\n",
+        "20s",
+    );
+    let pids: std::collections::BTreeSet<i32> = report.tasks.iter().map(|task| task.pid).collect();
+    assert_eq!(
+        (report.tasks.len(), report.dropped, pids.len()),
+        (4, 0, 3),
+        "two threads of one process, and two processes"
+    );
+    let parent = report.tasks.iter().find(|task| task.group == 0).unwrap();
+    let children: Vec<_> = report.tasks.iter().filter(|task| task.group == 1).collect();
+    assert!(
+        children.iter().all(|child| child.parent == Some(0) && child.ended_ns > parent.ended_ns),
+        "{:?}",
+        report.tasks
+    );
+}
+
+/// Kills a program in the midst of a run; nothing of the run is left then.
+fn assert_dies_with_its_program(tables: &str) {
+    use std::io::Read;
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let workload = workload(tables, "1000s");
     let settings = settings();
     // SAFETY: the child runs the workload and nothing else of the test.
     let program = unsafe { libc::fork() };

@@ -1,7 +1,6 @@
-//! What the machine and the kernel take for themselves: one list, from which come the simulator's input, the keys of files,
-//! and what is told of a run in a kernel.
+//! What the machine and the kernel take for themselves: one list, from which come the simulator's input, the keys of files
+//! and the table of the reference; and what was measured, which becomes the simulator's input.
 
-use crate::result::SchedulerCosts;
 use crate::scenario::{Picoseconds, Text};
 use crate::time::Time;
 use schemars::JsonSchema;
@@ -31,6 +30,10 @@ macro_rules! costs {
         impl Costs {
             /// The names of all that are times.
             pub const NAMES: &[&str] = &[$(stringify!($name)),+];
+
+            /// What each of them is, and who pays.
+            #[cfg(test)]
+            const MEANINGS: &[&str] = &[$(concat!($($doc),+)),+];
 
             /// Each cost that is a time, with its name.
             pub fn times_mut(&mut self) -> [(&'static str, &mut Time); Costs::NAMES.len()] {
@@ -70,27 +73,29 @@ costs! {
     migration
     /// One timer tick, paid by its CPU (`tick_sched_handle`).
     tick
-    /// The interrupt that ends a sleep, beside the wakeup, on the CPU where the sleeper went to sleep (`hrtimer_interrupt`).
+    /// The interrupt that ends a sleep or a request to a device, or brings a message from outside, beside the wakeup, paid by the
+    /// CPU where the task that it wakes went to sleep (`hrtimer_interrupt`).
     timer
     /// Creating a thread: CPU time of the task that creates it (`kernel_clone`).
     fork
-    /// The begin of a thread that comes to be while the run goes on: its CPU time before its first step.
+    /// The begin of a thread that is spawned or arrives: its CPU time before its first step.
     start
     /// The end of a thread: its CPU time after its last step (`do_exit`).
     exit
-    /// As `fork`, of a process: its parent's tables of pages are copied (`copy_process`, `dup_mm`).
+    /// As `fork`, of a process: its parent's page tables are copied (`copy_process`, `dup_mm`).
     process_fork
     /// As `start`, of a process: what it writes to is copied page by page (`do_wp_page`).
     process_start
     /// As `exit`, of a process, whose memory goes with it (`exit_mm`).
     process_exit
-    /// Creating a task that arrives from outside: CPU time of what creates it, above all tasks.
+    /// Creating a task of a group with `arrivals`, beside its wakeup, paid by the CPU on which a task of the system does it that
+    /// comes before all others.
     arrival
-    /// Going to sleep until a timer: CPU time of the task before it sleeps (`clock_nanosleep`).
+    /// Going to sleep until a timer: CPU time of the task, inside the sleep, whose end does not move (`clock_nanosleep`).
     sleep
     /// Coming back from a sleep or a wait: CPU time of the task after the switch and before its next step.
     resume
-    /// A request to a device: CPU time of the task before it waits.
+    /// A request to a device: CPU time of the task while it is served already.
     io
     /// Waiting for a semaphore, a mutex or a barrier: CPU time of the task before it sleeps (`futex_wait`).
     futex_wait
@@ -113,8 +118,95 @@ impl Costs {
     /// Those of calls that steps are.
     pub fn calls(&self) -> impl Iterator<Item = Time> {
         let messages = [self.pipe_send, self.pipe_recv, self.socket_send, self.socket_recv];
-        let others = [self.sleep, self.futex_wait, self.futex_wake, self.semaphore];
+        let others = [self.sleep, self.io, self.futex_wait, self.futex_wake, self.semaphore];
         messages.into_iter().chain(others)
+    }
+}
+
+/// What a scheduler takes for its own work, measured beside the scenario by tasks that do nothing else. A kernel's paths
+/// around it (a system call's way in and out) are taken off; medians.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulerCosts {
+    /// Virtual time of an instruction.
+    pub ns_per_instruction: f64,
+    /// From one thread to another of the same process; absent where a task that yields may go on, as under CFS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_thread_ns: Option<f64>,
+    /// From one process to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_process_ns: Option<f64>,
+    /// A wakeup and a switch: a thread wakes another on its CPU and goes to sleep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hand_over_ns: Option<f64>,
+    /// Waking a sleeper, as its waker pays: on another CPU where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakeup_ns: Option<f64>,
+    /// A timer tick under a task that computes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<f64>,
+    /// Moving to another CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub migration_ns: Option<f64>,
+    /// Creating a thread: CPU time of the thread that creates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork_ns: Option<f64>,
+    /// The begin of a thread, up to its first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<f64>,
+    /// The end of a thread, after its last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_ns: Option<f64>,
+    /// The interrupt of a timer for which nobody waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_ns: Option<f64>,
+    /// Creating a process: CPU time of the task that creates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_fork_ns: Option<f64>,
+    /// The begin of a process, up to its first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_start_ns: Option<f64>,
+    /// The end of a process, after its last step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_exit_ns: Option<f64>,
+    /// Creating a task that arrives from outside: CPU time of what creates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival_ns: Option<f64>,
+    /// Sleeping until a timer: CPU time of the task, from the call to its next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_ns: Option<f64>,
+    /// Coming back from a wait: CPU time of the task, from the switch to its next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_ns: Option<f64>,
+    /// A request to a device: CPU time of the task, from the call to its next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_ns: Option<f64>,
+    /// A call that would wait at a futex and need not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futex_wait_ns: Option<f64>,
+    /// A call that wakes at a futex at which nobody waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub futex_wake_ns: Option<f64>,
+    /// Giving to or taking from a semaphore at which nobody waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semaphore_ns: Option<f64>,
+    /// Putting a message into a pipe in which nobody waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipe_send_ns: Option<f64>,
+    /// Taking a message out of a pipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipe_recv_ns: Option<f64>,
+    /// Putting a message into a socket in which nobody waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_send_ns: Option<f64>,
+    /// Taking a message out of a socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_recv_ns: Option<f64>,
+}
+
+impl SchedulerCosts {
+    /// A switch between threads. Where a task that yields may go on, it is what a hand-over takes without the wakeup in it.
+    pub fn switch_ns(&self) -> Option<f64> {
+        self.switch_thread_ns.or_else(|| Some((self.hand_over_ns? - self.wakeup_ns?).max(0.0)))
     }
 }
 
@@ -150,6 +242,106 @@ impl From<&SchedulerCosts> for Costs {
             socket_send: time(told.socket_send_ns),
             socket_recv: time(told.socket_recv_ns),
             policy_instruction_ps: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// All times different, and different from those of their neighbours by more than a rounding.
+    fn all_different() -> Costs {
+        let mut costs = Costs { policy_instruction_ps: 350, ..Costs::default() };
+        costs.times_mut().into_iter().zip(1..).for_each(|((_, time), number)| *time = Time(1000 + 7 * number));
+        costs
+    }
+
+    #[test]
+    fn no_two_costs_have_one_name() {
+        let names: BTreeSet<&str> = Costs::NAMES.iter().copied().collect();
+        assert_eq!((names.len(), Costs::MEANINGS.len()), (Costs::NAMES.len(), Costs::NAMES.len()));
+        assert!(!names.contains("policy_instruction") && !names.contains("retry"), "others have these names");
+        let mut costs = Costs::default();
+        assert_eq!(costs.times_mut().map(|(name, _)| name), Costs::NAMES);
+    }
+
+    #[test]
+    fn keys_lead_to_costs_and_back() {
+        let costs = all_different();
+        assert_eq!(Costs::from(&CostKeys::from(&costs)), costs);
+        assert_eq!(CostKeys::from(&Costs::default()), CostKeys::default(), "what costs nothing has no key");
+        let keys: CostKeys = toml::from_str(&toml::to_string(&CostKeys::from(&costs)).unwrap()).unwrap();
+        assert_eq!(Costs::from(&keys), costs, "as text, too");
+        let text = "socket_send = \"3us\"\npolicy_instruction = \"350ps\"\n";
+        let read = Costs::from(&toml::from_str::<CostKeys>(text).unwrap());
+        assert_eq!(read, Costs { socket_send: Time(3000), policy_instruction_ps: 350, ..Costs::default() });
+    }
+
+    #[test]
+    fn what_is_measured_goes_to_the_cost_of_its_name() {
+        let mut told = serde_json::Map::new();
+        for (number, name) in (1..).zip(Costs::NAMES) {
+            told.insert(format!("{name}_ns"), (f64::from(1000 + 7 * number) + 0.4).into());
+        }
+        told.insert("ns_per_instruction".into(), 5.0.into());
+        // Who measures does so from one thread to another.
+        let switch = told.remove("switch_ns").unwrap();
+        told.insert("switch_thread_ns".into(), switch);
+        let told: SchedulerCosts = serde_json::from_value(told.into()).unwrap();
+        let all = all_different();
+        let way_in = |whole: Time| Time(whole.ns().saturating_sub(all.resume.ns()));
+        let expected = Costs {
+            arrival: Time(all.arrival.ns() - all.wakeup.ns()),
+            sleep: way_in(all.sleep),
+            io: way_in(all.io),
+            policy_instruction_ps: 0,
+            ..all
+        };
+        assert_eq!(Costs::from(&told), expected);
+    }
+
+    #[test]
+    fn a_way_in_is_the_whole_without_the_way_back_and_an_arrival_has_no_wakeup() {
+        let told = SchedulerCosts {
+            wakeup_ns: Some(600.0),
+            arrival_ns: Some(20_600.0),
+            sleep_ns: Some(3000.0),
+            resume_ns: Some(900.0),
+            io_ns: Some(800.0),
+            ..SchedulerCosts::default()
+        };
+        let costs = Costs::from(&told);
+        assert_eq!((costs.arrival, costs.sleep, costs.resume), (Time(20_000), Time(2100), Time(900)));
+        assert_eq!(costs.io, Time::ZERO, "it takes no less than nothing");
+        let unknown = Costs::from(&SchedulerCosts { resume_ns: None, wakeup_ns: None, ..told });
+        assert_eq!((unknown.arrival, unknown.sleep), (Time(20_600), Time(3000)));
+        assert_eq!(Costs::from(&SchedulerCosts::default()), Costs::default());
+    }
+
+    #[test]
+    fn a_switch_is_known_where_no_yield_makes_one() {
+        let known = SchedulerCosts { hand_over_ns: Some(1500.0), wakeup_ns: Some(600.0), ..SchedulerCosts::default() };
+        assert_eq!(SchedulerCosts { switch_thread_ns: Some(700.0), ..known.clone() }.switch_ns(), Some(700.0));
+        assert_eq!((known.switch_ns(), Costs::from(&known).switch), (Some(900.0), Time(900)));
+        assert_eq!(SchedulerCosts { hand_over_ns: None, ..known.clone() }.switch_ns(), None);
+        assert_eq!(SchedulerCosts { wakeup_ns: None, ..known }.switch_ns(), None);
+    }
+
+    #[test]
+    fn the_reference_has_the_table_of_costs() {
+        const HEAD: &str = "| cost | what it is, and who pays |\n|---|---|\n";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/scenario.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (before, after) = text.split_once(HEAD).expect("a table of costs");
+        let rows: String = after.split_inclusive('\n').take_while(|line| line.starts_with('|')).collect();
+        let meanings = Costs::NAMES.iter().zip(Costs::MEANINGS);
+        let expected: String = meanings.map(|(name, meaning)| format!("| `{name}` | {} |\n", meaning.trim())).collect();
+        if std::env::var_os("SCHEDLAB_WRITE_DOCS").is_some() {
+            std::fs::write(path, [before, HEAD, &expected, &after[rows.len()..]].concat()).unwrap();
+        } else {
+            assert_eq!(rows, expected, "SCHEDLAB_WRITE_DOCS=1 cargo test -p schedlab-model writes it into {path}");
         }
     }
 }

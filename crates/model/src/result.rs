@@ -7,6 +7,7 @@
 //! absent: never zero, never NaN. Times are integer nanoseconds in fields that end in `_ns`; fractions end in `_frac`
 //! and lie between 0 and 1. Only what happened after the warm-up counts.
 
+pub use crate::costs::SchedulerCosts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -107,93 +108,6 @@ pub struct Others {
     /// outside. A mean response may be up to 1/(1 − part) times as long by it. Where nothing is recorded it is an upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_taken: Option<f64>,
-}
-
-/// What a scheduler takes for its own work, measured beside the scenario by tasks that do nothing else. A kernel's paths
-/// around it (a system call's way in and out) are taken off; medians.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SchedulerCosts {
-    /// Virtual time of an instruction.
-    pub ns_per_instruction: f64,
-    /// From one thread to another of the same process; absent where a task that yields may go on, as under CFS.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub switch_thread_ns: Option<f64>,
-    /// From one process to another.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub switch_process_ns: Option<f64>,
-    /// A wakeup and a switch: a thread wakes another on its CPU and goes to sleep.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hand_over_ns: Option<f64>,
-    /// Waking a sleeper, as its waker pays: on another CPU where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wakeup_ns: Option<f64>,
-    /// A timer tick under a task that computes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tick_ns: Option<f64>,
-    /// Moving to another CPU.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub migration_ns: Option<f64>,
-    /// Creating a thread: CPU time of the thread that creates it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fork_ns: Option<f64>,
-    /// The begin of a thread, up to its first step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start_ns: Option<f64>,
-    /// The end of a thread, after its last step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_ns: Option<f64>,
-    /// The interrupt of a timer for which nobody waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timer_ns: Option<f64>,
-    /// Creating a process: CPU time of the task that creates it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process_fork_ns: Option<f64>,
-    /// The begin of a process, up to its first step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process_start_ns: Option<f64>,
-    /// The end of a process, after its last step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process_exit_ns: Option<f64>,
-    /// Creating a task that arrives from outside: CPU time of what creates it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrival_ns: Option<f64>,
-    /// Sleeping until a timer: CPU time of the task, from the call to its next step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sleep_ns: Option<f64>,
-    /// Coming back from a wait: CPU time of the task, from the switch to its next step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume_ns: Option<f64>,
-    /// A request to a device: CPU time of the task, from the call to its next step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub io_ns: Option<f64>,
-    /// A call that would wait at a futex and need not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub futex_wait_ns: Option<f64>,
-    /// A call that wakes at a futex at which nobody waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub futex_wake_ns: Option<f64>,
-    /// Giving to or taking from a semaphore at which nobody waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub semaphore_ns: Option<f64>,
-    /// Putting a message into a pipe in which nobody waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pipe_send_ns: Option<f64>,
-    /// Taking a message out of a pipe.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pipe_recv_ns: Option<f64>,
-    /// Putting a message into a socket in which nobody waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub socket_send_ns: Option<f64>,
-    /// Taking a message out of a socket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub socket_recv_ns: Option<f64>,
-}
-
-impl SchedulerCosts {
-    /// A switch between threads. Where a task that yields may go on, it is what a hand-over takes without the wakeup in it.
-    pub fn switch_ns(&self) -> Option<f64> {
-        self.switch_thread_ns.or_else(|| Some((self.hand_over_ns? - self.wakeup_ns?).max(0.0)))
-    }
 }
 
 /// How the work of a real run was measured.

@@ -64,17 +64,18 @@ pub enum EventKind {
     },
     /// A timer tick.
     Tick,
-    /// A request waits for a worker: born now, or handed on by the task that had it.
+    /// A request waits for a worker: born now, handed on by the task that had it, or taken by another one from the task that was
+    /// woken for it.
     RequestQueue {
         /// The request.
         request: RequestId,
-        /// Who sent it; none for one from outside of the machine.
+        /// Who sent it or had it; none for one from outside of the machine.
         task: Option<TaskId>,
         /// The group that takes it.
         group: GroupId,
     },
-    /// A task begins with a request, of its own or taken from where requests wait. One that waits for requests gets them
-    /// before it wakes up.
+    /// A task begins with a request, of its own or taken from where requests wait. One that waits for requests has them from
+    /// its wake-up on, until another task takes them first.
     RequestBegin {
         /// The task that serves it.
         task: TaskId,

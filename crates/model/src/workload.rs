@@ -295,10 +295,10 @@ pub struct Channel {
 
 impl Channel {
     /// How many messages it holds: a pipe has a place for each, and a power of two of them (`pipe_set_size`).
-    pub fn slots(&self) -> u32 {
+    pub fn slots(&self) -> u64 {
         match self.kind {
-            ChannelKind::Pipe => self.capacity.next_power_of_two(),
-            ChannelKind::Socket => self.capacity,
+            ChannelKind::Pipe => u64::from(self.capacity).next_power_of_two(),
+            ChannelKind::Socket => self.capacity.into(),
         }
     }
 }
@@ -344,5 +344,18 @@ impl Objects {
             Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),
             _ => "something".into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_has_a_power_of_two_of_places() {
+        let slots = |kind, capacity| Channel { name: "c".into(), capacity, kind, work: None }.slots();
+        assert_eq!([1, 4, 5, 64].map(|capacity| slots(ChannelKind::Pipe, capacity)), [1, 4, 8, 64]);
+        assert_eq!(slots(ChannelKind::Pipe, u32::MAX), 1 << 32);
+        assert_eq!([5, u32::MAX].map(|capacity| slots(ChannelKind::Socket, capacity)), [5, u64::from(u32::MAX)]);
     }
 }

@@ -4,15 +4,17 @@
 //! such pairs. All of it happens on two CPUs at most, which should have nothing else to do.
 
 mod arrivals;
+mod interrupts;
 mod lives;
+mod moves;
 mod steps;
 mod switches;
-mod timers;
+mod wakeups;
 
-use crate::algorithm::{Algorithm, Engine};
+use crate::algorithm::Algorithm;
 use crate::attributes::{cpus, set_cpus};
 use crate::calibration::{Calibration, quantile};
-use crate::clock::{now_ns, thread_cpu_ns};
+use crate::clock::thread_cpu_ns;
 use crate::futex;
 use crate::run::Settings;
 use lives::{Beside, lives};
@@ -21,7 +23,7 @@ use schedlab_model::result::SchedulerCosts;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 use switches::{Kind, handing_over, yielding};
 
@@ -92,17 +94,10 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// From the end of a wait to the next step, after the switch: what is late of a sleep beside the interrupt, the wakeup
-    /// and the switch.
-    pub fn resume_ns(&self) -> Option<f64> {
-        let [late, timer, wakeup] = [self.lateness, self.timer, self.wakeup].map(|cost| Some(cost?.median_ns));
-        Some((late? - timer? - wakeup? - self.switch_ns()?).max(0.0))
-    }
-
     /// As results tell them; an instruction takes so long.
     pub fn told(&self, ns_per_instruction: f64) -> SchedulerCosts {
         let median = |cost: Option<Cost>| cost.map(|cost| cost.median_ns);
-        SchedulerCosts {
+        let mut told = SchedulerCosts {
             ns_per_instruction,
             switch_thread_ns: median(self.switch_thread),
             switch_process_ns: median(self.switch_process),
@@ -119,7 +114,7 @@ impl Costs {
             process_exit_ns: median(self.process_exit),
             arrival_ns: median(self.arrival),
             sleep_ns: median(self.sleep),
-            resume_ns: self.resume_ns(),
+            resume_ns: None,
             io_ns: median(self.io),
             futex_wait_ns: median(self.futex_wait),
             futex_wake_ns: median(self.futex_wake),
@@ -128,15 +123,16 @@ impl Costs {
             pipe_recv_ns: median(self.pipe_recv),
             socket_send_ns: median(self.socket_send),
             socket_recv_ns: median(self.socket_recv),
-        }
+        };
+        told.resume_ns = self.lateness.and_then(|late| resume_ns(late.median_ns, &told));
+        told
     }
+}
 
-    /// What a switch takes. Under a scheduler that lets a task that yields go on it is what a hand-over takes without the
-    /// wakeup in it.
-    pub fn switch_ns(&self) -> Option<f64> {
-        let in_hand_over = || Some((self.hand_over?.median_ns - self.wakeup?.median_ns).max(0.0));
-        self.switch_thread.map(|cost| cost.median_ns).or_else(in_hand_over)
-    }
+/// From the end of a wait to the next step, after the switch: what is late of a sleep beside the interrupt, the wakeup and
+/// the switch.
+fn resume_ns(late_ns: f64, told: &SchedulerCosts) -> Option<f64> {
+    Some((late_ns - told.timer_ns? - told.wakeup_ns? - told.switch_ns()?).max(0.0))
 }
 
 /// How much to measure.
@@ -175,8 +171,6 @@ impl Effort {
     };
 }
 
-const WORKING_SET_KIB: u32 = 256;
-
 impl Cost {
     fn of(values: &[f64]) -> Option<Cost> {
         let q = |q| quantile(values, q);
@@ -196,15 +190,15 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     bind(first)?;
     let mut costs = Costs {
         hand_over: Cost::of(&handing_over(first, effort)?),
-        wakeup: Cost::of(&wakeups(second.unwrap_or(first), effort)),
+        wakeup: Cost::of(&wakeups::wakeups(second.unwrap_or(first), effort)),
         switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
-        tick: Cost::of(&ticks(effort)),
-        timer: Cost::of(&timers::interrupts(effort)?),
-        migration_warm: second.and_then(|other| Cost::of(&warm_moves(first, other, effort).ok()?)),
+        tick: Cost::of(&interrupts::ticks(effort)),
+        timer: Cost::of(&interrupts::of_timers(effort)?),
+        migration_warm: second.and_then(|other| Cost::of(&moves::warm(first, other, effort).ok()?)),
         migration_cold: second
             .filter(|_| effort.caches)
-            .and_then(|other| Cost::of(&cold_moves(first, other, effort).ok()?)),
+            .and_then(|other| Cost::of(&moves::cold(first, other, effort).ok()?)),
         ..Costs::default()
     };
     bind(first)?;
@@ -218,7 +212,7 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
 /// Lives of threads and processes, where what a wakeup, a switch and a sleep take is known.
 fn measure_lives(costs: &mut Costs) {
     let known = [costs.wakeup, costs.sleep].map(|cost| cost.map(|cost| cost.median_ns));
-    let ([Some(wakeup), Some(sleep)], Some(switch)) = (known, costs.switch_ns()) else { return };
+    let ([Some(wakeup), Some(sleep)], Some(switch)) = (known, costs.told(0.0).switch_ns()) else { return };
     let of = |kind| lives(kind, Beside { wakeup, switch, sleep }).ok();
     if let Some(life) = of("thread") {
         (costs.fork, costs.start, costs.exit) = (life.fork, life.start, life.exit);
@@ -258,41 +252,6 @@ fn bind(cpu: CpuId) -> io::Result<()> {
     set_cpus(0, &[cpu].into_iter().collect())
 }
 
-/// CPU time of waking a thread that sleeps, on another CPU where there is one, less that of the same call with nobody asleep.
-fn wakeups(other: CpuId, effort: &Effort) -> Vec<f64> {
-    let (word, stop, asleep) = (AtomicU32::new(0), AtomicBool::new(false), AtomicU32::new(0));
-    let mut values = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let _ = bind(other);
-            let mut seen = 0;
-            while !stop.load(SeqCst) {
-                asleep.store(1, SeqCst);
-                futex::wait(&word, seen);
-                seen = word.load(SeqCst);
-            }
-        });
-        for _ in 0..effort.wakes {
-            while asleep.swap(0, SeqCst) == 0 {
-                // SAFETY: it takes nothing.
-                unsafe { libc::sched_yield() };
-            }
-            // From telling that it will sleep to sleeping.
-            crate::clock::sleep_until(now_ns() + 200_000);
-            let nobody = AtomicU32::new(0);
-            let idle = cpu_time(|| futex::wake(&nobody, 1));
-            word.fetch_add(1, SeqCst);
-            let waking = cpu_time(|| futex::wake(&word, 1));
-            values.push(waking - idle);
-        }
-        stop.store(true, SeqCst);
-        word.fetch_add(1, SeqCst);
-        futex::wake(&word, 1);
-    });
-    values.retain(|&ns| ns > 0.0);
-    values
-}
-
 /// CPU time, which waiting for the CPU is no part of.
 fn cpu_time(f: impl FnOnce()) -> f64 {
     let begin = thread_cpu_ns();
@@ -300,73 +259,27 @@ fn cpu_time(f: impl FnOnce()) -> f64 {
     (thread_cpu_ns() - begin) as f64
 }
 
-/// Gaps in the time of a thread that does nothing but look at the clock. Most of those of the right length are ticks.
-fn ticks(effort: &Effort) -> Vec<f64> {
-    let looks: Vec<f64> = gaps(|number, _| number < LOOKS).map(|gap| gap as f64).collect();
-    let shortest = effort.tick_gap_ns.start.max((3.0 * quantile(&looks, 0.5)) as u64);
-    let tick = shortest..effort.tick_gap_ns.end;
-    gaps(|_, passed| passed < effort.tick_watch_ns).filter(|gap| tick.contains(gap)).map(|gap| gap as f64).collect()
-}
-
-/// So many looks at the clock tell how long one takes.
-const LOOKS: usize = 500;
-
-/// The times between one look at the clock and the next, as long as their number and the time since the first allow.
-fn gaps(go_on: impl Fn(usize, u64) -> bool) -> impl Iterator<Item = u64> {
-    let begin = now_ns();
-    let mut last = begin;
-    (0..).map_while(move |number| {
-        let before = std::mem::replace(&mut last, now_ns());
-        go_on(number, last - begin).then_some(last - before)
-    })
-}
-
-/// Moving to another CPU and back, per move: how much longer it takes than staying.
-fn warm_moves(first: CpuId, other: CpuId, effort: &Effort) -> io::Result<Vec<f64>> {
-    let mut values = Vec::new();
-    for _ in 0..effort.rounds {
-        bind(first)?;
-        let stay = cpu_time(|| _ = bind(first));
-        let there_and_back = cpu_time(|| _ = bind(other).and_then(|()| bind(first)));
-        values.push((there_and_back - 2.0 * stay) / 2.0);
-    }
-    values.retain(|&ns| ns > 0.0);
-    Ok(values)
-}
-
-/// How much longer the first walk through a working set takes on a CPU on which the task has not been, while another task
-/// used that CPU's caches.
-fn cold_moves(first: CpuId, other: CpuId, effort: &Effort) -> io::Result<Vec<f64>> {
-    let mut values = Vec::new();
-    let mut engine = Engine::new(Algorithm::Memory(WORKING_SET_KIB));
-    let mut others = Engine::new(Algorithm::Memory(8 * WORKING_SET_KIB));
-    let whole = |engine: &mut Engine, kib: u32| engine.burn(u64::from(kib));
-    for _ in 0..effort.rounds {
-        bind(other)?;
-        whole(&mut others, 8 * WORKING_SET_KIB);
-        bind(first)?;
-        whole(&mut engine, WORKING_SET_KIB);
-        let usual = cpu_time(|| whole(&mut engine, WORKING_SET_KIB));
-        bind(other)?;
-        let after_move = cpu_time(|| whole(&mut engine, WORKING_SET_KIB));
-        values.push(after_move - usual);
-    }
-    values.retain(|&ns| ns > 0.0);
-    Ok(values)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_switch_is_known_where_no_yield_makes_one() {
+    fn what_is_late_of_a_sleep_beside_its_known_parts_is_the_way_back() {
         let cost = |ns: f64| Cost::of(&[ns]);
-        let known = Costs { hand_over: cost(1500.0), wakeup: cost(600.0), ..Costs::default() };
-        assert_eq!(Costs { switch_thread: cost(700.0), ..known.clone() }.switch_ns(), Some(700.0));
-        assert_eq!(known.switch_ns(), Some(900.0));
-        assert_eq!(Costs { hand_over: None, ..known.clone() }.switch_ns(), None);
-        assert_eq!(Costs { wakeup: None, ..known }.switch_ns(), None);
+        let known = Costs {
+            lateness: cost(4000.0),
+            timer: cost(1000.0),
+            wakeup: cost(600.0),
+            hand_over: cost(1500.0),
+            migration_warm: cost(80.0),
+            ..Costs::default()
+        };
+        let told = known.told(5.0);
+        assert_eq!((told.resume_ns, told.ns_per_instruction), (Some(1500.0), 5.0), "a switch takes 900 ns");
+        assert_eq!(Costs { switch_thread: cost(3000.0), ..known.clone() }.told(5.0).resume_ns, Some(0.0));
+        assert_eq!(Costs { timer: None, ..known.clone() }.told(5.0).resume_ns, None);
+        assert_eq!(told.migration_ns, Some(80.0), "where no cache is cold");
+        assert_eq!(Costs { migration_cold: cost(9000.0), ..known }.told(5.0).migration_ns, Some(9000.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! * *Response time*: intended begin of a request to its end. *From first run*: the first instant on a CPU after the
 //!   request began to its end; this is what a program that reads a clock sees (Happe et al.).
 //! * The four *parts of a response time* add up to it: waiting for a free worker, from birth to being taken by a task and from
-//!   being handed on to being taken again; and, while a task has the request, waiting for a CPU (runnable, not on one),
+//!   being handed on, or lost to a faster worker, to being taken again; and, while a task has the request, waiting for a CPU (runnable, not on one),
 //!   running (on one, with what the system takes there), blocked.
 //! * *Slowdown*: response time over the CPU work that the request asked for (Harchol-Balter, ch. 28).
 //! * *Wake-up latency*: runnable to first run. *Preempt wait*: off the CPU while runnable (slice over, preempted,

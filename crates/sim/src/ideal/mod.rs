@@ -27,7 +27,7 @@ mod waiting;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
-mod test_helpers;
+pub(crate) mod test_helpers;
 #[cfg(test)]
 mod tests;
 

@@ -5,7 +5,7 @@ use super::steps::Next;
 use super::timers::Due;
 use schedlab_model::machine::Costs;
 use schedlab_model::time::Time;
-use schedlab_model::workload::{ChannelKind, Kind, Step};
+use schedlab_model::workload::{ChannelKind, Step};
 
 impl World {
     /// Whether the task has to work first for the call that its step is; it is at the same step then when it has.
@@ -65,13 +65,100 @@ impl World {
         let (until_ns, due) = self.tasks[slot].asleep_at_ns.take()?;
         Some(self.sleep_until(until_ns.max(self.now_ns), due))
     }
+}
 
-    /// What the creation, the begin and the end of a task of a group take.
-    pub(super) fn life_costs(&self, kind: Kind) -> [Time; 3] {
-        let costs = &self.costs;
-        match kind {
-            Kind::Thread => [costs.fork, costs.start, costs.exit],
-            Kind::Process => [costs.process_fork, costs.process_start, costs.process_exit],
-        }
+#[cfg(test)]
+mod tests {
+    use crate::ideal::test_helpers::*;
+    use schedlab_model::trace::*;
+
+    /// CPU time of each task of a run in which these costs are 1 ns, 10 ns and so on.
+    fn paid(tables: &str, costs: &[&str]) -> Vec<u64> {
+        cpu_ns(&events_with(&described(2, tables), decimal_costs(costs)))
+    }
+
+    fn task(name: &str, steps: &str) -> String {
+        format!("[[task]]\nname = \"{name}\"\nonce = [{steps}]\n")
+    }
+
+    fn two(first: &str, second: &str) -> String {
+        task("a", first) + &task("b", second)
+    }
+
+    /// When tasks were woken, and by what.
+    fn wakes(events: &[Event]) -> Vec<(u64, WakeSource)> {
+        let wake = |event: &Event| match event.kind {
+            EventKind::Wakeup { source, .. } if source != WakeSource::Fork => Some((event.time.ns(), source)),
+            _ => None,
+        };
+        events.iter().filter_map(wake).collect()
+    }
+
+    #[test]
+    fn a_sleep_ends_when_it_was_to_end_whatever_its_way_in() {
+        let workload = described(1, &task("a", "{ sleep = \"1ms\" }, { compute = \"5us\" }"));
+        let events = events_with(&workload, decimal_costs(&["sleep", "resume"]));
+        assert_eq!(wakes(&events), [(1_000_000, WakeSource::Timer)], "counted from the call");
+        assert_eq!((cpu_ns(&events), ends_ns(&events)), (vec![5011], vec![1_005_010]));
+    }
+
+    #[test]
+    fn who_is_still_on_the_way_in_when_the_sleep_is_over_does_not_sleep() {
+        let workload = described(1, &task("a", "{ sleep = \"7ns\" }, { compute = \"5us\" }"));
+        let events = events_with(&workload, decimal_costs(&["resume", "sleep"]));
+        assert_eq!(wakes(&events), []);
+        assert_eq!((cpu_ns(&events), ends_ns(&events)), (vec![5010], vec![5010]));
+    }
+
+    #[test]
+    fn a_device_works_from_the_call_on() {
+        let io = "{ io = { device = \"disk\", service = \"1ms\" } }";
+        let events = events_with(&described(2, &two(io, io)), decimal_costs(&["io", "resume", "sleep"]));
+        assert_eq!(wakes(&events), [(1_000_000, WakeSource::Disk), (2_000_000, WakeSource::Disk)]);
+        assert_eq!(cpu_ns(&events), [11, 11]);
+    }
+
+    const FUTEX: [&str; 4] = ["semaphore", "futex_wait", "futex_wake", "resume"];
+
+    #[test]
+    fn a_semaphore_costs_more_where_somebody_waits() {
+        let alone = "[semaphore.s]\ninitial = 1\n".to_string() + &task("a", "{ wait = \"s\" }, { post = \"s\" }");
+        assert_eq!(paid(&alone, &FUTEX), [2]);
+        let waits = two("{ wait = \"s\" }", "{ compute = \"1ms\" }, { post = \"s\" }");
+        assert_eq!(paid(&waits, &FUTEX), [1011, 1_000_101]);
+    }
+
+    #[test]
+    fn a_mutex_costs_nothing_where_nobody_waits() {
+        let lock = "{ lock = \"m\" }, { compute = \"2ms\" }, { unlock = \"m\" }";
+        assert_eq!(paid(&task("a", lock), &FUTEX), [2_000_000]);
+        assert_eq!(paid(&two(lock, &format!("{{ compute = \"1ms\" }}, {lock}")), &FUTEX), [2_000_100, 3_001_010]);
+    }
+
+    #[test]
+    fn the_last_at_a_barrier_wakes_the_others() {
+        assert_eq!(
+            paid(&two("{ barrier = \"b\" }", "{ compute = \"1ms\" }, { barrier = \"b\" }"), &FUTEX),
+            [1010, 1_000_100]
+        );
+    }
+
+    #[test]
+    fn every_message_is_paid_by_who_sends_and_by_who_receives() {
+        let messages = ["pipe_send", "pipe_recv", "socket_send", "socket_recv", "resume"];
+        let tables = two("{ recv = \"c\", messages = 3 }", "{ compute = \"1ms\" }, { send = \"c\", messages = 3 }");
+        assert_eq!(paid(&tables, &messages), [10_030, 1_000_003]);
+        let socket = format!("[channel.c]\nkind = \"socket\"\n{tables}");
+        assert_eq!(paid(&socket, &messages), [13_000, 1_000_300]);
+    }
+
+    #[test]
+    fn who_creates_pays_for_it_and_who_comes_and_goes_for_that() {
+        let lives = ["fork", "start", "exit", "process_fork", "process_start", "process_exit", "resume"];
+        let child = "spawned = true\nonce = [{ yield = true }]\n";
+        let tables = task("parent", "{ spawn = \"thread\", count = 2 }, { spawn = \"process\" }")
+            + &format!("[[task]]\nname = \"thread\"\n{child}")
+            + &format!("[[task]]\nname = \"process\"\nkind = \"process\"\n{child}");
+        assert_eq!(paid(&tables, &lives), [1102, 110, 110, 110_000]);
     }
 }

@@ -90,6 +90,11 @@ impl World {
         self.after_transfer(channel, None, 0);
     }
 
+    /// How many creators wait for arrivals: one at most.
+    pub(super) fn creators_waiting(&self) -> usize {
+        self.creator.as_ref().map_or(0, |creator| self.objects.channels[creator.channel.index()].waiters())
+    }
+
     /// The creator's step, if it is the creator's: the CPU pays, and then the task is there.
     pub(super) fn create_arrived(&mut self, slot: u32) -> Option<Next> {
         let costs = self.costs;

@@ -4,6 +4,8 @@
 mod calls;
 pub mod cpu_timers;
 mod creator;
+mod lives;
+mod messages;
 pub mod objects;
 mod requests;
 mod steps;
@@ -213,17 +215,6 @@ impl World {
         None
     }
 
-    /// Creates a task; the scheduler makes it runnable afterwards.
-    pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
-        let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], birth.asked_ns);
-        let is_late = !matches!(self.group(slot).birth, workload::Birth::At(_));
-        let [_, start, _] = self.life_costs(self.group(slot).kind);
-        self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
-        let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
-        self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, group: birth.group, parent });
-        slot
-    }
-
     /// The task that creates others, where there is one: its slot and its group.
     pub fn creator(&self) -> Option<(u32, GroupId)> {
         self.creator.as_ref().map(|creator| (creator.slot, creator.group))
@@ -242,7 +233,8 @@ impl World {
     /// Whether nothing will happen any more: no task is to come, and none is alive; or, in a run that ends with its last
     /// task, every one that is waits for what only another could give.
     pub fn is_over(&self) -> bool {
-        let is_alone = |alive| self.workload.run.end().is_none() && self.objects.waiters() == alive as usize;
+        let waiters = || self.objects.waiters() - self.creators_waiting();
+        let is_alone = |alive| self.workload.run.end().is_none() && waiters() == alive as usize;
         let nobody_comes = !self.expects_tasks();
         nobody_comes && (self.tasks.alive() == 0 || (self.arrivals_to_come == 0 && is_alone(self.tasks.alive())))
     }

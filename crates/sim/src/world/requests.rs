@@ -2,7 +2,7 @@
 
 use super::tasks::Request;
 use super::{Wake, World};
-use schedlab_model::workload::{ChannelKind, Objects, Step, Work};
+use schedlab_model::workload::{Objects, Step, Work};
 use schedlab_model::{ids::*, trace::*};
 use std::collections::VecDeque;
 
@@ -98,6 +98,10 @@ impl World {
             queue.promises.remove(kept);
             return;
         }
+        if !self.workload.machine.mechanisms.retry {
+            // Nobody was faster than those to whom something was handed over.
+            return self.take_from(place, slot, count, cpu);
+        }
         let others = self.withdraw_promises(place, cpu);
         self.take_from(place, slot, count, cpu);
         for (slot, count) in others {
@@ -172,7 +176,7 @@ impl World {
 
     /// Lets a task take the oldest `count` messages of a place that carries requests. What a semaphore held at the start was
     /// born of nobody: it is born when it is taken.
-    fn take_from(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
+    pub(super) fn take_from(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
         for _ in 0..count {
             let Some(queue) = self.requests.queue(place) else { return };
             let message = queue.messages.pop_front();
@@ -183,40 +187,81 @@ impl World {
         }
     }
 
-    /// After messages went into a channel or out of it: who was served gets the requests, who waited is woken.
-    pub(super) fn after_transfer(&mut self, channel: ObjectId, by: Option<u32>, cpu: u32) {
-        let received = std::mem::take(&mut self.objects.channels[channel.index()].received);
-        for &(slot, count) in &received {
-            self.take_from(Place::Channel(channel), slot, count as u32, cpu);
-        }
-        let this = &mut self.objects.channels[channel.index()];
-        // Its memory stays with the channel.
-        this.received = received;
-        this.received.clear();
-        let source = match this.kind {
-            ChannelKind::Pipe => WakeSource::Pipe,
-            ChannelKind::Socket => WakeSource::Network,
-        };
-        if !this.hands_over() {
-            self.promise_to_woken(Place::Channel(channel), cpu);
-        }
-        self.wake_woken(by, source);
-    }
-
-    /// Messages of a source come from outside: an interrupt and no task brings them.
-    pub(super) fn messages_arrive(&mut self, source: u32) {
-        let workload = self.workload.clone();
-        let source = &workload.sources[source as usize];
-        self.give_to(Place::Channel(source.channel), None, source.messages, OUTSIDE);
-        self.objects.channels[source.channel.index()].arrive(source.messages, &mut self.woken);
-        self.after_transfer(source.channel, None, OUTSIDE);
-    }
-
     /// Turns the slots in `woken` into wakes.
     pub(super) fn wake_woken(&mut self, waker: Option<u32>, source: WakeSource) {
         self.wakes.extend(self.woken.drain(..).map(|slot| Wake { slot, waker, source }));
     }
 }
 
-/// The CPU that stands for the outside in events.
-const OUTSIDE: u32 = 0;
+#[cfg(test)]
+mod tests {
+    use crate::ideal::test_helpers::*;
+    use schedlab_model::ids::TaskId;
+    use schedlab_model::trace::{Event, EventKind};
+
+    /// What became of the requests: the microsecond, the request, and the task that has it then; none where it waits.
+    fn ways(events: &[Event]) -> Vec<(u64, u32, Option<u32>)> {
+        let way = |event: &Event| {
+            let (request, task) = match event.kind {
+                EventKind::RequestQueue { request, .. } => (request, None),
+                EventKind::RequestBegin { request: Some(request), task, .. } => (request, Some(task)),
+                _ => return None,
+            };
+            Some((event.time.ns() / 1000, request.0, task.map(|TaskId(task)| task)))
+        };
+        events.iter().filter_map(way).collect()
+    }
+
+    /// Who answered each request, and in which microsecond.
+    fn answers(events: &[Event]) -> Vec<(u64, u32, u32)> {
+        let answer = |event: &Event| match event.kind {
+            EventKind::RequestEnd { task, request: Some(request), .. } => {
+                Some((event.time.ns() / 1000, request.0, task.0))
+            }
+            _ => None,
+        };
+        events.iter().filter_map(answer).collect()
+    }
+
+    /// Workers that wait, one that comes while those who were woken are on their way, and somebody with work for them.
+    fn late_worker(waiting: u32, take: &str, give: &str) -> String {
+        format!(
+            "[[task]]\nname = \"waiting\"\ncount = {waiting}\nloop = [{{ {take} }}, {{ compute = \"1ms\" }}]\n\
+             [[task]]\nname = \"late\"\nloop = [{{ compute = \"10500us\" }}, {{ {take} }}, {{ compute = \"1ms\" }}]\n\
+             [[task]]\nname = \"giver\"\nonce = [{{ compute = \"10ms\" }}, {{ {give} }}]\n"
+        )
+    }
+
+    /// A millisecond from a wakeup to the next step.
+    const RESUME: &[&str] = &["", "", "", "", "", "", "resume"];
+
+    #[test]
+    fn a_request_that_was_promised_goes_to_who_is_faster() {
+        for channel in ["", "[channel.q]\nkind = \"socket\"\n"] {
+            let tables = late_worker(1, "recv = \"q\"", "send = \"q\"") + channel;
+            let events = events_with(&described(3, &tables), decimal_costs(RESUME));
+            let way = [(10_000, 0, None), (10_000, 0, Some(0)), (10_500, 0, None), (10_500, 0, Some(1))];
+            assert_eq!((ways(&events), answers(&events)), (way.to_vec(), vec![(11_500, 0, 1)]), "{channel}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_promised_to_the_others_in_their_order() {
+        let workload = described(4, &late_worker(2, "wait = \"jobs\"", "post = \"jobs\", times = 2"));
+        let events = events_with(&workload, decimal_costs(RESUME));
+        // The first of the two who were woken has the second request, and the second has none.
+        assert_eq!(answers(&events), [(11_500, 0, 2), (12_000, 1, 0)]);
+        let second: Vec<_> = ways(&events).into_iter().filter(|way| way.1 == 1).collect();
+        let at = |us, task| (us, 1, task);
+        assert_eq!(second, [at(10_000, None), at(10_000, Some(1)), at(10_500, None), at(10_500, Some(0))]);
+    }
+
+    #[test]
+    fn what_is_handed_over_stays_with_its_worker() {
+        let mut workload = described(4, &late_worker(1, "wait = \"jobs\"", "post = \"jobs\", times = 2"));
+        workload.machine.mechanisms.retry = false;
+        let events = events_with(&workload, decimal_costs(RESUME));
+        assert_eq!(answers(&events), [(11_500, 1, 1), (12_000, 0, 0)]);
+        assert_eq!(ways(&events).len(), 4, "each was queued once and taken once");
+    }
+}

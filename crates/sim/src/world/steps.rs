@@ -1,11 +1,10 @@
 //! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
 //! after each that woke somebody.
 
+use super::World;
 use super::objects::Attempt;
 use super::requests::Place;
-use super::tasks::Spawning;
 use super::timers::Due;
-use super::{Birth, World};
 use schedlab_model::workload::{Program, Step};
 use schedlab_model::{ids::*, time::Time, trace::*};
 
@@ -288,53 +287,8 @@ impl World {
         }
     }
 
-    /// Puts messages in, one by one or all at once, as the channel moves them. The requests in them are there before.
-    fn send(&mut self, slot: u32, channel: ObjectId, messages: u32, cpu: u32) -> Next {
-        let task = &self.tasks[slot];
-        let (moved, has_waited) = (task.moved, task.waits);
-        if moved == 0 && !has_waited {
-            self.give_to(Place::Channel(channel), Some(slot), messages, cpu);
-        }
-        let this = &mut self.objects.channels[channel.index()];
-        let at_once = this.at_once(messages);
-        let attempt = this.send(slot, at_once, has_waited, &mut self.woken);
-        self.after_transfer(channel, Some(slot), cpu);
-        self.after_move(slot, attempt, moved + at_once, messages)
-    }
-
-    /// Takes messages out, as [`World::send`]; its requests are the task's when the last one is.
-    fn receive(&mut self, slot: u32, channel: ObjectId, messages: u32, cpu: u32) -> Next {
-        let task = &self.tasks[slot];
-        let (moved, has_waited) = (task.moved, task.waits);
-        let this = &mut self.objects.channels[channel.index()];
-        let (at_once, hands_over) = (this.at_once(messages), this.hands_over());
-        let attempt = this.recv(slot, at_once, has_waited, &mut self.woken);
-        match attempt {
-            _ if hands_over => {}
-            Attempt::Wait => self.miss(Place::Channel(channel), slot, cpu),
-            Attempt::Done if moved + at_once < messages => {}
-            Attempt::Done => self.obtain(Place::Channel(channel), slot, messages, cpu),
-        }
-        self.after_transfer(channel, Some(slot), cpu);
-        self.after_move(slot, attempt, moved + at_once, messages)
-    }
-
-    /// The task goes on when all its messages have moved.
-    fn after_move(&mut self, slot: u32, attempt: Attempt, moved: u32, of: u32) -> Next {
-        let next = self.after_attempt(slot, attempt);
-        let task = &mut self.tasks[slot];
-        if next == Next::Block {
-            return next;
-        }
-        (task.moved, task.waits) = if moved < of { (moved, false) } else { (0, false) };
-        if moved < of {
-            task.step -= 1;
-        }
-        next
-    }
-
     /// A task that has to wait is at the same step when it wakes up, and tries again.
-    fn after_attempt(&mut self, slot: u32, attempt: Attempt) -> Next {
+    pub(super) fn after_attempt(&mut self, slot: u32, attempt: Attempt) -> Next {
         let task = &mut self.tasks[slot];
         task.waits = attempt == Attempt::Wait;
         match attempt {
@@ -344,42 +298,6 @@ impl World {
                 Next::Block
             }
         }
-    }
-
-    /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
-    /// that costs nothing. All of them were asked for when the step began.
-    fn spawn(&mut self, slot: u32, group: GroupId, count: u32) -> Next {
-        if let Some(next) = self.create_arrived(slot) {
-            return next;
-        }
-        let [fork, ..] = self.life_costs(self.workload.groups[group.index()].kind);
-        let cost_ns = fork.ns();
-        let task = &mut self.tasks[slot];
-        let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
-        let born = if cost_ns > 0 { paid.min(1) } else { count };
-        let birth = Birth { group, parent: Some(slot), creator: None, asked_ns: since_ns };
-        self.births.extend((0..born).map(|_| birth));
-        task.fresh = false;
-        if cost_ns > 0 && paid < count {
-            task.spawning = Some(Spawning { since_ns, paid: paid + 1 });
-            task.work_ns = cost_ns;
-            return Next::Work;
-        }
-        task.spawning = None;
-        task.step += 1;
-        Next::Again
-    }
-
-    /// The last that a task does.
-    fn leave(&mut self, slot: u32) -> Next {
-        let [.., exit] = self.life_costs(self.group(slot).kind);
-        let cost_ns = exit.ns();
-        let task = &mut self.tasks[slot];
-        if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
-            return Next::Exit;
-        }
-        task.work_ns = cost_ns;
-        Next::Work
     }
 
     pub(super) fn sleep_until(&mut self, at_ns: u64, due: Due) -> Next {

@@ -35,7 +35,7 @@ impl Channel {
             kind: declared.kind,
             grants,
             is_fed_from_outside: false,
-            capacity: declared.slots().into(),
+            capacity: declared.slots(),
             messages: 0,
             senders: VecDeque::new(),
             receivers: VecDeque::new(),
@@ -99,6 +99,9 @@ impl Channel {
 
     /// A message comes that nobody sends, and has its place.
     pub fn come(&mut self, woken: &mut Vec<Slot>) {
+        if self.hands_over() {
+            return self.arrive(1, woken);
+        }
         self.messages += 1;
         woken.extend(self.receivers.drain(..).map(|(slot, _)| slot));
     }

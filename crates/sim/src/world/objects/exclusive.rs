@@ -200,4 +200,24 @@ mod tests {
         l.unlock(&mut woken);
         assert_eq!(woken, [2, 3, 1]);
     }
+
+    /// How often each of two tasks, on a CPU of its own, had a lock for 10 ms, in 100 ms.
+    fn passes(retry: bool) -> [usize; 2] {
+        use crate::ideal::{Discipline, test_helpers::*};
+        use schedlab_model::trace::EventKind;
+        let steps = "{ lock = \"m\" }, { compute = \"10ms\" }, { unlock = \"m\" }";
+        let mut workload = described(2, &format!("[[task]]\nname = \"t\"\ncount = 2\nloop = [{steps}]\n"));
+        workload.machine.mechanisms.retry = retry;
+        let events = events(&workload, Discipline::Fcfs);
+        [0, 1].map(|number| {
+            let ended = |kind: &EventKind| matches!(kind, EventKind::RequestEnd { task, .. } if task.0 == number);
+            events.iter().filter(|event| ended(&event.kind)).count()
+        })
+    }
+
+    #[test]
+    fn the_task_that_runs_takes_the_lock_again_and_gives_it_away_where_it_is_handed_over() {
+        assert_eq!(passes(true), [9, 0]);
+        assert_eq!(passes(false), [5, 4]);
+    }
 }

@@ -1,4 +1,4 @@
-//! The interrupt of a timer.
+//! What interrupts take from a thread that does nothing but look at the clock: ticks, and those of timers.
 
 use super::Effort;
 use crate::calibration::quantile;
@@ -9,9 +9,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// From arming the timer to its end, and from there to the last look.
 const APART_NS: u64 = 150_000;
 
-/// What the interrupt takes from a thread that does nothing but look at the clock. Nobody waits for the timer, so that nobody is
-/// woken.
-pub fn interrupts(effort: &Effort) -> io::Result<Vec<f64>> {
+/// What the interrupt of a timer takes. Nobody waits for the timer, so that nobody is woken.
+pub fn of_timers(effort: &Effort) -> io::Result<Vec<f64>> {
     // SAFETY: the descriptor is ours alone.
     let timer = match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) } {
         -1 => return Err(io::Error::last_os_error()),
@@ -37,4 +36,25 @@ fn longest_gap(timer: &OwnedFd) -> f64 {
         last = now;
     }
     gaps.iter().copied().fold(0.0, f64::max) - quantile(&gaps, 0.5)
+}
+
+/// Gaps in the time of a thread that does nothing but look at the clock. Most of those of the right length are ticks.
+pub fn ticks(effort: &Effort) -> Vec<f64> {
+    let looks: Vec<f64> = gaps(|number, _| number < LOOKS).map(|gap| gap as f64).collect();
+    let shortest = effort.tick_gap_ns.start.max((3.0 * quantile(&looks, 0.5)) as u64);
+    let tick = shortest..effort.tick_gap_ns.end;
+    gaps(|_, passed| passed < effort.tick_watch_ns).filter(|gap| tick.contains(gap)).map(|gap| gap as f64).collect()
+}
+
+/// So many looks at the clock tell how long one takes.
+const LOOKS: usize = 500;
+
+/// The times between one look at the clock and the next, as long as their number and the time since the first allow.
+fn gaps(go_on: impl Fn(usize, u64) -> bool) -> impl Iterator<Item = u64> {
+    let begin = now_ns();
+    let mut last = begin;
+    (0..).map_while(move |number| {
+        let before = std::mem::replace(&mut last, now_ns());
+        go_on(number, last - begin).then_some(last - before)
+    })
 }

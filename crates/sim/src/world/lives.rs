@@ -1,0 +1,65 @@
+//! How tasks come to be and end, and what that takes of them.
+
+use super::steps::Next;
+use super::tasks::Spawning;
+use super::{Birth, World};
+use schedlab_model::workload::{self, Kind};
+use schedlab_model::{ids::*, time::Time, trace::EventKind};
+
+impl World {
+    /// Creates a task; the scheduler makes it runnable afterwards.
+    pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
+        let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], birth.asked_ns);
+        let is_late = !matches!(self.group(slot).birth, workload::Birth::At(_));
+        let [_, start, _] = self.life_costs(self.group(slot).kind);
+        self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
+        let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
+        self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, group: birth.group, parent });
+        slot
+    }
+
+    /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
+    /// that costs nothing. All of them were asked for when the step began.
+    pub(super) fn spawn(&mut self, slot: u32, group: GroupId, count: u32) -> Next {
+        if let Some(next) = self.create_arrived(slot) {
+            return next;
+        }
+        let [fork, ..] = self.life_costs(self.workload.groups[group.index()].kind);
+        let cost_ns = fork.ns();
+        let task = &mut self.tasks[slot];
+        let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
+        let born = if cost_ns > 0 { paid.min(1) } else { count };
+        let birth = Birth { group, parent: Some(slot), creator: None, asked_ns: since_ns };
+        self.births.extend((0..born).map(|_| birth));
+        task.fresh = false;
+        if cost_ns > 0 && paid < count {
+            task.spawning = Some(Spawning { since_ns, paid: paid + 1 });
+            task.work_ns = cost_ns;
+            return Next::Work;
+        }
+        task.spawning = None;
+        task.step += 1;
+        Next::Again
+    }
+
+    /// The last that a task does.
+    pub(super) fn leave(&mut self, slot: u32) -> Next {
+        let [.., exit] = self.life_costs(self.group(slot).kind);
+        let cost_ns = exit.ns();
+        let task = &mut self.tasks[slot];
+        if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
+            return Next::Exit;
+        }
+        task.work_ns = cost_ns;
+        Next::Work
+    }
+
+    /// What the creation, the begin and the end of a task of a group take.
+    fn life_costs(&self, kind: Kind) -> [Time; 3] {
+        let costs = &self.costs;
+        match kind {
+            Kind::Thread => [costs.fork, costs.start, costs.exit],
+            Kind::Process => [costs.process_fork, costs.process_start, costs.process_exit],
+        }
+    }
+}

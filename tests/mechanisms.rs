@@ -1,0 +1,168 @@
+//! What the simulated machine does and takes as a kernel does: tasks that arrive, sleeps, interrupts.
+
+use crate::lab;
+use schedlab_bpf::Executor;
+use schedlab_metrics::collector::Collector;
+use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::machine::Costs;
+use schedlab_model::scenario::Scenario;
+use schedlab_model::time::Time;
+use schedlab_model::trace::*;
+use schedlab_model::workload::Workload;
+use schedlab_sim::{Outcome, RunError};
+
+fn workload(cpus: u32, tables: &str) -> Workload {
+    let text = format!("name = \"t\"\n[machine]\ncpus = {cpus}\n{tables}");
+    Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|error| panic!("{tables}: {error}"))
+}
+
+/// The workload on a machine with costs.
+fn with(workload: &Workload, costs: Costs) -> Workload {
+    let mut workload = workload.clone();
+    workload.machine.costs = costs;
+    workload
+}
+
+/// A run that obeys the laws of every trace.
+fn run(workload: &Workload, policy: &str) -> (Vec<Event>, Outcome) {
+    let mut events = Vec::new();
+    let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
+    let mut sinks = ((&mut events, Collector::new(workload)), validator);
+    let outcome = lab::run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
+    let findings = sinks.1.into_findings();
+    assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
+    assert_eq!(sinks.0.1.conservation(), Ok(()), "{policy}");
+    (events, outcome)
+}
+
+/// When each task came to be.
+fn births_ns(events: &[Event]) -> Vec<u64> {
+    let born = events.iter().filter(|event| matches!(event.kind, EventKind::Fork { .. }));
+    born.map(|event| event.time.ns()).collect()
+}
+
+/// Who asked for how much, and since when, in the order of the tasks' numbers.
+fn requests(events: &[Event]) -> Vec<(u32, u64, u64)> {
+    let intended = |of| {
+        let begins = events.iter().filter_map(|event| match event.kind {
+            EventKind::RequestBegin { task, intended, .. } if task == of => Some(intended.ns()),
+            _ => None,
+        });
+        begins.last().expect("it has begun")
+    };
+    let end = |event: &Event| match event.kind {
+        EventKind::RequestEnd { task, demand, .. } => Some((task.0, intended(task), demand.ns())),
+        _ => None,
+    };
+    let mut ends: Vec<_> = events.iter().filter_map(end).collect();
+    ends.sort();
+    ends
+}
+
+/// A machine that takes 20 us to create a task that arrives.
+fn arrival() -> Costs {
+    Costs { arrival: Time(20_000), ..Costs::default() }
+}
+
+fn overhead_ns(outcome: &Outcome) -> u64 {
+    outcome.cpus.iter().map(|cpu| cpu.overhead.ns()).sum()
+}
+
+/// Jobs of random length that arrive by themselves, sleep and end.
+const JOBS: &str = "[[task]]\nname = \"job\"\narrivals = \"exp(2ms)\"\nlimit = 60\n\
+                    once = [{ compute = \"exp(1ms)\" }, { sleep = \"1ms\" }, { compute = \"exp(1ms)\" }]\n";
+
+#[test]
+fn what_creates_those_who_arrive_pays_and_is_not_seen() {
+    for (policy, cpus) in [("rr", 1), ("rr", 2), ("eevdf", 2), ("fcfs", 1)] {
+        let free = workload(cpus, JOBS);
+        let (without, idle) = run(&free, policy);
+        let (events, outcome) = run(&with(&free, arrival()), policy);
+        assert!(!format!("{events:?}").contains(&u32::MAX.to_string()), "an event names it");
+        assert_eq!((outcome.tasks, overhead_ns(&outcome), overhead_ns(&idle)), (60, 60 * 20_000, 0), "{policy}");
+        assert_eq!(requests(&events), requests(&without), "random numbers are the same, and so are intended instants");
+        let late = births_ns(&events).into_iter().zip(births_ns(&without)).map(|(with, without)| with - without);
+        assert!(late.clone().all(|ns| ns >= 20_000) && late.filter(|&ns| ns == 20_000).count() > 40, "{policy}");
+        for cpu in &outcome.cpus {
+            assert_eq!(cpu.task + cpu.idle + cpu.overhead, outcome.end, "{policy}");
+        }
+    }
+}
+
+#[test]
+fn those_who_arrive_are_created_where_things_are_handed_over_too() {
+    let mut jobs = with(&workload(1, JOBS), arrival());
+    let (retried, _) = run(&jobs, "rr");
+    jobs.machine.mechanisms.retry = false;
+    let (handed_over, _) = run(&jobs, "rr");
+    assert_eq!(handed_over, retried, "nobody waits for another one here");
+}
+
+/// What creates tasks waits for ever, too, and is none of those who do.
+#[test]
+fn a_standstill_is_found_after_the_last_arrival() {
+    let tables = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\nonce = [{ wait = \"s\" }]\n\
+                  [[task]]\nname = \"giver\"\nonce = [{ post = \"s\" }]\n";
+    let jobs = with(&workload(1, tables), arrival());
+    let run = lab::run(&jobs, "rr").map(|run| run.outcome);
+    assert!(matches!(&run, Err(RunError::Standstill(_))), "{run:?}");
+}
+
+/// One task on one machine where each of these costs takes 1 ns, 10 ns and so on: how long it had the CPU.
+fn cpu_ns(steps: &str, costs: &[&str]) -> u64 {
+    let mut machine = Costs::default();
+    for (name, time) in machine.times_mut() {
+        if let Some(place) = costs.iter().position(|known| *known == name) {
+            *time = Time(10_u64.pow(place as u32));
+        }
+    }
+    let tables = format!("[[task]]\nname = \"t\"\nonce = [{steps}]\n");
+    let (_, outcome) = run(&with(&workload(1, &tables), machine), "fcfs");
+    assert_eq!(overhead_ns(&outcome), 0, "{steps}");
+    outcome.cpus[0].task.ns()
+}
+
+#[test]
+fn every_call_of_a_task_is_paid_once() {
+    let io = "{ io = { device = \"d\", service = \"1ms\" } }, { compute = \"5us\" }";
+    let messages = "{ send = \"c\", messages = 3 }, { recv = \"c\" }, { recv = \"c\" }, { recv = \"c\" }";
+    for (steps, costs, ns) in [
+        ("{ sleep = \"1ms\" }, { compute = \"5us\" }", &["sleep", "resume"][..], 5011),
+        ("{ sleep = \"1ms\" }, { compute = \"5us\" }", &["", "resume"], 5010),
+        (io, &["io", "resume"], 5011),
+        // No other call costs anything.
+        (io, &["io"], 5001),
+        ("{ post = \"s\" }, { wait = \"s\" }, { compute = \"5us\" }", &["semaphore", "futex_wait", "futex_wake"], 5002),
+        (
+            "{ lock = \"m\" }, { compute = \"5us\" }, { unlock = \"m\" }",
+            &["futex_wait", "futex_wake", "semaphore"],
+            5000,
+        ),
+        (messages, &["pipe_send", "pipe_recv"], 33),
+        ("{ compute = \"5us\" }", &["fork", "start", "exit"], 5100),
+    ] {
+        assert_eq!(cpu_ns(steps, costs), ns, "{steps} {costs:?}");
+    }
+}
+
+#[test]
+fn a_request_to_a_device_that_costs_something_is_still_served() {
+    let costs = Costs { io: Time(100), ..Costs::default() };
+    let tables =
+        "[[task]]\nname = \"t\"\nonce = [{ io = { device = \"d\", service = \"1ms\" } }, { compute = \"1ms\" }]\n";
+    let (_, outcome) = run(&with(&workload(1, tables), costs), "rr");
+    assert_eq!(outcome.end, Time::from_ms(2), "the way in is inside the service");
+}
+
+#[test]
+fn an_interrupt_is_paid_for_what_nobody_on_the_machine_wakes() {
+    let costs = Costs { timer: Time(7_000), ..Costs::default() };
+    let tables = "[channel.q]\ncapacity = 8\n[[source]]\nchannel = \"q\"\nat = [\"5ms\"]\n\
+         [[task]]\nname = \"from outside\"\nonce = [{ recv = \"q\" }, { compute = \"1ms\" }]\n\
+         [[task]]\nname = \"sleeper\"\nonce = [{ sleep = \"1ms\" }, { io = { device = \"d\", service = \"1ms\" } }, { post = \"s\" }]\n\
+         [[task]]\nname = \"waiter\"\nonce = [{ wait = \"s\" }, { compute = \"1ms\" }]\n";
+    let (events, outcome) = run(&with(&workload(1, tables), costs), "rr");
+    assert_eq!(overhead_ns(&outcome), 3 * 7_000, "a message, a sleep and a device; not the semaphore");
+    let paid = events.iter().filter(|event| matches!(event.kind, EventKind::Overhead { .. }));
+    assert_eq!(paid.map(|event| event.time.ns() / 1_000_000).collect::<Vec<_>>(), [1, 2, 5]);
+}
