@@ -44,11 +44,11 @@ fn births_ns(events: &[Event]) -> Vec<u64> {
 /// Who asked for how much, and since when, in the order of the tasks' numbers.
 fn requests(events: &[Event]) -> Vec<(u32, u64, u64)> {
     let intended = |of| {
-        let begins = events.iter().filter_map(|event| match event.kind {
+        let mut begins = events.iter().filter_map(|event| match event.kind {
             EventKind::RequestBegin { task, intended, .. } if task == of => Some(intended.ns()),
             _ => None,
         });
-        begins.last().expect("it has begun")
+        begins.next_back().expect("it has begun")
     };
     let end = |event: &Event| match event.kind {
         EventKind::RequestEnd { task, demand, .. } => Some((task.0, intended(task), demand.ns())),
