@@ -98,6 +98,15 @@ fn those_who_arrive_are_created_where_things_are_handed_over_too() {
     assert_eq!(handed_over, retried, "nobody waits for another one here");
 }
 
+/// Who creates tasks waits meanwhile, and as many tasks as wait are alive.
+#[test]
+fn a_run_with_arrivals_lasts_until_the_last_task_has_slept() {
+    let tables = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\n\
+                  once = [{ sleep = \"50ms\" }, { compute = \"100us\" }]\n";
+    let (_, outcome) = run(&with(&workload(1, tables), arrival()), "rr");
+    assert_eq!((outcome.tasks, outcome.end), (3, Time(3_000_000 + 20_000 + 50_000_000 + 100_000)));
+}
+
 /// What creates tasks waits for ever, too, and is none of those who do.
 #[test]
 fn a_standstill_is_found_after_the_last_arrival() {
