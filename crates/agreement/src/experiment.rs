@@ -179,7 +179,7 @@ fn simulate(
 /// The simulated machine, with what the kernel of a real run takes.
 fn simulated_machine(cell: &Cell, real: &RunResult, options: &Options) -> Result<Machine, Ended> {
     let costs = match cell.source {
-        CostSource::Workload(_) => cell.workload.machine.costs.clone(),
+        CostSource::Workload(_) => cell.workload.machine.costs,
         CostSource::Run => {
             let measured = real.costs.as_ref().ok_or(Some("the costs of the kernel were not measured".to_string()))?;
             Costs::from(measured)
