@@ -44,11 +44,11 @@ fn births_ns(events: &[Event]) -> Vec<u64> {
 /// Who asked for how much, and since when, in the order of the tasks' numbers.
 fn requests(events: &[Event]) -> Vec<(u32, u64, u64)> {
     let intended = |of| {
-        let begins = events.iter().filter_map(|event| match event.kind {
+        let mut begins = events.iter().filter_map(|event| match event.kind {
             EventKind::RequestBegin { task, intended, .. } if task == of => Some(intended.ns()),
             _ => None,
         });
-        begins.last().expect("it has begun")
+        begins.next_back().expect("it has begun")
     };
     let end = |event: &Event| match event.kind {
         EventKind::RequestEnd { task, demand, .. } => Some((task.0, intended(task), demand.ns())),
@@ -96,6 +96,15 @@ fn those_who_arrive_are_created_where_things_are_handed_over_too() {
     jobs.machine.mechanisms.retry = false;
     let (handed_over, _) = run(&jobs, "rr");
     assert_eq!(handed_over, retried, "nobody waits for another one here");
+}
+
+/// Who creates tasks waits meanwhile, and as many tasks as wait are alive.
+#[test]
+fn a_run_with_arrivals_lasts_until_the_last_task_has_slept() {
+    let tables = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\n\
+                  once = [{ sleep = \"50ms\" }, { compute = \"100us\" }]\n";
+    let (_, outcome) = run(&with(&workload(1, tables), arrival()), "rr");
+    assert_eq!((outcome.tasks, outcome.end), (3, Time(3_000_000 + 20_000 + 50_000_000 + 100_000)));
 }
 
 /// What creates tasks waits for ever, too, and is none of those who do.

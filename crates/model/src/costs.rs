@@ -101,7 +101,7 @@ costs! {
     futex_wait
     /// Waking those who wait there, beside the wakeup: CPU time of the task that wakes (`futex_wake`).
     futex_wake
-    /// Giving to or taking from a semaphore at which nobody waits: CPU time of the task.
+    /// Giving to or taking from a semaphore, without `futex_wait` and `futex_wake`: CPU time of the task.
     semaphore
     /// Putting a message into a pipe, beside the wakeup: CPU time of the task (`pipe_write`).
     pipe_send
