@@ -91,6 +91,9 @@ costs! {
     /// Creating a task of a group with `arrivals`, beside its wakeup, paid by the CPU on which a task of the system does it that
     /// comes before all others.
     arrival
+    /// The kernel's thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU
+    /// (`rcu_gp_kthread`).
+    grace_period
     /// Going to sleep until a timer: CPU time of the task, inside the sleep, whose end does not move (`clock_nanosleep`).
     sleep
     /// Coming back from a sleep or a wait: CPU time of the task after the switch and before its next step.
@@ -171,6 +174,9 @@ pub struct SchedulerCosts {
     /// Creating a task that arrives from outside: CPU time of what creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_ns: Option<f64>,
+    /// The kernel's thread that waits for grace periods, each time that it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_period_ns: Option<f64>,
     /// Sleeping until a timer: CPU time of the task, from the call to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_ns: Option<f64>,
@@ -231,6 +237,7 @@ impl From<&SchedulerCosts> for Costs {
             process_start: time(told.process_start_ns),
             process_exit: time(told.process_exit_ns),
             arrival: Time(arrival_ns),
+            grace_period: time(told.grace_period_ns),
             sleep: way_in(told.sleep_ns),
             resume: time(told.resume_ns),
             io: way_in(told.io_ns),

@@ -106,6 +106,7 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("start of a process", costs.process_start),
         ("exit of a process", costs.process_exit),
         ("arrival of a task, as its creator pays", costs.arrival),
+        ("grace period of RCU, each run of its thread", costs.grace_period),
         ("sleep", costs.sleep),
         ("sleep, how late it ends", costs.lateness),
         ("input or output", costs.io),

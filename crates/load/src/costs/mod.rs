@@ -4,6 +4,7 @@
 //! such pairs. All of it happens on two CPUs at most, which should have nothing else to do.
 
 mod arrivals;
+mod grace;
 mod interrupts;
 mod lives;
 mod moves;
@@ -71,6 +72,8 @@ pub struct Costs {
     pub process_exit: Option<Cost>,
     /// Creating a task that arrives from outside.
     pub arrival: Option<Cost>,
+    /// The kernel's thread that waits for grace periods, each time that it runs.
+    pub grace_period: Option<Cost>,
     /// A sleep: CPU time of the task from the call to its next step.
     pub sleep: Option<Cost>,
     /// From the instant at which a sleep was to end to the next step, on a CPU that was idle.
@@ -113,6 +116,7 @@ impl Costs {
             process_start_ns: median(self.process_start),
             process_exit_ns: median(self.process_exit),
             arrival_ns: median(self.arrival),
+            grace_period_ns: median(self.grace_period),
             sleep_ns: median(self.sleep),
             resume_ns: None,
             io_ns: median(self.io),
@@ -204,7 +208,9 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     bind(first)?;
     measure_calls(&mut costs, effort)?;
     set_cpus(0, &before)?;
+    let before = grace::runs();
     measure_lives(&mut costs);
+    costs.grace_period = before.and_then(|before| Cost::of(&[grace::runs()?.since(before)?]));
     costs.arrival = arrivals::arrival_ns().ok().flatten().and_then(|ns| Cost::of(&[ns]));
     Ok(costs)
 }

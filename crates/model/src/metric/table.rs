@@ -116,6 +116,7 @@ const TABLE: &[Row] = &[
     call("costs.process_start_ns", "start of a process", |costs| costs.process_start_ns),
     call("costs.process_exit_ns", "exit of a process", |costs| costs.process_exit_ns),
     call("costs.arrival_ns", "arrival", |costs| costs.arrival_ns),
+    call("costs.grace_period_ns", "grace period", |costs| costs.grace_period_ns),
     call("costs.sleep_ns", "sleep", |costs| costs.sleep_ns),
     call("costs.resume_ns", "resume", |costs| costs.resume_ns),
     call("costs.io_ns", "io", |costs| costs.io_ns),

@@ -69,7 +69,7 @@ impl Sim {
             }
             self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, 1]);
         }
-        self.begin_creator();
+        self.begin_unseen();
         self.core.world.timers.push(self.patience_ns(), Due::Watchdog);
         self.settle();
     }
@@ -85,7 +85,12 @@ impl Sim {
             }
             Due::Policy(index, generation) => self.fire_timer(index, generation),
             Due::Watchdog => self.watch(),
-            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) => {
+            Due::Birth(_)
+            | Due::Arrival(_)
+            | Due::Messages(_)
+            | Due::Timer(_)
+            | Due::Device(_)
+            | Due::GracePeriod => {
                 unreachable!("the world's own")
             }
         }

@@ -7,7 +7,7 @@ use super::entity::State;
 use super::layout::{GuestExitTask, GuestInitTask, GuestTask, NULL, Pointer};
 use super::ops::Op;
 use super::policy::Sim;
-use crate::world::{Birth, Next};
+use crate::world::{Birth, Next, Unseen};
 use schedlab_model::workload::{Class, Group, Kind};
 use schedlab_model::{ids::CpuId, trace::*};
 
@@ -15,6 +15,7 @@ use schedlab_model::{ids::CpuId, trace::*};
 pub const FIRST_PID: i32 = 1000;
 const PF_FORKNOEXEC: u32 = 0x40;
 const PF_EXITING: u32 = 0x4;
+const PF_KTHREAD: u32 = 0x20_0000;
 /// What a task's state is while it sleeps until it is woken, and when it has ended.
 const TASK_INTERRUPTIBLE: u32 = 0x1;
 const TASK_DEAD: u32 = 0x80;
@@ -58,7 +59,7 @@ impl Sim {
         }
         if !self.core.entity(slot).is_realtime() {
             self.from_outside = birth.parent.or(birth.creator).is_none();
-            self.show_to_policy(slot, here);
+            self.show_to_policy(slot, here, true);
             self.from_outside = false;
         }
         self.publish_wake_source(slot, WakeSource::Fork);
@@ -66,18 +67,25 @@ impl Sim {
         self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
     }
 
-    /// Begins the task that creates those that arrive, where there is one.
-    pub fn begin_creator(&mut self) {
-        let Some((slot, group)) = self.core.world.creator() else { return };
+    /// Begins the tasks that nobody sees. Those of the policy were there before it, kernel threads that belong to no process.
+    pub fn begin_unseen(&mut self) {
         let workload = self.core.world.workload.clone();
-        let described = &workload.groups[group.index()];
-        self.core.add_entity(slot, 0, described.class);
-        self.fill_task(slot, described, Birth { group, parent: None, creator: None, asked_ns: 0 });
+        let unseen: Vec<Unseen> = self.core.world.unseen().collect();
+        for Unseen { slot, group, .. } in unseen {
+            let described = &workload.groups[group.index()];
+            self.core.add_entity(slot, 0, described.class);
+            self.fill_task(slot, described, Birth { group, parent: None, creator: None, asked_ns: 0 });
+            if !self.core.entity(slot).is_realtime() {
+                let task = self.core.entity_mut(slot).task_mut();
+                (task.flags, task.mm) = (PF_KTHREAD, NULL);
+                self.show_to_policy(slot, 0, false);
+            }
+        }
     }
 
-    fn show_to_policy(&mut self, slot: u32, here: u32) {
+    fn show_to_policy(&mut self, slot: u32, here: u32, fork: bool) {
         let address = self.core.entity(slot).address;
-        self.write_scratch(GuestInitTask { fork: true, cgroup: Pointer(self.core.root_cgroup) });
+        self.write_scratch(GuestInitTask { fork, cgroup: Pointer(self.core.root_cgroup) });
         let result = self.call(Op::InitTask, here, slot, [address, self.scratch]) as i32;
         if result != 0 && !self.has_failed() {
             let name = self.core.world.name(slot);
@@ -283,6 +291,7 @@ impl Sim {
         self.leave_family(slot, address);
         self.vm.release_owner(address);
         self.core.world.tasks.remove(slot);
+        self.core.world.note_end();
     }
 }
 

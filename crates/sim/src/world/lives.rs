@@ -21,7 +21,7 @@ impl World {
     /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
     /// that costs nothing. All of them were asked for when the step began.
     pub(super) fn spawn(&mut self, slot: u32, group: GroupId, count: u32) -> Next {
-        if let Some(next) = self.create_arrived(slot) {
+        if let Some(next) = self.do_unseen(slot) {
             return next;
         }
         let [fork, ..] = self.life_costs(self.workload.groups[group.index()].kind);

@@ -3,7 +3,6 @@
 
 mod calls;
 pub mod cpu_timers;
-mod creator;
 mod lives;
 mod messages;
 pub mod objects;
@@ -11,13 +10,14 @@ mod requests;
 mod steps;
 pub mod tasks;
 pub mod timers;
+mod unseen;
 
 use crate::error::RunError;
-use creator::Creator;
-pub use creator::UNSEEN;
+use unseen::{Creator, Grace};
+pub use unseen::{UNSEEN, Unseen};
 use objects::Objects;
 use requests::Requests;
-use schedlab_model::machine::Costs;
+use schedlab_model::machine::{Costs, Machine};
 use schedlab_model::workload::{self, Group, SourceTimes, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
 use std::collections::VecDeque;
@@ -89,6 +89,8 @@ pub struct World {
     woken: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
     creator: Option<Creator>,
+    /// What waits until what ended tasks leave can be freed, where that takes time.
+    grace: Option<Grace>,
     /// Births and arrivals whose timers are set.
     tasks_to_come: u32,
     /// Arrivals of messages from outside whose timers are set.
@@ -108,7 +110,8 @@ impl World {
     /// The world at time zero, all births and arrivals set, in which tasks pay for creation, begin and end.
     pub fn new(workload: &Rc<Workload>, costs: &Costs, seed: u64) -> World {
         let seen = workload.groups.len();
-        let workload = &creator::with_creator(workload, costs);
+        let machine = Machine { costs: *costs, ..workload.machine.clone() };
+        let workload = &unseen::with_unseen(workload, &machine);
         let stream = |kind: &str, g: &Group| Rng::split(seed, &format!("{kind}/{}", g.name));
         let groups = &workload.groups;
         let mut world = World {
@@ -126,6 +129,7 @@ impl World {
             arrivals_left: groups.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             woken: Vec::new(),
             creator: None,
+            grace: None,
             tasks_to_come: 0,
             arrivals_to_come: 0,
             wakes: VecDeque::new(),
@@ -142,7 +146,7 @@ impl World {
             }
         }
         (0..workload.sources.len() as u32).for_each(|source| world.expect_messages(source));
-        world.make_creator(seen);
+        world.make_unseen(seen);
         world
     }
 
@@ -207,17 +211,13 @@ impl World {
                 self.messages_arrive(source);
                 self.expect_messages(source);
             }
+            Due::GracePeriod => self.look_for_grace(),
             other => match Wake::by(other) {
                 Some(wake) => self.wakes.push_back(wake),
                 None => return Some(other),
             },
         }
         None
-    }
-
-    /// The task that creates others, where there is one: its slot and its group.
-    pub fn creator(&self) -> Option<(u32, GroupId)> {
-        self.creator.as_ref().map(|creator| (creator.slot, creator.group))
     }
 
     /// The group of a task.
@@ -233,7 +233,7 @@ impl World {
     /// Whether nothing will happen any more: no task is to come, and none is alive; or, in a run that ends with its last
     /// task, every one that is waits for what only another could give.
     pub fn is_over(&self) -> bool {
-        let waiters = || self.objects.waiters() - self.creators_waiting();
+        let waiters = || self.objects.waiters() - self.unseen_waiting();
         let is_alone = |alive| self.workload.run.end().is_none() && waiters() == alive as usize;
         let nobody_comes = !self.expects_tasks();
         nobody_comes && (self.tasks.alive() == 0 || (self.arrivals_to_come == 0 && is_alone(self.tasks.alive())))

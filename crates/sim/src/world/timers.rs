@@ -37,6 +37,8 @@ pub enum Due {
     RealtimePeriod,
     /// The policy's timer with this index and generation.
     Policy(u32, u32),
+    /// The tick at which a grace period of RCU begins or ends.
+    GracePeriod,
     /// The watchdog.
     Watchdog,
 }
@@ -44,7 +46,9 @@ pub enum Due {
 impl Due {
     fn class(self) -> Class {
         match self {
-            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) => Class::Task,
+            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) | Due::GracePeriod => {
+                Class::Task
+            }
             Due::Release | Due::RealtimePeriod => Class::Release,
             Due::Policy(..) => Class::Policy,
             Due::Watchdog => Class::Watchdog,

@@ -1,0 +1,217 @@
+//! Tasks that nobody sees and that take CPUs from those that are seen, as in a kernel: in no event and no result, their CPU
+//! time is overhead. Each waits in a channel of its own until it is called.
+//!
+//! *The creator.* A real arrival does not come to be by itself. Where a workload runs for real, a thread of a real-time class
+//! sleeps until the next one is due and creates it (`load::master`); a server has such a thread too.
+//!
+//! *The thread of RCU.* What a task leaves is freed when no CPU can still read it. A kernel thread waits for that
+//! (`rcu_gp_kthread`): a tick after a task's end it begins a grace period, and the next tick, at which all CPUs have passed a
+//! quiescent state, ends it and begins another one if more tasks have ended (`rcu_core`, `rcu_report_qs_rnp`). It is a task as
+//! others are, and preempts whoever runs.
+
+use super::steps::Next;
+use super::timers::Due;
+use super::{Birth, World, objects};
+use schedlab_model::cpuset::CpuSet;
+use schedlab_model::ids::*;
+use schedlab_model::machine::Machine;
+use schedlab_model::time::Time;
+use schedlab_model::trace::WakeSource;
+use schedlab_model::workload::{self, Channel, ChannelKind, Class, Group, Kind, Program, Step, Workload};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The number of a task that nobody sees.
+pub const UNSEEN: TaskId = TaskId(u32::MAX);
+
+/// A task that nobody sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Unseen {
+    /// Its slot.
+    pub slot: u32,
+    /// Its group, one of the last.
+    pub group: GroupId,
+    /// The channel in which it waits.
+    channel: ObjectId,
+    /// Whether its CPU has paid for what it was called for.
+    has_paid: bool,
+}
+
+/// What creates those who arrive.
+pub struct Creator {
+    task: Unseen,
+    /// Those who have arrived and are not created: group and instant.
+    arrived: VecDeque<(GroupId, u64)>,
+}
+
+/// What waits for grace periods.
+pub struct Grace {
+    task: Unseen,
+    /// Whether tasks have ended since the last one began.
+    is_asked_for: bool,
+    /// Whether one goes on.
+    goes_on: bool,
+    /// Whether the next tick is set.
+    is_set: bool,
+}
+
+/// Whether the workload needs a creator on a machine, and whether a thread of RCU has something to do.
+fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
+    let arrives = |group: &Group| matches!(group.birth, workload::Birth::Arrivals { .. });
+    let costs = &machine.costs;
+    let ends = |group: &Group| !group.program.repeats || group.program.steps.contains(&Step::Exit);
+    [
+        costs.arrival > Time::ZERO && workload.groups.iter().any(arrives),
+        costs.grace_period > Time::ZERO && machine.tick > Time::ZERO && workload.groups.iter().any(ends),
+    ]
+}
+
+/// The workload with groups and channels of the tasks that nobody sees.
+pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
+    let [creator, grace] = needed(workload, machine);
+    if !creator && !grace {
+        return workload.clone();
+    }
+    let mut workload = Workload::clone(workload);
+    let class = Class::Fifo(priority(&workload.groups));
+    if creator {
+        add(&mut workload, "(arrivals)", class);
+    }
+    if grace {
+        add(&mut workload, "(rcu)", Class::Other);
+    }
+    Rc::new(workload)
+}
+
+fn add(workload: &mut Workload, name: &str, class: Class) {
+    let channel = ObjectId(workload.objects.channels.len() as u32);
+    let group = GroupId(workload.groups.len() as u32);
+    let (name, kind) = (name.to_string(), ChannelKind::Socket);
+    workload.objects.channels.push(Channel { name: name.clone(), capacity: u32::MAX / 2, kind, work: None });
+    let steps = vec![Step::Recv(channel, 1), Step::Spawn(group, 1)];
+    workload.groups.push(Group {
+        name,
+        count: Some(0),
+        start_on: None,
+        nice: 0,
+        class,
+        slice: None,
+        cpus: CpuSet::first(workload.machine.cpus()),
+        kind: Kind::Process,
+        birth: workload::Birth::Spawned,
+        program: Program { steps, repeats: true, repeat_depth: 0 },
+    });
+}
+
+/// The lowest real-time priority where no task is of a real-time class, else the highest.
+fn priority(groups: &[Group]) -> u8 {
+    let is_realtime = |group: &Group| matches!(group.class, Class::Fifo(_) | Class::RoundRobin(_));
+    if groups.iter().any(is_realtime) { 99 } else { 1 }
+}
+
+impl World {
+    /// Makes the tasks that nobody sees, of a workload with so many groups that are seen. They wait to be called.
+    pub(super) fn make_unseen(&mut self, seen: usize) {
+        let machine = Machine { costs: self.costs, ..self.workload.machine.clone() };
+        let [creator, grace] = needed(&self.workload, &machine);
+        let mut groups = (seen as u32..).map(GroupId);
+        let channels = self.objects.channels.len() - (self.workload.groups.len() - seen);
+        let mut channels = (channels as u32..).map(ObjectId);
+        let mut next = |world: &mut World| {
+            let (group, channel) = groups.next().zip(channels.next()).expect("they go on");
+            world.make_one(group, channel)
+        };
+        if creator {
+            self.creator = Some(Creator { task: next(self), arrived: VecDeque::new() });
+        }
+        if grace {
+            self.grace = Some(Grace { task: next(self), is_asked_for: false, goes_on: false, is_set: false });
+        }
+    }
+
+    fn make_one(&mut self, group: GroupId, channel: ObjectId) -> Unseen {
+        let slot = self.tasks.create_unseen(group, &self.group_rngs[group.index()]);
+        self.tasks[slot].waits = true;
+        let attempt = self.objects.channels[channel.index()].recv(slot, 1, false, &mut self.woken);
+        assert_eq!(attempt, objects::Attempt::Wait, "nobody has called");
+        Unseen { slot, group, channel, has_paid: false }
+    }
+
+    /// The tasks that nobody sees.
+    pub fn unseen(&self) -> impl Iterator<Item = Unseen> {
+        let creator = self.creator.as_ref().map(|creator| creator.task);
+        creator.into_iter().chain(self.grace.as_ref().map(|grace| grace.task))
+    }
+
+    /// How many of them wait.
+    pub(super) fn unseen_waiting(&self) -> usize {
+        self.unseen().map(|task| self.objects.channels[task.channel.index()].waiters()).sum()
+    }
+
+    fn call_unseen(&mut self, task: Unseen, source: WakeSource) {
+        self.objects.channels[task.channel.index()].come(&mut self.woken);
+        self.wake_woken(None, source);
+    }
+
+    /// A task arrives: the creator has to do with it, or it is there at once.
+    pub(super) fn arrive(&mut self, group: GroupId) {
+        let Some(creator) = &mut self.creator else {
+            return self.births.push_back(Birth { group, parent: None, creator: None, asked_ns: self.now_ns });
+        };
+        creator.arrived.push_back((group, self.now_ns));
+        let task = creator.task;
+        self.call_unseen(task, WakeSource::Timer);
+    }
+
+    /// A task has ended: a grace period has to pass before what it leaves can be freed.
+    pub fn note_end(&mut self) {
+        if let Some(grace) = &mut self.grace {
+            grace.is_asked_for = true;
+            self.await_tick();
+        }
+    }
+
+    fn await_tick(&mut self) {
+        let at_ns = self.workload.machine.next_tick(self.now_ns + 1);
+        if let Some(grace) = self.grace.as_mut().filter(|grace| !grace.is_set) {
+            grace.is_set = true;
+            self.timers.push(at_ns, Due::GracePeriod);
+        }
+    }
+
+    /// The tick at which a grace period begins or ends.
+    pub(super) fn look_for_grace(&mut self) {
+        let Some(grace) = &mut self.grace else { return };
+        grace.is_set = false;
+        grace.goes_on = std::mem::take(&mut grace.is_asked_for);
+        let (task, goes_on) = (grace.task, grace.goes_on);
+        self.call_unseen(task, WakeSource::Untold);
+        if goes_on {
+            self.await_tick();
+        }
+    }
+
+    /// The step of a task that nobody sees, if the task is one: its CPU pays, and then it is done.
+    pub(super) fn do_unseen(&mut self, slot: u32) -> Option<Next> {
+        let costs = self.costs;
+        let creator = self.creator.as_mut().map(|creator| (&mut creator.task, costs.arrival));
+        let grace = self.grace.as_mut().map(|grace| (&mut grace.task, costs.grace_period));
+        let (task, cost) = creator.into_iter().chain(grace).find(|(task, _)| task.slot == slot)?;
+        task.has_paid = !task.has_paid;
+        if task.has_paid {
+            return Some(Next::Pay(cost));
+        }
+        if let Some(creator) = self.creator.as_mut().filter(|creator| creator.task.slot == slot) {
+            let (group, asked_ns) = creator.arrived.pop_front().expect("one has arrived for each call");
+            self.births.push_back(Birth { group, parent: None, creator: Some(slot), asked_ns });
+        }
+        self.tasks[slot].step += 1;
+        Some(Next::Again)
+    }
+
+    /// Whether it is a task that nobody sees.
+    #[inline]
+    pub fn is_unseen(&self, slot: u32) -> bool {
+        self.tasks[slot].id == UNSEEN
+    }
+}
