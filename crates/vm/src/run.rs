@@ -310,6 +310,8 @@ mod tests {
             requests_lost: 0,
             dropped: 0,
             late: 0,
+            arrivals: 0,
+            arrivals_cpu_ns: 0,
             freeing_ns: 0,
             partial: false,
         };

@@ -85,12 +85,7 @@ impl Sim {
             }
             Due::Policy(index, generation) => self.fire_timer(index, generation),
             Due::Watchdog => self.watch(),
-            Due::Birth(_)
-            | Due::Arrival(_)
-            | Due::Messages(_)
-            | Due::Timer(_)
-            | Due::Device(_)
-            | Due::GracePeriod => {
+            Due::Birth(_) | Due::Arrival(_) | Due::Messages(_) | Due::Timer(_) | Due::Device(_) | Due::GracePeriod => {
                 unreachable!("the world's own")
             }
         }

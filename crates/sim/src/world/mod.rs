@@ -13,8 +13,6 @@ pub mod timers;
 mod unseen;
 
 use crate::error::RunError;
-use unseen::{Creator, Grace};
-pub use unseen::{UNSEEN, Unseen};
 use objects::Objects;
 use requests::Requests;
 use schedlab_model::machine::{Costs, Machine};
@@ -25,6 +23,8 @@ use std::rc::Rc;
 pub use steps::{Done, Next};
 use tasks::Tasks;
 use timers::{Due, Timers};
+use unseen::{Creator, Grace};
+pub use unseen::{UNSEEN, Unseen};
 
 /// Events are handed on in lots of this size.
 const LOT: usize = 256;

@@ -1,8 +1,8 @@
 //! The tasks of a run, in slots that are used again when a task has ended, so that a run of millions of short tasks
 //! needs memory only for those alive at once.
 
-use super::unseen::UNSEEN;
 use super::timers::Due;
+use super::unseen::UNSEEN;
 use schedlab_model::{distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind};
 
 /// One task: where it is in its program.

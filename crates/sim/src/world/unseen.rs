@@ -149,7 +149,10 @@ impl World {
     }
 
     fn call_unseen(&mut self, task: Unseen, source: WakeSource) {
-        self.objects.channels[task.channel.index()].come(&mut self.woken);
+        let channel = &mut self.objects.channels[task.channel.index()];
+        channel.come(&mut self.woken);
+        // It carries no requests.
+        channel.received.clear();
         self.wake_woken(None, source);
     }
 
