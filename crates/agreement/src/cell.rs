@@ -17,7 +17,7 @@ use std::sync::Arc;
 const ON_ONE_CPU: &str = "qemu:shift=0";
 const ON_SEVERAL: &str = "bochs:ips=200000000";
 
-/// Where the same run differs from time to time, so many are made under each seed, so that its noise is known.
+/// How many runs are made under each seed where the same run differs from time to time: their spread is its noise.
 const RUNS_IN_REAL_TIME: u32 = 3;
 
 /// A scenario that is judged.
@@ -49,7 +49,7 @@ pub struct Options {
     pub without: Vec<String>,
     /// How many seeds: 1, 2, 3 and so on.
     pub seeds: u32,
-    /// A cell that is undecided gets further seeds, up to so many.
+    /// The most seeds that a cell gets while it is undecided.
     pub max_seeds: u32,
     /// How many copies of the simulation there are under each seed; at least two.
     pub copies: u32,
@@ -121,7 +121,7 @@ impl Cell {
         if self.place.repeats(self.cpus()) { 1 } else { RUNS_IN_REAL_TIME }
     }
 
-    /// How long all of its runs are under so many seeds, in nanoseconds of their own time; unknown where they have no end.
+    /// How long all of its runs together are, in nanoseconds of their own time; unknown where they have no end.
     pub fn duration_ns(&self, options: &Options) -> Option<u64> {
         let runs = u64::from(options.seeds) * u64::from(self.real_runs() + 1 + options.copies);
         Some(self.workload.run.end()?.ns().saturating_mul(runs))

@@ -13,7 +13,7 @@ use schedlab_venue::{VenueError, VenueName};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// So many cells for each thread are run before the next ones, so that something is known early.
+/// Cells for each thread that are run before the next ones, so that something is known early.
 const CELLS_FOR_A_THREAD: usize = 2;
 
 /// Runs all cells and judges them. `heard` is told of each as soon as its verdict is known. What fails in one cell does not
@@ -33,7 +33,7 @@ pub fn carry_out(
         let mut studied: Vec<Studied> = wave.iter().map(Studied::new).collect();
         let first: Vec<u64> = (1..=u64::from(options.seeds)).collect();
         add(&mut studied, options, runner, |_| first.clone())?;
-        // One more look and no more: whoever looks until something is decided is told by chance.
+        // One more look and no more: looking until something is decided lets chance decide.
         add(&mut studied, options, runner, |one| one.further_seeds(options))?;
         for one in studied {
             heard(&one.report);

@@ -185,7 +185,7 @@ fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
     }
 }
 
-/// The verdict where so many requests ended on average that no other is possible. Where one of the two has enough and
+/// The verdict that the numbers of requests alone decide, on average over the runs. Where one of the two has enough and
 /// the other has hardly any, that is a difference and no lack.
 fn too_few(figure: Figure, real: f64, simulated: f64) -> Option<(Verdict, String)> {
     let least = figure.least_requests() as f64;
@@ -199,7 +199,7 @@ fn too_few(figure: Figure, real: f64, simulated: f64) -> Option<(Verdict, String
     }
 }
 
-/// Adds what the interval says, of one of so many figures, where others took a part of the real runs.
+/// Adds what the interval says, of one of the cell's figures, where others took a part of the real runs.
 fn tell(report: &mut FigureReport, bias: &Bias, (bound, figures): (f64, usize), part: f64) {
     (report.bias, report.low, report.high) = (Some(bias.estimate), Some(bias.low), Some(bias.high));
     (report.noise, report.real_noise) = (Some(bias.noise), bias.real_noise);

@@ -79,7 +79,7 @@ pub fn load(argument: &str) -> Result<Scenario, CatalogueError> {
     load_beside(Path::new(""), argument)
 }
 
-/// The same; a scenario of a family is drawn for so many CPUs, if they are said.
+/// The same; a scenario of a family is drawn for `cpus`, if given.
 ///
 /// # Errors
 ///

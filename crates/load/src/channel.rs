@@ -94,7 +94,7 @@ fn transfer(mut call: impl FnMut(usize, usize) -> isize) -> Result<(), Interrupt
     Ok(())
 }
 
-/// A pipe with so many places, a power of two.
+/// A pipe; the number of its places is a power of two.
 fn pipe(places: u64) -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: the kernel fills the two descriptors, which are ours alone then.

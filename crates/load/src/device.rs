@@ -1,4 +1,4 @@
-//! A device: it serves one request after the other, whoever has a CPU meanwhile.
+//! A device: it serves one request after the other, while its users have a CPU or wait for one.
 
 use crate::clock::now_ns;
 use crate::shared::Shared;

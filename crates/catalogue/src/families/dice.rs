@@ -26,7 +26,7 @@ impl Dice {
         low + self.0.below(u64::from(high - low) + 1) as u32
     }
 
-    /// True in so many of a hundred cases.
+    /// True in this percentage of cases.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.0.below(100) < u64::from(percent)
     }

@@ -8,7 +8,7 @@ use schedlab_model::scenario::{
 };
 use schedlab_model::time::Time;
 
-/// A scenario of so many CPUs, with nothing in it yet.
+/// A scenario with nothing in it yet but its CPUs.
 pub(super) fn empty(name: &str, cpus: u32, origin: &str) -> Scenario {
     let machine = Machine { cpus: Some(cpus), ..Machine::default() };
     let run = Run { duration: Some(Text(DURATION)), warmup: Some(Text(WARMUP)), seed: None };
@@ -50,7 +50,7 @@ impl Draft {
         self.scenario.channel.insert(name.into(), channel);
     }
 
-    /// Adds tasks that compute at most in so many of a hundred parts of the machine's time, with pauses. A pause lets those
+    /// Adds tasks that compute, with pauses, at most for a percentage of the machine's time. A pause lets those
     /// who wait go on after some milliseconds and not after a whole slice.
     pub fn hogs(&mut self, dice: &mut Dice, percent: u32) -> Hogs {
         let count = dice.between(1, self.cpus + 1);
@@ -74,13 +74,13 @@ impl Draft {
     }
 }
 
-/// So many of a kind: "1 worker", "3 workers".
+/// A number of a kind: "1 worker", "3 workers".
 pub(super) fn number(count: u32, noun: &str) -> String {
     let plural = if noun.ends_with('s') { "es" } else { "s" };
     format!("{count} {noun}{}", if count == 1 { "" } else { plural })
 }
 
-/// What so many of a kind do: "1 worker computes", "3 workers compute".
+/// What a number of a kind do: "1 worker computes", "3 workers compute".
 pub(super) fn tasks(count: u32, noun: &str, verb: &str) -> String {
     format!("{} {verb}{}", number(count, noun), if count == 1 { "s" } else { "" })
 }

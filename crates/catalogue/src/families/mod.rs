@@ -75,7 +75,7 @@ pub fn find(name: &str) -> Result<&'static Family, CatalogueError> {
 }
 
 impl Family {
-    /// The scenario of a seed for so many CPUs.
+    /// The scenario of a seed, for a number of CPUs.
     ///
     /// # Panics
     ///

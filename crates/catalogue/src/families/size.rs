@@ -30,7 +30,7 @@ pub(super) fn neat(time: Time) -> Time {
 }
 
 /// How long a request may be on average when `tasks` of `rivals` equal tasks, none of which ever sleeps, are to end enough of
-/// them on so many CPUs.
+/// them on that number of CPUs.
 pub(super) fn longest(cpus: u32, tasks: u32, rivals: u32) -> Time {
     scaled(PACE, u64::from(tasks * cpus.min(rivals)), u64::from(rivals))
 }

@@ -7,7 +7,7 @@
 //! *The thread of RCU.* What a task leaves is freed when no CPU can still read it. A kernel thread waits for that
 //! (`rcu_gp_kthread`): a tick after a task's end it begins a grace period, and the next tick, at which all CPUs have passed a
 //! quiescent state, ends it and begins another one if more tasks have ended (`rcu_core`, `rcu_report_qs_rnp`). It is a task as
-//! others are, and preempts whoever runs.
+//! others are, and preempts the one that runs.
 
 use super::steps::Next;
 use super::timers::Due;
@@ -110,7 +110,7 @@ fn priority(groups: &[Group]) -> u8 {
 }
 
 impl World {
-    /// Makes the tasks that nobody sees, of a workload with so many groups that are seen. They wait to be called.
+    /// Makes the tasks that nobody sees, of a workload whose first `seen` groups are seen. They wait to be called.
     pub(super) fn make_unseen(&mut self, seen: usize) {
         let machine = Machine { costs: self.costs, ..self.workload.machine.clone() };
         let [creator, grace] = needed(&self.workload, &machine);

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_runs_first_takes_the_message() {
+    fn who_runs_first_takes_the_message() {
         let mut c = channel(ChannelKind::Pipe, 1, Grants::Retry);
         let mut woken = Vec::new();
         assert_eq!(c.recv(1, 1, false, &mut woken), Wait);
