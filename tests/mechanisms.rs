@@ -175,3 +175,25 @@ fn an_interrupt_is_paid_for_what_nobody_on_the_machine_wakes() {
     let paid = events.iter().filter(|event| matches!(event.kind, EventKind::Overhead { .. }));
     assert_eq!(paid.map(|event| event.time.ns() / 1_000_000).collect::<Vec<_>>(), [1, 2, 5]);
 }
+
+/// A task that ends at 1 ms, beside one that computes up to 40 ms.
+const ENDS: &str = "hz = 250\n[[task]]\nname = \"short\"\nonce = [{ compute = \"1ms\" }]\n\
+                    [[task]]\nname = \"long\"\nonce = [{ compute = \"39ms\" }]\n";
+
+#[test]
+fn a_grace_period_begins_a_tick_after_a_task_has_ended_and_takes_another_one() {
+    let grace = |ns| Costs { grace_period: Time(ns), ..Costs::default() };
+    for policy in ["fcfs", "rr", "cfs", "eevdf", "ule"] {
+        let (_, free) = run(&with(&workload(1, ENDS), grace(0)), policy);
+        let (events, outcome) = run(&with(&workload(1, ENDS), grace(7_000)), policy);
+        assert!(!format!("{events:?}").contains(&u32::MAX.to_string()), "an event names its thread");
+        assert_eq!((overhead_ns(&free), overhead_ns(&outcome)), (0, 2 * 7_000), "{policy}");
+        assert_eq!(outcome.end, free.end + Time(2 * 7_000), "{policy}");
+        let told = |event: &&Event| matches!(event.kind, EventKind::Overhead { .. });
+        let ticks = events.iter().filter(told).map(|event| event.time.ns() / 4_000_000).collect::<Vec<_>>();
+        assert_eq!(ticks.len(), 2, "{policy}");
+        if ["cfs", "eevdf"].contains(&policy) {
+            assert_eq!(ticks[1], ticks[0] + 1, "{policy}: a waking task preempts");
+        }
+    }
+}
