@@ -138,14 +138,15 @@ fn derived_waits_agree_with_the_kernels_own_counters() {
     assert!((1.0 - off) * least < counted && counted < (1.0 + off) * most, "{least} to {most} against {counted}");
 }
 
-/// A thread creates its own threads, so that a scheduler sees whose children they are; the program creates those for it that
-/// want what it may not give.
+/// A task creates its children, so that a scheduler sees whose they are; the program creates those for it that want more than
+/// it has.
 #[test]
 fn a_task_creates_its_threads_itself() {
     let program = "spawned = true\nonce = [{ compute = \"100us\" }, { exit = true }]\n";
     let tasks = format!(
-        "[[task]]\nname = \"parent\"\nonce = [{{ spawn = \"child\", count = 3 }}, {{ spawn = \"nice\" }}, {{ sleep = \"50ms\" }}]\n\
-         [[task]]\nname = \"child\"\n{program}[[task]]\nname = \"nice\"\nnice = 5\n{program}"
+        "[[task]]\nname = \"parent\"\nnice = 5\n\
+         once = [{{ spawn = \"child\", count = 3 }}, {{ spawn = \"better\" }}, {{ sleep = \"50ms\" }}]\n\
+         [[task]]\nname = \"child\"\nnice = 7\n{program}[[task]]\nname = \"better\"\n{program}"
     );
     let (events, run) = run(&tasks, "20s");
     assert_eq!(run.result.groups.iter().map(|group| group.count).collect::<Vec<_>>(), [1, 3, 1]);

@@ -26,20 +26,19 @@ pub struct Beside {
     pub sleep: f64,
 }
 
-/// Rounds of the shorter and of the longer run.
-const ROUNDS: [u32; 2] = [8, 24];
+/// How often the parent creates two of them.
+const ROUNDS: u32 = 24;
 
 /// Lets a parent create tasks of a kind, two at a time, so that one begins when the other is over: nobody else can tell when
 /// that was, since a parent hears of an end before it has come.
 pub fn lives(kind: &str, beside: Beside) -> Result<Life, LoadError> {
-    let [short, long] = ROUNDS.map(|rounds| run(&workload(&family(kind, rounds)), &settings(), &mut Unwatched));
-    let (short, long) = (short?, long?);
-    let parent_ns = |report: &Report| report.tasks.first().map_or(0.0, |parent| parent.cpu_ns as f64);
-    let rounds = f64::from(ROUNDS[1] - ROUNDS[0]);
-    let fork_ns = ((parent_ns(&long) - parent_ns(&short)) / rounds - beside.sleep) / 2.0 - beside.wakeup;
-    let starts: Vec<f64> = long.tasks.iter().skip(1).map(|child| child.start_cpu_ns as f64).collect();
+    let report = run(&workload(&family(kind, ROUNDS)), &settings(), &mut Unwatched)?;
+    // What it writes down at its end is in it, once for all rounds.
+    let parent_ns = report.tasks.first().map_or(0, |parent| parent.cpu_ns.saturating_sub(parent.start_cpu_ns));
+    let fork_ns = (parent_ns as f64 / f64::from(ROUNDS) - beside.sleep) / 2.0 - beside.wakeup;
+    let starts: Vec<f64> = report.tasks.iter().skip(1).map(|child| child.start_cpu_ns as f64).collect();
     let fork = Some(fork_ns).filter(|ns| *ns > 0.0).and_then(|ns| Cost::of(&[ns]));
-    Ok(Life { fork, start: Cost::of(&starts), exit: Cost::of(&exits(&long, beside.switch)) })
+    Ok(Life { fork, start: Cost::of(&starts), exit: Cost::of(&exits(&report, beside.switch)) })
 }
 
 fn family(kind: &str, rounds: u32) -> String {
