@@ -35,6 +35,10 @@ fn longest_gap(timer: &OwnedFd) -> f64 {
         gaps.push((now - last) as f64);
         last = now;
     }
+    if gaps.is_empty() {
+        // Others had the CPU all the while.
+        return 0.0;
+    }
     gaps.iter().copied().fold(0.0, f64::max) - quantile(&gaps, 0.5)
 }
 
