@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Cells for each thread that are run before the next ones, so that something is known early.
 const CELLS_FOR_A_THREAD: usize = 2;
 
-/// Runs all cells and judges them. `heard` is told of each as soon as its verdict is known. What fails in one cell does not
-/// touch the others; when the monitor stops the runs, what is not complete is marked so.
+/// Runs all cells and judges them. `heard` gets each one as soon as its verdict is known. A cell that fails leaves the others
+/// alone; when the monitor stops the runs, what is not complete is marked so.
 ///
 /// # Errors
 ///

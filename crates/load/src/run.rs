@@ -128,9 +128,9 @@ pub struct Report {
     pub dropped: u64,
     /// Tasks that arrived and were created more than [`LATE_NS`] late.
     pub late: u64,
-    /// Tasks that arrived and were created, and the CPU time that this took what creates them.
+    /// Tasks that arrived and were created.
     pub arrivals: u32,
-    /// See there.
+    /// CPU time that creating them took.
     pub arrivals_cpu_ns: u64,
     /// From the first to the last task that was set free from the CPU on which it was placed.
     pub freeing_ns: u64,

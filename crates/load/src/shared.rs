@@ -44,9 +44,9 @@ pub struct Control {
     pub all_arrived: AtomicU32,
     /// The process that runs the tasks.
     pub master: AtomicI32,
-    /// CPU time of the master while tasks arrive, and how many it has created then.
+    /// CPU time that the master took for creating tasks that arrive.
     pub arrivals_cpu_ns: AtomicU64,
-    /// See there.
+    /// How many of them it has created.
     pub arrivals: AtomicU32,
     /// The number plus one of the first task whose program failed, and how: see [`crate::program`].
     pub failed_task: AtomicU32,

@@ -217,8 +217,8 @@ impl SchedulerCosts {
 }
 
 impl From<&SchedulerCosts> for Costs {
-    /// What was measured, as the simulator takes it; what is not known is zero. A call is told with its way out, which is
-    /// [`Costs::resume`] where it sleeps. What a policy's instructions take is part of the rest.
+    /// What was measured, as the simulator takes it; what is not known is zero. The measured time of a call includes its
+    /// way out, which is [`Costs::resume`] where it sleeps. What a policy's instructions take is part of the rest.
     fn from(told: &SchedulerCosts) -> Costs {
         let time = |ns: Option<f64>| Time(ns.unwrap_or(0.0).round() as u64);
         // What creates a task also wakes it.

@@ -181,7 +181,8 @@ pub enum Untraced {
 pub enum Overhead {
     /// A context switch.
     Switch,
-    /// Waking a task.
+    /// Waking a task, with the interrupt that does it, and what tasks do that nobody sees: creating those that arrive, ending
+    /// grace periods.
     Wakeup,
     /// The cold cache after a migration.
     Migration,

@@ -59,8 +59,8 @@ pub struct Finished {
     pub wall: Option<(Duration, Duration)>,
 }
 
-/// Runs a job in a guest, or takes what the same guest sent before. `go_on` is told how much of the run is over, in virtual
-/// nanoseconds, and may end it.
+/// Runs a job in a guest, or takes what the same guest sent before. `go_on` gets the time that the run has taken, in virtual
+/// nanoseconds, and can end it.
 pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Finished, VmError> {
     let version = settings.engine.probe().map_err(VmError::Lack)?;
     let folder = tempfile::tempdir().map_err(system("make a temporary folder"))?;

@@ -108,7 +108,7 @@ pub(super) fn services(dice: &mut Dice, draft: &mut Draft) {
     draft.task(looping("worker", workers, steps));
 }
 
-/// What a service has beside it: something that computes, something that looks after it now and then.
+/// Background work of a service: hogs, and housekeepers that wake up periodically.
 fn background(dice: &mut Dice, draft: &mut Draft, percent: u32) -> Hogs {
     let hogs = draft.hogs(dice, percent);
     let batch = Some(Text(Class::Batch));

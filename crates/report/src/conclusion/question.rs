@@ -124,8 +124,8 @@ pub(crate) fn has_requests(group: &GroupView) -> bool {
     ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0))
 }
 
-/// The questions for a group, by its number. `counted` says of which candidates the samples count: a tail is as far out as
-/// more than half of these bear.
+/// The questions for a group, by its number. `counted` marks the candidates with enough samples: the tail is the farthest
+/// percentile that more than half of them support.
 pub(crate) fn of_group(candidates: &[Candidate], group: usize, counted: &[bool]) -> Vec<Asked> {
     let views: Vec<GroupView> = candidates.iter().map(|candidate| candidate.result.groups()[group]).collect();
     let questions: &[Question] = if views.iter().any(has_requests) { &OF_REQUESTS } else { &OF_WAITS };

@@ -11,7 +11,7 @@ use super::ops::Op;
 use super::realtime::{Realtime, Release, Rules};
 use super::{consts::*, iter::Iterators};
 use crate::error::PolicyFailure;
-use crate::world::{UNSEEN, World, cpu_timers::CpuTimers};
+use crate::world::{World, cpu_timers::CpuTimers};
 use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
 use schedlab_model::machine::Machine;
 use schedlab_model::{time::Time, trace::*};
@@ -366,9 +366,7 @@ impl Core {
         self.set_cpu(slot, to);
         let task = self.entity(slot).id;
         let (from, to) = (schedlab_model::ids::CpuId(from), schedlab_model::ids::CpuId(to));
-        if task != UNSEEN {
-            self.world.emit(self.this_cpu, EventKind::Migrate { task, from, to });
-        }
+        self.world.emit_of(self.this_cpu, task, EventKind::Migrate { task, from, to });
     }
 
     /// A task of the policy that wants a CPU goes to another one.

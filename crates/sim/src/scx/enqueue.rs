@@ -6,7 +6,7 @@ use super::cpu::NONE;
 use super::entity::{Custody, Direct, State};
 use super::ops::Op;
 use super::policy::Sim;
-use crate::world::{UNSEEN, Wake};
+use crate::world::Wake;
 use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::*;
@@ -57,9 +57,7 @@ impl Sim {
         }
         let task = self.core.entity(slot).id;
         let waker = waker.map(|w| self.core.entity(w).id);
-        if task != UNSEEN {
-            self.core.world.emit(here, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
-        }
+        self.core.world.emit_of(here, task, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
         self.core.entity_mut(slot).state = State::Runnable;
         if realtime {
             self.enqueue_realtime(slot);

@@ -46,8 +46,7 @@ impl Sim {
     pub fn give_birth(&mut self, birth: Birth) {
         let workload = self.core.world.workload.clone();
         let group = &workload.groups[birth.group.index()];
-        let by = birth.parent.or(birth.creator);
-        let here = by.map_or_else(|| first_cpu(group), |by| self.core.entity(by).cpu);
+        let here = birth.by().map_or_else(|| first_cpu(group), |by| self.core.entity(by).cpu);
         let slot = self.core.world.create(birth, here);
         let first = group.start_on.map_or(here, |c| c.0);
         self.core.add_entity(slot, first, group.class);
@@ -58,7 +57,7 @@ impl Sim {
             self.held.push(slot);
         }
         if !self.core.entity(slot).is_realtime() {
-            self.from_outside = birth.parent.or(birth.creator).is_none();
+            self.from_outside = birth.by().is_none();
             self.show_to_policy(slot, here, true);
             self.from_outside = false;
         }

@@ -5,7 +5,6 @@ use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
 use super::restless::Restless;
-use crate::world::UNSEEN;
 use crate::world::timers::Due;
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Region, TimerAction, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
@@ -226,9 +225,7 @@ impl Sim {
         let entity = self.core.entity_mut(slot);
         entity.status = word;
         let task = entity.id;
-        if task != UNSEEN {
-            self.core.world.emit(cpu, EventKind::Status { task, word });
-        }
+        self.core.world.emit_of(cpu, task, EventKind::Status { task, word });
     }
 
     /// Tells the policy what a task had waited for.

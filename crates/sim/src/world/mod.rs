@@ -65,6 +65,13 @@ pub struct Birth {
     pub asked_ns: u64,
 }
 
+impl Birth {
+    /// The slot of the task on whose CPU it comes to be, if one creates it.
+    pub fn by(self) -> Option<u32> {
+        self.parent.or(self.creator)
+    }
+}
+
 /// The state of everything but the scheduler.
 pub struct World {
     /// The present, in nanoseconds.
@@ -154,6 +161,14 @@ impl World {
     #[inline]
     pub fn emit(&mut self, cpu: u32, kind: EventKind) {
         self.events.push(Event { time: Time(self.now_ns), cpu: CpuId(cpu), kind });
+    }
+
+    /// Records an event of a task, unless nobody sees it.
+    #[inline]
+    pub fn emit_of(&mut self, cpu: u32, task: TaskId, kind: EventKind) {
+        if task != UNSEEN {
+            self.emit(cpu, kind);
+        }
     }
 
     /// Hands the events on: all, or those of a lot when one is full.
