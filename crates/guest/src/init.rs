@@ -2,11 +2,11 @@
 
 use crate::charge::InCharge;
 use crate::frame::FrameWriter;
+use crate::measurer::Measurer;
 use crate::message::{JOB_PATH, Job, Message, Outcome};
 use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
-use schedlab_load::costs::{self, Effort};
 use schedlab_load::{Algorithm, Ranks, Settings, calm, is_realtime, now_ns, obtain};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
@@ -107,6 +107,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let look = if is_silent { NO_LOOK } else { LOOK };
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others: None };
     let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
+    let measurer = Measurer::start().map_err(|error| failed(format!("cannot create a process: {error}")))?;
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut go_on = |now: Time| {
         send(to, &Message::Progress(now.ns()));
@@ -118,7 +119,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     }
     let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
     calm();
-    let measured = measured.map(|run| (run, costs::measure(&Effort::EMULATED).map_err(|error| error.to_string())));
+    let measured = measured.map(|run| (run, measurer.measure()));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
     let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {

@@ -7,6 +7,7 @@
 mod charge;
 pub mod frame;
 pub mod init;
+mod measurer;
 pub mod message;
 mod port;
 mod watch;

@@ -17,11 +17,12 @@ pub fn wait_for(word: &AtomicU32, value: u32, ns: u64) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &timeout) };
 }
 
-/// Wakes so many sleepers.
-pub fn wake(word: &AtomicU32, count: u32) {
+/// Wakes so many sleepers, and says how many there were.
+pub fn wake(word: &AtomicU32, count: u32) -> u32 {
     let count = count.min(i32::MAX as u32);
     // SAFETY: the kernel uses the address as a name only.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count) };
+    let woken = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count) };
+    woken.try_into().unwrap_or(0)
 }
 
 /// Whether a wait was ended by the end of the run.

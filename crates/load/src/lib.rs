@@ -38,5 +38,5 @@ pub use guarded::{Ended, Guarded};
 pub use program::find as find_program;
 pub use rank::{Ranks, calm, is_realtime};
 pub use reserve::{Reserve, Served, reserve};
-pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, WaitingReport, Watcher, run};
+pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, TasksCpu, WaitingReport, Watcher, run};
 pub use store::{cache_folder, calibration as obtain, fingerprint, verified};

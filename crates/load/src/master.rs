@@ -3,9 +3,9 @@
 
 use crate::arrivals::Arrivals;
 use crate::attributes as attr;
-use crate::clock::{now_ns, thread_cpu_ns};
+use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::futex;
-use crate::process::{bury, install_nudge, kill, nudge};
+use crate::process::{buried_cpu_ns, bury, install_nudge, kill, nudge};
 use crate::rank::is_realtime;
 use crate::shared::Shared;
 use crate::site::Site;
@@ -298,6 +298,7 @@ impl<'env> Master<'_, 'env> {
             let alive = control.alive.load(Acquire);
             if alive == 0 {
                 bury(-1);
+                self.count_cpu();
                 return None;
             }
             if now_ns() > until {
@@ -318,6 +319,13 @@ impl<'env> Master<'_, 'env> {
             }
             futex::wait_for(&control.alive, alive, 2_000_000);
         }
+    }
+
+    /// Writes down what the kernel has counted for all tasks.
+    fn count_cpu(&self) {
+        let [threads, processes] = &self.site.shared.control().tasks_cpu_ns;
+        threads.store(process_cpu_ns().saturating_sub(thread_cpu_ns()), Relaxed);
+        processes.store(buried_cpu_ns(), Relaxed);
     }
 }
 

@@ -59,6 +59,18 @@ pub fn bury(pid: i32) {
     while unsafe { libc::waitpid(pid, &mut status, 0) } > 0 && pid == -1 {}
 }
 
+/// CPU time of all processes that were buried here, from their begins to their ends.
+pub fn buried_cpu_ns() -> u64 {
+    // SAFETY: the kernel fills the structure that it is given.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
 /// Kills a process of ours; whether it could be.
 pub fn kill(pid: i32) -> bool {
     // SAFETY: plain numbers.

@@ -67,6 +67,8 @@ pub struct TaskReport {
     pub cpu_ns: u64,
     /// CPU time before its first step.
     pub start_cpu_ns: u64,
+    /// CPU time after its last step.
+    pub done_cpu_ns: u64,
     /// How long it waited for a CPU since the run began, if the kernel tells.
     pub run_delay_ns: Option<u64>,
     /// Voluntary and involuntary switches.
@@ -109,6 +111,15 @@ pub struct WaitingReport {
     pub group: u32,
 }
 
+/// What the kernel has counted for all tasks of a run, from their begins to their ends, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TasksCpu {
+    /// For those that were threads, up to the instant at which the last one said that it ends.
+    pub threads: u64,
+    /// For those that were processes, and for the programs that tasks ran.
+    pub processes: u64,
+}
+
 /// What a run left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -132,6 +143,8 @@ pub struct Report {
     pub arrivals: u32,
     /// CPU time that creating them took.
     pub arrivals_cpu_ns: u64,
+    /// What the kernel has counted for all tasks, their ends included.
+    pub cpu_ns: TasksCpu,
     /// From the first to the last task that was set free from the CPU on which it was placed.
     pub freeing_ns: u64,
     /// Whether it was stopped before its time.
@@ -379,6 +392,7 @@ fn report(site: &Site, partial: bool) -> Report {
                 ended_ns: since(record.ended_ns.load(Acquire)),
                 cpu_ns: record.cpu_ns.load(Relaxed),
                 start_cpu_ns: record.start_cpu_ns.load(Relaxed),
+                done_cpu_ns: record.done_cpu_ns.load(Relaxed),
                 run_delay_ns: Some(record.run_delay_ns.load(Relaxed)).filter(|&ns| ns != u64::MAX),
                 switches: (record.switches[0].load(Relaxed), record.switches[1].load(Relaxed)),
                 open_intended_ns: some(record.open_intended_ns.load(Relaxed)),
@@ -398,6 +412,10 @@ fn report(site: &Site, partial: bool) -> Report {
         late: tasks.iter().filter(late).count() as u64,
         arrivals: control.arrivals.load(Relaxed),
         arrivals_cpu_ns: control.arrivals_cpu_ns.load(Relaxed),
+        cpu_ns: {
+            let [threads, processes] = control.tasks_cpu_ns.each_ref().map(|ns| ns.load(Relaxed));
+            TasksCpu { threads, processes }
+        },
         freeing_ns: control.freed_ns[1].load(Relaxed) - control.freed_ns[0].load(Relaxed),
         tasks,
         partial,

@@ -48,6 +48,8 @@ pub struct Control {
     pub arrivals_cpu_ns: AtomicU64,
     /// How many of them it has created.
     pub arrivals: AtomicU32,
+    /// CPU time of all threads of the master's process but the master itself, and of all processes that were created.
+    pub tasks_cpu_ns: [AtomicU64; 2],
     /// The number plus one of the first task whose program failed, and how: see [`crate::program`].
     pub failed_task: AtomicU32,
     /// How it failed.
@@ -76,6 +78,8 @@ pub struct TaskRecord {
     pub cpu_ns: AtomicU64,
     /// CPU time before its first step.
     pub start_cpu_ns: AtomicU64,
+    /// CPU time after its last step.
+    pub done_cpu_ns: AtomicU64,
     /// Time that it waited for a CPU since the run began, from `/proc`, [`u64::MAX`] if the kernel does not tell.
     pub run_delay_ns: AtomicU64,
     /// Voluntary and involuntary switches.

@@ -441,6 +441,7 @@ impl<'a> Worker<'a> {
     fn close(self) {
         let shared = &self.site.shared;
         let record = shared.task(self.number);
+        record.done_cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
         let account = Account::of_this_thread();
         if let Some(delay) = account.run_delay_ns {
             record.run_delay_ns.store(delay.saturating_sub(self.delay_before_ns), Relaxed);

@@ -84,6 +84,9 @@ costs! {
     exit
     /// As `fork`, of a process: its parent's page tables are copied (`copy_process`, `dup_mm`).
     process_fork
+    /// What a task takes once for all processes that it creates in a step, beside `process_fork`, with its next work or sleep:
+    /// what it writes to then is copied page by page (`do_wp_page`).
+    process_copy
     /// As `start`, of a process: what it writes to is copied page by page (`do_wp_page`).
     process_start
     /// As `exit`, of a process, whose memory goes with it (`exit_mm`).
@@ -94,6 +97,9 @@ costs! {
     /// The kernel's thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU
     /// (`rcu_gp_kthread`).
     grace_period
+    /// What other threads of the kernel take for each task that has ended, after the next grace period (`ksoftirqd`,
+    /// `delayed_vfree_work`).
+    reclaim
     /// Going to sleep until a timer: CPU time of the task, inside the sleep, whose end does not move (`clock_nanosleep`).
     sleep
     /// Coming back from a sleep or a wait: CPU time of the task after the switch and before its next step.
@@ -110,19 +116,25 @@ costs! {
     pipe_send
     /// Taking one out: CPU time of the task (`pipe_read`).
     pipe_recv
+    /// Waiting in a pipe: CPU time of the task when it is woken, beside `resume`.
+    pipe_wait
     /// Putting a message into a socket, with its way through the loopback device and the softirq, beside the wakeup: CPU time
     /// of the task (`tcp_sendmsg`, `tcp_v4_rcv`).
     socket_send
     /// Taking one out: CPU time of the task (`tcp_recvmsg`).
     socket_recv
+    /// Waiting at a socket: CPU time of the task when it is woken, beside `resume`, with the acknowledgement that it sends at once
+    /// (`sk_wait_data`, `tcp_cleanup_rbuf`).
+    socket_wait
 }
 
 impl Costs {
-    /// Those of calls that steps are.
+    /// Those of calls that steps are, and what a task owes to a step that was before.
     pub fn calls(&self) -> impl Iterator<Item = Time> {
-        let messages = [self.pipe_send, self.pipe_recv, self.socket_send, self.socket_recv];
-        let others = [self.sleep, self.io, self.futex_wait, self.futex_wake, self.semaphore];
-        messages.into_iter().chain(others)
+        let pipes = [self.pipe_send, self.pipe_recv, self.pipe_wait];
+        let sockets = [self.socket_send, self.socket_recv, self.socket_wait];
+        let others = [self.sleep, self.io, self.futex_wait, self.futex_wake, self.semaphore, self.process_copy];
+        pipes.into_iter().chain(sockets).chain(others)
     }
 }
 
@@ -165,6 +177,9 @@ pub struct SchedulerCosts {
     /// Creating a process: CPU time of the task that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_fork_ns: Option<f64>,
+    /// Creating processes: CPU time of the task that creates some of them in a step, once for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_copy_ns: Option<f64>,
     /// The begin of a process, up to its first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_ns: Option<f64>,
@@ -177,6 +192,9 @@ pub struct SchedulerCosts {
     /// The kernel's thread that waits for grace periods, each time that it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_period_ns: Option<f64>,
+    /// What other threads of the kernel take for each task that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reclaim_ns: Option<f64>,
     /// Sleeping until a timer: CPU time of the task, from the call to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_ns: Option<f64>,
@@ -201,12 +219,18 @@ pub struct SchedulerCosts {
     /// Taking a message out of a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_recv_ns: Option<f64>,
+    /// Waiting in a pipe, beside what a sleep takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipe_wait_ns: Option<f64>,
     /// Putting a message into a socket in which nobody waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_send_ns: Option<f64>,
     /// Taking a message out of a socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_recv_ns: Option<f64>,
+    /// Waiting at a socket, beside what a sleep takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_wait_ns: Option<f64>,
 }
 
 impl SchedulerCosts {
@@ -217,27 +241,35 @@ impl SchedulerCosts {
 }
 
 impl From<&SchedulerCosts> for Costs {
-    /// What was measured, as the simulator takes it; what is not known is zero. The measured time of a call includes its
-    /// way out, which is [`Costs::resume`] where it sleeps. What a policy's instructions take is part of the rest.
+    /// What was measured, as the simulator takes it; what is not known is zero. The kernel counts a switch as CPU time of the
+    /// task to which it leads, so what was measured as that has a switch in it wherever the task had slept before or is new.
+    /// The measured time of a call includes its way out, which is [`Costs::resume`] where it sleeps. What a policy's
+    /// instructions take is part of the rest.
     fn from(told: &SchedulerCosts) -> Costs {
         let time = |ns: Option<f64>| Time(ns.unwrap_or(0.0).round() as u64);
-        // What creates a task also wakes it.
-        let arrival_ns = time(told.arrival_ns).ns().saturating_sub(time(told.wakeup_ns).ns());
-        let way_in = |ns: Option<f64>| Time(time(ns).ns().saturating_sub(time(told.resume_ns).ns()));
+        let switch = time(told.switch_ns());
+        let without = |ns: Option<f64>, others: &[Time]| {
+            let others_ns = others.iter().map(|other| other.ns()).sum();
+            Time(time(ns).ns().saturating_sub(others_ns))
+        };
+        let way_in = |ns: Option<f64>| without(ns, &[switch, time(told.resume_ns)]);
         Costs {
-            switch: time(told.switch_ns()),
+            switch,
             wakeup: time(told.wakeup_ns),
             migration: time(told.migration_ns),
             tick: time(told.tick_ns),
             timer: time(told.timer_ns),
             fork: time(told.fork_ns),
-            start: time(told.start_ns),
+            start: without(told.start_ns, &[switch]),
             exit: time(told.exit_ns),
             process_fork: time(told.process_fork_ns),
-            process_start: time(told.process_start_ns),
+            process_copy: time(told.process_copy_ns),
+            process_start: without(told.process_start_ns, &[switch]),
             process_exit: time(told.process_exit_ns),
-            arrival: Time(arrival_ns),
-            grace_period: time(told.grace_period_ns),
+            // What creates a task also wakes it.
+            arrival: without(told.arrival_ns, &[switch, time(told.wakeup_ns)]),
+            grace_period: without(told.grace_period_ns, &[switch]),
+            reclaim: time(told.reclaim_ns),
             sleep: way_in(told.sleep_ns),
             resume: time(told.resume_ns),
             io: way_in(told.io_ns),
@@ -246,8 +278,10 @@ impl From<&SchedulerCosts> for Costs {
             semaphore: time(told.semaphore_ns),
             pipe_send: time(told.pipe_send_ns),
             pipe_recv: time(told.pipe_recv_ns),
+            pipe_wait: time(told.pipe_wait_ns),
             socket_send: time(told.socket_send_ns),
             socket_recv: time(told.socket_recv_ns),
+            socket_wait: time(told.socket_wait_ns),
             policy_instruction_ps: 0,
         }
     }
@@ -298,14 +332,19 @@ mod tests {
         told.insert("switch_thread_ns".into(), switch);
         let told: SchedulerCosts = serde_json::from_value(told.into()).unwrap();
         let all = all_different();
-        let way_in = |whole: Time| Time(whole.ns().saturating_sub(all.resume.ns()));
+        let without = |whole: Time, part: Time| Time(whole.ns().saturating_sub(part.ns()));
+        let switched = |whole: Time| without(whole, all.switch);
         let expected = Costs {
-            arrival: Time(all.arrival.ns() - all.wakeup.ns()),
-            sleep: way_in(all.sleep),
-            io: way_in(all.io),
+            start: switched(all.start),
+            process_start: switched(all.process_start),
+            arrival: switched(without(all.arrival, all.wakeup)),
+            grace_period: switched(all.grace_period),
+            sleep: switched(without(all.sleep, all.resume)),
+            io: switched(without(all.io, all.resume)),
             policy_instruction_ps: 0,
             ..all
         };
+        assert!(expected.start > Time::ZERO && expected.grace_period > Time::ZERO);
         assert_eq!(Costs::from(&told), expected);
     }
 
@@ -321,6 +360,8 @@ mod tests {
         };
         let costs = Costs::from(&told);
         assert_eq!((costs.arrival, costs.sleep, costs.resume), (Time(20_000), Time(2100), Time(900)));
+        let switched = Costs::from(&SchedulerCosts { switch_thread_ns: Some(500.0), ..told.clone() });
+        assert_eq!((switched.arrival, switched.sleep, switched.resume), (Time(19_500), Time(1600), Time(900)));
         assert_eq!(costs.io, Time::ZERO, "it takes no less than nothing");
         let unknown = Costs::from(&SchedulerCosts { resume_ns: None, wakeup_ns: None, ..told });
         assert_eq!((unknown.arrival, unknown.sleep), (Time(20_600), Time(3000)));

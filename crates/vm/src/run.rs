@@ -254,7 +254,8 @@ mod tests {
     use super::*;
     use schedlab_guest::Message;
     use schedlab_guest::frame::FrameWriter;
-    use schedlab_load::{Calibration, Report};
+
+    use schedlab_load::{Calibration, Report, TasksCpu};
     use schedlab_model::scenario::Scenario;
 
     /// A shell that says what a guest would, and writes down that it was started.
@@ -312,6 +313,7 @@ mod tests {
             late: 0,
             arrivals: 0,
             arrivals_cpu_ns: 0,
+            cpu_ns: TasksCpu::default(),
             freeing_ns: 0,
             partial: false,
         };

@@ -103,10 +103,12 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("start of a thread", costs.start),
         ("exit of a thread", costs.exit),
         ("fork of a process, as the parent pays", costs.process_fork),
+        ("forks of processes, as the parent pays once", costs.process_copy),
         ("start of a process", costs.process_start),
         ("exit of a process", costs.process_exit),
         ("arrival of a task, as its creator pays", costs.arrival),
         ("grace period of RCU, each run of its thread", costs.grace_period),
+        ("what the kernel frees of a task", costs.reclaim),
         ("sleep", costs.sleep),
         ("sleep, how late it ends", costs.lateness),
         ("input or output", costs.io),
@@ -115,7 +117,9 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("semaphore", costs.semaphore),
         ("pipe, send", costs.pipe_send),
         ("pipe, receive", costs.pipe_recv),
+        ("pipe, wait", costs.pipe_wait),
         ("socket, send", costs.socket_send),
         ("socket, receive", costs.socket_recv),
+        ("socket, wait", costs.socket_wait),
     ]
 }

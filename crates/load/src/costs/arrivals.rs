@@ -4,12 +4,22 @@ use super::settings;
 use super::steps::workload;
 use crate::run::{LoadError, Unwatched, run};
 
-/// Tasks that arrive one after the other and do nothing.
-const SCENARIO: &str = "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"10s\"\n[[task]]\nname = \"t\"\n\
-                        arrivals = \"1ms\"\nlimit = 64\nonce = [{ yield = true }]\n";
+/// How many arrive in one run and in another: what is new to the first ones is no part of it.
+const ARRIVALS: [u32; 2] = [32, 160];
 
-/// CPU time of who creates them, for each.
-pub fn arrival_ns() -> Result<Option<f64>, LoadError> {
-    let report = run(&workload(SCENARIO), &settings(), &mut Unwatched)?;
-    Ok((report.arrivals > 0).then(|| report.arrivals_cpu_ns as f64 / f64::from(report.arrivals)))
+/// CPU time of what creates them, for each.
+pub fn arrival_ns() -> Result<f64, LoadError> {
+    let [few, many] = ARRIVALS;
+    let taken_ns = |count| {
+        Ok::<f64, LoadError>(run(&workload(&scenario(count)), &settings(), &mut Unwatched)?.arrivals_cpu_ns as f64)
+    };
+    Ok((taken_ns(many)? - taken_ns(few)?) / f64::from(many - few))
+}
+
+/// Tasks that arrive one after the other and do nothing.
+fn scenario(count: u32) -> String {
+    format!(
+        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"10s\"\n[[task]]\nname = \"t\"\narrivals = \"1ms\"\n\
+         limit = {count}\nonce = [{{ yield = true }}]\n"
+    )
 }

@@ -42,14 +42,21 @@ fn longest_gap(timer: &OwnedFd) -> f64 {
     gaps.iter().copied().fold(0.0, f64::max) - quantile(&gaps, 0.5)
 }
 
-/// Gaps in the time of a thread that does nothing but look at the clock. Most of those of the right length are ticks.
+/// What a tick takes, a value for some ticks together: they differ, since one of them does what others leave. These are gaps
+/// in the time of a thread that does nothing but look at the clock, most of which are ticks if they have the right length.
 pub fn ticks(effort: &Effort) -> Vec<f64> {
     let looks: Vec<f64> = gaps(|number, _| number < LOOKS).map(|gap| gap as f64).collect();
     let shortest = effort.tick_gap_ns.start.max((3.0 * quantile(&looks, 0.5)) as u64);
     let tick = shortest..effort.tick_gap_ns.end;
-    gaps(|_, passed| passed < effort.tick_watch_ns).filter(|gap| tick.contains(gap)).map(|gap| gap as f64).collect()
+    let ticks: Vec<f64> = gaps(|_, passed| passed < effort.tick_watch_ns)
+        .filter(|gap| tick.contains(gap))
+        .map(|gap| gap as f64)
+        .collect();
+    ticks.chunks_exact(TOGETHER).map(|some| some.iter().sum::<f64>() / TOGETHER as f64).collect()
 }
 
+/// So many ticks give one value.
+const TOGETHER: usize = 8;
 /// So many looks at the clock tell how long one takes.
 const LOOKS: usize = 500;
 

@@ -10,12 +10,13 @@ mod lives;
 mod moves;
 mod steps;
 mod switches;
+mod waits;
 mod wakeups;
 
 use crate::algorithm::Algorithm;
 use crate::attributes::{cpus, set_cpus};
 use crate::calibration::{Calibration, quantile};
-use crate::clock::thread_cpu_ns;
+use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 use crate::futex;
 use crate::run::Settings;
 use lives::{Beside, lives};
@@ -66,6 +67,8 @@ pub struct Costs {
     pub exit: Option<Cost>,
     /// Creating a process, as its parent pays.
     pub process_fork: Option<Cost>,
+    /// Creating processes, as their parent pays once for all that it creates at a time.
+    pub process_copy: Option<Cost>,
     /// A process's begin, up to its first step.
     pub process_start: Option<Cost>,
     /// A process's end.
@@ -74,6 +77,8 @@ pub struct Costs {
     pub arrival: Option<Cost>,
     /// The kernel's thread that waits for grace periods, each time that it runs.
     pub grace_period: Option<Cost>,
+    /// What the kernel's other threads take for each task that has ended.
+    pub reclaim: Option<Cost>,
     /// A sleep: CPU time of the task from the call to its next step.
     pub sleep: Option<Cost>,
     /// From the instant at which a sleep was to end to the next step, on a CPU that was idle.
@@ -90,10 +95,14 @@ pub struct Costs {
     pub pipe_send: Option<Cost>,
     /// Taking it out.
     pub pipe_recv: Option<Cost>,
+    /// Waiting in a pipe.
+    pub pipe_wait: Option<Cost>,
     /// Putting a message into a socket in which nobody waits.
     pub socket_send: Option<Cost>,
     /// Taking it out.
     pub socket_recv: Option<Cost>,
+    /// Waiting at a socket.
+    pub socket_wait: Option<Cost>,
 }
 
 impl Costs {
@@ -113,10 +122,12 @@ impl Costs {
             exit_ns: median(self.exit),
             timer_ns: median(self.timer),
             process_fork_ns: median(self.process_fork),
+            process_copy_ns: median(self.process_copy),
             process_start_ns: median(self.process_start),
             process_exit_ns: median(self.process_exit),
             arrival_ns: median(self.arrival),
             grace_period_ns: median(self.grace_period),
+            reclaim_ns: median(self.reclaim),
             sleep_ns: median(self.sleep),
             resume_ns: None,
             io_ns: median(self.io),
@@ -125,8 +136,10 @@ impl Costs {
             semaphore_ns: median(self.semaphore),
             pipe_send_ns: median(self.pipe_send),
             pipe_recv_ns: median(self.pipe_recv),
+            pipe_wait_ns: median(self.pipe_wait),
             socket_send_ns: median(self.socket_send),
             socket_recv_ns: median(self.socket_recv),
+            socket_wait_ns: median(self.socket_wait),
         };
         told.resume_ns = self.lateness.and_then(|late| resume_ns(late.median_ns, &told));
         told
@@ -142,6 +155,8 @@ fn resume_ns(late_ns: f64, told: &SchedulerCosts) -> Option<f64> {
 /// How much to measure.
 #[derive(Clone, Debug)]
 pub struct Effort {
+    /// How long whatever was before may take to be over.
+    calm_ns: u64,
     rounds: usize,
     yields: u32,
     wakes: u32,
@@ -151,31 +166,42 @@ pub struct Effort {
     tick_gap_ns: Range<u64>,
     /// Whether there are caches that can be cold.
     caches: bool,
+    /// Whether nobody else is at work on the machine.
+    alone: bool,
 }
 
 impl Effort {
     /// For a processor, whose times vary.
     pub const REAL: Effort = Effort {
+        calm_ns: 0,
         rounds: 31,
         yields: 2000,
         wakes: 200,
         tick_watch_ns: 400_000_000,
         tick_gap_ns: 400..10_000,
         caches: true,
+        alone: false,
     };
 
     /// For an emulator that counts instructions: a tenth of a processor's speed, no chance, no caches.
     pub const EMULATED: Effort = Effort {
-        rounds: 3,
-        yields: 200,
+        calm_ns: 200_000_000,
+        rounds: 15,
+        yields: 50,
         wakes: 40,
-        tick_watch_ns: 100_000_000,
+        tick_watch_ns: 400_000_000,
         tick_gap_ns: 4_000..2_000_000,
         caches: false,
+        alone: true,
     };
 }
 
 impl Cost {
+    /// One that was found as a difference; none where noise hides it.
+    fn positive(ns: f64) -> Option<Cost> {
+        Some(ns).filter(|ns| *ns > 0.0).and_then(|ns| Cost::of(&[ns]))
+    }
+
     fn of(values: &[f64]) -> Option<Cost> {
         let q = |q| quantile(values, q);
         (!values.is_empty()).then(|| Cost {
@@ -192,9 +218,11 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     let mut here = before.iter();
     let (first, second) = (here.next().unwrap_or(CpuId(0)), here.next());
     bind(first)?;
+    sleep_until(now_ns() + effort.calm_ns);
+    let wakeup = Cost::of(&wakeups::wakeups(second.unwrap_or(first), effort));
     let mut costs = Costs {
-        hand_over: Cost::of(&handing_over(first, effort)?),
-        wakeup: Cost::of(&wakeups::wakeups(second.unwrap_or(first), effort)),
+        hand_over: Cost::of(&handing_over(first, wakeup.map_or(0.0, |cost| cost.median_ns), effort)?),
+        wakeup,
         switch_thread: Cost::of(&yielding(first, Kind::Thread, effort)?),
         switch_process: Cost::of(&yielding(first, Kind::Process, effort)?),
         tick: Cost::of(&interrupts::ticks(effort)),
@@ -208,24 +236,25 @@ pub fn measure(effort: &Effort) -> io::Result<Costs> {
     bind(first)?;
     measure_calls(&mut costs, effort)?;
     set_cpus(0, &before)?;
-    let before = grace::runs();
-    measure_lives(&mut costs);
-    costs.grace_period = before.and_then(|before| Cost::of(&[grace::runs()?.since(before)?]));
-    costs.arrival = arrivals::arrival_ns().ok().flatten().and_then(|ns| Cost::of(&[ns]));
+    let (ended, taken) = grace::beside(|| measure_lives(&mut costs, Some(first).filter(|_| effort.alone)));
+    costs.grace_period = taken.and_then(|taken| Cost::of(&[taken.waiter_ns?]));
+    costs.reclaim = taken.zip(ended).and_then(|(taken, ended)| Cost::of(&[taken.others_ns / ended]));
+    costs.arrival = arrivals::arrival_ns().ok().and_then(Cost::positive);
     Ok(costs)
 }
 
-/// Lives of threads and processes, where what a wakeup, a switch and a sleep take is known.
-fn measure_lives(costs: &mut Costs) {
-    let known = [costs.wakeup, costs.sleep].map(|cost| cost.map(|cost| cost.median_ns));
-    let ([Some(wakeup), Some(sleep)], Some(switch)) = (known, costs.told(0.0).switch_ns()) else { return };
-    let of = |kind| lives(kind, Beside { wakeup, switch, sleep }).ok();
-    if let Some(life) = of("thread") {
-        (costs.fork, costs.start, costs.exit) = (life.fork, life.start, life.exit);
-    }
-    if let Some(life) = of("process") {
-        (costs.process_fork, costs.process_start, costs.process_exit) = (life.fork, life.start, life.exit);
-    }
+/// Lives of threads and processes, where what a wakeup and a sleep take is known; how many there were.
+fn measure_lives(costs: &mut Costs, alone_on: Option<CpuId>) -> Option<f64> {
+    let [wakeup, sleep] = [costs.wakeup?.median_ns, costs.sleep?.median_ns];
+    let of = |kind, exit| lives(kind, Beside { wakeup, sleep, exit }, alone_on).ok();
+    let thread = of(lives::Kind::Thread, 0.0)?;
+    let process = of(lives::Kind::Process, thread.exit?.median_ns)?;
+    (costs.fork, costs.start, costs.exit) = (thread.fork, thread.start, thread.exit);
+    (costs.process_fork, costs.process_start, costs.process_exit) = (process.fork, process.start, process.exit);
+    // The parent of a thread takes something once, too, for its own first step.
+    let once = |life: &lives::Life| life.once.map_or(0.0, |cost| cost.median_ns);
+    costs.process_copy = Cost::of(&[(once(&process) - once(&thread)).max(0.0)]);
+    Some(f64::from(thread.ended + process.ended))
 }
 
 /// For runs in which tasks compute nothing.
@@ -246,12 +275,27 @@ fn measure_calls(costs: &mut Costs, effort: &Effort) -> io::Result<()> {
     costs.semaphore = steps.semaphore;
     [costs.pipe_send, costs.pipe_recv] = steps.pipe;
     [costs.socket_send, costs.socket_recv] = steps.socket;
+    costs.pipe_wait = waiting("pipe", costs, steps.pipe);
+    costs.socket_wait = waiting("socket", costs, steps.socket);
     let word = AtomicU32::new(0);
     let many =
         |call: &dyn Fn()| Cost::of(&(0..effort.wakes).map(|_| cpu_time(call) - steps.nothing_ns).collect::<Vec<_>>());
     costs.futex_wait = many(&|| futex::wait(&word, 1));
-    costs.futex_wake = many(&|| futex::wake(&word, 1));
+    costs.futex_wake = many(&|| _ = futex::wake(&word, 1));
     Ok(())
+}
+
+/// What waiting for a message takes, where putting one in and taking one out is known.
+fn waiting(kind: &str, costs: &Costs, [send, recv]: [Option<Cost>; 2]) -> Option<Cost> {
+    let told = costs.told(0.0);
+    let known = waits::Known {
+        send: send?.median_ns,
+        recv: recv?.median_ns,
+        wakeup: told.wakeup_ns?,
+        switch: told.switch_ns()?,
+        resume: told.resume_ns?,
+    };
+    waits::of_messages(kind, known).ok().and_then(Cost::positive)
 }
 
 fn bind(cpu: CpuId) -> io::Result<()> {

@@ -39,18 +39,70 @@ pub fn yielding(cpu: CpuId, kind: Kind, effort: &Effort) -> io::Result<Vec<f64>>
     Ok(values)
 }
 
-/// A hand-over: one task wakes another and sleeps, so that the other runs; less the system calls for it. Two tasks hand a
-/// word to and fro.
-pub fn handing_over(cpu: CpuId, effort: &Effort) -> io::Result<Vec<f64>> {
-    let shared = Shared::new(1, 0)?;
+/// A wakeup and a switch, where a wakeup takes so long: one task wakes another and sleeps, so that the other runs. Two tasks
+/// hand a word to and fro. How often one wakes the other and how often the CPU goes from one to the other depends on the
+/// scheduler, so both are counted; the system calls around them are taken off.
+pub fn handing_over(cpu: CpuId, wakeup_ns: f64, effort: &Effort) -> io::Result<Vec<f64>> {
+    let shared = Shared::new(2, 0)?;
     let mut values = Vec::with_capacity(effort.rounds);
     for _ in 0..effort.rounds {
-        let calls = calls(effort.yields);
-        let there_and_back = beside(&shared, cpu, Kind::Thread, answer, || ask(&shared, effort.yields))?;
-        values.push((there_and_back - 2.0 * calls) / 2.0 / f64::from(effort.yields));
+        let [wake_ns, wait_ns] = calls(effort.yields);
+        let Handing { passed_ns, turns, switches } =
+            beside(&shared, cpu, Kind::Thread, answer, || ask(&shared, effort.yields))?;
+        let calls_ns = f64::from(turns.wakes) * wake_ns + f64::from(turns.waits) * wait_ns;
+        values.push((passed_ns - calls_ns - f64::from(turns.woken) * wakeup_ns) / switches);
     }
-    values.retain(|&ns| ns > 0.0);
-    Ok(values)
+    Ok(values.into_iter().filter(|ns| *ns > 0.0 && ns.is_finite()).map(|switch_ns| switch_ns + wakeup_ns).collect())
+}
+
+/// What the two did of their calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Turns {
+    /// Calls that wake.
+    wakes: u32,
+    /// How many of them found somebody asleep.
+    woken: u32,
+    /// Calls that wait.
+    waits: u32,
+}
+
+impl Turns {
+    /// Changes the word and wakes who waits for that.
+    fn give(&mut self, turn: &AtomicU32, to: u32) {
+        turn.store(to, SeqCst);
+        self.wakes += 1;
+        self.woken += futex::wake(turn, 1);
+    }
+
+    /// Waits until the word is no more this one.
+    fn await_other(&mut self, turn: &AtomicU32, than: u32) {
+        self.waits += 1;
+        futex::wait(turn, than);
+    }
+
+    fn write(self, words: &[AtomicU32; 4]) {
+        let own = [self.wakes, self.woken, self.waits];
+        words.iter().zip(own).for_each(|(word, own)| word.store(own, Relaxed));
+    }
+
+    fn read(words: &[AtomicU32; 4]) -> Turns {
+        let [wakes, woken, waits, _] = words.each_ref().map(|word| word.load(Relaxed));
+        Turns { wakes, woken, waits }
+    }
+
+    /// What both did since then, with what the other did in all.
+    fn since(self, before: [Turns; 2], other: Turns) -> Turns {
+        let sum = |of: fn(&Turns) -> u32| of(&self) + of(&other) - of(&before[0]) - of(&before[1]);
+        Turns { wakes: sum(|t| t.wakes), woken: sum(|t| t.woken), waits: sum(|t| t.waits) }
+    }
+}
+
+/// Two tasks handing a word to and fro.
+struct Handing {
+    passed_ns: f64,
+    turns: Turns,
+    /// How often the CPU went from one of them to the other.
+    switches: f64,
 }
 
 /// Wall time of some yields, and how many of them were switches.
@@ -77,15 +129,15 @@ fn times_left() -> u64 {
     }
 }
 
-/// Wall time of waking nobody and of a wait that is over at once, so many times.
-fn calls(count: u32) -> f64 {
+/// Wall time of waking nobody, and of a wait that is over at once.
+fn calls(count: u32) -> [f64; 2] {
     let word = AtomicU32::new(0);
-    let begin = now_ns();
-    for _ in 0..count {
-        futex::wake(&word, 1);
-        futex::wait(&word, 1);
-    }
-    (now_ns() - begin) as f64
+    let each = |call: &dyn Fn()| {
+        let begin = now_ns();
+        (0..count).for_each(|_| call());
+        (now_ns() - begin) as f64 / f64::from(count)
+    };
+    [each(&|| _ = futex::wake(&word, 1)), each(&|| futex::wait(&word, 1))]
 }
 
 /// The words that two tasks share: whether the partner is to end, and whose turn it is.
@@ -101,27 +153,33 @@ fn yield_on(shared: &Shared) {
 
 fn answer(shared: &Shared) {
     let (stop, turn) = words(shared);
+    let mut turns = Turns::default();
     while stop.load(SeqCst) == 0 {
-        futex::wait(turn, 0);
-        turn.store(0, SeqCst);
-        futex::wake(turn, 1);
+        turns.await_other(turn, 0);
+        turns.give(turn, 0);
+        turns.write(shared.object(1));
     }
 }
 
-/// Wall time of so many ways there and back.
-fn ask(shared: &Shared, count: u32) -> f64 {
+/// So many ways there and back.
+fn ask(shared: &Shared, count: u32) -> Handing {
     let turn = words(shared).1;
-    let mut begin = 0;
-    for round in 0..=count {
-        // The first round is not counted: the partner may be on its way still.
-        begin = if round == 1 { now_ns() } else { begin };
-        turn.store(1, SeqCst);
-        futex::wake(turn, 1);
+    let there_and_back = |turns: &mut Turns| {
+        turns.give(turn, 1);
         while turn.load(SeqCst) == 1 {
-            futex::wait(turn, 1);
+            turns.await_other(turn, 1);
         }
-    }
-    (now_ns() - begin) as f64
+    };
+    let mut turns = Turns::default();
+    // This one is not counted: the partner may be on its way still.
+    there_and_back(&mut turns);
+    let before = [turns, Turns::read(shared.object(1))];
+    let (begin, left) = (now_ns(), times_left());
+    (0..count).for_each(|_| there_and_back(&mut turns));
+    let passed_ns = (now_ns() - begin) as f64;
+    // Each time one leaves the CPU the other gets it, and gives it back.
+    let switches = 2.0 * (times_left() - left) as f64;
+    Handing { passed_ns, turns: turns.since(before, Turns::read(shared.object(1))), switches }
 }
 
 /// Measures while a partner on the same CPU is at work; it ends when it is told so.

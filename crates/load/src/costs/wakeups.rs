@@ -1,42 +1,52 @@
 //! What waking a task takes.
 
 use super::{Effort, bind, cpu_time};
+use crate::attributes::set_class;
 use crate::clock::{now_ns, sleep_until};
 use crate::futex;
 use schedlab_model::ids::CpuId;
+use schedlab_model::workload::Class;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
+/// From telling that it will sleep to sleeping.
+const FALLS_ASLEEP_NS: u64 = 200_000;
+
 /// CPU time of waking a thread that sleeps, on another CPU where there is one, less that of the same call with nobody asleep.
+///
+/// On one CPU the woken thread may take the CPU at once, and a part of that switch would count as the waker's. So the waker
+/// is a real-time task where it may be one.
 pub fn wakeups(other: CpuId, effort: &Effort) -> Vec<f64> {
     let (word, stop, asleep) = (AtomicU32::new(0), AtomicBool::new(false), AtomicU32::new(0));
-    let mut values = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let _ = bind(other);
-            let mut seen = 0;
-            while !stop.load(SeqCst) {
-                asleep.store(1, SeqCst);
-                futex::wait(&word, seen);
-                seen = word.load(SeqCst);
-            }
-        });
-        for _ in 0..effort.wakes {
-            while asleep.swap(0, SeqCst) == 0 {
-                // SAFETY: it takes nothing.
-                unsafe { libc::sched_yield() };
-            }
-            // From telling that it will sleep to sleeping.
-            sleep_until(now_ns() + 200_000);
-            let nobody = AtomicU32::new(0);
-            let idle = cpu_time(|| futex::wake(&nobody, 1));
-            word.fetch_add(1, SeqCst);
-            let waking = cpu_time(|| futex::wake(&word, 1));
-            values.push(waking - idle);
+    let sleeper = || {
+        let _ = bind(other);
+        let mut seen = 0;
+        while !stop.load(SeqCst) {
+            asleep.store(1, SeqCst);
+            futex::wait(&word, seen);
+            seen = word.load(SeqCst);
         }
+    };
+    let wake = || {
+        while asleep.swap(0, SeqCst) == 0 {
+            sleep_until(now_ns() + FALLS_ASLEEP_NS);
+        }
+        sleep_until(now_ns() + FALLS_ASLEEP_NS);
+        let nobody = AtomicU32::new(0);
+        let idle = cpu_time(|| _ = futex::wake(&nobody, 1));
+        word.fetch_add(1, SeqCst);
+        cpu_time(|| _ = futex::wake(&word, 1)) - idle
+    };
+    let waker = || {
+        // Who may not measures as a task like others.
+        _ = set_class(Class::Fifo(1), 0, None);
+        let values: Vec<f64> = (0..effort.wakes).map(|_| wake()).filter(|&ns| ns > 0.0).collect();
         stop.store(true, SeqCst);
         word.fetch_add(1, SeqCst);
         futex::wake(&word, 1);
-    });
-    values.retain(|&ns| ns > 0.0);
-    values
+        values
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(sleeper);
+        scope.spawn(waker).join().expect("it does not panic")
+    })
 }

@@ -302,11 +302,18 @@ impl Core {
     /// The CPU has to choose anew (`resched_curr`).
     #[inline]
     pub fn request_resched(&mut self, cpu: u32) {
+        let told_ns = self.cpu(self.this_cpu).accounted_ns;
         let c = self.cpu_mut(cpu);
         if !c.need_resched {
-            c.need_resched = true;
+            (c.need_resched, c.told_ns) = (true, told_ns);
             self.resched.push_back(cpu);
         }
+    }
+
+    /// Whether a CPU can choose that has to.
+    #[inline]
+    pub fn can_choose(&self, cpu: u32) -> bool {
+        self.cpu(cpu).chooses_at_ns() <= self.world.now_ns
     }
 
     /// The task that runs on a CPU loses the rest of its slice.

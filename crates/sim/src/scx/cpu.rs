@@ -22,6 +22,8 @@ pub struct Cpu {
     pub overhead_ns: u64,
     /// Whether the scheduler must choose anew.
     pub need_resched: bool,
+    /// It does not before this instant: a CPU that asked for it does so at the end of its call.
+    pub told_ns: u64,
     /// Whether the current task's work or slice may have changed since the CPU's timer was set.
     pub stale_timer: bool,
     /// Whether the current task lost its slice before it was over.
@@ -55,6 +57,7 @@ impl Cpu {
             idle_ns: 0,
             overhead_ns: 0,
             need_resched: false,
+            told_ns: 0,
             stale_timer: false,
             preempted: false,
             unpaid_ps: 0,
@@ -66,5 +69,11 @@ impl Cpu {
             limit: Limit::new(rules),
             policy_tasks: 0,
         }
+    }
+
+    /// When it can choose if it has to: one that is in the kernel, for a switch or in an interrupt, does it on its way out.
+    #[inline]
+    pub fn chooses_at_ns(&self) -> u64 {
+        self.accounted_ns.max(self.told_ns)
     }
 }

@@ -99,7 +99,7 @@ impl Sim {
         if self.core.realtime.exists {
             self.core.look_at_limit(cpu);
         }
-        let Some(slot) = self.core.current(cpu) else { return };
+        let Some(slot) = self.core.current(cpu) else { return self.choose(cpu) };
         let ticks = self.ticks_are_felt && self.core.machine.ticks_at(self.core.world.now_ns);
         if ticks {
             self.tick(cpu, slot);
@@ -109,6 +109,9 @@ impl Sim {
         if ticks {
             // What it takes belongs to the next tick's time: this one has looked at the slice before it.
             self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
+        }
+        if self.core.cpu(cpu).need_resched && self.core.can_choose(cpu) {
+            return self.schedule(cpu, None);
         }
         if slice_is_over {
             if works && !self.has_more_to_do() {
@@ -202,9 +205,7 @@ impl Sim {
         } else if let Some(birth) = self.core.world.births.pop_front() {
             self.give_birth(birth);
         } else if let Some(cpu) = self.core.resched.pop_front() {
-            if self.core.cpu(cpu).need_resched {
-                self.schedule(cpu, None);
-            }
+            self.choose(cpu);
         } else if let Some(cpu) = self.core.reenqueue.pop_front() {
             self.reenqueue_local(cpu);
         } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
@@ -212,8 +213,26 @@ impl Sim {
         }
     }
 
+    /// A CPU that has to choose does, or will when it can.
+    fn choose(&mut self, cpu: u32) {
+        if !self.core.cpu(cpu).need_resched {
+            return;
+        }
+        if self.core.can_choose(cpu) {
+            self.schedule(cpu, None);
+        } else {
+            self.core.mark_stale(cpu);
+        }
+    }
+
     /// When something ends on a CPU if nothing else happens before.
     fn next_end(&self, cpu: u32) -> u64 {
+        let ends_at = self.next_end_of_task(cpu);
+        let c = self.core.cpu(cpu);
+        if c.need_resched { ends_at.min(c.chooses_at_ns()).max(self.core.world.now_ns) } else { ends_at }
+    }
+
+    fn next_end_of_task(&self, cpu: u32) -> u64 {
         let from = self.core.cpu(cpu).accounted_ns.max(self.core.world.now_ns);
         let limit_due = if self.core.realtime.exists { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
         let Some(slot) = self.core.current(cpu) else { return limit_due };
@@ -239,7 +258,8 @@ impl Sim {
     fn end_slice(&mut self, cpu: u32) {
         let machine = &self.core.machine;
         if machine.tick == Time::ZERO || machine.ticks_at(self.core.world.now_ns) {
-            self.schedule(cpu, None);
+            self.core.cpu_mut(cpu).need_resched = true;
+            self.choose(cpu);
         }
     }
 

@@ -27,10 +27,12 @@ impl Sim {
             flags |= SCX_WAKE_SYNC;
         }
         self.publish_wake_source(slot, source);
-        self.place(slot, here, flags, SCX_ENQ_WAKEUP, waker, source);
         let costs = &self.core.machine.costs;
-        let interrupt = if waker.is_none() { costs.timer } else { Time::ZERO };
+        // What the tick does is part of the tick.
+        let is_interrupt = waker.is_none() && source != WakeSource::Untold;
+        let interrupt = if is_interrupt { costs.timer } else { Time::ZERO };
         self.core.pay(here, Overhead::Wakeup, (costs.wakeup + interrupt).ns());
+        self.place(slot, here, flags, SCX_ENQ_WAKEUP, waker, source);
     }
 
     /// Chooses a CPU for a task that is about to be runnable, and enqueues it there.

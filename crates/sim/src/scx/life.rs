@@ -62,8 +62,8 @@ impl Sim {
             self.from_outside = false;
         }
         self.publish_wake_source(slot, WakeSource::Fork);
-        self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
         self.core.pay(here, Overhead::Wakeup, self.core.machine.costs.wakeup.ns());
+        self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
     }
 
     /// Begins the tasks that nobody sees. Those of the policy were there before it, kernel threads that belong to no process.

@@ -36,27 +36,32 @@ impl World {
                 true => futex_wake,
                 false => futex_wait,
             },
-            Step::Send(c, _) => first(match self.objects.channels[c.index()].kind {
-                ChannelKind::Pipe => self.costs.pipe_send,
-                ChannelKind::Socket => self.costs.socket_send,
-            }),
             // Who receives from outside sleeps until the message is due.
             Step::Recv(c, _) if self.objects.channels[c.index()].is_fed_from_outside() => first(self.costs.sleep),
-            Step::Recv(c, _) => first(match self.objects.channels[c.index()].kind {
-                ChannelKind::Pipe => self.costs.pipe_recv,
-                ChannelKind::Socket => self.costs.socket_recv,
-            }),
+            Step::Send(c, _) | Step::Recv(c, _) => {
+                let Costs { pipe_send, pipe_recv, pipe_wait, socket_send, socket_recv, socket_wait, .. } = self.costs;
+                let [send, recv, wait] = match self.objects.channels[c.index()].kind {
+                    ChannelKind::Pipe => [pipe_send, pipe_recv, pipe_wait],
+                    ChannelKind::Socket => [socket_send, socket_recv, socket_wait],
+                };
+                match step {
+                    _ if self.tasks[slot].waits => wait,
+                    Step::Send(..) => send,
+                    _ => recv,
+                }
+            }
             _ => Time::ZERO,
         }
     }
 
     /// Sleeps until an instant that is known when the call begins; `cost` is its way in.
     pub(super) fn call_sleep(&mut self, slot: u32, until_ns: u64, due: Due, cost: Time) -> Next {
-        if cost == Time::ZERO {
+        let task = &mut self.tasks[slot];
+        let cost_ns = cost.ns() + std::mem::take(&mut task.owed_ns);
+        if cost_ns == 0 {
             return self.sleep_until(until_ns, due);
         }
-        let task = &mut self.tasks[slot];
-        (task.asleep_at_ns, task.work_ns) = (Some((until_ns, due)), cost.ns());
+        (task.asleep_at_ns, task.work_ns) = (Some((until_ns, due)), cost_ns);
         Next::Work
     }
 

@@ -10,7 +10,8 @@ impl World {
     /// Creates a task; the scheduler makes it runnable afterwards.
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
         let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], birth.asked_ns);
-        let is_late = !matches!(self.group(slot).birth, workload::Birth::At(_));
+        // A task that is there from the begin has done that before; others of its group may be spawned later.
+        let is_late = birth.parent.is_some() || !matches!(self.group(slot).birth, workload::Birth::At(_));
         let [_, start, _] = self.life_costs(self.group(slot).kind);
         self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
@@ -24,8 +25,10 @@ impl World {
         if let Some(next) = self.do_unseen(slot) {
             return next;
         }
-        let [fork, ..] = self.life_costs(self.workload.groups[group.index()].kind);
+        let kind = self.workload.groups[group.index()].kind;
+        let [fork, ..] = self.life_costs(kind);
         let cost_ns = fork.ns();
+        let copy_ns = if kind == Kind::Process { self.costs.process_copy.ns() } else { 0 };
         let task = &mut self.tasks[slot];
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
         let born = if cost_ns > 0 { paid.min(1) } else { count };
@@ -37,7 +40,7 @@ impl World {
             task.work_ns = cost_ns;
             return Next::Work;
         }
-        task.spawning = None;
+        (task.spawning, task.owed_ns) = (None, copy_ns);
         task.step += 1;
         Next::Again
     }
@@ -45,8 +48,8 @@ impl World {
     /// The last that a task does.
     pub(super) fn leave(&mut self, slot: u32) -> Next {
         let [.., exit] = self.life_costs(self.group(slot).kind);
-        let cost_ns = exit.ns();
         let task = &mut self.tasks[slot];
+        let cost_ns = exit.ns() + std::mem::take(&mut task.owed_ns);
         if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
             return Next::Exit;
         }

@@ -17,6 +17,8 @@ pub struct Task {
     pub repeats: Vec<u32>,
     /// CPU work left of the current `compute`, in nanoseconds.
     pub work_ns: u64,
+    /// Work that it has to do beside the next step that takes time.
+    pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,
     /// When it last became runnable; at first, when it was asked for.
@@ -81,6 +83,7 @@ impl Task {
             step: 0,
             repeats: Vec::new(),
             work_ns: 0,
+            owed_ns: 0,
             demand_ns: 0,
             ready_ns: asked_ns,
             fresh: true,
@@ -106,8 +109,9 @@ impl Task {
     /// Does the step that asks for CPU work; it may turn out to be none.
     #[inline]
     pub fn compute(&mut self, length: &Distribution) {
-        self.work_ns = self.draw(length);
-        self.demand_ns += self.work_ns;
+        let demand_ns = self.draw(length);
+        self.demand_ns += demand_ns;
+        self.work_ns = demand_ns + std::mem::take(&mut self.owed_ns);
     }
 
     /// Begins the step that takes some time, and says how much in nanoseconds.

@@ -7,7 +7,10 @@
 //! *The thread of RCU.* What a task leaves is freed when no CPU can still read it. A kernel thread waits for that
 //! (`rcu_gp_kthread`): a tick after a task's end it begins a grace period, and the next tick, at which all CPUs have passed a
 //! quiescent state, ends it and begins another one if more tasks have ended (`rcu_core`, `rcu_report_qs_rnp`). It is a task as
-//! others are, and preempts the one that runs.
+//! others are, and may preempt the one that runs.
+//!
+//! *What frees.* At the end of a grace period that is freed what tasks have left that ended before its begin: in softirqs for
+//! which `ksoftirqd` is woken, and by a worker for their stacks (`delayed_vfree_work`), which are one thread here.
 
 use super::steps::Next;
 use super::timers::Due;
@@ -44,25 +47,29 @@ pub struct Creator {
     arrived: VecDeque<(GroupId, u64)>,
 }
 
-/// What waits for grace periods.
+/// What waits for grace periods, and what frees.
 pub struct Grace {
-    task: Unseen,
-    /// Whether tasks have ended since the last one began.
-    is_asked_for: bool,
-    /// Whether one goes on.
-    goes_on: bool,
+    waiter: Unseen,
+    frees: Unseen,
+    /// Tasks that have ended since the last period began.
+    ended: u32,
+    /// Tasks that had ended before the period that goes on.
+    covered: u32,
+    /// Tasks of which something is to be freed now.
+    over: u32,
     /// Whether the next tick is set.
     is_set: bool,
 }
 
-/// Whether the workload needs a creator on a machine, and whether a thread of RCU has something to do.
+/// Whether the workload needs a creator on a machine, and whether what comes after the ends of tasks is simulated.
 fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
     let arrives = |group: &Group| matches!(group.birth, workload::Birth::Arrivals { .. });
     let costs = &machine.costs;
     let ends = |group: &Group| !group.program.repeats || group.program.steps.contains(&Step::Exit);
+    let after_ends = costs.grace_period.max(costs.reclaim);
     [
         costs.arrival > Time::ZERO && workload.groups.iter().any(arrives),
-        costs.grace_period > Time::ZERO && machine.tick > Time::ZERO && workload.groups.iter().any(ends),
+        after_ends > Time::ZERO && machine.tick > Time::ZERO && workload.groups.iter().any(ends),
     ]
 }
 
@@ -79,6 +86,7 @@ pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
     }
     if grace {
         add(&mut workload, "(rcu)", Class::Other);
+        add(&mut workload, "(reclaim)", Class::Other);
     }
     Rc::new(workload)
 }
@@ -125,7 +133,8 @@ impl World {
             self.creator = Some(Creator { task: next(self), arrived: VecDeque::new() });
         }
         if grace {
-            self.grace = Some(Grace { task: next(self), is_asked_for: false, goes_on: false, is_set: false });
+            let (waiter, frees) = (next(self), next(self));
+            self.grace = Some(Grace { waiter, frees, ended: 0, covered: 0, over: 0, is_set: false });
         }
     }
 
@@ -140,7 +149,8 @@ impl World {
     /// The tasks that nobody sees.
     pub fn unseen(&self) -> impl Iterator<Item = Unseen> {
         let creator = self.creator.as_ref().map(|creator| creator.task);
-        creator.into_iter().chain(self.grace.as_ref().map(|grace| grace.task))
+        let after_ends = self.grace.iter().flat_map(|grace| [grace.waiter, grace.frees]);
+        creator.into_iter().chain(after_ends)
     }
 
     /// How many of them wait.
@@ -169,7 +179,7 @@ impl World {
     /// A task has ended: a grace period has to pass before what it leaves can be freed.
     pub fn note_end(&mut self) {
         if let Some(grace) = &mut self.grace {
-            grace.is_asked_for = true;
+            grace.ended += 1;
             self.await_tick();
         }
     }
@@ -184,11 +194,18 @@ impl World {
 
     /// The tick at which a grace period begins or ends.
     pub(super) fn look_for_grace(&mut self) {
+        let costs = self.costs;
         let Some(grace) = &mut self.grace else { return };
-        grace.is_set = false;
-        grace.goes_on = std::mem::take(&mut grace.is_asked_for);
-        let (task, goes_on) = (grace.task, grace.goes_on);
-        self.call_unseen(task, WakeSource::Untold);
+        let over = std::mem::replace(&mut grace.covered, std::mem::take(&mut grace.ended));
+        (grace.is_set, grace.over) = (false, grace.over + over);
+        let (waiter, goes_on) = (grace.waiter, grace.covered > 0);
+        let frees = Some(grace.frees).filter(|_| over > 0 && costs.reclaim > Time::ZERO);
+        if costs.grace_period > Time::ZERO {
+            self.call_unseen(waiter, WakeSource::Untold);
+        }
+        if let Some(frees) = frees {
+            self.call_unseen(frees, WakeSource::Untold);
+        }
         if goes_on {
             self.await_tick();
         }
@@ -198,7 +215,10 @@ impl World {
     pub(super) fn do_unseen(&mut self, slot: u32) -> Option<Next> {
         let costs = self.costs;
         let creator = self.creator.as_mut().map(|creator| (&mut creator.task, costs.arrival));
-        let grace = self.grace.as_mut().map(|grace| (&mut grace.task, costs.grace_period));
+        let grace = self.grace.iter_mut().flat_map(|grace| {
+            let freeing_ns = costs.reclaim.ns().saturating_mul(grace.over.into());
+            [(&mut grace.waiter, costs.grace_period), (&mut grace.frees, Time(freeing_ns))]
+        });
         let (task, cost) = creator.into_iter().chain(grace).find(|(task, _)| task.slot == slot)?;
         task.has_paid = !task.has_paid;
         if task.has_paid {
@@ -207,6 +227,9 @@ impl World {
         if let Some(creator) = self.creator.as_mut().filter(|creator| creator.task.slot == slot) {
             let (group, asked_ns) = creator.arrived.pop_front().expect("one has arrived for each call");
             self.births.push_back(Birth { group, parent: None, creator: Some(slot), asked_ns });
+        }
+        if let Some(grace) = self.grace.as_mut().filter(|grace| grace.frees.slot == slot) {
+            grace.over = 0;
         }
         self.tasks[slot].step += 1;
         Some(Next::Again)

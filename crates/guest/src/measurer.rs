@@ -1,0 +1,49 @@
+//! The process that measures what the kernel takes. It is there before the run and works after it: so its memory is what that of
+//! the tasks was, of which creating and ending a process is mostly about.
+
+use schedlab_load::costs::{self, Costs, Effort};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+
+/// A process that waits to measure.
+pub struct Measurer {
+    go: PipeWriter,
+    told: PipeReader,
+}
+
+impl Measurer {
+    /// Starts it, from a program of one thread.
+    pub fn start() -> io::Result<Measurer> {
+        let (may_go, go) = io::pipe()?;
+        let (told, tell) = io::pipe()?;
+        // SAFETY: the child measures and leaves by `_exit`.
+        match unsafe { libc::fork() } {
+            0 => {
+                drop((go, told));
+                wait_and_measure(may_go, tell);
+                // SAFETY: nothing of the parent is to be run.
+                unsafe { libc::_exit(0) }
+            }
+            pid if pid > 0 => Ok(Measurer { go, told }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Lets it measure. What failed is said in words.
+    pub fn measure(mut self) -> Result<Costs, String> {
+        let mut bytes = Vec::new();
+        self.go.write_all(&[1]).and_then(|()| self.told.read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
+        postcard::from_bytes(&bytes).map_err(|_| "the process that measures costs has failed".to_string())?
+    }
+}
+
+fn wait_and_measure(mut may_go: PipeReader, mut tell: PipeWriter) {
+    let mut word = [0];
+    // Without a word nobody wants to know.
+    if may_go.read_exact(&mut word).is_ok() {
+        let measured: Result<Costs, String> = costs::measure(&Effort::EMULATED).map_err(|error| error.to_string());
+        if let Ok(bytes) = postcard::to_allocvec(&measured) {
+            // Nobody else can be told.
+            _ = tell.write_all(&bytes);
+        }
+    }
+}
