@@ -197,3 +197,75 @@ fn a_grace_period_begins_a_tick_after_a_task_has_ended_and_takes_another_one() {
         }
     }
 }
+
+#[test]
+fn what_tasks_leave_is_freed_after_the_grace_period() {
+    let costs = Costs { reclaim: Time(3_000), ..Costs::default() };
+    let two = ENDS.replace("name = \"short\"", "name = \"short\"\ncount = 2");
+    for policy in ["fcfs", "rr", "cfs", "eevdf", "ule"] {
+        let (events, outcome) = run(&with(&workload(1, &two), costs), policy);
+        let paid = |event: &Event| match event.kind {
+            EventKind::Overhead { length, .. } => Some((event.time.ns() / 4_000_000, length.ns())),
+            _ => None,
+        };
+        let paid: Vec<_> = events.iter().filter_map(paid).collect();
+        assert_eq!((paid.iter().map(|paid| paid.1).sum::<u64>(), overhead_ns(&outcome)), (6_000, 6_000), "{policy}");
+        assert!(paid.iter().all(|(tick, _)| *tick >= 2), "{policy}: a tick begins the period, the next one ends it");
+    }
+}
+
+/// When CPUs got another task, and which.
+fn switches(events: &[Event]) -> Vec<(u64, u32, Option<u32>)> {
+    let switch = |event: &Event| match event.kind {
+        EventKind::Switch { next, .. } => Some((event.time.ns(), event.cpu.0, next.map(|task| task.0))),
+        _ => None,
+    };
+    events.iter().filter_map(switch).collect()
+}
+
+#[test]
+fn a_cpu_chooses_at_the_end_of_an_interrupt() {
+    let costs = Costs { timer: Time(1_000), wakeup: Time(2_000), switch: Time(4_000), ..Costs::default() };
+    let tables = "[[task]]\nname = \"t\"\nonce = [{ sleep = \"1ms\" }, { compute = \"1ms\" }]\n";
+    for policy in ["fcfs", "rr", "cfs", "eevdf", "ule"] {
+        let (events, outcome) = run(&with(&workload(1, tables), costs), policy);
+        // Its own begin is a wakeup and a switch, too.
+        assert_eq!(
+            switches(&events)[..3],
+            [(2_000, 0, Some(0)), (6_000, 0, None), (1_009_000, 0, Some(0))],
+            "{policy}"
+        );
+        assert_eq!(outcome.end, Time(2_013_000), "{policy}: after the interrupt it switches and computes");
+    }
+}
+
+#[test]
+fn another_cpu_hears_of_a_task_when_its_waker_has_done_the_work() {
+    let costs = Costs { wakeup: Time(5_000), ..Costs::default() };
+    let tables = "[[task]]\nname = \"waits\"\ncpus = \"1\"\nonce = [{ wait = \"s\" }, { compute = \"1ms\" }]\n\
+                  [[task]]\nname = \"wakes\"\ncpus = \"0\"\nonce = [{ compute = \"1ms\" }, { post = \"s\" }, { compute = \"1ms\" }]\n";
+    for policy in ["rr", "cfs", "eevdf", "ule"] {
+        let (events, outcome) = run(&with(&workload(2, tables), costs), policy);
+        // Each of the two is woken to begin with on its own CPU.
+        assert!(switches(&events).contains(&(1_010_000, 1, Some(0))), "{policy}: {:?}", switches(&events));
+        assert_eq!(outcome.end, Time(2_010_000), "{policy}: both at once from then on");
+        assert_eq!(outcome.cpus.iter().map(|cpu| cpu.overhead.ns()).collect::<Vec<_>>(), [10_000, 5_000], "{policy}");
+    }
+}
+
+/// A policy that has the CPU choose as soon as a real-time task has given it back looks at it after the switch.
+#[test]
+fn who_comes_back_after_a_real_time_task_has_had_the_cpu_for_the_switch() {
+    let tables = "[[task]]\nname = \"hog\"\nonce = [{ compute = \"50ms\" }]\n\
+                  [[task]]\nname = \"urgent\"\nclass = \"fifo:1\"\nonce = [{ sleep = \"2ms\" }, { sleep = \"500us\" }, { spawn = \"child\" }]\n\
+                  [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"1ms\" }]\n";
+    let child_begins_ns = |switch_ns| {
+        let costs = Costs { switch: Time(switch_ns), ..Costs::default() };
+        let (events, _) = run(&with(&workload(1, tables), costs), "eevdf");
+        switches(&events).into_iter().find(|(_, _, next)| *next == Some(2)).expect("it runs").0
+    };
+    // At 2 ms the request of the running one is renewed, to 2.7 ms; that of a new task at 2.5 ms is for 350 us. So the
+    // running one has the earlier deadline; as soon as it is ahead of the average it is not eligible.
+    assert!(child_begins_ns(0) > 2_600_000, "{}", child_begins_ns(0));
+    assert_eq!(child_begins_ns(4_000), 2_500_000 + 5 * 4_000, "after five switches: the first to the other one");
+}

@@ -116,15 +116,14 @@ costs! {
     pipe_send
     /// Taking one out: CPU time of the task (`pipe_read`).
     pipe_recv
-    /// Waiting in a pipe: CPU time of the task when it is woken, beside `resume`.
+    /// Waiting in a pipe: CPU time of the task before it sleeps.
     pipe_wait
     /// Putting a message into a socket, with its way through the loopback device and the softirq, beside the wakeup: CPU time
     /// of the task (`tcp_sendmsg`, `tcp_v4_rcv`).
     socket_send
     /// Taking one out: CPU time of the task (`tcp_recvmsg`).
     socket_recv
-    /// Waiting at a socket: CPU time of the task when it is woken, beside `resume`, with the acknowledgement that it sends at once
-    /// (`sk_wait_data`, `tcp_cleanup_rbuf`).
+    /// Waiting at a socket: CPU time of the task before it sleeps (`sk_wait_data`, `tcp_cleanup_rbuf`).
     socket_wait
 }
 

@@ -85,6 +85,8 @@ pub struct Core {
     pub resched: VecDeque<u32>,
     /// CPUs whose task may have steps to do, in order.
     pub active: VecDeque<u32>,
+    /// When who wakes a task is done with that: CPUs that are told of the task hear of it then. In the past most times.
+    pub told_ns: u64,
     /// CPUs whose timer is to be set anew.
     pub stale: Vec<u32>,
     /// CPUs whose local queue's tasks go back to the policy.
@@ -171,6 +173,7 @@ impl Core {
             running_op: None,
             running_slot: NONE,
             this_cpu: 0,
+            told_ns: 0,
             iterators: Iterators::default(),
             waiting: (NONE, NONE),
             exit: None,
@@ -302,7 +305,7 @@ impl Core {
     /// The CPU has to choose anew (`resched_curr`).
     #[inline]
     pub fn request_resched(&mut self, cpu: u32) {
-        let told_ns = self.cpu(self.this_cpu).accounted_ns;
+        let told_ns = self.told_ns;
         let c = self.cpu_mut(cpu);
         if !c.need_resched {
             (c.need_resched, c.told_ns) = (true, told_ns);

@@ -46,7 +46,7 @@ impl Sim {
         waker: Option<u32>,
         source: WakeSource,
     ) {
-        self.core.this_cpu = here;
+        (self.core.this_cpu, self.core.told_ns) = (here, self.core.cpu(here).accounted_ns);
         let realtime = self.core.entity(slot).is_realtime();
         let (cpu, selected) =
             if realtime { (self.core.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };

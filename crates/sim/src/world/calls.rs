@@ -1,6 +1,7 @@
 //! What a task pays for its steps beside what they say: the calls that they are. All of it is CPU time of the task.
 
 use super::World;
+use super::requests::Place;
 use super::steps::Next;
 use super::timers::Due;
 use schedlab_model::machine::Costs;
@@ -9,14 +10,28 @@ use schedlab_model::workload::{ChannelKind, Step};
 
 impl World {
     /// Whether the task has to work first for the call that its step is; it is at the same step then when it has.
-    pub(super) fn works_for_call(&mut self, slot: u32, step: &Step) -> bool {
+    pub(super) fn works_for_call(&mut self, slot: u32, step: &Step, cpu: u32) -> bool {
         if std::mem::take(&mut self.tasks[slot].paid) {
             return false;
         }
+        self.give_with(slot, step, cpu);
         let cost = self.call_cost(slot, step);
         let task = &mut self.tasks[slot];
         (task.paid, task.work_ns) = (cost > Time::ZERO, cost.ns());
         task.paid
+    }
+
+    /// Requests are given away when the call begins that sends them: what it takes is time of who gets them.
+    pub(super) fn give_with(&mut self, slot: u32, step: &Step, cpu: u32) {
+        let task = &self.tasks[slot];
+        match step {
+            Step::Post(s, count) => self.give_to(Place::Semaphore(*s), Some(slot), *count, cpu),
+            // All its requests go with the first of its messages.
+            Step::Send(c, count) if task.moved == 0 && !task.waits => {
+                self.give_to(Place::Channel(*c), Some(slot), *count, cpu);
+            }
+            _ => {}
+        }
     }
 
     /// What the call takes as things are: one that will wait goes further into the kernel, and so does one that wakes.
@@ -44,10 +59,10 @@ impl World {
                     ChannelKind::Pipe => [pipe_send, pipe_recv, pipe_wait],
                     ChannelKind::Socket => [socket_send, socket_recv, socket_wait],
                 };
+                let channel = &self.objects.channels[c.index()];
                 match step {
-                    _ if self.tasks[slot].waits => wait,
-                    Step::Send(..) => send,
-                    _ => recv,
+                    Step::Send(..) => first(send) + when(channel.is_full(), wait),
+                    _ => first(recv) + when(channel.is_empty(), wait),
                 }
             }
             _ => Time::ZERO,
@@ -166,5 +181,47 @@ mod tests {
             + &format!("[[task]]\nname = \"thread\"\n{child}")
             + &format!("[[task]]\nname = \"process\"\nkind = \"process\"\n{child}");
         assert_eq!(paid(&tables, &lives), [1102, 110, 110, 110_000]);
+    }
+    #[test]
+    fn what_a_parent_owes_for_its_processes_it_pays_with_what_it_does_next() {
+        let lives = ["process_fork", "process_copy"];
+        let child = task("child", "{ yield = true }") + "kind = \"process\"\nspawned = true\n";
+        for (next, paid_ns) in
+            [("{ compute = \"1ms\" }", 1_000_012), ("{ sleep = \"1ms\" }", 12), ("{ exit = true }", 12)]
+        {
+            let parent = task("parent", &format!("{{ spawn = \"child\", count = 2 }}, {next}"));
+            assert_eq!(paid(&format!("{parent}{child}"), &lives), [paid_ns, 0, 0], "{next}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_is_spawned_begins_also_where_others_of_its_group_were_there() {
+        let tables =
+            task("parent", "{ compute = \"1ms\" }, { spawn = \"child\" }") + &task("child", "{ compute = \"5us\" }");
+        assert_eq!(paid(&tables, &["start"]), [1_000_000, 5_000, 5_001]);
+    }
+
+    #[test]
+    fn who_waits_for_a_message_pays_for_that() {
+        let costs = ["pipe_send", "pipe_recv", "pipe_wait", "socket_wait"];
+        let tables = two("{ recv = \"c\" }", "{ compute = \"1ms\" }, { send = \"c\" }");
+        assert_eq!(paid(&tables, &costs), [110, 1_000_001]);
+        assert_eq!(paid(&format!("[channel.c]\nkind = \"socket\"\n{tables}"), &costs), [1000, 1_000_000]);
+        let there_is_one = two("{ compute = \"1ms\" }, { recv = \"c\" }", "{ send = \"c\" }");
+        assert_eq!(paid(&there_is_one, &costs), [1_000_010, 1]);
+        let full = format!(
+            "[channel.c]\ncapacity = 1\n{}",
+            two("{ compute = \"1ms\" }, { recv = \"c\", messages = 2 }", "{ send = \"c\", messages = 2 }")
+        );
+        assert_eq!(paid(&full, &costs)[1], 102, "who sends waits for room");
+    }
+
+    #[test]
+    fn a_request_is_born_when_the_call_begins_that_sends_it() {
+        let tables = two("{ recv = \"c\" }, { compute = \"5us\" }", "{ compute = \"1ms\" }, { send = \"c\" }");
+        let events = events_with(&described(2, &tables), decimal_costs(&["", "", "", "pipe_send"]));
+        let queued = |event: &&Event| matches!(event.kind, EventKind::RequestQueue { .. });
+        assert_eq!(events.iter().find(queued).map(|event| event.time.ns()), Some(1_000_000));
+        assert_eq!(wakes(&events), [(1_001_000, WakeSource::Pipe)], "the message is there when it is sent");
     }
 }

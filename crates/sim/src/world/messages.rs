@@ -15,9 +15,6 @@ impl World {
     pub(super) fn send(&mut self, slot: u32, channel: ObjectId, messages: u32, cpu: u32) -> Next {
         let task = &self.tasks[slot];
         let (moved, has_waited) = (task.moved, task.waits);
-        if moved == 0 && !has_waited {
-            self.give_to(Place::Channel(channel), Some(slot), messages, cpu);
-        }
         let this = &mut self.objects.channels[channel.index()];
         let at_once = this.at_once(messages);
         let attempt = this.send(slot, at_once, has_waited, &mut self.woken);

@@ -181,7 +181,9 @@ impl World {
             Step::Spawn(group, count) => return self.spawn(slot, *group, *count),
             Step::Exit => return self.leave(slot),
             step => {
-                if self.has_calls && self.works_for_call(slot, step) {
+                if !self.has_calls {
+                    self.give_with(slot, step, cpu);
+                } else if self.works_for_call(slot, step, cpu) {
                     return Next::Work;
                 }
                 let task = &mut self.tasks[slot];
@@ -260,7 +262,6 @@ impl World {
                 self.after_attempt(slot, attempt)
             }
             Step::Post(s, count) => {
-                self.give_to(Place::Semaphore(*s), Some(slot), *count, cpu);
                 self.objects.semaphores[s.index()].post(*count, &mut self.woken);
                 self.promise_to_woken(Place::Semaphore(*s), cpu);
                 self.wake_all(slot, WakeSource::Semaphore, true)

@@ -54,6 +54,16 @@ impl Channel {
         self.is_fed_from_outside
     }
 
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.messages == 0
+    }
+
+    /// Whether there is no room.
+    pub fn is_full(&self) -> bool {
+        self.messages >= self.capacity
+    }
+
     /// Whether who waits is served while it waits.
     pub fn hands_over(&self) -> bool {
         self.grants == Grants::HandOver
