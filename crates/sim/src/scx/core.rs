@@ -126,6 +126,10 @@ pub struct Core {
 /// The most tasks alive at once.
 pub const MAX_TASKS: u32 = 1 << 22;
 
+/// There is no place for one more task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
 impl Core {
     /// An idle machine.
     pub fn new(world: World, memory: GuestMemory, release: Release) -> Result<Core, MemoryError> {
@@ -222,7 +226,10 @@ impl Core {
     }
 
     /// Makes the core's side of a new task, its `task_struct` zeroed.
-    pub fn add_entity(&mut self, slot: u32, cpu: u32, class: schedlab_model::workload::Class) {
+    pub fn add_entity(&mut self, slot: u32, cpu: u32, class: schedlab_model::workload::Class) -> Result<(), Full> {
+        if slot >= MAX_TASKS {
+            return Err(Full);
+        }
         let address = self.address_of(slot);
         let end = address + TASK_STRIDE as u64 - self.tasks_base;
         if end > self.pages_opened {
@@ -239,6 +246,7 @@ impl Core {
             None => self.entities.push(entity),
         }
         self.queues.add_slot(slot);
+        Ok(())
     }
 
     /// How policies point to the task in a slot.
@@ -390,5 +398,26 @@ impl Core {
         let task = entity.task_mut();
         (task.cpu, task.thread_info.cpu, task.wake_cpu) = (cpu, cpu, cpu as i32);
         task.se.nr_migrations += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_model::{scenario::Scenario, workload::Class};
+    use std::rc::Rc;
+
+    #[test]
+    fn a_task_beyond_the_last_place_is_refused_and_touches_nothing() {
+        let text = "name = \"t\"\n[machine]\ncpus = 1\n[[task]]\nname = \"a\"\nonce = [{ compute = \"1ms\" }]\n\
+             [run]\nduration = \"1s\"\n";
+        let workload = Rc::new(Scenario::parse(text, "test").unwrap().compile().unwrap());
+        let world = World::new(&workload, &workload.machine.costs, 1);
+        let memory = GuestMemory::new().unwrap();
+        let mut core = Core::new(world, memory.clone(), Release(7, 2)).unwrap();
+        let behind = core.address_of(MAX_TASKS);
+        memory.write(behind, u64::MAX);
+        assert_eq!(core.add_entity(MAX_TASKS, 0, Class::Other), Err(Full));
+        assert_eq!(memory.read::<u64>(behind), u64::MAX);
     }
 }

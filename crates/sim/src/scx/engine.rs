@@ -18,7 +18,7 @@ impl Sim {
         self.start();
         let mut partial = false;
         let mut turns: u64 = 0;
-        while !self.has_failed() && self.stuck.is_none() {
+        while !self.is_over() {
             turns += 1;
             if turns.is_multiple_of(1 << 14) && !control.go_on(Time(self.core.world.now_ns)) {
                 partial = true;
@@ -172,7 +172,7 @@ impl Sim {
     #[inline(always)]
     fn do_what_follows(&mut self) {
         loop {
-            if self.has_failed() || self.stuck.is_some() {
+            if self.is_over() {
                 return;
             }
             if self.restless.goes_on(&self.core.world) {
@@ -290,10 +290,8 @@ impl Sim {
         if let Some(exit) = &self.core.exit {
             return Err(RunError::Policy(exit.failure.clone()));
         }
-        if let Some(group) = self.stuck {
-            let group = self.core.world.workload.groups[group.index()].name.clone();
-            let world = &self.core.world;
-            return Err(RunError::Stuck { group, steps: world.done_now().steps, time: Time(world.now_ns) });
+        if let Some(halt) = self.halt {
+            return Err(halt.error(&self.core.world));
         }
         if !partial {
             self.core.world.check_end()?;

@@ -1,11 +1,12 @@
 //! A policy at work: its loaded object, its operations, and the core that it is in charge of.
 
-use super::core::{Core, DirectTask, MAX_TASKS};
+use super::core::{Core, DirectTask, Full, MAX_TASKS};
 use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
 use super::restless::Restless;
-use crate::world::timers::Due;
+use crate::error::RunError;
+use crate::world::{World, timers::Due};
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Region, TimerAction, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
 use std::ffi::c_void;
@@ -26,6 +27,27 @@ struct PolicyTimer {
     address: u64,
     generation: u32,
     cpu: u32,
+}
+
+/// Why a scenario cannot go on, whatever the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The tasks of this group let no time go by.
+    Stuck(GroupId),
+    /// A task of this group finds no place.
+    Full(GroupId, Full),
+}
+
+impl Halt {
+    /// What the run ends with.
+    pub fn error(self, world: &World) -> RunError {
+        let name = |group: GroupId| world.workload.groups[group.index()].name.clone();
+        let time = Time(world.now_ns);
+        match self {
+            Halt::Stuck(group) => RunError::Stuck { group: name(group), steps: world.done_now().steps, time },
+            Halt::Full(group, Full) => RunError::TooManyTasks { group: name(group), limit: MAX_TASKS, time },
+        }
+    }
 }
 
 /// The machine under a policy.
@@ -59,8 +81,8 @@ pub struct Sim {
     pub from_outside: bool,
     /// Tasks held on the CPU on which they started.
     pub held: Vec<u32>,
-    /// Set when the tasks of this group let no time go by.
-    pub stuck: Option<GroupId>,
+    /// Set when the scenario cannot go on.
+    pub halt: Option<Halt>,
     /// Finds a policy that lets no time go by.
     pub restless: Restless,
     /// For each group the process number and the address of its first task.
@@ -98,7 +120,7 @@ impl Sim {
             release_is_set: false,
             from_outside: false,
             held: Vec::new(),
-            stuck: None,
+            halt: None,
             restless: Restless::default(),
             leaders: vec![None; groups],
             memory_maps,
@@ -122,10 +144,16 @@ impl Sim {
         self.memory_maps + index * size_of::<GuestMm>() as u64
     }
 
-    /// Whether the run cannot go on.
+    /// Whether the policy has failed.
     #[inline]
     pub fn has_failed(&self) -> bool {
         self.core.exit.is_some()
+    }
+
+    /// Whether the run cannot go on.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.has_failed() || self.halt.is_some()
     }
 
     /// Calls an operation on a CPU, about a task if it is about one. An operation that the policy does not have, and
