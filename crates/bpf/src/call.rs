@@ -129,7 +129,7 @@ impl Call {
     /// Calls a function of the program through its handle.
     pub fn call_handle(&self, handle: u64, args: [u64; 5]) -> u64 {
         // SAFETY: the promise of `new`.
-        unsafe { Vm::call_handle(self.ctx, handle, args) }
+        unsafe { Vm::call_back(self.ctx, handle, args) }
     }
 
     /// Lets `run` use `len` bytes of the stack.
@@ -166,7 +166,7 @@ macro_rules! host_functions {
                 $body
             }
             const ARGUMENTS: &[&str] = &[$(stringify!($arg)),*];
-            $crate::kernel::Routine { call: $name, arguments: ARGUMENTS.len() as u8 }
+            $crate::kernel::Routine { call: $name, arguments: ARGUMENTS.len() as u8, calls_back: false }
         }
     )*};
 }

@@ -22,6 +22,9 @@ pub struct CallContext {
     pub cpu: u32,
     /// Calls into the virtual machine that are on the way, one inside the other.
     pub depth: u32,
+    /// Frames of the running call: the entry's is the first, callbacks go on counting. Up to date where a host function
+    /// may call back.
+    pub frames: u32,
     /// Guest address of the task that the CPU is running.
     pub current: u64,
     /// Guest address of the last byte of the stack that is in use; what is below is free. It is r10 of a function with
@@ -121,5 +124,5 @@ pub unsafe extern "C" fn raise_unresolved(ctx: *mut CallContext, function: u64, 
 /// `ctx` is the context of the running call, whose position is up to date.
 pub unsafe extern "C" fn call_handle(ctx: *mut CallContext, handle: u64, arguments: *const [u64; 5]) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { Vm::call_handle(ctx, handle, *arguments) }
+    unsafe { Vm::call_back(ctx, handle, *arguments) }
 }

@@ -16,6 +16,15 @@ pub type HostFn = unsafe extern "C" fn(ctx: *mut CallContext, a1: u64, a2: u64, 
 pub(crate) struct Routine {
     pub call: HostFn,
     pub arguments: u8,
+    /// Whether it may call back into the program.
+    pub calls_back: bool,
+}
+
+impl Routine {
+    /// The same as one that may call back into the program.
+    pub const fn calling_back(self) -> Routine {
+        Routine { calls_back: true, ..self }
+    }
 }
 
 /// A kernel function (`kfunc`) by name.
@@ -30,6 +39,8 @@ pub struct KernelFunction {
     pub call: HostFn,
     /// Set when a code generator may write in line what it does.
     pub intrinsic: Option<Intrinsic>,
+    /// Whether it may call back into the program.
+    pub calls_back: bool,
 }
 
 impl KernelFunction {

@@ -11,20 +11,20 @@ use crate::interpreter;
 use crate::machine::MachineCode;
 use crate::maps::{ElementKey, Map, Storage};
 use crate::memory::GuestMemory;
-use crate::program::{FRAME_SIZE, FunctionId, MapId, Program, ProgramId};
+use crate::program::{FunctionId, MapId, Program, ProgramId};
 use crate::timers::{TimerRequest, Timers};
 
 /// Machine code of a function: the call context and r1 to r5 in, r0 out.
 pub type EntryFn = unsafe extern "C" fn(ctx: *mut CallContext, r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64;
 
-/// How many calls into the machine may be inside one another.
-const DEPTH_LIMIT: u32 = 64;
+/// How many calls into the machine may be inside one another: host functions that call a program.
+const DEPTH_LIMIT: u32 = 8;
+/// How many frames a call has at most, those of callbacks included (the kernel's `MAX_CALL_FRAMES`).
+pub(crate) const CALL_DEPTH: u32 = 8;
 /// Arguments that a call may have without a look at the stack.
 const ARGUMENTS_MAX: usize = 64;
 /// Bytes of the stack of all nested calls together.
 pub(crate) const STACK_SIZE: u64 = 256 * 1024;
-/// The most frames of a function and all that it calls: half of what fits, so that the first call always fits.
-pub(crate) const FRAMES_MAX: u32 = (STACK_SIZE / FRAME_SIZE / 2) as u32;
 /// Bytes from a map's pointer to the next map's.
 pub(crate) const MAP_POINTER_STRIDE: u64 = 64;
 
@@ -95,6 +95,7 @@ pub struct Vm {
 struct Outer {
     budget: i64,
     position: u64,
+    frames: u32,
     host: *mut c_void,
     fault: Option<Box<Fault>>,
 }
@@ -103,13 +104,20 @@ impl Outer {
     unsafe fn take(ctx: *mut CallContext) -> Outer {
         // SAFETY: the caller holds the machine.
         let ctx = unsafe { &mut *ctx };
-        Outer { budget: ctx.budget, position: ctx.position, host: ctx.host, fault: ctx.fault.take() }
+        Outer {
+            budget: ctx.budget,
+            position: ctx.position,
+            frames: std::mem::replace(&mut ctx.frames, 1),
+            host: ctx.host,
+            fault: ctx.fault.take(),
+        }
     }
 
     unsafe fn put_back(self, ctx: *mut CallContext) {
         // SAFETY: as above.
         let ctx = unsafe { &mut *ctx };
-        (ctx.budget, ctx.position, ctx.host, ctx.fault) = (self.budget, self.position, self.host, self.fault);
+        (ctx.budget, ctx.position, ctx.frames) = (self.budget, self.position, self.frames);
+        (ctx.host, ctx.fault) = (self.host, self.fault);
     }
 }
 
@@ -173,6 +181,7 @@ impl Vm {
                 return Ok(result);
             }
             (*vm).executed += limit as u64;
+            (*ctx).frames = 1;
             Err((*ctx).fault.take().expect("there is one"))
         }
     }
@@ -214,6 +223,7 @@ impl Vm {
             let (function, args) = prepare(&mut *ctx, &(*vm).memory);
             let result = if (*ctx).fault.is_none() { Vm::call_function(ctx, function, args) } else { 0 };
             (*ctx).stack_top = stack_top;
+            (*ctx).frames = 1;
             let fault = (*ctx).fault.take();
             if fault.is_some() {
                 // An error counts as the whole budget, the same in both executors.
@@ -433,17 +443,23 @@ impl Vm {
     ///
     /// # Safety
     /// `ctx` is the context of the running call.
-    pub unsafe fn call_handle(ctx: *mut CallContext, handle: u64, args: [u64; 5]) -> u64 {
+    pub unsafe fn call_back(ctx: *mut CallContext, handle: u64, args: [u64; 5]) -> u64 {
         // SAFETY: the caller's promise.
         unsafe {
-            let function = (*(*ctx).vm).program.function_of(handle);
-            match function {
-                Some(function) => Vm::call_function(ctx, function, args),
-                None => {
-                    (*ctx).raise(FaultKind::WildCall(handle));
-                    0
-                }
+            let program = &(*(*ctx).vm).program;
+            let Some(function) = program.function_of(handle) else {
+                (*ctx).raise(FaultKind::WildCall(handle));
+                return 0;
+            };
+            let frames = (*ctx).frames;
+            if frames + program.needs[function.index()].depth > CALL_DEPTH {
+                (*ctx).raise(FaultKind::StackOverflow);
+                return 0;
             }
+            (*ctx).frames = frames + 1;
+            let result = Vm::call_function(ctx, function, args);
+            (*ctx).frames = frames;
+            result
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn find(name: &str, arguments: usize) -> Option<&'static KernelFunction> {
 
 const fn plain(name: &'static str, arguments: u8, routine: Routine) -> KernelFunction {
     assert!(routine.arguments <= arguments, "it looks at more than is passed");
-    KernelFunction { name, arguments, call: routine.call, intrinsic: None }
+    KernelFunction { name, arguments, call: routine.call, intrinsic: None, calls_back: routine.calls_back }
 }
 
 const fn known(name: &'static str, arguments: u8, routine: Routine, intrinsic: Intrinsic) -> KernelFunction {
@@ -58,7 +58,7 @@ static FUNCTIONS: &[KernelFunction] = &[
     plain("bpf_list_pop_back", 1, objects::list_pop_back()),
     plain("bpf_list_front", 1, objects::first()),
     plain("bpf_list_back", 1, objects::last()),
-    plain("bpf_rbtree_add_impl", 5, objects::tree_add()),
+    plain("bpf_rbtree_add_impl", 5, objects::tree_add().calling_back()),
     plain("bpf_rbtree_remove", 2, objects::tree_remove()),
     plain("bpf_rbtree_first", 1, objects::first()),
     plain("bpf_rbtree_root", 1, objects::tree_root()),

@@ -17,7 +17,7 @@ use crate::kernel::{Kernel, Routine};
 use crate::needs::{Needs, needs_of};
 use crate::object::{CodeSection, LoadError, Object, ObjectError, RawInsn, Target};
 use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Intrinsic, Program};
-use crate::vm::FRAMES_MAX;
+use crate::vm::CALL_DEPTH;
 
 /// A function of the object: section, and index in it.
 type Place = (usize, usize);
@@ -137,11 +137,11 @@ impl Linker<'_> {
     }
 
     fn host(&mut self, name: &str, routine: Routine, intrinsic: Option<Intrinsic>) -> Patch {
-        let Routine { call, arguments } = routine;
+        let Routine { call, arguments, calls_back } = routine;
         let next = HostId(self.program.hosts.len() as u32);
         let id = *self.hosts.entry((name.to_string(), call as usize)).or_insert(next);
         if id == next {
-            self.program.hosts.push(HostFunction { name: name.to_string(), call, arguments, intrinsic });
+            self.program.hosts.push(HostFunction { name: name.to_string(), call, arguments, intrinsic, calls_back });
         }
         Patch::Host(id)
     }
@@ -369,8 +369,12 @@ pub fn needs(program: &Program) -> Result<Vec<Needs>, LoadError> {
     };
     let needs = needs_of(&program.functions, &program.hosts, program.counts_all)
         .map_err(|id| refused(id, "it calls itself, directly or through others; BPF has no recursion"))?;
-    match needs.iter().position(|needs| needs.frames > FRAMES_MAX) {
-        Some(index) => Err(refused(FunctionId(index as u32), "it nests calls deeper than the stack")),
+    match needs.iter().position(|needs| needs.depth > CALL_DEPTH) {
+        Some(index) => {
+            let what =
+                format!("it and what it calls are {} frames deep; a kernel allows {CALL_DEPTH}", needs[index].depth);
+            Err(refused(FunctionId(index as u32), &what))
+        }
         None => Ok(needs),
     }
 }

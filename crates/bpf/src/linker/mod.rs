@@ -87,6 +87,7 @@ fn context(memory: &GuestMemory, stack: u64) -> CallContext {
         now_ns: 0,
         cpu: 0,
         depth: 0,
+        frames: 1,
         current: 0,
         stack_top: stack + STACK_SIZE,
         stack_start: stack,

@@ -69,8 +69,8 @@ fn function(kernel: &Kernel, found: &Extern, arguments: usize, index: usize) -> 
     for name in [found.name.as_str(), essential_name(&found.name)] {
         let of_kernel = kernel.functions.iter().find(|function| function.is(name, arguments));
         let found = of_kernel.or_else(|| kfuncs::find(name, arguments));
-        if let Some(&KernelFunction { call, arguments, intrinsic, .. }) = found {
-            let routine = Routine { call, arguments };
+        if let Some(&KernelFunction { call, arguments, intrinsic, calls_back, .. }) = found {
+            let routine = Routine { call, arguments, calls_back };
             return Symbol::Function { name: name.to_string(), routine, intrinsic, handle };
         }
     }

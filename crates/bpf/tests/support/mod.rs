@@ -114,7 +114,7 @@ pub fn kernel() -> Kernel {
         .field("array", 84, Type::array(Type::U32, 3));
     types.structure("sched_ext_entity", 24).field("slice", 8, Type::U64).field("weight", 16, Type::U32);
     types.enumeration("sim_flags", 8).value("SIM_BIG", 1 << 40).value("SIM_SMALL", 3);
-    let function = |name, arguments, call| KernelFunction { name, arguments, call, intrinsic: None };
+    let function = |name, arguments, call| KernelFunction { name, arguments, call, intrinsic: None, calls_back: false };
     let functions = vec![
         function("sim_insert", 4, sim_insert as _),
         function("sim_insert", 2, sim_insert_2 as _),

@@ -65,7 +65,7 @@ pub enum Writable {
 
 /// The kernel function through which all operations of the object go.
 pub const FUNCTION: KernelFunction =
-    KernelFunction { name: "schedlab_native", arguments: 3, call: hand_on, intrinsic: None };
+    KernelFunction { name: "schedlab_native", arguments: 3, call: hand_on, intrinsic: None, calls_back: false };
 
 /// All kernel functions by name.
 static FUNCTIONS: LazyLock<BTreeMap<&str, KernelFunction>> =

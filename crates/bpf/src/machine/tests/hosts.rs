@@ -1,7 +1,7 @@
 //! Host functions for the tests: plain models of what the code generator writes in line, and observers.
 
 use crate::context::CallContext;
-use crate::program::{FunctionId, HostFunction, HostId, Intrinsic, MapLayout};
+use crate::program::{FunctionId, HostFunction, HostId, Intrinsic, MapLayout, Program};
 use crate::vm::Vm;
 
 pub(super) const MIX: HostId = HostId(0);
@@ -26,7 +26,7 @@ pub(super) const FIELD_AT: i16 = 12;
 pub(super) fn hosts() -> Vec<HostFunction> {
     let host = |name: &str, arguments, call, intrinsic| {
         let name = name.to_string();
-        HostFunction { name, call, arguments, intrinsic }
+        HostFunction { calls_back: name == "reenter", name, call, arguments, intrinsic }
     };
     vec![
         host("mix", 5, mix, None),
@@ -73,7 +73,7 @@ unsafe extern "C" fn refuse(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u6
 unsafe extern "C" fn reenter(ctx: *mut CallContext, a: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
     unsafe {
         let last = (*ctx).vm().program.functions.len() as u32 - 1;
-        Vm::call_function(ctx, FunctionId(last), [a, b, 0, 0, 0])
+        Vm::call_back(ctx, Program::function_handle(FunctionId(last)), [a, b, 0, 0, 0])
     }
 }
 

@@ -134,6 +134,7 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         now_ns: 123_456_789_012,
         cpu: 2,
         depth: 0,
+        frames: 1,
         current: 0x5000,
         stack_top: stack + STACK_SIZE,
         stack_start: stack,

@@ -99,6 +99,7 @@ macro_rules! kernel_functions {
                 name: stringify!($name),
                 arguments: { const NAMES: &[&str] = &[$(stringify!($arg)),*]; NAMES.len() as u8 },
                 call: $name,
+                calls_back: false,
                 intrinsic: { const OF: &[schedlab_bpf::Intrinsic] = &[$($intrinsic)?]; OF.first().copied() },
             }
         ),*];
