@@ -12,7 +12,7 @@ use crate::program::{
     AluOp, AtomicOp, BlockId, FRAME_SIZE, Function, FunctionId, Insn, MAY_GOTO_LIMIT, Operand, Program, Register, Size,
     Width,
 };
-use crate::vm::Vm;
+use crate::vm::VmState;
 
 /// Runs a function with r1 to r5 and gives r0. After an error, which stands in the context, the result means nothing.
 ///
@@ -204,7 +204,7 @@ impl Run<'_> {
                 }
                 Insn::CallHandle { src } => {
                     (*self.ctx).position = u64::from(self.function.0) << 32 | u64::from(self.pc);
-                    Vm::call_back(self.ctx, self.get(src), [r1, r2, r3, r4, r5])
+                    VmState::call_back(self.ctx, self.get(src), [r1, r2, r3, r4, r5])
                 }
                 _ => unreachable!("only calls are called"),
             }

@@ -10,6 +10,8 @@ mod system;
 mod text;
 mod timer;
 
+pub use timer::add as add_timer;
+
 use crate::kernel::Routine;
 use crate::program::Intrinsic;
 

@@ -78,6 +78,8 @@ pub struct Core {
     pub pinned: BTreeMap<u32, u32>,
     /// All CPUs.
     pub all_cpus: Mask,
+    /// For what two masks have in common.
+    pub scratch: Mask,
     pub(super) entities: Vec<Entity>,
     tasks_base: u64,
     pages_opened: u64,
@@ -140,6 +142,7 @@ impl Core {
         let mut masks = Masks::new(&memory, count);
         let idle = Idle::new(&mut masks, machine.topology)?;
         let all_cpus = masks.create(&schedlab_model::cpuset::CpuSet::first(count))?;
+        let scratch = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
         let region = Region::array(
             "task_struct",
             TASK_STRIDE,
@@ -159,6 +162,7 @@ impl Core {
             allowed: Vec::new(),
             pinned: BTreeMap::new(),
             all_cpus,
+            scratch,
             entities: Vec::new(),
             tasks_base,
             pages_opened: 0,
@@ -262,6 +266,11 @@ impl Core {
         let slot = (offset / TASK_STRIDE as u64) as usize;
         (slot < self.entities.len() && offset % TASK_STRIDE as u64 == 0 && self.world.tasks.get(slot as u32).is_some())
             .then_some(slot as u32)
+    }
+
+    /// How many slots there are, of tasks that live and of such that have ended.
+    pub fn slots(&self) -> u32 {
+        self.entities.len() as u32
     }
 
     /// The CPUs on which a task may run.

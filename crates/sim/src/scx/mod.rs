@@ -51,7 +51,7 @@ const VARIABLES: [&str; 2] = ["runqueues", "cpufreq_cpu_data"];
 
 /// What a simulated kernel offers to an object: types, functions, variables, configuration. Enough to say what an
 /// object needs that is not there; the variables get their places with a machine.
-pub fn kernel() -> Kernel {
+pub fn kernel() -> Kernel<core::Core> {
     let mut kernel = Kernel::new(layout::type_table());
     kernel.functions = kfuncs::all();
     kernel.configs =
@@ -116,7 +116,7 @@ fn prepare(
         cgroup_owners: cgroups,
         ..LoadOptions::default()
     };
-    let vm: Vm = object.load(&kernel, &options.settings, &load, memory)?;
+    let vm: Vm<core::Core> = object.load(&kernel, &options.settings, &load, memory)?;
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
     let workload = core.world.workload.clone();
     add_masks(&mut core, &workload)?;

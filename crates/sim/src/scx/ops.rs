@@ -19,6 +19,7 @@
 //! | `disable`, `exit_task` | a task has ended |
 
 use super::consts::SCX_DSP_DFL_MAX_BATCH;
+use super::core::Core;
 use schedlab_bpf::{Member, ProgramId, StructOps, Vm};
 
 macro_rules! operations {
@@ -100,7 +101,7 @@ pub struct Operations {
 
 impl Operations {
     /// Looks the operations of an object up in the program made of it.
-    pub fn new(ops: &StructOps, vm: &Vm) -> Operations {
+    pub fn new(ops: &StructOps, vm: &Vm<Core>) -> Operations {
         let mut programs = [None; Op::ALL.len()];
         for op in Op::ALL {
             programs[*op as usize] = ops.operation(op.name()).and_then(|name| vm.program(name));

@@ -7,9 +7,8 @@ use super::ops::{Op, Operations};
 use super::restless::Restless;
 use crate::error::RunError;
 use crate::world::{World, timers::Due};
-use schedlab_bpf::{Access, Fault, MapId, MemoryError, Region, TimerAction, Vm};
+use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, TimerAction, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
-use std::ffi::c_void;
 
 /// Name of the task-storage map into which a policy writes a word about a task.
 pub const STATUS_MAP: &str = "schedlab_status";
@@ -53,7 +52,7 @@ impl Halt {
 /// The machine under a policy.
 pub struct Sim {
     /// The policy's program.
-    pub vm: Vm,
+    pub vm: Vm<Core>,
     /// Its operations.
     pub ops: Operations,
     /// Everything else.
@@ -94,7 +93,7 @@ pub struct Sim {
 
 impl Sim {
     /// Puts a loaded program in charge of a machine.
-    pub fn new(vm: Vm, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
+    pub fn new(vm: Vm<Core>, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
         let status_table = vm.map(STATUS_MAP).and_then(|map| vm.storage_table(map, core.address_of(0)));
         let wake_map = vm.map(WAKE_MAP);
         let (tick, costs) = (core.machine.tick, core.machine.costs);
@@ -177,7 +176,7 @@ impl Sim {
             return 0;
         }
         self.enter(op, cpu, slot);
-        match self.vm.call(program, args, &raw mut self.core as *mut c_void) {
+        match self.vm.call(program, args, &mut self.core) {
             Ok(value) if !self.pays_for_instructions && !self.vm.has_leftovers() => {
                 self.core.running_op = None;
                 self.record_status(cpu, slot);
@@ -193,10 +192,8 @@ impl Sim {
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
         let current = self.core.cpu(cpu).current_address;
-        let context = &mut self.vm.context;
-        context.now_ns = self.core.world.now_ns;
-        context.cpu = cpu;
-        context.current = if self.from_outside { 0 } else { current };
+        let current = if self.from_outside { 0 } else { current };
+        *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, current, cpu };
     }
 
     /// What follows a call that failed, left something, or has to be paid for.
@@ -260,8 +257,10 @@ impl Sim {
     pub fn publish_wake_source(&mut self, slot: u32, source: WakeSource) {
         let Some(map) = self.wake_map else { return };
         let address = self.core.address_of(slot);
-        if let Some(value) = self.vm.storage_value_or_create(map, address) {
-            self.core.memory.write(value, source as u32);
+        match self.vm.storage_value_or_create(map, address) {
+            Ok(Some(value)) => self.core.memory.write(value, source as u32),
+            Ok(None) => {}
+            Err(error) => self.core.error(format!("it takes too much memory: {error}")),
         }
     }
 
@@ -270,13 +269,13 @@ impl Sim {
     fn take_leftovers(&mut self, cpu: u32) {
         self.take_timer_requests(cpu);
         let now = Time(self.core.world.now_ns);
-        for line in self.vm.printed.drain(..) {
+        for line in self.vm.take_printed() {
             match self.printed.len() < PRINTED_LINES {
                 true => self.printed.push((now, line)),
                 false => self.printed_dropped += 1,
             }
         }
-        for released in self.vm.released.drain(..) {
+        for released in self.vm.take_released() {
             if released.type_name == "bpf_cpumask" {
                 self.core.masks.put(released.object);
             }
@@ -284,7 +283,7 @@ impl Sim {
     }
 
     fn take_timer_requests(&mut self, cpu: u32) {
-        for request in std::mem::take(self.vm.timer_requests()) {
+        for request in self.vm.take_timer_requests() {
             let index = match self.timers.iter().position(|t| t.address == request.timer) {
                 Some(index) => index,
                 None => {
@@ -309,7 +308,7 @@ impl Sim {
         }
         let (address, cpu) = (timer.address, timer.cpu);
         self.enter(Op::Timer, cpu, NONE);
-        let result = self.vm.fire_timer(address, &raw mut self.core as *mut c_void);
+        let result = self.vm.fire_timer(address, &mut self.core);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
         if self.status_table.is_some() {
             // A timer may speak of any task.

@@ -1,10 +1,10 @@
 //! Calls, what is written in line for some of them, and faults.
 
 use super::assembler::{Assembler, W64, imm, r};
-use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, fault, hosts, new_vm, run_in, value};
+use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, call, fault, hosts, new_vm, run_in, value};
 use crate::FaultKind;
 use crate::options::Executor;
-use crate::program::{AluOp, Condition, Function, FunctionId, HostId, Insn, MapLayout, Program, ProgramId, Size};
+use crate::program::{AluOp, Condition, Function, FunctionId, HostId, Insn, MapLayout, Program, Size};
 
 #[test]
 fn functions_have_their_own_frames_and_keep_r6_to_r9() {
@@ -199,7 +199,7 @@ fn frames_are_those_of_a_kernel_with_callbacks_and_without_a_stack() {
         let world = World::new(true);
         let mut vm = new_vm(world.program(chain(9)), world.memory.clone(), executor, 1 << 40);
         for _ in 0..3 {
-            let fault = vm.call(ProgramId(0), [], std::ptr::null_mut()).unwrap_err();
+            let fault = call(&mut vm).unwrap_err();
             assert_eq!(fault.kind, FaultKind::StackOverflow);
         }
     }
