@@ -27,6 +27,7 @@ mod mask;
 pub mod native;
 pub mod ops;
 pub mod policy;
+mod policy_timers;
 mod realtime;
 mod restless;
 mod schedule;
@@ -120,7 +121,7 @@ fn prepare(
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
     let workload = core.world.workload.clone();
     add_masks(&mut core, &workload)?;
-    let mut ops = ops::Operations::new(ops, &vm);
+    let mut ops = ops::Operations::new(ops, &vm)?;
     if let Some(native) = &native {
         ops.restrict(|operation| native.has(operation), native.flags());
     }

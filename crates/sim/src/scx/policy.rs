@@ -4,10 +4,11 @@ use super::core::{Core, DirectTask, Full, MAX_TASKS};
 use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
+use super::policy_timers::PolicyTimers;
 use super::restless::Restless;
 use crate::error::RunError;
-use crate::world::{World, timers::Due};
-use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, TimerAction, Vm};
+use crate::world::World;
+use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
 
 /// Name of the task-storage map into which a policy writes a word about a task.
@@ -20,13 +21,6 @@ pub const PRINTED_LINES: usize = 1000;
 
 /// Bytes for the structures that operations get as arguments.
 pub const SCRATCH_BYTES: u64 = 1024;
-
-/// A timer of the policy.
-struct PolicyTimer {
-    address: u64,
-    generation: u32,
-    cpu: u32,
-}
 
 /// Why a scenario cannot go on, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +61,7 @@ pub struct Sim {
     pub ticks_are_felt: bool,
     /// So many instructions of the policy have been paid for, if they cost anything.
     instructions_paid: u64,
-    timers: Vec<PolicyTimer>,
+    timers: PolicyTimers,
     /// What the policy printed, with the simulated time.
     pub printed: Vec<(Time, String)>,
     /// Lines that it printed beyond [`PRINTED_LINES`].
@@ -82,6 +76,10 @@ pub struct Sim {
     pub held: Vec<u32>,
     /// Set when the scenario cannot go on.
     pub halt: Option<Halt>,
+    /// When the policy has executed so many instructions, somebody may end the run.
+    pub interrupt_at: u64,
+    /// Whether what follows at this instant was interrupted for that.
+    pub is_interrupted: bool,
     /// Finds a policy that lets no time go by.
     pub restless: Restless,
     /// For each group the process number and the address of its first task.
@@ -112,7 +110,7 @@ impl Sim {
             pays_for_instructions: costs.policy_instruction_ps > 0,
             ticks_are_felt,
             instructions_paid: 0,
-            timers: Vec::new(),
+            timers: PolicyTimers::default(),
             printed: Vec::new(),
             printed_dropped: 0,
             slices_over: Vec::new(),
@@ -120,6 +118,8 @@ impl Sim {
             from_outside: false,
             held: Vec::new(),
             halt: None,
+            interrupt_at: 0,
+            is_interrupted: false,
             restless: Restless::default(),
             leaders: vec![None; groups],
             memory_maps,
@@ -284,29 +284,16 @@ impl Sim {
 
     fn take_timer_requests(&mut self, cpu: u32) {
         for request in self.vm.take_timer_requests() {
-            let index = match self.timers.iter().position(|t| t.address == request.timer) {
-                Some(index) => index,
-                None => {
-                    self.timers.push(PolicyTimer { address: request.timer, generation: 0, cpu });
-                    self.timers.len() - 1
-                }
-            };
-            let timer = &mut self.timers[index];
-            timer.generation += 1;
-            if let TimerAction::Start { at_ns, cpu: on, pinned } = request.action {
-                timer.cpu = if pinned { on } else { cpu };
-                self.core.world.timers.push(at_ns, Due::Policy(index as u32, timer.generation));
-            }
+            self.timers.ask(&mut self.core.world.timers, request.timer, request.action, cpu);
         }
     }
 
     /// A timer of the policy is due, unless it was set anew or stopped since.
     pub fn fire_timer(&mut self, index: u32, generation: u32) {
-        let timer = &self.timers[index as usize];
-        if timer.generation != generation || self.has_failed() {
+        let Some((address, cpu)) = self.timers.due(index, generation) else { return };
+        if self.has_failed() {
             return;
         }
-        let (address, cpu) = (timer.address, timer.cpu);
         self.enter(Op::Timer, cpu, NONE);
         let result = self.vm.fire_timer(address, &mut self.core);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));

@@ -162,7 +162,8 @@ unsafe extern "C" fn identity(_: *mut CallContext, a: u64, _: u64, _: u64, _: u6
 }
 
 unsafe extern "C" fn field(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    unsafe { (&(*(*ctx).vm).memory).read::<u32>(a + FIELD_AT as u64).into() }
+    let memory = unsafe { &(*(*ctx).vm).memory };
+    memory.read::<u32>(a + FIELD_AT as u64).into()
 }
 
 unsafe extern "C" fn second(_: *mut CallContext, _: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
