@@ -4,6 +4,7 @@ mod determinism;
 mod endless;
 mod families;
 mod generate;
+mod guard;
 mod lab;
 mod laws;
 mod mechanisms;

@@ -14,13 +14,14 @@ const PAGES_PER_STEP: u64 = 16;
 host_functions! {
     /// `bpf_arena_alloc_pages(map, address, count, node, flags)`: pages next to one another, or NULL.
     fn alloc_pages(call, map: MapId, address: u64, count: u32) {
-        let searched = with(call, map)?.0.pages_from_first_free();
-        call.charge(searched / PAGES_PER_STEP + u64::from(count).min(searched) * STEPS_PER_PAGE)?;
         let (arena, memory) = with(call, map)?;
-        match arena.take(memory, address, count) {
-            Ok(address) => Some(address),
-            Err(error) => call.out_of_memory(&error),
-        }
+        let (address, looked_at) = match arena.take(memory, address, count) {
+            Ok(taken) => taken,
+            Err(error) => return call.out_of_memory(&error),
+        };
+        let taken = if address == 0 { 0 } else { u64::from(count) };
+        call.charge(looked_at / PAGES_PER_STEP + taken * STEPS_PER_PAGE)?;
+        Some(address)
     }
 
     /// `bpf_arena_free_pages(map, address, count)`.

@@ -191,21 +191,21 @@ fn push<const TREE: bool>(
 ) -> Option<u64> {
     call.give_up(node.object.base, "object of its own", |held| *held == Held::Object)?;
     let heap = &mut call.vm().heap;
-    let behind = heap.members(head).map_or(0, |members| members.len().saturating_sub(position));
+    let moved = heap.members(head).map_or(0, |members| members.len().saturating_sub(position).min(position));
     if !heap.insert(head, position, node.address) {
         drop_one(call, node.object.base)?;
         return Some(errno::EINVAL as u64);
     }
-    call.charge(behind as u64 / MEMBERS_PER_STEP)?;
+    call.charge(moved as u64 / MEMBERS_PER_STEP)?;
     Some(0)
 }
 
 /// Moves the reference of a collection to the program.
 fn take<const TREE: bool>(call: &mut Check<'_>, Head(head): Head<TREE>, position: usize) -> Option<u64> {
     let heap = &mut call.vm().heap;
-    let behind = heap.members(head).map_or(0, |members| members.len().saturating_sub(position).min(position));
+    let moved = heap.members(head).map_or(0, |members| members.len().saturating_sub(position).min(position));
     let Some(node) = heap.take(head, position) else { return Some(0) };
-    call.charge(behind as u64 / MEMBERS_PER_STEP)?;
+    call.charge(moved as u64 / MEMBERS_PER_STEP)?;
     let object = call.own_object(node)?;
     call.hold(object.base, Held::Object)?;
     Some(node)

@@ -130,8 +130,8 @@ fn place_in_arena(section: &DataSection, maps: &mut [Map], memory: &GuestMemory)
     match arena {
         Some((_, arena)) if pages == 0 => Ok(arena.base),
         Some((name, arena)) => match arena.take(memory, 0, pages)? {
-            0 => refuse(name, format!("its variables need {pages} pages, which it does not have")),
-            base => Ok(base),
+            (0, _) => refuse(name, format!("its variables need {pages} pages, which it does not have")),
+            (base, _) => Ok(base),
         },
         // A variable of the arena without an arena: an empty library header, say. Nothing can use it.
         None => Ok(memory.alloc(section.size, 16, Region::whole(section.name.clone(), Access::ReadWrite))?),

@@ -243,25 +243,26 @@ impl Arena {
         Ok(Arena { base, taken: vec![false; pages as usize], first_free: 0 })
     }
 
-    /// How many pages a search looks at.
-    pub fn pages_from_first_free(&self) -> u64 {
-        (self.taken.len() - self.first_free) as u64
-    }
-
-    /// Takes `count` pages next to one another, at `wanted` if that is not 0; gives their address, 0 when none are left.
-    pub fn take(&mut self, memory: &GuestMemory, wanted: u64, count: u32) -> Result<u64, MemoryError> {
+    /// Takes `count` pages next to one another, at `wanted` if that is not 0; gives their address, 0 when none are left,
+    /// and how many pages it looked at.
+    pub fn take(&mut self, memory: &GuestMemory, wanted: u64, count: u32) -> Result<(u64, u64), MemoryError> {
         let (count, pages) = (count as usize, self.taken.len());
         if count == 0 || count > pages {
-            return Ok(0);
+            return Ok((0, 0));
         }
-        let at = match wanted {
-            0 => self.free_run(self.first_free, count),
+        let (at, looked_at) = match wanted {
+            0 => {
+                let at = self.free_run(self.first_free, count);
+                (at, at.map_or(pages, |at| at + count) - self.first_free)
+            }
             wanted => {
                 let at = (wanted.wrapping_sub(self.base) / PAGE_SIZE) as usize;
-                self.taken.get(at..at.saturating_add(count)).filter(|run| !run.contains(&true)).map(|_| at)
+                let run = self.taken.get(at..at.saturating_add(count)).filter(|run| !run.contains(&true));
+                (run.map(|_| at), count)
             }
         };
-        let Some(at) = at else { return Ok(0) };
+        let looked_at = looked_at as u64;
+        let Some(at) = at else { return Ok((0, looked_at)) };
         memory.charge("pages of arenas", count as u64 * PAGE_SIZE)?;
         self.taken[at..at + count].fill(true);
         while self.taken.get(self.first_free) == Some(&true) {
@@ -269,7 +270,7 @@ impl Arena {
         }
         let address = self.base + at as u64 * PAGE_SIZE;
         memory.open_pages(address, count as u64 * PAGE_SIZE);
-        Ok(address)
+        Ok((address, looked_at))
     }
 
     /// The first of `count` free pages next to one another, found in one pass.
