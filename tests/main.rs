@@ -11,4 +11,5 @@ mod mechanisms;
 #[path = "../policies/tests.rs"]
 mod policies;
 mod requests;
+mod scripts;
 mod theory;

@@ -375,7 +375,7 @@ impl GuestMemory {
         }
         let offset = addr as u32 - placed.start;
         let element = placed.element_size.saturating_sub(placed.within_element(offset));
-        let len = limit.min(u64::from(element)).min(u64::from(placed.len) - u64::from(offset));
+        let len = limit.min(u64::from(element)).min(u64::from(placed.len).saturating_sub(u64::from(offset)));
         if !placed.sparse {
             return len;
         }
