@@ -198,35 +198,25 @@ impl Core {
     /// A CPU.
     #[inline]
     pub fn cpu(&self, cpu: u32) -> &Cpu {
-        debug_assert!((cpu as usize) < self.cpus.len());
-        // SAFETY: as in `cpu_mut`.
-        unsafe { self.cpus.get_unchecked(cpu as usize) }
+        &self.cpus[cpu as usize]
     }
 
     /// The same, to change it.
     #[inline]
     pub fn cpu_mut(&mut self, cpu: u32) -> &mut Cpu {
-        debug_assert!((cpu as usize) < self.cpus.len());
-        // SAFETY: a number is one of the machine's, or it is looked at where a policy or a scenario gives it. The reason
-        // is that of `entity_mut`.
-        unsafe { self.cpus.get_unchecked_mut(cpu as usize) }
+        &mut self.cpus[cpu as usize]
     }
 
     /// The core's side of a task.
     #[inline]
     pub fn entity(&self, slot: u32) -> &Entity {
-        debug_assert!((slot as usize) < self.entities.len());
-        // SAFETY: as in `entity_mut`.
-        unsafe { self.entities.get_unchecked(slot as usize) }
+        &self.entities[slot as usize]
     }
 
     /// The same, to change it.
     #[inline]
     pub fn entity_mut(&mut self, slot: u32) -> &mut Entity {
-        debug_assert!((slot as usize) < self.entities.len());
-        // SAFETY: a slot was given to a task by `add_entity`, or `slot_of` looked for it, and an entity is never taken
-        // away. The reason: dozens of looks at entities in a switch, each with a check of a slot that was checked.
-        unsafe { self.entities.get_unchecked_mut(slot as usize) }
+        &mut self.entities[slot as usize]
     }
 
     /// Makes the core's side of a new task, its `task_struct` zeroed.
@@ -244,7 +234,8 @@ impl Core {
         }
         self.memory.zero(address, TASK_STRIDE as usize);
         let id = self.world.tasks[slot].id;
-        let entity = Entity::new(id, self.memory.host(address).cast(), address, cpu, class);
+        // SAFETY: the place is guest memory of that size, which lives as long as the core and is never handed out again.
+        let entity = unsafe { Entity::new(id, self.memory.host(address).cast(), address, cpu, class) };
         match self.entities.get_mut(slot as usize) {
             Some(old) => *old = entity,
             None => self.entities.push(entity),
