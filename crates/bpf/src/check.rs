@@ -55,6 +55,7 @@ impl<'a> Check<'a> {
     ///
     /// # Safety
     /// As for [`guard`]; the view does not outlive the host function.
+    #[inline]
     pub(crate) unsafe fn new(ctx: *mut CallContext) -> Check<'a> {
         Check { ctx, life: PhantomData }
     }
@@ -66,12 +67,14 @@ impl<'a> Check<'a> {
         unsafe { &mut *(*self.ctx).vm }
     }
 
+    #[inline]
     fn ctx(&self) -> &CallContext {
         // SAFETY: as above.
         unsafe { &*self.ctx }
     }
 
     /// The same call for a function that this one calls.
+    #[inline]
     pub(crate) fn context(&mut self) -> *mut CallContext {
         self.ctx
     }
@@ -84,26 +87,31 @@ impl<'a> Check<'a> {
     }
 
     /// Simulated time in nanoseconds.
+    #[inline]
     pub fn now_ns(&self) -> u64 {
         self.ctx().moment.now_ns
     }
 
     /// The CPU of the call.
+    #[inline]
     pub fn cpu(&self) -> u32 {
         self.ctx().moment.cpu
     }
 
     /// Guest address of the running task.
+    #[inline]
     pub fn current(&self) -> u64 {
         self.ctx().moment.current
     }
 
     /// The error that stands in the context.
+    #[inline]
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.ctx().fault.as_deref()
     }
 
     /// Whether an error stands in the context.
+    #[inline]
     pub fn has_failed(&self) -> bool {
         self.ctx().fault.is_some()
     }
@@ -141,6 +149,7 @@ impl<'a> Check<'a> {
     }
 
     /// Takes bytes from the account of what a policy may make grow.
+    #[inline]
     pub fn charge_memory(&mut self, what: &str, bytes: u64) -> Option<()> {
         match self.memory().charge(what, bytes) {
             Ok(()) => Some(()),
@@ -206,6 +215,7 @@ impl<'a> Check<'a> {
     }
 
     /// `len` bytes of the stack that is in use.
+    #[inline]
     pub(crate) fn stack(&mut self, address: u64, len: u64) -> Option<()> {
         let ctx = self.ctx();
         let is_inside = address.checked_sub(ctx.stack_top).is_some_and(|at| at + len <= ctx.stack_end - ctx.stack_top);
@@ -224,6 +234,7 @@ impl<'a> Check<'a> {
     }
 
     /// Holds something that has to be given back before the call ends.
+    #[inline]
     pub(crate) fn hold(&mut self, address: u64, held: Held) -> Option<u64> {
         match self.vm().references.add(address, held) {
             true => Some(address),
@@ -240,6 +251,7 @@ impl<'a> Check<'a> {
     }
 
     /// The program now holds a reference to a kernel object of a type. Gives its address.
+    #[inline]
     pub fn acquire(&mut self, address: u64, type_name: &'static str) -> Option<u64> {
         self.hold(address, Held::Kernel(type_name))
     }
@@ -263,6 +275,7 @@ impl<'a> Check<'a> {
     }
 
     /// The handle of an iterator that was noted.
+    #[inline]
     pub fn iterator(&mut self, address: u64, name: &'static str) -> Option<u64> {
         match self.vm().references.find(address, |held| matches!(held, Held::Iterator(of, _) if *of == name)) {
             Some(Held::Iterator(_, handle)) => Some(*handle),
@@ -387,6 +400,7 @@ pub struct Pointer(pub(crate) u64);
 
 impl Pointer {
     /// Whether it points nowhere.
+    #[inline]
     pub fn is_null(self) -> bool {
         self.0 == 0
     }
@@ -408,6 +422,7 @@ pub struct Readable {
 
 impl Readable {
     /// How many.
+    #[inline]
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -508,6 +523,7 @@ pub struct OnStack<const LEN: u64>(u64);
 
 impl<const LEN: u64> OnStack<LEN> {
     /// Where it is.
+    #[inline]
     pub fn address(&self) -> u64 {
         self.0
     }

@@ -52,11 +52,13 @@ pub struct Call<'a, H> {
 
 impl<'a, H> Call<'a, H> {
     /// The host.
+    #[inline]
     pub fn host(&mut self) -> &mut H {
         self.split().0
     }
 
     /// The checks.
+    #[inline]
     pub fn check(&mut self) -> &mut Check<'a> {
         &mut self.check
     }
