@@ -4,10 +4,12 @@ mod determinism;
 mod endless;
 mod families;
 mod generate;
+mod guard;
 mod lab;
 mod laws;
 mod mechanisms;
 #[path = "../policies/tests.rs"]
 mod policies;
 mod requests;
+mod scripts;
 mod theory;

@@ -5,7 +5,19 @@ use std::ffi::c_void;
 use crate::fault::{Fault, FaultKind};
 use crate::memory::GuestMemory;
 use crate::program::{FRAME_SIZE, FunctionId};
-use crate::vm::Vm;
+use crate::vm::{STACK_SIZE, VmState};
+
+/// When and where a program runs. The host sets it before a call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Simulated time in nanoseconds: what the clocks of a program show.
+    pub now_ns: u64,
+    /// Guest address of the task that the CPU is running.
+    pub current: u64,
+    /// The CPU that the program runs on.
+    pub cpu: u32,
+}
 
 /// What every host function and all machine code gets as its first argument. The layout is fixed (`repr(C)`) because
 /// generated code reads it by offset.
@@ -13,75 +25,67 @@ use crate::vm::Vm;
 #[derive(Debug)]
 pub struct CallContext {
     /// Host address of guest address 0.
-    pub memory_base: *mut u8,
+    pub(crate) memory_base: *mut u8,
     /// Instructions that the call may still execute; below zero it has to stop.
-    pub budget: i64,
-    /// Simulated time in nanoseconds: what the clocks of a program show.
-    pub now_ns: u64,
-    /// The CPU that the program runs on.
-    pub cpu: u32,
+    pub(crate) budget: i64,
+    /// When and where.
+    pub(crate) moment: Moment,
     /// Calls into the virtual machine that are on the way, one inside the other.
-    pub depth: u32,
-    /// Guest address of the task that the CPU is running.
-    pub current: u64,
+    pub(crate) depth: u32,
+    /// Frames of the running call: the entry's is the first, callbacks go on counting. Up to date where a host function
+    /// may call back.
+    pub(crate) frames: u32,
     /// Guest address of the last byte of the stack that is in use; what is below is free. It is r10 of a function with
     /// a frame, which moves it down by [`FRAME_SIZE`] and back before it returns.
-    pub stack_top: u64,
-    /// Guest address of the stack's first byte.
-    pub stack_start: u64,
+    pub(crate) stack_top: u64,
+    /// Guest address of the stack's first byte, and behind its last one.
+    pub(crate) stack_start: u64,
+    pub(crate) stack_end: u64,
     /// Where the program is: function number << 32 | instruction in it. Kept up to date at calls of host functions.
-    pub position: u64,
+    pub(crate) position: u64,
     /// The caller's own state, handed through to host functions.
-    pub host: *mut c_void,
+    pub(crate) host: *mut c_void,
     /// The virtual machine.
-    pub vm: *mut Vm,
+    pub(crate) vm: *mut VmState,
     /// The error that ends the call. Set it through [`CallContext::raise`].
-    pub fault: Option<Box<Fault>>,
+    pub(crate) fault: Option<Box<Fault>>,
 }
 
 impl CallContext {
-    /// The virtual machine that makes the call.
-    ///
-    /// # Safety
-    /// Only inside a host function, and no other reference to the machine may be alive.
-    #[allow(clippy::mut_from_ref)]
-    pub unsafe fn vm<'a>(&self) -> &'a mut Vm {
-        // SAFETY: `Vm::call` sets the pointer and does not return before the host function does.
-        unsafe { &mut *self.vm }
-    }
-
-    /// The guest memory of the call.
-    ///
-    /// # Safety
-    /// Only inside a host function.
-    pub unsafe fn memory<'a>(&self) -> &'a GuestMemory {
-        // SAFETY: as above; the handle of a machine is never replaced.
-        unsafe { &(*self.vm).memory }
+    /// The context of a machine whose stack is at `stack`, while no call is on the way.
+    pub(crate) fn new(memory: &GuestMemory, stack: u64) -> CallContext {
+        CallContext {
+            memory_base: memory.base(),
+            budget: 0,
+            moment: Moment::default(),
+            depth: 0,
+            frames: 1,
+            stack_top: stack + STACK_SIZE,
+            stack_start: stack,
+            stack_end: stack + STACK_SIZE,
+            position: 0,
+            host: std::ptr::null_mut(),
+            vm: std::ptr::null_mut(),
+            fault: None,
+        }
     }
 
     /// Ends the call with an error of the program at its present position. The first error stays.
     #[cold]
-    pub fn raise(&mut self, kind: FaultKind) {
+    pub(crate) fn raise(&mut self, kind: FaultKind) {
         let position = self.position;
         self.raise_at(FunctionId((position >> 32) as u32), position as u32, kind);
     }
 
     /// Ends the call with an error of the program at a given instruction.
     #[cold]
-    pub fn raise_at(&mut self, function: FunctionId, instruction: u32, kind: FaultKind) {
+    pub(crate) fn raise_at(&mut self, function: FunctionId, instruction: u32, kind: FaultKind) {
         if self.fault.is_none() {
             // SAFETY: a context is only used while its machine is alive; the program is not changed after loading.
             let program = unsafe { &(*self.vm).program };
             self.fault = Some(Box::new(program.fault(function, instruction, kind)));
         }
         self.budget = -1;
-    }
-
-    /// Ends the call because a helper or kernel function refuses; `text` says why, as what the program does:
-    /// `dispatches task 7 twice`.
-    #[cold]
-    pub fn fail(&mut self, text: impl Into<String>) {
-        self.raise(FaultKind::Refused(text.into()));
     }
 
     /// Whether so many frames fit on the stack.
@@ -94,7 +98,7 @@ impl CallContext {
 ///
 /// # Safety
 /// `ctx` is the context of the running call.
-pub unsafe extern "C" fn raise_endless(ctx: *mut CallContext, function: u64, instruction: u64) {
+pub(crate) unsafe extern "C" fn raise_endless(ctx: *mut CallContext, function: u64, instruction: u64) {
     // SAFETY: the caller's promise. A budget that a fault set below zero keeps that fault.
     let ctx = unsafe { &mut *ctx };
     // SAFETY: as above.
@@ -106,7 +110,7 @@ pub unsafe extern "C" fn raise_endless(ctx: *mut CallContext, function: u64, ins
 ///
 /// # Safety
 /// `ctx` is the context of the running call.
-pub unsafe extern "C" fn raise_unresolved(ctx: *mut CallContext, function: u64, instruction: u64) {
+pub(crate) unsafe extern "C" fn raise_unresolved(ctx: *mut CallContext, function: u64, instruction: u64) {
     // SAFETY: the caller's promise.
     let ctx = unsafe { &mut *ctx };
     let function = FunctionId(function as u32);
@@ -119,7 +123,7 @@ pub unsafe extern "C" fn raise_unresolved(ctx: *mut CallContext, function: u64, 
 ///
 /// # Safety
 /// `ctx` is the context of the running call, whose position is up to date.
-pub unsafe extern "C" fn call_handle(ctx: *mut CallContext, handle: u64, arguments: *const [u64; 5]) -> u64 {
+pub(crate) unsafe extern "C" fn call_handle(ctx: *mut CallContext, handle: u64, arguments: *const [u64; 5]) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { Vm::call_handle(ctx, handle, *arguments) }
+    unsafe { VmState::call_back(ctx, handle, *arguments) }
 }

@@ -52,6 +52,8 @@ pub enum FaultKind {
     WildCall(u64),
     /// A helper or kernel function refused; the text says why.
     Refused(String),
+    /// A host function panicked: an error of ours that this program has found.
+    Defect(String),
 }
 
 /// An error of a program: what it did, and where.
@@ -84,6 +86,9 @@ impl fmt::Display for FaultKind {
             FaultKind::Unresolved(what) => write!(f, "uses {what}, which this kernel does not have"),
             FaultKind::WildCall(address) => write!(f, "calls {address:#x}, which is no function"),
             FaultKind::Refused(text) => f.write_str(text),
+            FaultKind::Defect(text) => {
+                write!(f, "calls what has a defect of schedlab ({text}); please report it with the object")
+            }
         }
     }
 }

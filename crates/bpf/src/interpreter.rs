@@ -12,7 +12,7 @@ use crate::program::{
     AluOp, AtomicOp, BlockId, FRAME_SIZE, Function, FunctionId, Insn, MAY_GOTO_LIMIT, Operand, Program, Register, Size,
     Width,
 };
-use crate::vm::Vm;
+use crate::vm::VmState;
 
 /// Runs a function with r1 to r5 and gives r0. After an error, which stands in the context, the result means nothing.
 ///
@@ -192,19 +192,25 @@ impl Run<'_> {
         // SAFETY: the promise of `run`; a host function gets the context that it is promised.
         let result = unsafe {
             match insn {
-                Insn::CallFunction { function } => run(self.ctx, function, [r1, r2, r3, r4, r5]),
+                Insn::CallFunction { function } => {
+                    (*self.ctx).frames += 1;
+                    let result = run(self.ctx, function, [r1, r2, r3, r4, r5]);
+                    (*self.ctx).frames -= 1;
+                    result
+                }
                 Insn::CallHost { host } => {
                     (*self.ctx).position = u64::from(self.function.0) << 32 | u64::from(self.pc);
                     (self.program.hosts[host.index()].call)(self.ctx, r1, r2, r3, r4, r5)
                 }
                 Insn::CallHandle { src } => {
                     (*self.ctx).position = u64::from(self.function.0) << 32 | u64::from(self.pc);
-                    Vm::call_handle(self.ctx, self.get(src), [r1, r2, r3, r4, r5])
+                    VmState::call_back(self.ctx, self.get(src), [r1, r2, r3, r4, r5])
                 }
                 _ => unreachable!("only calls are called"),
             }
         };
-        self.registers[0] = result;
+        // A call leaves r1 to r5 without a value: zeros, as in machine code.
+        self.registers[..6].copy_from_slice(&[result, 0, 0, 0, 0, 0]);
         // SAFETY: as above.
         if unsafe { (*self.ctx).fault.is_some() } { Err(Stopped) } else { Ok(()) }
     }

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 use std::cell::UnsafeCell;
 use std::ops::Range;
-use std::sync::Arc;
+use std::rc::Rc;
+
+use crate::account::Account;
 
 /// Bytes in a page, the grain in which memory is given to regions.
 pub const PAGE_SIZE: u64 = 4096;
@@ -36,6 +38,22 @@ pub enum MemoryError {
         /// Bytes left.
         left: u64,
     },
+    /// What a policy may make grow has reached its limit.
+    #[error(
+        "{what} needs {len} bytes more, and a policy may make {} MiB grow, of which {used} bytes are in use; release \
+         what is not needed or make maps smaller",
+        limit >> 20
+    )]
+    Limit {
+        /// What was to grow.
+        what: String,
+        /// Bytes asked for.
+        len: u64,
+        /// Bytes in use.
+        used: u64,
+        /// Bytes that are allowed.
+        limit: u64,
+    },
 }
 
 /// What programs may do with a region. Host code is not bound by it.
@@ -62,18 +80,39 @@ pub struct Region {
     pub element_size: u32,
     /// What programs may do.
     pub access: Access,
+    /// What its elements are to the loaded program.
+    pub(crate) content: Content,
+}
+
+/// What lies in a region, where the virtual machine has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Nothing that it knows.
+    #[default]
+    Other,
+    /// Elements of a map, by number.
+    Map(u32),
+    /// A section of globals, by its index in the object.
+    Section(u32),
+    /// Objects that the program makes for itself.
+    Objects,
 }
 
 impl Region {
     /// Elements of `element_size` bytes, `stride` apart.
     pub fn array(name: impl Into<Cow<'static, str>>, stride: u32, element_size: u32, access: Access) -> Region {
         debug_assert!(element_size <= stride && stride > 0);
-        Region { name: name.into(), stride, element_size, access }
+        Region { name: name.into(), stride, element_size, access, content: Content::Other }
     }
 
     /// One single element that fills the whole region.
     pub fn whole(name: impl Into<Cow<'static, str>>, access: Access) -> Region {
-        Region { name: name.into(), stride: 0, element_size: u32::MAX, access }
+        Region { name: name.into(), stride: 0, element_size: u32::MAX, access, content: Content::Other }
+    }
+
+    /// The same with a known content.
+    pub(crate) fn with(self, content: Content) -> Region {
+        Region { content, ..self }
     }
 }
 
@@ -139,6 +178,7 @@ struct State {
     regions: Vec<Placed>,
     /// Region of each page.
     pages: Vec<u16>,
+    account: Account,
 }
 
 #[derive(Debug)]
@@ -160,15 +200,12 @@ impl Drop for Mapping {
 
 /// A handle to one simulation's guest memory. Cloning is cheap and gives the same memory.
 ///
-/// All handles of one memory belong to one simulation and are used by one thread at a time.
+/// All handles of one memory belong to one thread.
 #[derive(Clone, Debug)]
 pub struct GuestMemory {
     base: *mut u8,
-    mapping: Arc<Mapping>,
+    mapping: Rc<Mapping>,
 }
-
-// SAFETY: a simulation with all its handles moves between threads as a whole; the type is not Sync.
-unsafe impl Send for GuestMemory {}
 
 mod sealed {
     /// Plain integers.
@@ -183,6 +220,8 @@ mod sealed {
     impl Word for i64 {}
 }
 
+pub use sealed::Word;
+
 impl GuestMemory {
     /// Reserves the range; no memory is used before it is touched.
     pub fn new() -> Result<GuestMemory, MemoryError> {
@@ -195,11 +234,13 @@ impl GuestMemory {
         }
         let start: *mut u8 = start.cast();
         let nothing = Placed::new(Region::whole("nothing", Access::Hidden), 0, 0, true);
-        let state =
-            State { next: PAGE_SIZE, regions: vec![nothing], pages: vec![0; (MEMORY_SIZE / PAGE_SIZE) as usize] };
-        // Arc, though the content is not Sync: clones may end up in different fields of one simulation that moves.
-        #[allow(clippy::arc_with_non_send_sync)]
-        let mapping = Arc::new(Mapping { start, state: UnsafeCell::new(state) });
+        let state = State {
+            next: PAGE_SIZE,
+            regions: vec![nothing],
+            pages: vec![0; (MEMORY_SIZE / PAGE_SIZE) as usize],
+            account: Account::default(),
+        };
+        let mapping = Rc::new(Mapping { start, state: UnsafeCell::new(state) });
         // SAFETY: the mapping is longer than the guard.
         Ok(GuestMemory { base: unsafe { start.add(GUARD_SIZE as usize) }, mapping })
     }
@@ -218,7 +259,7 @@ impl GuestMemory {
 
     fn place(&self, len: u64, align: u64, region: Region, sparse: bool) -> Result<u64, MemoryError> {
         debug_assert!(align.is_power_of_two());
-        // SAFETY: one thread at a time, and no reference into the state outlives a method.
+        // SAFETY: one thread only, and no reference into the state outlives a method.
         let state = unsafe { &mut *self.mapping.state.get() };
         let start = state.next.next_multiple_of(align.max(PAGE_SIZE));
         let left = HANDLE_BASE.saturating_sub(start);
@@ -322,16 +363,67 @@ impl GuestMemory {
         (id != 0).then(|| state.regions[usize::from(id)].region.name.to_string())
     }
 
+    /// How many of `limit` bytes at `addr` a program may read one after the other.
+    pub fn readable_len(&self, addr: u64, limit: u64) -> u64 {
+        // SAFETY: as in `place`.
+        let state = unsafe { &*self.mapping.state.get() };
+        let page = |addr: u64| state.pages.get((addr / PAGE_SIZE) as usize).copied().unwrap_or(0);
+        let id = page(addr);
+        let placed = &state.regions[usize::from(id)];
+        if id == 0 || placed.region.access == Access::Hidden {
+            return 0;
+        }
+        let offset = addr as u32 - placed.start;
+        let element = placed.element_size.saturating_sub(placed.within_element(offset));
+        let len = limit.min(u64::from(element)).min(u64::from(placed.len).saturating_sub(u64::from(offset)));
+        if !placed.sparse {
+            return len;
+        }
+        let mut end = (addr / PAGE_SIZE + 1) * PAGE_SIZE;
+        while end < addr + len && page(end) == id {
+            end += PAGE_SIZE;
+        }
+        len.min(end - addr)
+    }
+
+    /// What the region around `addr` holds, and where the element of `addr` begins.
+    pub(crate) fn element(&self, addr: u64) -> Option<(Content, u64)> {
+        // SAFETY: as in `place`.
+        let state = unsafe { &*self.mapping.state.get() };
+        let id = *state.pages.get((addr / PAGE_SIZE) as usize)?;
+        let placed = &state.regions[usize::from(id)];
+        let offset = (addr as u32).wrapping_sub(placed.start);
+        let start = match placed.region.stride {
+            0 => u64::from(placed.start),
+            _ => addr - u64::from(placed.within_element(offset)),
+        };
+        (id != 0).then_some((placed.region.content, start))
+    }
+
+    /// Takes bytes from what a policy may make grow, here or in the host's own memory; `what` is what grows.
+    pub fn charge(&self, what: &str, bytes: u64) -> Result<(), MemoryError> {
+        // SAFETY: as in `place`.
+        let account = unsafe { &mut (*self.mapping.state.get()).account };
+        account.charge(what, bytes)
+    }
+
+    /// Gives bytes back.
+    pub fn refund(&self, bytes: u64) {
+        // SAFETY: as in `place`.
+        let account = unsafe { &mut (*self.mapping.state.get()).account };
+        account.refund(bytes);
+    }
+
     /// Reads an integer. Anything that lies in guest memory may be read, whatever its region allows.
     #[inline(always)]
-    pub fn read<T: sealed::Word>(&self, addr: u64) -> T {
+    pub fn read<T: Word>(&self, addr: u64) -> T {
         // SAFETY: `host` plus 8 bytes is inside the mapping, guard included.
         unsafe { self.host(addr).cast::<T>().read_unaligned() }
     }
 
     /// Writes an integer.
     #[inline(always)]
-    pub fn write<T: sealed::Word>(&self, addr: u64, value: T) {
+    pub fn write<T: Word>(&self, addr: u64, value: T) {
         // SAFETY: as in `read`.
         unsafe { self.host(addr).cast::<T>().write_unaligned(value) }
     }
@@ -341,12 +433,31 @@ impl GuestMemory {
         len.min((MEMORY_SIZE - u64::from(addr as u32)) as usize)
     }
 
-    /// Bytes of guest memory in place; `None` when they reach over its end.
-    ///
-    /// Meant for a short look: nothing may write to them while the slice is used.
-    pub(crate) fn bytes(&self, addr: u64, len: usize) -> Option<&[u8]> {
-        // SAFETY: the range is inside the mapping, which is initialised (zeroed) from the start.
-        (Self::inside(addr, len) == len).then(|| unsafe { std::slice::from_raw_parts(self.host(addr), len) })
+    /// What `look` finds in bytes of guest memory; those behind its end are not there.
+    #[inline]
+    fn look<T>(&self, addr: u64, len: usize, look: impl FnOnce(&[u8]) -> T) -> T {
+        // SAFETY: the range is inside the mapping, which is initialised (zeroed) from the start. Nothing writes to it
+        // while `look` runs: the callers in this file give functions that know of no memory.
+        look(unsafe { std::slice::from_raw_parts(self.host(addr), Self::inside(addr, len)) })
+    }
+
+    /// Whether the bytes at `addr` are these.
+    #[inline]
+    pub(crate) fn holds(&self, addr: u64, bytes: &[u8]) -> bool {
+        self.look(addr, bytes.len(), |found| found == bytes)
+    }
+
+    /// A hash of the bytes at `addr`.
+    #[inline]
+    pub(crate) fn hash(&self, addr: u64, len: usize, hash: fn(&[u8]) -> u64) -> u64 {
+        self.look(addr, len, hash)
+    }
+
+    /// The first byte in which two runs of at most `len` bytes differ or both end, as C `strncmp` compares.
+    pub(crate) fn compare_text(&self, a: u64, b: u64, len: usize) -> std::cmp::Ordering {
+        let end = |bytes: &[u8]| bytes.iter().position(|&byte| byte == 0).map_or(bytes.len(), |at| at + 1);
+        let (a_len, b_len) = (self.look(a, len, end), self.look(b, len, end));
+        self.look(a, a_len, |a| self.look(b, b_len, |b| a.cmp(b)))
     }
 
     /// Copies bytes out; what would lie behind the end of guest memory reads as zero.
@@ -376,17 +487,25 @@ impl GuestMemory {
         unsafe { std::ptr::write_bytes(self.host(addr), 0, Self::inside(addr, len)) };
     }
 
-    /// Whether two runs of `len` bytes are equal.
-    pub fn equal(&self, a: u64, b: u64, len: usize) -> bool {
-        (0..len as u64).all(|i| self.read::<u8>(a.wrapping_add(i)) == self.read::<u8>(b.wrapping_add(i)))
+    /// Sets whole pages to zero and gives what they take to the system.
+    pub fn discard(&self, addr: u64, len: u64) {
+        debug_assert!(addr.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE));
+        // SAFETY: the range is inside the mapping, a private anonymous one, in which a page given back reads as zero.
+        let result =
+            unsafe { libc::madvise(self.host(addr).cast(), Self::inside(addr, len as usize), libc::MADV_DONTNEED) };
+        if result != 0 {
+            self.zero(addr, len as usize);
+        }
     }
 
     /// The bytes at `addr` up to the first zero, at most `limit` of them.
     pub fn read_text(&self, addr: u64, limit: usize) -> String {
-        let mut bytes = vec![0; Self::inside(addr, limit)];
-        self.read_bytes(addr, &mut bytes);
-        let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-        String::from_utf8_lossy(&bytes[..len]).into_owned()
+        self.look(addr, self.text_len(addr, limit), |bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// The number of bytes at `addr` before the first zero, at most `limit`.
+    pub(crate) fn text_len(&self, addr: u64, limit: usize) -> usize {
+        self.look(addr, limit, |bytes| bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()))
     }
 }
 

@@ -9,6 +9,10 @@ pub struct Needs {
     pub arguments: u8,
     /// The most frames that are in use at a time.
     pub frames: u32,
+    /// The most calls that are inside one another, its own included, with a frame or without.
+    pub depth: u32,
+    /// Whether it may call back into the program: a host function that does, or through a register.
+    pub calls_back: bool,
     /// The most instructions that are executed if every loop goes round once.
     pub length: u64,
     /// Whether its entry looks at the budget. Where all is counted, that of each function does that calls others;
@@ -35,7 +39,8 @@ const LONG: u64 = 1 << 20;
 /// What each function of a program takes; if one calls itself, directly or through others, that one. The kernel refuses
 /// it too.
 pub fn needs_of(functions: &[Function], hosts: &[HostFunction], counts_all: bool) -> Result<Vec<Needs>, FunctionId> {
-    let unknown = Needs { arguments: 5, frames: 0, length: 0, tests_budget: true, can_fail: true };
+    let unknown =
+        Needs { arguments: 5, frames: 0, depth: 1, calls_back: true, length: 0, tests_budget: true, can_fail: true };
     let mut analysis = Analysis { hosts, counts_all, needs: vec![unknown; functions.len()] };
     for id in callees_first(functions)? {
         analysis.needs[id.index()] = analysis.of(&functions[id.index()]);
@@ -116,10 +121,21 @@ impl Analysis<'_> {
         Needs {
             arguments: (1..=5).rev().find(|&register| read & set(register) != 0).unwrap_or(0),
             frames: u32::from(function.uses_stack) + called().map(|needs| needs.frames).max().unwrap_or(0),
+            depth: 1 + called().map(|needs| needs.depth).max().unwrap_or(0),
+            calls_back: self.calls_back(function) || called().any(|needs| needs.calls_back),
             length,
             tests_budget,
             can_fail: tests_budget || self.can_fail(function) || called().any(|needs| needs.can_fail),
         }
+    }
+
+    /// Whether a function itself may call back into the program.
+    fn calls_back(&self, function: &Function) -> bool {
+        function.insns.iter().any(|insn| match *insn {
+            Insn::CallHost { host } => self.hosts[host.index()].calls_back,
+            Insn::CallHandle { .. } => true,
+            _ => false,
+        })
     }
 
     /// Whether a function can raise a fault, besides those that it calls: only host functions and endless loops do, and
@@ -189,7 +205,7 @@ mod tests {
 
     fn host(arguments: u8, intrinsic: Option<Intrinsic>) -> HostFunction {
         let routine = crate::helpers::find(7).unwrap().routine;
-        HostFunction { name: "h".into(), call: routine.call, arguments, intrinsic }
+        HostFunction { name: "h".into(), call: routine.call, arguments, intrinsic, calls_back: false }
     }
 
     fn mov(dst: Register, src: Register) -> Insn {
@@ -236,6 +252,7 @@ mod tests {
         ];
         let needs = needs(&functions, &[]);
         assert_eq!(needs.iter().map(|needs| needs.frames).collect::<Vec<_>>(), [2, 1, 1, 0]);
+        assert_eq!(needs.iter().map(|needs| needs.depth).collect::<Vec<_>>(), [3, 2, 1, 1]);
         assert_eq!(needs.iter().map(|needs| needs.length).collect::<Vec<_>>(), [9, 4, 2, 2]);
         // The first one passes r2 on, that is, after a call that has left it without a value.
         assert_eq!(needs.iter().map(|needs| needs.arguments).collect::<Vec<_>>(), [1, 2, 1, 2]);

@@ -1,14 +1,16 @@
 //! Equal objects in guest memory that come and go: values of storage maps, objects of `bpf_obj_new`.
 
-use crate::memory::{Access, GuestMemory, MemoryError, PAGE_SIZE, Region};
+use crate::memory::{Access, Content, GuestMemory, MemoryError, PAGE_SIZE, Region};
 
 /// Bytes of the largest piece that a pool takes from guest memory at once.
 const CHUNK_SIZE_MAX: u64 = 256 * 1024;
 
-/// A pool of objects of one size. Objects are handed out zeroed, the one returned last first.
+/// A pool of objects of one size, which a policy can make grow. Objects are handed out zeroed, the one returned last
+/// first.
 #[derive(Clone, Debug)]
 pub struct Pool {
     name: String,
+    content: Content,
     size: u32,
     stride: u32,
     free: Vec<u32>,
@@ -19,14 +21,9 @@ pub struct Pool {
 
 impl Pool {
     /// A pool of objects of `size` bytes, aligned to 8.
-    pub fn new(name: impl Into<String>, size: u32) -> Pool {
-        let stride = size.max(1).next_multiple_of(8);
-        Pool { name: name.into(), size, stride, free: Vec::new(), next: 0, end: 0, chunk_size: PAGE_SIZE }
-    }
-
-    /// Bytes of an object.
-    pub fn size(&self) -> u32 {
-        self.size
+    pub(crate) fn new(name: impl Into<String>, size: u32, content: Content) -> Pool {
+        let stride = size.max(1).checked_next_multiple_of(8).unwrap_or(u32::MAX - 7);
+        Pool { name: name.into(), content, size, stride, free: Vec::new(), next: 0, end: 0, chunk_size: PAGE_SIZE }
     }
 
     /// Hands an object out.
@@ -37,7 +34,8 @@ impl Pool {
         if self.next == self.end {
             let stride = u64::from(self.stride);
             let len = (self.chunk_size / stride).max(1) * stride;
-            let region = Region::array(self.name.clone(), self.stride, self.size, Access::ReadWrite);
+            let region = Region::array(self.name.clone(), self.stride, self.size, Access::ReadWrite).with(self.content);
+            memory.charge(&self.name, len)?;
             self.next = memory.alloc(len, 8, region)?;
             self.end = self.next + len;
             self.chunk_size = (self.chunk_size * 2).min(CHUNK_SIZE_MAX);
@@ -61,7 +59,7 @@ mod tests {
     #[test]
     fn objects_come_back_cleared() {
         let memory = GuestMemory::new().unwrap();
-        let mut pool = Pool::new("thing", 20);
+        let mut pool = Pool::new("thing", 20, Content::Other);
         let (a, b) = (pool.take(&memory).unwrap(), pool.take(&memory).unwrap());
         assert_eq!(b - a, 24);
         assert!(memory.writable(b, 20) && !memory.writable(b, 24));

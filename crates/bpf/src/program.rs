@@ -420,6 +420,8 @@ pub struct HostFunction {
     pub arguments: u8,
     /// Set when a code generator may know it.
     pub intrinsic: Option<Intrinsic>,
+    /// Whether it may call back into the program.
+    pub calls_back: bool,
 }
 
 impl PartialEq for HostFunction {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::memory::GuestMemory;
 
 /// The longest text that a `%s` puts in.
-const STRING_LIMIT: usize = 1024;
+const STRING_LIMIT: u64 = 1024;
 
 /// A conversion: `%-08llx`.
 #[derive(Default)]
@@ -20,12 +20,13 @@ struct Conversion {
     bytes: u32,
 }
 
-/// Formats `format` with one word for each conversion, as `bpf_snprintf` is given them. Missing words are 0.
-pub fn format(memory: &GuestMemory, format: &str, words: &[u64]) -> String {
+/// Formats `format` with one word for each conversion, as `bpf_snprintf` is given them. Missing words are 0. What is
+/// longer than `limit` bytes is cut off.
+pub fn format(memory: &GuestMemory, format: &str, words: &[u64], limit: usize) -> String {
     let mut out = String::new();
     let mut words = words.iter().copied();
     let mut chars = format.chars().peekable();
-    while let Some(char) = chars.next() {
+    while let Some(char) = chars.next().filter(|_| out.len() < limit) {
         if char != '%' {
             out.push(char);
             continue;
@@ -78,6 +79,7 @@ pub fn format(memory: &GuestMemory, format: &str, words: &[u64]) -> String {
             break;
         }
     }
+    out.truncate(out.floor_char_boundary(limit));
     out
 }
 
@@ -107,8 +109,9 @@ impl Conversion {
             'c' => out.push(char::from(words.next().unwrap_or(0) as u8)),
             's' => {
                 let address = words.next().unwrap_or(0);
-                let limit = self.precision.unwrap_or(STRING_LIMIT).min(STRING_LIMIT);
-                let text = if address == 0 { "(null)".to_string() } else { memory.read_text(address, limit) };
+                let limit = self.precision.map_or(STRING_LIMIT, |precision| STRING_LIMIT.min(precision as u64));
+                let readable = memory.readable_len(address, limit) as usize;
+                let text = if address == 0 { "(null)".to_string() } else { memory.read_text(address, readable) };
                 Conversion { zeros: false, ..*self }.put(out, &text, "");
             }
             other => {
@@ -153,7 +156,9 @@ mod tests {
             ("%d %", &[], "0 %"),
         ];
         for (pattern, words, expected) in cases {
-            assert_eq!(format(&memory, pattern, words), expected, "{pattern}");
+            assert_eq!(format(&memory, pattern, words, 100), expected, "{pattern}");
         }
+        assert_eq!(format(&memory, &"%256d".repeat(10_000), &[], 1000).len(), 1000);
+        assert_eq!(format(&memory, "%s|", &[u64::MAX], 100), "|", "nothing to read there");
     }
 }

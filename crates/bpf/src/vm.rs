@@ -1,4 +1,4 @@
-//! The virtual machine: a loaded program with its maps and globals, ready to be called.
+//! The virtual machine, whatever its host: a loaded program with its maps and globals, ready to be called.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -6,25 +6,28 @@ use std::sync::Arc;
 
 use crate::context::CallContext;
 use crate::fault::{Fault, FaultKind};
+use crate::fields::{FieldKind, Fields};
 use crate::heap::Heap;
 use crate::interpreter;
 use crate::machine::MachineCode;
 use crate::maps::{ElementKey, Map, Storage};
-use crate::memory::GuestMemory;
-use crate::program::{FRAME_SIZE, FunctionId, MapId, Program, ProgramId};
+use crate::memory::{Content, GuestMemory, MemoryError};
+use crate::program::{FunctionId, MapId, Program, ProgramId};
+use crate::references::References;
 use crate::timers::{TimerRequest, Timers};
 
 /// Machine code of a function: the call context and r1 to r5 in, r0 out.
-pub type EntryFn = unsafe extern "C" fn(ctx: *mut CallContext, r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64;
+pub(crate) type EntryFn =
+    unsafe extern "C" fn(ctx: *mut CallContext, r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64;
 
-/// How many calls into the machine may be inside one another.
-const DEPTH_LIMIT: u32 = 64;
+/// How many calls into the machine may be inside one another: host functions that call a program.
+const DEPTH_LIMIT: u32 = 8;
+/// How many frames a call has at most, those of callbacks included (the kernel's `MAX_CALL_FRAMES`).
+pub(crate) const CALL_DEPTH: u32 = 8;
 /// Arguments that a call may have without a look at the stack.
 const ARGUMENTS_MAX: usize = 64;
 /// Bytes of the stack of all nested calls together.
 pub(crate) const STACK_SIZE: u64 = 256 * 1024;
-/// The most frames of a function and all that it calls: half of what fits, so that the first call always fits.
-pub(crate) const FRAMES_MAX: u32 = (STACK_SIZE / FRAME_SIZE / 2) as u32;
 /// Bytes from a map's pointer to the next map's.
 pub(crate) const MAP_POINTER_STRIDE: u64 = 64;
 
@@ -42,20 +45,21 @@ pub struct Released {
     /// Guest address of the object.
     pub object: u64,
     /// Name of its type: `bpf_cpumask`.
-    pub type_name: String,
+    pub type_name: &'static str,
 }
 
-/// A pointer to a kernel object inside the values of a map.
-#[derive(Clone, Debug)]
-pub(crate) struct KernelPointer {
-    /// Byte offset in the value.
-    pub offset: u32,
-    pub type_name: String,
+/// What a pointer that only host functions may touch owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owned {
+    /// A reference to a kernel object of a type.
+    Kernel(&'static str),
+    /// A reference to an object that the program made.
+    Object,
 }
 
 /// A loaded program.
 #[derive(Debug)]
-pub struct Vm {
+pub struct VmState {
     /// The state of calls. The caller sets `now_ns`, `cpu` and `current` before a call.
     pub context: CallContext,
     /// Guest memory.
@@ -71,13 +75,19 @@ pub struct Vm {
     /// Whether helpers check what a program hands them against the regions.
     pub(crate) checked: bool,
     pub(crate) maps: Vec<Map>,
-    pub(crate) kernel_pointers: Vec<Vec<KernelPointer>>,
+    /// What only host functions may touch in the values of each map, and in each section of globals.
+    pub(crate) map_fields: Vec<Fields>,
+    pub(crate) section_fields: BTreeMap<u32, Fields>,
+    /// What the pointers in them own, by their place.
+    pub(crate) stored: BTreeMap<u64, (u64, Owned)>,
+    /// What the calls on the way hold.
+    pub(crate) references: References,
     pub(crate) timers: Timers,
     pub(crate) heap: Heap,
     /// Bytes between CPUs of each per-CPU kernel variable, by its address.
     pub(crate) per_cpu: BTreeMap<u64, u32>,
-    /// Bytes of the object's own types that it makes objects of, by BTF number.
-    pub(crate) local_types: BTreeMap<u64, u32>,
+    /// The object's own types that it makes objects of, by BTF number.
+    pub(crate) local_types: BTreeMap<u64, LocalType>,
     pub(crate) globals: BTreeMap<String, (u64, u32)>,
     pub(crate) task_fields: TaskFields,
     pub(crate) cpus: u32,
@@ -91,10 +101,20 @@ pub struct Vm {
     pub(crate) executed: u64,
 }
 
+/// A type of the object that it makes objects of.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalType {
+    pub name: String,
+    /// Bytes.
+    pub size: u32,
+    pub fields: Fields,
+}
+
 /// What a call that a host function makes has to leave as it was.
 struct Outer {
     budget: i64,
     position: u64,
+    frames: u32,
     host: *mut c_void,
     fault: Option<Box<Fault>>,
 }
@@ -103,21 +123,24 @@ impl Outer {
     unsafe fn take(ctx: *mut CallContext) -> Outer {
         // SAFETY: the caller holds the machine.
         let ctx = unsafe { &mut *ctx };
-        Outer { budget: ctx.budget, position: ctx.position, host: ctx.host, fault: ctx.fault.take() }
+        Outer {
+            budget: ctx.budget,
+            position: ctx.position,
+            frames: std::mem::replace(&mut ctx.frames, 1),
+            host: ctx.host,
+            fault: ctx.fault.take(),
+        }
     }
 
     unsafe fn put_back(self, ctx: *mut CallContext) {
         // SAFETY: as above.
         let ctx = unsafe { &mut *ctx };
-        (ctx.budget, ctx.position, ctx.host, ctx.fault) = (self.budget, self.position, self.host, self.fault);
+        (ctx.budget, ctx.position, ctx.frames) = (self.budget, self.position, self.frames);
+        (ctx.host, ctx.fault) = (self.host, self.fault);
     }
 }
 
-// SAFETY: the pointers in the context are only used during a call; a machine moves between threads as a whole, with the
-// guest memory that belongs to its simulation.
-unsafe impl Send for Vm {}
-
-impl Vm {
+impl VmState {
     /// The entry of a name (C name of the function).
     pub fn program(&self, name: &str) -> Option<ProgramId> {
         self.program.entries.iter().position(|entry| entry.name == name).map(|index| ProgramId(index as u32))
@@ -126,8 +149,11 @@ impl Vm {
     /// Calls an entry: `args` become the array of words that r1 points at. `host` is handed through to host functions.
     ///
     /// A host function may call in turn; each call has a budget of its own.
+    ///
+    /// # Safety
+    /// `host` points at what the kernel functions of this machine expect, which nobody uses before the call is over.
     #[inline]
-    pub fn call<const N: usize>(
+    pub unsafe fn call<const N: usize>(
         &mut self,
         program: ProgramId,
         args: [u64; N],
@@ -148,7 +174,7 @@ impl Vm {
         args: [u64; N],
         host: *mut c_void,
     ) -> Result<u64, Box<Fault>> {
-        let vm: *mut Vm = self;
+        let vm: *mut VmState = self;
         // SAFETY: as in `enter`; the stack is empty, so that the arguments fit.
         unsafe {
             let ctx = &raw mut (*vm).context;
@@ -168,12 +194,20 @@ impl Vm {
             let result = entry(ctx, at, 0, 0, 0, 0);
             (*ctx).depth = 0;
             (*ctx).stack_top = top;
-            if (*ctx).fault.is_none() {
-                (*vm).executed += (limit - (*ctx).budget) as u64;
-                return Ok(result);
+            if !(*vm).references.is_empty() {
+                VmState::end_holding(ctx, 0);
             }
-            (*vm).executed += limit as u64;
-            Err((*ctx).fault.take().expect("there is one"))
+            match (*ctx).fault.take() {
+                None => {
+                    (*vm).executed += (limit - (*ctx).budget) as u64;
+                    Ok(result)
+                }
+                Some(fault) => {
+                    (*vm).executed += limit as u64;
+                    (*ctx).frames = 1;
+                    Err(fault)
+                }
+            }
         }
     }
 
@@ -201,19 +235,24 @@ impl Vm {
         host: *mut c_void,
         prepare: impl FnOnce(&mut CallContext, &GuestMemory) -> (FunctionId, [u64; 5]),
     ) -> Result<u64, Box<Fault>> {
-        let vm: *mut Vm = self;
+        let vm: *mut VmState = self;
         // SAFETY: `vm` is alive and exclusively ours; from here on it is only reached through the pointer, as host
         // functions reach it, and no reference lives across the call.
         unsafe {
             let ctx = &raw mut (*vm).context;
             let outer = if (*ctx).depth == 0 { None } else { Some(Outer::take(ctx)) };
             let (stack_top, limit) = ((*ctx).stack_top, (*vm).instruction_limit);
+            let held = (*vm).references.len();
             (*ctx).budget = limit;
             (*ctx).host = host;
             (*ctx).vm = vm;
             let (function, args) = prepare(&mut *ctx, &(*vm).memory);
-            let result = if (*ctx).fault.is_none() { Vm::call_function(ctx, function, args) } else { 0 };
+            let result = if (*ctx).fault.is_none() { VmState::call_function(ctx, function, args) } else { 0 };
             (*ctx).stack_top = stack_top;
+            (*ctx).frames = 1;
+            if (*vm).references.len() > held {
+                VmState::end_holding(ctx, held);
+            }
             let fault = (*ctx).fault.take();
             if fault.is_some() {
                 // An error counts as the whole budget, the same in both executors.
@@ -227,6 +266,23 @@ impl Vm {
                 None => Ok(result),
                 Some(fault) => Err(fault),
             }
+        }
+    }
+
+    /// What a call still holds when it ends, beyond the first `held`: a fault if it had to be given back.
+    ///
+    /// # Safety
+    /// `ctx` is the context of a call that has just ended.
+    #[cold]
+    unsafe fn end_holding(ctx: *mut CallContext, held: usize) {
+        // SAFETY: the caller's promise.
+        let vm = unsafe { &mut *(*ctx).vm };
+        let leak = vm.references.leak(held);
+        vm.references.truncate(held);
+        if let Some((count, address, name)) = leak {
+            let text = format!("ends without giving back {count} of what it got, at last {name} {address:#x}");
+            // SAFETY: as above.
+            unsafe { (*ctx).raise(FaultKind::Refused(text)) };
         }
     }
 
@@ -288,64 +344,117 @@ impl Vm {
     }
 
     /// As [`storage_value`](Self::storage_value); a missing one is created, zeroed.
-    pub fn storage_value_or_create(&mut self, map: MapId, owner: u64) -> Option<u64> {
+    pub(crate) fn storage_value_or_create(&mut self, map: MapId, owner: u64) -> Result<Option<u64>, MemoryError> {
         match &mut self.maps[map.index()].storage {
             Storage::Owner(storage) => storage.lookup_or_create(&self.memory, owner),
-            _ => None,
+            _ => Ok(None),
         }
     }
 
     /// Frees the values of a task or cgroup that ends, in all storage maps.
     pub fn release_owner(&mut self, owner: u64) {
-        for index in 0..self.maps.len() {
-            self.delete_storage(MapId(index as u32), owner);
-        }
-    }
-
-    /// Frees the value of an owner in one map; false when there is none.
-    pub(crate) fn delete_storage(&mut self, map: MapId, owner: u64) -> bool {
-        let Storage::Owner(storage) = &mut self.maps[map.index()].storage else { return false };
-        let Some(value) = storage.detach(&self.memory, owner) else { return false };
-        self.drop_value(map, value);
-        if let Storage::Owner(storage) = &mut self.maps[map.index()].storage {
-            storage.free(&self.memory, value);
-        }
-        true
-    }
-
-    /// Lets go of what a value holds: timers, kernel objects, own objects.
-    pub(crate) fn drop_value(&mut self, map: MapId, value: u64) {
-        if !self.timers.known.is_empty() {
-            self.timers.forget(value, u64::from(self.maps[map.index()].value_size));
-        }
-        for pointer in &self.kernel_pointers[map.index()] {
-            let object: u64 = self.memory.read(value + u64::from(pointer.offset));
-            if object != 0 && !self.heap.release(&self.memory, object) {
-                self.released.push(Released { object, type_name: pointer.type_name.clone() });
+        for map in (0..self.maps.len() as u32).map(MapId) {
+            if let Some(value) = self.detach_storage(map, owner) {
+                self.drop_value(map, value);
+                self.free_storage(map, value);
             }
         }
     }
 
-    /// A value that is stored as bytes never brings pointers to kernel objects along.
-    pub(crate) fn clear_kernel_pointers(&mut self, map: MapId, value: u64) {
-        for pointer in &self.kernel_pointers[map.index()] {
-            self.memory.write(value + u64::from(pointer.offset), 0u64);
+    /// Takes the value of an owner out of a map; what it holds is to be let go of, then it is to be freed.
+    pub(crate) fn detach_storage(&mut self, map: MapId, owner: u64) -> Option<u64> {
+        match &mut self.maps[map.index()].storage {
+            Storage::Owner(storage) => storage.detach(&self.memory, owner),
+            _ => None,
+        }
+    }
+
+    /// Frees a value that was taken out.
+    pub(crate) fn free_storage(&mut self, map: MapId, value: u64) {
+        if let Storage::Owner(storage) = &mut self.maps[map.index()].storage {
+            storage.free(&self.memory, value);
+        }
+    }
+
+    /// Lets go of what a value holds: timers, kernel objects, own objects. Gives how many.
+    pub(crate) fn drop_value(&mut self, map: MapId, value: u64) -> u64 {
+        if self.map_fields[map.index()].is_empty() {
+            return 0;
+        }
+        let len = u64::from(self.maps[map.index()].value_size);
+        let timers = self.timers.forget(&self.memory, value, len);
+        timers + self.drop_contents(value, len)
+    }
+
+    /// Lets go of what pointers and collections in `len` bytes own, and of what that owns in turn. Gives how many.
+    fn drop_contents(&mut self, address: u64, len: u64) -> u64 {
+        let mut dropped = 0;
+        let mut ranges = vec![(address, len)];
+        while let Some((address, len)) = ranges.pop() {
+            let places: Vec<u64> = self.stored.range(address..address + len).map(|(&place, _)| place).collect();
+            let mut objects = self.heap.drop_collections(address, len);
+            for place in &places {
+                match self.stored.remove(place) {
+                    Some((object, Owned::Kernel(type_name))) => self.released.push(Released { object, type_name }),
+                    Some((object, Owned::Object)) => objects.push(object),
+                    None => {}
+                }
+            }
+            dropped += (places.len() + objects.len()) as u64;
+            let freed = objects.into_iter().filter_map(|object| self.heap.release(&self.memory, object));
+            ranges.extend(freed);
+        }
+        dropped
+    }
+
+    /// Drops a reference to an own object, and what it holds with the last one. Gives how many things that were.
+    pub(crate) fn drop_object(&mut self, object: u64) -> u64 {
+        match self.heap.release(&self.memory, object) {
+            Some((address, len)) => 1 + self.drop_contents(address, len),
+            None => 1,
+        }
+    }
+
+    /// A value that is stored as bytes brings nothing along that only host functions may touch.
+    pub(crate) fn clear_fields(&mut self, map: MapId, value: u64) {
+        self.map_fields[map.index()].each(|offset, len| self.memory.zero(value + u64::from(offset), len as usize));
+    }
+
+    /// The field at an address that only host functions may touch.
+    pub(crate) fn field_at(&self, address: u64) -> Option<FieldKind> {
+        let (content, start) = self.memory.element(address)?;
+        let offset = |start: u64| u32::try_from(address - start).ok();
+        match content {
+            Content::Map(map) => {
+                let fields = &self.map_fields[map as usize];
+                let start = self.maps[map as usize].value_in(start, address)?;
+                fields.at(offset(start)?).cloned()
+            }
+            Content::Section(section) => self.section_fields.get(&section)?.at(offset(start)?).cloned(),
+            Content::Objects => {
+                let ty = self.local_types.get(&self.heap.type_of(start)?)?;
+                ty.fields.at(offset(start)?).cloned()
+            }
+            Content::Other => None,
         }
     }
 
     /// What programs asked of timers since the host last took it; take it after each call.
-    pub fn timer_requests(&mut self) -> &mut Vec<TimerRequest> {
-        &mut self.timers.requests
+    pub fn take_timer_requests(&mut self) -> Vec<TimerRequest> {
+        self.timers.take_requests()
     }
 
     /// Whether calls left anything for the host to take: timer requests, printed lines, released objects.
     #[inline]
     pub fn has_leftovers(&self) -> bool {
-        self.timers.requests.len() | self.printed.len() | self.released.len() != 0
+        self.timers.has_requests() | self.printed.len() | self.released.len() != 0
     }
 
     /// Runs the callback of a timer that expired. Nothing happens if it was cancelled or its value is gone.
-    pub fn fire_timer(&mut self, timer: u64, host: *mut c_void) -> Result<(), Box<Fault>> {
+    ///
+    /// # Safety
+    /// As for [`call`](Self::call).
+    pub unsafe fn fire_timer(&mut self, timer: u64, host: *mut c_void) -> Result<(), Box<Fault>> {
         let Some(found) = self.timers.known.get_mut(&timer).filter(|found| found.active) else { return Ok(()) };
         (found.active, found.firing) = (false, true);
         let found = *found;
@@ -378,7 +487,7 @@ impl Vm {
     /// The records of a ring buffer since the last time.
     pub fn take_records(&mut self, map: MapId) -> Vec<Vec<u8>> {
         match &mut self.maps[map.index()].storage {
-            Storage::Ring(ring) => std::mem::take(&mut ring.records),
+            Storage::Ring(ring) => ring.take_records(&self.memory),
             _ => Vec::new(),
         }
     }
@@ -433,17 +542,28 @@ impl Vm {
     ///
     /// # Safety
     /// `ctx` is the context of the running call.
-    pub unsafe fn call_handle(ctx: *mut CallContext, handle: u64, args: [u64; 5]) -> u64 {
+    pub unsafe fn call_back(ctx: *mut CallContext, handle: u64, args: [u64; 5]) -> u64 {
         // SAFETY: the caller's promise.
         unsafe {
-            let function = (*(*ctx).vm).program.function_of(handle);
-            match function {
-                Some(function) => Vm::call_function(ctx, function, args),
-                None => {
-                    (*ctx).raise(FaultKind::WildCall(handle));
-                    0
-                }
+            let program = &(*(*ctx).vm).program;
+            let Some(function) = program.function_of(handle) else {
+                (*ctx).raise(FaultKind::WildCall(handle));
+                return 0;
+            };
+            let frames = (*ctx).frames;
+            if frames + program.needs[function.index()].depth > CALL_DEPTH {
+                (*ctx).raise(FaultKind::StackOverflow);
+                return 0;
             }
+            (*ctx).frames = frames + 1;
+            let held = (*(*ctx).vm).references.len();
+            let result = VmState::call_function(ctx, function, args);
+            (*ctx).frames = frames;
+            let vm = (*ctx).vm;
+            if (*vm).references.len() > held && (*ctx).fault.is_none() {
+                VmState::end_holding(ctx, held);
+            }
+            result
         }
     }
 }

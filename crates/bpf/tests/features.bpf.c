@@ -6,9 +6,10 @@ struct task_struct { s32 pid; } __core;
 
 struct iter_num { u64 opaque; };
 struct iter_bits { u64 opaque[2]; };
-struct list_head { u64 opaque[2]; };
-struct rb_root { u64 opaque[2]; };
-struct rb_node { u64 opaque[4]; };
+struct bpf_list_head { u64 opaque[2]; };
+struct bpf_list_node { u64 opaque[3]; };
+struct bpf_rb_root { u64 opaque[2]; };
+struct bpf_rb_node { u64 opaque[4]; };
 
 extern int bpf_iter_num_new(struct iter_num *it, int start, int end) __ksym __weak;
 extern int *bpf_iter_num_next(struct iter_num *it) __ksym __weak;
@@ -20,19 +21,22 @@ extern void bpf_rcu_read_lock(void) __ksym;
 extern void bpf_rcu_read_unlock(void) __ksym;
 extern void *bpf_obj_new_impl(u64 type, void *meta) __ksym;
 extern void bpf_obj_drop_impl(void *object, void *meta) __ksym;
-extern int bpf_rbtree_add_impl(struct rb_root *root, struct rb_node *node, void *less, void *meta, u64 off) __ksym;
-extern struct rb_node *bpf_rbtree_first(struct rb_root *root) __ksym;
-extern struct rb_node *bpf_rbtree_remove(struct rb_root *root, struct rb_node *node) __ksym;
-extern int bpf_list_push_back_impl(struct list_head *head, void *node, void *meta, u64 off) __ksym;
-extern void *bpf_list_pop_front(struct list_head *head) __ksym;
+extern int bpf_rbtree_add_impl(struct bpf_rb_root *root, struct bpf_rb_node *node, void *less, void *meta, u64 off) __ksym;
+extern struct bpf_rb_node *bpf_rbtree_first(struct bpf_rb_root *root) __ksym;
+extern struct bpf_rb_node *bpf_rbtree_remove(struct bpf_rb_root *root, struct bpf_rb_node *node) __ksym;
+extern int bpf_list_push_back_impl(struct bpf_list_head *head, void *node, void *meta, u64 off) __ksym;
+extern void *bpf_list_pop_front(struct bpf_list_head *head) __ksym;
 extern void *bpf_cast_to_kern_ctx(void *object) __ksym;
 extern s32 sim_reenter(u64 value) __ksym;
 extern s32 sim_refuse(u64 value) __ksym;
+extern s32 sim_panic(u64 value) __ksym;
+extern void *sim_acquire(void *task) __ksym;
+extern void sim_release(void *task) __ksym;
 extern const u64 runqueues __ksym;
 extern const u64 no_such_variable __ksym __weak;
 
 struct value { u64 a, b; struct task_struct __kptr *held; };
-struct with_timer { struct timer timer; u64 fired; };
+struct with_timer { struct bpf_timer timer; u64 fired; };
 
 struct { __uint(type, ARRAY); __uint(max_entries, 4); __type(key, u32); __type(value, struct value); } array SEC(".maps");
 struct { __uint(type, HASH); __uint(max_entries, 3); __type(key, u64); __type(value, struct value); } hash SEC(".maps");
@@ -57,8 +61,8 @@ u64 sized[1] SEC(".data.sized");
 u64 fixed[1] SEC(".data.other");
 u64 total, result[8];
 char text[64];
-struct rb_root tree;
-struct list_head list;
+struct bpf_rb_root tree;
+struct bpf_list_head list;
 
 SEC("syscall") int arrays(u64 *ctx)
 {
@@ -105,7 +109,7 @@ SEC("syscall") int hold(u64 *ctx)
 	found = map_lookup(&hash, &key);
 	if (!found || found->held)
 		return -1;
-	kptr_xchg(&found->held, (void *)ctx[0]);
+	kptr_xchg(&found->held, sim_acquire((void *)ctx[0]));
 	map_update(&hash, &key, &value, 0);
 	return kptr_xchg(&found->held, NULL) == NULL;
 }
@@ -139,7 +143,7 @@ SEC("syscall") int storages(u64 *ctx)
 	if (!value)
 		return -1;
 	value->a = 100;
-	kptr_xchg(&value->held, (void *)ctx[0]);
+	kptr_xchg(&value->held, sim_acquire((void *)ctx[0]));
 	return 0;
 }
 
@@ -243,9 +247,10 @@ SEC("syscall") int bits(u64 *ctx)
 	return sum;
 }
 
-struct node { struct rb_node rb; u64 key; };
+struct node { struct bpf_rb_node rb; u64 key; };
+struct entry { struct bpf_list_node link; u64 key; };
 
-static bool less(struct rb_node *a, const struct rb_node *b)
+static bool less(struct bpf_rb_node *a, const struct bpf_rb_node *b)
 {
 	return ((struct node *)a)->key < ((struct node *)b)->key;
 }
@@ -255,7 +260,7 @@ static bool less(struct rb_node *a, const struct rb_node *b)
 SEC("syscall") int trees(u64 *ctx)
 {
 	u64 keys[] = { 5, 2, 9, 2, 7 };
-	struct rb_node *first;
+	struct bpf_rb_node *first;
 	int i, sum = 0;
 
 	for (i = 0; i < 5; i++) {
@@ -277,8 +282,9 @@ SEC("syscall") int trees(u64 *ctx)
 
 SEC("syscall") int lists(u64 *ctx)
 {
-	struct node *a = bpf_obj_new_impl(local_type_id(struct node), NULL);
-	struct node *b = bpf_obj_new_impl(local_type_id(struct node), NULL);
+	struct entry *a = bpf_obj_new_impl(local_type_id(struct entry), NULL);
+	struct entry *b = bpf_obj_new_impl(local_type_id(struct entry), NULL);
+	int sum;
 
 	a->key = 3;
 	b->key = 4;
@@ -286,7 +292,10 @@ SEC("syscall") int lists(u64 *ctx)
 	bpf_list_push_back_impl(&list, b, NULL, 0);
 	a = bpf_list_pop_front(&list);
 	b = bpf_list_pop_front(&list);
-	return a->key * 100 + b->key * 10 + (bpf_list_pop_front(&list) == NULL);
+	sum = a->key * 100 + b->key * 10 + (bpf_list_pop_front(&list) == NULL);
+	bpf_obj_drop_impl(a, NULL);
+	bpf_obj_drop_impl(b, NULL);
+	return sum;
 }
 
 SEC("syscall") int rings(u64 *ctx)

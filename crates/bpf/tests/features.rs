@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::LazyLock;
 
-use schedlab_bpf::{Executor, FaultKind, Object, TimerAction, TimerRequest};
+use schedlab_bpf::{Executor, FaultKind, Object, Released, TimerAction, TimerRequest};
 use support::{CPUS, EXECUTORS, Machine, compile, load};
 
 /// The object of all tests of this file.
@@ -81,12 +81,12 @@ fn storage_follows_its_task() {
         let storage = machine.vm.map("storage").unwrap();
         assert!(machine.vm.storage_value(storage, a).is_some());
         machine.vm.release_owner(a);
-        assert_eq!(machine.vm.released.len(), 1);
-        assert_eq!((machine.vm.released[0].object, machine.vm.released[0].type_name.as_str()), (a, "task_struct"));
+        let released = machine.vm.take_released();
+        assert_eq!(released, [Released { object: a, type_name: "task_struct" }]);
         assert_eq!(machine.vm.storage_value(storage, a), None);
         assert_eq!(number(&mut machine, "unstorage", &[b]), 0);
         assert_eq!(number(&mut machine, "unstorage", &[b]), -2);
-        let fresh = machine.vm.storage_value_or_create(storage, b).unwrap();
+        let fresh = machine.vm.storage_value_or_create(storage, b).unwrap().unwrap();
         assert_eq!(machine.vm.memory.read::<u64>(fresh), 0);
     });
 }
@@ -96,7 +96,7 @@ fn an_update_lets_go_of_what_was_held() {
     on_both(|mut machine| {
         let task = machine.task(2);
         assert_eq!(number(&mut machine, "hold", &[task]), 1);
-        let released: Vec<u64> = machine.vm.released.drain(..).map(|released| released.object).collect();
+        let released: Vec<u64> = machine.vm.take_released().into_iter().map(|released| released.object).collect();
         assert_eq!(released, [task]);
     });
 }
@@ -147,26 +147,26 @@ fn ring_buffers_reach_the_host() {
 #[test]
 fn timers_are_asked_for_and_fired_by_the_host() {
     on_both(|mut machine| {
-        machine.vm.context.now_ns = 1000;
-        machine.vm.context.cpu = 2;
+        machine.vm.moment().now_ns = 1000;
+        machine.vm.moment().cpu = 2;
         assert_eq!(number(&mut machine, "arm", &[0]), 0);
-        let requests = std::mem::take(machine.vm.timer_requests());
+        let requests = machine.vm.take_timer_requests();
         let TimerRequest { timer, action } = requests[0];
         assert_eq!(action, TimerAction::Start { at_ns: 1500, cpu: 2, pinned: false });
-        machine.vm.context.now_ns = 1500;
-        machine.vm.fire_timer(timer, std::ptr::null_mut()).unwrap();
+        machine.vm.moment().now_ns = 1500;
+        machine.fire(timer).unwrap();
         assert_eq!(machine.global("total"), 11);
-        let again = std::mem::take(machine.vm.timer_requests());
+        let again = machine.vm.take_timer_requests();
         assert_eq!(again[0].action, TimerAction::Start { at_ns: 2500, cpu: 2, pinned: false });
         assert_eq!(number(&mut machine, "disarm", &[]), 1);
-        assert_eq!(machine.vm.timer_requests()[0], TimerRequest { timer, action: TimerAction::Cancel });
+        assert_eq!(machine.vm.take_timer_requests(), [TimerRequest { timer, action: TimerAction::Cancel }]);
         assert_eq!(number(&mut machine, "disarm", &[]), 0);
-        machine.vm.fire_timer(timer, std::ptr::null_mut()).unwrap();
+        machine.fire(timer).unwrap();
         assert_eq!(machine.global("total"), 11, "a cancelled timer does nothing");
     });
     on_both(|mut machine| {
         assert_eq!(number(&mut machine, "arm", &[3]), 0);
-        let action = machine.vm.timer_requests()[0].action;
+        let action = machine.vm.take_timer_requests()[0].action;
         assert_eq!(action, TimerAction::Start { at_ns: 500, cpu: 0, pinned: true }, "absolute and pinned");
     });
 }
@@ -175,15 +175,15 @@ fn timers_are_asked_for_and_fired_by_the_host() {
 fn a_timer_goes_with_its_element() {
     on_both(|mut machine| {
         assert_eq!(number(&mut machine, "arm_in_hash", &[0]), 0);
-        let timer = machine.vm.timer_requests()[0].timer;
-        machine.vm.fire_timer(timer, std::ptr::null_mut()).unwrap();
+        let timer = machine.vm.take_timer_requests()[0].timer;
+        machine.fire(timer).unwrap();
         assert_eq!(machine.global("total"), 17);
     });
     on_both(|mut machine| {
         assert_eq!(number(&mut machine, "arm_in_hash", &[1]), 0);
-        assert_eq!(machine.vm.timer_requests()[1].action, TimerAction::Cancel);
-        let timer = machine.vm.timer_requests()[0].timer;
-        machine.vm.fire_timer(timer, std::ptr::null_mut()).unwrap();
+        let [TimerRequest { timer, action }] = machine.vm.take_timer_requests()[..] else { panic!("one request") };
+        assert_eq!(action, TimerAction::Cancel, "the last one counts");
+        machine.fire(timer).unwrap();
         assert_eq!(machine.global("total"), 0);
     });
 }
@@ -191,11 +191,12 @@ fn a_timer_goes_with_its_element() {
 #[test]
 fn texts_and_clocks() {
     on_both(|mut machine| {
-        machine.vm.context.current = machine.task(3);
-        machine.vm.context.now_ns = 123;
-        machine.vm.context.cpu = 1;
+        let task = machine.task(3);
+        machine.vm.moment().current = task;
+        machine.vm.moment().now_ns = 123;
+        machine.vm.moment().cpu = 1;
         assert_eq!(number(&mut machine, "texts", &[]), -14, "nothing to read there");
-        assert_eq!(machine.vm.printed, ["worker 103"]);
+        assert_eq!(machine.vm.take_printed(), ["worker 103"]);
         let (text, _) = machine.vm.global("text").unwrap();
         assert_eq!(machine.vm.memory.read_text(text, 64), "worker");
         assert_eq!(machine.vm.memory.read_text(text + 16, 64), "0123456");
@@ -226,7 +227,6 @@ fn calls_nest() {
         assert_eq!(machine.global("total"), 3 + 4 + 5);
         // spread(v) = 2 v + 7.
         assert_eq!(number(&mut machine, "subprograms", &[10]), 27 * 2 + 9);
-        assert_eq!(machine.vm.context.depth, 0);
     });
 }
 
@@ -301,6 +301,5 @@ fn what_does_not_end_is_stopped() {
         assert!(deep.to_string().contains("nests calls deeper"), "{deep}");
         // Afterwards the machine still works.
         assert_eq!(number(&mut machine, "rounds", &[4]), 604);
-        assert_eq!(machine.vm.context.depth, 0);
     }
 }

@@ -28,16 +28,16 @@ fn try_all(bytes: &[u8]) {
 
 /// Runs every program for a while, with a task and numbers as arguments.
 fn run_all(mut machine: Machine) {
-    machine.vm.instruction_limit = 2000;
+    machine.vm.limit_instructions(2000);
     let names: Vec<String> = machine.vm.program.entries.iter().map(|entry| entry.name.clone()).collect();
     for name in names {
         if let Err(fault) = machine.call(&name, &[machine.tasks, 3, 1]) {
             assert!(!fault.to_string().contains('\n'), "{fault}");
         }
     }
-    let requests = std::mem::take(machine.vm.timer_requests());
+    let requests = machine.vm.take_timer_requests();
     for request in requests {
-        let _ = machine.vm.fire_timer(request.timer, std::ptr::null_mut());
+        let _ = machine.fire(request.timer);
     }
 }
 

@@ -95,7 +95,7 @@ fn may_goto_ends_a_loop() {
     let object = Object::parse(&compile("isa", "v4")).unwrap();
     for executor in EXECUTORS {
         let mut machine = load(&object, executor, &[]).unwrap();
-        machine.vm.instruction_limit = 100_000_000;
+        machine.vm.limit_instructions(100_000_000);
         assert_eq!(machine.run("may_goto", &[0, 0]), (1 << 23) + 1001);
     }
 }

@@ -56,7 +56,7 @@ fn operations_run_and_see_the_kernel() {
         assert_eq!(machine.run("sim_init", &[]), 0);
         let (task, weight) = (machine.task(2), 88u32);
         machine.vm.memory.write(task + 32 + 16, weight);
-        machine.vm.context.cpu = 3;
+        machine.vm.moment().cpu = 3;
         assert_eq!(machine.run("sim_select", &[task, 9]) as i32, 2);
         machine.run("sim_enqueue", &[task, 77]);
         machine.run("sim_enqueue", &[task, 78]);
@@ -107,7 +107,7 @@ fn bad_settings_say_what_is_possible() {
 #[test]
 fn what_is_missing_is_listed_at_once() {
     let mut kernel = support::kernel();
-    kernel.functions.retain(|function| function.name != "sim_create");
+    kernel.functions.retain(|function| function.name() != "sim_create");
     kernel.configs.clear();
     let memory = schedlab_bpf::GuestMemory::new().unwrap();
     let error = OBJECT.load(&kernel, &[], &schedlab_bpf::LoadOptions::default(), memory).unwrap_err();

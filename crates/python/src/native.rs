@@ -107,12 +107,17 @@ impl Native for Scheduler {
         self.flags
     }
 
-    fn call(&mut self, operation: &'static str, args: [u64; 3], kernel: &mut KernelCalls) -> Result<u64, String> {
+    fn call(
+        &mut self,
+        operation: &'static str,
+        args: [u64; 3],
+        kernel: &mut KernelCalls<'_, '_>,
+    ) -> Result<u64, String> {
         let Some((_, arguments)) = OPERATIONS.iter().find(|(name, _)| *name == operation) else {
             return Ok(0);
         };
         Python::attach(|py| {
-            self.kernel.get().calls.store(kernel, Ordering::Relaxed);
+            self.kernel.get().calls.store((&raw mut *kernel).cast(), Ordering::Relaxed);
             let result = self.call_method(py, method(operation), arguments, args);
             self.kernel.get().calls.store(null_mut(), Ordering::Relaxed);
             result.map_err(|error| told(py, &error))
@@ -185,12 +190,12 @@ fn innermost(traceback: &Bound<'_, pyo3::types::PyTraceback>) -> Option<String> 
 /// `kernel.call("scx_bpf_dsq_insert", task, dsq, slice_ns, flags)`.
 #[pyclass(frozen, module = "schedlab._schedlab")]
 pub struct Kernel {
-    calls: AtomicPtr<KernelCalls>,
+    calls: AtomicPtr<KernelCalls<'static, 'static>>,
     owner: ThreadId,
 }
 
 impl Kernel {
-    fn with<T>(&self, what: impl FnOnce(&mut KernelCalls) -> T) -> PyResult<T> {
+    fn with<T>(&self, what: impl FnOnce(&mut KernelCalls<'static, 'static>) -> T) -> PyResult<T> {
         let calls = self.calls.load(Ordering::Relaxed);
         if calls.is_null() || thread::current().id() != self.owner {
             return Err(PyRuntimeError::new_err(

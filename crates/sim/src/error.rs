@@ -58,6 +58,19 @@ pub enum RunError {
         /// The simulated time.
         time: Time,
     },
+    /// The scenario has more tasks alive at once than guest memory has places for.
+    #[error(
+        "group '{group}' begins one more task at {time} while {limit} are alive, and no more fit; spread arrivals over \
+         time or let tasks end"
+    )]
+    TooManyTasks {
+        /// The group of the task that found no place.
+        group: String,
+        /// The most tasks alive at once.
+        limit: u32,
+        /// The simulated time.
+        time: Time,
+    },
     /// All tasks that are left wait for one another.
     #[error("{0}")]
     Standstill(String),

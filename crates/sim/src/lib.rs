@@ -6,6 +6,8 @@
 pub mod error;
 pub mod ideal;
 pub mod scx;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod world;
 
 pub use error::{PolicyFailure, RunError};

@@ -189,9 +189,11 @@ impl VenueError {
             }
             VenueError::Find(_) => false,
             VenueError::Run { error, .. } => match &**error {
-                RunError::Object(_) | RunError::Stuck { .. } | RunError::Standstill(_) | RunError::Unsupported(_) => {
-                    false
-                }
+                RunError::Object(_)
+                | RunError::Stuck { .. }
+                | RunError::TooManyTasks { .. }
+                | RunError::Standstill(_)
+                | RunError::Unsupported(_) => false,
                 RunError::Load(error) => {
                     use schedlab_bpf::LoadError::*;
                     matches!(error, Memory(_) | Machine(_))

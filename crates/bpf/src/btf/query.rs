@@ -25,6 +25,16 @@ impl Btf {
         self.types.iter().enumerate().map(|(id, ty)| (id as TypeId, ty))
     }
 
+    /// The type of a variable of a section.
+    pub fn variable_in(&self, section: &str, name: &str) -> Option<TypeId> {
+        let found = self.types.iter().find(|ty| ty.name == section && matches!(ty.kind, Kind::DataSection(_)))?;
+        let Kind::DataSection(variables) = &found.kind else { return None };
+        variables.iter().find_map(|variable| match self.get(variable.ty).ok()? {
+            BtfType { name: found, kind: Kind::Variable { ty, .. } } if found == name => Some(*ty),
+            _ => None,
+        })
+    }
+
     /// Looks through qualifiers, tags and typedefs.
     pub fn resolve(&self, id: TypeId) -> Result<(TypeId, &BtfType), BtfError> {
         let mut id = id;

@@ -10,6 +10,8 @@ mod system;
 mod text;
 mod timer;
 
+pub use timer::add as add_timer;
+
 use crate::kernel::Routine;
 use crate::program::Intrinsic;
 
@@ -86,7 +88,7 @@ static HELPERS: &[Helper] = &[
     plain(157, storage::delete()),
     known(158, system::current_task(), Intrinsic::CurrentTask),
     known(160, system::ktime_ns(), Intrinsic::NowNs),
-    plain(164, callbacks::for_each_element()),
+    plain(164, callbacks::for_each_element().calling_back()),
     plain(165, text::snprintf()),
     plain(169, timer::init()),
     plain(170, timer::set_callback()),
@@ -95,7 +97,7 @@ static HELPERS: &[Helper] = &[
     plain(173, system::zero()),
     plain(174, system::zero()),
     plain(177, text::trace_vprintk()),
-    plain(181, callbacks::repeat()),
+    plain(181, callbacks::repeat().calling_back()),
     plain(182, text::strncmp()),
     plain(194, memory_access::exchange_pointer()),
     known(195, map_access::lookup_per_cpu(), Intrinsic::MapLookupPerCpu),

@@ -1,64 +1,69 @@
 //! Helpers on ring buffers.
 
-use crate::call::{Call, host_functions};
+use crate::check::{Check, Readable, host_functions};
 use crate::maps::{Ring, Storage, errno};
+use crate::memory::GuestMemory;
+use crate::program::MapId;
+use crate::references::Held;
+use crate::vm::VmState;
 
 host_functions! {
     /// `bpf_ringbuf_output(map, data, size, flags)`.
-    fn output(call, map, data, len) {
-        if !call.check(data, len, false) {
-            return 0;
-        }
-        let Some(ring) = ring(&call, map) else { return 0 };
-        let Some(at) = ring.reserve(len) else { return errno::ENOMEM as u64 };
-        call.memory().copy(data, at, len as usize);
-        ring.finish(call.memory(), at, true);
-        0
+    fn output(call, map: MapId, data: Readable) {
+        let (ring, memory) = ring(call, map)?;
+        let Some(at) = ring.reserve(data.len) else { return Some(errno::ENOMEM as u64) };
+        memory.copy(data.address, at, data.len as usize);
+        finish(call, map, at, true)
     }
 
     /// `bpf_ringbuf_reserve(map, size, flags)`: a place for a record, or NULL.
-    fn reserve(call, map, len) {
-        ring(&call, map).and_then(|ring| ring.reserve(len)).unwrap_or(0)
+    fn reserve(call, map: MapId, len: u64) {
+        match ring(call, map)?.0.reserve(len) {
+            Some(at) => call.hold(at, Held::Record(map)),
+            None => Some(0),
+        }
     }
 
     /// `bpf_ringbuf_submit(record, flags)`.
-    fn submit(call, record) {
-        finish(call, record, true)
+    fn submit(call, record: u64) {
+        give_back(call, record, true)
     }
 
     /// `bpf_ringbuf_discard(record, flags)`.
-    fn discard(call, record) {
-        finish(call, record, false)
+    fn discard(call, record: u64) {
+        give_back(call, record, false)
     }
 
     /// `bpf_ringbuf_query(map, flags)`: the reader always keeps up, so that nothing is waiting.
-    fn query(call, map, what) {
-        match (ring(&call, map), what) {
-            (Some(ring), 1) => ring.size(),
-            _ => 0,
-        }
+    fn query(call, map: MapId, what: u64) {
+        let (ring, _) = ring(call, map)?;
+        Some(if what == 1 { ring.size() } else { 0 })
     }
 }
 
-fn ring(call: &Call, map: u64) -> Option<&mut Ring> {
-    let (_, map) = call.map(map)?;
-    match &mut map.storage {
-        Storage::Ring(ring) => Some(ring),
-        _ => {
-            call.fail(format!("uses `{}` as a ring buffer, which it is not", map.name));
-            None
-        }
+fn ring<'a>(call: &'a mut Check<'_>, map: MapId) -> Option<(&'a mut Ring, &'a GuestMemory)> {
+    if !matches!(call.vm().maps[map.index()].storage, Storage::Ring(_)) {
+        let name = call.vm().maps[map.index()].name.clone();
+        return call.fail(format!("uses `{name}` as a ring buffer, which it is not"));
+    }
+    let VmState { maps, memory, .. } = call.vm();
+    match &mut maps[map.index()].storage {
+        Storage::Ring(ring) => Some((ring, memory)),
+        _ => None,
     }
 }
 
-fn finish(call: Call, record: u64, submit: bool) -> u64 {
-    let vm = call.vm();
-    for map in &mut vm.maps {
-        if let Storage::Ring(ring) = &mut map.storage
-            && ring.finish(&vm.memory, record, submit)
-        {
-            return 0;
-        }
+fn give_back(call: &mut Check<'_>, record: u64, submit: bool) -> Option<u64> {
+    match call.give_up(record, "record of a ring buffer", |held| matches!(held, Held::Record(_)))? {
+        Held::Record(map) => finish(call, map, record, submit),
+        _ => None,
     }
-    call.fail(format!("gives {record:#x} back to a ring buffer, which is no record"))
+}
+
+fn finish(call: &mut Check<'_>, map: MapId, record: u64, submit: bool) -> Option<u64> {
+    let (ring, memory) = ring(call, map)?;
+    match ring.finish(memory, record, submit) {
+        Ok(_) => Some(0),
+        Err(error) => call.out_of_memory(&error),
+    }
 }

@@ -1,47 +1,63 @@
 //! Helpers on storage that belongs to tasks and cgroups.
 
-use crate::call::{Call, host_functions};
+use super::map_access::drop_value;
+use crate::check::{Check, Pointer, host_functions};
 use crate::maps::{Storage, errno};
+use crate::program::MapId;
+use crate::vm::VmState;
 
 /// Flag of a lookup: make the value if it is missing.
 const CREATE: u64 = 1;
 
 host_functions! {
     /// `bpf_task_storage_get(map, task, value, flags)`: the value, or NULL; `value` is what a new one begins with.
-    fn task_get(call, map, owner, value, flags) {
+    fn task_get(call, map: MapId, owner: u64, value: Pointer, flags: u64) {
         get(call, map, owner, value, flags)
     }
 
     /// `bpf_cgrp_storage_get(map, cgroup, value, flags)`.
-    fn cgroup_get(call, map, owner, value, flags) {
+    fn cgroup_get(call, map: MapId, owner: u64, value: Pointer, flags: u64) {
         get(call, map, owner, value, flags)
     }
 
     /// `bpf_task_storage_delete(map, task)` and `bpf_cgrp_storage_delete(map, cgroup)`.
-    fn delete(call, map, owner) {
-        let Some((id, _)) = call.map(map) else { return 0 };
-        if call.vm().delete_storage(id, owner) { 0 } else { errno::ENOENT as u64 }
+    fn delete(call, map: MapId, owner: u64) {
+        let Some(value) = call.vm().detach_storage(map, owner) else { return Some(errno::ENOENT as u64) };
+        drop_value(call, map, value)?;
+        call.vm().free_storage(map, value);
+        Some(0)
     }
 }
 
 #[inline]
-fn get(call: Call, map: u64, owner: u64, initial: u64, flags: u64) -> u64 {
-    let Some((_, map)) = call.map(map) else { return 0 };
-    let Storage::Owner(storage) = &mut map.storage else {
-        return call.fail(format!("asks for the storage of an owner in `{}`, which is no storage map", map.name));
+fn get(call: &mut Check<'_>, map: MapId, owner: u64, initial: Pointer, flags: u64) -> Option<u64> {
+    let VmState { maps, memory, .. } = call.vm();
+    let found = &mut maps[map.index()];
+    let Storage::Owner(storage) = &mut found.storage else {
+        let name = found.name.clone();
+        return call.fail(format!("asks for the storage of an owner in `{name}`, which is no storage map"));
     };
-    if let Some(value) = storage.lookup(call.memory(), owner) {
-        return value;
+    if let Some(value) = storage.lookup(memory, owner) {
+        return Some(value);
     }
-    if flags & CREATE == 0 {
-        return 0;
+    if flags & CREATE == 0 { Some(0) } else { create(call, map, owner, initial) }
+}
+
+fn create(call: &mut Check<'_>, map: MapId, owner: u64, initial: Pointer) -> Option<u64> {
+    let size = call.vm().maps[map.index()].value_size;
+    if !initial.is_null() {
+        call.range(initial.0, u64::from(size), false)?;
     }
-    if initial != 0 && !call.check(initial, u64::from(map.value_size), false) {
-        return 0;
+    let VmState { maps, memory, .. } = call.vm();
+    let Storage::Owner(storage) = &mut maps[map.index()].storage else { return Some(0) };
+    let value = match storage.lookup_or_create(memory, owner) {
+        Ok(Some(value)) => value,
+        Ok(None) => return Some(0),
+        Err(error) => return call.out_of_memory(&error),
+    };
+    if !initial.is_null() {
+        memory.copy(initial.0, value, size as usize);
+        call.vm().clear_fields(map, value);
     }
-    let Some(value) = storage.lookup_or_create(call.memory(), owner) else { return 0 };
-    if initial != 0 {
-        call.memory().copy(initial, value, map.value_size as usize);
-    }
-    value
+    Some(value)
 }

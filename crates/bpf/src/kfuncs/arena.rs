@@ -1,28 +1,46 @@
 //! Pages of an arena.
 
-use crate::call::{Call, host_functions};
-use crate::maps::Storage;
+use crate::check::{Check, host_functions};
+use crate::maps::{Arena, Storage};
 use crate::memory::GuestMemory;
+use crate::program::MapId;
+use crate::vm::VmState;
+
+/// About what it takes to make a page or to take it back.
+const STEPS_PER_PAGE: u64 = 64;
+/// So many pages are looked at in the time of an instruction.
+const PAGES_PER_STEP: u64 = 16;
 
 host_functions! {
     /// `bpf_arena_alloc_pages(map, address, count, node, flags)`: pages next to one another, or NULL.
-    fn alloc_pages(call, map, address, count) {
-        with(call, map, |arena, memory| arena.take(memory, address, count as u32))
+    fn alloc_pages(call, map: MapId, address: u64, count: u32) {
+        let (arena, memory) = with(call, map)?;
+        let (address, looked_at) = match arena.take(memory, address, count) {
+            Ok(taken) => taken,
+            Err(error) => return call.out_of_memory(&error),
+        };
+        let taken = if address == 0 { 0 } else { u64::from(count) };
+        call.charge(looked_at / PAGES_PER_STEP + taken * STEPS_PER_PAGE)?;
+        Some(address)
     }
 
     /// `bpf_arena_free_pages(map, address, count)`.
-    fn free_pages(call, map, address, count) {
-        with(call, map, |arena, memory| {
-            arena.give(memory, address, count as u32);
-            0
-        })
+    fn free_pages(call, map: MapId, address: u64, count: u32) {
+        let (arena, memory) = with(call, map)?;
+        let given = arena.give(memory, address, count);
+        call.charge(given * STEPS_PER_PAGE + u64::from(count) / PAGES_PER_STEP)?;
+        Some(0)
     }
 }
 
-fn with(call: Call, map: u64, run: impl FnOnce(&mut crate::maps::Arena, &GuestMemory) -> u64) -> u64 {
-    let Some((_, map)) = call.map(map) else { return 0 };
-    match &mut map.storage {
-        Storage::Arena(arena) => run(arena, call.memory()),
-        _ => call.fail(format!("uses `{}` as an arena, which it is not", map.name)),
+fn with<'a>(call: &'a mut Check<'_>, map: MapId) -> Option<(&'a mut Arena, &'a GuestMemory)> {
+    if !matches!(call.vm().maps[map.index()].storage, Storage::Arena(_)) {
+        let name = call.vm().maps[map.index()].name.clone();
+        return call.fail(format!("uses `{name}` as an arena, which it is not"));
+    }
+    let VmState { maps, memory, .. } = call.vm();
+    match &mut maps[map.index()].storage {
+        Storage::Arena(arena) => Some((arena, memory)),
+        _ => None,
     }
 }

@@ -7,24 +7,24 @@ mod objects;
 mod plain;
 mod work;
 
-use crate::kernel::{KernelFunction, Routine};
+use crate::kernel::{RawFunction, Routine};
 use crate::program::Intrinsic;
 
 /// The generic function of a name and number of arguments.
-pub fn find(name: &str, arguments: usize) -> Option<&'static KernelFunction> {
+pub fn find(name: &str, arguments: usize) -> Option<&'static RawFunction> {
     FUNCTIONS.iter().find(|function| function.is(name, arguments))
 }
 
-const fn plain(name: &'static str, arguments: u8, routine: Routine) -> KernelFunction {
+const fn plain(name: &'static str, arguments: u8, routine: Routine) -> RawFunction {
     assert!(routine.arguments <= arguments, "it looks at more than is passed");
-    KernelFunction { name, arguments, call: routine.call, intrinsic: None }
+    RawFunction { name, arguments, routine, intrinsic: None }
 }
 
-const fn known(name: &'static str, arguments: u8, routine: Routine, intrinsic: Intrinsic) -> KernelFunction {
-    KernelFunction { intrinsic: Some(intrinsic), ..plain(name, arguments, routine) }
+const fn known(name: &'static str, arguments: u8, routine: Routine, intrinsic: Intrinsic) -> RawFunction {
+    RawFunction { intrinsic: Some(intrinsic), ..plain(name, arguments, routine) }
 }
 
-static FUNCTIONS: &[KernelFunction] = &[
+static FUNCTIONS: &[RawFunction] = &[
     known("bpf_iter_num_new", 3, iterators::num_new(), Intrinsic::IterNumNew),
     known("bpf_iter_num_next", 1, iterators::num_next(), Intrinsic::IterNumNext),
     known("bpf_iter_num_destroy", 1, plain::zero(), Intrinsic::Nothing),
@@ -56,11 +56,11 @@ static FUNCTIONS: &[KernelFunction] = &[
     plain("bpf_list_push_back_impl", 4, objects::list_push_back()),
     plain("bpf_list_pop_front", 1, objects::list_pop_front()),
     plain("bpf_list_pop_back", 1, objects::list_pop_back()),
-    plain("bpf_list_front", 1, objects::first()),
-    plain("bpf_list_back", 1, objects::last()),
-    plain("bpf_rbtree_add_impl", 5, objects::tree_add()),
+    plain("bpf_list_front", 1, objects::list_front()),
+    plain("bpf_list_back", 1, objects::list_back()),
+    plain("bpf_rbtree_add_impl", 5, objects::tree_add().calling_back()),
     plain("bpf_rbtree_remove", 2, objects::tree_remove()),
-    plain("bpf_rbtree_first", 1, objects::first()),
+    plain("bpf_rbtree_first", 1, objects::tree_first()),
     plain("bpf_rbtree_root", 1, objects::tree_root()),
     plain("bpf_rbtree_left", 2, objects::tree_left()),
     plain("bpf_rbtree_right", 2, objects::tree_right()),

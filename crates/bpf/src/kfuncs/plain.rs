@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::call::host_functions;
+use crate::check::{Pointer, host_functions};
 
 /// The longest text that is looked at.
 const TEXT_MAX: u64 = 4096;
@@ -10,16 +10,16 @@ const TEXT_MAX: u64 = 4096;
 host_functions! {
     /// Locks are always free, and there is nothing to protect from.
     fn zero(call) {
-        0
+        Some(0)
     }
 
     /// Casts: the argument itself.
-    fn first(call, object) {
-        object
+    fn first(call, object: u64) {
+        Some(object)
     }
 
     /// `bpf_throw(cookie)`: a bug that the program itself has found.
-    fn throw(call, cookie) {
+    fn throw(call, cookie: u64) {
         call.fail(format!("throws an exception ({cookie})"))
     }
 
@@ -29,19 +29,17 @@ host_functions! {
     }
 
     /// `bpf_strlen(text)`.
-    fn text_len(call, text) {
-        call.text(text, TEXT_MAX).map_or(0, |text| text.len() as u64)
+    fn text_len(call, text: Pointer) {
+        Some(call.text(text, TEXT_MAX)?.len() as u64)
     }
 
     /// `bpf_strcmp(a, b)`.
-    fn text_compare(call, a, b) {
-        match (call.text(a, TEXT_MAX), call.text(b, TEXT_MAX)) {
-            (Some(a), Some(b)) => match a.cmp(&b) {
-                Ordering::Less => -1i64 as u64,
-                Ordering::Equal => 0,
-                Ordering::Greater => 1,
-            },
-            _ => 0,
-        }
+    fn text_compare(call, a: Pointer, b: Pointer) {
+        let (a, b) = (call.text(a, TEXT_MAX)?, call.text(b, TEXT_MAX)?);
+        Some(match a.cmp(&b) {
+            Ordering::Less => -1i64 as u64,
+            Ordering::Equal => 0,
+            Ordering::Greater => 1,
+        })
     }
 }

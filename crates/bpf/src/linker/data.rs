@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::Addresses;
 use crate::btf::{Btf, Kind};
 use crate::constants::Constants;
-use crate::kernel::Kernel;
+use crate::kernel::Environment;
 use crate::maps::{Map, Storage};
-use crate::memory::{Access, GuestMemory, PAGE_SIZE, Region};
+use crate::memory::{Access, Content, GuestMemory, PAGE_SIZE, Region};
 use crate::object::{DataKind, DataSection, LoadError, Object};
 use crate::options::Value;
 
@@ -24,7 +24,7 @@ impl Data {
     /// an array that the loader is to size.
     pub fn place(
         object: &Object,
-        kernel: &Kernel,
+        kernel: &Environment<'_>,
         settings: &[(String, Value)],
         cpus: u32,
         maps: &mut [Map],
@@ -33,7 +33,7 @@ impl Data {
         let mut data = Data { sections: BTreeMap::new(), globals: BTreeMap::new() };
         for (index, section) in object.data.iter().enumerate() {
             let room = section.size * if is_resizable(section, &object.btf) { u64::from(cpus) } else { 1 };
-            let base = place_section(section, room, maps, memory)?;
+            let base = place_section(section, index as u32, room, maps, memory)?;
             data.sections.insert(index, base);
             for (name, offset, size) in &section.variables {
                 if offset.checked_add(*size).is_some_and(|end| end <= section.size) {
@@ -61,7 +61,7 @@ impl Data {
     }
 
     /// Fills the constants that stand for enumerators of the kernel; what the kernel does not have stays 0.
-    fn fill_enumerators(&self, object: &Object, kernel: &Kernel, memory: &GuestMemory) {
+    fn fill_enumerators(&self, object: &Object, kernel: &Environment<'_>, memory: &GuestMemory) {
         for constant in &object.constants {
             let value = constant.enumerator().and_then(|name| kernel.types.enumerator(name));
             if let (Some(value), Some(&(address, _))) = (value, self.globals.get(&constant.info.name)) {
@@ -100,11 +100,20 @@ fn is_resizable(section: &DataSection, btf: &Btf) -> bool {
     }
 }
 
-fn place_section(section: &DataSection, room: u64, maps: &mut [Map], memory: &GuestMemory) -> Result<u64, LoadError> {
+fn place_section(
+    section: &DataSection,
+    index: u32,
+    room: u64,
+    maps: &mut [Map],
+    memory: &GuestMemory,
+) -> Result<u64, LoadError> {
     let access = if section.kind == DataKind::ReadOnly { Access::ReadOnly } else { Access::ReadWrite };
     let base = match section.kind {
         DataKind::Arena => place_in_arena(section, maps, memory)?,
-        _ => memory.alloc(room, 16, Region::whole(section.name.clone(), access))?,
+        _ => {
+            memory.charge(&section.name, room)?;
+            memory.alloc(room, 16, Region::whole(section.name.clone(), access).with(Content::Section(index)))?
+        }
     };
     memory.write_bytes(base, &section.bytes);
     Ok(base)
@@ -120,9 +129,9 @@ fn place_in_arena(section: &DataSection, maps: &mut [Map], memory: &GuestMemory)
     let refuse = |name: &str, reason: String| Err(LoadError::Map { name: name.to_string(), reason });
     match arena {
         Some((_, arena)) if pages == 0 => Ok(arena.base),
-        Some((name, arena)) => match arena.take(memory, 0, pages) {
-            0 => refuse(name, format!("its variables need {pages} pages, which it does not have")),
-            base => Ok(base),
+        Some((name, arena)) => match arena.take(memory, 0, pages)? {
+            (0, _) => refuse(name, format!("its variables need {pages} pages, which it does not have")),
+            (base, _) => Ok(base),
         },
         // A variable of the arena without an arena: an empty library header, say. Nothing can use it.
         None => Ok(memory.alloc(section.size, 16, Region::whole(section.name.clone(), Access::ReadWrite))?),

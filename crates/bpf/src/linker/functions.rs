@@ -12,12 +12,13 @@ use crate::btf::CoreRelocation;
 use crate::core_relocation::{Answer, answer, is_field_offset};
 use crate::decode::{Decoded, Patch, Source, decode};
 use crate::fault::SourceLine;
+use crate::fields::Fields;
 use crate::helpers;
-use crate::kernel::{Kernel, Routine};
+use crate::kernel::{Environment, Routine};
 use crate::needs::{Needs, needs_of};
 use crate::object::{CodeSection, LoadError, Object, ObjectError, RawInsn, Target};
 use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Intrinsic, Program};
-use crate::vm::FRAMES_MAX;
+use crate::vm::{CALL_DEPTH, LocalType};
 
 /// A function of the object: section, and index in it.
 type Place = (usize, usize);
@@ -26,14 +27,14 @@ type Place = (usize, usize);
 pub struct Functions {
     /// The program, without its maps.
     pub program: Program,
-    /// Bytes of the local types whose numbers the program uses.
-    pub local_types: BTreeMap<u64, u32>,
+    /// The local types whose numbers the program uses.
+    pub local_types: BTreeMap<u64, LocalType>,
 }
 
 /// The work in progress.
 struct Linker<'a> {
     object: &'a Object,
-    kernel: &'a Kernel,
+    kernel: &'a Environment<'a>,
     data: &'a Data,
     symbols: &'a Symbols,
     pointers: &'a [u64],
@@ -43,7 +44,7 @@ struct Linker<'a> {
     waiting: Vec<Place>,
     /// By name and address: functions of one name may take different numbers of arguments.
     hosts: BTreeMap<(String, usize), HostId>,
-    local_types: BTreeMap<u64, u32>,
+    local_types: BTreeMap<u64, LocalType>,
     /// Whether what is missing is an error.
     strict: bool,
     missing: Vec<String>,
@@ -54,7 +55,7 @@ impl Functions {
     /// Links all programs of the object.
     pub fn link(
         object: &Object,
-        kernel: &Kernel,
+        kernel: &Environment<'_>,
         data: &Data,
         symbols: &Symbols,
         pointers: &[u64],
@@ -137,11 +138,11 @@ impl Linker<'_> {
     }
 
     fn host(&mut self, name: &str, routine: Routine, intrinsic: Option<Intrinsic>) -> Patch {
-        let Routine { call, arguments } = routine;
+        let Routine { call, arguments, calls_back } = routine;
         let next = HostId(self.program.hosts.len() as u32);
         let id = *self.hosts.entry((name.to_string(), call as usize)).or_insert(next);
         if id == next {
-            self.program.hosts.push(HostFunction { name: name.to_string(), call, arguments, intrinsic });
+            self.program.hosts.push(HostFunction { name: name.to_string(), call, arguments, intrinsic, calls_back });
         }
         Patch::Host(id)
     }
@@ -237,7 +238,11 @@ impl Linker<'_> {
     fn note_local_type(&mut self, relocation: &CoreRelocation, answer: &Answer) -> Result<(), LoadError> {
         if *answer == Answer::Value(u64::from(relocation.ty)) {
             let size = self.object.btf.size_of(relocation.ty).map_err(ObjectError::from)?;
-            self.local_types.insert(u64::from(relocation.ty), u32::try_from(size).unwrap_or(u32::MAX));
+            let size = u32::try_from(size).unwrap_or(u32::MAX);
+            let (ty, found) = self.object.btf.resolve(relocation.ty).map_err(ObjectError::from)?;
+            let fields = Fields::of(&self.object.btf, ty, size, &found.name)?;
+            let local = LocalType { name: found.name.clone(), size, fields };
+            self.local_types.insert(u64::from(relocation.ty), local);
         }
         Ok(())
     }
@@ -369,8 +374,12 @@ pub fn needs(program: &Program) -> Result<Vec<Needs>, LoadError> {
     };
     let needs = needs_of(&program.functions, &program.hosts, program.counts_all)
         .map_err(|id| refused(id, "it calls itself, directly or through others; BPF has no recursion"))?;
-    match needs.iter().position(|needs| needs.frames > FRAMES_MAX) {
-        Some(index) => Err(refused(FunctionId(index as u32), "it nests calls deeper than the stack")),
+    match needs.iter().position(|needs| needs.depth > CALL_DEPTH) {
+        Some(index) => {
+            let what =
+                format!("it and what it calls are {} frames deep; a kernel allows {CALL_DEPTH}", needs[index].depth);
+            Err(refused(FunctionId(index as u32), &what))
+        }
         None => Ok(needs),
     }
 }

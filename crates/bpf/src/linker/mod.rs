@@ -7,18 +7,19 @@ mod symbols;
 
 use std::collections::BTreeMap;
 
-use crate::btf::{Btf, Kind, TypeId};
 use crate::context::CallContext;
+use crate::fields::Fields;
 use crate::heap::Heap;
-use crate::kernel::Kernel;
+use crate::kernel::Environment;
 use crate::machine::MachineCode;
 use crate::maps::Map;
 use crate::memory::{Access, GuestMemory, Region};
-use crate::object::{LoadError, MapDefinition, Object};
+use crate::object::{LoadError, Object};
 use crate::options::{Executor, LoadOptions, Value};
 use crate::program::{LinkedMap, Program};
+use crate::references::References;
 use crate::timers::Timers;
-use crate::vm::{KernelPointer, MAP_POINTER_STRIDE, STACK_SIZE, TaskFields, Vm};
+use crate::vm::{MAP_POINTER_STRIDE, STACK_SIZE, TaskFields, VmState};
 use data::Data;
 use functions::Functions;
 use symbols::Symbols;
@@ -26,11 +27,11 @@ use symbols::Symbols;
 /// Loads an object.
 pub fn load(
     object: &Object,
-    kernel: &Kernel,
+    kernel: &Environment<'_>,
     settings: &[(String, Value)],
     options: &LoadOptions,
     memory: GuestMemory,
-) -> Result<Vm, LoadError> {
+) -> Result<VmState, LoadError> {
     let (mut maps, pointers) = make_maps(object, options, &memory)?;
     fill_maps_of_maps(object, &mut maps, &pointers, &memory);
     let data = Data::place(object, kernel, settings, options.cpus, &mut maps, &memory)?;
@@ -54,9 +55,12 @@ pub fn load(
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite))?;
     let field = |name| kernel.types.offset("task_struct", name);
     let config = |name: &str| kernel.configs.iter().find(|(config, _)| *config == name).map(|&(_, value)| value);
-    Ok(Vm {
-        context: context(&memory, stack),
-        kernel_pointers: object.maps.iter().map(|map| kernel_pointers(&object.btf, map)).collect::<Result<_, _>>()?,
+    Ok(VmState {
+        context: CallContext::new(&memory, stack),
+        map_fields: map_fields(object)?,
+        section_fields: section_fields(object)?,
+        stored: BTreeMap::new(),
+        references: References::default(),
         program,
         instruction_limit: options.instruction_limit,
         printed: Vec::new(),
@@ -80,31 +84,14 @@ pub fn load(
     })
 }
 
-fn context(memory: &GuestMemory, stack: u64) -> CallContext {
-    CallContext {
-        memory_base: memory.base(),
-        budget: 0,
-        now_ns: 0,
-        cpu: 0,
-        depth: 0,
-        current: 0,
-        stack_top: stack + STACK_SIZE,
-        stack_start: stack,
-        position: 0,
-        host: std::ptr::null_mut(),
-        vm: std::ptr::null_mut(),
-        fault: None,
-    }
-}
-
 /// The maps and the values of pointers to them, which are places in guest memory that hold nothing.
 fn make_maps(object: &Object, options: &LoadOptions, memory: &GuestMemory) -> Result<(Vec<Map>, Vec<u64>), LoadError> {
     let stride = MAP_POINTER_STRIDE as u32;
     let region = Region::array("maps", stride, stride, Access::ReadOnly);
     let first = memory.alloc(MAP_POINTER_STRIDE * object.maps.len() as u64, 8, region)?;
     let mut maps = Vec::new();
-    for definition in &object.maps {
-        maps.push(Map::new(definition, options, memory)?);
+    for (number, definition) in (0..).zip(&object.maps) {
+        maps.push(Map::new(definition, number, options, memory)?);
     }
     Ok((maps, (0..object.maps.len() as u64).map(|index| first + index * MAP_POINTER_STRIDE).collect()))
 }
@@ -121,57 +108,27 @@ fn fill_maps_of_maps(object: &Object, maps: &mut [Map], pointers: &[u64], memory
     }
 }
 
-/// How deep structures inside values are searched for pointers to kernel objects.
-const DEPTH_MAX: u32 = 8;
-/// How many elements of an array are searched.
-const ELEMENTS_MAX: u32 = 4096;
-
-/// The pointers to kernel objects in a map's values: members tagged `__kptr`.
-fn kernel_pointers(btf: &Btf, map: &MapDefinition) -> Result<Vec<KernelPointer>, LoadError> {
-    let mut found = Vec::new();
-    if map.value_type != 0 {
-        find_pointers(btf, map.value_type, 0, DEPTH_MAX, &mut found)?;
-    }
-    let fits = |pointer: &KernelPointer| pointer.offset.saturating_add(8) <= map.value_size;
-    found.retain(fits);
-    Ok(found)
+/// What only host functions may touch in the values of each map.
+fn map_fields(object: &Object) -> Result<Vec<Fields>, LoadError> {
+    object.maps.iter().map(|map| Fields::of(&object.btf, map.value_type, map.value_size, &map.name)).collect()
 }
 
-fn find_pointers(
-    btf: &Btf,
-    ty: TypeId,
-    offset: u32,
-    depth: u32,
-    found: &mut Vec<KernelPointer>,
-) -> Result<(), LoadError> {
-    let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
-    match &btf.resolve(ty).map_err(crate::object::ObjectError::from)?.1.kind {
-        Kind::Composite { members, .. } => {
-            for member in members.iter().filter(|member| member.bits == 0) {
-                find_pointers(btf, member.ty, offset.saturating_add(member.bit_offset / 8), depth, found)?;
+/// The same in each section of globals.
+fn section_fields(object: &Object) -> Result<BTreeMap<u32, Fields>, LoadError> {
+    let mut all = BTreeMap::new();
+    for (index, section) in object.data.iter().enumerate() {
+        let mut fields = Fields::default();
+        for (name, offset, _) in &section.variables {
+            let ty = object.btf.variable_in(&section.name, name);
+            if let (Some(ty), Ok(offset)) = (ty, u32::try_from(*offset)) {
+                fields.add(&object.btf, ty, offset, &section.name)?;
             }
         }
-        Kind::Array { element, count } => {
-            let size =
-                u32::try_from(btf.size_of(*element).map_err(crate::object::ObjectError::from)?).unwrap_or(u32::MAX);
-            for index in 0..(*count).min(ELEMENTS_MAX) {
-                let before = found.len();
-                find_pointers(btf, *element, offset.saturating_add(size.saturating_mul(index)), depth, found)?;
-                if found.len() == before {
-                    break;
-                }
-            }
+        if !fields.is_empty() {
+            all.insert(index as u32, fields);
         }
-        Kind::Pointer(to) => {
-            let tag = btf.get(*to).map_err(crate::object::ObjectError::from)?;
-            if matches!(tag.kind, Kind::TypeTag(_)) && (tag.name == "kptr" || tag.name == "percpu_kptr") {
-                let type_name = btf.resolve(*to).map_err(crate::object::ObjectError::from)?.1.name.clone();
-                found.push(KernelPointer { offset, type_name });
-            }
-        }
-        _ => {}
     }
-    Ok(())
+    Ok(all)
 }
 
 /// By section index, where things are; used by all parts of the linker.

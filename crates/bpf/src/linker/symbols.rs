@@ -1,7 +1,7 @@
 //! What the object expects from the kernel, resolved.
 
 use crate::btf::essential_name;
-use crate::kernel::{Kernel, KernelFunction, Routine};
+use crate::kernel::{Environment, RawFunction, Routine};
 use crate::kfuncs;
 use crate::memory::{Access, GuestMemory, HANDLE_BASE, Region};
 use crate::object::{Extern, ExternKind, LoadError, Object};
@@ -36,7 +36,7 @@ pub struct Symbols(pub Vec<Symbol>);
 
 impl Symbols {
     /// Resolves all. What is missing is only an error where a program needs it.
-    pub fn resolve(object: &Object, kernel: &Kernel, memory: &GuestMemory) -> Result<Symbols, LoadError> {
+    pub fn resolve(object: &Object, kernel: &Environment<'_>, memory: &GuestMemory) -> Result<Symbols, LoadError> {
         let configs = object.externs.iter().filter(|found| matches!(found.kind, ExternKind::Config { .. })).count();
         let region = Region::array("kernel configuration", 8, 8, Access::ReadOnly);
         let mut next_config = memory.alloc(8 * configs as u64, 8, region)?;
@@ -64,20 +64,19 @@ fn absent(found: &Extern, what: &str) -> Symbol {
 }
 
 /// A kernel function by its exact name or by its name without flavour, of the declared number of arguments.
-fn function(kernel: &Kernel, found: &Extern, arguments: usize, index: usize) -> Symbol {
+fn function(kernel: &Environment<'_>, found: &Extern, arguments: usize, index: usize) -> Symbol {
     let handle = HOST_HANDLE_BASE + 8 * index as u64;
     for name in [found.name.as_str(), essential_name(&found.name)] {
         let of_kernel = kernel.functions.iter().find(|function| function.is(name, arguments));
         let found = of_kernel.or_else(|| kfuncs::find(name, arguments));
-        if let Some(&KernelFunction { call, arguments, intrinsic, .. }) = found {
-            let routine = Routine { call, arguments };
+        if let Some(&RawFunction { routine, intrinsic, .. }) = found {
             return Symbol::Function { name: name.to_string(), routine, intrinsic, handle };
         }
     }
     absent(found, "kernel function")
 }
 
-fn variable(kernel: &Kernel, found: &Extern) -> Symbol {
+fn variable(kernel: &Environment<'_>, found: &Extern) -> Symbol {
     let variable = kernel.variables.iter().find(|variable| variable.name == found.name);
     match variable {
         Some(variable) => Symbol::Address(variable.address),
@@ -85,7 +84,7 @@ fn variable(kernel: &Kernel, found: &Extern) -> Symbol {
     }
 }
 
-fn config(kernel: &Kernel, found: &Extern, address: u64, memory: &GuestMemory) -> Symbol {
+fn config(kernel: &Environment<'_>, found: &Extern, address: u64, memory: &GuestMemory) -> Symbol {
     let value = match found.name.as_str() {
         "LINUX_KERNEL_VERSION" => Some(u64::from(kernel.version)),
         name => kernel.configs.iter().find(|(config, _)| *config == name).map(|&(_, value)| value),

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
 use cranelift_module::Module;
 
@@ -21,13 +21,25 @@ impl Translator<'_> {
         let needs = self.program.needs[function.index()];
         arguments.extend((1..=needs.arguments).map(|register| self.get(register)));
         self.pay(0);
+        let frames = needs.calls_back.then(|| self.push_call());
         let call = self.builder.ins().call(callee, &arguments);
         let result = self.builder.inst_results(call)[0];
+        if let Some(frames) = frames {
+            self.store_context(frames, offset_of!(CallContext, frames));
+        }
         if needs.can_fail {
             self.stop_on_fault();
         }
         self.forget_arguments();
         self.set(0, result);
+    }
+
+    /// Counts a call that may come to a callback, and gives the number from before it.
+    fn push_call(&mut self) -> Value {
+        let frames = self.load_context(I32, offset_of!(CallContext, frames));
+        let more = self.builder.ins().iadd_imm_s(frames, 1);
+        self.store_context(more, offset_of!(CallContext, frames));
+        frames
     }
 
     /// Calls a host function, or writes what it does.
@@ -41,10 +53,9 @@ impl Translator<'_> {
         self.set(0, result);
     }
 
-    /// Calls a host function with r1 to r5, and stops on a fault. Registers that the program never set since the last
-    /// call are not passed: no function that takes them may be called so.
+    /// Calls a host function with r1 to r5, and stops on a fault.
     pub(super) fn call_routine(&mut self, host: &HostFunction) -> Value {
-        let words = host.arguments.min(self.known.arguments() as Register);
+        let words = host.arguments;
         let mut arguments = vec![self.ctx];
         arguments.extend((1..=words).map(|register| self.get(register)));
         self.pay(0);

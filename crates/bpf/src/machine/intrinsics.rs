@@ -36,9 +36,9 @@ impl Translator<'_> {
     /// Writes what a host function does; `None` if it has to be called.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, host: &HostFunction) -> Option<Value> {
         match intrinsic {
-            Intrinsic::NowNs => Some(self.load_context(I64, offset_of!(CallContext, now_ns))),
+            Intrinsic::NowNs => Some(self.load_context(I64, offset_of!(CallContext, moment.now_ns))),
             Intrinsic::ProcessorId => Some(self.cpu()),
-            Intrinsic::CurrentTask => Some(self.load_context(I64, offset_of!(CallContext, current))),
+            Intrinsic::CurrentTask => Some(self.load_context(I64, offset_of!(CallContext, moment.current))),
             Intrinsic::Nothing => Some(self.builder.ins().iconst(I64, 0)),
             Intrinsic::Identity => Some(self.get(1)),
             Intrinsic::Field(offset) => {
@@ -55,7 +55,7 @@ impl Translator<'_> {
 
     /// The CPU that the program runs on.
     fn cpu(&mut self) -> Value {
-        let cpu = self.load_context(I32, offset_of!(CallContext, cpu));
+        let cpu = self.load_context(I32, offset_of!(CallContext, moment.cpu));
         self.builder.ins().uextend(I64, cpu)
     }
 

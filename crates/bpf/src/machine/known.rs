@@ -1,7 +1,7 @@
 //! What is known about the registers before a program runs: constants and places in the frame.
 //!
-//! A map that is known when a lookup is compiled can be looked up in line, an access whose place in the frame is known
-//! needs no masking, and an argument that was never set need not be passed. The analysis is the usual forward one over
+//! A map that is known when a lookup is compiled can be looked up in line, and an access whose place in the frame is
+//! known needs no masking. The analysis is the usual forward one over
 //! the basic blocks; it only has to be true, so everything hard is [`Known::Nothing`].
 
 use crate::alu::{alu32, alu64, holds, sign_extend};
@@ -11,8 +11,6 @@ use crate::program::{AluOp, AtomicOp, Condition, Function, Insn, Operand, Regist
 /// What is known about the value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// On no path was it set since the last call, which leaves r1 to r5 without a value.
-    Unset,
     /// It is this number.
     Constant(u64),
     /// It is r10 plus this.
@@ -26,9 +24,10 @@ pub(super) enum Known {
 pub(super) struct Registers([Known; 11]);
 
 impl Registers {
-    /// As a function starts: r1 to the last argument are whatever the caller gave, r10 is the end of the frame.
+    /// As a function starts: r1 to the last argument are whatever the caller gave, r10 is the end of the frame, the
+    /// others are 0.
     pub(super) fn at_entry(arguments: u8) -> Registers {
-        let mut known = [Known::Unset; 11];
+        let mut known = [Known::Constant(0); 11];
         known[1..=usize::from(arguments)].fill(Known::Nothing);
         known[10] = Known::Frame(0);
         Registers(known)
@@ -53,11 +52,6 @@ impl Registers {
             Operand::Register(register) => self.of(register),
             Operand::Immediate(value) => Known::Constant(i64::from(value) as u64),
         }
-    }
-
-    /// How many of r1 to r5 an unknown host function may look at: those behind were never set.
-    pub(super) fn arguments(&self) -> usize {
-        (1..=5).rev().find(|&register| self.of(register) != Known::Unset).map_or(0, usize::from)
     }
 
     /// What a load gives, if it is from a place that never changes.
@@ -98,7 +92,7 @@ impl Registers {
             Insn::Atomic { op, fetch, src, .. } if fetch || op == AtomicOp::Exchange => self.set(src, Known::Nothing),
             Insn::CallFunction { .. } | Insn::CallHost { .. } | Insn::CallHandle { .. } => {
                 self.set(0, Known::Nothing);
-                self.0[1..=5].fill(Known::Unset);
+                self.0[1..=5].fill(Known::Constant(0));
             }
             Insn::Atomic { .. }
             | Insn::Store { .. }
@@ -117,7 +111,6 @@ impl Registers {
     /// What is known of the result of an operation.
     pub(super) fn alu(&self, op: AluOp, width: Width, dst: Register, operand: Operand) -> Known {
         match (op, width, self.of(dst), self.operand(operand)) {
-            (AluOp::Move, Width::W64, _, Known::Unset) => Known::Nothing,
             (AluOp::Move, Width::W64, _, value) => value,
             (AluOp::Move, Width::W32, _, Known::Constant(value)) => Known::Constant(u64::from(value as u32)),
             (op, Width::W64, Known::Constant(a), Known::Constant(b)) => Known::Constant(alu64(op, a, b)),
@@ -245,10 +238,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_leaves_no_arguments() {
+    fn a_call_leaves_zeros_as_arguments() {
         let call = Insn::CallHost { host: HostId(0) };
-        let arguments = |insns: &[Insn]| after(insns).arguments();
-        assert_eq!([arguments(&[]), arguments(&[call]), arguments(&[call, put(2, 1)])], [5, 0, 2]);
+        let of = |insns: &[Insn]| [after(insns).of(1), after(insns).of(2)];
+        assert_eq!(of(&[]), [Known::Nothing, Known::Nothing]);
+        assert_eq!(of(&[call]), [Known::Constant(0), Known::Constant(0)]);
+        assert_eq!(of(&[call, put(2, 1)]), [Known::Constant(0), Known::Constant(1)]);
     }
 
     #[test]

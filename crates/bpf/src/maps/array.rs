@@ -1,6 +1,6 @@
 //! Arrays, also with a copy for each CPU.
 
-use crate::memory::{Access, GuestMemory, MemoryError, Region};
+use crate::memory::{Access, Content, GuestMemory, MemoryError, Region};
 use crate::program::MapLayout;
 
 /// An array: value `i` of a CPU is at `base + cpu * cpu_stride + i * stride`.
@@ -20,12 +20,15 @@ impl Array {
         value_size: u32,
         entries: u32,
         cpus: Option<u32>,
+        content: Content,
         memory: &GuestMemory,
     ) -> Result<Array, MemoryError> {
         let stride = value_size.checked_next_multiple_of(8).unwrap_or(u32::MAX - 7);
         let one = u64::from(stride) * u64::from(entries);
         let len = one.saturating_mul(u64::from(cpus.unwrap_or(1)));
-        let region = Region::array(format!("map {name}"), stride, value_size.min(stride), Access::ReadWrite);
+        let region =
+            Region::array(format!("map {name}"), stride, value_size.min(stride), Access::ReadWrite).with(content);
+        memory.charge(&format!("map {name}"), len)?;
         let base = memory.alloc(len, 8, region)?;
         Ok(Array { base, stride, entries, cpu_stride: if cpus.is_some() { one } else { 0 }, cpus: cpus.unwrap_or(1) })
     }
@@ -60,12 +63,12 @@ mod tests {
     #[test]
     fn each_cpu_has_its_copy() {
         let memory = GuestMemory::new().unwrap();
-        let array = Array::new("stats", 12, 3, Some(2), &memory).unwrap();
+        let array = Array::new("stats", 12, 3, Some(2), Content::Other, &memory).unwrap();
         assert_eq!(array.address(2, 1), Some(array.base + 48 + 32));
         assert_eq!(array.address(3, 0), None);
         assert_eq!(array.address(0, 2), None);
         assert_eq!(array.element_around(array.base + 48 + 33), Some((array.base + 80, 2)));
-        let shared = Array::new("flags", 4, 1, None, &memory).unwrap();
+        let shared = Array::new("flags", 4, 1, None, Content::Other, &memory).unwrap();
         assert_eq!(shared.address(0, 7), Some(shared.base));
         assert_eq!(shared.element_around(shared.base + 8), None);
     }

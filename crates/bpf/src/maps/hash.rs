@@ -5,8 +5,10 @@
 
 use hashbrown::HashTable;
 
-use crate::memory::{Access, GuestMemory, MemoryError, Region};
+use crate::memory::{Access, Content, GuestMemory, MemoryError, Region};
 
+/// What the host keeps about an element.
+const BYTES_KEPT: u64 = 32;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
@@ -38,13 +40,14 @@ impl Hash {
         entries: u32,
         cpus: Option<u32>,
         lru: bool,
+        content: Content,
         memory: &GuestMemory,
     ) -> Result<Hash, MemoryError> {
         let value_offset = key_size.next_multiple_of(8);
         let value_stride = u64::from(value_size).next_multiple_of(8);
         let stride = u64::from(value_offset) + value_stride.saturating_mul(u64::from(cpus.unwrap_or(1)));
         let element = u32::try_from(stride).unwrap_or(u32::MAX - 7);
-        let region = Region::array(format!("map {name}"), element, element, Access::ReadWrite);
+        let region = Region::array(format!("map {name}"), element, element, Access::ReadWrite).with(content);
         let base = memory.alloc(stride.saturating_mul(u64::from(entries)), 8, region)?;
         Ok(Hash {
             base,
@@ -65,13 +68,14 @@ impl Hash {
         self.base + u64::from(slot) * self.stride
     }
 
-    fn value_address(&self, slot: u32, cpu: u32) -> u64 {
+    /// The value of a slot on a CPU.
+    pub fn value_address(&self, slot: u32, cpu: u32) -> u64 {
         self.key_address(slot) + u64::from(self.value_offset) + u64::from(cpu) * u64::from(self.cpu_stride)
     }
 
     fn find(&self, memory: &GuestMemory, key: &[u8]) -> Option<u32> {
-        let len = self.key_size as usize;
-        let found = self.index.find(hash(key), |&slot| memory.bytes(self.key_address(slot), len) == Some(key));
+        debug_assert_eq!(key.len(), self.key_size as usize);
+        let found = self.index.find(hash(key), |&slot| memory.holds(self.key_address(slot), key));
         found.copied()
     }
 
@@ -84,39 +88,38 @@ impl Hash {
         Some(self.value_address(slot, cpu))
     }
 
-    /// Adds a key that is not there and gives the address of its value, zeroed; `None` when the map is full.
-    pub fn insert(&mut self, memory: &GuestMemory, key: &[u8], cpu: u32) -> Option<u64> {
-        let slot = self.free_slot(memory)?;
+    /// Puts a key that is not there into a slot that is free, and gives the address of its value, zeroed.
+    pub fn fill(&mut self, memory: &GuestMemory, slot: u32, key: &[u8], cpu: u32) -> u64 {
         let (at, len) = (self.key_address(slot), self.key_size as usize);
         memory.zero(at, self.stride as usize);
         memory.write_bytes(at, key);
         let (base, stride) = (self.base, self.stride);
-        self.index.insert_unique(hash(key), slot, |&slot| {
-            hash(memory.bytes(base + u64::from(slot) * stride, len).unwrap_or_default())
-        });
+        self.index.insert_unique(hash(key), slot, |&slot| memory.hash(base + u64::from(slot) * stride, len, hash));
         self.taken[slot as usize] = true;
         if let Some(recency) = &mut self.recency {
             recency.push(slot);
         }
-        Some(self.value_address(slot, cpu))
+        self.value_address(slot, cpu)
     }
 
-    fn free_slot(&mut self, memory: &GuestMemory) -> Option<u32> {
+    /// A slot for a key that is not there, that of the least recently used one if need be; `None` when the map is full.
+    pub fn free_slot(&mut self, memory: &GuestMemory) -> Result<Option<u32>, MemoryError> {
         if let Some(slot) = self.free.pop() {
-            return Some(slot);
+            return Ok(Some(slot));
         }
         if self.taken.len() < self.entries as usize {
+            memory.charge("hash maps", self.stride + BYTES_KEPT)?;
             self.taken.push(false);
-            return Some(self.taken.len() as u32 - 1);
+            return Ok(Some(self.taken.len() as u32 - 1));
         }
-        let oldest = self.recency.as_ref()?.oldest()?;
+        let Some(oldest) = self.recency.as_ref().and_then(Recency::oldest) else { return Ok(None) };
         self.remove_slot(memory, oldest);
-        self.free.pop()
+        Ok(self.free.pop())
     }
 
     fn remove_slot(&mut self, memory: &GuestMemory, slot: u32) {
-        let key = memory.bytes(self.key_address(slot), self.key_size as usize).unwrap_or_default();
-        if let Ok(entry) = self.index.find_entry(hash(key), |&other| other == slot) {
+        let hash = memory.hash(self.key_address(slot), self.key_size as usize, hash);
+        if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot) {
             entry.remove();
             self.taken[slot as usize] = false;
             self.free.push(slot);
@@ -137,6 +140,18 @@ impl Hash {
     pub fn next_element(&self, from: u32, cpu: u32) -> Option<(u32, u64, u64)> {
         let slot = (from as usize..self.taken.len()).find(|&slot| self.taken[slot])? as u32;
         Some((slot, self.key_address(slot), self.value_address(slot, cpu)))
+    }
+
+    /// How many slots were ever used.
+    pub fn slots(&self) -> u32 {
+        self.taken.len() as u32
+    }
+
+    /// The value of the element at `start` that an address is in.
+    pub fn value_in(&self, start: u64, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(start + u64::from(self.value_offset))?;
+        let first = start + u64::from(self.value_offset);
+        Some(first + offset.checked_div(u64::from(self.cpu_stride)).unwrap_or(0) * u64::from(self.cpu_stride))
     }
 
     /// The value around an address and the address of its key.
@@ -215,6 +230,10 @@ impl Recency {
 mod tests {
     use super::*;
 
+    fn insert(hash: &mut Hash, memory: &GuestMemory, key: &[u8], cpu: u32) -> Option<u64> {
+        hash.free_slot(memory).unwrap().map(|slot| hash.fill(memory, slot, key, cpu))
+    }
+
     fn keys(hash: &Hash, memory: &GuestMemory) -> Vec<u32> {
         let mut found = Vec::new();
         let mut from = 0;
@@ -228,18 +247,18 @@ mod tests {
     #[test]
     fn finds_what_was_inserted_and_forgets_what_was_removed() {
         let memory = GuestMemory::new().unwrap();
-        let mut map = Hash::new("seen", 4, 8, 3, None, false, &memory).unwrap();
+        let mut map = Hash::new("seen", 4, 8, 3, None, false, Content::Other, &memory).unwrap();
         for key in [5u32, 6, 7] {
-            let value = map.insert(&memory, &key.to_le_bytes(), 0).unwrap();
+            let value = insert(&mut map, &memory, &key.to_le_bytes(), 0).unwrap();
             memory.write(value, u64::from(key) * 10);
         }
-        assert_eq!(map.insert(&memory, &8u32.to_le_bytes(), 0), None);
+        assert_eq!(insert(&mut map, &memory, &8u32.to_le_bytes(), 0), None);
         let value = map.lookup(&memory, &6u32.to_le_bytes(), 0).unwrap();
         assert_eq!(memory.read::<u64>(value), 60);
         assert_eq!(map.element_around(value + 3), Some((value, value - 8)));
         assert_eq!(map.remove(&memory, &6u32.to_le_bytes()), Some(value));
         assert_eq!(map.lookup(&memory, &6u32.to_le_bytes(), 0), None);
-        let again = map.insert(&memory, &9u32.to_le_bytes(), 0).unwrap();
+        let again = insert(&mut map, &memory, &9u32.to_le_bytes(), 0).unwrap();
         assert_eq!((again, memory.read::<u64>(again)), (value, 0));
         assert_eq!(keys(&map, &memory), [5, 9, 7]);
     }
@@ -247,19 +266,19 @@ mod tests {
     #[test]
     fn the_least_recently_used_goes_first() {
         let memory = GuestMemory::new().unwrap();
-        let mut map = Hash::new("recent", 4, 4, 2, None, true, &memory).unwrap();
-        map.insert(&memory, &1u32.to_le_bytes(), 0).unwrap();
-        map.insert(&memory, &2u32.to_le_bytes(), 0).unwrap();
+        let mut map = Hash::new("recent", 4, 4, 2, None, true, Content::Other, &memory).unwrap();
+        insert(&mut map, &memory, &1u32.to_le_bytes(), 0).unwrap();
+        insert(&mut map, &memory, &2u32.to_le_bytes(), 0).unwrap();
         assert!(map.lookup(&memory, &1u32.to_le_bytes(), 0).is_some());
-        map.insert(&memory, &3u32.to_le_bytes(), 0).unwrap();
+        insert(&mut map, &memory, &3u32.to_le_bytes(), 0).unwrap();
         assert_eq!(keys(&map, &memory), [1, 3]);
     }
 
     #[test]
     fn each_cpu_has_its_value() {
         let memory = GuestMemory::new().unwrap();
-        let mut map = Hash::new("per cpu", 3, 12, 4, Some(3), false, &memory).unwrap();
-        let first = map.insert(&memory, b"abc", 1).unwrap();
+        let mut map = Hash::new("per cpu", 3, 12, 4, Some(3), false, Content::Other, &memory).unwrap();
+        let first = insert(&mut map, &memory, b"abc", 1).unwrap();
         assert_eq!(map.lookup(&memory, b"abc", 2), Some(first + 16));
         assert_eq!(map.lookup(&memory, b"abc", 3), None);
     }

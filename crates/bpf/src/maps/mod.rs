@@ -12,7 +12,7 @@ pub use owner::Owner;
 pub use queue::Queue;
 pub use ring::Ring;
 
-use crate::memory::{Access, GuestMemory, MemoryError, PAGE_SIZE, Region};
+use crate::memory::{Access, Content, GuestMemory, MemoryError, PAGE_SIZE, Region};
 use crate::object::{LoadError, MapDefinition};
 use crate::options::LoadOptions;
 use crate::program::MapLayout;
@@ -97,7 +97,13 @@ const ARENA_PAGES_MAX: u32 = 1 << 18;
 
 impl Map {
     /// Makes a map. One whose size is left to its loader gets an entry for each CPU.
-    pub fn new(definition: &MapDefinition, options: &LoadOptions, memory: &GuestMemory) -> Result<Map, LoadError> {
+    pub fn new(
+        definition: &MapDefinition,
+        number: u32,
+        options: &LoadOptions,
+        memory: &GuestMemory,
+    ) -> Result<Map, LoadError> {
+        let content = Content::Map(number);
         let MapDefinition { name, kind, key_size, value_size, .. } = definition;
         let refuse = |reason: &str| LoadError::Map { name: name.clone(), reason: reason.to_string() };
         let entries = if definition.max_entries == 0 { options.cpus } else { definition.max_entries };
@@ -111,17 +117,17 @@ impl Map {
                 if *key_size != 4 || value_size == 0 {
                     return Err(refuse("an array has keys of 4 bytes and values of at least 1"));
                 }
-                Storage::Array(Array::new(name, value_size, entries, cpus, memory)?)
+                Storage::Array(Array::new(name, value_size, entries, cpus, content, memory)?)
             }
             kind::HASH | kind::PERCPU_HASH | kind::LRU_HASH | kind::LRU_PERCPU_HASH | kind::HASH_OF_MAPS => {
                 if *key_size == 0 || *key_size > 512 || value_size == 0 {
                     return Err(refuse("a hash has keys of 1 to 512 bytes and values of at least 1"));
                 }
                 let lru = matches!(*kind, kind::LRU_HASH | kind::LRU_PERCPU_HASH);
-                Storage::Hash(Hash::new(name, *key_size, value_size, entries, cpus, lru, memory)?)
+                Storage::Hash(Hash::new(name, *key_size, value_size, entries, cpus, lru, content, memory)?)
             }
-            kind::TASK_STORAGE => Storage::Owner(Owner::new(name, value_size, options.task_owners, memory)?),
-            kind::CGRP_STORAGE => Storage::Owner(Owner::new(name, value_size, options.cgroup_owners, memory)?),
+            kind::TASK_STORAGE => Storage::Owner(Owner::new(name, value_size, options.task_owners, content, memory)?),
+            kind::CGRP_STORAGE => Storage::Owner(Owner::new(name, value_size, options.cgroup_owners, content, memory)?),
             kind::QUEUE | kind::STACK => {
                 if value_size == 0 {
                     return Err(refuse("a queue has values of at least 1 byte"));
@@ -156,49 +162,40 @@ impl Map {
         }
     }
 
-    /// Stores a value, which lies in guest memory, under a key; 0 or a negative error number. `drop_old` lets go of what
-    /// a value holds before it is written over.
-    pub fn update(
+    /// Finds the place for a value that is stored under a key; or a negative error number.
+    pub fn place(
         &mut self,
         memory: &GuestMemory,
         key: &[u8],
-        value: u64,
         flags: u64,
         cpu: u32,
-        drop_old: impl FnOnce(u64),
-    ) -> i64 {
-        let size = self.value_size as usize;
+    ) -> Result<Result<Place, i64>, MemoryError> {
         let flags = flags & !flag::LOCK;
         if flags > flag::EXIST {
-            return errno::EINVAL;
+            return Ok(Err(errno::EINVAL));
         }
-        let found = match &mut self.storage {
+        Ok(match &mut self.storage {
             Storage::Array(array) => match index(key).and_then(|index| array.address(index, cpu)) {
                 Some(_) if flags == flag::NOEXIST => Err(errno::EEXIST),
-                Some(found) => {
-                    drop_old(found);
-                    Ok(found)
-                }
+                Some(found) => Ok(Place::At(found)),
                 None => Err(errno::E2BIG),
             },
             Storage::Hash(hash) => match hash.lookup(memory, key, cpu) {
                 Some(_) if flags == flag::NOEXIST => Err(errno::EEXIST),
-                Some(found) => {
-                    drop_old(found);
-                    Ok(found)
-                }
+                Some(found) => Ok(Place::At(found)),
                 None if flags == flag::EXIST => Err(errno::ENOENT),
-                None => hash.insert(memory, key, cpu).ok_or(errno::E2BIG),
+                None => hash.free_slot(memory)?.map(Place::New).ok_or(errno::E2BIG),
             },
-            Storage::Sink => return 0,
+            Storage::Sink => Ok(Place::Nowhere),
             _ => Err(errno::EINVAL),
-        };
-        match found {
-            Ok(address) => {
-                memory.copy(value, address, size);
-                0
-            }
-            Err(error) => error,
+        })
+    }
+
+    /// The value of the element at `start` that an address is in.
+    pub fn value_in(&self, start: u64, address: u64) -> Option<u64> {
+        match &self.storage {
+            Storage::Hash(hash) => hash.value_in(start, address),
+            _ => Some(start),
         }
     }
 
@@ -212,6 +209,17 @@ impl Map {
             _ => None,
         }
     }
+}
+
+/// Where a value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Over the value at this address.
+    At(u64),
+    /// Into this slot of a hash, which is free.
+    New(u32),
+    /// It is taken and never seen again.
+    Nowhere,
 }
 
 /// The key of an element for a callback.
@@ -235,40 +243,62 @@ impl Arena {
         Ok(Arena { base, taken: vec![false; pages as usize], first_free: 0 })
     }
 
-    /// Takes `count` pages next to one another, at `wanted` if that is not 0; gives their address, 0 when none are left.
-    pub fn take(&mut self, memory: &GuestMemory, wanted: u64, count: u32) -> u64 {
+    /// Takes `count` pages next to one another, at `wanted` if that is not 0; gives their address, 0 when none are left,
+    /// and how many pages it looked at.
+    pub fn take(&mut self, memory: &GuestMemory, wanted: u64, count: u32) -> Result<(u64, u64), MemoryError> {
         let (count, pages) = (count as usize, self.taken.len());
-        let is_free = |taken: &[bool], at: usize| taken.get(at..at + count).is_some_and(|run| run.iter().all(|t| !t));
         if count == 0 || count > pages {
-            return 0;
+            return Ok((0, 0));
         }
-        let at = match wanted {
-            0 => (self.first_free..=pages - count).find(|&at| is_free(&self.taken, at)),
+        let (at, looked_at) = match wanted {
+            0 => {
+                let at = self.free_run(self.first_free, count);
+                (at, at.map_or(pages, |at| at + count) - self.first_free)
+            }
             wanted => {
                 let at = (wanted.wrapping_sub(self.base) / PAGE_SIZE) as usize;
-                (at < pages && is_free(&self.taken, at)).then_some(at)
+                let run = self.taken.get(at..at.saturating_add(count)).filter(|run| !run.contains(&true));
+                (run.map(|_| at), count)
             }
         };
-        let Some(at) = at else { return 0 };
+        let looked_at = looked_at as u64;
+        let Some(at) = at else { return Ok((0, looked_at)) };
+        memory.charge("pages of arenas", count as u64 * PAGE_SIZE)?;
         self.taken[at..at + count].fill(true);
         while self.taken.get(self.first_free) == Some(&true) {
             self.first_free += 1;
         }
         let address = self.base + at as u64 * PAGE_SIZE;
         memory.open_pages(address, count as u64 * PAGE_SIZE);
-        address
+        Ok((address, looked_at))
     }
 
-    /// Gives pages back; they are cleared.
-    pub fn give(&mut self, memory: &GuestMemory, address: u64, count: u32) {
+    /// The first of `count` free pages next to one another, found in one pass.
+    fn free_run(&self, from: usize, count: usize) -> Option<usize> {
+        let mut start = from;
+        for (at, &taken) in self.taken.iter().enumerate().skip(from) {
+            if taken {
+                start = at + 1;
+            } else if at + 1 - start == count {
+                return Some(start);
+            }
+        }
+        None
+    }
+
+    /// Gives pages back; they are cleared. Gives how many were taken.
+    pub fn give(&mut self, memory: &GuestMemory, address: u64, count: u32) -> u64 {
         let at = (address.wrapping_sub(self.base) / PAGE_SIZE) as usize;
         let end = at.saturating_add(count as usize).min(self.taken.len());
-        for page in at..end {
+        let mut given = 0;
+        for page in (at..end).filter(|&page| std::mem::take(&mut self.taken[page])).collect::<Vec<_>>() {
             let address = self.base + page as u64 * PAGE_SIZE;
-            memory.zero(address, PAGE_SIZE as usize);
+            memory.discard(address, PAGE_SIZE);
             memory.close_pages(address, PAGE_SIZE);
-            self.taken[page] = false;
+            memory.refund(PAGE_SIZE);
+            given += 1;
         }
         self.first_free = self.first_free.min(at);
+        given
     }
 }

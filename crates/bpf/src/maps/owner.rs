@@ -1,6 +1,6 @@
 //! Storage that belongs to tasks or cgroups: one value for each owner, found by the owner's address.
 
-use crate::memory::{Access, GuestMemory, MemoryError, Region};
+use crate::memory::{Access, Content, GuestMemory, MemoryError, Region};
 use crate::options::OwnerTable;
 use crate::pool::Pool;
 use crate::program::MapLayout;
@@ -15,10 +15,16 @@ pub struct Owner {
 }
 
 impl Owner {
-    pub fn new(name: &str, value_size: u32, owners: OwnerTable, memory: &GuestMemory) -> Result<Owner, MemoryError> {
+    pub fn new(
+        name: &str,
+        value_size: u32,
+        owners: OwnerTable,
+        content: Content,
+        memory: &GuestMemory,
+    ) -> Result<Owner, MemoryError> {
         let region = Region::whole(format!("index of {name}"), Access::Hidden);
         let table = memory.alloc(u64::from(owners.count) * 4, 8, region)?;
-        Ok(Owner { owners, table, pool: Pool::new(format!("map {name}"), value_size) })
+        Ok(Owner { owners, table, pool: Pool::new(format!("map {name}"), value_size, content) })
     }
 
     pub fn layout(&self) -> MapLayout {
@@ -39,14 +45,14 @@ impl Owner {
     }
 
     /// As `lookup`; a missing value is made, zeroed. `None` for what is no owner.
-    pub fn lookup_or_create(&mut self, memory: &GuestMemory, owner: u64) -> Option<u64> {
+    pub fn lookup_or_create(&mut self, memory: &GuestMemory, owner: u64) -> Result<Option<u64>, MemoryError> {
         if let Some(value) = self.lookup(memory, owner) {
-            return Some(value);
+            return Ok(Some(value));
         }
-        let entry = self.entry(owner)?;
-        let value = self.pool.take(memory).ok()?;
+        let Some(entry) = self.entry(owner) else { return Ok(None) };
+        let value = self.pool.take(memory)?;
         memory.write(entry, value as u32);
-        Some(value)
+        Ok(Some(value))
     }
 
     /// Takes an owner's value out of the table; it is to be given back with `free`.
@@ -74,19 +80,19 @@ mod tests {
     fn a_value_is_made_once_and_comes_back_zeroed() {
         let memory = GuestMemory::new().unwrap();
         let owners = OwnerTable { base: 0x10_0000, stride: 256, count: 4 };
-        let mut map = Owner::new("task_ctx", 16, owners, &memory).unwrap();
+        let mut map = Owner::new("task_ctx", 16, owners, Content::Other, &memory).unwrap();
         let (a, b) = (0x10_0000, 0x10_0300);
         assert_eq!(map.lookup(&memory, a), None);
-        let value = map.lookup_or_create(&memory, a).unwrap();
+        let value = map.lookup_or_create(&memory, a).unwrap().unwrap();
         memory.write(value, 7u64);
-        assert_eq!(map.lookup_or_create(&memory, a), Some(value));
+        assert_eq!(map.lookup_or_create(&memory, a), Ok(Some(value)));
         assert_eq!(map.detach(&memory, a), Some(value));
         map.free(&memory, value);
         assert_eq!(map.lookup(&memory, a), None);
-        assert_eq!(map.lookup_or_create(&memory, b), Some(value));
+        assert_eq!(map.lookup_or_create(&memory, b), Ok(Some(value)));
         assert_eq!(memory.read::<u64>(value), 0);
         for nobody in [0, 0xF_FFFF, 0x10_0400, u64::MAX] {
-            assert_eq!(map.lookup_or_create(&memory, nobody), None);
+            assert_eq!(map.lookup_or_create(&memory, nobody), Ok(None));
         }
     }
 }

@@ -24,7 +24,9 @@ impl Queue {
         memory: &GuestMemory,
     ) -> Result<Queue, MemoryError> {
         let region = Region::whole(format!("map {name}"), Access::Hidden);
-        let base = memory.alloc(u64::from(value_size) * u64::from(entries), 8, region)?;
+        let len = u64::from(value_size) * u64::from(entries);
+        memory.charge(&format!("map {name}"), len)?;
+        let base = memory.alloc(len, 8, region)?;
         Ok(Queue { base, value_size, entries, first: 0, len: 0, stack })
     }
 

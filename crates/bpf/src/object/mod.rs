@@ -19,11 +19,11 @@ pub(crate) use map_definition::MapDefinition;
 
 use crate::btf::{Btf, Ext};
 use crate::helpers;
-use crate::kernel::Kernel;
+use crate::hosted::Vm;
+use crate::kernel::{Environment, Kernel};
 use crate::linker;
 use crate::memory::GuestMemory;
 use crate::options::{LoadOptions, Value};
-use crate::vm::Vm;
 use elf::Elf;
 
 /// A parsed object. Parse once, load as often as wanted.
@@ -156,14 +156,14 @@ impl Object {
 
     /// Links the object against a kernel and makes its maps and globals in guest memory. `settings` are values of
     /// [`constants`](Self::constants) by name.
-    pub fn load(
+    pub fn load<H>(
         &self,
-        kernel: &Kernel,
+        kernel: &Kernel<H>,
         settings: &[(String, Value)],
         options: &LoadOptions,
         memory: GuestMemory,
-    ) -> Result<Vm, LoadError> {
-        linker::load(self, kernel, settings, options, memory)
+    ) -> Result<Vm<H>, LoadError> {
+        linker::load(self, &Environment::of(kernel), settings, options, memory).map(Vm::new)
     }
 }
 

@@ -64,6 +64,6 @@ static long (*loop)(u32 rounds, void *callback, void *ctx, u64 flags) = (void *)
 static void *(*kptr_xchg)(void *place, void *object) = (void *)194;
 static void *(*map_lookup_percpu)(void *map, const void *key, u32 cpu) = (void *)195;
 
-struct timer { u64 opaque[2]; };
+struct bpf_timer { u64 opaque[2]; };
 
 char _license[] SEC("license") = "GPL";

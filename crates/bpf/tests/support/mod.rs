@@ -3,13 +3,12 @@
 // Each test binary uses its part of this.
 #![allow(dead_code)]
 
-use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use schedlab_bpf::{
-    Access, Call, CallContext, Executor, Fault, GuestMemory, Kernel, KernelFunction, KernelVariable, LoadError,
-    LoadOptions, Object, OwnerTable, Region, Type, TypeTable, Value, Vm,
+    Access, Call, Executor, Fault, GuestMemory, Kernel, KernelFunction, KernelRoutine, KernelVariable, LoadError,
+    LoadOptions, Object, OwnerTable, ProgramId, Region, Type, TypeTable, Value, Vm,
 };
 
 /// Bytes of a simulated `task_struct`, and from one to the next.
@@ -48,59 +47,99 @@ fn output_path(name: &str) -> PathBuf {
 }
 
 /// What the dummy kernel functions note down.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct World {
     pub calls: Vec<(&'static str, [u64; 4])>,
+    /// The programs `again` and `deep`, where there are such.
+    pub programs: [ProgramId; 2],
 }
 
-fn note(ctx: *mut CallContext, name: &'static str, args: [u64; 4]) {
-    // SAFETY: the tests hand a `World` through as the host, or nothing.
-    unsafe {
-        let world = (*ctx).host.cast::<World>();
-        if !world.is_null() {
-            (*world).calls.push((name, args));
+/// Declares kernel functions that note that they were called.
+macro_rules! noted {
+    ($($name:ident $c_name:literal $arguments:literal gives $result:literal as $note:literal;)*) => {$(
+        struct $name;
+
+        impl KernelRoutine<World> for $name {
+            const NAME: &'static str = $c_name;
+            const ARGUMENTS: u8 = $arguments;
+
+            fn run(call: &mut Call<'_, World>, [a, b, c, d, _]: [u64; 5]) -> Option<u64> {
+                call.host().calls.push(($note, [a, b, c, d]));
+                Some($result)
+            }
+        }
+    )*};
+}
+
+noted! {
+    Insert "sim_insert" 4 gives 0 as "sim_insert";
+    Insert2 "sim_insert" 2 gives 1 as "sim_insert/2";
+    Create "sim_create" 2 gives 0 as "sim_create";
+}
+
+struct Refuse;
+
+impl KernelRoutine<World> for Refuse {
+    const NAME: &'static str = "sim_refuse";
+    const ARGUMENTS: u8 = 1;
+
+    fn run(call: &mut Call<'_, World>, [a, ..]: [u64; 5]) -> Option<u64> {
+        call.check().fail(format!("asks for {a}, which is refused"))
+    }
+}
+
+struct Panic;
+
+impl KernelRoutine<World> for Panic {
+    const NAME: &'static str = "sim_panic";
+    const ARGUMENTS: u8 = 1;
+
+    fn run(_: &mut Call<'_, World>, [a, ..]: [u64; 5]) -> Option<u64> {
+        panic!("no room for {a}")
+    }
+}
+
+/// Calls a program of the same machine from inside a call: `again`, or `deep` with a large argument.
+struct Reenter;
+
+impl KernelRoutine<World> for Reenter {
+    const NAME: &'static str = "sim_reenter";
+    const ARGUMENTS: u8 = 1;
+
+    fn run(call: &mut Call<'_, World>, [a, ..]: [u64; 5]) -> Option<u64> {
+        let program = call.host().programs[usize::from(a >= 1000)];
+        match call.program(program, [a]) {
+            Ok(value) => Some(value),
+            Err(fault) => call.check().fail(format!("nested: {fault}")),
         }
     }
 }
 
-unsafe extern "C" fn sim_insert(ctx: *mut CallContext, a: u64, b: u64, c: u64, d: u64, _: u64) -> u64 {
-    note(ctx, "sim_insert", [a, b, c, d]);
-    0
+/// References to tasks.
+struct Acquire;
+
+impl KernelRoutine<World> for Acquire {
+    const NAME: &'static str = "sim_acquire";
+    const ARGUMENTS: u8 = 1;
+
+    fn run(call: &mut Call<'_, World>, [task, ..]: [u64; 5]) -> Option<u64> {
+        call.check().acquire(task, "task_struct")
+    }
 }
 
-unsafe extern "C" fn sim_insert_2(ctx: *mut CallContext, a: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
-    note(ctx, "sim_insert/2", [a, b, 0, 0]);
-    1
-}
+struct Release;
 
-unsafe extern "C" fn sim_create(ctx: *mut CallContext, a: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
-    note(ctx, "sim_create", [a, b, 0, 0]);
-    0
-}
+impl KernelRoutine<World> for Release {
+    const NAME: &'static str = "sim_release";
+    const ARGUMENTS: u8 = 1;
 
-unsafe extern "C" fn sim_refuse(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    // SAFETY: a host function gets the context of the running call.
-    unsafe { Call::new(ctx) }.fail(format!("asks for {a}, which is refused"))
-}
-
-/// Calls a program of the same machine from inside a call: `again`, or `deep` with a large argument.
-unsafe extern "C" fn sim_reenter(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    // SAFETY: as above; nothing of the machine is held over the call.
-    let vm = unsafe { Call::new(ctx).ctx.as_mut().map(|ctx| ctx.vm).unwrap_or(std::ptr::null_mut()) };
-    // SAFETY: as above.
-    unsafe {
-        let name = if a < 1000 { "again" } else { "deep" };
-        let Some(program) = (*vm).program(name) else { return Call::new(ctx).fail(format!("has no program {name}")) };
-        let host = (*ctx).host;
-        match (*vm).call(program, [a], host) {
-            Ok(value) => value,
-            Err(fault) => Call::new(ctx).fail(format!("nested: {fault}")),
-        }
+    fn run(call: &mut Call<'_, World>, [task, ..]: [u64; 5]) -> Option<u64> {
+        call.check().release(task, "task_struct").map(|()| 0)
     }
 }
 
 /// The kernel of the tests.
-pub fn kernel() -> Kernel {
+pub fn kernel() -> Kernel<World> {
     let mut types = TypeTable::new();
     types
         .structure("task_struct", TASK_SIZE)
@@ -114,13 +153,15 @@ pub fn kernel() -> Kernel {
         .field("array", 84, Type::array(Type::U32, 3));
     types.structure("sched_ext_entity", 24).field("slice", 8, Type::U64).field("weight", 16, Type::U32);
     types.enumeration("sim_flags", 8).value("SIM_BIG", 1 << 40).value("SIM_SMALL", 3);
-    let function = |name, arguments, call| KernelFunction { name, arguments, call, intrinsic: None };
     let functions = vec![
-        function("sim_insert", 4, sim_insert as _),
-        function("sim_insert", 2, sim_insert_2 as _),
-        function("sim_create", 2, sim_create as _),
-        function("sim_refuse", 1, sim_refuse as _),
-        function("sim_reenter", 1, sim_reenter as _),
+        KernelFunction::of::<Insert>(),
+        KernelFunction::of::<Insert2>(),
+        KernelFunction::of::<Create>(),
+        KernelFunction::of::<Refuse>(),
+        KernelFunction::of::<Panic>(),
+        KernelFunction::of::<Reenter>(),
+        KernelFunction::of::<Acquire>(),
+        KernelFunction::of::<Release>(),
     ];
     let configs = vec![("CONFIG_HZ", 250)];
     Kernel { functions, configs, ..Kernel::new(types) }
@@ -128,7 +169,7 @@ pub fn kernel() -> Kernel {
 
 /// A loaded object with tasks to run on.
 pub struct Machine {
-    pub vm: Vm,
+    pub vm: Vm<World>,
     /// Guest address of task 0.
     pub tasks: u64,
     pub world: Box<World>,
@@ -164,7 +205,8 @@ pub fn load(object: &Object, executor: Executor, settings: &[(&str, Value)]) -> 
     let settings: Vec<(String, Value)> =
         settings.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let vm = object.load(&kernel, &settings, &options, memory)?;
-    Ok(Machine { vm, tasks, world: Box::default() })
+    let programs = ["again", "deep"].map(|name| vm.program(name).unwrap_or(ProgramId(0)));
+    Ok(Machine { vm, tasks, world: Box::new(World { calls: Vec::new(), programs }) })
 }
 
 impl Machine {
@@ -176,10 +218,14 @@ impl Machine {
     /// Calls a program by name.
     pub fn call(&mut self, name: &str, args: &[u64]) -> Result<u64, Box<Fault>> {
         let program = self.vm.program(name).unwrap_or_else(|| panic!("no program {name}"));
-        let host = (&raw mut *self.world).cast::<c_void>();
         let mut words = [0; 5];
         words[..args.len()].copy_from_slice(args);
-        self.vm.call(program, words, host)
+        self.vm.call(program, words, &mut self.world)
+    }
+
+    /// Lets a timer expire.
+    pub fn fire(&mut self, timer: u64) -> Result<(), Box<Fault>> {
+        self.vm.fire_timer(timer, &mut self.world)
     }
 
     /// Calls a program that is known to succeed.

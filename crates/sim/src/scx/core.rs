@@ -78,6 +78,8 @@ pub struct Core {
     pub pinned: BTreeMap<u32, u32>,
     /// All CPUs.
     pub all_cpus: Mask,
+    /// For what two masks have in common.
+    pub scratch: Mask,
     pub(super) entities: Vec<Entity>,
     tasks_base: u64,
     pages_opened: u64,
@@ -128,6 +130,10 @@ pub struct Core {
 /// The most tasks alive at once.
 pub const MAX_TASKS: u32 = 1 << 22;
 
+/// There is no place for one more task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
 impl Core {
     /// An idle machine.
     pub fn new(world: World, memory: GuestMemory, release: Release) -> Result<Core, MemoryError> {
@@ -138,6 +144,7 @@ impl Core {
         let mut masks = Masks::new(&memory, count);
         let idle = Idle::new(&mut masks, machine.topology)?;
         let all_cpus = masks.create(&schedlab_model::cpuset::CpuSet::first(count))?;
+        let scratch = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
         let region = Region::array(
             "task_struct",
             TASK_STRIDE,
@@ -157,6 +164,7 @@ impl Core {
             allowed: Vec::new(),
             pinned: BTreeMap::new(),
             all_cpus,
+            scratch,
             entities: Vec::new(),
             tasks_base,
             pages_opened: 0,
@@ -193,39 +201,32 @@ impl Core {
     /// A CPU.
     #[inline]
     pub fn cpu(&self, cpu: u32) -> &Cpu {
-        debug_assert!((cpu as usize) < self.cpus.len());
-        // SAFETY: as in `cpu_mut`.
-        unsafe { self.cpus.get_unchecked(cpu as usize) }
+        &self.cpus[cpu as usize]
     }
 
     /// The same, to change it.
     #[inline]
     pub fn cpu_mut(&mut self, cpu: u32) -> &mut Cpu {
-        debug_assert!((cpu as usize) < self.cpus.len());
-        // SAFETY: a number is one of the machine's, or it is looked at where a policy or a scenario gives it. The reason
-        // is that of `entity_mut`.
-        unsafe { self.cpus.get_unchecked_mut(cpu as usize) }
+        &mut self.cpus[cpu as usize]
     }
 
     /// The core's side of a task.
     #[inline]
     pub fn entity(&self, slot: u32) -> &Entity {
-        debug_assert!((slot as usize) < self.entities.len());
-        // SAFETY: as in `entity_mut`.
-        unsafe { self.entities.get_unchecked(slot as usize) }
+        &self.entities[slot as usize]
     }
 
     /// The same, to change it.
     #[inline]
     pub fn entity_mut(&mut self, slot: u32) -> &mut Entity {
-        debug_assert!((slot as usize) < self.entities.len());
-        // SAFETY: a slot was given to a task by `add_entity`, or `slot_of` looked for it, and an entity is never taken
-        // away. The reason: dozens of looks at entities in a switch, each with a check of a slot that was checked.
-        unsafe { self.entities.get_unchecked_mut(slot as usize) }
+        &mut self.entities[slot as usize]
     }
 
     /// Makes the core's side of a new task, its `task_struct` zeroed.
-    pub fn add_entity(&mut self, slot: u32, cpu: u32, class: schedlab_model::workload::Class) {
+    pub fn add_entity(&mut self, slot: u32, cpu: u32, class: schedlab_model::workload::Class) -> Result<(), Full> {
+        if slot >= MAX_TASKS {
+            return Err(Full);
+        }
         let address = self.address_of(slot);
         let end = address + TASK_STRIDE as u64 - self.tasks_base;
         if end > self.pages_opened {
@@ -236,12 +237,14 @@ impl Core {
         }
         self.memory.zero(address, TASK_STRIDE as usize);
         let id = self.world.tasks[slot].id;
-        let entity = Entity::new(id, self.memory.host(address).cast(), address, cpu, class);
+        // SAFETY: the place is guest memory of that size, which lives as long as the core and is never handed out again.
+        let entity = unsafe { Entity::new(id, self.memory.host(address).cast(), address, cpu, class) };
         match self.entities.get_mut(slot as usize) {
             Some(old) => *old = entity,
             None => self.entities.push(entity),
         }
         self.queues.add_slot(slot);
+        Ok(())
     }
 
     /// How policies point to the task in a slot.
@@ -257,6 +260,11 @@ impl Core {
         let slot = (offset / TASK_STRIDE as u64) as usize;
         (slot < self.entities.len() && offset % TASK_STRIDE as u64 == 0 && self.world.tasks.get(slot as u32).is_some())
             .then_some(slot as u32)
+    }
+
+    /// How many slots there are, of tasks that live and of such that have ended.
+    pub fn slots(&self) -> u32 {
+        self.entities.len() as u32
     }
 
     /// The CPUs on which a task may run.
@@ -400,5 +408,26 @@ impl Core {
         let task = entity.task_mut();
         (task.cpu, task.thread_info.cpu, task.wake_cpu) = (cpu, cpu, cpu as i32);
         task.se.nr_migrations += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_model::{scenario::Scenario, workload::Class};
+    use std::rc::Rc;
+
+    #[test]
+    fn a_task_beyond_the_last_place_is_refused_and_touches_nothing() {
+        let text = "name = \"t\"\n[machine]\ncpus = 1\n[[task]]\nname = \"a\"\nonce = [{ compute = \"1ms\" }]\n\
+             [run]\nduration = \"1s\"\n";
+        let workload = Rc::new(Scenario::parse(text, "test").unwrap().compile().unwrap());
+        let world = World::new(&workload, &workload.machine.costs, 1);
+        let memory = GuestMemory::new().unwrap();
+        let mut core = Core::new(world, memory.clone(), Release(7, 2)).unwrap();
+        let behind = core.address_of(MAX_TASKS);
+        memory.write(behind, u64::MAX);
+        assert_eq!(core.add_entity(MAX_TASKS, 0, Class::Other), Err(Full));
+        assert_eq!(memory.read::<u64>(behind), u64::MAX);
     }
 }

@@ -11,20 +11,29 @@ use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
+/// After so many turns, or so many instructions of the policy, somebody may end the run. It makes no difference to what
+/// happens.
+const TURNS: u64 = 1 << 14;
+const INSTRUCTIONS: u64 = 1 << 24;
+
 impl Sim {
     /// Runs to the end of the workload, handing events to `sink`.
     pub fn run(&mut self, sink: &mut dyn Sink, control: &mut dyn Control) -> Result<Outcome, RunError> {
         let end = self.core.world.workload.run.duration.ns();
+        self.interrupt_at = INSTRUCTIONS;
         self.start();
         let mut partial = false;
         let mut turns: u64 = 0;
-        while !self.has_failed() && self.stuck.is_none() {
+        while !self.is_over() {
             turns += 1;
-            if turns.is_multiple_of(1 << 14) && !control.go_on(Time(self.core.world.now_ns)) {
+            let has_worked = self.vm.instructions() >= self.interrupt_at;
+            if (has_worked || turns.is_multiple_of(TURNS)) && !self.look_up(control) {
                 partial = true;
                 break;
             }
-            if !self.turn(end) {
+            if std::mem::take(&mut self.is_interrupted) {
+                self.settle();
+            } else if !self.turn(end) {
                 break;
             }
             self.core.world.hand_on(sink, false);
@@ -32,6 +41,12 @@ impl Sim {
         self.core.world.hand_on(sink, true);
         let world = &self.core.world;
         self.outcome(sink, if partial { world.now_ns } else { world.end_ns() }, partial)
+    }
+
+    /// Whether the run is to go on; it is asked again after some work of the policy.
+    fn look_up(&mut self, control: &mut dyn Control) -> bool {
+        self.interrupt_at = self.vm.instructions() + INSTRUCTIONS;
+        control.go_on(Time(self.core.world.now_ns))
     }
 
     /// Takes the next thing that happens before `end`. False: there is none.
@@ -135,11 +150,14 @@ impl Sim {
         }
     }
 
-    /// Lets everything happen that follows at this instant.
+    /// Lets everything happen that follows at this instant, or as much of it as can be without being interrupted.
     #[inline(always)]
     fn settle(&mut self) {
         if self.has_more_to_do() {
             self.do_what_follows();
+            if self.is_interrupted {
+                return;
+            }
         }
         if !self.held.is_empty() && !self.release_is_set {
             // Everything that starts at this instant starts before anything is set free.
@@ -175,7 +193,11 @@ impl Sim {
     #[inline(always)]
     fn do_what_follows(&mut self) {
         loop {
-            if self.has_failed() || self.stuck.is_some() {
+            if self.is_over() {
+                return;
+            }
+            if self.vm.instructions() >= self.interrupt_at {
+                self.is_interrupted = true;
                 return;
             }
             if self.restless.goes_on(&self.core.world) {
@@ -310,10 +332,8 @@ impl Sim {
         if let Some(exit) = &self.core.exit {
             return Err(RunError::Policy(exit.failure.clone()));
         }
-        if let Some(group) = self.stuck {
-            let group = self.core.world.workload.groups[group.index()].name.clone();
-            let world = &self.core.world;
-            return Err(RunError::Stuck { group, steps: world.done_now().steps, time: Time(world.now_ns) });
+        if let Some(halt) = self.halt {
+            return Err(halt.error(&self.core.world));
         }
         if !partial {
             self.core.world.check_end()?;

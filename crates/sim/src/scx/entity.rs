@@ -87,7 +87,10 @@ pub struct Entity {
 
 impl Entity {
     /// A sleeping task on `cpu`.
-    pub fn new(id: TaskId, guest: *mut GuestTask, address: u64, cpu: u32, class: Class) -> Entity {
+    ///
+    /// # Safety
+    /// `guest` points at a task in guest memory that lives longer than the entity.
+    pub unsafe fn new(id: TaskId, guest: *mut GuestTask, address: u64, cpu: u32, class: Class) -> Entity {
         Entity {
             id,
             guest,
@@ -129,7 +132,7 @@ impl Entity {
     /// What policies see of the task.
     #[inline]
     pub fn task(&self) -> &GuestTask {
-        // SAFETY: the pointer leads to this task's element of the task region, which lives as long as the simulation;
+        // SAFETY: the promise of `new`; every content of the memory is a task, as all its fields are plain numbers;
         // programs and host code take turns, and no reference is kept over a call into a program.
         unsafe { &*self.guest }
     }

@@ -40,7 +40,7 @@ struct Place {
     until: u64,
 }
 
-/// All iterators, by the handle that lies in the policy's `struct bpf_iter_scx_dsq`.
+/// All iterators, by the handle that the virtual machine keeps for the policy's `struct bpf_iter_scx_dsq`.
 #[derive(Debug, Default)]
 pub struct Iterators {
     iterators: Vec<DsqIterator>,
@@ -49,21 +49,21 @@ pub struct Iterators {
 }
 
 impl Iterators {
-    /// Makes an iterator; its handle is never zero.
-    pub fn create(&mut self, queues: &Queues, queue: QueueIndex, reverse: bool) -> u64 {
+    /// Makes an iterator; gives its handle, which is never zero, and how many tasks were noted for it.
+    pub fn create(&mut self, queues: &Queues, queue: QueueIndex, reverse: bool) -> (u64, usize) {
         let index = self.free.pop().unwrap_or_else(|| self.add());
         let iterator = &mut self.iterators[index as usize];
         (iterator.queue, iterator.changes) = (queue, Changes::default());
         let until = queues.get(queue).sequence;
         iterator.place = queues.is_by_key(queue).then_some(Place { last: None, reverse, until });
+        iterator.rest.clear();
         if iterator.place.is_none() {
-            iterator.rest.clear();
             iterator.rest.extend(queues.iter(queue).map(|slot| (slot, queues.link(slot).sequence)));
             if !reverse {
                 iterator.rest.reverse();
             }
         }
-        u64::from(index) + 1
+        (u64::from(index) + 1, iterator.rest.len())
     }
 
     #[cold]
@@ -123,7 +123,7 @@ mod tests {
         }
         (0..4).for_each(|slot| queues.push(queue, slot, false).expect("fifo"));
         let mut iterators = Iterators::default();
-        let (forward, backward) = (iterators.create(&queues, queue, false), iterators.create(&queues, queue, true));
+        let (forward, backward) = (iterators.create(&queues, queue, false).0, iterators.create(&queues, queue, true).0);
         assert_eq!(iterators.next(forward, &queues), Some(0));
         queues.remove(1);
         queues.remove(2);
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!([iterators.next(backward, &queues), iterators.next(backward, &queues)], [Some(3), Some(0)]);
         iterators.destroy(forward);
         assert_eq!(iterators.next(forward, &queues), None);
-        assert_eq!(iterators.create(&queues, queue, false), forward);
+        assert_eq!(iterators.create(&queues, queue, false).0, forward);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         // In order: 3, 0, 1, 2, of which 0 and 1 have the same key.
         [(0, 5), (1, 5), (2, 9), (3, -1)].into_iter().for_each(|(slot, key)| put(&mut queues, slot, key));
         let mut iterators = Iterators::default();
-        let (forward, backward) = (iterators.create(&queues, queue, false), iterators.create(&queues, queue, true));
+        let (forward, backward) = (iterators.create(&queues, queue, false).0, iterators.create(&queues, queue, true).0);
         assert_eq!(iterators.next(forward, &queues), Some(3));
         // The one just seen, one to come, one that comes back, and a new one.
         queues.remove(3);

@@ -14,6 +14,11 @@ pub struct Pointer(pub u64);
 /// The pointer to nothing.
 pub const NULL: Pointer = Pointer(0);
 
+/// A truth value that a policy may write, so that it may be any byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Truth(pub u8);
+
 /// A type that the type table can describe.
 trait GuestType {
     fn describe() -> Type;
@@ -29,7 +34,7 @@ macro_rules! scalars {
     )*};
 }
 
-scalars!(u8 => U8, u32 => U32, u64 => U64, i32 => I32, i64 => I64, bool => Bool, Pointer => Pointer);
+scalars!(u8 => U8, u32 => U32, u64 => U64, i32 => I32, i64 => I64, bool => Bool, Truth => Bool, Pointer => Pointer);
 
 impl<T: GuestType, const N: usize> GuestType for [T; N] {
     fn describe() -> Type {
@@ -116,7 +121,7 @@ structures! {
         ddsp_enq_flags: u64,
         slice: u64,
         dsq_vtime: u64,
-        disallow: bool,
+        disallow: Truth,
         tid: u64,
     }
     /// What assembly code knows of a task.
@@ -167,7 +172,7 @@ structures! {
     /// A run queue.
     GuestRq "rq" { curr: Pointer, idle: Pointer, nr_running: u32, cpu: i32, clock: u64, clock_task: u64, scx: GuestRqScx }
     /// Its sched_ext part.
-    GuestRqScx "scx_rq" { nr_running: u32, flags: u32, cpu_released: bool, local_dsq: GuestDsq }
+    GuestRqScx "scx_rq" { nr_running: u32, flags: u32, cpu_released: Truth, local_dsq: GuestDsq }
     /// A CPU's local dispatch queue as a policy may look at it.
     GuestDsq "scx_dispatch_q" { id: u64, nr: u32 }
     /// A node of the control group file system.

@@ -6,7 +6,7 @@ use super::cpu::NONE;
 use super::entity::State;
 use super::layout::{GuestExitTask, GuestInitTask, GuestTask, NULL, Pointer};
 use super::ops::Op;
-use super::policy::Sim;
+use super::policy::{Halt, Sim};
 use crate::world::{Birth, Next, Unseen};
 use schedlab_model::workload::{Class, Group, Kind};
 use schedlab_model::{ids::CpuId, trace::*};
@@ -49,7 +49,10 @@ impl Sim {
         let here = birth.by().map_or_else(|| first_cpu(group), |by| self.core.entity(by).cpu);
         let slot = self.core.world.create(birth, here);
         let first = group.start_on.map_or(here, |c| c.0);
-        self.core.add_entity(slot, first, group.class);
+        if let Err(full) = self.core.add_entity(slot, first, group.class) {
+            self.halt = Some(Halt::Full(birth.group, full));
+            return;
+        }
         self.fill_task(slot, group, birth);
         if group.start_on.is_some() {
             // Held there until all tasks of this instant have started.
@@ -72,7 +75,10 @@ impl Sim {
         let unseen: Vec<Unseen> = self.core.world.unseen().collect();
         for Unseen { slot, group, .. } in unseen {
             let described = &workload.groups[group.index()];
-            self.core.add_entity(slot, 0, described.class);
+            if let Err(full) = self.core.add_entity(slot, 0, described.class) {
+                self.halt = Some(Halt::Full(group, full));
+                return;
+            }
             self.fill_task(slot, described, Birth { group, parent: None, creator: None, asked_ns: 0 });
             if !self.core.entity(slot).is_realtime() {
                 let task = self.core.entity_mut(slot).task_mut();
@@ -225,7 +231,7 @@ impl Sim {
             Next::Block => self.block(cpu, slot),
             Next::Yield => self.yield_cpu(cpu, slot),
             Next::Exit => self.end(cpu, slot),
-            Next::Stuck => self.stuck = Some(self.core.world.tasks[slot].group),
+            Next::Stuck => self.halt = Some(Halt::Stuck(self.core.world.tasks[slot].group)),
         }
     }
 

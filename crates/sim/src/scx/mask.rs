@@ -1,8 +1,7 @@
 //! CPU masks in guest memory, where policies read them as `struct cpumask`.
 
-use schedlab_bpf::GuestMemory;
+use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
 use schedlab_model::cpuset::CpuSet;
-use std::collections::BTreeMap;
 
 /// Bytes of a `struct cpumask`: room for the largest machine, whatever machine is simulated, as in a kernel that was
 /// built for it.
@@ -15,22 +14,32 @@ pub struct Mask {
     /// Its guest address.
     pub address: u64,
     words: u32,
+    /// The bits of the last word that stand for CPUs. Whatever a program wrote into the others, no CPU is there.
+    last: u64,
 }
 
 impl Mask {
-    /// The mask at a guest address, on a machine of `cpus` CPUs.
-    pub fn at(memory: &GuestMemory, address: u64, cpus: u32) -> Mask {
-        Mask { memory: memory.clone(), address, words: cpus.div_ceil(64) }
+    fn at(memory: &GuestMemory, address: u64, cpus: u32) -> Mask {
+        let last = u64::MAX >> ((64 - cpus % 64) % 64);
+        Mask { memory: memory.clone(), address, words: cpus.div_ceil(64), last }
+    }
+
+    /// How many words are in use.
+    pub fn words(&self) -> u32 {
+        self.words
     }
 
     /// The word that holds CPUs `64 * index` and up.
     #[inline]
     pub fn word(&self, index: u32) -> u64 {
-        self.memory.read(self.address + 8 * index as u64)
+        let word: u64 = self.memory.read(self.address + 8 * index as u64);
+        if index + 1 == self.words { word & self.last } else { word }
     }
 
+    /// Sets a word; what is no CPU is left out.
     #[inline]
-    fn set_word(&self, index: u32, word: u64) {
+    pub fn set_word(&self, index: u32, word: u64) {
+        let word = if index + 1 == self.words { word & self.last } else { word };
         self.memory.write(self.address + 8 * index as u64, word);
     }
 
@@ -88,68 +97,131 @@ impl Mask {
     }
 }
 
-/// Hands out masks from one region of guest memory.
+/// Who owns a mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// Nobody: it is free.
+    Nobody,
+    /// The kernel: a policy may only read it.
+    Kernel,
+    /// The policy, by so many references.
+    Policy(u32),
+}
+
+/// Hands out masks from guest memory and knows each that is in use.
 pub struct Masks {
     memory: GuestMemory,
     cpus: u32,
-    chunk: u64,
-    used: u64,
+    /// For each [`CHUNK_BYTES`] of guest memory the first mask in it, [`NO_CHUNK`] if there are none.
+    chunks: Vec<u32>,
+    /// By number.
+    owners: Vec<Owner>,
+    /// Where the last chunk is, and how many of its masks were ever used.
+    last: (u64, u64),
     free: Vec<u64>,
-    /// References beyond the first to masks that policies share.
-    shared: BTreeMap<u64, u32>,
 }
 
 /// Masks allocated at once.
 const CHUNK: u64 = 256;
+const CHUNK_BYTES: u64 = CHUNK * MASK_BYTES as u64;
+const NO_CHUNK: u32 = u32::MAX;
 
 impl Masks {
     /// No mask yet.
     pub fn new(memory: &GuestMemory, cpus: u32) -> Masks {
-        Masks { memory: memory.clone(), cpus, chunk: 0, used: CHUNK, free: Vec::new(), shared: BTreeMap::new() }
+        let (chunks, owners, free) = (Vec::new(), Vec::new(), Vec::new());
+        Masks { memory: memory.clone(), cpus, chunks, owners, last: (0, CHUNK), free }
     }
 
-    /// A mask equal to `set`.
-    pub fn create(&mut self, set: &CpuSet) -> Result<Mask, schedlab_bpf::MemoryError> {
-        let address = self.allocate()?;
+    /// A mask of the kernel, equal to `set`.
+    pub fn create(&mut self, set: &CpuSet) -> Result<Mask, MemoryError> {
+        let address = self.allocate(Owner::Kernel)?;
         let mask = Mask::at(&self.memory, address, self.cpus);
         mask.assign(set);
         Ok(mask)
     }
 
-    /// The address of an unused mask of zeros.
-    pub fn allocate(&mut self) -> Result<u64, schedlab_bpf::MemoryError> {
-        use schedlab_bpf::{Access, Region};
-        if let Some(address) = self.free.pop() {
-            self.memory.zero(address, MASK_BYTES as usize);
-            return Ok(address);
+    /// An empty mask of the policy, which has one reference to it. Gives its address.
+    pub fn make(&mut self) -> Result<u64, MemoryError> {
+        self.memory.charge("CPU masks", MASK_BYTES.into())?;
+        self.allocate(Owner::Policy(1)).inspect_err(|_| self.memory.refund(MASK_BYTES.into()))
+    }
+
+    fn allocate(&mut self, owner: Owner) -> Result<u64, MemoryError> {
+        let address = match self.free.pop() {
+            Some(address) => address,
+            None => self.unused()?,
+        };
+        if let Some(index) = self.index(address) {
+            self.owners[index] = owner;
         }
-        if self.used == CHUNK {
+        Ok(address)
+    }
+
+    /// The address of a mask that was never used.
+    fn unused(&mut self) -> Result<u64, MemoryError> {
+        if self.last.1 == CHUNK {
             // Policies change masks by kernel functions only.
             let region = Region::array("cpumask", MASK_BYTES, MASK_BYTES, Access::ReadOnly);
-            self.chunk = self.memory.alloc(CHUNK * MASK_BYTES as u64, 64, region)?;
-            self.used = 0;
+            let start = self.memory.alloc(CHUNK_BYTES, CHUNK_BYTES, region)?;
+            let place = (start / CHUNK_BYTES) as usize;
+            self.chunks.resize(self.chunks.len().max(place + 1), NO_CHUNK);
+            self.chunks[place] = self.owners.len() as u32;
+            self.owners.resize(self.owners.len() + CHUNK as usize, Owner::Nobody);
+            self.last = (start, 0);
         }
-        self.used += 1;
-        Ok(self.chunk + (self.used - 1) * MASK_BYTES as u64)
+        let (start, used) = self.last;
+        self.last.1 = used + 1;
+        Ok(start + used * MASK_BYTES as u64)
     }
 
-    /// Another reference to a mask.
-    pub fn acquire(&mut self, address: u64) {
-        *self.shared.entry(address).or_default() += 1;
+    /// The number of the mask at an address.
+    #[inline]
+    fn index(&self, address: u64) -> Option<usize> {
+        let first = *self.chunks.get((address / CHUNK_BYTES) as usize).filter(|&&first| first != NO_CHUNK)?;
+        let offset = address % CHUNK_BYTES;
+        offset.is_multiple_of(MASK_BYTES.into()).then_some(first as usize + (offset / MASK_BYTES as u64) as usize)
     }
 
-    /// Drops a reference; the last one takes the mask back.
+    #[inline]
+    fn owner(&self, address: u64) -> Owner {
+        self.index(address).map_or(Owner::Nobody, |index| self.owners[index])
+    }
+
+    /// The mask at an address, whoever owns it.
+    #[inline]
+    pub fn get(&self, address: u64) -> Option<Mask> {
+        (self.owner(address) != Owner::Nobody).then(|| Mask::at(&self.memory, address, self.cpus))
+    }
+
+    /// The mask at an address, if it is one of the policy's.
+    #[inline]
+    pub fn get_own(&self, address: u64) -> Option<Mask> {
+        matches!(self.owner(address), Owner::Policy(_)).then(|| Mask::at(&self.memory, address, self.cpus))
+    }
+
+    /// Another reference to a mask of the policy's.
+    pub fn acquire(&mut self, mask: &Mask) {
+        if let Some(index) = self.index(mask.address)
+            && let Owner::Policy(references) = &mut self.owners[index]
+        {
+            *references += 1;
+        }
+    }
+
+    /// Drops a reference to a mask of the policy's; the last one takes the mask back.
     pub fn put(&mut self, address: u64) {
-        match self.shared.get_mut(&address) {
-            Some(more) if *more > 1 => *more -= 1,
-            Some(_) => _ = self.shared.remove(&address),
-            None => self.release(address),
+        let Some(index) = self.index(address) else { return };
+        match &mut self.owners[index] {
+            Owner::Policy(1) => {
+                self.owners[index] = Owner::Nobody;
+                self.memory.zero(address, MASK_BYTES as usize);
+                self.memory.refund(MASK_BYTES.into());
+                self.free.push(address);
+            }
+            Owner::Policy(references) => *references -= 1,
+            Owner::Kernel | Owner::Nobody => {}
         }
-    }
-
-    /// Takes a mask back.
-    pub fn release(&mut self, address: u64) {
-        self.free.push(address);
     }
 }
 
@@ -168,5 +240,40 @@ mod tests {
         assert!(all.remove(70) && !all.remove(70) && !all.contains(4000));
         assert_eq!((all.first_common(&some, None), all.len()), (Some(129), 129));
         assert_eq!(some.iter().collect::<Vec<_>>(), [70, 129]);
+    }
+
+    #[test]
+    fn what_is_no_cpu_is_in_no_mask() {
+        let memory = GuestMemory::new().expect("memory");
+        let mut masks = Masks::new(&memory, 66);
+        let mask = masks.create(&CpuSet::default()).expect("mask");
+        memory.write(mask.address + 8, u64::MAX);
+        assert_eq!(mask.iter().collect::<Vec<_>>(), [64, 65]);
+        mask.set_word(1, u64::MAX);
+        assert_eq!(memory.read::<u64>(mask.address + 8), 3);
+        let mut full = Masks::new(&memory, 64);
+        assert_eq!(full.create(&CpuSet::first(64)).expect("mask").len(), 64);
+    }
+
+    #[test]
+    fn the_last_reference_takes_a_mask_back_once() {
+        let memory = GuestMemory::new().expect("memory");
+        let mut masks = Masks::new(&memory, 8);
+        let kernel = masks.create(&CpuSet::first(8)).expect("mask");
+        let address = masks.make().expect("mask");
+        let mask = masks.get_own(address).expect("own");
+        assert!(masks.get_own(kernel.address).is_none() && masks.get(kernel.address).is_some());
+        assert!(masks.get(address + 8).is_none() && masks.get(0).is_none() && masks.get(u64::MAX).is_none());
+        mask.insert(3);
+        masks.acquire(&mask);
+        masks.put(address);
+        assert!(masks.get(address).is_some());
+        masks.put(address);
+        assert!(masks.get(address).is_none());
+        masks.put(address);
+        masks.put(kernel.address);
+        let (first, second) = (masks.make().expect("mask"), masks.make().expect("mask"));
+        assert_eq!((first, masks.get(first).expect("own").len()), (address, 0));
+        assert_ne!(first, second);
     }
 }

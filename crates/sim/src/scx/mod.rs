@@ -27,6 +27,7 @@ mod mask;
 pub mod native;
 pub mod ops;
 pub mod policy;
+mod policy_timers;
 mod realtime;
 mod restless;
 mod schedule;
@@ -51,7 +52,7 @@ const VARIABLES: [&str; 2] = ["runqueues", "cpufreq_cpu_data"];
 
 /// What a simulated kernel offers to an object: types, functions, variables, configuration. Enough to say what an
 /// object needs that is not there; the variables get their places with a machine.
-pub fn kernel() -> Kernel {
+pub fn kernel() -> Kernel<core::Core> {
     let mut kernel = Kernel::new(layout::type_table());
     kernel.functions = kfuncs::all();
     kernel.configs =
@@ -116,11 +117,11 @@ fn prepare(
         cgroup_owners: cgroups,
         ..LoadOptions::default()
     };
-    let vm: Vm = object.load(&kernel, &options.settings, &load, memory)?;
+    let vm: Vm<core::Core> = object.load(&kernel, &options.settings, &load, memory)?;
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
     let workload = core.world.workload.clone();
     add_masks(&mut core, &workload)?;
-    let mut ops = ops::Operations::new(ops, &vm);
+    let mut ops = ops::Operations::new(ops, &vm)?;
     if let Some(native) = &native {
         ops.restrict(|operation| native.has(operation), native.flags());
     }

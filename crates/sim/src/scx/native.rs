@@ -6,7 +6,7 @@
 use super::consts::SCX_TASK_QUEUED;
 use super::core::Core;
 use super::kfuncs;
-use schedlab_bpf::{CallContext, KernelFunction};
+use schedlab_bpf::{Call, KernelFunction, KernelRoutine};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -23,12 +23,17 @@ pub trait Native {
     /// # Errors
     ///
     /// What went wrong; it ends the run as an error of the policy.
-    fn call(&mut self, operation: &'static str, args: [u64; 3], kernel: &mut KernelCalls) -> Result<u64, String>;
+    fn call(
+        &mut self,
+        operation: &'static str,
+        args: [u64; 3],
+        kernel: &mut KernelCalls<'_, '_>,
+    ) -> Result<u64, String>;
 }
 
 /// What a scheduler may ask of the kernel while one of its operations runs.
-pub struct KernelCalls {
-    context: *mut CallContext,
+pub struct KernelCalls<'c, 'a> {
+    call: &'c mut Call<'a, Core>,
 }
 
 /// What a scheduler sees of a task.
@@ -64,51 +69,47 @@ pub enum Writable {
 }
 
 /// The kernel function through which all operations of the object go.
-pub const FUNCTION: KernelFunction =
-    KernelFunction { name: "schedlab_native", arguments: 3, call: hand_on, intrinsic: None };
+pub const FUNCTION: KernelFunction<Core> = KernelFunction::of::<HandOn>();
 
 /// All kernel functions by name.
-static FUNCTIONS: LazyLock<BTreeMap<&str, KernelFunction>> =
-    LazyLock::new(|| kfuncs::all().into_iter().map(|function| (function.name, function)).collect());
+static FUNCTIONS: LazyLock<BTreeMap<&str, KernelFunction<Core>>> =
+    LazyLock::new(|| kfuncs::all().into_iter().map(|function| (function.name(), function)).collect());
 
-unsafe extern "C" fn hand_on(ctx: *mut CallContext, a1: u64, a2: u64, a3: u64, _: u64, _: u64) -> u64 {
-    // SAFETY: the simulator calls programs with its core as the host. No reference to it lives while the scheduler runs,
-    // since the functions that it calls make their own.
-    let core = || unsafe { &mut *(*ctx).host.cast::<Core>() };
-    let (operation, native) = (core().running_op, core().native.take());
-    let (Some(operation), Some(mut native)) = (operation, native) else {
-        core().error("there is no scheduler behind this object");
-        return 0;
-    };
-    let result = native.call(operation.name(), [a1, a2, a3], &mut KernelCalls { context: ctx });
-    core().native = Some(native);
-    result.unwrap_or_else(|message| {
-        core().error(message);
-        0
-    })
+/// Hands an operation on to the scheduler.
+struct HandOn;
+
+impl KernelRoutine<Core> for HandOn {
+    const NAME: &'static str = "schedlab_native";
+    const ARGUMENTS: u8 = 3;
+
+    fn run(call: &mut Call<'_, Core>, [a1, a2, a3, ..]: [u64; 5]) -> Option<u64> {
+        let core = call.host();
+        let (operation, native) = (core.running_op, core.native.take());
+        let (Some(operation), Some(mut native)) = (operation, native) else {
+            call.host().error("there is no scheduler behind this object");
+            return Some(0);
+        };
+        let held = call.check().held();
+        let result = native.call(operation.name(), [a1, a2, a3], &mut KernelCalls { call });
+        // No verifier asks it to give back what it got.
+        call.check().forget_held(held);
+        let core = call.host();
+        core.native = Some(native);
+        Some(result.unwrap_or_else(|message| {
+            core.error(message);
+            0
+        }))
+    }
 }
 
-impl KernelCalls {
+impl KernelCalls<'_, '_> {
     /// Calls a kernel function by its upstream name, as `scx_bpf_dsq_insert`; its result as a word.
     ///
     /// # Errors
     ///
     /// There is no such function, it takes another number of arguments, or it refuses these.
     pub fn function(&mut self, name: &str, args: &[u64]) -> Result<u64, String> {
-        let function = FUNCTIONS.get(name).ok_or_else(|| format!("there is no kernel function {name}"))?;
-        if args.len() != usize::from(function.arguments) {
-            return Err(format!("{name} takes {} arguments, not {}", function.arguments, args.len()));
-        }
-        let word = |index: usize| args.get(index).copied().unwrap_or(0);
-        // SAFETY: the context is that of the running call.
-        let result = unsafe { (function.call)(self.context, word(0), word(1), word(2), word(3), word(4)) };
-        // SAFETY: as above.
-        let fault = unsafe { (*self.context).fault.as_ref() };
-        match (fault, &self.core().exit) {
-            (Some(fault), _) => Err(fault.to_string()),
-            (None, Some(exit)) => Err(exit.failure.message.clone()),
-            (None, None) => Ok(result),
-        }
+        call_function(self.call, name, args)
     }
 
     /// `scx_bpf_select_cpu_dfl`: the CPU that the kernel would choose for a waking task, and whether it idles.
@@ -117,12 +118,11 @@ impl KernelCalls {
     ///
     /// As those of [`KernelCalls::function`].
     pub fn select_cpu_dfl(&mut self, task: u64, prev_cpu: u64, wake_flags: u64) -> Result<(i32, bool), String> {
-        // What is below the stack's top belongs to nobody while a kernel function runs.
-        // SAFETY: the context is that of the running call.
-        let is_idle = unsafe { (*self.context).stack_top - 8 };
-        self.core().memory.write(is_idle, 0_u8);
-        let cpu = self.function("scx_bpf_select_cpu_dfl", &[task, prev_cpu, wake_flags, is_idle])?;
-        Ok((cpu as i32, self.core().memory.read::<u8>(is_idle) != 0))
+        let select = |call: &mut Call<'_, Core>, is_idle: u64| {
+            let cpu = call_function(call, "scx_bpf_select_cpu_dfl", &[task, prev_cpu, wake_flags, is_idle])?;
+            Ok((cpu as i32, call.host().memory.read::<u8>(is_idle) != 0))
+        };
+        self.call.with_scratch(8, select).unwrap_or_else(|| Err("the stack is used up".to_string()))
     }
 
     /// Simulated time.
@@ -176,7 +176,23 @@ impl KernelCalls {
     }
 
     fn core(&mut self) -> &mut Core {
-        // SAFETY: as in `hand_on`; the reference ends before anything else looks at the core.
-        unsafe { &mut *(*self.context).host.cast::<Core>() }
+        self.call.host()
+    }
+}
+
+fn call_function(call: &mut Call<'_, Core>, name: &str, args: &[u64]) -> Result<u64, String> {
+    let function = FUNCTIONS.get(name).ok_or_else(|| format!("there is no kernel function {name}"))?;
+    if args.len() != usize::from(function.arguments()) {
+        return Err(format!("{name} takes {} arguments, not {}", function.arguments(), args.len()));
+    }
+    let mut words = [0; 5];
+    words[..args.len()].copy_from_slice(args);
+    let result = call.kernel_function(function, words);
+    if let Some(fault) = call.fault() {
+        return Err(fault.to_string());
+    }
+    match &call.host().exit {
+        Some(exit) => Err(exit.failure.message.clone()),
+        None => Ok(result),
     }
 }

@@ -19,7 +19,8 @@
 //! | `disable`, `exit_task` | a task has ended |
 
 use super::consts::SCX_DSP_DFL_MAX_BATCH;
-use schedlab_bpf::{Member, ProgramId, StructOps, Vm};
+use super::core::Core;
+use schedlab_bpf::{LoadError, Member, ProgramId, StructOps, Vm};
 
 macro_rules! operations {
     ($($variant:ident $name:literal),* $(,)?) => {
@@ -71,6 +72,9 @@ pub const NEVER_CALLED: &[&str] = &[
     "sub_child_ecaps_updated",
 ];
 
+/// The most dispatches of one `ops.dispatch` that a policy may ask for: each takes room.
+const MAX_BATCH: u64 = 1 << 20;
+
 /// The table of operations that is simulated; newer kernels have a second one, for CPUs numbered by their place.
 const TABLE: &str = "sched_ext_ops";
 
@@ -100,19 +104,28 @@ pub struct Operations {
 
 impl Operations {
     /// Looks the operations of an object up in the program made of it.
-    pub fn new(ops: &StructOps, vm: &Vm) -> Operations {
+    ///
+    /// # Errors
+    ///
+    /// It asks for more than there is.
+    pub fn new(ops: &StructOps, vm: &Vm<Core>) -> Result<Operations, LoadError> {
         let mut programs = [None; Op::ALL.len()];
         for op in Op::ALL {
             programs[*op as usize] = ops.operation(op.name()).and_then(|name| vm.program(name));
         }
         let or_default = |name: &str, default: u64| Some(ops.scalar(name)).filter(|&n| n != 0).unwrap_or(default);
-        Operations {
+        let max_batch = or_default("dispatch_max_batch", SCX_DSP_DFL_MAX_BATCH);
+        if max_batch > MAX_BATCH {
+            let what = format!("dispatch_max_batch of {max_batch}, more than {MAX_BATCH}");
+            return Err(LoadError::Missing(vec![what]));
+        }
+        Ok(Operations {
             programs,
             flags: ops.scalar("flags"),
             timeout_ns: Some(ops.scalar("timeout_ms") * 1_000_000).filter(|&ns| ns != 0),
-            max_batch: or_default("dispatch_max_batch", SCX_DSP_DFL_MAX_BATCH) as usize,
+            max_batch: max_batch as usize,
             name: ops.text("name").unwrap_or_default().to_string(),
-        }
+        })
     }
 
     /// Leaves out the operations that are not there after all, and sets the flags.

@@ -1,14 +1,15 @@
 //! A policy at work: its loaded object, its operations, and the core that it is in charge of.
 
-use super::core::{Core, DirectTask, MAX_TASKS};
+use super::core::{Core, DirectTask, Full, MAX_TASKS};
 use super::cpu::NONE;
 use super::layout::GuestMm;
 use super::ops::{Op, Operations};
+use super::policy_timers::PolicyTimers;
 use super::restless::Restless;
-use crate::world::timers::Due;
-use schedlab_bpf::{Access, Fault, MapId, MemoryError, Region, TimerAction, Vm};
+use crate::error::RunError;
+use crate::world::World;
+use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, Vm};
 use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
-use std::ffi::c_void;
 
 /// Name of the task-storage map into which a policy writes a word about a task.
 pub const STATUS_MAP: &str = "schedlab_status";
@@ -21,17 +22,31 @@ pub const PRINTED_LINES: usize = 1000;
 /// Bytes for the structures that operations get as arguments.
 pub const SCRATCH_BYTES: u64 = 1024;
 
-/// A timer of the policy.
-struct PolicyTimer {
-    address: u64,
-    generation: u32,
-    cpu: u32,
+/// Why a scenario cannot go on, whatever the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The tasks of this group let no time go by.
+    Stuck(GroupId),
+    /// A task of this group finds no place.
+    Full(GroupId, Full),
+}
+
+impl Halt {
+    /// What the run ends with.
+    pub fn error(self, world: &World) -> RunError {
+        let name = |group: GroupId| world.workload.groups[group.index()].name.clone();
+        let time = Time(world.now_ns);
+        match self {
+            Halt::Stuck(group) => RunError::Stuck { group: name(group), steps: world.done_now().steps, time },
+            Halt::Full(group, Full) => RunError::TooManyTasks { group: name(group), limit: MAX_TASKS, time },
+        }
+    }
 }
 
 /// The machine under a policy.
 pub struct Sim {
     /// The policy's program.
-    pub vm: Vm,
+    pub vm: Vm<Core>,
     /// Its operations.
     pub ops: Operations,
     /// Everything else.
@@ -46,7 +61,7 @@ pub struct Sim {
     pub ticks_are_felt: bool,
     /// So many instructions of the policy have been paid for, if they cost anything.
     instructions_paid: u64,
-    timers: Vec<PolicyTimer>,
+    timers: PolicyTimers,
     /// What the policy printed, with the simulated time.
     pub printed: Vec<(Time, String)>,
     /// Lines that it printed beyond [`PRINTED_LINES`].
@@ -59,8 +74,12 @@ pub struct Sim {
     pub from_outside: bool,
     /// Tasks held on the CPU on which they started.
     pub held: Vec<u32>,
-    /// Set when the tasks of this group let no time go by.
-    pub stuck: Option<GroupId>,
+    /// Set when the scenario cannot go on.
+    pub halt: Option<Halt>,
+    /// When the policy has executed so many instructions, somebody may end the run.
+    pub interrupt_at: u64,
+    /// Whether what follows at this instant was interrupted for that.
+    pub is_interrupted: bool,
     /// Finds a policy that lets no time go by.
     pub restless: Restless,
     /// For each group the process number and the address of its first task.
@@ -72,7 +91,7 @@ pub struct Sim {
 
 impl Sim {
     /// Puts a loaded program in charge of a machine.
-    pub fn new(vm: Vm, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
+    pub fn new(vm: Vm<Core>, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
         let status_table = vm.map(STATUS_MAP).and_then(|map| vm.storage_table(map, core.address_of(0)));
         let wake_map = vm.map(WAKE_MAP);
         let (tick, costs) = (core.machine.tick, core.machine.costs);
@@ -91,14 +110,16 @@ impl Sim {
             pays_for_instructions: costs.policy_instruction_ps > 0,
             ticks_are_felt,
             instructions_paid: 0,
-            timers: Vec::new(),
+            timers: PolicyTimers::default(),
             printed: Vec::new(),
             printed_dropped: 0,
             slices_over: Vec::new(),
             release_is_set: false,
             from_outside: false,
             held: Vec::new(),
-            stuck: None,
+            halt: None,
+            interrupt_at: 0,
+            is_interrupted: false,
             restless: Restless::default(),
             leaders: vec![None; groups],
             memory_maps,
@@ -122,10 +143,16 @@ impl Sim {
         self.memory_maps + index * size_of::<GuestMm>() as u64
     }
 
-    /// Whether the run cannot go on.
+    /// Whether the policy has failed.
     #[inline]
     pub fn has_failed(&self) -> bool {
         self.core.exit.is_some()
+    }
+
+    /// Whether the run cannot go on.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.has_failed() || self.halt.is_some()
     }
 
     /// Calls an operation on a CPU, about a task if it is about one. An operation that the policy does not have, and
@@ -149,7 +176,7 @@ impl Sim {
             return 0;
         }
         self.enter(op, cpu, slot);
-        match self.vm.call(program, args, &raw mut self.core as *mut c_void) {
+        match self.vm.call(program, args, &mut self.core) {
             Ok(value) if !self.pays_for_instructions && !self.vm.has_leftovers() => {
                 self.core.running_op = None;
                 self.record_status(cpu, slot);
@@ -165,10 +192,8 @@ impl Sim {
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
         let current = self.core.cpu(cpu).current_address;
-        let context = &mut self.vm.context;
-        context.now_ns = self.core.world.now_ns;
-        context.cpu = cpu;
-        context.current = if self.from_outside { 0 } else { current };
+        let current = if self.from_outside { 0 } else { current };
+        *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, current, cpu };
     }
 
     /// What follows a call that failed, left something, or has to be paid for.
@@ -232,8 +257,10 @@ impl Sim {
     pub fn publish_wake_source(&mut self, slot: u32, source: WakeSource) {
         let Some(map) = self.wake_map else { return };
         let address = self.core.address_of(slot);
-        if let Some(value) = self.vm.storage_value_or_create(map, address) {
-            self.core.memory.write(value, source as u32);
+        match self.vm.storage_value_or_create(map, address) {
+            Ok(Some(value)) => self.core.memory.write(value, source as u32),
+            Ok(None) => {}
+            Err(error) => self.core.error(format!("it takes too much memory: {error}")),
         }
     }
 
@@ -242,13 +269,13 @@ impl Sim {
     fn take_leftovers(&mut self, cpu: u32) {
         self.take_timer_requests(cpu);
         let now = Time(self.core.world.now_ns);
-        for line in self.vm.printed.drain(..) {
+        for line in self.vm.take_printed() {
             match self.printed.len() < PRINTED_LINES {
                 true => self.printed.push((now, line)),
                 false => self.printed_dropped += 1,
             }
         }
-        for released in self.vm.released.drain(..) {
+        for released in self.vm.take_released() {
             if released.type_name == "bpf_cpumask" {
                 self.core.masks.put(released.object);
             }
@@ -256,32 +283,19 @@ impl Sim {
     }
 
     fn take_timer_requests(&mut self, cpu: u32) {
-        for request in std::mem::take(self.vm.timer_requests()) {
-            let index = match self.timers.iter().position(|t| t.address == request.timer) {
-                Some(index) => index,
-                None => {
-                    self.timers.push(PolicyTimer { address: request.timer, generation: 0, cpu });
-                    self.timers.len() - 1
-                }
-            };
-            let timer = &mut self.timers[index];
-            timer.generation += 1;
-            if let TimerAction::Start { at_ns, cpu: on, pinned } = request.action {
-                timer.cpu = if pinned { on } else { cpu };
-                self.core.world.timers.push(at_ns, Due::Policy(index as u32, timer.generation));
-            }
+        for request in self.vm.take_timer_requests() {
+            self.timers.ask(&mut self.core.world.timers, request.timer, request.action, cpu);
         }
     }
 
     /// A timer of the policy is due, unless it was set anew or stopped since.
     pub fn fire_timer(&mut self, index: u32, generation: u32) {
-        let timer = &self.timers[index as usize];
-        if timer.generation != generation || self.has_failed() {
+        let Some((address, cpu)) = self.timers.due(index, generation) else { return };
+        if self.has_failed() {
             return;
         }
-        let (address, cpu) = (timer.address, timer.cpu);
         self.enter(Op::Timer, cpu, NONE);
-        let result = self.vm.fire_timer(address, &raw mut self.core as *mut c_void);
+        let result = self.vm.fire_timer(address, &mut self.core);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
         if self.status_table.is_some() {
             // A timer may speak of any task.

@@ -119,7 +119,7 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Adds a timer, not before the one taken last. It cannot be taken back: whoever may change its mind keeps a
+    /// Adds a timer, not before the one taken last. It cannot be taken back alone: whoever may change its mind keeps a
     /// generation.
     #[inline]
     pub fn push(&mut self, at_ns: u64, due: Due) {
@@ -174,15 +174,39 @@ impl Timers {
         }
         let entry = *self.sorted.get(self.head)?;
         self.head += 1;
-        self.first = match self.sorted.get(self.head) {
-            Some(next) => next.key,
-            None if self.levels == 0 => NEVER,
-            None => self.buckets[self.first_bucket()].first,
-        };
+        self.first = self.next_key();
         if self.head >= GAP {
             self.close_gap();
         }
         Some(entry.due)
+    }
+
+    /// Throws away what is not to be kept.
+    pub fn retain(&mut self, mut keep: impl FnMut(Due) -> bool) {
+        self.close_gap();
+        self.sorted.retain(|entry| keep(entry.due));
+        for index in 0..self.buckets.len() {
+            let bucket = &mut self.buckets[index];
+            if bucket.entries.is_empty() {
+                continue;
+            }
+            bucket.entries.retain(|entry| keep(entry.due));
+            bucket.entries.shrink_to(FEW);
+            bucket.first = bucket.entries.iter().map(|entry| entry.key).min().unwrap_or(NEVER);
+            if bucket.entries.is_empty() {
+                self.vacate(index);
+            }
+        }
+        self.first = self.next_key();
+    }
+
+    /// The first key; those that are sorted come before all others.
+    fn next_key(&self) -> u64 {
+        match self.sorted.get(self.head) {
+            Some(next) => next.key,
+            None if self.levels == 0 => NEVER,
+            None => self.buckets[self.first_bucket()].first,
+        }
     }
 
     fn close_gap(&mut self) {
@@ -304,13 +328,22 @@ mod tests {
         /// Against a sorted list: pushes of all distances and classes between pops.
         #[test]
         fn it_is_a_stable_priority_queue(
-            steps in prop::collection::vec((any::<bool>(), 0u32..34, any::<u64>(), 0u32..3), 1..400)
+            steps in prop::collection::vec((any::<bool>(), 0u32..34, any::<u64>(), 0u32..3), 1..400),
+            thrown_away_at in prop::collection::btree_set(0u32..400, 0..4),
         ) {
             let mut timers = Timers::default();
             let mut model: Vec<(u64, Class, u32)> = Vec::new();
             let mut now = 0u64;
             for (number, (push, bits, random, class)) in steps.into_iter().enumerate() {
                 let number = number as u32;
+                if thrown_away_at.contains(&number) {
+                    let is_kept = |number: u32| !number.is_multiple_of(3);
+                    timers.retain(|due| match due {
+                        Due::Timer(n) | Due::Device(n) | Due::Policy(n, _) => is_kept(n),
+                        _ => unreachable!(),
+                    });
+                    model.retain(|(_, _, number)| is_kept(*number));
+                }
                 if push {
                     let at = now + (random & ((1 << bits) - 1));
                     let due = [Due::Timer(number), Due::Policy(number, 0), Due::Device(number)][class as usize];

@@ -1,7 +1,7 @@
 //! Calls, what is written in line for some of them, and faults.
 
 use super::assembler::{Assembler, W64, imm, r};
-use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, fault, hosts, run_in, value};
+use super::{DATA_LEN, OWNER_STRIDE, STRIDE, World, agreed, call, fault, hosts, new_vm, run_in, value};
 use crate::FaultKind;
 use crate::options::Executor;
 use crate::program::{AluOp, Condition, Function, FunctionId, HostId, Insn, MapLayout, Program, Size};
@@ -76,16 +76,17 @@ fn what_goes_on_for_too_long_is_found_by_its_loops_and_calls() {
         };
         (1..40).map(twice).chain([Assembler::default().mov(0, imm(0)).exit().finish()]).collect()
     };
+    // As deep as callbacks may be.
     let calls_by_handle = |_: &World| {
-        let twice = |next| {
+        let four_times = |next| {
             let mut code = Assembler::default();
-            for _ in 0..2 {
+            for _ in 0..4 {
                 (1..=5).for_each(|register| _ = code.mov(register, imm(0)));
                 code.constant(6, Program::function_handle(FunctionId(next))).push(Insn::CallHandle { src: 6 });
             }
             code.exit().finish()
         };
-        (1..40).map(twice).chain([Assembler::default().mov(0, imm(0)).exit().finish()]).collect()
+        (1..8).map(four_times).chain([Assembler::default().mov(0, imm(0)).exit().finish()]).collect()
     };
     for build in [&endless as &dyn Fn(&World) -> Vec<Function>, &calls, &calls_by_handle] {
         assert_eq!(fault(1000, build), FaultKind::Endless { limit: 1000 });
@@ -144,6 +145,64 @@ fn nothing_runs_after_a_fault() {
     let outcome = agreed(100, &nested);
     assert_eq!(outcome.result.unwrap_err().kind, FaultKind::Refused("asks for 7".to_string()));
     assert_eq!(outcome.memory[..DATA_LEN as usize], [0; DATA_LEN as usize]);
+}
+
+/// No verifier lets a program read them; both executors give zeros all the same.
+#[test]
+fn a_call_leaves_zeros_in_r1_to_r5() {
+    let call = |how: Insn| {
+        move |_: &World| {
+            let mut code = Assembler::default();
+            (1..=5).for_each(|register| _ = code.mov(register, imm(100 + i32::from(register))));
+            code.constant(6, Program::function_handle(FunctionId(1))).push(how).mov(0, imm(0));
+            (1..=5).for_each(|register| _ = code.add(0, r(register)).alu(AluOp::Mul, W64, 0, imm(10)));
+            vec![code.exit().finish(), Assembler::default().mov(0, imm(7)).exit().finish()]
+        }
+    };
+    for how in [
+        Insn::CallHost { host: hosts::MIX },
+        Insn::CallFunction { function: FunctionId(1) },
+        Insn::CallHandle { src: 6 },
+    ] {
+        assert_eq!(value(&call(how)).0, 0, "{how:?}");
+    }
+    // A host function that is called with a register that was never set gets a zero.
+    let unset = |_: &World| {
+        let mut code = Assembler::default();
+        code.mov(1, imm(5)).mov(2, imm(9)).call_host(hosts::NOTHING).mov(1, imm(5));
+        vec![code.call_host(hosts::SECOND).exit().finish()]
+    };
+    assert_eq!(value(&unset).0, 0);
+}
+
+/// Each function calls the next one; the one before the last calls the last one back.
+fn chain(depth: u32) -> Vec<Function> {
+    let function = |index: u32| {
+        let mut code = Assembler::default();
+        (1..=5).for_each(|register| _ = code.mov(register, imm(1)));
+        match depth - index {
+            1 => code.mov(0, imm(1)),
+            2 => code.call_host(hosts::REENTER).add(0, imm(1)),
+            _ => code.call(index + 1).add(0, imm(1)),
+        };
+        code.exit().finish()
+    };
+    (0..depth).map(function).collect()
+}
+
+#[test]
+fn frames_are_those_of_a_kernel_with_callbacks_and_without_a_stack() {
+    assert_eq!(value(&|_| chain(8)).0, 8);
+    assert_eq!(fault(1 << 40, &|_| chain(9)), FaultKind::StackOverflow);
+    // What went wrong before does not count.
+    for executor in [Executor::Interpreter, Executor::Machine] {
+        let world = World::new(true);
+        let mut vm = new_vm(world.program(chain(9)), world.memory.clone(), executor, 1 << 40);
+        for _ in 0..3 {
+            let fault = call(&mut vm).unwrap_err();
+            assert_eq!(fault.kind, FaultKind::StackOverflow);
+        }
+    }
 }
 
 #[test]

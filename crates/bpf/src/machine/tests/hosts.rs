@@ -1,8 +1,9 @@
 //! Host functions for the tests: plain models of what the code generator writes in line, and observers.
 
 use crate::context::CallContext;
-use crate::program::{FunctionId, HostFunction, HostId, Intrinsic, MapLayout};
-use crate::vm::Vm;
+use crate::fault::FaultKind;
+use crate::program::{FunctionId, HostFunction, HostId, Intrinsic, MapLayout, Program};
+use crate::vm::VmState;
 
 pub(super) const MIX: HostId = HostId(0);
 pub(super) const OBSERVE: HostId = HostId(1);
@@ -26,7 +27,7 @@ pub(super) const FIELD_AT: i16 = 12;
 pub(super) fn hosts() -> Vec<HostFunction> {
     let host = |name: &str, arguments, call, intrinsic| {
         let name = name.to_string();
-        HostFunction { name, call, arguments, intrinsic }
+        HostFunction { calls_back: name == "reenter", name, call, arguments, intrinsic }
     };
     vec![
         host("mix", 5, mix, None),
@@ -64,7 +65,7 @@ unsafe extern "C" fn observe(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u
 /// Raises a fault for a quarter of all first arguments.
 unsafe extern "C" fn refuse(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
     if a % 4 == 3 {
-        unsafe { (*ctx).fail(format!("asks for {a}")) };
+        unsafe { (*ctx).raise(FaultKind::Refused(format!("asks for {a}"))) };
     }
     a.wrapping_add(1)
 }
@@ -72,13 +73,13 @@ unsafe extern "C" fn refuse(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u6
 /// Calls the last function of the program with the first two arguments.
 unsafe extern "C" fn reenter(ctx: *mut CallContext, a: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {
     unsafe {
-        let last = (*ctx).vm().program.functions.len() as u32 - 1;
-        Vm::call_function(ctx, FunctionId(last), [a, b, 0, 0, 0])
+        let last = (&mut *(*ctx).vm).program.functions.len() as u32 - 1;
+        VmState::call_back(ctx, Program::function_handle(FunctionId(last)), [a, b, 0, 0, 0])
     }
 }
 
 unsafe fn element(ctx: *mut CallContext, map: u64, key: u64, cpu: u64) -> u64 {
-    let vm = unsafe { (*ctx).vm() };
+    let vm = unsafe { &mut *(*ctx).vm };
     let key = u64::from(vm.memory.read::<u32>(key));
     let Some(map) = vm.program.map_at(map) else { return 0 };
     match vm.program.maps[map.index()].layout {
@@ -93,7 +94,7 @@ unsafe fn element(ctx: *mut CallContext, map: u64, key: u64, cpu: u64) -> u64 {
 }
 
 unsafe extern "C" fn lookup(ctx: *mut CallContext, map: u64, key: u64, _: u64, _: u64, _: u64) -> u64 {
-    unsafe { element(ctx, map, key, (*ctx).cpu.into()) }
+    unsafe { element(ctx, map, key, (*ctx).moment.cpu.into()) }
 }
 
 unsafe extern "C" fn lookup_cpu(ctx: *mut CallContext, map: u64, key: u64, cpu: u64, _: u64, _: u64) -> u64 {
@@ -101,20 +102,20 @@ unsafe extern "C" fn lookup_cpu(ctx: *mut CallContext, map: u64, key: u64, cpu: 
 }
 
 unsafe extern "C" fn now(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    unsafe { (*ctx).now_ns }
+    unsafe { (*ctx).moment.now_ns }
 }
 
 unsafe extern "C" fn cpu(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    unsafe { (*ctx).cpu.into() }
+    unsafe { (*ctx).moment.cpu.into() }
 }
 
 unsafe extern "C" fn current(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    unsafe { (*ctx).current }
+    unsafe { (*ctx).moment.current }
 }
 
 /// Gives the value of an owner; a missing one is made up, so that one sees who was asked.
 unsafe extern "C" fn storage(ctx: *mut CallContext, map: u64, owner: u64, _: u64, flags: u64, _: u64) -> u64 {
-    let vm = unsafe { (*ctx).vm() };
+    let vm = unsafe { &mut *(*ctx).vm };
     let Some(map) = vm.program.map_at(map) else { return 0 };
     let MapLayout::Storage { table, owners, owner_stride, count } = vm.program.maps[map.index()].layout else {
         return 0;
@@ -129,7 +130,7 @@ unsafe extern "C" fn storage(ctx: *mut CallContext, map: u64, owner: u64, _: u64
 }
 
 unsafe extern "C" fn iter_new(ctx: *mut CallContext, it: u64, start: u64, end: u64, _: u64, _: u64) -> u64 {
-    let memory = unsafe { (*ctx).memory() };
+    let memory = unsafe { &(*(*ctx).vm).memory };
     let (start, end) = (start as i32, end as i32);
     let (pair, result): ((i32, i32), i64) = match i64::from(end) - i64::from(start) {
         ..0 => ((0, 0), -22),
@@ -142,7 +143,7 @@ unsafe extern "C" fn iter_new(ctx: *mut CallContext, it: u64, start: u64, end: u
 }
 
 unsafe extern "C" fn iter_next(ctx: *mut CallContext, it: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    let memory = unsafe { (*ctx).memory() };
+    let memory = unsafe { &(*(*ctx).vm).memory };
     let next = memory.read::<i32>(it).wrapping_add(1);
     if next >= memory.read::<i32>(it + 4) {
         memory.write(it, 0u64);
@@ -161,7 +162,8 @@ unsafe extern "C" fn identity(_: *mut CallContext, a: u64, _: u64, _: u64, _: u6
 }
 
 unsafe extern "C" fn field(ctx: *mut CallContext, a: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
-    unsafe { (*ctx).memory().read::<u32>(a + FIELD_AT as u64).into() }
+    let memory = unsafe { &(*(*ctx).vm).memory };
+    memory.read::<u32>(a + FIELD_AT as u64).into()
 }
 
 unsafe extern "C" fn second(_: *mut CallContext, _: u64, b: u64, _: u64, _: u64, _: u64) -> u64 {

@@ -13,14 +13,15 @@ use std::sync::Arc;
 
 use super::MachineCode;
 use crate::constants::Constants;
-use crate::context::CallContext;
+use crate::context::{CallContext, Moment};
 use crate::heap::Heap;
 use crate::memory::{Access, GuestMemory, Region};
 use crate::needs::needs_of;
 use crate::options::Executor;
 use crate::program::{Entry, Function, FunctionId, LinkedMap, MapLayout, Program, ProgramId};
+use crate::references::References;
 use crate::timers::Timers;
-use crate::vm::{STACK_SIZE, TaskFields, Vm};
+use crate::vm::{STACK_SIZE, TaskFields, VmState};
 use crate::{Fault, FaultKind};
 
 /// Bytes of the memory that programs of the tests may use beside their stack.
@@ -116,33 +117,27 @@ fn run_in(world: World, executor: Executor, limit: i64, build: &dyn Fn(&World) -
     let memory = world.memory.clone();
     let mut vm = new_vm(program, memory.clone(), executor, limit);
     let stack = vm.context.stack_top;
-    let result = vm.call(ProgramId(0), [], std::ptr::null_mut()).map_err(|fault| *fault);
+    let result = call(&mut vm).map_err(|fault| *fault);
     assert_eq!(vm.context.stack_top, stack, "the stack is as it was");
     let mut bytes = vec![0; 16 * 4096];
     memory.read_bytes(world.data, &mut bytes);
     Outcome { result, instructions: vm.instructions(), memory: bytes }
 }
 
+/// Calls the first program.
+fn call(vm: &mut VmState) -> Result<u64, Box<Fault>> {
+    // SAFETY: the host functions of the tests look at no host.
+    unsafe { vm.call(ProgramId(0), [], std::ptr::null_mut()) }
+}
+
 /// A machine without anything of an object file.
-fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction_limit: i64) -> Vm {
+fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction_limit: i64) -> VmState {
     let stack = memory.alloc(STACK_SIZE, 16, Region::whole("the stack", Access::ReadWrite)).unwrap();
     let machine = (executor == Executor::Machine).then(|| Arc::new(MachineCode::compile(&program).unwrap()));
     let entry_code = machine.as_ref().map(|code| code.of_entries(&program)).unwrap_or_default();
-    let context = CallContext {
-        memory_base: memory.base(),
-        budget: 0,
-        now_ns: 123_456_789_012,
-        cpu: 2,
-        depth: 0,
-        current: 0x5000,
-        stack_top: stack + STACK_SIZE,
-        stack_start: stack,
-        position: 0,
-        host: std::ptr::null_mut(),
-        vm: std::ptr::null_mut(),
-        fault: None,
-    };
-    Vm {
+    let mut context = CallContext::new(&memory, stack);
+    context.moment = Moment { now_ns: 123_456_789_012, current: 0x5000, cpu: 2 };
+    VmState {
         context,
         memory,
         program,
@@ -151,7 +146,10 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         released: Vec::new(),
         checked: executor == Executor::Interpreter,
         maps: Vec::new(),
-        kernel_pointers: Vec::new(),
+        map_fields: Vec::new(),
+        section_fields: BTreeMap::new(),
+        stored: BTreeMap::new(),
+        references: References::default(),
         timers: Timers::default(),
         heap: Heap::default(),
         per_cpu: BTreeMap::new(),

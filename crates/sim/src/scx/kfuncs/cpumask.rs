@@ -1,19 +1,17 @@
 //! CPU masks (`kernel/bpf/cpumask.c`).
 
-use super::kernel_functions;
+use super::arguments::{AnyMask, OwnMask};
+use super::{OWN_MASK, kernel_functions};
 use crate::scx::mask::Mask;
+use schedlab_bpf::Readable;
 
 /// Combines two masks word by word into a third; whether any bit is left.
-fn combine(call: &super::Call, into: u64, a: u64, b: u64, operation: fn(u64, u64) -> u64) -> bool {
-    let words = call.core.cpus.len().div_ceil(64) as u32;
-    let (a, b) = (call.core.mask_at(a), call.core.mask_at(b));
-    let mut any = 0;
-    for i in 0..words {
-        let word = operation(a.word(i), b.word(i));
-        any |= word;
-        call.core.memory.write(into + 8 * i as u64, word);
-    }
-    any != 0
+fn combine(into: &Mask, a: &Mask, b: &Mask, operation: fn(u64, u64) -> u64) -> bool {
+    let words = (0..into.words()).map(|i| {
+        into.set_word(i, operation(a.word(i), b.word(i)));
+        into.word(i)
+    });
+    words.fold(0, |any, word| any | word) != 0
 }
 
 fn first(mask: &Mask, otherwise: usize) -> u32 {
@@ -22,136 +20,130 @@ fn first(mask: &Mask, otherwise: usize) -> u32 {
 
 kernel_functions! {
     fn bpf_cpumask_create(call) -> u64 {
-        call.core.masks.allocate().unwrap_or(0)
+        let made = call.core.masks.make();
+        let mask = call.had(made)?;
+        call.check.acquire(mask, OWN_MASK)?
     }
 
-    fn bpf_cpumask_acquire(call, mask: u64) -> u64 {
-        call.core.masks.acquire(mask);
-        mask
+    fn bpf_cpumask_acquire(call, mask: OwnMask) -> u64 {
+        call.core.masks.acquire(&mask.0);
+        call.check.acquire(mask.0.address, OWN_MASK)?
     }
 
     fn bpf_cpumask_release(call, mask: u64) {
+        call.check.release(mask, OWN_MASK)?;
         call.core.masks.put(mask);
     }
 
-    fn bpf_cpumask_first(call, mask: u64) -> u32 {
-        first(&call.core.mask_at(mask), call.core.cpus.len())
+    fn bpf_cpumask_first(call, mask: AnyMask) -> u32 {
+        first(&mask.0, call.core.cpus.len())
     }
 
-    fn bpf_cpumask_first_zero(call, mask: u64) -> u32 {
-        let mask = call.core.mask_at(mask);
+    fn bpf_cpumask_first_zero(call, mask: AnyMask) -> u32 {
         let cpus = call.core.cpus.len() as u32;
-        (0..cpus).find(|&c| !mask.contains(c)).unwrap_or(cpus)
+        (0..cpus).find(|&c| !mask.0.contains(c)).unwrap_or(cpus)
     }
 
-    fn bpf_cpumask_first_and(call, a: u64, b: u64) -> u32 {
-        let (a, b) = (call.core.mask_at(a), call.core.mask_at(b));
-        a.first_common(&b, None).unwrap_or(call.core.cpus.len() as u32)
+    fn bpf_cpumask_first_and(call, a: AnyMask, b: AnyMask) -> u32 {
+        a.0.first_common(&b.0, None).unwrap_or(call.core.cpus.len() as u32)
     }
 
-    fn bpf_cpumask_set_cpu(call, cpu: u32, mask: u64) {
+    fn bpf_cpumask_set_cpu(call, cpu: u32, mask: OwnMask) {
         if (cpu as usize) < call.core.cpus.len() {
-            call.core.mask_at(mask).insert(cpu);
+            mask.0.insert(cpu);
         }
     }
 
-    fn bpf_cpumask_clear_cpu(call, cpu: u32, mask: u64) {
+    fn bpf_cpumask_clear_cpu(call, cpu: u32, mask: OwnMask) {
         if (cpu as usize) < call.core.cpus.len() {
-            call.core.mask_at(mask).remove(cpu);
+            mask.0.remove(cpu);
         }
     }
 
-    fn bpf_cpumask_test_cpu(call, cpu: u32, mask: u64) -> bool {
-        call.core.mask_at(mask).contains(cpu)
+    fn bpf_cpumask_test_cpu(call, cpu: u32, mask: AnyMask) -> bool {
+        mask.0.contains(cpu)
     }
 
-    fn bpf_cpumask_test_and_set_cpu(call, cpu: u32, mask: u64) -> bool {
-        let mask = call.core.mask_at(mask);
-        let was = mask.contains(cpu);
+    fn bpf_cpumask_test_and_set_cpu(call, cpu: u32, mask: OwnMask) -> bool {
+        let was = mask.0.contains(cpu);
         if (cpu as usize) < call.core.cpus.len() {
-            mask.insert(cpu);
+            mask.0.insert(cpu);
         }
         was
     }
 
-    fn bpf_cpumask_test_and_clear_cpu(call, cpu: u32, mask: u64) -> bool {
-        (cpu as usize) < call.core.cpus.len() && call.core.mask_at(mask).remove(cpu)
+    fn bpf_cpumask_test_and_clear_cpu(call, cpu: u32, mask: OwnMask) -> bool {
+        (cpu as usize) < call.core.cpus.len() && mask.0.remove(cpu)
     }
 
-    fn bpf_cpumask_setall(call, mask: u64) {
-        let all = call.core.all_cpus.address;
-        combine(&call, mask, all, all, |a, _| a);
+    fn bpf_cpumask_setall(call, mask: OwnMask) {
+        let all = &call.core.all_cpus;
+        combine(&mask.0, all, all, |a, _| a);
     }
 
-    fn bpf_cpumask_clear(call, mask: u64) {
-        combine(&call, mask, mask, mask, |_, _| 0);
+    fn bpf_cpumask_clear(call, mask: OwnMask) {
+        combine(&mask.0, &mask.0, &mask.0, |_, _| 0);
     }
 
-    fn bpf_cpumask_and(call, into: u64, a: u64, b: u64) -> bool {
-        combine(&call, into, a, b, |a, b| a & b)
+    fn bpf_cpumask_and(call, into: OwnMask, a: AnyMask, b: AnyMask) -> bool {
+        combine(&into.0, &a.0, &b.0, |a, b| a & b)
     }
 
-    fn bpf_cpumask_or(call, into: u64, a: u64, b: u64) {
-        combine(&call, into, a, b, |a, b| a | b);
+    fn bpf_cpumask_or(call, into: OwnMask, a: AnyMask, b: AnyMask) {
+        combine(&into.0, &a.0, &b.0, |a, b| a | b);
     }
 
-    fn bpf_cpumask_xor(call, into: u64, a: u64, b: u64) {
-        combine(&call, into, a, b, |a, b| a ^ b);
+    fn bpf_cpumask_xor(call, into: OwnMask, a: AnyMask, b: AnyMask) {
+        combine(&into.0, &a.0, &b.0, |a, b| a ^ b);
     }
 
-    fn bpf_cpumask_copy(call, into: u64, from: u64) {
-        combine(&call, into, from, from, |a, _| a);
+    fn bpf_cpumask_copy(call, into: OwnMask, from: AnyMask) {
+        combine(&into.0, &from.0, &from.0, |a, _| a);
     }
 
-    fn bpf_cpumask_equal(call, a: u64, b: u64) -> bool {
-        let (a, b) = (call.core.mask_at(a), call.core.mask_at(b));
-        a.iter().eq(b.iter())
+    fn bpf_cpumask_equal(call, a: AnyMask, b: AnyMask) -> bool {
+        a.0.iter().eq(b.0.iter())
     }
 
-    fn bpf_cpumask_intersects(call, a: u64, b: u64) -> bool {
-        let (a, b) = (call.core.mask_at(a), call.core.mask_at(b));
-        a.first_common(&b, None).is_some()
+    fn bpf_cpumask_intersects(call, a: AnyMask, b: AnyMask) -> bool {
+        a.0.first_common(&b.0, None).is_some()
     }
 
-    fn bpf_cpumask_subset(call, a: u64, b: u64) -> bool {
-        let (a, b) = (call.core.mask_at(a), call.core.mask_at(b));
-        a.iter().all(|c| b.contains(c))
+    fn bpf_cpumask_subset(call, a: AnyMask, b: AnyMask) -> bool {
+        a.0.iter().all(|c| b.0.contains(c))
     }
 
-    fn bpf_cpumask_empty(call, mask: u64) -> bool {
-        call.core.mask_at(mask).len() == 0
+    fn bpf_cpumask_empty(call, mask: AnyMask) -> bool {
+        mask.0.len() == 0
     }
 
-    fn bpf_cpumask_full(call, mask: u64) -> bool {
-        call.core.mask_at(mask).len() as usize == call.core.cpus.len()
+    fn bpf_cpumask_full(call, mask: AnyMask) -> bool {
+        mask.0.len() as usize == call.core.cpus.len()
     }
 
-    fn bpf_cpumask_weight(call, mask: u64) -> u32 {
-        call.core.mask_at(mask).len()
+    fn bpf_cpumask_weight(call, mask: AnyMask) -> u32 {
+        mask.0.len()
     }
 
-    fn bpf_cpumask_any_distribute(call, mask: u64) -> u32 {
-        let mask = call.core.mask_at(mask);
-        call.core.any_cpu(&mask).unwrap_or(call.core.cpus.len() as u32)
+    fn bpf_cpumask_any_distribute(call, mask: AnyMask) -> u32 {
+        call.core.any_cpu(&mask.0).unwrap_or(call.core.cpus.len() as u32)
     }
 
-    fn bpf_cpumask_any_and_distribute(call, a: u64, b: u64) -> u32 {
-        let (a, b) = (call.core.mask_at(a), call.core.mask_at(b));
+    fn bpf_cpumask_any_and_distribute(call, a: AnyMask, b: AnyMask) -> u32 {
         let from = call.core.rotor;
         let cpus = call.core.cpus.len() as u32;
-        let both: Vec<u32> = a.iter().filter(|&c| b.contains(c)).collect();
+        let both: Vec<u32> = a.0.iter().filter(|&c| b.0.contains(c)).collect();
         let found = both.iter().copied().find(|&c| c >= from).or(both.first().copied()).unwrap_or(cpus);
         call.core.rotor = (found + 1) % cpus;
         found
     }
 
-    /// Fills a mask from bytes.
-    fn bpf_cpumask_populate(call, mask: u64, source: u64, size: u64) -> i32 {
-        let bytes = (call.core.cpus.len().div_ceil(64) * 8) as u64;
-        if size < bytes {
-            return super::EINVAL;
+    /// Fills a mask from bytes; bits that stand for no CPU are left out.
+    fn bpf_cpumask_populate(call, mask: OwnMask, source: Readable) -> i32 {
+        if source.len() < u64::from(mask.0.words()) * 8 {
+            return Some(super::EINVAL);
         }
-        call.core.memory.copy(source, mask, bytes as usize);
+        (0..).zip(source.words(call.check)).take(mask.0.words() as usize).for_each(|(i, word)| mask.0.set_word(i, word));
         0
     }
 }

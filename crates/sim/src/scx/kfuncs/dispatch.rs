@@ -1,11 +1,20 @@
 //! Queues: creating them, putting tasks in, moving tasks out.
 
+use super::arguments::Task;
 use super::{EEXIST, EINVAL, ENOENT, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::layout::GuestInsertVtime;
 use crate::scx::ops::Op;
+use schedlab_bpf::{In, OnStack};
 use std::mem::offset_of;
+
+/// What the host keeps about a queue.
+const QUEUE_BYTES: u64 = 256;
+
+/// The structure of an iterator over a queue, on the policy's stack.
+type DsqIterator = OnStack<48>;
+const ITERATOR: &str = "bpf_iter_scx_dsq";
 
 impl Core {
     /// The user queue of an identity; an unknown one is an error of the policy.
@@ -57,42 +66,44 @@ kernel_functions! {
     /// Creates a user queue. Its NUMA node does not matter here.
     fn scx_bpf_create_dsq(call, id: u64, _node: i32) -> i32 {
         if id & SCX_DSQ_FLAG_BUILTIN != 0 {
-            return EINVAL;
+            return Some(EINVAL);
         }
-        if call.core.queues.create(id) { 0 } else { EEXIST }
+        if !call.core.queues.create(id) {
+            return Some(EEXIST);
+        }
+        let charged = call.core.memory.charge("dispatch queues", QUEUE_BYTES);
+        call.had(charged)?;
+        0
     }
 
     fn scx_bpf_destroy_dsq(call, id: u64) {
-        if !call.core.queues.destroy(id) {
-            call.core.error(format!("dispatch queue {id:#x} cannot be destroyed: it does not exist or is not empty"));
+        match call.core.queues.destroy(id) {
+            true => call.core.memory.refund(QUEUE_BYTES),
+            false => call.core.error(format!("dispatch queue {id:#x} cannot be destroyed: it does not exist or is not empty")),
         }
     }
 
-    fn scx_bpf_dsq_insert(call, task: u64, queue: u64, slice: u64, flags: u64) {
-        if let Some(slot) = call.task(task) {
-            call.core.insert(slot, queue, slice, None, flags);
-        }
+    fn scx_bpf_dsq_insert(call, task: Task, queue: u64, slice: u64, flags: u64) {
+        call.core.insert(task.0, queue, slice, None, flags);
     }
 
     /// The form of later kernels, which says whether it worked.
-    fn scx_bpf_dsq_insert___v2(call, task: u64, queue: u64, slice: u64, flags: u64) -> bool {
-        call.task(task).is_some_and(|slot| call.core.insert(slot, queue, slice, None, flags))
+    fn scx_bpf_dsq_insert___v2(call, task: Task, queue: u64, slice: u64, flags: u64) -> bool {
+        call.core.insert(task.0, queue, slice, None, flags)
     }
 
-    fn scx_bpf_dsq_insert_vtime(call, task: u64, queue: u64, slice: u64, vtime: u64, flags: u64) {
-        if let Some(slot) = call.task(task) {
-            call.core.insert(slot, queue, slice, Some(vtime), flags);
-        }
+    fn scx_bpf_dsq_insert_vtime(call, task: Task, queue: u64, slice: u64, vtime: u64, flags: u64) {
+        call.core.insert(task.0, queue, slice, Some(vtime), flags);
     }
 
     /// The form with packed arguments, for more than five.
-    fn __scx_bpf_dsq_insert_vtime(call, task: u64, args: u64) -> bool {
-        let read = |offset: usize| call.core.memory.read::<u64>(args + offset as u64);
+    fn __scx_bpf_dsq_insert_vtime(call, task: Task, args: In<{ size_of::<GuestInsertVtime>() as u64 }>) -> bool {
+        let read = |offset: usize| args.read::<u64>(&call.core.memory, offset);
         let queue = read(offset_of!(GuestInsertVtime, dsq_id));
         let slice = read(offset_of!(GuestInsertVtime, slice));
         let vtime = read(offset_of!(GuestInsertVtime, vtime));
         let flags = read(offset_of!(GuestInsertVtime, enq_flags));
-        call.task(task).is_some_and(|slot| call.core.insert(slot, queue, slice, Some(vtime), flags))
+        call.core.insert(task.0, queue, slice, Some(vtime), flags)
     }
 
     fn scx_bpf_dispatch_nr_slots(call) -> u32 {
@@ -108,7 +119,7 @@ kernel_functions! {
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
         if call.core.running_op != Some(Op::Dispatch) {
             call.core.error("tasks can be moved to the local queue from dispatch only");
-            return false;
+            return Some(false);
         }
         let cpu = call.core.this_cpu;
         // What was dispatched before comes first.
@@ -123,79 +134,82 @@ kernel_functions! {
     }
 
     fn scx_bpf_dsq_peek(call, id: u64) -> u64 {
-        let Some(queue) = call.core.user_queue(id) else { return 0 };
+        let Some(queue) = call.core.user_queue(id) else { return Some(0) };
         call.core.queues.first(queue).map_or(0, |slot| call.core.entity(slot).address)
     }
 
-    fn bpf_iter_scx_dsq_new(call, iterator: u64, id: u64, flags: u64) -> i32 {
-        call.core.memory.write(iterator, 0u64);
-        if flags & !SCX_DSQ_ITER_REV != 0 {
-            return EINVAL;
-        }
-        let Some(queue) = call.core.queues.find(id) else { return ENOENT };
-        let core = &mut *call.core;
-        let handle = core.iterators.create(&core.queues, queue, flags & SCX_DSQ_ITER_REV != 0);
-        core.memory.write(iterator, handle);
-        0
+    fn bpf_iter_scx_dsq_new(call, iterator: DsqIterator, id: u64, flags: u64) -> i32 {
+        let reverse = flags & SCX_DSQ_ITER_REV != 0;
+        let (handle, result) = match call.core.queues.find(id) {
+            _ if flags & !SCX_DSQ_ITER_REV != 0 => (0, EINVAL),
+            None => (0, ENOENT),
+            Some(queue) => {
+                let core = &mut *call.core;
+                let (handle, copied) = core.iterators.create(&core.queues, queue, reverse);
+                call.check.charge_bytes(8 * copied as u64)?;
+                (handle, 0)
+            }
+        };
+        call.check.open_iterator(iterator.address(), ITERATOR, handle)?;
+        result
     }
 
-    fn bpf_iter_scx_dsq_next(call, iterator: u64) -> u64 {
+    fn bpf_iter_scx_dsq_next(call, iterator: DsqIterator) -> u64 {
+        let handle = call.check.iterator(iterator.address(), ITERATOR)?;
         let core = &mut *call.core;
-        let handle = core.memory.read(iterator);
         core.iterators.next(handle, &core.queues).map_or(0, |slot| core.entity(slot).address)
     }
 
-    fn bpf_iter_scx_dsq_destroy(call, iterator: u64) {
-        let handle = call.core.memory.read(iterator);
+    fn bpf_iter_scx_dsq_destroy(call, iterator: DsqIterator) {
+        let handle = call.check.close_iterator(iterator.address(), ITERATOR)?;
         call.core.iterators.destroy(handle);
-        call.core.memory.write(iterator, 0u64);
     }
 
-    fn scx_bpf_dsq_move_set_slice(call, iterator: u64, slice_ns: u64) {
-        let handle = call.core.memory.read(iterator);
+    fn scx_bpf_dsq_move_set_slice(call, iterator: DsqIterator, slice_ns: u64) {
+        let handle = call.check.iterator(iterator.address(), ITERATOR)?;
         if let Some(iterator) = call.core.iterators.get(handle) {
             iterator.changes.slice_ns = Some(slice_ns);
         }
     }
 
-    fn scx_bpf_dsq_move_set_vtime(call, iterator: u64, vtime: u64) {
-        let handle = call.core.memory.read(iterator);
+    fn scx_bpf_dsq_move_set_vtime(call, iterator: DsqIterator, vtime: u64) {
+        let handle = call.check.iterator(iterator.address(), ITERATOR)?;
         if let Some(iterator) = call.core.iterators.get(handle) {
             iterator.changes.vtime = Some(vtime);
         }
     }
 
-    fn scx_bpf_dsq_move(call, iterator: u64, task: u64, queue: u64, flags: u64) -> bool {
-        let handle = call.core.memory.read(iterator);
-        call.task(task).is_some_and(|slot| call.core.move_from_iterator(handle, slot, queue, false, flags))
+    fn scx_bpf_dsq_move(call, iterator: DsqIterator, task: Task, queue: u64, flags: u64) -> bool {
+        let handle = call.check.iterator(iterator.address(), ITERATOR)?;
+        call.core.move_from_iterator(handle, task.0, queue, false, flags)
     }
 
-    fn scx_bpf_dsq_move_vtime(call, iterator: u64, task: u64, queue: u64, flags: u64) -> bool {
-        let handle = call.core.memory.read(iterator);
-        call.task(task).is_some_and(|slot| call.core.move_from_iterator(handle, slot, queue, true, flags))
+    fn scx_bpf_dsq_move_vtime(call, iterator: DsqIterator, task: Task, queue: u64, flags: u64) -> bool {
+        let handle = call.check.iterator(iterator.address(), ITERATOR)?;
+        call.core.move_from_iterator(handle, task.0, queue, true, flags)
     }
 
     /// Takes effect when the operation is over, as on a kernel that defers it.
     fn scx_bpf_reenqueue_local(call) -> u32 {
         let cpu = call.core.this_cpu;
-        call.core.reenqueue.push_back(cpu);
+        if call.core.reenqueue.back() != Some(&cpu) {
+            call.core.reenqueue.push_back(cpu);
+        }
         call.core.queues.get(cpu).length
     }
 
-    fn scx_bpf_task_set_slice(call, task: u64, slice_ns: u64) -> bool {
-        let Some(slot) = call.task(task) else { return false };
-        let cpu = call.core.entity(slot).cpu;
-        if call.core.current(cpu) == Some(slot) {
+    fn scx_bpf_task_set_slice(call, task: Task, slice_ns: u64) -> bool {
+        let cpu = call.core.entity(task.0).cpu;
+        if call.core.current(cpu) == Some(task.0) {
             call.core.account(cpu);
             call.core.mark_stale(cpu);
         }
-        call.core.entity_mut(slot).task_mut().scx.slice = slice_ns;
+        call.core.entity_mut(task.0).task_mut().scx.slice = slice_ns;
         true
     }
 
-    fn scx_bpf_task_set_dsq_vtime(call, task: u64, vtime: u64) -> bool {
-        let Some(slot) = call.task(task) else { return false };
-        call.core.entity_mut(slot).task_mut().scx.dsq_vtime = vtime;
+    fn scx_bpf_task_set_dsq_vtime(call, task: Task, vtime: u64) -> bool {
+        call.core.entity_mut(task.0).task_mut().scx.dsq_vtime = vtime;
         true
     }
 }

@@ -1,18 +1,15 @@
 //! Idle CPUs: finding, claiming and kicking them.
 
-use super::{EBUSY, kernel_functions};
+use super::arguments::{AnyMask, Task};
+use super::{EBUSY, KERNEL_MASK, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::layout::GuestSelectAnd;
 use crate::scx::mask::Mask;
+use schedlab_bpf::{In, Out};
 use std::mem::offset_of;
 
 impl Core {
-    /// The mask that a policy points to.
-    pub fn mask_at(&self, address: u64) -> Mask {
-        Mask::at(&self.memory, address, self.cpus.len() as u32)
-    }
-
     /// Whether the idle masks are kept; if not, asking for them is an error of the policy.
     fn idle_is_kept(&mut self) -> bool {
         if !self.keeps_idle {
@@ -40,20 +37,14 @@ impl Core {
     }
 
     /// An idle CPU for a waking task among some of those on which it may run.
-    fn select_among(&mut self, slot: u32, previous: i32, wake_flags: u64, among: u64, flags: u64) -> i32 {
+    fn select_among(&mut self, slot: u32, previous: i32, wake_flags: u64, among: &Mask, flags: u64) -> i32 {
         if !self.idle_is_kept() {
             return EBUSY;
         }
-        let both = match self.masks.allocate() {
-            Ok(address) => self.mask_at(address),
-            Err(_) => return EBUSY,
-        };
-        let among = self.mask_at(among);
-        self.allowed(slot).iter().filter(|&c| among.contains(c)).for_each(|c| both.insert(c));
-        let here = self.this_cpu;
-        let waker = self.sync_waker(here, wake_flags);
-        let found = self.idle.select(previous.max(0) as u32, &both, waker, flags & SCX_PICK_IDLE_CORE != 0);
-        self.masks.release(both.address);
+        let (allowed, both) = (self.allowed(slot), &self.scratch);
+        (0..both.words()).for_each(|i| both.set_word(i, allowed.word(i) & among.word(i)));
+        let waker = self.sync_waker(self.this_cpu, wake_flags);
+        let found = self.idle.select(previous.max(0) as u32, &self.scratch, waker, flags & SCX_PICK_IDLE_CORE != 0);
         found.map_or(EBUSY, |cpu| cpu as i32)
     }
 }
@@ -63,63 +54,58 @@ fn number(cpu: Option<u32>) -> i32 {
 }
 
 kernel_functions! {
-    fn scx_bpf_select_cpu_dfl(call, task: u64, previous: i32, wake_flags: u64, is_idle: u64) -> i32 {
-        call.core.memory.write(is_idle, 0u8);
-        let Some(slot) = call.task(task) else { return previous };
+    fn scx_bpf_select_cpu_dfl(call, task: Task, previous: i32, wake_flags: u64, is_idle: Out<u8>) -> i32 {
+        is_idle.set(&call.core.memory, 0);
         if !call.core.idle_is_kept() {
-            return previous;
+            return Some(previous);
         }
         let here = call.core.this_cpu;
-        match call.core.select_idle(slot, previous.max(0) as u32, here, wake_flags) {
+        match call.core.select_idle(task.0, previous.max(0) as u32, here, wake_flags) {
             Some(cpu) => {
-                call.core.memory.write(is_idle, 1u8);
+                is_idle.set(&call.core.memory, 1);
                 cpu as i32
             }
             None => previous,
         }
     }
 
-    fn scx_bpf_select_cpu_and(call, task: u64, previous: i32, wake_flags: u64, among: u64, flags: u64) -> i32 {
-        let Some(slot) = call.task(task) else { return previous };
-        call.core.select_among(slot, previous, wake_flags, among, flags)
+    fn scx_bpf_select_cpu_and(call, task: Task, previous: i32, wake_flags: u64, among: AnyMask, flags: u64) -> i32 {
+        call.core.select_among(task.0, previous, wake_flags, &among.0, flags)
     }
 
     /// The form with packed arguments.
-    fn __scx_bpf_select_cpu_and(call, task: u64, among: u64, args: u64) -> i32 {
-        let previous = call.core.memory.read::<i32>(args + offset_of!(GuestSelectAnd, prev_cpu) as u64);
-        let wake_flags = call.core.memory.read::<u64>(args + offset_of!(GuestSelectAnd, wake_flags) as u64);
-        let flags = call.core.memory.read::<u64>(args + offset_of!(GuestSelectAnd, flags) as u64);
-        let Some(slot) = call.task(task) else { return previous };
-        call.core.select_among(slot, previous, wake_flags, among, flags)
+    fn __scx_bpf_select_cpu_and(call, task: Task, among: AnyMask, args: In<{ size_of::<GuestSelectAnd>() as u64 }>) -> i32 {
+        let previous = args.read::<i32>(&call.core.memory, offset_of!(GuestSelectAnd, prev_cpu));
+        let wake_flags = args.read::<u64>(&call.core.memory, offset_of!(GuestSelectAnd, wake_flags));
+        let flags = args.read::<u64>(&call.core.memory, offset_of!(GuestSelectAnd, flags));
+        call.core.select_among(task.0, previous, wake_flags, &among.0, flags)
     }
 
-    fn scx_bpf_pick_idle_cpu(call, allowed: u64, flags: u64) -> i32 {
+    fn scx_bpf_pick_idle_cpu(call, allowed: AnyMask, flags: u64) -> i32 {
         if !call.core.idle_is_kept() {
-            return EBUSY;
+            return Some(EBUSY);
         }
-        let allowed = call.core.mask_at(allowed);
-        number(call.core.idle.pick(&allowed, flags & SCX_PICK_IDLE_CORE != 0))
+        number(call.core.idle.pick(&allowed.0, flags & SCX_PICK_IDLE_CORE != 0))
     }
 
-    fn scx_bpf_pick_idle_cpu_node(call, allowed: u64, node: i32, flags: u64) -> i32 {
+    fn scx_bpf_pick_idle_cpu_node(call, allowed: AnyMask, node: i32, flags: u64) -> i32 {
         if !call.core.idle_is_kept() {
-            return EBUSY;
+            return Some(EBUSY);
         }
-        let allowed = call.core.mask_at(allowed);
-        number(call.core.idle.pick_in_node(&allowed, node.max(0) as u32, flags & SCX_PICK_IDLE_CORE != 0))
+        number(call.core.idle.pick_in_node(&allowed.0, node.max(0) as u32, flags & SCX_PICK_IDLE_CORE != 0))
     }
 
-    fn scx_bpf_pick_any_cpu(call, allowed: u64, flags: u64) -> i32 {
-        let allowed = call.core.mask_at(allowed);
-        let idle = if call.core.keeps_idle { call.core.idle.pick(&allowed, flags & SCX_PICK_IDLE_CORE != 0) } else { None };
-        number(idle.or_else(|| call.core.any_cpu(&allowed)))
-    }
-
-    fn scx_bpf_pick_any_cpu_node(call, allowed: u64, node: i32, flags: u64) -> i32 {
-        let allowed = call.core.mask_at(allowed);
+    fn scx_bpf_pick_any_cpu(call, allowed: AnyMask, flags: u64) -> i32 {
         let core_only = flags & SCX_PICK_IDLE_CORE != 0;
-        let idle = if call.core.keeps_idle { call.core.idle.pick_in_node(&allowed, node.max(0) as u32, core_only) } else { None };
-        number(idle.or_else(|| call.core.any_cpu(&allowed)))
+        let idle = if call.core.keeps_idle { call.core.idle.pick(&allowed.0, core_only) } else { None };
+        number(idle.or_else(|| call.core.any_cpu(&allowed.0)))
+    }
+
+    fn scx_bpf_pick_any_cpu_node(call, allowed: AnyMask, node: i32, flags: u64) -> i32 {
+        let core_only = flags & SCX_PICK_IDLE_CORE != 0;
+        let node = node.max(0) as u32;
+        let idle = if call.core.keeps_idle { call.core.idle.pick_in_node(&allowed.0, node, core_only) } else { None };
+        number(idle.or_else(|| call.core.any_cpu(&allowed.0)))
     }
 
     fn scx_bpf_test_and_clear_cpu_idle(call, cpu: i32) -> bool {
@@ -128,28 +114,31 @@ kernel_functions! {
 
     fn scx_bpf_get_idle_cpumask(call) -> u64 {
         call.core.idle_is_kept();
-        call.core.idle.cpus.address
+        call.check.acquire(call.core.idle.cpus.address, KERNEL_MASK)?
     }
 
     fn scx_bpf_get_idle_cpumask_node(call, _node: i32) -> u64 {
         call.core.idle_is_kept();
-        call.core.idle.cpus.address
+        call.check.acquire(call.core.idle.cpus.address, KERNEL_MASK)?
     }
 
     fn scx_bpf_get_idle_smtmask(call) -> u64 {
         call.core.idle_is_kept();
-        call.core.idle.whole_cores().address
+        call.check.acquire(call.core.idle.whole_cores().address, KERNEL_MASK)?
     }
 
     fn scx_bpf_get_idle_smtmask_node(call, _node: i32) -> u64 {
         call.core.idle_is_kept();
-        call.core.idle.whole_cores().address
+        call.check.acquire(call.core.idle.whole_cores().address, KERNEL_MASK)?
     }
 
-    fn scx_bpf_put_idle_cpumask(call, _mask: u64) {}
+    fn scx_bpf_put_idle_cpumask(call, mask: AnyMask) {
+        call.check.release(mask.0.address, KERNEL_MASK)?;
+    }
 
     fn scx_bpf_kick_cpu(call, cpu: i32, flags: u64) {
         if let Some(cpu) = call.cpu(cpu) {
+            call.check.charge_bytes(8 * call.core.kicks.len() as u64)?;
             call.core.add_kick(cpu, flags);
         }
     }

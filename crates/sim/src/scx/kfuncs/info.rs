@@ -1,15 +1,19 @@
 //! What a policy can ask about CPUs, tasks, control groups and time.
 
-use super::kernel_functions;
+use super::arguments::{AnyMask, Cgroup, Task};
+use super::{CGROUP, Call, KERNEL_MASK, TASK, kernel_functions};
 use crate::scx::consts::SCX_CPUPERF_ONE;
 use crate::scx::layout::GuestTask;
 use crate::scx::life::FIRST_PID;
-use schedlab_bpf::Intrinsic;
+use schedlab_bpf::{Intrinsic, Writable};
 use schedlab_model::ids::CpuId;
 use std::mem::offset_of;
 
 /// Identity of the only control group.
 pub const ROOT_CGROUP_ID: u64 = 1;
+
+/// So many tasks are looked at in the time of an instruction.
+const SLOTS_PER_STEP: u32 = 4;
 
 kernel_functions! {
     fn scx_bpf_nr_cpu_ids(call) -> u32 {
@@ -25,23 +29,25 @@ kernel_functions! {
     }
 
     fn scx_bpf_get_possible_cpumask(call) -> u64 {
-        call.core.all_cpus.address
+        call.check.acquire(call.core.all_cpus.address, KERNEL_MASK)?
     }
 
     fn scx_bpf_get_online_cpumask(call) -> u64 {
-        call.core.all_cpus.address
+        call.check.acquire(call.core.all_cpus.address, KERNEL_MASK)?
     }
 
-    fn scx_bpf_put_cpumask(call, _mask: u64) {}
+    fn scx_bpf_put_cpumask(call, mask: AnyMask) {
+        call.check.release(mask.0.address, KERNEL_MASK)?;
+    }
 
     /// Whether it is its CPU's current task, which a task that loses its CPU still is while it is enqueued again.
-    fn scx_bpf_task_running(call, task: u64) -> bool {
-        call.task(task).is_some_and(|slot| call.core.current(call.core.entity(slot).cpu) == Some(slot))
+    fn scx_bpf_task_running(call, task: Task) -> bool {
+        call.core.current(call.core.entity(task.0).cpu) == Some(task.0)
     }
 
     [Intrinsic::Field(offset_of!(GuestTask, cpu) as i16)]
-    fn scx_bpf_task_cpu(call, task: u64) -> i32 {
-        call.task(task).map_or(0, |slot| call.core.entity(slot).cpu as i32)
+    fn scx_bpf_task_cpu(call, task: Task) -> i32 {
+        call.core.entity(task.0).cpu as i32
     }
 
     fn scx_bpf_cpu_rq(call, cpu: i32) -> u64 {
@@ -55,7 +61,7 @@ kernel_functions! {
     }
 
     fn scx_bpf_cpu_curr(call, cpu: i32) -> u64 {
-        let Some(cpu) = call.cpu(cpu) else { return 0 };
+        let Some(cpu) = call.cpu(cpu) else { return Some(0) };
         call.core.current(cpu).map_or(0, |slot| call.core.entity(slot).address)
     }
 
@@ -65,8 +71,8 @@ kernel_functions! {
     }
 
     /// Counters of rare events, none of which happens here.
-    fn scx_bpf_events(call, events: u64, size: u64) {
-        call.core.memory.zero(events, size.min(1024) as usize);
+    fn scx_bpf_events(call, events: Writable) {
+        events.clear(call.check);
     }
 
     /// Every CPU always runs at full speed.
@@ -81,39 +87,51 @@ kernel_functions! {
     fn scx_bpf_cpuperf_set(call, _cpu: i32, _level: u32) {}
 
     /// All tasks are in the root group.
-    fn scx_bpf_task_cgroup(call, _task: u64) -> u64 {
-        call.core.root_cgroup
+    fn scx_bpf_task_cgroup(call, _task: Task) -> u64 {
+        call.check.acquire(call.core.root_cgroup, CGROUP)?
     }
 
     fn bpf_cgroup_from_id(call, id: u64) -> u64 {
-        if id == ROOT_CGROUP_ID { call.core.root_cgroup } else { 0 }
+        if id == ROOT_CGROUP_ID { call.check.acquire(call.core.root_cgroup, CGROUP)? } else { 0 }
     }
 
-    fn bpf_cgroup_ancestor(call, cgroup: u64, level: i32) -> u64 {
-        if level == 0 { cgroup } else { 0 }
+    fn bpf_cgroup_ancestor(call, cgroup: Cgroup, level: i32) -> u64 {
+        if level == 0 { call.check.acquire(cgroup.0, CGROUP)? } else { 0 }
     }
 
-    fn bpf_cgroup_acquire(call, cgroup: u64) -> u64 {
-        cgroup
+    fn bpf_cgroup_acquire(call, cgroup: Cgroup) -> u64 {
+        call.check.acquire(cgroup.0, CGROUP)?
     }
 
-    fn bpf_cgroup_release(call, _cgroup: u64) {}
-
-    fn bpf_task_acquire(call, task: u64) -> u64 {
-        task
+    fn bpf_cgroup_release(call, cgroup: Cgroup) {
+        call.check.release(cgroup.0, CGROUP)?;
     }
 
-    fn bpf_task_release(call, _task: u64) {}
+    fn bpf_task_acquire(call, task: Task) -> u64 {
+        call.check.acquire(call.core.address_of(task.0), TASK)?
+    }
+
+    /// The task may have ended since it was acquired.
+    fn bpf_task_release(call, task: u64) {
+        call.check.release(task, TASK)?;
+    }
 
     fn bpf_task_from_pid(call, pid: i32) -> u64 {
-        let tasks = &call.core.world.tasks;
-        let found = tasks.alive_slots().find(|&slot| FIRST_PID + tasks[slot].id.0 as i32 == pid);
-        found.map_or(0, |slot| call.core.entity(slot).address)
+        match search(&mut call, i64::from(pid) - i64::from(FIRST_PID))? {
+            0 => 0,
+            task => call.check.acquire(task, TASK)?,
+        }
     }
 
     fn scx_bpf_tid_to_task(call, tid: u64) -> u64 {
-        let tasks = &call.core.world.tasks;
-        let found = tasks.alive_slots().find(|&slot| tasks[slot].id.0 as u64 + 1 == tid);
-        found.map_or(0, |slot| call.core.entity(slot).address)
+        search(&mut call, tid.cast_signed().wrapping_sub(1))?
     }
+}
+
+/// The address of the living task with a number, 0 if there is none.
+fn search(call: &mut Call<'_, '_>, id: i64) -> Option<u64> {
+    let tasks = &call.core.world.tasks;
+    let found = tasks.alive_slots().find(|&slot| i64::from(tasks[slot].id.0) == id);
+    call.check.charge(u64::from(found.unwrap_or(call.core.slots()) / SLOTS_PER_STEP))?;
+    Some(found.map_or(0, |slot| call.core.address_of(slot)))
 }

@@ -1,6 +1,10 @@
 //! The kernel functions that a policy can call, by their upstream names. Each does what its namesake in
 //! `kernel/sched/ext` or `kernel/bpf/cpumask.c` does, on the simulated core.
+//!
+//! Arguments are types that only a check makes ([`Argument`]): a task that lives, a mask that exists, a place that the
+//! policy may write. References that the kernel counts are held by the call and have to be given back.
 
+mod arguments;
 mod cpumask;
 mod dispatch;
 mod idle;
@@ -8,7 +12,8 @@ mod info;
 mod report;
 
 use super::core::Core;
-use schedlab_bpf::{CallContext, KernelFunction};
+use arguments::Argument;
+use schedlab_bpf::{Check, KernelFunction, MemoryError};
 
 /// "No such thing", "busy", "invalid", as policies see them.
 const ENOENT: i32 = -2;
@@ -16,22 +21,19 @@ const EBUSY: i32 = -16;
 const EINVAL: i32 = -22;
 const EEXIST: i32 = -17;
 
+/// The types of kernel objects to which policies hold references.
+const OWN_MASK: &str = "bpf_cpumask";
+const KERNEL_MASK: &str = "cpumask";
+const TASK: &str = "task_struct";
+const CGROUP: &str = "cgroup";
+
 /// A kernel function at work.
-struct Call<'a> {
-    core: &'a mut Core,
-    context: &'a mut CallContext,
+struct Call<'c, 'a> {
+    core: &'c mut Core,
+    check: &'c mut Check<'a>,
 }
 
-impl Call<'_> {
-    /// The slot of a task that the policy passes. A pointer that is no task ends the policy.
-    fn task(&mut self, address: u64) -> Option<u32> {
-        let slot = self.core.slot_of(address);
-        if slot.is_none() {
-            self.context.fail(format!("passes {address:#x} as a task, which it is not"));
-        }
-        slot
-    }
-
+impl Call<'_, '_> {
     /// A CPU number that exists. Another one ends the policy.
     fn cpu(&mut self, cpu: i32) -> Option<u32> {
         if cpu >= 0 && (cpu as usize) < self.core.cpus.len() {
@@ -40,21 +42,24 @@ impl Call<'_> {
         self.core.error(format!("there is no cpu {cpu}"));
         None
     }
+
+    /// What could be had, or the end of the policy.
+    fn had<T>(&mut self, result: Result<T, MemoryError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => self.check.out_of_memory(&error),
+        }
+    }
 }
 
-/// How words become arguments and results become words.
-trait Word {
-    fn from_word(word: u64) -> Self;
+/// How results become words.
+trait IntoWord {
     fn into_word(self) -> u64;
 }
 
 macro_rules! words {
-    ($($type:ty: $from:expr, $into:expr;)*) => {$(
-        impl Word for $type {
-            #[inline(always)]
-            fn from_word(word: u64) -> $type {
-                ($from)(word)
-            }
+    ($($type:ty: $into:expr;)*) => {$(
+        impl IntoWord for $type {
             #[inline(always)]
             fn into_word(self) -> u64 {
                 ($into)(self)
@@ -64,51 +69,69 @@ macro_rules! words {
 }
 
 words! {
-    u64: |w| w, |v| v;
-    u32: |w| w as u32, |v| v as u64;
-    i32: |w| w as i32, |v: i32| v as u32 as u64;
-    i64: |w| w as i64, |v| v as u64;
-    bool: |w| w as u8 != 0, |v| v as u64;
-    (): |_| (), |()| 0;
+    u64: |v| v;
+    u32: |v| v as u64;
+    i32: |v: i32| v as u32 as u64;
+    bool: |v| v as u64;
+    (): |()| 0;
 }
 
-/// Defines kernel functions and a list of them. Each is written as a function of a [`Call`]; what machine code may do in
-/// its place stands before it in brackets.
+/// Defines kernel functions and a list of them. Each is written as a function of a [`Call`], whose body gives the result
+/// or, after a fault, leaves with `?`; what machine code may do in its place stands before it in brackets.
 macro_rules! kernel_functions {
     ($($(#[$doc:meta])* $([$intrinsic:expr])? fn $name:ident($call:ident $(, $arg:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {
         $(
             $(#[$doc])*
-            #[allow(non_snake_case)]
-            unsafe extern "C" fn $name(ctx: *mut schedlab_bpf::CallContext, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64) -> u64 {
-                // SAFETY: the simulator calls programs with its core as the host, and touches neither before the
-                // program returns.
-                let (context, core) = unsafe { (&mut *ctx, &mut *(*ctx).host.cast::<crate::scx::core::Core>()) };
-                #[allow(unused_mut, unused_variables)]
-                fn body(mut $call: super::Call<'_> $(, $arg: $type)*) $(-> $result)? $body
-                let mut _words = [a1, a2, a3, a4, a5].into_iter();
-                super::Word::into_word(body(
-                    super::Call { core, context }
-                    $(, <$type as super::Word>::from_word(_words.next().expect("at most five")))*
-                ))
+            #[allow(non_camel_case_types)]
+            struct $name;
+
+            impl schedlab_bpf::KernelRoutine<crate::scx::core::Core> for $name {
+                const NAME: &'static str = stringify!($name);
+                const ARGUMENTS: u8 = 0 $(+ <$type as super::Argument>::WORDS)*;
+                const INTRINSIC: Option<schedlab_bpf::Intrinsic> =
+                    { const OF: &[schedlab_bpf::Intrinsic] = &[$($intrinsic)?]; if OF.is_empty() { None } else { Some(OF[0]) } };
+
+                #[inline(always)]
+                fn run(call: &mut schedlab_bpf::Call<'_, crate::scx::core::Core>, _words: [u64; 5]) -> Option<u64> {
+                    #[allow(unused_mut, unused_variables, clippy::unit_arg)]
+                    #[inline(always)]
+                    fn body(mut $call: super::Call<'_, '_> $(, $arg: $type)*) -> Option<$crate::scx::kfuncs::result!($($result)?)> {
+                        let result: $crate::scx::kfuncs::result!($($result)?) = $body;
+                        Some(result)
+                    }
+                    let (core, check) = call.split();
+                    let mut _call = super::Call { core, check };
+                    let mut _at = 0;
+                    $(
+                        let $arg = <$type as super::Argument>::take(&mut _call, &_words[_at..])?;
+                        _at += usize::from(<$type as super::Argument>::WORDS);
+                    )*
+                    body(_call $(, $arg)*).map(super::IntoWord::into_word)
+                }
             }
         )*
 
         /// The functions of this file.
-        pub const FUNCTIONS: &[schedlab_bpf::KernelFunction] = &[$(
-            schedlab_bpf::KernelFunction {
-                name: stringify!($name),
-                arguments: { const NAMES: &[&str] = &[$(stringify!($arg)),*]; NAMES.len() as u8 },
-                call: $name,
-                intrinsic: { const OF: &[schedlab_bpf::Intrinsic] = &[$($intrinsic)?]; OF.first().copied() },
-            }
-        ),*];
+        pub const FUNCTIONS: &[schedlab_bpf::KernelFunction<crate::scx::core::Core>] =
+            &[$(schedlab_bpf::KernelFunction::of::<$name>()),*];
     };
 }
 use kernel_functions;
 
+/// The type of a result: nothing unless one is given.
+macro_rules! result {
+    () => {
+        ()
+    };
+    ($type:ty) => {
+        $type
+    };
+}
+use result;
+
 pub use info::ROOT_CGROUP_ID;
 
 /// All kernel functions of the simulated kernel.
-pub fn all() -> Vec<KernelFunction> {
+pub fn all() -> Vec<KernelFunction<Core>> {
     [dispatch::FUNCTIONS, idle::FUNCTIONS, cpumask::FUNCTIONS, info::FUNCTIONS, report::FUNCTIONS].concat()
 }

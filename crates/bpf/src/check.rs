@@ -1,0 +1,617 @@
+//! The gate between a program and the host: what a host function sees of the call that it is part of, and the checks
+//! that turn the words of a call into things.
+//!
+//! A host function gets its arguments as types that only a check makes ([`Argument`]). Whatever it copies or walks
+//! through is charged to the budget of the call, what it makes grow to the account of the simulation.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::context::CallContext;
+use crate::fault::{Fault, FaultKind};
+use crate::fields::FieldKind;
+use crate::memory::{AccessError, Content, GuestMemory, MEMORY_SIZE, MemoryError};
+use crate::program::{FunctionId, MapId};
+use crate::references::Held;
+use crate::vm::VmState;
+
+/// So many bytes of an argument cost nothing.
+const FREE_BYTES: u64 = 256;
+/// So many bytes cost as much as an instruction.
+const BYTES_PER_STEP: u64 = 64;
+/// The longest text that is looked at.
+const TEXT_MAX: u64 = 64 * 1024;
+
+/// A host function's view of the running call. A check that fails raises the fault and gives `None`; the function then
+/// returns, and its result means nothing.
+#[derive(Debug)]
+pub struct Check<'a> {
+    ctx: *mut CallContext,
+    life: PhantomData<&'a mut CallContext>,
+}
+
+/// Runs a host function: the one place where a program's call becomes one of ours. A panic in it is a fault of the call.
+///
+/// # Safety
+/// `ctx` is the context of the running call, and no reference to its machine is alive.
+#[inline(always)]
+pub(crate) unsafe fn guard(ctx: *mut CallContext, run: impl FnOnce(&mut Check<'_>) -> Option<u64>) -> u64 {
+    let mut check = Check { ctx, life: PhantomData };
+    match catch_unwind(AssertUnwindSafe(|| run(&mut check))) {
+        Ok(result) => result.unwrap_or(0),
+        Err(payload) => check.raise(FaultKind::Defect(panic_text(&*payload))).unwrap_or(0),
+    }
+}
+
+#[cold]
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message").replace('\n', " ")
+}
+
+impl<'a> Check<'a> {
+    /// The view of a call.
+    ///
+    /// # Safety
+    /// As for [`guard`]; the view does not outlive the host function.
+    #[inline]
+    pub(crate) unsafe fn new(ctx: *mut CallContext) -> Check<'a> {
+        Check { ctx, life: PhantomData }
+    }
+
+    /// The virtual machine.
+    #[inline]
+    pub(crate) fn vm(&mut self) -> &mut VmState {
+        // SAFETY: the promise of `guard`; the reference ends before anything else of `self` is used.
+        unsafe { &mut *(*self.ctx).vm }
+    }
+
+    #[inline]
+    fn ctx(&self) -> &CallContext {
+        // SAFETY: as above.
+        unsafe { &*self.ctx }
+    }
+
+    /// The same call for a function that this one calls.
+    #[inline]
+    pub(crate) fn context(&mut self) -> *mut CallContext {
+        self.ctx
+    }
+
+    /// Guest memory.
+    #[inline]
+    pub fn memory(&self) -> &GuestMemory {
+        // SAFETY: as above.
+        unsafe { &(*(*self.ctx).vm).memory }
+    }
+
+    /// Simulated time in nanoseconds.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.ctx().moment.now_ns
+    }
+
+    /// The CPU of the call.
+    #[inline]
+    pub fn cpu(&self) -> u32 {
+        self.ctx().moment.cpu
+    }
+
+    /// Guest address of the running task.
+    #[inline]
+    pub fn current(&self) -> u64 {
+        self.ctx().moment.current
+    }
+
+    /// The error that stands in the context.
+    #[inline]
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.ctx().fault.as_deref()
+    }
+
+    /// Whether an error stands in the context.
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        self.ctx().fault.is_some()
+    }
+
+    /// Ends the call with an error that says what the program does wrong: `dispatches task 7 twice`.
+    #[cold]
+    pub fn fail<T>(&mut self, text: impl Into<String>) -> Option<T> {
+        self.raise(FaultKind::Refused(text.into()))
+    }
+
+    /// Ends the call with an error.
+    #[cold]
+    pub(crate) fn raise<T>(&mut self, kind: FaultKind) -> Option<T> {
+        // SAFETY: as above.
+        unsafe { (*self.ctx).raise(kind) };
+        None
+    }
+
+    /// Takes steps of work from the budget, each about as long as an instruction.
+    #[inline]
+    pub fn charge(&mut self, steps: u64) -> Option<()> {
+        // SAFETY: as above.
+        let (ctx, limit) = unsafe { (&mut *self.ctx, (*(*self.ctx).vm).instruction_limit) };
+        ctx.budget = ctx.budget.saturating_sub_unsigned(steps);
+        match ctx.budget < 0 {
+            true => self.raise(FaultKind::Endless { limit }),
+            false => Some(()),
+        }
+    }
+
+    /// Takes what it costs to go through some bytes; a few are free.
+    #[inline]
+    pub fn charge_bytes(&mut self, len: u64) -> Option<()> {
+        if len <= FREE_BYTES { Some(()) } else { self.charge(len / BYTES_PER_STEP) }
+    }
+
+    /// Takes bytes from the account of what a policy may make grow.
+    #[inline]
+    pub fn charge_memory(&mut self, what: &str, bytes: u64) -> Option<()> {
+        match self.memory().charge(what, bytes) {
+            Ok(()) => Some(()),
+            Err(error) => self.out_of_memory(&error),
+        }
+    }
+
+    /// Ends the call because something cannot grow any more.
+    #[cold]
+    pub fn out_of_memory<T>(&mut self, error: &MemoryError) -> Option<T> {
+        self.fail(format!("takes too much memory: {error}"))
+    }
+
+    /// Whether the host function may read or write `len` bytes at `addr` on the program's behalf. Machine code is only
+    /// checked for what does not lie in guest memory at all.
+    #[inline]
+    pub(crate) fn range(&mut self, addr: u64, len: u64, write: bool) -> Option<()> {
+        let allowed = match self.vm().checked {
+            _ if len == 0 => true,
+            true => self.memory().allows(addr, len, write),
+            false => len <= MEMORY_SIZE,
+        };
+        if !allowed {
+            return self.refuse(addr, len, write);
+        }
+        self.charge_bytes(len)
+    }
+
+    #[cold]
+    fn refuse<T>(&mut self, addr: u64, len: u64, write: bool) -> Option<T> {
+        let kind = match self.memory().check(addr, len, write) {
+            Err(AccessError::ReadOnly(what)) => FaultKind::ReadOnly { len, what },
+            Err(AccessError::Overrun(what)) => FaultKind::Overrun { write, len, what },
+            _ => FaultKind::Outside { write, len, address: addr },
+        };
+        self.raise(kind)
+    }
+
+    /// Bytes that the program lets the host read.
+    #[inline]
+    pub fn readable(&mut self, address: u64, len: u64) -> Option<Readable> {
+        self.range(address, len, false)?;
+        Some(Readable { address, len })
+    }
+
+    /// Bytes that the program lets the host write.
+    #[inline]
+    pub fn writable(&mut self, address: u64, len: u64) -> Option<Writable> {
+        self.range(address, len, true)?;
+        Some(Writable { address, len })
+    }
+
+    /// Text of at most `limit` bytes, as far as it may be read.
+    pub fn text(&mut self, at: Pointer, limit: u64) -> Option<String> {
+        let (address, limit) = (at.0, limit.min(TEXT_MAX));
+        let readable = self.memory().readable_len(address, limit);
+        if readable == 0 && limit > 0 {
+            return self.refuse(address, 1, false);
+        }
+        let text = self.memory().read_text(address, readable as usize);
+        self.charge_bytes(text.len() as u64)?;
+        Some(text)
+    }
+
+    /// `len` bytes of the stack that is in use.
+    #[inline]
+    pub(crate) fn stack(&mut self, address: u64, len: u64) -> Option<()> {
+        let ctx = self.ctx();
+        let is_inside = address.checked_sub(ctx.stack_top).is_some_and(|at| at + len <= ctx.stack_end - ctx.stack_top);
+        match is_inside && address.is_multiple_of(8) {
+            true => Some(()),
+            false => self.fail(format!("keeps an iterator or dynptr at {address:#x}, which is not on its stack")),
+        }
+    }
+
+    /// The field that only host functions may touch at an address.
+    pub(crate) fn field(&mut self, address: u64, what: &'static str) -> Option<FieldKind> {
+        match self.vm().field_at(address) {
+            Some(kind) => Some(kind),
+            None => self.fail(format!("passes {address:#x} as a {what}, which it is not")),
+        }
+    }
+
+    /// Holds something that has to be given back before the call ends.
+    #[inline]
+    pub(crate) fn hold(&mut self, address: u64, held: Held) -> Option<u64> {
+        match self.vm().references.add(address, held) {
+            true => Some(address),
+            false => self.fail("holds too many references at a time"),
+        }
+    }
+
+    /// Gives up what is held.
+    pub(crate) fn give_up(&mut self, address: u64, what: &str, is: impl Fn(&Held) -> bool) -> Option<Held> {
+        match self.vm().references.take(address, is) {
+            Some(held) => Some(held),
+            None => self.fail(format!("gives back {address:#x} as a {what}, which it does not hold")),
+        }
+    }
+
+    /// The program now holds a reference to a kernel object of a type. Gives its address.
+    #[inline]
+    pub fn acquire(&mut self, address: u64, type_name: &'static str) -> Option<u64> {
+        self.hold(address, Held::Kernel(type_name))
+    }
+
+    /// The program gives back a reference that it holds.
+    pub fn release(&mut self, address: u64, type_name: &'static str) -> Option<()> {
+        self.give_up(address, type_name, |held| *held == Held::Kernel(type_name)).map(|_| ())
+    }
+
+    /// Notes an iterator of the host's in a structure on the program's stack; `handle` is what the host finds it by.
+    pub fn open_iterator(&mut self, address: u64, name: &'static str, handle: u64) -> Option<()> {
+        self.open(address, Held::Iterator(name, handle))
+    }
+
+    /// Holds an iterator, where there is none yet.
+    pub(crate) fn open(&mut self, address: u64, iterator: Held) -> Option<()> {
+        if self.vm().references.find(address, |held| matches!(held, Held::Bits(_) | Held::Iterator(..))).is_some() {
+            return self.fail(format!("makes an iterator at {address:#x}, where one has not ended"));
+        }
+        self.hold(address, iterator).map(|_| ())
+    }
+
+    /// The handle of an iterator that was noted.
+    #[inline]
+    pub fn iterator(&mut self, address: u64, name: &'static str) -> Option<u64> {
+        match self.vm().references.find(address, |held| matches!(held, Held::Iterator(of, _) if *of == name)) {
+            Some(Held::Iterator(_, handle)) => Some(*handle),
+            _ => self.fail(format!("uses {address:#x} as a {name}, which was not made there")),
+        }
+    }
+
+    /// The handle of an iterator that ends.
+    pub fn close_iterator(&mut self, address: u64, name: &'static str) -> Option<u64> {
+        let is = |held: &Held| matches!(held, Held::Iterator(of, _) if *of == name);
+        match self.give_up(address, name, is) {
+            Some(Held::Iterator(_, handle)) => Some(handle),
+            _ => None,
+        }
+    }
+
+    /// How much the program holds, to be forgotten later.
+    pub fn held(&mut self) -> usize {
+        self.vm().references.len()
+    }
+
+    /// Forgets what the program got since then.
+    pub fn forget_held(&mut self, held: usize) {
+        self.vm().references.truncate(held);
+    }
+
+    /// Calls a function of the program back.
+    pub(crate) fn call_back(&mut self, callback: Callback, args: [u64; 5]) -> Option<u64> {
+        // SAFETY: the promise of `guard`; no reference to the machine is alive, as each would be borrowed from `self`.
+        let result = unsafe { VmState::call_back(self.ctx, callback.handle, args) };
+        (!self.has_failed()).then_some(result)
+    }
+
+    /// Lets `run` use `len` bytes of the stack.
+    pub(crate) fn with_scratch<T>(&mut self, len: u64, run: impl FnOnce(&mut Self, u64) -> Option<T>) -> Option<T> {
+        // SAFETY: as above; the reference ends at once.
+        let ctx = unsafe { &mut *self.ctx };
+        let (top, len) = (ctx.stack_top, len.next_multiple_of(8));
+        if len > top - ctx.stack_start {
+            return self.raise(FaultKind::StackOverflow);
+        }
+        ctx.stack_top = top - len;
+        let result = run(self, top - len);
+        // SAFETY: as above.
+        unsafe { (*self.ctx).stack_top = top };
+        result
+    }
+
+    /// The key of a map in the program's memory.
+    #[inline]
+    pub(crate) fn key(&mut self, map: MapId, at: Pointer) -> Option<Key> {
+        let len = u64::from(self.vm().maps[map.index()].key_size);
+        self.range(at.0, len, false)?;
+        let mut key = Key::of_len(len as usize);
+        self.memory().read_bytes(at.0, key.bytes_mut());
+        Some(key)
+    }
+}
+
+/// A key of a map, copied: what it was copied from may change while the map is.
+pub(crate) enum Key {
+    Short([u8; 16], u8),
+    Long(Box<[u8]>),
+}
+
+impl Key {
+    fn of_len(len: usize) -> Key {
+        match len {
+            0..=16 => Key::Short([0; 16], len as u8),
+            _ => Key::Long(vec![0; len].into()),
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Key::Short(bytes, len) => &mut bytes[..usize::from(*len)],
+            Key::Long(bytes) => bytes,
+        }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Key::Short(bytes, len) => &bytes[..usize::from(*len)],
+            Key::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// Something that a host function takes: made of the words of a call, by a check that raises a fault if they do not mean
+/// such a thing.
+pub trait Argument: Sized {
+    /// How many words it takes.
+    const WORDS: u8 = 1;
+
+    /// Checks the words, of which there are at least [`WORDS`](Self::WORDS).
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<Self>;
+}
+
+macro_rules! scalars {
+    ($($type:ty: $from:expr;)*) => {$(
+        impl Argument for $type {
+            #[inline(always)]
+            fn take(_: &mut Check<'_>, words: &[u64]) -> Option<$type> {
+                Some(($from)(words[0]))
+            }
+        }
+    )*};
+}
+
+scalars! {
+    u64: |word| word;
+    u32: |word| word as u32;
+    i32: |word| word as i32;
+    i64: |word| word as i64;
+    bool: |word| word as u8 != 0;
+}
+
+/// A pointer that nothing is known of yet: only checks take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer(pub(crate) u64);
+
+impl Pointer {
+    /// Whether it points nowhere.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Argument for Pointer {
+    #[inline(always)]
+    fn take(_: &mut Check<'_>, words: &[u64]) -> Option<Pointer> {
+        Some(Pointer(words[0]))
+    }
+}
+
+/// Bytes that the program lets the host read: as an argument an address and a length.
+#[derive(Clone, Copy, Debug)]
+pub struct Readable {
+    pub(crate) address: u64,
+    pub(crate) len: u64,
+}
+
+impl Readable {
+    /// How many.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// They as words, without a rest.
+    pub fn words(&self, check: &Check<'_>) -> Vec<u64> {
+        (0..self.len / 8).map(|index| check.memory().read(self.address + 8 * index)).collect()
+    }
+}
+
+impl Argument for Readable {
+    const WORDS: u8 = 2;
+
+    #[inline]
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<Readable> {
+        check.readable(words[0], words[1])
+    }
+}
+
+/// Bytes that the program lets the host write: as an argument an address and a length.
+#[derive(Clone, Copy, Debug)]
+pub struct Writable {
+    pub(crate) address: u64,
+    pub(crate) len: u64,
+}
+
+impl Writable {
+    /// Sets all to zero.
+    pub fn clear(&self, check: &Check<'_>) {
+        check.memory().zero(self.address, self.len as usize);
+    }
+
+    /// Copies as many bytes as there is room for.
+    pub fn write(&self, check: &Check<'_>, bytes: &[u8]) {
+        check.memory().write_bytes(self.address, &bytes[..bytes.len().min(self.len as usize)]);
+    }
+}
+
+impl Argument for Writable {
+    const WORDS: u8 = 2;
+
+    #[inline]
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<Writable> {
+        check.writable(words[0], words[1])
+    }
+}
+
+/// A place for an integer that the host function gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Out<T> {
+    address: u64,
+    word: PhantomData<T>,
+}
+
+impl<T: crate::memory::Word> Out<T> {
+    /// Gives it.
+    #[inline]
+    pub fn set(&self, memory: &GuestMemory, value: T) {
+        memory.write(self.address, value);
+    }
+}
+
+impl<T> Argument for Out<T> {
+    #[inline]
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<Out<T>> {
+        check.range(words[0], size_of::<T>() as u64, true)?;
+        Some(Out { address: words[0], word: PhantomData })
+    }
+}
+
+/// A structure of `LEN` bytes that the host function reads.
+#[derive(Clone, Copy, Debug)]
+pub struct In<const LEN: u64>(u64);
+
+impl<const LEN: u64> In<LEN> {
+    /// An integer at an offset in it.
+    pub fn read<T: crate::memory::Word>(&self, memory: &GuestMemory, offset: usize) -> T {
+        assert!(offset as u64 + size_of::<T>() as u64 <= LEN);
+        memory.read(self.0 + offset as u64)
+    }
+}
+
+impl<const LEN: u64> Argument for In<LEN> {
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<In<LEN>> {
+        check.range(words[0], LEN, false)?;
+        Some(In(words[0]))
+    }
+}
+
+/// A structure of `LEN` bytes on the program's stack: an iterator or a dynptr.
+#[derive(Clone, Copy, Debug)]
+pub struct OnStack<const LEN: u64>(u64);
+
+impl<const LEN: u64> OnStack<LEN> {
+    /// Where it is.
+    #[inline]
+    pub fn address(&self) -> u64 {
+        self.0
+    }
+}
+
+impl<const LEN: u64> Argument for OnStack<LEN> {
+    #[inline]
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<OnStack<LEN>> {
+        check.stack(words[0], LEN)?;
+        Some(OnStack(words[0]))
+    }
+}
+
+impl Argument for MapId {
+    #[inline]
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<MapId> {
+        match check.vm().map_of(words[0]) {
+            Some(map) => Some(map),
+            None => check.fail(format!("passes {:#x} as a map, which it is not", words[0])),
+        }
+    }
+}
+
+/// A function of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Callback {
+    pub handle: u64,
+}
+
+impl Argument for Callback {
+    fn take(check: &mut Check<'_>, words: &[u64]) -> Option<Callback> {
+        let found: Option<FunctionId> = check.vm().program.function_of(words[0]);
+        match found {
+            Some(_) => Some(Callback { handle: words[0] }),
+            None => check.raise(FaultKind::WildCall(words[0])),
+        }
+    }
+}
+
+/// An object that the program made, by any address in it that is not of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Own {
+    pub base: u64,
+    /// Number of its type.
+    pub ty: u64,
+}
+
+impl Check<'_> {
+    /// The object of the program's own around an address.
+    pub(crate) fn own_object(&mut self, address: u64) -> Option<Own> {
+        let VmState { memory, heap, .. } = self.vm();
+        let base = memory.element(address).filter(|(content, _)| *content == Content::Objects).map(|(_, base)| base);
+        match base.and_then(|base| Some(Own { base, ty: heap.type_of(base)? })) {
+            Some(own) => Some(own),
+            None => self.fail(format!("passes {address:#x} as an object of its own, which it is not")),
+        }
+    }
+}
+
+/// Declares host functions, each of which gives its [`Routine`](crate::kernel::Routine): the arguments are taken in order
+/// and checked, the result is a word, or nothing after a fault.
+macro_rules! host_functions {
+    ($($(#[$doc:meta])* fn $name:ident($call:ident $(, $arg:ident: $type:ty)*) $body:block)*) => {$(
+        $(#[$doc])*
+        pub const fn $name() -> $crate::kernel::Routine {
+            unsafe extern "C" fn $name(
+                ctx: *mut $crate::context::CallContext, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64,
+            ) -> u64 {
+                #[inline(always)]
+                #[allow(unused_variables)]
+                fn body($call: &mut $crate::check::Check<'_> $(, $arg: $type)*) -> Option<u64> $body
+                // SAFETY: a host function is given the context of the running call.
+                unsafe {
+                    $crate::check::guard(ctx, |call| {
+                        let _words = [a1, a2, a3, a4, a5];
+                        let mut _at = 0;
+                        $(
+                            let $arg = <$type as $crate::check::Argument>::take(call, &_words[_at..])?;
+                            _at += usize::from(<$type as $crate::check::Argument>::WORDS);
+                        )*
+                        body(call $(, $arg)*)
+                    })
+                }
+            }
+            const ARGUMENTS: u8 = 0 $(+ <$type as $crate::check::Argument>::WORDS)*;
+            $crate::kernel::Routine { call: $name, arguments: ARGUMENTS, calls_back: false }
+        }
+    )*};
+}
+
+pub(crate) use host_functions;

@@ -1,0 +1,89 @@
+//! Runs generated scripts of kernel functions in both executors beside each other.
+//!
+//! A script is any bytes: the policy `tests/policies/script.bpf.c` makes calls of them, with arguments from everything a
+//! policy has at hand. A fuzz target gives the bytes that it likes, a test those of a fixed seed.
+
+use crate::{Options, RunError, scx};
+use schedlab_bpf::{Executor, Object, Value};
+use schedlab_model::{scenario::Scenario, trace::Event, workload::Workload};
+
+/// Bytes of a script; those that are missing are zero.
+pub const SCRIPT_BYTES: usize = 96 * 8;
+
+/// Tasks that wake, wait, yield and lose their CPU. Instructions of the policy cost time in the second one, so that the
+/// executors have to count the same.
+const SCENARIOS: [&str; 2] = [
+    "name = \"script\"\n[machine]\ncpus = 2\n[[task]]\nname = \"a\"\ncount = 3\n\
+     once = [{ compute = \"3ms\" }, { sleep = \"1ms\" }, { yield = true }, { compute = \"3ms\" }]\n\
+     [run]\nduration = \"12ms\"\n",
+    "name = \"script\"\n[machine]\ncpus = 3\n[machine.costs]\npolicy_instruction = \"1ns\"\n[[task]]\nname = \"a\"\ncount = 5\n\
+     once = [{ compute = \"2ms\" }, { sleep = \"1ms\" }, { compute = \"2ms\" }]\n[run]\nduration = \"10ms\"\n",
+];
+
+/// What a run of a script left.
+#[derive(Debug, PartialEq)]
+enum Left {
+    /// It came to its end, having printed this.
+    Done(Vec<String>),
+    /// The policy failed.
+    Failed(String),
+}
+
+/// How two runs of a script went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    /// To the end, the same in both.
+    Same,
+    /// To the same error.
+    SameError,
+    /// To an access that the interpreter alone refuses.
+    Refused,
+}
+
+/// Runs a script in both executors.
+///
+/// # Errors
+///
+/// What differs, or which defect was met.
+pub fn side_by_side(object: &Object, script: &[u8]) -> Result<Went, String> {
+    let text = SCENARIOS[usize::from(script.last().is_some_and(|byte| byte & 1 == 1))];
+    let workload = Scenario::parse(text, "script").map_err(|error| error.to_string())?;
+    let workload = workload.compile().map_err(|error| error.to_string())?;
+    let [(checked, interpreted), (machine, compiled)] =
+        [Executor::Interpreter, Executor::Machine].map(|executor| run(object, &workload, script, executor));
+    for left in [&checked, &machine] {
+        if let Left::Failed(message) = left
+            && message.contains("a defect of schedlab")
+        {
+            return Err(message.clone());
+        }
+    }
+    match &checked {
+        Left::Failed(message) if is_refusal(message) => Ok(Went::Refused),
+        _ if checked != machine => Err(format!("{checked:?} in the interpreter, {machine:?} in machine code")),
+        // A policy goes on after an error of the core, up to an access that the interpreter alone refuses.
+        Left::Failed(_) => Ok(Went::SameError),
+        Left::Done(_) if interpreted != compiled => Err(format!("the events differ: {checked:?}")),
+        Left::Done(_) => Ok(Went::Same),
+    }
+}
+
+/// Whether machine code, which checks no ranges, goes on where this stopped the interpreter.
+fn is_refusal(message: &str) -> bool {
+    ["outside of everything", "over the end of", "which is read-only", "through NULL"]
+        .iter()
+        .any(|text| message.contains(text))
+}
+
+fn run(object: &Object, workload: &Workload, script: &[u8], executor: Executor) -> (Left, Vec<Event>) {
+    let mut bytes = script.to_vec();
+    bytes.resize(SCRIPT_BYTES, 0);
+    let options = Options { executor, settings: vec![("script".to_string(), Value::Bytes(bytes))], seed: 1 };
+    let mut events = Vec::new();
+    let left = match scx::run(workload, object, &options, &mut events, &mut ()) {
+        Ok(outcome) => Left::Done(outcome.printed.into_iter().map(|(_, line)| line).collect()),
+        Err(RunError::Policy(failure)) => Left::Failed(failure.message),
+        Err(other) => Left::Failed(other.to_string()),
+    };
+    (left, events)
+}
