@@ -1,5 +1,7 @@
 //! Hashes of files that decide what comes of a run: the program, a guest's first program, a kernel.
 
+use schedlab_gate::file;
+use schedlab_gate::own::Partial;
 use schedlab_model::hash::sha256;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,7 +57,7 @@ impl Digests {
         if let Some(known) = known.get(&key).filter(|known| known.look == look) {
             return Ok(known.sha256.clone());
         }
-        let sha256 = sha256(&fs::read(path)?);
+        let sha256 = sha256(&file::bytes(path, file::OBJECT_BYTES)?);
         known.retain(|path, _| Path::new(path).exists());
         known.insert(key, Known { look, sha256: sha256.clone() });
         // Without it the file is read again the next time: nothing worse.
@@ -67,10 +69,7 @@ impl Digests {
 /// Writes a file so that readers see it whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    let thread = std::thread::current().id();
-    let fresh = path.with_extension(format!("{}.{thread:?}.new", std::process::id()));
-    fs::write(&fresh, bytes)?;
-    fs::rename(fresh, path)
+    Partial::keep(path, bytes)
 }
 
 #[cfg(test)]

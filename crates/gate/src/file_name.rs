@@ -6,7 +6,7 @@ use std::path::Path;
 /// The longest name, in bytes. What is added to it (`.results.json`, the number of a process) fits into 255.
 const LONGEST: usize = 100;
 
-/// The name of a file without a folder: letters, digits, `-`, `_`, `.`, `+` and `@`, and no dot at its beginning. So it
+/// The name of a file without a folder: letters, digits and some signs, and no dot at its beginning. So it
 /// can neither leave the folder it is written to, nor hide, nor be an option of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileName(String);
@@ -25,7 +25,6 @@ impl FileName {
     ///
     /// The word would be no name.
     pub fn check(word: &str) -> Result<FileName, WrongName> {
-        let is_fit = |letter: char| letter.is_alphanumeric() || "-_.+@".contains(letter);
         let begins = word.chars().next().is_some_and(char::is_alphanumeric);
         match begins && word.len() <= LONGEST && word.chars().all(is_fit) {
             true => Ok(FileName(word.into())),
@@ -33,12 +32,20 @@ impl FileName {
         }
     }
 
-    /// A name that says as much of a word as a name can.
+    /// A name that says as much of a word as a name can. Of a word that is too long it says which it was, by a number at
+    /// its end, so that two such words have two names.
     pub fn made_of(word: &str) -> FileName {
-        let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_.+@".contains(letter);
-        let fit: String = word.chars().map(|letter| if is_fit(letter) { letter } else { '-' }).take(LONGEST).collect();
-        let fit = fit.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
-        FileName(if fit.is_empty() { "unnamed".into() } else { fit.into() })
+        let fit: String = word.chars().map(|letter| if is_fit(letter) { letter } else { '-' }).collect();
+        let fit = fit.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+        if fit.len() <= LONGEST {
+            return FileName(if fit.is_empty() { "unnamed".into() } else { fit.into() });
+        }
+        // FNV-1a: the same everywhere.
+        let number = word
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let kept = fit.char_indices().take_while(|(at, letter)| at + letter.len_utf8() <= LONGEST - 17);
+        FileName(kept.map(|(_, letter)| letter).collect::<String>() + &format!("-{number:016x}"))
     }
 
     /// The name with something of ours behind it, as `.json`.
@@ -50,6 +57,10 @@ impl FileName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+fn is_fit(letter: char) -> bool {
+    letter.is_alphanumeric() || "-_.+@=,:".contains(letter)
 }
 
 impl AsRef<Path> for FileName {
@@ -100,5 +111,7 @@ mod tests {
         }
         assert_eq!(FileName::check(&"n".repeat(101)), Err(WrongName));
         assert_eq!(FileName::made_of("../../etc/passwd").as_str(), "etc-passwd");
+        let long = |end: &str| FileName::made_of(&("µ".repeat(200) + end));
+        assert!(long("a") != long("b") && FileName::check(long("a").as_str()) == Ok(long("a")));
     }
 }

@@ -4,6 +4,7 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::{Calibration, CalibrationError, Verification, calibrate, cpu_time, still_holds, verify};
 use crate::run::pinned;
+use schedlab_gate::own::Partial;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -96,14 +97,12 @@ fn read(path: &Path) -> Store {
     store.filter(|store| store.machine == machine).unwrap_or(Store { machine, calibrations: Vec::new() })
 }
 
-/// Writes the file beside its place and moves it there, so that nobody reads half of it.
+/// Writes the file, of which nobody reads half.
 fn write(path: &Path, store: &Store) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));
-    std::fs::write(&unfinished, serde_json::to_vec_pretty(store)?)?;
-    std::fs::rename(unfinished, path)
+    Partial::keep(path, &serde_json::to_vec_pretty(store)?)
 }
 
 #[cfg(test)]

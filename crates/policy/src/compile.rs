@@ -2,6 +2,8 @@
 
 use crate::{cache, headers};
 use schedlab_clang::{Clang, strip};
+use schedlab_gate::file;
+use schedlab_gate::own::Partial;
 use schedlab_model::hash::sha256;
 use std::fs;
 use std::io;
@@ -67,12 +69,7 @@ pub fn compile(source: &Path) -> Result<Compiled, CompileError> {
 
 /// [`compile`] with a cache of the caller's.
 pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, CompileError> {
-    fs::File::open(source).and_then(|file| file.metadata()).map_err(|error| unreadable(source, error)).and_then(
-        |m| {
-            let folder = || io::Error::other("it is a folder");
-            if m.is_dir() { Err(unreadable(source, folder())) } else { Ok(()) }
-        },
-    )?;
+    file::open(source, file::TEXT_BYTES).map_err(|error| unreadable(source, error))?;
     let clang = Clang::find().map_err(|why| CompileError::Compiler { path: source.into(), why })?;
     let broken = |error| CompileError::Cache { folder: cache.into(), error };
     let headers = headers::folder(cache).map_err(broken)?;
@@ -89,7 +86,7 @@ pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, Compil
     let (bytes, warnings) = job.run("-c", "o")?;
     let object = strip(&bytes).map_err(|error| job.refused(error.to_string()))?;
     if warnings.is_empty() {
-        cache::make(&target, |fresh| fs::write(fresh, &object)).map_err(broken)?;
+        fs::create_dir_all(cache).and_then(|()| Partial::keep(&target, &object)).map_err(broken)?;
     }
     Ok(Compiled { object, warnings })
 }

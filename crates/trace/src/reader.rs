@@ -1,8 +1,9 @@
 //! Opens a trace file of any kind that can be read back.
 
 use crate::{Error, Format, Header, header::HeaderError, parquet, perfetto};
+use schedlab_gate::file;
 use schedlab_model::trace::Event;
-use std::{fs::File, io::Read, path::Path};
+use std::{io::Read, path::Path};
 
 pub(crate) type EventResult = Result<Event, Error>;
 pub(crate) type Events = Box<dyn Iterator<Item = EventResult>>;
@@ -21,7 +22,7 @@ impl Reader {
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, Error> {
         let path = path.as_ref();
         let unreadable = |source| Error::Read { path: path.into(), source };
-        let mut file = File::open(path).map_err(unreadable)?;
+        let mut file = file::open(path, file::ANY_BYTES).map_err(unreadable)?;
         let mut start = Vec::new();
         file.by_ref().take(32).read_to_end(&mut start).map_err(unreadable)?;
         let foreign = |what: &str| Error::Foreign { path: path.into(), what: what.into() };

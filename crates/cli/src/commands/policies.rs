@@ -42,7 +42,7 @@ fn new(name: &str) -> Result<(), Failure> {
 
 fn source(name: &str) -> Result<(), Failure> {
     match catalog().iter().find(|policy| policy.name == name) {
-        Some(policy) => output::print(policy.source),
+        Some(policy) => output::print_document(policy.source),
         None => Err(Failure::Input(format!("`{name}` is not shipped as a source; `schedlab policies` lists those"))),
     }
 }

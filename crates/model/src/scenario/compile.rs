@@ -7,6 +7,7 @@ use super::{
     requests::Works,
     source,
     step::{Role, unknown_name},
+    toml_text::{unfit_name, unfit_text},
     waits,
 };
 use crate::{
@@ -26,6 +27,12 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     let root = At::root();
     if scenario.name.trim().is_empty() {
         return Err(root.key("name").fault("the scenario's name is empty: give it one"));
+    }
+    if let Some(why) = unfit_name(&scenario.name) {
+        return Err(root.key("name").fault(why));
+    }
+    if let Some(why) = unfit_text(&scenario.about) {
+        return Err(root.key("about").fault(why));
     }
     let machine = machine(&scenario.machine, &root.key("machine"))?;
     if scenario.tasks.is_empty() {
@@ -111,8 +118,8 @@ fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, GroupId>, F
     let mut numbers = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         let here = at.index(index);
-        if task.name.trim().is_empty() || task.name.chars().any(char::is_control) {
-            return Err(here.key("name").fault("a task's name is one line and not empty: change it"));
+        if let Some(why) = unfit_name(&task.name) {
+            return Err(here.key("name").fault(why));
         }
         if numbers.insert(task.name.as_str(), GroupId(index as u32)).is_some() {
             let message = format!("there are two tasks `{}`: rename one, or use `count`", task.name);
