@@ -73,7 +73,11 @@ pub fn complain(text: &str) {
 
 /// What is told on standard error. Its further lines are indented, so that nothing in them looks like a message of ours.
 fn message(text: &str) -> String {
-    Shown::message(text.trim_end()).as_str().replace('\n', "\n  ")
+    let shown = Shown::message(text.trim_end());
+    let indented = |line: &str| if line.starts_with("  ") { line.into() } else { format!("  {line}") };
+    let mut lines = shown.as_str().split('\n');
+    let first = lines.next().unwrap_or_default().to_string();
+    std::iter::once(first).chain(lines.map(indented)).collect::<Vec<_>>().join("\n")
 }
 
 /// Colours on a terminal that shows them, unless the user wants none (`NO_COLOR`).
