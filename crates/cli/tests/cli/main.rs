@@ -22,6 +22,7 @@ mod report;
 mod runs;
 #[path = "../../../../tests/skip.rs"]
 mod skip;
+mod strangers;
 mod study;
 mod sweep;
 mod trace;
