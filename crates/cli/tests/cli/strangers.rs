@@ -402,3 +402,16 @@ fn only_files_are_taken_for_files() {
         }
     }
 }
+
+#[test]
+fn a_source_that_includes_what_does_not_end_does_not_wait() {
+    let lab = Lab::with_small();
+    for include in ["/dev/zero", "/dev/urandom"] {
+        lab.write("x.bpf.c", format!("#include \"{include}\"\n"));
+        let output = run_limited(&lab, &["policies", "./x.bpf.c"]);
+        harmless(include, &output);
+        assert_eq!(output.code, Some(2), "{include}: {}", output.err);
+    }
+    lab.write("x.bpf.c", "#include \"x.bpf.c\"\n#include \"x.bpf.c\"\n");
+    assert_eq!(run_limited(&lab, &["policies", "./x.bpf.c"]).code, Some(2));
+}
