@@ -51,8 +51,9 @@ impl Digests {
             // The status changes with the content, and nobody can set it back.
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         };
+        let kept = file::bytes(&self.file, file::RESULT_BYTES).ok();
         let mut known: BTreeMap<String, Known> =
-            fs::read(&self.file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+            kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let key = path.display().to_string();
         if let Some(known) = known.get(&key).filter(|known| known.look == look) {
             return Ok(known.sha256.clone());

@@ -4,6 +4,7 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::{Calibration, CalibrationError, Verification, calibrate, cpu_time, still_holds, verify};
 use crate::run::pinned;
+use schedlab_gate::file;
 use schedlab_gate::own::Partial;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ pub fn cache_folder() -> Option<PathBuf> {
 /// What is kept for this machine; nothing if the file is another machine's, or not ours.
 fn read(path: &Path) -> Store {
     let machine = fingerprint();
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = file::text(path).unwrap_or_default();
     let store: Option<Store> = serde_json::from_str(&text).ok();
     store.filter(|store| store.machine == machine).unwrap_or(Store { machine, calibrations: Vec::new() })
 }

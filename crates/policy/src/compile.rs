@@ -80,7 +80,7 @@ pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, Compil
     let tools = format!("{}\0{}\0", env!("CARGO_PKG_VERSION"), clang.version);
     let key = sha256(&[tools.as_bytes(), &text].concat());
     let target = cache.join(format!("object-{}.bpf.o", &key[..32]));
-    if let Ok(object) = fs::read(&target) {
+    if let Ok(object) = file::bytes(&target, file::OBJECT_BYTES) {
         return Ok(Compiled { object, warnings: String::new() });
     }
     let (bytes, warnings) = job.run("-c", "o")?;
@@ -107,7 +107,7 @@ impl Job<'_> {
     fn run(&self, mode: &str, suffix: &str) -> Result<(Vec<u8>, String), CompileError> {
         let output = cache::scratch(self.cache, suffix);
         let result = self.clang.run(mode, self.source, self.headers, &output);
-        let bytes = fs::read(&output);
+        let bytes = file::bytes(&output, file::OBJECT_BYTES);
         let _ = fs::remove_file(&output);
         let said =
             result.map_err(|error| CompileError::Compiler { path: self.source.into(), why: error.to_string() })?;
