@@ -1,7 +1,13 @@
 //! What a trace file says about its run.
 
 use schedlab_gate::Shown;
-use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, time::Time, workload::Workload};
+use schedlab_model::{
+    cpuset::CpuSet,
+    ids::CpuId,
+    machine::MAX_CPUS,
+    time::Time,
+    workload::{MAX_GROUPS, Workload},
+};
 use serde::{Deserialize, Serialize};
 
 /// The schema of the files that this version writes and reads.
@@ -89,13 +95,28 @@ impl Header {
         // The schema comes first: a newer one may have other keys.
         let SchemaJson { schema } = serde_json::from_str(text).map_err(invalid)?;
         if schema != SCHEMA {
-            return Err(HeaderError::Newer(schema));
+            return Err(HeaderError::Newer(visible(&schema)));
         }
         let json: HeaderJson = serde_json::from_str(text).map_err(invalid)?;
         let groups = json.groups.into_iter().map(|group| match parse_cpus(&group.cpus) {
             Some(cpus) => Ok(Group { name: visible(&group.name), cpus }),
-            None => Err(HeaderError::Invalid(format!("its header: `{}` is no list of CPUs", group.cpus))),
+            None => {
+                let list = Shown::name(&group.cpus);
+                Err(HeaderError::Invalid(format!("its header: `{list}` is no list of CPUs")))
+            }
         });
+        let too_many = |what: &str, found: u64, most: u64| {
+            HeaderError::Invalid(format!("its header tells of {found} {what}, and {most} is the most there are"))
+        };
+        if !(1..=MAX_CPUS).contains(&json.cpus) {
+            return Err(too_many("CPUs", json.cpus.into(), MAX_CPUS.into()));
+        }
+        if groups.len() > MAX_GROUPS {
+            return Err(too_many("groups", groups.len() as u64, MAX_GROUPS as u64));
+        }
+        if json.end_ns > Time::LATEST.ns() {
+            return Err(too_many("nanoseconds", json.end_ns, Time::LATEST.ns()));
+        }
         Ok(Header {
             groups: groups.collect::<Result<_, _>>()?,
             scenario: visible(&json.scenario),

@@ -119,7 +119,9 @@ pub enum VenueError {
     #[error(transparent)]
     Trace(#[from] schedlab_trace::Error),
     /// CPU time got lost.
-    #[error("policy {policy}, seed {seed}: {violation}")]
+    #[error(
+        "policy {policy}, seed {seed}: {violation}; this is a defect of the venue, please report it with the scenario"
+    )]
     NotConserved {
         /// The policy as the user wrote it.
         policy: String,
@@ -189,9 +191,11 @@ impl VenueError {
             }
             VenueError::Find(_) => false,
             VenueError::Run { error, .. } => match &**error {
-                RunError::Object(_) | RunError::Stuck { .. } | RunError::Standstill(_) | RunError::Unsupported(_) => {
-                    false
-                }
+                RunError::Object(_)
+                | RunError::Full { .. }
+                | RunError::Stuck { .. }
+                | RunError::Standstill(_)
+                | RunError::Unsupported(_) => false,
                 RunError::Load(error) => {
                     use schedlab_bpf::LoadError::*;
                     matches!(error, Memory(_) | Machine(_))

@@ -7,6 +7,7 @@ mod determinism;
 mod documents;
 mod ejected;
 mod endings;
+mod estimates;
 mod files;
 mod guards;
 mod help;
@@ -18,6 +19,7 @@ mod others;
 mod perf;
 mod realtime;
 mod record;
+mod recordings;
 mod report;
 mod runs;
 #[path = "../../../../tests/skip.rs"]

@@ -193,7 +193,7 @@ fn words_of_the_command_line_and_names_of_files_are_not_obeyed() {
         vec!["study", EVIL],
         vec!["sweep", &file(".json")],
         vec!["check", &file(".parquet")],
-        vec!["trace", "list", &file(".parquet")],
+        vec!["trace", &file(".parquet"), "latency"],
         vec!["import", &file(".txt")],
         vec!["report", &file(".json")],
         vec!["agreement", EVIL, "--policy", "rr"],
@@ -249,12 +249,12 @@ fn names_inside_of_received_traces_and_results_are_not_obeyed() {
         trace(&lab, file, word);
         for args in [
             vec!["check", file],
-            vec!["trace", "list", file],
-            vec!["trace", "latency", file, "--tasks"],
-            vec!["trace", "queue", file],
-            vec!["trace", "timeline", file],
-            vec!["trace", "status", file],
-            vec!["trace", "timeline", file, "-o", "copy.pftrace"],
+            vec!["trace", file],
+            vec!["trace", file, "latency", "--tasks"],
+            vec!["trace", file, "queue"],
+            vec!["trace", file, "timeline"],
+            vec!["trace", file, "status"],
+            vec!["trace", file, "timeline", "-o", "copy.pftrace"],
             vec!["report", file, "-o", "page.html"],
         ] {
             harmless(&format!("{args:?}"), &lab.run(&args));
@@ -279,7 +279,7 @@ fn names_of_recorded_tasks_are_not_obeyed() {
     for word in [EVIL, "\u{1b}[31m", "\u{202e}x", "\u{1b}]0;t\u{7}"] {
         lab.write("events.txt", PERF.replace("EVIL", &word.replace('\n', " ")));
         harmless(&format!("import {word:?}"), &lab.run(&["import", "events.txt"]));
-        harmless(&format!("trace of {word:?}"), &lab.run(&["trace", "latency", "events.parquet", "--tasks"]));
+        harmless(&format!("trace of {word:?}"), &lab.run(&["trace", "events.parquet", "latency", "--tasks"]));
     }
 }
 
@@ -392,7 +392,7 @@ fn only_files_are_taken_for_files() {
             &["report", "./x.json"],
             &["report", "./x.parquet"],
             &["check", "./x.parquet"],
-            &["trace", "list", "./x.parquet"],
+            &["trace", "./x.parquet", "latency"],
             &["import", "./x.txt"],
         ] {
             let output = run_limited(&lab, args);

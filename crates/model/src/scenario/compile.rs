@@ -15,11 +15,11 @@ use crate::{
     ids::{CpuId, GroupId},
     machine::{self, Costs, MAX_CPUS, Topology},
     time::Time,
-    workload::{self, Birth, Class, Group, Kind, Workload},
+    workload::{self, Birth, Class, Group, Kind, MAX_GROUPS, Workload},
 };
 use std::collections::BTreeMap;
 
-/// The most tasks that may be there at once.
+/// The most tasks that may come to be if each program runs through once.
 pub(crate) const MAX_TASKS: u64 = 10_000_000;
 
 /// Compiles a scenario.
@@ -39,11 +39,17 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
         return Err(root.fault("there are no tasks: add a [[task]] with a name and a `loop` or `once`"));
     }
     let at = root.key("task");
+    if scenario.tasks.len() > MAX_GROUPS {
+        let message =
+            format!("{} tables [[task]] are too many: at most {MAX_GROUPS}; use `count`", scenario.tasks.len());
+        return Err(at.index(MAX_GROUPS).fault(message));
+    }
     let numbers = names(&scenario.tasks, &at)?;
     let infos = infos(&scenario.tasks, &at)?;
     let run = run(&scenario.run, &infos, &root.key("run"))?;
     known_groups(&infos, &numbers)?;
     check::run(&infos, &numbers, &at)?;
+    check::arrivals(&infos, machine.cpus(), run.duration, &at)?;
     let names = objects::Names::collect(scenario, &infos)?;
     let works = Works::find(scenario, &infos);
     let objects = objects::objects(scenario, &names, &works, &infos)?;
@@ -215,6 +221,9 @@ fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> 
     let duration = match &run.duration {
         Some(duration) if duration.0 == Time::ZERO => {
             return Err(at.key("duration").fault("a run of no length: write a longer time, as \"60s\""));
+        }
+        Some(duration) if duration.0 > Time::LATEST => {
+            return Err(at.key("duration").fault(format!("no run is so long: at most {}", Time::LATEST)));
         }
         Some(duration) => duration.0,
         None => {

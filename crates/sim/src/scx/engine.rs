@@ -18,7 +18,7 @@ impl Sim {
         self.start();
         let mut partial = false;
         let mut turns: u64 = 0;
-        while !self.has_failed() && self.stuck.is_none() {
+        while !self.has_failed() && self.stuck.is_none() && !self.core.world.is_full() {
             turns += 1;
             if turns.is_multiple_of(1 << 14) && !control.go_on(Time(self.core.world.now_ns)) {
                 partial = true;
@@ -172,7 +172,7 @@ impl Sim {
     #[inline(always)]
     fn do_what_follows(&mut self) {
         loop {
-            if self.has_failed() || self.stuck.is_some() {
+            if self.has_failed() || self.stuck.is_some() || self.core.world.is_full() {
                 return;
             }
             if self.restless.goes_on(&self.core.world) {
@@ -278,8 +278,10 @@ impl Sim {
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
             }
         }
-        let from = oldest.map_or(now, |slot| self.core.entity(slot).waiting_since_ns);
-        self.core.world.timers.push(from + timeout, Due::Watchdog);
+        // Where nobody waits, nobody begins to before something happens: a long idleness needs no looks.
+        let happens = || self.core.world.timers.next_ns().min(self.core.cpu_timers.next().0).max(now);
+        let from = oldest.map_or_else(happens, |slot| self.core.entity(slot).waiting_since_ns);
+        self.core.world.timers.push(from.saturating_add(timeout), Due::Watchdog);
     }
 }
 
@@ -295,6 +297,7 @@ impl Sim {
             let world = &self.core.world;
             return Err(RunError::Stuck { group, steps: world.done_now().steps, time: Time(world.now_ns) });
         }
+        self.core.world.check_room()?;
         if !partial {
             self.core.world.check_end()?;
         }
