@@ -1,5 +1,6 @@
 //! Files of ours, in folders that others can write to.
 
+pub use crate::folder::Folder;
 pub use crate::partial::Partial;
 
 use std::ffi::CString;

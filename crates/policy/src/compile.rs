@@ -3,7 +3,7 @@
 use crate::{cache, headers};
 use schedlab_clang::{Clang, strip};
 use schedlab_gate::file;
-use schedlab_gate::own::Partial;
+use schedlab_gate::own::{Folder, Partial};
 use schedlab_model::hash::sha256;
 use std::fs;
 use std::io;
@@ -73,7 +73,7 @@ pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, Compil
     let clang = Clang::find().map_err(|why| CompileError::Compiler { path: source.into(), why })?;
     let broken = |error| CompileError::Cache { folder: cache.into(), error };
     let headers = headers::folder(cache).map_err(broken)?;
-    let job = Job { clang: &clang, source, headers: &headers, cache };
+    let job = Job { clang: &clang, source, headers: &headers };
 
     // The preprocessed text is all that enters an object, but for the compiler and this program.
     let (text, _) = job.run("-E", "i")?;
@@ -99,16 +99,16 @@ struct Job<'a> {
     clang: &'a Clang,
     source: &'a Path,
     headers: &'a Path,
-    cache: &'a Path,
 }
 
 impl Job<'_> {
     /// One run of the compiler: what it wrote and what it said.
     fn run(&self, mode: &str, suffix: &str) -> Result<(Vec<u8>, String), CompileError> {
-        let output = cache::scratch(self.cache, suffix);
+        let broken = |error| CompileError::Cache { folder: std::env::temp_dir(), error };
+        let folder = Folder::new().map_err(broken)?;
+        let output = folder.path().join(suffix);
         let result = self.clang.run(mode, self.source, self.headers, &output);
         let bytes = file::bytes(&output, file::OBJECT_BYTES);
-        let _ = fs::remove_file(&output);
         let said =
             result.map_err(|error| CompileError::Compiler { path: self.source.into(), why: error.to_string() })?;
         let messages = String::from_utf8_lossy(&said.stderr).trim_end().to_string();
