@@ -6,6 +6,7 @@ use crate::machine::under_kernel;
 use crate::observed::Observed;
 use crate::report::{Agreement, CellReport, CellVerdict};
 use schedlab_campaign::{Case, Changes, Errors, Keeps, Made, Place, Runner, Seen, copies};
+use schedlab_gate::FileName;
 use schedlab_model::machine::{Costs, Machine};
 use schedlab_model::result::RunResult;
 use schedlab_model::workload::Workload;
@@ -213,9 +214,8 @@ fn simulated_case(cell: &Cell, workload: Workload, (seed, which): (u64, String),
 
 /// The file for a trace of a cell, where traces are kept.
 fn trace(cell: &Cell, which: &str, options: &Options) -> Option<PathBuf> {
-    let plain = |letter: char| if letter.is_alphanumeric() || "-_.=,@:".contains(letter) { letter } else { '_' };
-    let name = format!("{}-{}-{}cpus-{which}.parquet", cell.name, cell.pair, cell.cpus());
-    Some(options.keep.as_ref()?.join(name.chars().map(plain).collect::<String>()))
+    let name = FileName::made_of(&format!("{}-{}-{}cpus-{which}", cell.name, cell.pair, cell.cpus()));
+    Some(options.keep.as_ref()?.join(name.with(".parquet")))
 }
 
 #[cfg(test)]

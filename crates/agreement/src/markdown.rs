@@ -2,6 +2,7 @@
 
 use crate::report::Agreement;
 use crate::table::{COLUMNS, COUNTS};
+use schedlab_gate::file;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -64,13 +65,13 @@ impl Target {
     ///
     /// It cannot be read, or the section is not there.
     pub fn read(&self) -> Result<(String, String), SectionError> {
-        let file = || self.file.display().to_string();
-        let text = std::fs::read_to_string(&self.file)
-            .map_err(|error| SectionError::Unreadable { file: file(), error: error.to_string() })?;
+        let name = || self.file.display().to_string();
+        let text = file::text(&self.file)
+            .map_err(|error| SectionError::Unreadable { file: name(), error: error.to_string() })?;
         let [begin, end] = self.marks();
         let once = |mark: &str| Some(text.find(mark)?).filter(|_| text.matches(mark).count() == 1);
         let places = once(&begin).zip(once(&end)).filter(|(begin, end)| begin < end);
-        let (at, until) = places.ok_or_else(|| SectionError::Marks { file: file(), begin: begin.clone(), end })?;
+        let (at, until) = places.ok_or_else(|| SectionError::Marks { file: name(), begin: begin.clone(), end })?;
         Ok((text[..at + begin.len()].to_string(), text[until..].to_string()))
     }
 

@@ -7,6 +7,7 @@
 use crate::case::Case;
 use crate::digest::{Digests, write_whole};
 use crate::ear::Heard;
+use schedlab_gate::file;
 use schedlab_model::hash::sha256;
 use schedlab_venue::{KeptGuests, Run, VenueName, cache_folder, fingerprint, guest_program, kernels, own_file};
 use serde::{Deserialize, Serialize};
@@ -121,7 +122,7 @@ impl Cache {
     }
 
     fn read(&self, name: &str) -> Option<Kept> {
-        let kept: Kept = serde_json::from_slice(&fs::read(self.path(name)).ok()?).ok()?;
+        let kept: Kept = serde_json::from_slice(&file::bytes(&self.path(name), file::RESULT_BYTES).ok()?).ok()?;
         (kept.form == FORM).then_some(kept)
     }
 

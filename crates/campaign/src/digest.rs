@@ -1,5 +1,7 @@
 //! Hashes of files that decide what comes of a run: the program, a guest's first program, a kernel.
 
+use schedlab_gate::file;
+use schedlab_gate::own::Partial;
 use schedlab_model::hash::sha256;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,13 +51,14 @@ impl Digests {
             // The status changes with the content, and nobody can set it back.
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         };
+        let kept = file::bytes(&self.file, file::RESULT_BYTES).ok();
         let mut known: BTreeMap<String, Known> =
-            fs::read(&self.file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+            kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let key = path.display().to_string();
         if let Some(known) = known.get(&key).filter(|known| known.look == look) {
             return Ok(known.sha256.clone());
         }
-        let sha256 = sha256(&fs::read(path)?);
+        let sha256 = sha256(&file::bytes(path, file::OBJECT_BYTES)?);
         known.retain(|path, _| Path::new(path).exists());
         known.insert(key, Known { look, sha256: sha256.clone() });
         // Without it the file is read again the next time: nothing worse.
@@ -67,10 +70,7 @@ impl Digests {
 /// Writes a file so that readers see it whole or not at all.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    let thread = std::thread::current().id();
-    let fresh = path.with_extension(format!("{}.{thread:?}.new", std::process::id()));
-    fs::write(&fresh, bytes)?;
-    fs::rename(fresh, path)
+    Partial::keep(path, bytes)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod families;
 
+use schedlab_gate::file;
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
 
@@ -138,7 +139,7 @@ impl StudyFile {
                 folder: PathBuf::new(),
             });
         }
-        let text = std::fs::read_to_string(path)
+        let text = file::text(path)
             .map_err(|error| CatalogueError::Unknown(format!("{argument}: the file cannot be read: {error}")))?;
         Ok(StudyFile { text, origin: argument.into(), folder: path.parent().map_or_else(PathBuf::new, PathBuf::from) })
     }

@@ -1,6 +1,7 @@
 //! Finds clang and runs it. Shared by the build scripts, which compile what is shipped, and the program, which
 //! compiles a user's: with one compiler both make the same bytes from the same source.
 
+use crate::limits;
 use crate::strip::strip;
 use std::ffi::OsString;
 use std::fs;
@@ -63,7 +64,7 @@ impl Clang {
         command.arg(joined("-I", headers, "")).arg(joined("-I", headers, "/bpf-compat"));
         // Where Debian keeps <asm/...>: found when a scheduler includes a header of the C library.
         command.args(["-idirafter", "/usr/include/x86_64-linux-gnu"]);
-        command.arg(mode).arg(name).arg("-o").arg(output).output()
+        limits::output(command.arg(mode).arg(name).arg("-o").arg(output))
     }
 
     /// Compiles `source` to the stripped `object`: the compiler's warnings, or why there is no object.

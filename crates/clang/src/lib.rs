@@ -5,6 +5,7 @@ mod canonical;
 mod clang;
 #[cfg(feature = "headers")]
 pub mod headers;
+mod limits;
 mod strip;
 
 pub use clang::{Clang, OLDEST, REMEDY};

@@ -238,6 +238,15 @@ pub struct PoliciesArgs {
     /// Print the C source of a shipped policy
     #[arg(long, requires = "policy")]
     pub source: bool,
+    /// Ask a kernel in a virtual machine whether it takes the policy; what its verifier says is told by the source's lines
+    #[arg(long, requires = "policy", conflicts_with = "source")]
+    pub verify: bool,
+    /// The kernel that is asked, as `run` takes it
+    #[arg(long, value_name = "KERNEL", requires = "verify")]
+    pub kernel: Option<String>,
+    /// The emulator, as `run` takes it
+    #[arg(long, value_name = "ENGINE", requires = "verify")]
+    pub engine: Option<EngineSpec>,
     /// More verbs.
     #[command(subcommand)]
     pub command: Option<PoliciesCommand>,

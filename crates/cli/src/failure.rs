@@ -1,11 +1,11 @@
 //! How the program ends when not well.
 
+use crate::output::{self, complain};
 use schedlab_catalogue::CatalogueError;
 use schedlab_model::scenario::ScenarioError;
 use schedlab_policy::{CreateError, SpecError};
 use schedlab_sweep::DatasetError;
 use schedlab_venue::{ErrorClass, VenueError};
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Exit codes; docs/reference/exit-codes.md has the same table.
@@ -99,11 +99,6 @@ impl Failure {
     }
 }
 
-fn complain(message: &str) {
-    // When standard error is closed there is nobody to tell.
-    let _ = writeln!(io::stderr(), "schedlab: {message}");
-}
-
 /// Help is no failure. Anything else becomes one line: the first paragraph of what clap says, and its tip.
 fn usage(error: &clap::Error) {
     if !error.use_stderr() {
@@ -112,8 +107,7 @@ fn usage(error: &clap::Error) {
     }
     let text = error.render().to_string();
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = write!(io::stderr(), "{text}");
-        return;
+        return output::remark(&text);
     }
     let paragraphs: Vec<String> =
         text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();

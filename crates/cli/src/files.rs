@@ -2,6 +2,7 @@
 //! afterwards costs nobody the output.
 
 use crate::failure::Failure;
+use schedlab_gate::FileName;
 use schedlab_trace::{Partial, Writer};
 use std::fs;
 use std::io;
@@ -36,9 +37,12 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a file into a folder, which is made if need be; the file appears whole or not at all.
-pub fn write_in(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+/// Its name cannot leave the folder; the extension is ours.
+pub fn write_in(folder: &Path, name: &FileName, extension: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
     fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
-    write(&folder.join(name), bytes)
+    let file = folder.join(name.with(extension));
+    write(&file, bytes)?;
+    Ok(file)
 }
 
 /// Writes a file, whole or not at all.
@@ -65,7 +69,7 @@ mod tests {
             assert!(why.starts_with("cannot write ") && why.contains("/file"), "{why}");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        write_in(&at("new/below"), "page", b"text").unwrap();
+        write_in(&at("new/below"), &FileName::check("page").unwrap(), "", b"text").unwrap();
         assert_eq!(fs::read(at("new/below/page")).unwrap(), b"text");
     }
 

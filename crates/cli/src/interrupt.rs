@@ -1,10 +1,10 @@
-//! Ctrl-C.
+//! Ctrl-C, and the other ways to ask a program to end.
 
 use crate::failure::{Failure, code};
 use schedlab_venue::Monitor;
 use std::sync::Arc;
 
-/// From now on Ctrl-C asks the runs to end, and a second one ends the program at once.
+/// From now on Ctrl-C, SIGTERM and SIGHUP ask the runs to end, and a second one ends the program at once.
 pub fn watch(monitor: &Arc<Monitor>) -> Result<(), Failure> {
     let monitor = monitor.clone();
     let handler = move || {
@@ -13,15 +13,23 @@ pub fn watch(monitor: &Arc<Monitor>) -> Result<(), Failure> {
         }
         monitor.stop();
     };
-    ctrlc::set_handler(handler).map_err(|error| Failure::Failed(format!("cannot watch for Ctrl-C: {error}")))
+    ctrlc::set_handler(handler).map_err(|error| Failure::Failed(format!("cannot watch for Ctrl-C: {error}")))?;
+    watch_others();
+    Ok(())
 }
 
-/// From now on SIGTERM does what Ctrl-C does.
-pub fn watch_termination() {
+/// Lets SIGTERM and SIGHUP do what Ctrl-C does, but for one that is ignored, as under `nohup`.
+fn watch_others() {
     extern "C" fn interrupt(_: libc::c_int) {
         // SAFETY: a signal's handler may raise another signal.
         unsafe { libc::raise(libc::SIGINT) };
     }
-    // SAFETY: the handler is a function of the right form that lives as long as the program.
-    unsafe { libc::signal(libc::SIGTERM, interrupt as *const () as libc::sighandler_t) };
+    for signal in [libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler is a function of the right form that lives as long as the program.
+        unsafe {
+            if libc::signal(signal, interrupt as *const () as libc::sighandler_t) == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
 }

@@ -1,13 +1,25 @@
-//! Standard output and what is known about it.
+//! Standard output and standard error. Nothing else in the program writes to them, and these take what has become [`Shown`].
 
 use crate::failure::Failure;
+use schedlab_gate::Shown;
 use schedlab_report::Style;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 
-/// Prints everything at once.
+/// Prints a page at once.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut lines = Lines::new();
     lines.print(text)?;
+    lines.end()
+}
+
+/// Prints a text that programs read too, with lines of any length.
+pub fn print_document(text: &str) -> Result<(), Failure> {
+    print_shown(&Shown::document(text))
+}
+
+fn print_shown(text: &Shown) -> Result<(), Failure> {
+    let mut lines = Lines::new();
+    lines.print_shown(text)?;
     lines.end()
 }
 
@@ -20,9 +32,13 @@ impl Lines {
         Lines(BufWriter::new(io::stdout().lock()))
     }
 
-    /// Prints text, soon or later.
+    /// Prints a part of a page, soon or later.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.0.write_all(text.as_bytes()).map_err(unprinted)
+        self.print_shown(&Shown::page(text, style().colours))
+    }
+
+    fn print_shown(&mut self, text: &Shown) -> Result<(), Failure> {
+        self.0.write_all(text.as_str().as_bytes()).map_err(unprinted)
     }
 
     /// Prints what is not yet printed.
@@ -42,12 +58,26 @@ fn unprinted(error: io::Error) -> Failure {
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value).expect("every result has a form in JSON");
     text.push('\n');
-    print(&text)
+    print_shown(&Shown::json(&text))
 }
 
 /// A remark for the user, beside the output. When standard error is closed there is nobody to tell.
 pub fn remark(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", text.trim_end());
+    let _ = writeln!(io::stderr(), "{}", message(text));
+}
+
+/// What went wrong, as a remark.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "schedlab: {}", message(text));
+}
+
+/// What is told on standard error. Its further lines are indented, so that nothing in them looks like a message of ours.
+fn message(text: &str) -> String {
+    let shown = Shown::message(text.trim_end());
+    let indented = |line: &str| if line.starts_with("  ") { line.into() } else { format!("  {line}") };
+    let mut lines = shown.as_str().split('\n');
+    let first = lines.next().unwrap_or_default().to_string();
+    std::iter::once(first).chain(lines.map(indented)).collect::<Vec<_>>().join("\n")
 }
 
 /// Colours on a terminal that shows them, unless the user wants none (`NO_COLOR`).

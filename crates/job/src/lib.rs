@@ -8,6 +8,7 @@ pub mod label;
 
 use crate::ear::{PageEar, story};
 use schedlab_campaign::{Axis, Case, Changes, Ear, Errors, Keeps, Made, Place, RunSet, Runner, Variant, copies, seeds};
+use schedlab_gate::file;
 use schedlab_html::{Heard, Listing, Provenance};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
@@ -329,7 +330,7 @@ fn source(policy: &Policy) -> Option<Listing> {
         }
         Reference::Object(_) => None,
         Reference::Source(path) => {
-            let text = std::fs::read_to_string(&path).ok()?;
+            let text = file::text(&path).ok()?;
             Some(Listing::file(&path.file_name()?.to_string_lossy(), &text))
         }
     }

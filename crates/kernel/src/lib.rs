@@ -28,6 +28,7 @@ mod ring;
 mod scheduler;
 mod stats;
 mod usage;
+mod verifier;
 mod wire;
 
 pub use counters::{Counters, Rates};

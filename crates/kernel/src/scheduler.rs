@@ -3,6 +3,7 @@
 use crate::enumerators::{self, Enumerator};
 use crate::lack;
 use crate::log::Log;
+use crate::verifier::in_lines_of_source;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -153,16 +154,14 @@ fn until_disabled() {
 /// What libbpf has printed since the last start.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
-/// So many of the verifier's last lines are told.
-const VERIFIER_LINES: usize = 24;
-
-/// An error, with the verifier's last words below it if it was the verifier's.
+/// An error, with what the verifier has against which lines below it, if it was the verifier's.
 fn why(error: &libbpf_rs::Error) -> String {
     let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     let mut why = format!("{error:#}").replace('\n', " ");
     let end = said.find("-- END PROG LOAD LOG --");
-    let lines: Vec<&str> = said[..end.unwrap_or(0)].lines().collect();
-    for line in &lines[lines.len().saturating_sub(VERIFIER_LINES)..] {
+    let log = &said[..end.unwrap_or(0)];
+    let begin = log.rfind("-- BEGIN PROG LOAD LOG --").map_or(0, |at| at);
+    for line in in_lines_of_source(&log[begin..]) {
         why += &format!("\n  verifier: {line}");
     }
     why

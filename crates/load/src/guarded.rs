@@ -1,12 +1,13 @@
-//! A command that waits for a word before it begins, and with all that it starts never outlives this process.
+//! A command, or the tasks of a run, that wait for a word before they begin, and with all that they start never outlive
+//! this process.
 //!
 //! The kernel kills a child with its parent, but not a grandchild. So a process stands between: the *guard*. It adopts
 //! whatever loses its parent below it, and when this process is gone, whyever, it ends everything it has, and itself.
 
-use crate::process::{self, die_with};
+use crate::process::{self, die_with, die_with_group};
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
@@ -21,24 +22,64 @@ pub enum Ended {
     NotStarted(i32),
 }
 
-/// A command under guard. All of it is gone when this is dropped.
+/// A process under guard. It and all that descends from it is gone when this is dropped.
 #[derive(Debug)]
 pub struct Guarded {
     guard: libc::pid_t,
     pid: i32,
-    /// To the guard, and at first to the command. Closed at the end of this process, which is what the guard waits for.
+    /// To the guard, and at first to the guarded. Closed at the end of this process, which is what the guard waits for.
     line: UnixStream,
 }
 
 impl Guarded {
     /// Starts the command, up to the point where it would become its program.
     pub fn start(command: &mut Command) -> io::Result<Guarded> {
+        Guarded::with(|post| {
+            // SAFETY: the child only makes system calls before it becomes the program.
+            unsafe { command.pre_exec(move || post.pass()) };
+            command.spawn().map(|child| child.id() as i32)
+        })
+    }
+
+    /// Starts a copy of this process that does some work and leaves with its code; 101 if it panics. It leads a group of its
+    /// own, which is killed with it.
+    pub fn start_work(work: impl FnOnce() -> i32) -> io::Result<Guarded> {
+        Guarded::with(|post| {
+            // The word is for the child: the guard, which listens on the same line, does not before the child has it.
+            let (mut has_begun, begins) = io::pipe()?;
+            // SAFETY: the child does the work and leaves by `_exit`. The guard has no other thread yet.
+            match unsafe { libc::fork() } {
+                0 => {
+                    let work = || {
+                        // SAFETY: plain numbers.
+                        unsafe { libc::setpgid(0, 0) };
+                        die_with_group(post.guard);
+                        let word = post.wait_for_word();
+                        drop(begins);
+                        word.map_or(1, |()| work())
+                    };
+                    let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+                    // SAFETY: nothing of the parent is to be run.
+                    unsafe { libc::_exit(code.unwrap_or(101)) }
+                }
+                pid if pid > 0 => {
+                    drop(begins);
+                    has_begun.read_to_end(&mut Vec::new())?;
+                    Ok(pid)
+                }
+                _ => Err(io::Error::last_os_error()),
+            }
+        })
+    }
+
+    /// `begin` runs in the guard and gives the process that it has started, when that has had its word.
+    fn with(begin: impl FnOnce(Post) -> io::Result<i32>) -> io::Result<Guarded> {
         let (mut line, theirs) = UnixStream::pair()?;
         // SAFETY: the child becomes the guard and leaves by `_exit`.
         let guard = match unsafe { libc::fork() } {
             0 => {
                 drop(line);
-                let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stand_guard(command, theirs)));
+                let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stand_guard(begin, theirs)));
                 // SAFETY: nothing of the parent is to be run.
                 unsafe { libc::_exit(i32::from(code.is_err())) }
             }
@@ -52,7 +93,7 @@ impl Guarded {
         told.map(|()| guarded)
     }
 
-    /// The number of the command's process.
+    /// The number of the guarded process.
     pub fn pid(&self) -> i32 {
         self.pid
     }
@@ -61,6 +102,11 @@ impl Guarded {
     pub fn go(&mut self) -> io::Result<()> {
         self.line.write_all(&[1])?;
         self.line.set_nonblocking(true)
+    }
+
+    /// What is readable once it has ended.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.line.as_fd()
     }
 
     /// How it ended, once it has.
@@ -87,21 +133,45 @@ impl Drop for Guarded {
     }
 }
 
+/// What the guarded process has to know before it begins.
+#[derive(Clone, Copy)]
+struct Post {
+    guard: i32,
+    gate: i32,
+    /// The signals and the group of processes as they were before the guard.
+    signals: libc::sigset_t,
+    group: i32,
+}
+
+impl Post {
+    /// What a command does before it becomes its program: it is where it would be without a guard, and waits. Only system
+    /// calls.
+    fn pass(&self) -> io::Result<()> {
+        die_with(self.guard);
+        // SAFETY: plain numbers. Where the group is gone it stays in the guard's.
+        unsafe { libc::setpgid(0, self.group) };
+        self.wait_for_word()
+    }
+
+    fn wait_for_word(&self) -> io::Result<()> {
+        // SAFETY: the set lives.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.signals, std::ptr::null_mut()) };
+        wait_at(self.gate)
+    }
+}
+
 /// The guard's life.
-fn stand_guard(command: &mut Command, line: UnixStream) {
+fn stand_guard(begin: impl FnOnce(Post) -> io::Result<i32>, line: UnixStream) {
     let signals = block_signals();
-    // SAFETY: plain numbers. Whatever loses its parent below the guard becomes its child.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-    let (guard, gate) = (std::process::id() as i32, line.as_raw_fd());
-    // SAFETY: the child only makes system calls before it becomes the program.
-    unsafe {
-        command.pre_exec(move || {
-            die_with(guard);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &signals, std::ptr::null_mut());
-            wait_at(gate)
-        })
+    // SAFETY: plain numbers. Whatever loses its parent below the guard becomes its child. What is sent to the group of
+    // this program, to end it whole, must not end the guard before its work is done.
+    let group = unsafe {
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+        let group = libc::getpgrp();
+        libc::setpgid(0, 0);
+        group
     };
-    let child = command.spawn();
+    let child = begin(Post { guard: std::process::id() as i32, gate: line.as_raw_fd(), signals, group });
     let mut watched = line.try_clone().expect("a descriptor is left");
     std::thread::spawn(move || {
         // Nothing is ever said on the line; that it ends is what matters.
@@ -111,7 +181,7 @@ fn stand_guard(command: &mut Command, line: UnixStream) {
         unsafe { libc::_exit(0) }
     });
     let told = match child {
-        Ok(child) => [0, wait_for(child.id() as i32)],
+        Ok(child) => [0, wait_for(child)],
         Err(error) => [error.raw_os_error().unwrap_or(libc::EIO), 0],
     };
     // When the parent is gone there is nobody to tell, and the other thread is at work.
@@ -160,10 +230,10 @@ fn wait_for(pid: i32) -> i32 {
     }
 }
 
-/// Kills all that descend from this process. What they leave behind becomes a child of this one, and is next.
+/// Kills all that descend from this process. What was born meanwhile becomes a child of this one, and is next.
 fn end_all() {
     // One that may not be killed, since it runs as somebody else, is left alone.
-    while children().into_iter().filter(|&child| process::kill(child)).count() > 0 {
+    while descendants().into_iter().filter(|&pid| process::kill(pid)).count() > 0 {
         std::thread::sleep(Duration::from_millis(1));
         bury_ended();
     }
@@ -176,18 +246,29 @@ fn bury_ended() {
     while unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } > 0 {}
 }
 
-/// The children of this process that have not ended.
-fn children() -> Vec<i32> {
-    let me = std::process::id().to_string();
+/// All that descend from this process and have not ended: at once, so that those who are quick to start others are not
+/// quicker than this.
+fn descendants() -> Vec<i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok());
-    let is_mine = |pid: &i32| {
-        let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let stat = String::from_utf8_lossy(&stat);
-        // The name, in parentheses, may hold anything.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        fields.next().is_some_and(|state| !matches!(state, "Z" | "X")) && fields.next() == Some(me.as_str())
-    };
-    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_mine).collect()
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let parents: Vec<(i32, i32)> = pids.filter_map(|pid| Some((pid, parent_of(pid)?))).collect();
+    let (mut found, mut next) = (Vec::new(), 0);
+    let mut parent = std::process::id() as i32;
+    loop {
+        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        let Some(&pid) = found.get(next) else { return found };
+        (parent, next) = (pid, next + 1);
+    }
+}
+
+/// The parent of a process that has not ended.
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name, in parentheses, may hold anything.
+    let mut fields = stat.rsplit(')').next()?.split_whitespace();
+    fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
+    fields.next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use crate::algorithm::Algorithm;
 use crate::calibration::Calibration;
 use crate::clock::now_ns;
+use crate::guarded::{Ended, Guarded};
 use crate::master::{self, code};
-use crate::process::{die_with, die_with_group};
 use crate::reserve::Served;
 use crate::shared::{MAX_REQUESTS, fate};
 use crate::site::Site;
@@ -14,6 +14,7 @@ use schedlab_model::time::Time;
 use schedlab_model::workload::{Step, Workload};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -201,11 +202,13 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed)
         .map_err(system("open what the tasks share"))?;
     // Nobody may run before whoever watches is ready.
-    let child = start(&site).map_err(system("start a process for the tasks"))?;
-    let child = Child::of(child);
-    watcher.started(child.pid)?;
-    child.go();
-    let (status, partial) = watch(&site, &child, settings, watcher)?;
+    let start = Guarded::start_work(|| master::run(&site));
+    let mut guarded = start.map_err(system("start a process for the tasks"))?;
+    watcher.started(guarded.pid())?;
+    guarded.go().map_err(system("let the tasks begin"))?;
+    let (status, partial) = watch(&site, &mut guarded, settings, watcher)?;
+    // With all that the tasks started, wherever it has gone.
+    drop(guarded);
     if let Some((task, failure)) = program::failure(&site.shared) {
         return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
     }
@@ -222,95 +225,19 @@ fn of_program(workload: &Workload, group: u32, failure: program::Failure) -> Str
     format!("task `{}`: the program `{}` {failure}", group.name, words.unwrap_or_default())
 }
 
-/// Starts the process of the tasks, which waits for a signal to go on.
-fn start(site: &Site) -> std::io::Result<i32> {
-    let parent = std::process::id() as i32;
-    // SAFETY: the child runs the master and leaves by `_exit`.
-    match unsafe { libc::fork() } {
-        0 => {
-            die_with(parent);
-            // SAFETY: plain numbers. The child is stopped until the parent is ready.
-            unsafe {
-                libc::setpgid(0, 0);
-                libc::raise(libc::SIGSTOP);
-            }
-            // Not before: one that is stopped handles no signal.
-            die_with_group(parent);
-            let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| master::run(site)));
-            // SAFETY: nothing of the parent is to be run.
-            unsafe { libc::_exit(code.unwrap_or(code::PANIC)) }
-        }
-        pid if pid > 0 => {
-            // Set on both sides, so that it is done whoever comes first.
-            // SAFETY: our own child.
-            unsafe { libc::setpgid(pid, pid) };
-            Ok(pid)
-        }
-        _ => Err(std::io::Error::last_os_error()),
-    }
-}
-
-/// The process of the tasks: gone when this is gone.
-struct Child {
-    pid: i32,
-    /// Readable when it has ended; negative on kernels before 5.3.
-    descriptor: libc::c_int,
-}
-
-impl Child {
-    fn of(pid: i32) -> Child {
-        // SAFETY: our own child; the descriptor is closed when this is gone.
-        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as libc::c_int;
-        Child { pid, descriptor }
-    }
-
-    fn go(&self) {
-        let mut status = 0;
-        // SAFETY: our own child. It stops itself before it does anything.
-        unsafe {
-            libc::waitpid(self.pid, &mut status, libc::WUNTRACED);
-            libc::kill(self.pid, libc::SIGCONT);
-        }
-    }
-
-    /// The status, once it has ended.
-    fn ended(&self) -> Option<libc::c_int> {
-        let mut status = 0;
-        // SAFETY: our own child.
-        (unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) } == self.pid).then_some(status)
-    }
-
-    /// Waits for its end, but not for long, and not when the other descriptor is readable.
-    fn await_end(&self, limit: Duration, other: Option<BorrowedFd>) {
-        let other = other.map_or(-1, |descriptor| descriptor.as_raw_fd());
-        let mut waits = [self.descriptor, other].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-        // SAFETY: two structures that live. Negative descriptors only take the time.
-        unsafe { libc::poll(waits.as_mut_ptr(), 2, limit.as_millis() as libc::c_int) };
-    }
-
-    fn kill(&self) {
-        // SAFETY: its own group, which it leads.
-        unsafe { libc::kill(-self.pid, libc::SIGKILL) };
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        self.kill();
-        let mut status = 0;
-        // SAFETY: our own child; it fails when it was waited for already.
-        unsafe { libc::waitpid(self.pid, &mut status, 0) };
-        if self.descriptor >= 0 {
-            // SAFETY: our own descriptor.
-            unsafe { libc::close(self.descriptor) };
-        }
-    }
+/// Waits until the process has ended, but not for long, and not when the other descriptor is readable.
+fn await_end(guarded: &Guarded, limit: Duration, other: Option<BorrowedFd>) {
+    let other = other.map_or(-1, |descriptor| descriptor.as_raw_fd());
+    let mut waits =
+        [guarded.descriptor().as_raw_fd(), other].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // SAFETY: two structures that live. Negative descriptors only take the time.
+    unsafe { libc::poll(waits.as_mut_ptr(), 2, limit.as_millis() as libc::c_int) };
 }
 
 /// Waits for the end; gives the status (none if it had to be killed) and whether it was asked to end early.
 fn watch(
     site: &Site,
-    child: &Child,
+    guarded: &mut Guarded,
     settings: &Settings,
     watcher: &mut dyn Watcher,
 ) -> Result<(Option<libc::c_int>, bool), LoadError> {
@@ -319,7 +246,7 @@ fn watch(
     let endless = site.workload.run.end().is_none();
     let (mut stopped, mut has_begun) = (None, false);
     loop {
-        if let Some(status) = child.ended() {
+        if let Some(status) = ended(guarded)? {
             watcher.ended();
             return Ok((Some(status), stopped.is_some()));
         }
@@ -343,15 +270,23 @@ fn watch(
         }
         let overdue = stopped.is_some_and(|at| now_ns() - at > OVERTIME.as_nanos() as u64);
         if now_ns() - begun > limit || overdue {
-            child.kill();
             return Ok((None, stopped.is_some()));
         }
         // Nobody reads from it once the run is to end.
         // In a guest each look would move what comes later.
         let is_about_to_begin = start == 0 && settings.others.is_some();
         let wait = if is_about_to_begin { BEFORE_BEGIN } else { settings.look };
-        child.await_end(wait, watcher.descriptor().filter(|_| stopped.is_none()));
+        await_end(guarded, wait, watcher.descriptor().filter(|_| stopped.is_none()));
     }
+}
+
+/// The status of the process of the tasks, once it has ended.
+fn ended(guarded: &mut Guarded) -> Result<Option<libc::c_int>, LoadError> {
+    let gone = |error| LoadError::System { what: "watch the process of the tasks", error };
+    Ok(guarded.ended().map_err(gone)?.map(|ended| match ended {
+        Ended::Status(status) => status.into_raw(),
+        Ended::NotStarted(_) => code::PANIC << 8,
+    }))
 }
 
 fn judge(status: Option<libc::c_int>) -> Result<(), LoadError> {

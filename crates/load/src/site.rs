@@ -8,7 +8,8 @@ use crate::rank::Ranks;
 use crate::requests::{Outside, Queue, from_outside};
 use crate::shared::Shared;
 use schedlab_model::workload::Workload;
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,7 +27,7 @@ pub struct Site<'a> {
     pub outside: Vec<Option<Outside>>,
     /// Requests that come from outside: numbers from here on are those of requests that tasks send.
     pub from_outside: u32,
-    /// A file for tasks that use a device, gone from its folder already.
+    /// A file for tasks that use a device.
     pub disk: Option<Disk>,
     /// What they compute.
     pub engine: Engine,
@@ -115,7 +116,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A temporary file of one block that is read past the page cache where the file system allows it.
+/// A file of one block without a name that is read past the page cache where the file system allows it.
 pub struct Disk {
     file: std::fs::File,
 }
@@ -128,15 +129,13 @@ struct Block([u8; BLOCK]);
 impl Disk {
     fn open() -> io::Result<Disk> {
         let folder = std::env::var_os("TMPDIR").map_or_else(|| "/var/tmp".into(), std::path::PathBuf::from);
-        let path = folder.join(format!("schedlab-{}.io", std::process::id()));
-        std::fs::write(&path, [0; BLOCK])?;
-        let direct = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&path);
-        let found = match direct {
-            Ok(file) => Ok(Disk { file }),
-            Err(_) => std::fs::File::open(&path).map(|file| Disk { file }),
-        };
-        std::fs::remove_file(&path)?;
-        found
+        let mut file = schedlab_gate::own::unnamed(&folder)?;
+        file.write_all(&[0; BLOCK])?;
+        file.sync_data()?;
+        // Opened once more, as how a file is read is said when it is opened.
+        let again = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let direct = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(again);
+        Ok(Disk { file: direct.unwrap_or(file) })
     }
 
     /// Reads the block once.

@@ -4,6 +4,8 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::{Calibration, CalibrationError, Verification, calibrate, cpu_time, still_holds, verify};
 use crate::run::pinned;
+use schedlab_gate::file;
+use schedlab_gate::own::Partial;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -91,19 +93,17 @@ pub fn cache_folder() -> Option<PathBuf> {
 /// What is kept for this machine; nothing if the file is another machine's, or not ours.
 fn read(path: &Path) -> Store {
     let machine = fingerprint();
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = file::text(path).unwrap_or_default();
     let store: Option<Store> = serde_json::from_str(&text).ok();
     store.filter(|store| store.machine == machine).unwrap_or(Store { machine, calibrations: Vec::new() })
 }
 
-/// Writes the file beside its place and moves it there, so that nobody reads half of it.
+/// Writes the file, of which nobody reads half.
 fn write(path: &Path, store: &Store) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));
-    std::fs::write(&unfinished, serde_json::to_vec_pretty(store)?)?;
-    std::fs::rename(unfinished, path)
+    Partial::keep(path, &serde_json::to_vec_pretty(store)?)
 }
 
 #[cfg(test)]

@@ -270,8 +270,42 @@ fn a_process_outlives_the_thread_that_forked_it() {
     );
 }
 
+/// A command that leaves its session, its group and its parent, and would go on.
+fn runaway(mark: &str) -> String {
+    let script = format!("setsid sh -c 'sleep {mark} & sleep {mark}' & (setsid sleep {mark} &) ; exec sleep {mark}");
+    format!("[[task]]\nname = \"runaway\"\ncommand = [\"sh\", \"-c\", {script:?}]\n")
+}
+
+/// Whether a process in `/proc` has this word among its arguments.
+fn has_word(process: &std::path::Path, word: &str) -> bool {
+    let words = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).any(|other| other == word.as_bytes())
+}
+
+#[test]
+fn what_a_command_leaves_behind_ends_with_the_run() {
+    let mark = format!("1{}.25", std::process::id());
+    let report = done(&runaway(&mark), "500ms");
+    assert!(report.tasks[0].program.is_some_and(|pid| pid > 0));
+    let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| has_word(&entry.path(), &mark));
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_program_that_is_ended_by_any_signal_takes_runaways_along() {
+    for signal in [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP] {
+        let mark = format!("2{}.{signal}", std::process::id());
+        assert_ends_all(&runaway(&mark), signal, |process, _| has_word(process, &mark));
+    }
+}
+
 /// Kills a program in the midst of a run; nothing of the run is left then.
 fn assert_dies_with_its_program(tables: &str) {
+    assert_ends_all(tables, libc::SIGKILL, leads_to);
+}
+
+/// Ends a program in the midst of a run by a signal; no process is left then that is part of it.
+fn assert_ends_all(tables: &str, signal: i32, is_part: impl Fn(&std::path::Path, i32) -> bool) {
     use std::io::Read;
     let (mut reader, writer) = std::io::pipe().unwrap();
     let workload = workload(tables, "1000s");
@@ -290,10 +324,10 @@ fn assert_dies_with_its_program(tables: &str) {
     reader.read_exact(&mut number).unwrap();
     // SAFETY: our own child, and plain numbers.
     unsafe {
-        libc::kill(program, libc::SIGKILL);
+        libc::kill(program, signal);
         libc::waitpid(program, std::ptr::null_mut(), 0);
     }
-    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| leads_to(&entry.path(), group));
+    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| is_part(&entry.path(), group));
     let patience = 1000;
     let tries = (0..patience).take_while(|_| alive()).map(|_| std::thread::sleep(std::time::Duration::from_millis(10)));
     assert!(tries.count() < patience, "something of the run is still there");

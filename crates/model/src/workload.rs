@@ -7,6 +7,12 @@ use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The most groups of a workload or a trace: results, tables and pages compare each with each.
+pub const MAX_GROUPS: usize = 4096;
+
+/// The most tasks that there may be at once: a simulation takes a kilobyte of memory for each.
+pub const MAX_TASKS_AT_ONCE: u64 = 1 << 20;
+
 /// What the tasks do, and on what machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {

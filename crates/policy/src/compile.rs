@@ -2,6 +2,8 @@
 
 use crate::{cache, headers};
 use schedlab_clang::{Clang, strip};
+use schedlab_gate::file;
+use schedlab_gate::own::{Folder, Partial};
 use schedlab_model::hash::sha256;
 use std::fs;
 use std::io;
@@ -67,29 +69,24 @@ pub fn compile(source: &Path) -> Result<Compiled, CompileError> {
 
 /// [`compile`] with a cache of the caller's.
 pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, CompileError> {
-    fs::File::open(source).and_then(|file| file.metadata()).map_err(|error| unreadable(source, error)).and_then(
-        |m| {
-            let folder = || io::Error::other("it is a folder");
-            if m.is_dir() { Err(unreadable(source, folder())) } else { Ok(()) }
-        },
-    )?;
+    file::open(source, file::TEXT_BYTES).map_err(|error| unreadable(source, error))?;
     let clang = Clang::find().map_err(|why| CompileError::Compiler { path: source.into(), why })?;
     let broken = |error| CompileError::Cache { folder: cache.into(), error };
     let headers = headers::folder(cache).map_err(broken)?;
-    let job = Job { clang: &clang, source, headers: &headers, cache };
+    let job = Job { clang: &clang, source, headers: &headers };
 
     // The preprocessed text is all that enters an object, but for the compiler and this program.
     let (text, _) = job.run("-E", "i")?;
     let tools = format!("{}\0{}\0", env!("CARGO_PKG_VERSION"), clang.version);
     let key = sha256(&[tools.as_bytes(), &text].concat());
     let target = cache.join(format!("object-{}.bpf.o", &key[..32]));
-    if let Ok(object) = fs::read(&target) {
+    if let Ok(object) = file::bytes(&target, file::OBJECT_BYTES) {
         return Ok(Compiled { object, warnings: String::new() });
     }
     let (bytes, warnings) = job.run("-c", "o")?;
     let object = strip(&bytes).map_err(|error| job.refused(error.to_string()))?;
     if warnings.is_empty() {
-        cache::make(&target, |fresh| fs::write(fresh, &object)).map_err(broken)?;
+        fs::create_dir_all(cache).and_then(|()| Partial::keep(&target, &object)).map_err(broken)?;
     }
     Ok(Compiled { object, warnings })
 }
@@ -102,16 +99,16 @@ struct Job<'a> {
     clang: &'a Clang,
     source: &'a Path,
     headers: &'a Path,
-    cache: &'a Path,
 }
 
 impl Job<'_> {
     /// One run of the compiler: what it wrote and what it said.
     fn run(&self, mode: &str, suffix: &str) -> Result<(Vec<u8>, String), CompileError> {
-        let output = cache::scratch(self.cache, suffix);
+        let broken = |error| CompileError::Cache { folder: std::env::temp_dir(), error };
+        let folder = Folder::new().map_err(broken)?;
+        let output = folder.path().join(suffix);
         let result = self.clang.run(mode, self.source, self.headers, &output);
-        let bytes = fs::read(&output);
-        let _ = fs::remove_file(&output);
+        let bytes = file::bytes(&output, file::OBJECT_BYTES);
         let said =
             result.map_err(|error| CompileError::Compiler { path: self.source.into(), why: error.to_string() })?;
         let messages = String::from_utf8_lossy(&said.stderr).trim_end().to_string();

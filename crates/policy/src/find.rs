@@ -4,8 +4,8 @@ use crate::catalog::{Shipped, catalog};
 use crate::compile::{CompileError, compile};
 use crate::did_you_mean;
 use crate::spec::{PolicySpec, Reference};
+use schedlab_gate::file;
 use std::borrow::Cow;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -50,15 +50,15 @@ pub enum FindError {
 /// catalogue and that the caller knows, for the hint only.
 pub fn find(spec: &PolicySpec, others: &[&str]) -> Result<Policy, FindError> {
     let name = spec.name();
-    let file = |object, warnings| Policy { name: name.clone(), object: Cow::Owned(object), shipped: None, warnings };
+    let found = |object, warnings| Policy { name: name.clone(), object: Cow::Owned(object), shipped: None, warnings };
     match &spec.reference {
         Reference::Name(name) => shipped(name, others),
         Reference::Source(path) => {
             let compiled = compile(path)?;
-            Ok(file(compiled.object, compiled.warnings))
+            Ok(found(compiled.object, compiled.warnings))
         }
-        Reference::Object(path) => match fs::read(path) {
-            Ok(object) => Ok(file(object, String::new())),
+        Reference::Object(path) => match file::bytes(path, file::OBJECT_BYTES) {
+            Ok(object) => Ok(found(object, String::new())),
             Err(error) => Err(FindError::Object { path: path.clone(), error }),
         },
     }
@@ -83,6 +83,7 @@ fn shipped(name: &str, others: &[&str]) -> Result<Policy, FindError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn find_text(text: &str) -> Result<Policy, FindError> {
         find(&PolicySpec::parse(text).unwrap(), &["ps", "srpt"])

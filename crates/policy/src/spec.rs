@@ -1,5 +1,6 @@
 //! What a user writes to name a policy: `mlfq`, `rr:quantum=5ms`, `./mine.bpf.c:depth=3`.
 
+use schedlab_gate::Shown;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -109,7 +110,7 @@ impl PolicySpec {
             Reference::Source(path) | Reference::Object(path) => {
                 let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                 let stem = file.trim_end_matches(".c").trim_end_matches(".o").trim_end_matches(".bpf");
-                stem.to_string()
+                Shown::name(stem).into_string()
             }
         }
     }

@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use schedlab_catalogue::CatalogueError;
+use schedlab_gate::Shown;
 use schedlab_model::scenario::ScenarioError;
 use schedlab_sweep::DatasetError;
 use schedlab_venue::{ErrorClass, VenueError};
@@ -31,6 +32,7 @@ pub fn unreadable(path: &Path, error: &io::Error) -> PyErr {
 }
 
 fn raise(class: &str, line: String) -> PyErr {
+    let line = Shown::message(&line).into_string();
     Python::attach(|py| match py.import("schedlab.errors").and_then(|errors| errors.getattr(class)) {
         Ok(class) => match class.call1((line,)) {
             Ok(error) => PyErr::from_value(error),

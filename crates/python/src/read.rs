@@ -9,12 +9,12 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use pyo3::prelude::*;
 use schedlab_campaign::{spread, threads};
 use schedlab_catalogue as catalogue;
+use schedlab_gate::file;
 use schedlab_model::{schema as schemas, trace::Sink};
 use schedlab_policy::catalog;
 use schedlab_report::comparison;
 use schedlab_trace::{Format, Reader, Writer};
 use schedlab_venue::{Discipline, Monitor, ideal_name};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ fn rewrite(reader: Reader, copy: &Path, monitor: &Monitor) -> PyResult<()> {
 /// All rows of a Parquet file, its row groups on all cores.
 fn events(path: &Path, monitor: &Monitor) -> PyResult<Frame> {
     let damaged = |error: &dyn std::fmt::Display| input(format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(|error| crate::error::unreadable(path, &error))?;
+    let file = file::open(path, file::ANY_BYTES).map_err(|error| crate::error::unreadable(path, &error))?;
     let plain = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|error| damaged(&error))?;
     let options = ArrowReaderOptions::new().with_schema(with_views(plain.schema()));
     let metadata = ArrowReaderMetadata::try_new(plain.metadata().clone(), options).map_err(|error| damaged(&error))?;
@@ -100,7 +100,7 @@ fn events(path: &Path, monitor: &Monitor) -> PyResult<Frame> {
         if monitor.is_stopped() {
             return Ok(Vec::new());
         }
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        let file = file::open(path, file::ANY_BYTES).map_err(|error| error.to_string())?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
         let reader = builder.with_row_groups(vec![index]).with_batch_size(ROWS_AT_ONCE).build();
         let reader = reader.map_err(|error| error.to_string())?;

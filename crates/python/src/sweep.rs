@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use schedlab_campaign::Runner;
 use schedlab_catalogue::load_beside;
+use schedlab_gate::file;
 use schedlab_sweep::{Dataset, Plan as Model, Sweep, carry_out, make};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -68,7 +69,7 @@ fn sweep(spec: &Bound<'_, PyAny>) -> PyResult<(Sweep, PathBuf)> {
     }
     let wrong = || PyTypeError::new_err("sweep: a path or a dictionary is needed");
     let path = convert::path(spec).ok_or_else(wrong)?;
-    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+    let text = file::text(&path).map_err(|error| unreadable(&path, &error))?;
     let sweep = Sweep::parse(&text, &path.display().to_string()).map_err(IntoPython::into_python)?;
     Ok((sweep, path.parent().map_or_else(PathBuf::new, Path::to_path_buf)))
 }

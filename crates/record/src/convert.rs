@@ -450,6 +450,9 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
 
     fn migrate(&mut self, now: u64, cpu: u32, thread: &Thread, from: u32, to: u32) {
         let Some(task) = self.seen(now, from, thread) else { return };
+        if from == to {
+            return;
+        }
         if let State::Running(on) = self.tasks[task].state {
             // It must have left its CPU, or it could not be moved.
             self.summary.repaired += 1;

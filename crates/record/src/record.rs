@@ -1,5 +1,6 @@
 //! What the kernel's scheduler did, as it told it.
 
+use schedlab_gate::Shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -169,7 +170,7 @@ impl Comm {
 impl fmt::Display for Comm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
-        f.write_str(&String::from_utf8_lossy(&self.0[..length]))
+        Shown::name(&String::from_utf8_lossy(&self.0[..length])).fmt(f)
     }
 }
 

@@ -71,6 +71,18 @@ pub enum RunError {
         /// The simulated time.
         time: Time,
     },
+    /// There is too much of something that the scenario makes.
+    #[error("there are more than {most} {what} at {time}, which take the memory of this machine: {remedy}")]
+    Full {
+        /// The most that fit.
+        most: u64,
+        /// What they are.
+        what: &'static str,
+        /// What helps.
+        remedy: &'static str,
+        /// The simulated time.
+        time: Time,
+    },
     /// All tasks that are left wait for one another.
     #[error("{0}")]
     Standstill(String),

@@ -1,6 +1,7 @@
 //! What can be wrong with a study beyond single keys: names that stand for nothing, and keys that do not go together.
 
 use crate::language::{Column, Metric, OverheadSpec, Published, Study, TableSpec, ValueSpec};
+use schedlab_gate::FileName;
 use schedlab_model::metric::Unit;
 use schedlab_model::selector::Selector;
 use toml::Value;
@@ -8,6 +9,9 @@ use toml::Value;
 impl Study {
     /// What is wrong with it beyond single keys, and where.
     pub(crate) fn fault(&self) -> Option<(String, String)> {
+        if let Err(wrong) = FileName::check(&self.name) {
+            return Some(("name".into(), format!("`{}` is no name of a study: {wrong}", self.name)));
+        }
         for (q, question) in self.questions.iter().enumerate() {
             let here = format!("question[{q}]");
             for (r, run) in question.runs.iter().enumerate() {

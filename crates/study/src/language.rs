@@ -4,7 +4,8 @@ use crate::measure::ResponseEar;
 use crate::section::SectionEar;
 use crate::statuses::StatusEar;
 use schedlab_campaign::Ear;
-use schedlab_model::scenario::{OneOrMany, ScenarioError};
+use schedlab_gate::FileName;
+use schedlab_model::scenario::{OneOrMany, ScenarioError, read_toml};
 use schedlab_venue::VenueName;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -448,11 +449,16 @@ impl Study {
     ///
     /// The text is not TOML, or says what no study can say: with its line and column.
     pub fn parse(text: &str, origin: &str) -> Result<Study, ScenarioError> {
-        let study: Study = toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
+        let study: Study = read_toml(text, origin)?;
         match study.fault() {
             Some((path, message)) => Err(ScenarioError::at_path(origin, text, &path, message)),
             None => Ok(study),
         }
+    }
+
+    /// Its name, after which files are named: [`Study::parse`] takes no other.
+    pub fn file_name(&self) -> FileName {
+        FileName::made_of(&self.name)
     }
 
     /// What is asked of a run beyond its result.

@@ -13,6 +13,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use schedlab_gate::file;
+use schedlab_gate::own::Partial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -163,11 +165,9 @@ impl Dataset {
     /// Writes a part under its final name only when it is whole.
     fn write(&mut self, folder: &Path, batch: &RecordBatch) -> Result<(), DatasetError> {
         let path = folder.join(format!("part-{:05}.parquet", self.next_part));
-        let fresh = path.with_extension("new");
         let wrong = |error: io::Error| DatasetError::File { path: path.clone(), error };
         fs::create_dir_all(folder).map_err(wrong)?;
-        fs::write(&fresh, encoded(batch)).map_err(wrong)?;
-        fs::rename(&fresh, &path).map_err(wrong)?;
+        Partial::write(&path, &encoded(batch)).map_err(wrong)?;
         self.next_part += 1;
         Ok(())
     }
@@ -208,7 +208,8 @@ pub(crate) fn encoded(batch: &RecordBatch) -> Vec<u8> {
 
 /// A whole part.
 fn read(path: &Path) -> Result<RecordBatch, DatasetError> {
-    let bytes = fs::read(path).map_err(|error| DatasetError::File { path: path.into(), error })?;
+    let bytes =
+        file::bytes(path, file::RESULT_BYTES).map_err(|error| DatasetError::File { path: path.into(), error })?;
     decoded(Bytes::from(bytes)).map_err(|error| DatasetError::Part { path: path.into(), error })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::axis::Axis;
 use schedlab_model::metric::{Level, find};
-use schedlab_model::scenario::{OneOrMany, ScenarioError};
+use schedlab_model::scenario::{OneOrMany, ScenarioError, read_toml};
 use schedlab_venue::VenueName;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -133,7 +133,7 @@ impl Sweep {
     ///
     /// What is wrong, with line and column.
     pub fn parse(text: &str, origin: &str) -> Result<Sweep, ScenarioError> {
-        let spec: Spec = toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
+        let spec: Spec = read_toml(text, origin)?;
         Sweep::checked(spec, Origin { name: origin.into(), text: Some(text.into()) })
     }
 

@@ -1,6 +1,13 @@
 //! What a trace file says about its run.
 
-use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, time::Time, workload::Workload};
+use schedlab_gate::Shown;
+use schedlab_model::{
+    cpuset::CpuSet,
+    ids::CpuId,
+    machine::MAX_CPUS,
+    time::Time,
+    workload::{MAX_GROUPS, Workload},
+};
 use serde::{Deserialize, Serialize};
 
 /// The schema of the files that this version writes and reads.
@@ -88,18 +95,33 @@ impl Header {
         // The schema comes first: a newer one may have other keys.
         let SchemaJson { schema } = serde_json::from_str(text).map_err(invalid)?;
         if schema != SCHEMA {
-            return Err(HeaderError::Newer(schema));
+            return Err(HeaderError::Newer(visible(&schema)));
         }
         let json: HeaderJson = serde_json::from_str(text).map_err(invalid)?;
         let groups = json.groups.into_iter().map(|group| match parse_cpus(&group.cpus) {
-            Some(cpus) => Ok(Group { name: group.name, cpus }),
-            None => Err(HeaderError::Invalid(format!("its header: `{}` is no list of CPUs", group.cpus))),
+            Some(cpus) => Ok(Group { name: visible(&group.name), cpus }),
+            None => {
+                let list = Shown::name(&group.cpus);
+                Err(HeaderError::Invalid(format!("its header: `{list}` is no list of CPUs")))
+            }
         });
+        let too_many = |what: &str, found: u64, most: u64| {
+            HeaderError::Invalid(format!("its header tells of {found} {what}, and {most} is the most there are"))
+        };
+        if !(1..=MAX_CPUS).contains(&json.cpus) {
+            return Err(too_many("CPUs", json.cpus.into(), MAX_CPUS.into()));
+        }
+        if groups.len() > MAX_GROUPS {
+            return Err(too_many("groups", groups.len() as u64, MAX_GROUPS as u64));
+        }
+        if json.end_ns > Time::LATEST.ns() {
+            return Err(too_many("nanoseconds", json.end_ns, Time::LATEST.ns()));
+        }
         Ok(Header {
             groups: groups.collect::<Result<_, _>>()?,
-            scenario: json.scenario,
-            policy: json.policy,
-            venue: json.venue,
+            scenario: visible(&json.scenario),
+            policy: visible(&json.policy),
+            venue: visible(&json.venue),
             seed: json.seed,
             cpus: json.cpus,
             end: Time(json.end_ns),
@@ -132,6 +154,11 @@ struct GroupJson {
     cpus: String,
 }
 
+/// A name of a trace: those who wrote it may have called things anything.
+fn visible(name: &str) -> String {
+    Shown::name(name).into_string()
+}
+
 /// The set that [`CpuSet`] shows as `0-3,8`.
 fn parse_cpus(text: &str) -> Option<CpuSet> {
     let mut set = CpuSet::default();
@@ -155,6 +182,16 @@ mod tests {
     fn comes_back_from_json() {
         let header = header();
         assert_eq!(Header::from_json(&header.to_json()), Ok(header));
+    }
+
+    #[test]
+    fn names_become_visible_lines() {
+        let mut strange = header();
+        (strange.scenario, strange.policy, strange.groups[0].name) =
+            ("\u{1b}[2J".into(), "a\nb".into(), "n".repeat(1 << 20));
+        let read = Header::from_json(&strange.to_json()).unwrap();
+        assert_eq!((read.scenario.as_str(), read.policy.as_str()), ("\\u{1b}[2J", "a\\nb"));
+        assert!(read.groups[0].name.len() < 200);
     }
 
     #[test]

@@ -20,7 +20,6 @@ mod fields;
 mod format;
 mod header;
 mod parquet;
-mod partial;
 mod perfetto;
 mod reader;
 #[cfg(test)]
@@ -33,6 +32,6 @@ pub use check::{Report, check};
 pub use error::Error;
 pub use format::Format;
 pub use header::{Group, Header, SCHEMA};
-pub use partial::Partial;
 pub use reader::Reader;
+pub use schedlab_gate::own::Partial;
 pub use writer::Writer;

@@ -1,8 +1,13 @@
 //! Opens a trace file of any kind that can be read back.
 
 use crate::{Error, Format, Header, header::HeaderError, parquet, perfetto};
+use schedlab_gate::file;
+use schedlab_model::time::Time;
 use schedlab_model::trace::Event;
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 pub(crate) type EventResult = Result<Event, Error>;
 pub(crate) type Events = Box<dyn Iterator<Item = EventResult>>;
@@ -11,6 +16,7 @@ pub(crate) type Events = Box<dyn Iterator<Item = EventResult>>;
 /// an error the iterator ends.
 pub struct Reader {
     format: Format,
+    path: PathBuf,
     header: Header,
     events: Events,
     failed: bool,
@@ -21,7 +27,7 @@ impl Reader {
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, Error> {
         let path = path.as_ref();
         let unreadable = |source| Error::Read { path: path.into(), source };
-        let mut file = File::open(path).map_err(unreadable)?;
+        let mut file = file::open(path, file::ANY_BYTES).map_err(unreadable)?;
         let mut start = Vec::new();
         file.by_ref().take(32).read_to_end(&mut start).map_err(unreadable)?;
         let foreign = |what: &str| Error::Foreign { path: path.into(), what: what.into() };
@@ -35,7 +41,7 @@ impl Reader {
             Format::Perfetto => perfetto::open(path, file)?,
             Format::Text => return Err(Error::Text { path: path.into() }),
         };
-        Ok(Reader { format, header, events, failed: false })
+        Ok(Reader { format, path: path.into(), header, events, failed: false })
     }
 
     /// The form of the file.
@@ -56,9 +62,23 @@ impl Iterator for Reader {
         if self.failed {
             return None;
         }
-        let event = self.events.next();
+        let event = self.events.next().map(|event| event.and_then(|event| self.possible(event)));
         self.failed = matches!(event, Some(Err(_)));
         event
+    }
+}
+
+impl Reader {
+    /// An event that is of this machine and of a time that exists: nobody who reads events has to ask.
+    fn possible(&self, event: Event) -> EventResult {
+        let what = match event {
+            Event { time, .. } if time > Time::LATEST => format!("an event at {} ns, when no clock runs", time.ns()),
+            Event { cpu, .. } if cpu.0 >= self.header.cpus => {
+                format!("an event on CPU {} of a machine with {}", cpu.0, self.header.cpus)
+            }
+            event => return Ok(event),
+        };
+        Err(Error::Damaged { path: self.path.clone(), what })
     }
 }
 

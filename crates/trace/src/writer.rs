@@ -1,6 +1,6 @@
 //! Takes the events of a run and writes the file that the name asks for.
 
-use crate::{Error, Format, Header, parquet, partial::Partial, perfetto, text};
+use crate::{Error, Format, Header, Partial, parquet, perfetto, text};
 use schedlab_model::{
     time::Time,
     trace::{Event, Sink},

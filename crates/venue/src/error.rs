@@ -119,7 +119,9 @@ pub enum VenueError {
     #[error(transparent)]
     Trace(#[from] schedlab_trace::Error),
     /// CPU time got lost.
-    #[error("policy {policy}, seed {seed}: {violation}")]
+    #[error(
+        "policy {policy}, seed {seed}: {violation}; this is a defect of the venue, please report it with the scenario"
+    )]
     NotConserved {
         /// The policy as the user wrote it.
         policy: String,
@@ -190,6 +192,7 @@ impl VenueError {
             VenueError::Find(_) => false,
             VenueError::Run { error, .. } => match &**error {
                 RunError::Object(_)
+                | RunError::Full { .. }
                 | RunError::Stuck { .. }
                 | RunError::TooManyTasks { .. }
                 | RunError::Standstill(_)

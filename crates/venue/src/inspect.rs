@@ -3,6 +3,7 @@
 use crate::policy::parameters_of;
 use crate::{Policy, Scheduler};
 use schedlab_bpf::{ExternInfo, GuestMemory, LoadError, LoadOptions, MapInfo, Member, Object};
+use schedlab_gate::Shown;
 use schedlab_policy::{Parameter, ParameterError};
 use schedlab_sim::scx::{self, ops};
 
@@ -59,19 +60,20 @@ fn needs(object: &Object) -> Result<Needs, ParameterError> {
             Member::Program(_) => operations.push(name.clone()),
             Member::Integer(0) => {}
             Member::Integer(value) => settings.push((name.clone(), number(name, *value))),
-            Member::Text(text) => settings.push((name.clone(), text.clone())),
+            Member::Text(text) => settings.push((name.clone(), Shown::name(text).into_string())),
         }
     }
     let variables = object.kernel_variables().into_iter().chain(object.kconfigs());
     let programs = object.programs().into_iter().filter(|program| !program.section.starts_with("struct_ops"));
+    let visible = |text: &str| Shown::name(text).into_string();
     Ok(Needs {
-        license: object.license().into(),
+        license: visible(object.license()),
         operations,
         never_called,
         settings,
         parameters: parameters_of(object)?,
         maps: object.maps(),
-        other_programs: programs.map(|program| program.section).collect(),
+        other_programs: programs.map(|program| visible(&program.section)).collect(),
         kernel_functions: object.kernel_functions().into_iter().map(need).collect(),
         kernel_variables: variables.map(need).collect(),
         helpers: object.helpers().into_iter().map(|(_, name)| name).collect(),
@@ -80,7 +82,7 @@ fn needs(object: &Object) -> Result<Needs, ParameterError> {
 }
 
 fn need(info: ExternInfo) -> Need {
-    Need { name: info.name, weak: info.weak }
+    Need { name: Shown::name(&info.name).into_string(), weak: info.weak }
 }
 
 /// Flags are bits, the rest are quantities.
@@ -100,7 +102,7 @@ fn missing(object: &Object) -> Vec<String> {
     match loaded {
         Ok(_) => Vec::new(),
         Err(LoadError::Missing(names) | LoadError::Unlinked(names)) => names,
-        Err(error) => vec![error.to_string()],
+        Err(error) => vec![Shown::line(&error.to_string()).into_string()],
     }
 }
 

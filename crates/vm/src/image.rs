@@ -6,7 +6,7 @@ use crate::error::VmError;
 use object::elf::PT_LOAD;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
-use std::fs;
+use schedlab_gate::file;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -49,7 +49,8 @@ impl Image {
     /// Opens the image in a file: a bzImage (which distributions call vmlinuz), or the vmlinux inside of one.
     pub fn read(path: &Path) -> Result<Image, VmError> {
         let lack = |why: &dyn std::fmt::Display| VmError::Lack(format!("{}: {why}", path.display()));
-        let bytes = fs::read(path).map_err(|error| lack(&format!("the kernel cannot be read: {error}")))?;
+        let bytes = file::bytes(path, file::OBJECT_BYTES)
+            .map_err(|error| lack(&format!("the kernel cannot be read: {error}")))?;
         let (packed, elf) = match () {
             () if bytes.starts_with(b"\x7fELF") => (None, bytes),
             () if bytes.get(SIGNATURE) == Some(b"HdrS") => {

@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use memchr::memmem;
+use schedlab_gate::own::Partial;
 use schedlab_model::hash::sha256;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -59,11 +60,11 @@ impl KeptGuests {
     /// Keeps what a guest sent; readers see it whole or not at all.
     pub(crate) fn keep(&self, name: &str, frames: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        let mut packed = GzEncoder::new(&mut file, Compression::default());
+        let (partial, file) = Partial::create(&self.path(name))?;
+        let mut packed = GzEncoder::new(file, Compression::default());
         packed.write_all(frames)?;
         packed.finish()?;
-        file.persist(self.path(name))?;
+        partial.commit()?;
         self.make_room()
     }
 

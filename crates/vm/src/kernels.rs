@@ -2,6 +2,7 @@
 //! signed them; they are unpacked into the user's cache and never installed.
 
 use crate::error::VmError;
+use schedlab_gate::own::Folder;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ fn made_once(folder: &Path, make: impl FnOnce(&Path) -> Result<PathBuf, VmError>
 fn fetch(known: &Known, folder: &Path) -> Result<PathBuf, VmError> {
     let failed = |what: &str, why: String| lack(format!("cannot fetch {}: {what}: {why}", known.name));
     let io = |what: &'static str| move |error: io::Error| failed(what, error.to_string());
-    let work = tempfile::tempdir().map_err(io("make a temporary folder"))?;
+    let work = Folder::new().map_err(io("make a temporary folder"))?;
     let apt = Apt::new(work.path(), known).map_err(|why| failed("ask apt where packages are", why))?;
     apt.get(&["update"]).map_err(|why| failed("apt-get update", why))?;
     let package = apt.newest(known).map_err(|why| failed("find its package", why))?;

@@ -6,6 +6,7 @@ use crate::files;
 use crate::image::Image;
 use crate::kept::{self, KeptGuests};
 use crate::told::Told;
+use schedlab_gate::own::Folder;
 use schedlab_guest::frame::FrameError;
 use schedlab_guest::{Job, Outcome};
 use schedlab_kernel::Record;
@@ -63,7 +64,7 @@ pub struct Finished {
 /// nanoseconds, and can end it.
 pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Finished, VmError> {
     let version = settings.engine.probe().map_err(VmError::Lack)?;
-    let folder = tempfile::tempdir().map_err(system("make a temporary folder"))?;
+    let folder = Folder::new().map_err(system("make a temporary folder"))?;
     let guest = Guest {
         kernel: settings.kernel,
         files: &files::archive(job, settings.program)?,

@@ -16,7 +16,6 @@ const LINE: Duration = Duration::from_secs(1);
 pub fn run(args: &LoadArgs) -> Result<(), Failure> {
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    interrupt::watch_termination();
     let policy = Policy::find(&args.policy)?;
     if !policy.warnings.is_empty() {
         output::remark(&policy.warnings);

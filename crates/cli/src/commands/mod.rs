@@ -16,4 +16,5 @@ pub mod study;
 pub mod sweep;
 pub mod trace;
 pub mod venues;
+pub mod verify;
 pub mod vm;

@@ -1,5 +1,6 @@
 //! `schedlab policies`.
 
+use super::verify;
 use crate::args::{PoliciesArgs, PoliciesCommand};
 use crate::failure::Failure;
 use crate::output;
@@ -16,6 +17,7 @@ pub fn run(args: PoliciesArgs) -> Result<(), Failure> {
     match (args.command, args.policy) {
         (Some(PoliciesCommand::New { name }), _) => new(&name),
         (None, Some(policy)) if args.source => source(&policy),
+        (None, Some(policy)) if args.verify => verify::run(&policy, args.kernel.as_deref(), args.engine),
         (None, Some(policy)) => details(&policy),
         (None, None) => list(),
     }
@@ -42,7 +44,7 @@ fn new(name: &str) -> Result<(), Failure> {
 
 fn source(name: &str) -> Result<(), Failure> {
     match catalog().iter().find(|policy| policy.name == name) {
-        Some(policy) => output::print(policy.source),
+        Some(policy) => output::print_document(policy.source),
         None => Err(Failure::Input(format!("`{name}` is not shipped as a source; `schedlab policies` lists those"))),
     }
 }

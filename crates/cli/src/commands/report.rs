@@ -4,13 +4,13 @@ use crate::args::{PageFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::{files, output, page};
 use schedlab_charts::{Chart, Look, png, svgs};
+use schedlab_gate::{FileName, Shown, file, is_hidden};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison};
 use schedlab_job::label::{Unnamed, of_results};
 use schedlab_model::outcome::Outcome;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::remeasure;
 use serde_json::Value;
-use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -71,29 +71,46 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
 }
 
 /// The runs of a file: one of a trace, one or several of a result, those of a comparison.
-fn read(path: &Path, file: usize) -> Result<File, Failure> {
+fn read(path: &Path, number: usize) -> Result<File, Failure> {
     let input = |what: String| Failure::Input(format!("{}: {what}", path.display()));
     let unreadable = |error| input(format!("the file cannot be read: {error}"));
     // A trace may be large, and is read event by event.
     let mut first = [0];
-    let begun = fs::File::open(path).and_then(|mut file| file.read(&mut first)).map_err(unreadable)?;
+    let begun = file::open(path, file::ANY_BYTES).and_then(|mut file| file.read(&mut first)).map_err(unreadable)?;
     if first[..begun] != *b"{" {
-        return Ok(File { runs: vec![of_trace(path, file)?], comparison: None });
+        return Ok(File { runs: vec![of_trace(path, number)?], comparison: None });
     }
-    let bytes = fs::read(path).map_err(unreadable)?;
-    let whole: Value = serde_json::from_slice(&bytes).map_err(|error| input(format!("it is not JSON: {error}")))?;
+    let bytes = file::bytes(path, file::RESULT_BYTES).map_err(unreadable)?;
+    let mut whole: Value = serde_json::from_slice(&bytes).map_err(|error| input(format!("it is not JSON: {error}")))?;
+    make_visible(&mut whole);
     let wrong = |error: serde_json::Error| input(format!("it is no result: {error}"));
     if whole.get("results").is_none() {
         let result = serde_json::from_value(whole).map_err(wrong)?;
-        return Ok(File { runs: vec![Read::new(file, None, result)], comparison: None });
+        return Ok(File { runs: vec![Read::new(number, None, result)], comparison: None });
     }
     let comparison: Comparison = serde_json::from_value(whole).map_err(wrong)?;
     let (labels, results) = (&comparison.policies, &comparison.results);
     if labels.len() != results.len() {
         return Err(input(format!("it names {} policies and has {} results", labels.len(), results.len())));
     }
-    let runs = labels.iter().zip(results).map(|(label, result)| Read::new(file, Some(label.clone()), result.clone()));
+    let runs = labels.iter().zip(results).map(|(label, result)| Read::new(number, Some(label.clone()), result.clone()));
     Ok(File { runs: runs.collect(), comparison: Some(comparison) })
+}
+
+/// Lets no word of a file through that a terminal or a page would obey.
+fn make_visible(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains(is_hidden) => *text = Shown::document(text).into_string(),
+        Value::Array(values) => values.iter_mut().for_each(make_visible),
+        Value::Object(members) => {
+            let all = std::mem::take(members).into_iter().map(|(key, mut value)| {
+                make_visible(&mut value);
+                (Shown::document(&key).into_string(), value)
+            });
+            *members = all.collect();
+        }
+        _ => {}
+    }
 }
 
 fn of_trace(path: &Path, file: usize) -> Result<Read, Failure> {
@@ -116,9 +133,12 @@ fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
     };
     let Some(other) = runs.iter().find(|run| !belongs(run)) else { return Ok(()) };
     let beside = runs.iter().find(|run| run.file != other.file).unwrap_or(first);
-    let told = |run: &Read| match hash(run).get(..12) {
-        Some(hash) => format!("{} under {} (scenario {hash})", run.result.scenario().name, run.result.policy().name),
-        None => format!("{} under {}", run.result.scenario().name, run.result.policy().name),
+    let told = |run: &Read| {
+        let (scenario, policy) = (Shown::name(&run.result.scenario().name), Shown::name(&run.result.policy().name));
+        match hash(run).get(..12) {
+            Some(hash) => format!("{scenario} under {policy} (scenario {hash})"),
+            None => format!("{scenario} under {policy}"),
+        }
     };
     Err(Failure::Input(format!(
         "{} and {} are runs of different scenarios: make a page of each",
@@ -172,12 +192,11 @@ fn draw(args: &ReportArgs, folder: &Path, document: &Document) -> Result<(), Fai
     for (chart, drawing) in charts.into_iter().zip(drawings) {
         let drawing = drawing.map_err(|error| failed(format!("{}: {error}", chart.id)))?;
         let (bytes, extension) = match args.format {
-            PageFormat::Png => (png(&drawing, SCALE).map_err(|error| failed(error.to_string()))?, "png"),
-            PageFormat::Svg | PageFormat::Html => (drawing.into_bytes(), "svg"),
+            PageFormat::Png => (png(&drawing, SCALE).map_err(|error| failed(error.to_string()))?, ".png"),
+            PageFormat::Svg | PageFormat::Html => (drawing.into_bytes(), ".svg"),
         };
-        let name = format!("{}.{extension}", chart.id);
-        files::write_in(folder, &name, &bytes)?;
-        output::print(&format!("{} is written: {}\n", folder.join(name).display(), chart.title))?;
+        let file = files::write_in(folder, &FileName::made_of(&chart.id), extension, &bytes)?;
+        output::print(&format!("{} is written: {}\n", file.display(), chart.title))?;
     }
     Ok(())
 }

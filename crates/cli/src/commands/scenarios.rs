@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::{files, output};
 use schedlab_catalogue as catalogue;
 use schedlab_catalogue::families::{self, Address};
+use schedlab_gate::FileName;
 use schedlab_model::rtapp;
-use schedlab_model::scenario::Scenario;
+use schedlab_model::scenario::{Scenario, read_text};
 use schedlab_report::wrap;
 use std::path::Path;
 
@@ -18,11 +19,11 @@ pub fn run(args: ScenariosArgs) -> Result<(), Failure> {
     match (&args.command, &args.name, &args.family) {
         (Some(ScenariosCommand::Import { file }), ..) => import(file),
         (Some(ScenariosCommand::Export { scenario }), ..) => {
-            output::print(&rtapp::export(&catalogue::load(scenario)?)?)
+            output::print_document(&rtapp::export(&catalogue::load(scenario)?)?)
         }
         (None, Some(name), _) => match Address::read(name)? {
-            Some(Address { family, seed, cpus }) => output::print(&family.text(seed, cpus)),
-            None => output::print(catalogue::find_scenario(name)?.text),
+            Some(Address { family, seed, cpus }) => output::print_document(&family.text(seed, cpus)),
+            None => output::print_document(catalogue::find_scenario(name)?.text),
         },
         (None, None, Some(family)) => draw(family, &args),
         (None, None, None) => list(),
@@ -61,19 +62,17 @@ fn draw(family: &str, args: &ScenariosArgs) -> Result<(), Failure> {
         let (Some(Address { family, seed, cpus }), None) = (addresses.next(), addresses.next()) else {
             return Err(Failure::Input("several scenarios need a folder: add --write FOLDER".into()));
         };
-        return output::print(&family.text(seed, cpus));
+        return output::print_document(&family.text(seed, cpus));
     };
     files::check_folder(folder)?;
     for address in addresses {
         let text = address.family.text(address.seed, address.cpus);
-        files::write_in(folder, &format!("{}.toml", address.scenario_name()), text.as_bytes())?;
+        files::write_in(folder, &FileName::made_of(&address.scenario_name()), ".toml", text.as_bytes())?;
     }
     Ok(())
 }
 
 fn import(file: &Path) -> Result<(), Failure> {
     let origin = file.display().to_string();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
-    output::print(&rtapp::import(&text, &origin)?.to_toml())
+    output::print_document(&rtapp::import(&read_text(file, &origin)?, &origin)?.to_toml())
 }

@@ -5,6 +5,7 @@ use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, output, page, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
+use schedlab_gate::{FileName, Shown};
 use schedlab_html::of_study;
 use schedlab_report::wrap;
 use schedlab_study::{CaseOutcome, Counts, Experiment, Page, Study, Variant, carry_out};
@@ -19,7 +20,7 @@ const NAMES: usize = 16;
 /// Lists, prints or runs.
 pub fn run(args: StudyArgs) -> Result<(), Failure> {
     match (&args.command, &args.study) {
-        (Some(StudyCommand::Show { name }), _) => output::print(catalogue::find_study(name)?.text),
+        (Some(StudyCommand::Show { name }), _) => output::print_document(catalogue::find_study(name)?.text),
         (None, Some(study)) => carry_out_study(&args, &StudyFile::find(study)?),
         (Some(StudyCommand::List) | None, _) => list(),
     }
@@ -52,7 +53,7 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     let page = Page::new(&study, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
     let folder = args.output.as_deref();
-    let written = folder.map_or(Ok(()), |folder| write(folder, &study.name, &page, &experiment, &outcomes));
+    let written = folder.map_or(Ok(()), |folder| write(folder, study.file_name(), &page, &experiment, &outcomes));
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
     failure::all([printed, written, reported, end(&page, &outcomes, &monitor)])
@@ -61,7 +62,7 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
 /// The page, its values, and all results.
 fn write(
     folder: &Path,
-    name: &str,
+    name: FileName,
     page: &Page,
     experiment: &Experiment,
     outcomes: &[CaseOutcome],
@@ -69,9 +70,9 @@ fn write(
     let mut command = format!("schedlab study {name}");
     command += if experiment.variant.quick { " --quick" } else { "" };
     command += &experiment.variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
-    files::write_in(folder, &format!("{name}.md"), page.markdown(&command).as_bytes())?;
+    files::write_in(folder, &name, ".md", Shown::document(&page.markdown(&command)).as_str().as_bytes())?;
     let lines = |value: serde_json::Value| format!("{value:#}\n").into_bytes();
-    files::write_in(folder, &format!("{name}.json"), &lines(json!(page)))?;
+    files::write_in(folder, &name, ".json", &lines(json!(page)))?;
     let result = |(case, outcome): (&schedlab_study::Case, &CaseOutcome)| {
         let at: serde_json::Map<_, _> = case.at.iter().map(|(path, value)| (path.clone(), json!(value))).collect();
         let (result, why) = match outcome {
@@ -81,7 +82,7 @@ fn write(
         json!({ "run": case.run, "policy": case.policy_name, "at": at, "result": result, "not_run": why })
     };
     let results: Vec<_> = experiment.cases.iter().zip(outcomes).map(result).collect();
-    files::write_in(folder, &format!("{name}.results.json"), &lines(json!(results)))
+    files::write_in(folder, &name, ".results.json", &lines(json!(results))).map(drop)
 }
 
 /// The exit code says whether all was run that the questions need, and whether what was published appeared as far as the study

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::{interrupt, kept, output, progress};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
+use schedlab_gate::file;
 use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
 use schedlab_venue::{Monitor, VenueError};
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// Runs what is missing in the table.
 pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let origin = args.file.display().to_string();
-    let text = std::fs::read_to_string(&args.file)
+    let text = file::text(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
     let sweep = Sweep::parse(&text, &origin)?;
     let threads = threads(args.threads);

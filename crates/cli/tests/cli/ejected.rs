@@ -87,3 +87,20 @@ fn a_policy_that_may_never_return_is_refused_by_the_verifier() {
     assert!(error.contains("the kernel does not take the policy: "), "{error}");
     assert!(error.contains("\n  verifier: infinite loop detected at insn "), "{error}");
 }
+
+/// What the verifier says is told by the lines of the source.
+#[test]
+fn a_kernel_is_asked_about_a_policy() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
+    let lab = Lab::new();
+    lab.policy("endless.bpf.c");
+    let refused = lab.run(&["policies", "./endless.bpf.c", "--verify"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""), "{}", refused.err);
+    assert!(refused.err.contains("\n  verifier: endless.bpf.c:12: turns++;"), "{}", refused.err);
+    assert!(refused.err.contains("\n  verifier: infinite loop detected at insn "), "{}", refused.err);
+    assert!(!refused.err.contains("R1="), "{}", refused.err);
+    let taken = lab.out(&["policies", "rr", "--verify"]);
+    assert!(taken.starts_with("rr: Linux 6.") && taken.ends_with("takes it, and it schedules\n"), "{taken}");
+}

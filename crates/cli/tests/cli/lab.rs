@@ -58,6 +58,15 @@ pub fn may_virtualize(kernels: &[&str]) -> bool {
 }
 
 impl Lab {
+    /// Whether a process has a file open in this folder that has no name.
+    pub fn has_nameless_file(&self, pid: u32) -> bool {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        let is_nameless =
+            |path: PathBuf| path.starts_with(self.folder.path()) && path.to_string_lossy().ends_with("(deleted)");
+        targets.map(is_nameless).any(|nameless| nameless)
+    }
+
     /// An empty folder.
     pub fn new() -> Lab {
         Lab { folder: tempfile::tempdir().unwrap() }

@@ -60,7 +60,7 @@ pub const MAX_TASKS_IN_DETAIL: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "CPU time is not conserved between {from} and {to}: tasks {charged_ns} ns + idle {idle_ns} ns + overhead \
-     {overhead_ns} ns is not {cpus} CPUs × {} ns; this is a defect of the venue, please report it with the scenario",
+     {overhead_ns} ns is not {cpus} CPUs × {} ns",
     to.0 - from.0
 )]
 pub struct Violation {

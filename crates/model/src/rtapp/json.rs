@@ -186,8 +186,11 @@ impl Reader<'_> {
         });
         let (end, _) = end.ok_or_else(|| self.wrong("this string does not end: write the closing quote"))?;
         let quoted = &self.rest()[..=end];
-        let text =
+        let text: String =
             serde_json::from_str(quoted).map_err(|_| self.wrong("this string is not right: check its escapes"))?;
+        if let Some(why) = crate::scenario::unfit_text(&text) {
+            return Err(self.wrong(&why));
+        }
         self.byte += end + 1;
         Ok(text)
     }

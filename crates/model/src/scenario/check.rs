@@ -1,7 +1,11 @@
 //! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
 
 use super::{At, Fault, Step, compile::MAX_TASKS, program::GroupInfo, step::Role};
-use crate::{ids::GroupId, workload::Birth};
+use crate::{
+    ids::GroupId,
+    time::Time,
+    workload::{Birth, MAX_TASKS_AT_ONCE},
+};
 use std::collections::BTreeMap;
 
 /// Runs all of them.
@@ -22,8 +26,8 @@ fn counts(groups: &[GroupInfo], at: &At) -> Result<(), Fault> {
         if matches!(group.birth, Birth::At(_)) {
             total += group.count.unwrap_or(0) as u64;
         }
-        if total > MAX_TASKS {
-            let message = format!("{total} tasks are too many: at most {MAX_TASKS} fit");
+        if total > MAX_TASKS_AT_ONCE {
+            let message = format!("{total} tasks are too many: at most {MAX_TASKS_AT_ONCE} fit");
             return Err(at.index(index).key("count").fault(message));
         }
     }
@@ -53,6 +57,11 @@ fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) 
     let mut ready: Vec<usize> = (0..groups.len()).filter(|&g| spawners[g] == 0).collect();
     while let Some(group) = ready.pop() {
         for (flat, (to, count)) in spawns(group) {
+            let at_once = totals[group].saturating_mul(count);
+            if at_once > MAX_TASKS_AT_ONCE {
+                let message = format!("{at_once} tasks at one instant are too many: at most {MAX_TASKS_AT_ONCE} fit");
+                return Err(flat.path.fault(message));
+            }
             totals[to] = totals[to].saturating_add(totals[group].saturating_mul(count).saturating_mul(flat.times));
             if totals[to] > MAX_TASKS {
                 let message =
@@ -69,6 +78,35 @@ fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) 
         Some(waiting) => Err(cycle(waiting, groups, numbers, &spawners)),
         None => Ok(()),
     }
+}
+
+/// Not more tasks than fit when those that arrive are more than the CPUs can serve: an estimate from the means.
+pub(crate) fn arrivals(groups: &[GroupInfo], cpus: u32, duration: Time, at: &At) -> Result<(), Fault> {
+    for (index, group) in groups.iter().enumerate() {
+        let Birth::Arrivals { first, gap } = &group.birth else { continue };
+        let length_ns = duration.since(*first).ns() as f64;
+        let most = group.count.map_or(f64::INFINITY, f64::from);
+        let arrive = (length_ns / gap.mean_ns().max(1.0)).min(most);
+        let served = length_ns * f64::from(cpus) / work_ns(group).max(1.0);
+        let left = arrive - served;
+        if left > MAX_TASKS_AT_ONCE as f64 {
+            let message = format!(
+                "about {arrive:.0} tasks arrive and {cpus} CPUs can serve {served:.0} of them: {left:.0} would be there \
+                 at the end, and at most {MAX_TASKS_AT_ONCE} fit; write longer gaps, less work, a `limit` or a shorter run"
+            );
+            return Err(at.index(index).key("arrivals").fault(message));
+        }
+    }
+    Ok(())
+}
+
+/// What a pass of a program computes on average.
+fn work_ns(group: &GroupInfo) -> f64 {
+    let work = |step: &Step| match step.role() {
+        Role::Works(length) => length.mean_ns(),
+        _ => 0.0,
+    };
+    group.steps.iter().map(|flat| work(flat.step) * flat.times as f64).sum()
 }
 
 /// The group that a step spawns, and how many.

@@ -7,6 +7,7 @@ use super::{
     requests::Works,
     source,
     step::{Role, unknown_name},
+    toml_text::{unfit_name, unfit_text},
     waits,
 };
 use crate::{
@@ -14,11 +15,11 @@ use crate::{
     ids::{CpuId, GroupId},
     machine::{self, Costs, MAX_CPUS, Topology},
     time::Time,
-    workload::{self, Birth, Class, Group, Kind, Workload},
+    workload::{self, Birth, Class, Group, Kind, MAX_GROUPS, Workload},
 };
 use std::collections::BTreeMap;
 
-/// The most tasks that may be there at once.
+/// The most tasks that may come to be if each program runs through once.
 pub(crate) const MAX_TASKS: u64 = 10_000_000;
 
 /// Compiles a scenario.
@@ -27,16 +28,28 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     if scenario.name.trim().is_empty() {
         return Err(root.key("name").fault("the scenario's name is empty: give it one"));
     }
+    if let Some(why) = unfit_name(&scenario.name) {
+        return Err(root.key("name").fault(why));
+    }
+    if let Some(why) = unfit_text(&scenario.about) {
+        return Err(root.key("about").fault(why));
+    }
     let machine = machine(&scenario.machine, &root.key("machine"))?;
     if scenario.tasks.is_empty() {
         return Err(root.fault("there are no tasks: add a [[task]] with a name and a `loop` or `once`"));
     }
     let at = root.key("task");
+    if scenario.tasks.len() > MAX_GROUPS {
+        let message =
+            format!("{} tables [[task]] are too many: at most {MAX_GROUPS}; use `count`", scenario.tasks.len());
+        return Err(at.index(MAX_GROUPS).fault(message));
+    }
     let numbers = names(&scenario.tasks, &at)?;
     let infos = infos(&scenario.tasks, &at)?;
     let run = run(&scenario.run, &infos, &root.key("run"))?;
     known_groups(&infos, &numbers)?;
     check::run(&infos, &numbers, &at)?;
+    check::arrivals(&infos, machine.cpus(), run.duration, &at)?;
     let names = objects::Names::collect(scenario, &infos)?;
     let works = Works::find(scenario, &infos);
     let objects = objects::objects(scenario, &names, &works, &infos)?;
@@ -111,8 +124,8 @@ fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, GroupId>, F
     let mut numbers = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         let here = at.index(index);
-        if task.name.trim().is_empty() || task.name.chars().any(char::is_control) {
-            return Err(here.key("name").fault("a task's name is one line and not empty: change it"));
+        if let Some(why) = unfit_name(&task.name) {
+            return Err(here.key("name").fault(why));
         }
         if numbers.insert(task.name.as_str(), GroupId(index as u32)).is_some() {
             let message = format!("there are two tasks `{}`: rename one, or use `count`", task.name);
@@ -208,6 +221,9 @@ fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> 
     let duration = match &run.duration {
         Some(duration) if duration.0 == Time::ZERO => {
             return Err(at.key("duration").fault("a run of no length: write a longer time, as \"60s\""));
+        }
+        Some(duration) if duration.0 > Time::LATEST => {
+            return Err(at.key("duration").fault(format!("no run is so long: at most {}", Time::LATEST)));
         }
         Some(duration) => duration.0,
         None => {

@@ -8,7 +8,7 @@
 //! wakeup = "1.2us"
 //! ```
 
-use super::{Costs, ScenarioError, decode, error};
+use super::{Costs, ScenarioError, read_text, read_toml};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -27,17 +27,12 @@ impl MachineFile {
     /// Reads a file.
     pub fn from_file(path: &Path) -> Result<MachineFile, ScenarioError> {
         let origin = path.display().to_string();
-        let bytes =
-            std::fs::read(path).map_err(|e| ScenarioError::whole(&origin, format!("the file cannot be read: {e}")))?;
-        MachineFile::parse(&decode(&bytes, &origin)?, &origin)
+        MachineFile::parse(&read_text(path, &origin)?, &origin)
     }
 
     /// Reads a text; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<MachineFile, ScenarioError> {
-        toml::from_str(text).map_err(|e| {
-            let byte = e.span().map_or(0, |span| span.start);
-            ScenarioError::at_byte(origin, text, byte, error::with_remedy(e.message()))
-        })
+        read_toml(text, origin)
     }
 
     /// As a text, which reads back as the same.

@@ -17,6 +17,7 @@ mod quantity;
 mod requests;
 mod source;
 mod step;
+mod toml_text;
 mod waits;
 mod write;
 
@@ -28,6 +29,8 @@ pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
 pub use source::Source;
 pub use step::{Io, STEPS, Step, StepKind, True};
+pub(crate) use toml_text::unfit_text;
+pub use toml_text::{read_toml, unfit_name};
 
 pub(crate) use error::{At, Fault, did_you_mean};
 pub(crate) use step::Role;
@@ -40,6 +43,7 @@ use crate::{
     time::Time,
     workload::{ChannelKind, Class, Kind, Workload},
 };
+use schedlab_gate::file;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
@@ -330,9 +334,7 @@ impl Scenario {
     /// Reads a scenario file.
     pub fn from_file(path: &Path) -> Result<Scenario, ScenarioError> {
         let origin = path.display().to_string();
-        let bytes =
-            std::fs::read(path).map_err(|e| ScenarioError::whole(&origin, format!("the file cannot be read: {e}")))?;
-        Scenario::parse(&decode(&bytes, &origin)?, &origin)
+        Scenario::parse(&read_text(path, &origin)?, &origin)
     }
 
     /// Reads a scenario from a text; `origin` names it in errors.
@@ -344,8 +346,7 @@ impl Scenario {
                 "the scenario is empty: it needs a name, [machine], [[task]] and [run]",
             ));
         }
-        let mut scenario: Scenario =
-            toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))?;
+        let mut scenario: Scenario = read_toml(text, origin)?;
         scenario.written = Written { origin: origin.into(), text: Some(text.into()) };
         Ok(scenario)
     }
@@ -370,6 +371,17 @@ impl Scenario {
         let canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
         sha256(&canonical)
     }
+}
+
+/// The text of a file that a person wrote; `origin` names it in errors.
+///
+/// # Errors
+///
+/// It cannot be read, is no file, is too large, or is not UTF-8.
+pub fn read_text(path: &Path, origin: &str) -> Result<String, ScenarioError> {
+    let bytes = file::bytes(path, file::TEXT_BYTES)
+        .map_err(|error| ScenarioError::whole(origin, format!("the file cannot be read: {error}")))?;
+    decode(&bytes, origin)
 }
 
 /// The text of a file, which must be UTF-8.

@@ -5,6 +5,7 @@ use super::{
     program::{Flat, GroupInfo},
     requests::Works,
     step::{Role, unknown_name},
+    toml_text::unfit_name,
 };
 use crate::{
     ids::ObjectId,
@@ -69,6 +70,9 @@ impl Names {
             if let Some((kind, name)) = object_of(step) {
                 if name.trim().is_empty() {
                     return Err(path.fault(format!("the {} has an empty name: give it one", kind.name())));
+                }
+                if let Some(why) = unfit_name(name) {
+                    return Err(path.fault(why));
                 }
                 used.entry(kind).or_default().insert(name);
             }

@@ -40,7 +40,7 @@ impl<'a> Event<'a> {
         let wrong = || format!("{name} without the fields that the kernel gives it: {}", quote(fields));
         let event = event.ok_or_else(wrong)?;
         event.cpus().into_iter().try_for_each(check_cpu)?;
-        Ok(Some(event))
+        event.impossible().map_or(Ok(Some(event)), Err)
     }
 
     /// The CPUs that it names.
@@ -70,6 +70,20 @@ fn switch(fields: &str) -> Option<Event<'_>> {
         None => short(right)?.0,
     };
     (!state.is_empty()).then_some(Event::Switch { previous, state, next })
+}
+
+impl Event<'_> {
+    /// What no scheduler does.
+    fn impossible(&self) -> Option<String> {
+        match *self {
+            // The idle task stands for all tasks that a tool does not name.
+            Event::Switch { previous, next, .. } if previous.tid == next.tid && next.tid != 0 => {
+                Some(format!("task {} switches to itself, which no scheduler does", next.tid))
+            }
+            Event::Fork { parent, child, .. } if parent == child => Some(format!("task {child} is its own parent")),
+            _ => None,
+        }
+    }
 }
 
 fn wakeup(fields: &str) -> Option<(Task<'_>, u32)> {

@@ -20,6 +20,7 @@ use crate::record::Record;
 use event::Event;
 use line::{Line, Note};
 use outline::Outline;
+use schedlab_model::time::Time;
 use source::Source;
 use std::path::Path;
 use story::Story;
@@ -118,6 +119,9 @@ impl<F: FnMut(&Record)> Reading<F> {
             return if is_place { Ok(()) } else { Err(no_line()) };
         };
         line::check_cpu(line.cpu)?;
+        if line.time_ns > Time::LATEST.ns() {
+            return Err(format!("no clock shows {} s; record it again", line::seconds(line.time_ns)));
+        }
         if line.time_ns < self.now_ns {
             let (now, then) = (line::seconds(line.time_ns), line::seconds(self.now_ns));
             return Err(format!("time goes back from {then} to {now}; sort the lines by time, or record them again"));
@@ -145,7 +149,7 @@ impl<F: FnMut(&Record)> Reading<F> {
     }
 
     fn lose(&mut self, cpu: u32, events: u64) {
-        self.told.lost += events;
+        self.told.lost = self.told.lost.saturating_add(events);
         self.story.lose(self.now_ns, cpu);
     }
 

@@ -1,8 +1,9 @@
 //! A file, line by line, with nothing believed about it.
 
 use super::Error;
+use schedlab_gate::file;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// No tool writes longer lines.
@@ -68,10 +69,10 @@ impl Source {
 
 /// A file that can be read twice.
 fn open(path: &Path) -> Result<File, Error> {
-    let failed = |source| Error::Read { path: path.into(), source };
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(Error::NoText { path: path.into(), what: "this is no file; save the text to one first" });
-    }
-    Ok(file)
+    file::open(path, file::ANY_BYTES).map_err(|source| match source.kind() {
+        ErrorKind::InvalidInput | ErrorKind::IsADirectory => {
+            Error::NoText { path: path.into(), what: "this is no file; save the text to one first" }
+        }
+        _ => Error::Read { path: path.into(), source },
+    })
 }

@@ -68,7 +68,9 @@ fn turn(s: &mut impl Scheduler, end_ns: u64) -> Result<Option<u64>, RunError> {
     } else {
         s.end_reached();
     }
-    match s.settle() {
+    let settled = s.settle();
+    s.world().check_room()?;
+    match settled {
         Ok(()) => Ok(Some(at_ns)),
         Err(Stuck(group)) => {
             let world = s.world();

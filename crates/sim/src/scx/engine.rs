@@ -320,8 +320,10 @@ impl Sim {
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
             }
         }
-        let from = oldest.map_or(now, |slot| self.core.entity(slot).waiting_since_ns);
-        self.core.world.timers.push(from + timeout, Due::Watchdog);
+        // Where nobody waits, nobody begins to before something happens: a long idleness needs no looks.
+        let happens = || self.core.world.timers.next_ns().min(self.core.cpu_timers.next().0).max(now);
+        let from = oldest.map_or_else(happens, |slot| self.core.entity(slot).waiting_since_ns);
+        self.core.world.timers.push(from.saturating_add(timeout), Due::Watchdog);
     }
 }
 
@@ -335,6 +337,7 @@ impl Sim {
         if let Some(halt) = self.halt {
             return Err(halt.error(&self.core.world));
         }
+        self.core.world.check_room()?;
         if !partial {
             self.core.world.check_end()?;
         }

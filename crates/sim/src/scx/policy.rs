@@ -152,7 +152,7 @@ impl Sim {
     /// Whether the run cannot go on.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.has_failed() || self.halt.is_some()
+        self.has_failed() || self.halt.is_some() || self.core.world.is_full()
     }
 
     /// Calls an operation on a CPU, about a task if it is about one. An operation that the policy does not have, and

@@ -33,7 +33,8 @@ impl World {
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
         let born = if cost_ns > 0 { paid.min(1) } else { count };
         let birth = Birth { group, parent: Some(slot), creator: None, asked_ns: since_ns };
-        self.births.extend((0..born).map(|_| birth));
+        self.ask_for(birth, born);
+        let task = &mut self.tasks[slot];
         task.fresh = false;
         if cost_ns > 0 && paid < count {
             task.spawning = Some(Spawning { since_ns, paid: paid + 1 });

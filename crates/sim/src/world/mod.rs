@@ -7,6 +7,7 @@ mod lives;
 mod messages;
 pub mod objects;
 mod requests;
+mod room;
 mod steps;
 pub mod tasks;
 pub mod timers;
@@ -15,6 +16,7 @@ mod unseen;
 use crate::error::RunError;
 use objects::Objects;
 use requests::Requests;
+use room::Room;
 use schedlab_model::machine::{Costs, Machine};
 use schedlab_model::workload::{self, Group, SourceTimes, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
@@ -88,6 +90,7 @@ pub struct World {
     has_calls: bool,
     objects: Objects,
     requests: Requests,
+    room: Room,
     /// For each source when its next messages come.
     sources: Vec<SourceTimes>,
     group_rngs: Vec<Rng>,
@@ -130,6 +133,7 @@ impl World {
             has_calls: costs.calls().any(|cost| cost > Time::ZERO),
             objects: Objects::new(workload),
             requests: Requests::new(&workload.objects),
+            room: Room::default(),
             sources: workload.sources.iter().map(|source| source.times(seed)).collect(),
             group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
             arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),
@@ -214,7 +218,7 @@ impl World {
                 self.tasks_to_come -= 1;
                 let count = self.workload.groups[group as usize].count.unwrap_or(1);
                 let birth = Birth { group: GroupId(group), parent: None, creator: None, asked_ns: self.now_ns };
-                self.births.extend((0..count).map(|_| birth));
+                self.ask_for(birth, count);
             }
             Due::Arrival(group) => {
                 self.tasks_to_come -= 1;

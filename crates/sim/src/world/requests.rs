@@ -61,6 +61,17 @@ impl Requests {
         }
     }
 
+    /// How many there have been.
+    pub(super) fn born(&self) -> u64 {
+        self.born.into()
+    }
+
+    /// How many wait.
+    pub(super) fn waiting(&self) -> u64 {
+        let queues = self.channels.iter().chain(&self.semaphores).flatten();
+        queues.flat_map(|queue| &queue.messages).map(|message| message.len() as u64).sum()
+    }
+
     fn birth(&mut self, now_ns: u64) -> Request {
         let id = RequestId(self.born);
         self.born += 1;
@@ -73,6 +84,9 @@ impl World {
     /// them, and a message that gets none is a new one.
     pub(super) fn give_to(&mut self, place: Place, sender: Option<u32>, count: u32, cpu: u32) {
         let Some(work) = self.requests.queue(place).map(|queue| queue.work) else { return };
+        if !self.has_room_for_messages(count) {
+            return;
+        }
         let mut messages = vec![Vec::new(); count as usize];
         let taken = sender.filter(|_| work.hands_on).map(|slot| self.tasks[slot].give()).unwrap_or_default();
         for (index, request) in taken.into_iter().enumerate() {

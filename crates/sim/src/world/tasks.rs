@@ -234,6 +234,11 @@ impl Tasks {
         self.slots.iter().enumerate().filter(move |(_, task)| seen(task)).map(|(i, _)| i as u32)
     }
 
+    /// Requests that tasks have taken and not answered.
+    pub fn requests_held(&self) -> u64 {
+        self.slots.iter().flatten().map(|task| task.held.len() as u64).sum()
+    }
+
     /// How many tasks are alive.
     pub fn alive(&self) -> u32 {
         self.alive

@@ -44,7 +44,7 @@ pub struct Unseen {
 pub struct Creator {
     task: Unseen,
     /// Those who have arrived and are not created: group and instant.
-    arrived: VecDeque<(GroupId, u64)>,
+    pub(super) arrived: VecDeque<(GroupId, u64)>,
 }
 
 /// What waits for grace periods, and what frees.
@@ -168,6 +168,9 @@ impl World {
 
     /// A task arrives: the creator has to do with it, or it is there at once.
     pub(super) fn arrive(&mut self, group: GroupId) {
+        if !self.has_room_for_tasks(1) {
+            return;
+        }
         let Some(creator) = &mut self.creator else {
             return self.births.push_back(Birth { group, parent: None, creator: None, asked_ns: self.now_ns });
         };

@@ -33,6 +33,14 @@ pub enum RecordError {
     /// The text of another tool.
     #[error(transparent)]
     Text(#[from] schedlab_record::text::Error),
+    /// What the text tells cannot have been.
+    #[error("{}: this cannot have happened: {violation}; events are missing or changed in it, record it again", text.display())]
+    Impossible {
+        /// The file.
+        text: PathBuf,
+        /// The first law that is broken.
+        violation: String,
+    },
     /// The text and the trace are one file.
     #[error("{}: the trace would replace the text that it is made of; name another file with -o", .0.display())]
     SameFile(PathBuf),
@@ -42,7 +50,10 @@ impl RecordError {
     /// Whose fault it is.
     pub fn class(&self) -> ErrorClass {
         match self {
-            RecordError::Command { .. } | RecordError::Text(_) | RecordError::SameFile(_) => ErrorClass::WrongInput,
+            RecordError::Command { .. }
+            | RecordError::Text(_)
+            | RecordError::Impossible { .. }
+            | RecordError::SameFile(_) => ErrorClass::WrongInput,
             RecordError::Lack(_) | RecordError::Guard(_) | RecordError::Spool { .. } => ErrorClass::Failed,
         }
     }

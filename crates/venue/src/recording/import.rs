@@ -29,6 +29,7 @@ pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
     let records = spooled.count();
     let label = Label {
         name: text.file_name().map_or_else(String::new, |name| super::programs::clean(&name.to_string_lossy())),
+        text: Some(text),
         venue: "import",
         kernel: None,
         partial: false,

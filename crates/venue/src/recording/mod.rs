@@ -93,6 +93,7 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
     };
     let label = Label {
         name: if order.command.is_empty() { "the whole machine".into() } else { words(order.command) },
+        text: None,
         venue: "host",
         kernel: Some(kernel_release()),
         partial: monitor.is_stopped(),

@@ -4,9 +4,14 @@
 //! become `ls` is a shell first. It counts as the last one, which is known only at the end of the recording. So
 //! [`Programs`] goes over the records twice, in the same way: first to learn the names, then to find each again.
 
+use schedlab_gate::{Shown, is_hidden};
 use schedlab_model::ids::GroupId;
+use schedlab_model::workload::MAX_GROUPS;
 use schedlab_record::{Comm, Record, RecordKind, Thread};
 use std::collections::BTreeMap;
+
+/// The program that stands for all that find no place; no thread can have so long a name.
+const FURTHER: &str = "all further programs";
 
 /// The processes seen so far.
 #[derive(Clone, Debug, Default)]
@@ -73,11 +78,14 @@ impl Programs {
         self.last_ns
     }
 
-    /// The programs in the order of their first life, and the one of each life.
+    /// The programs in the order of their first life, and the one of each life. Beyond the most groups that a trace has,
+    /// programs are one.
     pub fn groups(&self) -> (Vec<String>, Vec<GroupId>) {
         let (mut programs, mut places) = (Vec::new(), BTreeMap::new());
         let of_life = self.names.iter().map(|&comm| {
             let name = program(comm);
+            let fits = places.len() + 1 < MAX_GROUPS || places.contains_key(&name);
+            let name = if fits { name } else { FURTHER.to_string() };
             *places.entry(name.clone()).or_insert_with(|| {
                 programs.push(name);
                 GroupId(programs.len() as u32 - 1)
@@ -122,12 +130,9 @@ fn program(comm: Comm) -> String {
 
 /// A name that a process gave itself, without what a terminal would obey.
 pub fn clean(text: &str) -> String {
-    let harmless = |c: char| match c {
-        _ if c.is_whitespace() => ' ',
-        _ if c.is_control() => char::REPLACEMENT_CHARACTER,
-        _ => c,
-    };
-    text.chars().map(harmless).collect()
+    let harmless = |c: char| if is_hidden(c) && !c.is_whitespace() { char::REPLACEMENT_CHARACTER } else { c };
+    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { harmless(c) }).collect();
+    Shown::name(&spaced).into_string()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use super::{Engine, Guest};
 use crate::image::Image;
+use schedlab_gate::own::Folder;
 use schedlab_load::{Ended, Guarded};
 use std::fs::{self, File};
 use std::io;
@@ -46,7 +47,7 @@ pub fn starts(engine: &dyn Engine) -> Result<(), String> {
 
 fn watch(engine: &dyn Engine, limit: Duration) -> Result<(), String> {
     let told = |error: io::Error| error.to_string();
-    let folder = tempfile::tempdir().map_err(told)?;
+    let folder = Folder::new().map_err(told)?;
     let guest = Guest { kernel: &Image::of_program(program()), files: &[0], cpus: 1, seed: 1, folder: folder.path() };
     let errors = folder.path().join("errors");
     let mut command = engine.command(&guest).map_err(told)?;

@@ -1,20 +1,17 @@
-//! A file that gets its name only when it is complete: how everything that the program writes comes to be.
+//! A file that appears whole or not at all, so that no half file is taken for a whole one, also when its writer is killed.
 
+use crate::own::{Fresh, fresh_name};
 use std::{
-    ffi::OsString,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
 };
 
-/// The unfinished file: hidden beside its target, removed when dropped before [`Partial::commit`].
+/// The unfinished file. It has no name before [`Partial::commit`], so that nothing is left of it when it is dropped or its
+/// process is killed.
 pub struct Partial {
-    temporary: PathBuf,
+    fresh: Fresh,
     target: PathBuf,
-    file: File,
-    committed: bool,
 }
 
 impl Partial {
@@ -38,6 +35,17 @@ impl Partial {
         partial.commit()
     }
 
+    /// [`Partial::write`] for what can be made again: it need not be on the disk before this returns.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn keep(target: &Path, bytes: &[u8]) -> io::Result<()> {
+        let (partial, mut file) = Partial::create(target)?;
+        file.write_all(bytes)?;
+        partial.name()
+    }
+
     /// Makes the file and hands out its handle for writing. A target that is a folder, a device or a pipe is refused: it
     /// would be replaced.
     ///
@@ -45,22 +53,16 @@ impl Partial {
     ///
     /// What the system says.
     pub fn create(target: &Path) -> io::Result<(Partial, File)> {
-        // Two writers of one target, in this process or another, must not share the temporary file.
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+        target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         match target.metadata() {
             Ok(data) if data.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(data) if !data.is_file() => return Err(io::Error::other("it is a device or a pipe, and no file")),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.{count}.partial", process::id()));
-        let temporary = target.with_file_name(hidden);
-        let file = File::create_new(&temporary)?;
-        let partial = Partial { temporary, target: target.to_owned(), file: file.try_clone()?, committed: false };
-        Ok((partial, file))
+        let fresh = Fresh::create(folder_of(target), 0o666)?;
+        let file = fresh.file.try_clone()?;
+        Ok((Partial { fresh, target: target.to_owned() }, file))
     }
 
     /// Gives the file its name.
@@ -68,22 +70,21 @@ impl Partial {
     /// # Errors
     ///
     /// What the system says. The file is gone then.
-    pub fn commit(mut self) -> io::Result<()> {
+    pub fn commit(self) -> io::Result<()> {
         // A full disk may show itself only now.
-        self.file.sync_all()?;
-        fs::rename(&self.temporary, &self.target)?;
-        self.committed = true;
-        Ok(())
+        self.fresh.file.sync_all()?;
+        self.name()
+    }
+
+    /// A name that nobody has, and at once the right one: a file without a name can replace no other.
+    fn name(self) -> io::Result<()> {
+        let named = self.fresh.named(&folder_of(&self.target).join(fresh_name()?))?;
+        fs::rename(&named, &self.target).inspect_err(|_| drop(fs::remove_file(&named)))
     }
 }
 
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.committed {
-            // Nothing can be done about an error here, and the file does no harm under this name.
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -1,0 +1,302 @@
+//! Text that may stand on a terminal.
+
+use std::fmt::{self, Write};
+
+/// The longest name, in characters. No kernel, file system or scenario of ours has longer ones.
+pub const NAME_LETTERS: usize = 120;
+/// The longest line of a page or a message, in characters.
+const LINE_LETTERS: usize = 2000;
+/// The longest message.
+const MESSAGE_LETTERS: usize = 32_000;
+/// Marks that may stand above one letter. No living script stacks more.
+const MARKS: usize = 4;
+
+/// What [`Shown::page`] lets through: the emphasis of `report::Style`, which can be neither left open nor combined.
+const EMPHASIS: [&str; 4] = ["\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"];
+const RESET: &str = EMPHASIS[3];
+
+/// Text that a terminal shows as it is: no escape sequence, no control character, nothing that reorders or hides what
+/// stands beside it. What is unfit stands in it as `\u{202e}`.
+///
+/// There is no other way to make one than these functions, so whoever takes a `Shown` need not look.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shown(String);
+
+impl Shown {
+    /// A name: one line of at most [`NAME_LETTERS`] characters.
+    pub fn name(text: &str) -> Shown {
+        Shown::of_line(text, NAME_LETTERS)
+    }
+
+    /// A sentence: one line.
+    pub fn line(text: &str) -> Shown {
+        Shown::of_line(text, LINE_LETTERS)
+    }
+
+    /// Several lines that tell something, as of a compiler; not too many.
+    pub fn message(text: &str) -> Shown {
+        let (kept, rest) = cut(text, MESSAGE_LETTERS);
+        let mut shown = lines(kept, |line| Shown::line(line).0);
+        tell_rest(&mut shown, rest);
+        Shown(shown)
+    }
+
+    /// A page of ours. With `colours` its emphasis stays; a line that leaves it on has it ended.
+    pub fn page(text: &str, colours: bool) -> Shown {
+        Shown(lines(text, |line| if colours { emphasised(line) } else { Shown::line(line).0 }))
+    }
+
+    /// A text that somebody may want to read by a program: all of it, in lines of any length, with its tabs.
+    pub fn document(text: &str) -> Shown {
+        Shown(lines(text, |line| {
+            let mut shown = String::with_capacity(line.len());
+            push_visible(&mut shown, line, |letter| letter == '\t');
+            shown
+        }))
+    }
+
+    /// JSON. What is unfit can only stand in its strings, and becomes an escape of JSON there, so that it says the same.
+    pub fn json(text: &str) -> Shown {
+        let mut shown = String::with_capacity(text.len());
+        for letter in text.chars() {
+            match letter {
+                '\n' => shown.push(letter),
+                _ if is_hidden(letter) => {
+                    let mut units = [0; 2];
+                    for unit in letter.encode_utf16(&mut units) {
+                        write!(shown, "\\u{unit:04x}").expect("a string takes everything");
+                    }
+                }
+                _ => shown.push(letter),
+            }
+        }
+        Shown(shown)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, as a value of its own.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    fn of_line(text: &str, letters: usize) -> Shown {
+        let (kept, rest) = cut(text, letters);
+        let mut shown = String::with_capacity(kept.len());
+        push_visible(&mut shown, kept, |_| false);
+        tell_rest(&mut shown, rest);
+        Shown(shown)
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Whether a terminal would do something else with a character than to show it: control characters, what changes the
+/// direction of writing, what takes no place, and what no text contains.
+pub fn is_hidden(letter: char) -> bool {
+    letter.is_control() || HIDDEN.iter().any(|&(first, last)| (first..=last).contains(&letter)) || is_none(letter)
+}
+
+/// The format characters (category Cf), separators of lines, and letters without a picture, of Unicode 16.
+const HIDDEN: [(char, char); 25] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+/// Noncharacters and private characters, which each terminal shows as it likes.
+fn is_none(letter: char) -> bool {
+    let code = u32::from(letter);
+    code & 0xfffe == 0xfffe
+        || matches!(code, 0xfdd0..=0xfdef | 0xe000..=0xf8ff | 0xf_0000..=0xf_fffd | 0x10_0000..=0x10_fffd)
+}
+
+/// What stands above or below the letter before it.
+fn is_mark(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x300..=0x36f | 0x483..=0x489 | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe20..=0xfe2f)
+}
+
+/// Adds a text with everything in it visible, but for what is let through.
+fn push_visible(shown: &mut String, text: &str, lets_through: impl Fn(char) -> bool) {
+    let mut marks = 0;
+    for letter in text.chars() {
+        marks = if is_mark(letter) { marks + 1 } else { 0 };
+        match letter {
+            _ if lets_through(letter) => shown.push(letter),
+            '\n' | '\r' | '\t' => shown.extend(letter.escape_default()),
+            _ if is_hidden(letter) || marks > MARKS => shown.extend(letter.escape_unicode()),
+            _ => shown.push(letter),
+        }
+    }
+}
+
+/// A line of a page whose emphasis is known to be ours.
+fn emphasised(line: &str) -> String {
+    let (kept, rest) = cut(line, LINE_LETTERS);
+    let mut shown = String::with_capacity(kept.len());
+    let (mut left, mut open) = (kept, false);
+    while let Some(at) = left.find('\x1b') {
+        push_visible(&mut shown, &left[..at], |_| false);
+        let code = EMPHASIS.into_iter().find(|code| left[at..].starts_with(code)).unwrap_or("\x1b");
+        match code {
+            "\x1b" => push_visible(&mut shown, code, |_| false),
+            _ => {
+                shown.push_str(code);
+                open = code != RESET;
+            }
+        }
+        left = &left[at + code.len()..];
+    }
+    push_visible(&mut shown, left, |_| false);
+    shown.push_str(if open { RESET } else { "" });
+    tell_rest(&mut shown, rest);
+    shown
+}
+
+/// Each line by itself.
+fn lines(text: &str, each: impl Fn(&str) -> String) -> String {
+    text.split('\n').map(each).collect::<Vec<_>>().join("\n")
+}
+
+/// The first characters of a text, and how many bytes there are beyond.
+fn cut(text: &str, letters: usize) -> (&str, usize) {
+    let end = text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at);
+    (&text[..end], text.len() - end)
+}
+
+fn tell_rest(shown: &mut String, rest: usize) {
+    if rest > 0 {
+        write!(shown, "… ({rest} more bytes)").expect("a string takes everything");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What terminals and readers were deceived with, and how it is shown.
+    const ATTACKS: [(&str, &str, &str); 24] = [
+        ("a colour", "\x1b[31mred", r"\u{1b}[31mred"),
+        ("a title", "\x1b]0;mine\x07", r"\u{1b}]0;mine\u{7}"),
+        ("a link", "\x1b]8;;http://x\x1b\\y", r"\u{1b}]8;;http://x\u{1b}\y"),
+        ("the clipboard", "\x1b]52;c;AAAA\x07", r"\u{1b}]52;c;AAAA\u{7}"),
+        ("an answer on standard input", "\x1b[6n\x1b[c", r"\u{1b}[6n\u{1b}[c"),
+        ("C1 instead of ESC [", "\u{9b}2J", r"\u{9b}2J"),
+        ("C1 instead of ESC ]", "\u{9d}0;t\u{9c}", r"\u{9d}0;t\u{9c}"),
+        ("backspaces", "good\x08\x08bad", r"good\u{8}\u{8}bad"),
+        ("the line again", "bad\rgood", r"bad\rgood"),
+        ("a line of its own", "a\nschedlab: done", r"a\nschedlab: done"),
+        ("a vertical tab", "a\x0bb\x0cc", r"a\u{b}b\u{c}c"),
+        ("NUL and DEL", "a\0b\x7f", r"a\u{0}b\u{7f}"),
+        ("right to left", "a\u{202e}b", r"a\u{202e}b"),
+        ("isolates", "\u{2066}a\u{2069}", r"\u{2066}a\u{2069}"),
+        ("an Arabic mark", "\u{61c}a", r"\u{61c}a"),
+        ("no width", "r\u{200b}r", r"r\u{200b}r"),
+        ("a byte order mark", "\u{feff}rr", r"\u{feff}rr"),
+        ("tags", "a\u{e0041}", r"a\u{e0041}"),
+        ("separators", "a\u{2028}b\u{2029}", r"a\u{2028}b\u{2029}"),
+        ("a filler", "\u{3164}", r"\u{3164}"),
+        ("a shift of the alphabet", "\x0e\x0f", r"\u{e}\u{f}"),
+        ("many marks", "a\u{300}\u{301}\u{302}\u{303}\u{304}", "a\u{300}\u{301}\u{302}\u{303}\\u{304}"),
+        ("a noncharacter", "\u{fdd0}\u{10ffff}", r"\u{fdd0}\u{10ffff}"),
+        ("another's emphasis", "\x1b[1mbold", r"\u{1b}[1mbold"),
+    ];
+
+    #[test]
+    fn what_would_be_obeyed_is_shown() {
+        for (what, text, shown) in ATTACKS {
+            assert_eq!(Shown::line(text).as_str(), shown, "{what}");
+            assert_eq!(Shown::name(text).as_str(), shown, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_people_write_stays() {
+        for text in ["", "rr: quantum = 5 ms", "Müller’s µs – 20 %", "調度器", "پردازش", "e\u{301}", "→ ∞ │ █▁", "🦀"]
+        {
+            assert_eq!(Shown::line(text).as_str(), text);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        let name = Shown::name(&"n".repeat(1_000_000));
+        assert_eq!(name.as_str(), format!("{}… (999880 more bytes)", "n".repeat(NAME_LETTERS)));
+        let message = Shown::message(&"m\n".repeat(1_000_000));
+        assert!(message.as_str().len() < 33_000 && message.as_str().ends_with("more bytes)"));
+        let page = Shown::page(&format!("{}\nend\n", "µ".repeat(10_000)), true);
+        assert_eq!(page.as_str(), format!("{}… (16000 more bytes)\nend\n", "µ".repeat(LINE_LETTERS)));
+        assert_eq!(Shown::document(&"d".repeat(1 << 20)).as_str().len(), 1 << 20);
+    }
+
+    #[test]
+    fn a_page_keeps_its_own_emphasis_and_closes_it() {
+        let page = "\x1b[1mhead\x1b[0m a\x1b[31m\n\x1b[33mopen\nnext\n";
+        let shown = Shown::page(page, true);
+        assert_eq!(shown.as_str(), "\x1b[1mhead\x1b[0m a\\u{1b}[31m\n\x1b[33mopen\x1b[0m\nnext\n");
+        assert!(!Shown::page(page, false).as_str().contains('\x1b'));
+    }
+
+    #[test]
+    fn a_document_keeps_its_tabs_and_json_says_the_same() {
+        assert_eq!(Shown::document("\tif (x)\n\t\treturn;\u{1b}\n").as_str(), "\tif (x)\n\t\treturn;\\u{1b}\n");
+        assert_eq!(
+            Shown::json("{\n  \"a\": \"\u{202e}\u{7f}\u{e0041}\"\n}").as_str(),
+            "{\n  \"a\": \"\\u202e\\u007f\\udb40\\udc41\"\n}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hidden_passes(text: String) {
+            for shown in [Shown::name(&text), Shown::line(&text), Shown::json(&text)] {
+                prop_assert!(!shown.as_str().replace('\n', "").chars().any(is_hidden));
+            }
+            for shown in [Shown::message(&text), Shown::page(&text, false), Shown::document(&text)] {
+                prop_assert!(!shown.as_str().replace(['\n', '\t'], "").chars().any(is_hidden));
+                prop_assert_eq!(shown.as_str().matches('\n').count(), text.matches('\n').count());
+            }
+            prop_assert_eq!(Shown::line(Shown::line(&text).as_str()), Shown::line(&text));
+        }
+
+        #[test]
+        fn only_our_emphasis_passes(text in "[\\x1b\\[0123;mKa\u{9b}\n]{0,40}") {
+            let mut shown = Shown::page(&text, true).into_string();
+            for code in EMPHASIS {
+                shown = shown.replace(code, "");
+            }
+            prop_assert!(!shown.replace('\n', "").chars().any(is_hidden));
+        }
+    }
+}

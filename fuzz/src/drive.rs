@@ -1,0 +1,180 @@
+//! Drives a target: inputs in a process of its own, findings out.
+
+use crate::change::changed;
+use crate::rng::Rng;
+use crate::{Answer, Target};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// An input may take so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A process that tries inputs may take so much memory.
+const MEMORY_BYTES: u64 = 8 << 30;
+/// So many inputs that gave new answers are kept beside the seeds.
+const KEPT: usize = 512;
+/// So many tries are made to make a finding smaller.
+const TRIES: u32 = 400;
+
+/// Inputs that are tried one after the other in this process.
+pub struct Session {
+    target: Target,
+    rng: Rng,
+    inputs: Vec<Vec<u8>>,
+    answers: BTreeSet<Answer>,
+    /// How many inputs were tried.
+    pub tried: u64,
+}
+
+impl Session {
+    /// With the target's own seeds, and those in a folder.
+    pub fn new(target: Target, seed: u64, corpus: Option<&Path>) -> Session {
+        let stored = corpus.and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+        let mut stored: Vec<PathBuf> = stored.map(|entry| entry.path()).collect();
+        stored.sort();
+        let stored = stored.iter().filter_map(|path| fs::read(path).ok());
+        let inputs = (target.seeds)().into_iter().chain(stored).collect();
+        Session { target, rng: Rng::new(seed), inputs, answers: BTreeSet::new(), tried: 0 }
+    }
+
+    /// How many answers there were.
+    pub fn answers(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// The next input: each seed first as it is.
+    fn next(&mut self) -> Vec<u8> {
+        if let Some(seed) = self.inputs.get(self.tried as usize).filter(|_| self.answers.len() <= self.tried as usize) {
+            return seed.clone();
+        }
+        let (one, other) = (self.rng.below(self.inputs.len()), self.rng.below(self.inputs.len()));
+        changed(&self.inputs[one], &self.inputs[other], self.target.words, &mut self.rng)
+    }
+
+    /// Tries an input; `before` is told of it first.
+    pub fn step(&mut self, before: &mut dyn FnMut(&[u8])) {
+        let input = self.next();
+        before(&input);
+        let answer = (self.target.run)(&input);
+        self.tried += 1;
+        if self.answers.insert(answer) && self.inputs.len() < KEPT {
+            self.inputs.push(input);
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Finding {
+    /// The input, as small as it could be made.
+    pub file: PathBuf,
+    /// How it ended.
+    pub how: String,
+}
+
+/// Tries inputs of a target for a time, in processes of this program, which are started anew after each finding.
+///
+/// # Errors
+///
+/// No process can be started, or nothing can be written.
+pub fn attack(target: &Target, length: Duration, seed: u64, home: &Path) -> io::Result<(u64, Vec<Finding>)> {
+    let (begun, mut found, mut tried, mut seed) = (Instant::now(), Vec::new(), 0, seed);
+    let scratch = tempfile::tempdir()?;
+    let (input, count) = (scratch.path().join("input"), scratch.path().join("count"));
+    while let Some(left) = length.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+        let arguments = ["--inside".into(), target.name.into(), seed.to_string(), left.as_millis().to_string()];
+        let status = child(&arguments, &[&input, &count], left + PATIENCE, &input)?;
+        tried += fs::read_to_string(&count).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        if status.as_ref().is_ok_and(|status| status.success()) {
+            break;
+        }
+        found.push(keep(target, &fs::read(&input)?, how(&status), home, scratch.path())?);
+        seed = seed.wrapping_add(1);
+    }
+    Ok((tried, found))
+}
+
+/// The time it took, where it was ended because of that.
+type Ended = Result<ExitStatus, Duration>;
+
+fn how(ended: &Ended) -> String {
+    match ended {
+        Ok(status) => format!("{status}"),
+        Err(after) => format!("not back after {after:?}"),
+    }
+}
+
+/// Runs this program on some inputs, and ends it when one of them takes too long.
+fn child(arguments: &[String], files: &[&Path], limit: Duration, input: &Path) -> io::Result<Ended> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let mut child = command.args(arguments).args(files).spawn()?;
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ok(status));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        let written = input.metadata().and_then(|data| data.modified()).ok();
+        let is_stuck = written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > PATIENCE);
+        if is_stuck || begun.elapsed() > limit + PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Err(PATIENCE));
+        }
+    }
+}
+
+/// Makes an input smaller as long as it ends as badly, and keeps it.
+fn keep(target: &Target, input: &[u8], how: String, home: &Path, scratch: &Path) -> io::Result<Finding> {
+    let trial = scratch.join("trial");
+    let is_bad = |bytes: &[u8]| -> io::Result<bool> {
+        fs::write(&trial, bytes)?;
+        let ended = child(&["--one".into(), target.name.into()], &[&trial], PATIENCE, &trial)?;
+        Ok(!ended.is_ok_and(|status| status.success()))
+    };
+    let (mut best, mut size) = (input.to_vec(), input.len() / 2);
+    let mut tries = 0;
+    while size > 0 && tries < TRIES {
+        let mut at = 0;
+        while at < best.len() && tries < TRIES {
+            let smaller = [&best[..at], &best[(at + size).min(best.len())..]].concat();
+            tries += 1;
+            if is_bad(&smaller)? { best = smaller } else { at += size }
+        }
+        size /= 2;
+    }
+    let folder = home.join("findings");
+    fs::create_dir_all(&folder)?;
+    let file = folder.join(format!("{}-{:016x}", target.name, Answer::from(&best).0));
+    fs::write(&file, &best)?;
+    Ok(Finding { file, how })
+}
+
+/// The life of a process that tries inputs: it writes down each before it tries it.
+///
+/// # Errors
+///
+/// Nothing can be written.
+pub fn inside(target: Target, seed: u64, length: Duration, files: [&Path; 2], home: &Path) -> io::Result<()> {
+    limit_memory();
+    let [input, count] = files;
+    let mut session = Session::new(target, seed, Some(&home.join("corpus").join(target.name)));
+    let begun = Instant::now();
+    while begun.elapsed() < length {
+        session.step(&mut |bytes| fs::write(input, bytes).expect("an input can be written down"));
+        if session.tried.is_multiple_of(64) {
+            fs::write(count, session.tried.to_string())?;
+        }
+    }
+    fs::write(count, session.tried.to_string())
+}
+
+/// Who takes too much memory gets none, and aborts.
+pub fn limit_memory() {
+    let limit = libc::rlimit { rlim_cur: MEMORY_BYTES, rlim_max: MEMORY_BYTES };
+    // SAFETY: the structure lives.
+    unsafe { libc::setrlimit(libc::RLIMIT_DATA, &limit) };
+}

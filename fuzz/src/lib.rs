@@ -1,0 +1,17 @@
+//! What goes on attacking: for each door through which strangers' bytes come in, a *target* that takes any bytes.
+//!
+//! A target must come back, soon, without a panic, and with what it promises; it says in a number what came of the bytes. An
+//! input that gives a number nobody has seen yet is kept and changed further, so that inputs get deeper without any
+//! instrumentation of the program: it runs with the compiler and the flags that everything else is built with.
+//!
+//! ```text
+//! seeds ──▶ change ──▶ target, in a process of its own ──▶ new answer: kept · panic, abort, too slow: a finding
+//! ```
+
+pub mod change;
+pub mod drive;
+pub mod rng;
+pub mod target;
+mod targets;
+
+pub use target::{Answer, Target, all};

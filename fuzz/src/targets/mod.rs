@@ -1,0 +1,5 @@
+//! The doors, by what comes in.
+
+pub mod languages;
+pub mod machines;
+pub mod recordings;
