@@ -165,8 +165,12 @@ impl<'a> Check<'a> {
 
     /// Whether the host function may read or write `len` bytes at `addr` on the program's behalf. Machine code is only
     /// checked for what does not lie in guest memory at all.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn range(&mut self, addr: u64, len: u64, write: bool) -> Option<()> {
+        if len <= FREE_BYTES && !self.vm().checked { Some(()) } else { self.look_at_range(addr, len, write) }
+    }
+
+    fn look_at_range(&mut self, addr: u64, len: u64, write: bool) -> Option<()> {
         let allowed = match self.vm().checked {
             _ if len == 0 => true,
             true => self.memory().allows(addr, len, write),
