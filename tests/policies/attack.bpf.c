@@ -238,7 +238,7 @@ static __noinline void work(struct task_struct *p)
 
 	switch (attack) {
 	case 300:
-		while (bpf_probe_read_kernel(HIDE((void *)large), sizeof(large), HIDE((void *)large)) == 0)
+		while (bpf_probe_read_kernel(HIDE((void *)large), sizeof(large) / 2, HIDE((void *)large + sizeof(large) / 2)) == 0)
 			;
 		return;
 	case 301:
