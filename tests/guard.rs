@@ -3,8 +3,8 @@
 
 use crate::lab;
 use schedlab_bpf::{Executor, Object, Value};
-use schedlab_model::scenario::Scenario;
-use schedlab_sim::{Options, RunError, scx};
+use schedlab_model::{scenario::Scenario, time::Time};
+use schedlab_sim::{Control, Options, Outcome, RunError, scx};
 use std::sync::LazyLock;
 
 const SCENARIO: &str = "name = \"t\"\n[machine]\ncpus = 2\n[[task]]\nname = \"worker\"\ncount = 4\n\
@@ -15,11 +15,15 @@ static OBJECT: LazyLock<Object> = LazyLock::new(|| lab::object("attack"));
 
 /// Runs an attack.
 fn run(attack: u64, executor: Executor) -> Result<(), String> {
+    run_under(attack, executor, &mut ()).map(|_| ())
+}
+
+fn run_under(attack: u64, executor: Executor, control: &mut dyn Control) -> Result<Outcome, String> {
     let workload = Scenario::parse(SCENARIO, "test").unwrap().compile().unwrap();
     let settings = vec![("attack".to_string(), Value::Integer(attack.into()))];
     let options = Options { executor, settings, seed: 1 };
-    match scx::run(&workload, &OBJECT, &options, &mut (), &mut ()) {
-        Ok(_) => Ok(()),
+    match scx::run(&workload, &OBJECT, &options, &mut (), control) {
+        Ok(outcome) => Ok(outcome),
         Err(RunError::Policy(failure)) => Err(failure.message),
         Err(other) => panic!("attack {attack}: {other}"),
     }
@@ -84,6 +88,7 @@ fn masks_and_references_are_what_they_are_passed_as() {
     ends(131, Executor::Interpreter, "writes 1 bytes to task_struct");
     ends(132, Executor::Interpreter, "writes 64 bytes to task_struct");
     ends(133, Executor::Interpreter, "over the end of .bss");
+    ends(312, Executor::Interpreter, "writes 4 bytes to map hash (element 0, offset 0), which is read-only");
 }
 
 #[test]
@@ -129,6 +134,27 @@ fn work_of_host_functions_ends() {
         (310, "does not end"),
         (311, "does not end"),
     ]);
+}
+
+/// Somebody who ends a run when asked for the second time.
+#[derive(Default)]
+struct Impatient(u32);
+
+impl Control for Impatient {
+    fn go_on(&mut self, _: Time) -> bool {
+        self.0 += 1;
+        self.0 < 2
+    }
+}
+
+#[test]
+fn a_policy_that_works_much_leaves_time_to_be_ended() {
+    for executor in [Executor::Interpreter, Executor::Machine] {
+        let mut impatient = Impatient::default();
+        let outcome = run_under(320, executor, &mut impatient).unwrap();
+        assert!(outcome.partial && outcome.end < Time::from_ms(100), "{outcome:?}");
+        assert_eq!(impatient.0, 2);
+    }
 }
 
 #[test]

@@ -238,7 +238,7 @@ static __noinline void work(struct task_struct *p)
 
 	switch (attack) {
 	case 300:
-		while (bpf_probe_read_kernel(HIDE((void *)large), sizeof(large), HIDE((void *)large)) == 0)
+		while (bpf_probe_read_kernel(HIDE((void *)large), sizeof(large) / 2, HIDE((void *)large + sizeof(large) / 2)) == 0)
 			;
 		return;
 	case 301:
@@ -292,6 +292,18 @@ static __noinline void work(struct task_struct *p)
 		for (u64 i = 0;; i++)
 			bpf_timer_start(&timer->timer, 1000000000 - i, 0);
 		return;
+	case 312: {
+		struct holder zero = {}, *value;
+
+		bpf_map_update_elem(&hash, &key, &zero, 0);
+		value = bpf_map_lookup_elem(&hash, &key);
+		if (value)
+			/* The key lies before the value. */
+			*(volatile u32 *)((void *)value - 8) = 7;
+		return;
+	}
+	/* Much work, and an end. */
+	case 320: bpf_loop(1 << 22, nothing, NULL, 0); return;
 	case 311:
 		while (true)
 			bpf_strncmp((char *)large, sizeof(large), (char *)large);

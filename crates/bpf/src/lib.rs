@@ -5,6 +5,7 @@
 
 mod account;
 mod alu;
+mod arguments;
 mod btf;
 mod check;
 mod constants;
@@ -34,7 +35,8 @@ mod timers;
 mod type_table;
 mod vm;
 
-pub use check::{Argument, Check, In, OnStack, Out, Pointer, Readable, Writable};
+pub use arguments::{Argument, In, OnStack, Out, Pointer, Readable, Writable};
+pub use check::Check;
 pub use context::Moment;
 pub use fault::{Fault, FaultKind, SourceLine};
 pub use hosted::Vm;

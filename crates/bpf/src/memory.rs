@@ -65,6 +65,8 @@ pub enum Access {
     ReadOnly,
     /// Loads everywhere, stores inside these byte ranges of an element.
     WritableRanges(&'static [Range<u32>]),
+    /// Loads everywhere, stores from this byte of an element on.
+    WritableFrom(u32),
     /// Nothing: memory of the host's own bookkeeping.
     Hidden,
 }
@@ -259,16 +261,30 @@ impl GuestMemory {
 
     fn place(&self, len: u64, align: u64, region: Region, sparse: bool) -> Result<u64, MemoryError> {
         debug_assert!(align.is_power_of_two());
-        // SAFETY: one thread only, and no reference into the state outlives a method.
-        let state = unsafe { &mut *self.mapping.state.get() };
-        let start = state.next.next_multiple_of(align.max(PAGE_SIZE));
-        let left = HANDLE_BASE.saturating_sub(start);
-        if len > left || state.regions.len() > usize::from(u16::MAX) {
-            return Err(MemoryError::Full { what: region.name.into_owned(), len, left });
-        }
-        state.next = (start + len.max(1)).next_multiple_of(PAGE_SIZE);
-        state.regions.push(Placed::new(region, start, len, sparse));
-        Ok(start)
+        self.change(|state| {
+            let start = state.next.next_multiple_of(align.max(PAGE_SIZE));
+            let left = HANDLE_BASE.saturating_sub(start);
+            if len > left || state.regions.len() > usize::from(u16::MAX) {
+                return Err(MemoryError::Full { what: region.name.into_owned(), len, left });
+            }
+            state.next = (start + len.max(1)).next_multiple_of(PAGE_SIZE);
+            state.regions.push(Placed::new(region, start, len, sparse));
+            Ok(start)
+        })
+    }
+
+    /// What is known about the memory.
+    #[inline(always)]
+    fn state(&self) -> &State {
+        // SAFETY: one thread only. A reference from here is not alive while `change` runs, which is only called where
+        // none is and calls functions that know of no memory.
+        unsafe { &*self.mapping.state.get() }
+    }
+
+    /// Changes what is known about the memory.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        // SAFETY: as in `state`.
+        change(unsafe { &mut *self.mapping.state.get() })
     }
 
     /// Lets programs touch the pages of `len` bytes at `addr`, inside the region that was reserved there.
@@ -282,12 +298,10 @@ impl GuestMemory {
     }
 
     fn mark(&self, addr: u64, len: u64, open: bool) {
-        // SAFETY: as in `place`.
-        let state = unsafe { &mut *self.mapping.state.get() };
-        let after = state.regions.partition_point(|placed| u64::from(placed.start) <= addr);
+        let after = self.state().regions.partition_point(|placed| u64::from(placed.start) <= addr);
         let id = if open { (after - 1) as u16 } else { 0 };
         let pages = (addr / PAGE_SIZE) as usize..(addr + len).div_ceil(PAGE_SIZE) as usize;
-        state.pages[pages].fill(id);
+        self.change(|state| state.pages[pages].fill(id));
     }
 
     /// Host address of guest address 0.
@@ -305,8 +319,7 @@ impl GuestMemory {
     /// Whether a program may load (`write` false) or store `len` bytes at `addr`.
     #[inline]
     pub fn allows(&self, addr: u64, len: u64, write: bool) -> bool {
-        // SAFETY: as in `place`.
-        let state = unsafe { &*self.mapping.state.get() };
+        let state = self.state();
         let Some(&id) = state.pages.get((addr / PAGE_SIZE) as usize) else { return false };
         let placed = &state.regions[usize::from(id)];
         let offset = (addr as u32).wrapping_sub(placed.start);
@@ -319,8 +332,7 @@ impl GuestMemory {
 
     /// As [`allows`](Self::allows), with the reason if not.
     pub fn check(&self, addr: u64, len: u64, write: bool) -> Result<(), AccessError> {
-        // SAFETY: as in `place`.
-        let state = unsafe { &*self.mapping.state.get() };
+        let state = self.state();
         let id = state.pages.get((addr / PAGE_SIZE) as usize).copied().unwrap_or(0);
         let placed = &state.regions[usize::from(id)];
         if id == 0 || placed.region.access == Access::Hidden {
@@ -340,6 +352,9 @@ impl GuestMemory {
             Access::WritableRanges(ranges) if write && !ranges.iter().any(is_inside) => {
                 Err(placed.refusal(offset, AccessError::ReadOnly))
             }
+            Access::WritableFrom(first) if write && from < u64::from(*first) => {
+                Err(placed.refusal(offset, AccessError::ReadOnly))
+            }
             Access::ReadOnly if write => Err(placed.refusal(offset, AccessError::ReadOnly)),
             _ => Ok(()),
         }
@@ -357,16 +372,14 @@ impl GuestMemory {
 
     /// The name of the region around `addr`, for messages.
     pub fn region_name(&self, addr: u64) -> Option<String> {
-        // SAFETY: as in `place`.
-        let state = unsafe { &*self.mapping.state.get() };
+        let state = self.state();
         let id = *state.pages.get((addr / PAGE_SIZE) as usize)?;
         (id != 0).then(|| state.regions[usize::from(id)].region.name.to_string())
     }
 
     /// How many of `limit` bytes at `addr` a program may read one after the other.
     pub fn readable_len(&self, addr: u64, limit: u64) -> u64 {
-        // SAFETY: as in `place`.
-        let state = unsafe { &*self.mapping.state.get() };
+        let state = self.state();
         let page = |addr: u64| state.pages.get((addr / PAGE_SIZE) as usize).copied().unwrap_or(0);
         let id = page(addr);
         let placed = &state.regions[usize::from(id)];
@@ -388,8 +401,7 @@ impl GuestMemory {
 
     /// What the region around `addr` holds, and where the element of `addr` begins.
     pub(crate) fn element(&self, addr: u64) -> Option<(Content, u64)> {
-        // SAFETY: as in `place`.
-        let state = unsafe { &*self.mapping.state.get() };
+        let state = self.state();
         let id = *state.pages.get((addr / PAGE_SIZE) as usize)?;
         let placed = &state.regions[usize::from(id)];
         let offset = (addr as u32).wrapping_sub(placed.start);
@@ -402,16 +414,12 @@ impl GuestMemory {
 
     /// Takes bytes from what a policy may make grow, here or in the host's own memory; `what` is what grows.
     pub fn charge(&self, what: &str, bytes: u64) -> Result<(), MemoryError> {
-        // SAFETY: as in `place`.
-        let account = unsafe { &mut (*self.mapping.state.get()).account };
-        account.charge(what, bytes)
+        self.change(|state| state.account.charge(what, bytes))
     }
 
     /// Gives bytes back.
     pub fn refund(&self, bytes: u64) {
-        // SAFETY: as in `place`.
-        let account = unsafe { &mut (*self.mapping.state.get()).account };
-        account.refund(bytes);
+        self.change(|state| state.account.refund(bytes));
     }
 
     /// Reads an integer. Anything that lies in guest memory may be read, whatever its region allows.
@@ -552,6 +560,9 @@ mod tests {
         assert!(memory.readable(at, 8) && !memory.writable(at, 8));
         assert!(memory.writable(at + 32 + 8, 8) && memory.writable(at + 24, 4) && !memory.writable(at + 24, 8));
         assert_eq!(memory.region_name(at + 40), Some("task".to_string()));
+        let at = memory.alloc(64, 8, Region::array("element", 32, 32, Access::WritableFrom(8))).unwrap();
+        assert!(memory.readable(at, 32) && memory.writable(at + 8, 24) && memory.writable(at + 40, 8));
+        assert!(!memory.writable(at, 16) && !memory.writable(at + 39, 1));
     }
 
     #[test]

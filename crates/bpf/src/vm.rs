@@ -197,17 +197,13 @@ impl VmState {
             if !(*vm).references.is_empty() {
                 VmState::end_holding(ctx, 0);
             }
-            match (*ctx).fault.take() {
-                None => {
-                    (*vm).executed += (limit - (*ctx).budget) as u64;
-                    Ok(result)
-                }
-                Some(fault) => {
-                    (*vm).executed += limit as u64;
-                    (*ctx).frames = 1;
-                    Err(fault)
-                }
+            if (*ctx).fault.is_none() {
+                (*vm).executed += (limit - (*ctx).budget) as u64;
+                return Ok(result);
             }
+            (*vm).executed += limit as u64;
+            (*ctx).frames = 1;
+            Err((*ctx).fault.take().expect("there is one"))
         }
     }
 

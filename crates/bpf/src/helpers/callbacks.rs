@@ -1,6 +1,7 @@
 //! Helpers that call back into the program.
 
-use crate::check::{Callback, Check, host_functions};
+use crate::arguments::{Callback, host_functions};
+use crate::check::Check;
 use crate::maps::{Storage, errno};
 use crate::program::MapId;
 

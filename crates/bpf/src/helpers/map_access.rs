@@ -1,6 +1,7 @@
 //! Helpers on maps.
 
-use crate::check::{Check, Key, Pointer, host_functions};
+use crate::arguments::{Key, Pointer, host_functions};
+use crate::check::Check;
 use crate::maps::{Place, Storage, errno};
 use crate::program::MapId;
 use crate::vm::VmState;

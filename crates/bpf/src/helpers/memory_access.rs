@@ -1,6 +1,7 @@
 //! Helpers that read and write memory.
 
-use crate::check::{Check, OnStack, Pointer, Readable, Writable, host_functions};
+use crate::arguments::{OnStack, Pointer, Readable, Writable, host_functions};
+use crate::check::Check;
 use crate::fields::FieldKind;
 use crate::maps::errno;
 use crate::references::Held;

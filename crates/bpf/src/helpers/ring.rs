@@ -1,6 +1,7 @@
 //! Helpers on ring buffers.
 
-use crate::check::{Check, Readable, host_functions};
+use crate::arguments::{Readable, host_functions};
+use crate::check::Check;
 use crate::maps::{Ring, Storage, errno};
 use crate::memory::GuestMemory;
 use crate::program::MapId;

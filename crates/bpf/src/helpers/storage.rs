@@ -1,7 +1,8 @@
 //! Helpers on storage that belongs to tasks and cgroups.
 
 use super::map_access::drop_value;
-use crate::check::{Check, Pointer, host_functions};
+use crate::arguments::{Pointer, host_functions};
+use crate::check::Check;
 use crate::maps::{Storage, errno};
 use crate::program::MapId;
 use crate::vm::VmState;

@@ -1,6 +1,7 @@
 //! Helpers about time, CPU and the running task.
 
-use crate::check::{Check, Writable, host_functions};
+use crate::arguments::{Writable, host_functions};
+use crate::check::Check;
 use crate::maps::errno;
 
 host_functions! {

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::check::{Check, Pointer, Readable, Writable, host_functions};
+use crate::arguments::{Pointer, Readable, Writable, host_functions};
+use crate::check::Check;
 use crate::maps::errno;
 use crate::text::format;
 

@@ -1,6 +1,7 @@
 //! Helpers on timers.
 
-use crate::check::{Callback, Check, Pointer, host_functions};
+use crate::arguments::{Callback, Pointer, host_functions};
+use crate::check::Check;
 use crate::fields::FieldKind;
 use crate::maps::errno;
 use crate::program::MapId;

@@ -1,6 +1,7 @@
 //! Pages of an arena.
 
-use crate::check::{Check, host_functions};
+use crate::arguments::host_functions;
+use crate::check::Check;
 use crate::maps::{Arena, Storage};
 use crate::memory::GuestMemory;
 use crate::program::MapId;

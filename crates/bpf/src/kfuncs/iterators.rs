@@ -1,7 +1,7 @@
 //! Iterators over numbers and bits. That over numbers has its state in the program's own memory, where machine code
 //! reaches it and where a wrong one does no harm; that over bits has it on the host's side.
 
-use crate::check::{OnStack, host_functions};
+use crate::arguments::{OnStack, host_functions};
 use crate::maps::errno;
 use crate::references::{Bits, Held};
 

@@ -6,7 +6,8 @@
 //! A reference belongs to the program, to a collection, or to a pointer in a map. Putting an object into a collection
 //! takes the program's; what is only looked at there stays the collection's.
 
-use crate::check::{Argument, Callback, Check, Own, host_functions};
+use crate::arguments::{Argument, Callback, Own, host_functions};
+use crate::check::Check;
 use crate::fields::FieldKind;
 use crate::maps::errno;
 use crate::references::Held;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::check::{Pointer, host_functions};
+use crate::arguments::{Pointer, host_functions};
 
 /// The longest text that is looked at.
 const TEXT_MAX: u64 = 4096;

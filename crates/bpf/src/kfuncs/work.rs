@@ -1,6 +1,6 @@
 //! `bpf_wq`: work that is done soon, outside of the present call: a timer that expires at once.
 
-use crate::check::{Callback, Pointer, host_functions};
+use crate::arguments::{Callback, Pointer, host_functions};
 use crate::fields::FieldKind;
 use crate::helpers::add_timer;
 use crate::maps::errno;

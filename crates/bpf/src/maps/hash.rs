@@ -47,7 +47,8 @@ impl Hash {
         let value_stride = u64::from(value_size).next_multiple_of(8);
         let stride = u64::from(value_offset) + value_stride.saturating_mul(u64::from(cpus.unwrap_or(1)));
         let element = u32::try_from(stride).unwrap_or(u32::MAX - 7);
-        let region = Region::array(format!("map {name}"), element, element, Access::ReadWrite).with(content);
+        let region =
+            Region::array(format!("map {name}"), element, element, Access::WritableFrom(value_offset)).with(content);
         let base = memory.alloc(stride.saturating_mul(u64::from(entries)), 8, region)?;
         Ok(Hash {
             base,

@@ -31,7 +31,8 @@ impl Sim {
                 partial = true;
                 break;
             }
-            if std::mem::take(&mut self.is_interrupted) {
+            if self.is_interrupted {
+                self.is_interrupted = false;
                 self.settle();
             } else if !self.turn(end) {
                 break;

@@ -254,8 +254,14 @@ impl Sim {
     }
 
     /// Tells the policy what a task had waited for.
+    #[inline(always)]
     pub fn publish_wake_source(&mut self, slot: u32, source: WakeSource) {
-        let Some(map) = self.wake_map else { return };
+        if let Some(map) = self.wake_map {
+            self.publish_in(map, slot, source);
+        }
+    }
+
+    fn publish_in(&mut self, map: MapId, slot: u32, source: WakeSource) {
         let address = self.core.address_of(slot);
         match self.vm.storage_value_or_create(map, address) {
             Ok(Some(value)) => self.core.memory.write(value, source as u32),

@@ -1,5 +1,5 @@
-//! Random programs of the shape that a verifier accepts: every register is set before it is read, accesses stay inside
-//! the frame and the data, loops are bounded.
+//! Random programs of the shape that a verifier accepts: accesses stay inside the frame and the data, loops are bounded,
+//! and every register is set before it is read. Careless ones read r1 to r5 after calls, which no verifier lets them.
 
 use proptest::prelude::*;
 
@@ -25,10 +25,11 @@ pub(super) enum Piece {
         place: i16,
         insn: Insn,
     },
-    /// A call of a host function with five values.
+    /// A call of a host function with five values, after which r1 to r5 are set or not.
     Host {
         host: HostId,
         words: [Operand; 5],
+        careless: bool,
     },
     /// A lookup with a key from a register.
     Lookup {
@@ -44,6 +45,7 @@ pub(super) enum Piece {
     /// A call of the function behind this one, if there is one.
     Function {
         words: [Operand; 5],
+        careless: bool,
     },
     If {
         condition: Condition,
@@ -171,6 +173,10 @@ fn words() -> impl Strategy<Value = [Operand; 5]> {
     prop::array::uniform5(operand())
 }
 
+fn careless() -> impl Strategy<Value = bool> {
+    prop::bool::weighted(0.3)
+}
+
 fn leaf() -> impl Strategy<Value = Piece> {
     let called = prop::sample::select(vec![
         hosts::MIX,
@@ -190,10 +196,10 @@ fn leaf() -> impl Strategy<Value = Piece> {
             .prop_map(|(size, signed, dst, place)| Piece::Constant { size, signed, dst, place }),
         6 => (any::<bool>(), prop::option::of(register()), -40i16..40, access())
             .prop_map(|(frame, index, place, insn)| Piece::Access { frame, index, place: 8 * place, insn }),
-        1 => (called, words()).prop_map(|(host, words)| Piece::Host { host, words }),
+        1 => (called, words(), careless()).prop_map(|(host, words, careless)| Piece::Host { host, words, careless }),
         1 => (lookup, 0usize..4, register(), -1..4).prop_map(|(host, map, key, third)| Piece::Lookup { host, map, key, third }),
         1 => (0..OWNERS + 2).prop_map(|owner| Piece::Storage { owner }),
-        1 => words().prop_map(|words| Piece::Function { words }),
+        1 => (words(), careless()).prop_map(|(words, careless)| Piece::Function { words, careless }),
     ]
 }
 
@@ -248,10 +254,12 @@ impl Writer<'_> {
                 code.push(Insn::Load { size, signed, probe: false, dst, base: 9, offset: place });
             }
             Piece::Access { frame, index, place, insn } => self.access(code, frame, index, place, insn),
-            Piece::Host { host, words } => {
+            Piece::Host { host, words, careless } => {
                 arguments(code, words);
                 code.call_host(host);
-                after_call(code);
+                if !careless {
+                    after_call(code);
+                }
             }
             Piece::Lookup { host, map, key, third } => {
                 code.store(Size::B4, 10, KEY, r(key)).alu(AluOp::And, W64, key, imm(7));
@@ -265,11 +273,13 @@ impl Writer<'_> {
                 code.call_host(hosts::STORAGE);
                 after_call(code);
             }
-            Piece::Function { words } => {
+            Piece::Function { words, careless } => {
                 let Some(callee) = self.callee else { return };
                 arguments(code, words);
                 code.call(callee);
-                after_call(code);
+                if !careless {
+                    after_call(code);
+                }
             }
             Piece::If { condition, width, dst, operand, ref then } => {
                 let over = code.label();
