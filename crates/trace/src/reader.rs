@@ -182,13 +182,32 @@ mod tests {
     }
 
     #[test]
+    fn events_of_no_clock_and_no_cpu_are_refused() {
+        let event = |ns, cpu, kind| Event { time: Time(ns), cpu: CpuId(cpu), kind };
+        let spends = |length| EventKind::Overhead { what: schedlab_model::trace::Overhead::Tick, length: Time(length) };
+        let latest = Time::LATEST.ns();
+        for (events, what) in [
+            (vec![event(latest + 1, 0, EventKind::Tick)], "when no clock runs"),
+            (vec![event(u64::MAX, 0, EventKind::Tick)], "when no clock runs"),
+            (vec![event(0, 2, EventKind::Tick)], "an event on CPU 2 of a machine with 2"),
+            (vec![event(0, 0, spends(u64::MAX))], "than all clocks of its machine run"),
+            (vec![event(0, 0, spends(latest)), event(1, 1, spends(1))], "than all clocks of its machine run"),
+        ] {
+            for name in READABLE {
+                let why = read(&written(name, &events)).unwrap_err().to_string();
+                assert!(why.contains(what), "{name}: {why}");
+            }
+        }
+    }
+
+    #[test]
     fn a_long_run_is_read_over_its_row_groups() {
         let switch = |n: u32| EventKind::Switch {
             previous: n.checked_sub(1).map(TaskId),
             reason: Reason::SliceEnd,
             next: (!n.is_multiple_of(3)).then_some(TaskId(n)),
         };
-        let event = |n: u32| Event { time: Time(u64::from(n) * 1000), cpu: CpuId(n % 7), kind: switch(n) };
+        let event = |n: u32| Event { time: Time(u64::from(n) * 1000), cpu: CpuId(n % header().cpus), kind: switch(n) };
         let events: Vec<_> = (0..600_000).map(event).collect();
         let (_, found) = read(&written("trace.parquet", &events)).unwrap();
         assert!(found == events, "{} of {} events", found.len(), events.len());
