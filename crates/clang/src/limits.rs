@@ -23,8 +23,9 @@ const SAID_BYTES: u64 = 1 << 20;
 ///
 /// It cannot be started, or meets a limit.
 pub fn output(command: &mut Command) -> io::Result<Output> {
+    let parent = std::process::id() as i32;
     // SAFETY: the child only makes system calls before it becomes the compiler.
-    unsafe { command.pre_exec(limit) };
+    unsafe { command.pre_exec(move || limit(parent)) };
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let mut said = child.stderr.take().expect("it is piped").take(SAID_BYTES);
@@ -67,7 +68,15 @@ fn kill(child: &Child) {
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
 }
 
-fn limit() -> io::Result<()> {
+/// It does not outlive who waits for it, and gets no more than this.
+fn limit(parent: i32) -> io::Result<()> {
+    // SAFETY: plain numbers. The parent may have ended before it was asked for.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(1);
+        }
+    }
     for (what, most) in [
         (libc::RLIMIT_CPU, SECONDS),
         (libc::RLIMIT_AS, ADDRESS_BYTES),
