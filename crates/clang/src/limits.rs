@@ -43,7 +43,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     }
     let stderr = reader.join().expect("reading does not panic")?;
     // One that says more than is heard waits to be heard.
-    if stderr.len() as u64 == SAID_BYTES {
+    let says_too_much = stderr.len() as u64 == SAID_BYTES;
+    if says_too_much {
         kill(&child);
     }
     let status = child.wait()?;
@@ -54,9 +55,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     };
     match std::os::unix::process::ExitStatusExt::signal(&status) {
         _ if is_late => met(&format!("{SECONDS} s")),
-        Some(libc::SIGXCPU | libc::SIGKILL) => {
-            met(&format!("{SECONDS} s of computing or {} MiB of messages", SAID_BYTES >> 20))
-        }
+        _ if says_too_much => met(&format!("{} MiB of messages", SAID_BYTES >> 20)),
+        Some(libc::SIGXCPU | libc::SIGKILL) => met(&format!("{SECONDS} s of computing")),
         Some(libc::SIGXFSZ) => met(&format!("{} MiB of output", FILE_BYTES >> 20)),
         _ => Ok(Output { status, stdout: Vec::new(), stderr }),
     }
