@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo python test lint bench studies docs clean
+.PHONY: help setup build demo python test lint fuzz sanitize endings bench studies docs clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -27,6 +27,15 @@ test: setup ## run every test
 
 lint: setup ## check form, warnings and house rules
 	@tools/lint
+
+fuzz: setup ## attack every door through which strangers' bytes come, SECONDS=60 each, or only TARGETS="import run"
+	cargo run --locked -p schedlab-fuzz -- --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(TARGETS)
+
+sanitize: setup ## run what can be under Miri and the address sanitizer, with a nightly compiler
+	@tools/sanitize
+
+endings: build ## end every verb by every signal, on a full disk and without a home, and write what is left and printed
+	@tools/endings target/release/schedlab
 
 bench: setup ## measure speed
 	cargo run --release --locked -p schedlab-bench

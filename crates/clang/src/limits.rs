@@ -23,8 +23,9 @@ const SAID_BYTES: u64 = 1 << 20;
 ///
 /// It cannot be started, or meets a limit.
 pub fn output(command: &mut Command) -> io::Result<Output> {
+    let parent = std::process::id() as i32;
     // SAFETY: the child only makes system calls before it becomes the compiler.
-    unsafe { command.pre_exec(limit) };
+    unsafe { command.pre_exec(move || limit(parent)) };
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let mut said = child.stderr.take().expect("it is piped").take(SAID_BYTES);
@@ -42,7 +43,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     }
     let stderr = reader.join().expect("reading does not panic")?;
     // One that says more than is heard waits to be heard.
-    if stderr.len() as u64 == SAID_BYTES {
+    let says_too_much = stderr.len() as u64 == SAID_BYTES;
+    if says_too_much {
         kill(&child);
     }
     let status = child.wait()?;
@@ -53,9 +55,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     };
     match std::os::unix::process::ExitStatusExt::signal(&status) {
         _ if is_late => met(&format!("{SECONDS} s")),
-        Some(libc::SIGXCPU | libc::SIGKILL) => {
-            met(&format!("{SECONDS} s of computing or {} MiB of messages", SAID_BYTES >> 20))
-        }
+        _ if says_too_much => met(&format!("{} MiB of messages", SAID_BYTES >> 20)),
+        Some(libc::SIGXCPU | libc::SIGKILL) => met(&format!("{SECONDS} s of computing")),
         Some(libc::SIGXFSZ) => met(&format!("{} MiB of output", FILE_BYTES >> 20)),
         _ => Ok(Output { status, stdout: Vec::new(), stderr }),
     }
@@ -67,7 +68,15 @@ fn kill(child: &Child) {
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
 }
 
-fn limit() -> io::Result<()> {
+/// It does not outlive who waits for it, and gets no more than this.
+fn limit(parent: i32) -> io::Result<()> {
+    // SAFETY: plain numbers. The parent may have ended before it was asked for.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(1);
+        }
+    }
     for (what, most) in [
         (libc::RLIMIT_CPU, SECONDS),
         (libc::RLIMIT_AS, ADDRESS_BYTES),

@@ -25,7 +25,7 @@ impl Folder {
     ///
     /// The system's folder cannot be written to, or there is no process for it.
     pub fn new() -> io::Result<Folder> {
-        let path = std::env::temp_dir().join(fresh_name()?.trim_start_matches('.'));
+        let path = Folder::place().join(fresh_name()?.trim_start_matches('.'));
         let (line, theirs) = UnixStream::pair()?;
         // SAFETY: the child waits, removes the folder and leaves by `_exit`.
         let janitor = match unsafe { libc::fork() } {
@@ -40,6 +40,11 @@ impl Folder {
         // After the fork: the janitor is there whenever the folder is.
         DirBuilder::new().mode(0o700).create(&folder.path)?;
         Ok(folder)
+    }
+
+    /// Where such folders are made.
+    pub fn place() -> PathBuf {
+        std::env::temp_dir()
     }
 
     /// Where it is.

@@ -104,7 +104,7 @@ struct Job<'a> {
 impl Job<'_> {
     /// One run of the compiler: what it wrote and what it said.
     fn run(&self, mode: &str, suffix: &str) -> Result<(Vec<u8>, String), CompileError> {
-        let broken = |error| CompileError::Cache { folder: std::env::temp_dir(), error };
+        let broken = |error| CompileError::Cache { folder: Folder::place(), error };
         let folder = Folder::new().map_err(broken)?;
         let output = folder.path().join(suffix);
         let result = self.clang.run(mode, self.source, self.headers, &output);

@@ -3,7 +3,7 @@
 use crate::{Error, Format, Header, header::HeaderError, parquet, perfetto};
 use schedlab_gate::file;
 use schedlab_model::time::Time;
-use schedlab_model::trace::Event;
+use schedlab_model::trace::{Event, EventKind};
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -19,6 +19,8 @@ pub struct Reader {
     path: PathBuf,
     header: Header,
     events: Events,
+    /// The lengths in all events so far.
+    spent_ns: u64,
     failed: bool,
 }
 
@@ -41,7 +43,7 @@ impl Reader {
             Format::Perfetto => perfetto::open(path, file)?,
             Format::Text => return Err(Error::Text { path: path.into() }),
         };
-        Ok(Reader { format, path: path.into(), header, events, failed: false })
+        Ok(Reader { format, path: path.into(), header, events, spent_ns: 0, failed: false })
     }
 
     /// The form of the file.
@@ -62,7 +64,8 @@ impl Iterator for Reader {
         if self.failed {
             return None;
         }
-        let event = self.events.next().map(|event| event.and_then(|event| self.possible(event)));
+        let next = self.events.next();
+        let event = next.map(|event| event.and_then(|event| self.possible(event)));
         self.failed = matches!(event, Some(Err(_)));
         event
     }
@@ -70,15 +73,29 @@ impl Iterator for Reader {
 
 impl Reader {
     /// An event that is of this machine and of a time that exists: nobody who reads events has to ask.
-    fn possible(&self, event: Event) -> EventResult {
+    fn possible(&mut self, event: Event) -> EventResult {
         let what = match event {
             Event { time, .. } if time > Time::LATEST => format!("an event at {} ns, when no clock runs", time.ns()),
             Event { cpu, .. } if cpu.0 >= self.header.cpus => {
                 format!("an event on CPU {} of a machine with {}", cpu.0, self.header.cpus)
             }
+            Event { kind: EventKind::RequestBegin { intended: time, .. }, .. } if time > Time::LATEST => {
+                format!("a request at {} ns, when no clock runs", time.ns())
+            }
+            Event {
+                kind: EventKind::Overhead { length, .. } | EventKind::RequestEnd { demand: length, .. }, ..
+            } if self.spends_too_much(length) => {
+                format!("{} ns more in an event than all clocks of its machine run", length.ns())
+            }
             event => return Ok(event),
         };
         Err(Error::Damaged { path: self.path.clone(), what })
+    }
+
+    /// Adds to the time that events speak of. Whoever adds it up too has room for it.
+    fn spends_too_much(&mut self, length: Time) -> bool {
+        self.spent_ns = self.spent_ns.saturating_add(length.ns());
+        self.spent_ns > Time::LATEST.ns()
     }
 }
 
@@ -165,13 +182,32 @@ mod tests {
     }
 
     #[test]
+    fn events_of_no_clock_and_no_cpu_are_refused() {
+        let event = |ns, cpu, kind| Event { time: Time(ns), cpu: CpuId(cpu), kind };
+        let spends = |length| EventKind::Overhead { what: schedlab_model::trace::Overhead::Tick, length: Time(length) };
+        let latest = Time::LATEST.ns();
+        for (events, what) in [
+            (vec![event(latest + 1, 0, EventKind::Tick)], "when no clock runs"),
+            (vec![event(u64::MAX, 0, EventKind::Tick)], "when no clock runs"),
+            (vec![event(0, 2, EventKind::Tick)], "an event on CPU 2 of a machine with 2"),
+            (vec![event(0, 0, spends(u64::MAX))], "than all clocks of its machine run"),
+            (vec![event(0, 0, spends(latest)), event(1, 1, spends(1))], "than all clocks of its machine run"),
+        ] {
+            for name in READABLE {
+                let why = read(&written(name, &events)).unwrap_err().to_string();
+                assert!(why.contains(what), "{name}: {why}");
+            }
+        }
+    }
+
+    #[test]
     fn a_long_run_is_read_over_its_row_groups() {
         let switch = |n: u32| EventKind::Switch {
             previous: n.checked_sub(1).map(TaskId),
             reason: Reason::SliceEnd,
             next: (!n.is_multiple_of(3)).then_some(TaskId(n)),
         };
-        let event = |n: u32| Event { time: Time(u64::from(n) * 1000), cpu: CpuId(n % 7), kind: switch(n) };
+        let event = |n: u32| Event { time: Time(u64::from(n) * 1000), cpu: CpuId(n % header().cpus), kind: switch(n) };
         let events: Vec<_> = (0..600_000).map(event).collect();
         let (_, found) = read(&written("trace.parquet", &events)).unwrap();
         assert!(found == events, "{} of {} events", found.len(), events.len());

@@ -54,10 +54,10 @@ pub(crate) fn story() -> Vec<Event> {
     lines.map(|(us, cpu, kind)| Event { time: Time::from_us(us), cpu: CpuId(cpu), kind }).into()
 }
 
-/// Any event at all, possible in a run or not.
+/// Any event of a time and a CPU that exist, possible in a run or not.
 pub(crate) fn any_event() -> impl Strategy<Value = Event> {
-    let time = prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
-    let cpu = prop_oneof![0..4u32, any::<u32>()].prop_map(CpuId);
+    let time = prop_oneof![0..1_000_000u64, 0..=Time::LATEST.ns()].prop_map(Time);
+    let cpu = (0..header().cpus).prop_map(CpuId);
     (time, cpu, any_kind()).prop_map(|(time, cpu, kind)| Event { time, cpu, kind })
 }
 
@@ -66,7 +66,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
     let cpu = || (0..4u32).prop_map(CpuId);
     let maybe = move || proptest::option::of(task());
     let request = || proptest::option::of(any::<u32>().prop_map(RequestId));
-    let length = || prop_oneof![0..1_000_000u64, any::<u64>()].prop_map(Time);
+    let length = || prop_oneof![0..1_000_000u64, 0..1u64 << 50].prop_map(Time);
     let reasons = [Reason::Idle, Reason::SliceEnd, Reason::Preempted, Reason::Blocked, Reason::Yielded, Reason::Exited];
     let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Untold];
     let overheads = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];

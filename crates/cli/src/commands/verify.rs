@@ -46,6 +46,6 @@ pub fn run(policy: &str, kernel: Option<&str>, engine: Option<EngineSpec>) -> Re
         check: true,
     };
     let run = venue.run(&request, None, &mut Watch::new(&monitor, &|| true))?;
-    let kernel = run.result.provenance.kernel.unwrap_or_else(|| "the kernel".into());
-    output::print(&format!("{}: Linux {kernel} takes it, and it schedules\n", policy.label))
+    let kernel = run.result.provenance.kernel.unwrap_or_else(|| "a kernel".into());
+    output::print(&format!("{}: {kernel} takes it, and it schedules\n", policy.label))
 }

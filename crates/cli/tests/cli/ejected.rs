@@ -102,5 +102,5 @@ fn a_kernel_is_asked_about_a_policy() {
     assert!(refused.err.contains("\n  verifier: infinite loop detected at insn "), "{}", refused.err);
     assert!(!refused.err.contains("R1="), "{}", refused.err);
     let taken = lab.out(&["policies", "rr", "--verify"]);
-    assert!(taken.starts_with("rr: Linux 6.") && taken.ends_with("takes it, and it schedules\n"), "{taken}");
+    assert!(taken.starts_with("rr: Linux ") && taken.ends_with("takes it, and it schedules\n"), "{taken}");
 }

@@ -34,7 +34,7 @@ impl OverheadClock {
             self.pending.pop_front();
         }
         let begin = self.until.max(now);
-        self.until = begin + length;
+        self.until = begin.saturating_add(length);
         self.announced += length;
         *time_of(&mut self.times, kind) += length;
         match self.pending.back_mut() {

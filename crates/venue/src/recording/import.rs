@@ -37,7 +37,7 @@ pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
     };
     let tape = Tape {
         spooled,
-        cpus: told.cpus.max(look.programs.cpus()),
+        cpus: told.cpus.max(look.programs.cpus()).max(1),
         look,
         start_ns: told.start_ns,
         end_ns: told.end_ns,

@@ -180,7 +180,7 @@ mod tests {
         let of = |name: &str| program(Comm::new(name.as_bytes()));
         assert_eq!(
             ["ksoftirqd/0", "kworker/u8:1", "\u{1b}[2J", "", "a b"].map(of),
-            ["ksoftirqd", "kworker", "\u{fffd}[2J", "unnamed", "a b"]
+            ["ksoftirqd", "kworker", "\\u{1b}[2J", "unnamed", "a b"]
         );
     }
 }
