@@ -61,10 +61,10 @@ impl Lab {
     /// Whether a process has a file open in this folder that has no name.
     pub fn has_nameless_file(&self, pid: u32) -> bool {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        let mut targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
         let is_nameless =
             |path: PathBuf| path.starts_with(self.folder.path()) && path.to_string_lossy().ends_with("(deleted)");
-        targets.map(is_nameless).any(|nameless| nameless)
+        targets.any(is_nameless)
     }
 
     /// An empty folder.

@@ -157,7 +157,7 @@ fn any_text(mut seed: u64, lines: u32) -> String {
         let (cpu, a, b, target) = (draw(3), draw(5), draw(5), draw(4));
         let state = ["R", "S", "D", "X", "R+", "Z"][draw(6) as usize];
         let event = match draw(7) {
-            0 | 1 | 2 => format!(
+            0..=2 => format!(
                 "sched_switch: prev_comm=t{a} prev_pid={a} prev_prio=120 prev_state={state} ==> next_comm=t{b} next_pid={} next_prio=120",
                 if a == b { 0 } else { b }
             ),

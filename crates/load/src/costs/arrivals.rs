@@ -19,7 +19,7 @@ pub fn arrival_ns() -> Result<f64, LoadError> {
 /// Tasks that arrive one after the other and do nothing.
 fn scenario(count: u32) -> String {
     format!(
-        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"10s\"\n[[task]]\nname = \"t\"\narrivals = \"1ms\"\n\
+        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"10s\"\n[[task]]\nname = \"t\"\narrivals = \"3ms\"\n\
          limit = {count}\nonce = [{{ yield = true }}]\n"
     )
 }

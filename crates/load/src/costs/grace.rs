@@ -10,7 +10,7 @@ const NAMES: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 /// `kthreadd`, of which all threads of the kernel are children.
 const KTHREADD: &str = "2";
 /// How long to look at what they take while no task ends.
-const USUALLY_NS: u64 = 300_000_000;
+const USUALLY_NS: u64 = 100_000_000;
 
 /// How long a thread has run and how often, as the kernel counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -43,8 +43,18 @@ pub struct Beside {
     pub exit: f64,
 }
 
+/// A machine on which a wakeup takes longer than this gets as much more time for lives.
+const QUICK_WAKEUP_NS: f64 = 3000.0;
+
+impl Beside {
+    /// How much more time everything gets than on a processor.
+    fn pace(self) -> u32 {
+        ((self.wakeup / QUICK_WAKEUP_NS).ceil() as u32).clamp(1, 100)
+    }
+}
+
 /// How many parents there are.
-const PARENTS: u32 = 16;
+const PARENTS: u32 = 12;
 /// How many tasks each of them creates, in one run and in another.
 const CHILDREN: [u32; 2] = [1, 3];
 
@@ -52,8 +62,8 @@ const CHILDREN: [u32; 2] = [1, 3];
 pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life, LoadError> {
     let mut lives = Vec::new();
     for children in CHILDREN {
-        let (mut busy, settings) = (Busy::of(alone_on), Settings { look: LOOK, ..settings() });
-        let report = run(&workload(&families(kind, children)), &settings, &mut busy)?;
+        let (mut busy, settings) = (Busy::of(alone_on, beside.pace()), Settings { look: LOOK, ..settings() });
+        let report = run(&workload(&families(kind, children, beside.pace())), &settings, &mut busy)?;
         lives.push((f64::from(children), Seen::of(&report, kind, busy.beside_tasks(&report), beside.exit)));
     }
     let [(few, first), (many, second)] = &lives[..] else { unreachable!("there are two") };
@@ -80,23 +90,31 @@ pub enum Kind {
 }
 
 /// Families, and one that is there until all others are over: who ends a run looks at its last task.
-fn families(kind: Kind, children: u32) -> String {
+fn families(kind: Kind, children: u32, pace: u32) -> String {
     let kind = match kind {
         Kind::Thread => "thread",
         Kind::Process => "process",
     };
     format!(
-        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"10s\"\n\
-         [[task]]\nname = \"parent\"\narrivals = \"30ms\"\nlimit = {PARENTS}\n\
-         once = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"20ms\" }}]\n\
+        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"100s\"\n\
+         [[task]]\nname = \"parent\"\narrivals = \"{}ms\"\nlimit = {PARENTS}\n\
+         once = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
          [[task]]\nname = \"child\"\nkind = \"{kind}\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n\
          [[task]]\nname = \"last\"\nonce = [{{ sleep = \"{}ms\" }}]\n",
-        OVER_MS + 100
+        APART_MS * pace,
+        ASLEEP_MS * pace,
+        over_ms(pace) + 20 * pace
     )
 }
 
+/// From one parent to the next, and how long each sleeps after it has created its children, so that they end before it.
+const APART_MS: u32 = 8;
+const ASLEEP_MS: u32 = 6;
+
 /// When all parents and children have ended.
-const OVER_MS: u32 = 30 * PARENTS + 100;
+fn over_ms(pace: u32) -> u32 {
+    (APART_MS * PARENTS + 20) * pace
+}
 
 /// The numbers of the groups.
 const PARENT: u32 = 0;
@@ -142,11 +160,12 @@ impl Seen {
 }
 
 /// How often to look whether it is time.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How busy a CPU was from the begin of a run until its families were over.
 struct Busy {
     cpu: Option<CpuId>,
+    over: Time,
     looks: Vec<Look>,
 }
 
@@ -160,8 +179,8 @@ struct Look {
 }
 
 impl Busy {
-    fn of(cpu: Option<CpuId>) -> Busy {
-        Busy { cpu, looks: Vec::with_capacity(2) }
+    fn of(cpu: Option<CpuId>, pace: u32) -> Busy {
+        Busy { cpu, over: Time::from_ms(over_ms(pace).into()), looks: Vec::with_capacity(2) }
     }
 
     /// What tasks took: what neither the kernel's threads took, nor who creates those that arrive, nor who looks.
@@ -176,7 +195,7 @@ impl Watcher for Busy {
     fn go_on(&mut self, now: Time) -> bool {
         let is_time = match self.looks.len() {
             0 => now > Time::ZERO,
-            1 => now >= Time::from_ms(OVER_MS.into()),
+            1 => now >= self.over,
             _ => false,
         };
         if let Some(cpu) = self.cpu.filter(|_| is_time) {

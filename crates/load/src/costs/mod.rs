@@ -185,7 +185,7 @@ impl Effort {
 
     /// For an emulator that counts instructions: a tenth of a processor's speed, no chance, no caches.
     pub const EMULATED: Effort = Effort {
-        calm_ns: 200_000_000,
+        calm_ns: 100_000_000,
         rounds: 15,
         yields: 50,
         wakes: 40,

@@ -47,6 +47,7 @@ pub fn handing_over(cpu: CpuId, wakeup_ns: f64, effort: &Effort) -> io::Result<V
     let mut values = Vec::with_capacity(effort.rounds);
     for _ in 0..effort.rounds {
         let [wake_ns, wait_ns] = calls(effort.yields);
+        Turns::default().write(shared.object(1));
         let Handing { passed_ns, turns, switches } =
             beside(&shared, cpu, Kind::Thread, answer, || ask(&shared, effort.yields))?;
         let calls_ns = f64::from(turns.wakes) * wake_ns + f64::from(turns.waits) * wait_ns;
