@@ -38,7 +38,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&str], rng: &mut Rng) {
     let end = (at + 1 + rng.below(16)).min(bytes.len());
     match rng.below(12) {
         0 if at < bytes.len() => bytes[at] ^= 1 << rng.below(8),
-        1 if at < bytes.len() => bytes[at] = rng.next() as u8,
+        1 if at < bytes.len() => bytes[at] = rng.draw() as u8,
         2 => drop(bytes.drain(at..end)),
         3 => bytes.truncate(at),
         4 => insert(bytes, at, &bytes[at..end].to_vec().repeat(1 + rng.below(64))),
@@ -56,13 +56,13 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&str], rng: &mut Rng) {
             bytes.truncate(at);
             bytes.extend_from_slice(&other[rng.below(other.len())..]);
         }
-        _ => bytes.push(rng.next() as u8),
+        _ => bytes.push(rng.draw() as u8),
     }
 }
 
 /// A number in 1, 2, 4 or 8 bytes.
 fn number(rng: &mut Rng) -> Vec<u8> {
-    let number = rng.of(&NUMBERS).wrapping_add((rng.next() % 3).wrapping_sub(1));
+    let number = rng.of(&NUMBERS).wrapping_add((rng.draw() % 3).wrapping_sub(1));
     number.to_le_bytes()[..1 << rng.below(4)].to_vec()
 }
 

@@ -125,7 +125,7 @@ fn trace(name: &str, bytes: &[u8]) -> Answer {
 fn story(name: &str, seed: u64) -> Vec<u8> {
     let (_folder, path) = file(name, b"");
     let mut rng = Rng::new(seed);
-    write(&path, &(0..64).map(|_| rng.next() as u8).collect::<Vec<_>>());
+    write(&path, &(0..64).map(|_| rng.draw() as u8).collect::<Vec<_>>());
     std::fs::read(path).expect("it was written")
 }
 
