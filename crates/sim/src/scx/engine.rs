@@ -256,8 +256,11 @@ impl Sim {
     }
 
     fn next_end_of_task(&self, cpu: u32) -> u64 {
-        let from = self.core.cpu(cpu).accounted_ns.max(self.core.world.now_ns);
-        let limit_due = if self.core.realtime.exists { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
+        let c = self.core.cpu(cpu);
+        let from = c.accounted_ns.max(self.core.world.now_ns);
+        // A limit that is reached has the CPU choose, which it does when it can.
+        let is_limited = self.core.realtime.exists && !c.need_resched;
+        let limit_due = if is_limited { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
         let Some(slot) = self.core.current(cpu) else { return limit_due };
         let entity = self.core.entity(slot);
         let slice = match entity.is_realtime() {
