@@ -253,6 +253,28 @@ fn another_cpu_hears_of_a_task_when_its_waker_has_done_the_work() {
     }
 }
 
+#[test]
+fn a_cpu_that_computes_hears_of_a_task_as_late_as_an_idle_one() {
+    let costs = Costs { wakeup: Time(5_000), ..Costs::default() };
+    let tables = "[[task]]\nname = \"waits\"\ncpus = \"1\"\nonce = [{ wait = \"s\" }, { compute = \"1ms\" }]\n\
+                  [[task]]\nname = \"wakes\"\ncpus = \"0\"\nonce = [{ compute = \"30ms\" }, { post = \"s\" }, { compute = \"1ms\" }]\n\
+                  [[task]]\nname = \"hog\"\ncpus = \"1\"\nonce = [{ compute = \"50ms\" }]\n";
+    for tick in ["", "hz = 1000\n"] {
+        let machine = with(&workload(2, &format!("{tick}{tables}")), costs);
+        for policy in ["rr", "mlfq", "cfs", "eevdf", "ule", "windows", "linux-o1"] {
+            let (events, _) = run(&machine, policy);
+            let woken = events.iter().find_map(|event| match event.kind {
+                EventKind::Wakeup { source: WakeSource::Semaphore, .. } => Some(event.time.ns()),
+                _ => None,
+            });
+            let woken_ns = woken.expect("it is woken");
+            let mut gets_it = switches(&events).into_iter().filter(|(at_ns, ..)| *at_ns >= woken_ns);
+            let (at_ns, ..) = gets_it.find(|(_, cpu, next)| (*cpu, *next) == (1, Some(0))).expect("it runs");
+            assert!(at_ns >= woken_ns + 5_000, "{policy}, {tick:?}: {at_ns} after {woken_ns}");
+        }
+    }
+}
+
 /// A policy that has the CPU choose as soon as a real-time task has given it back looks at it after the switch.
 #[test]
 fn who_comes_back_after_a_real_time_task_has_had_the_cpu_for_the_switch() {

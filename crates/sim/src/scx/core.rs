@@ -332,12 +332,6 @@ impl Core {
         }
     }
 
-    /// Whether a CPU can choose that has to.
-    #[inline]
-    pub fn can_choose(&self, cpu: u32) -> bool {
-        self.cpu(cpu).chooses_at_ns() <= self.world.now_ns
-    }
-
     /// The task that runs on a CPU loses the rest of its slice.
     pub fn preempt(&mut self, cpu: u32, running: u32) {
         self.account(cpu);

@@ -115,7 +115,10 @@ impl Sim {
         if self.core.realtime.exists {
             self.core.look_at_limit(cpu);
         }
-        let Some(slot) = self.core.current(cpu) else { return self.choose(cpu) };
+        let Some(slot) = self.core.current(cpu) else {
+            self.choose(cpu);
+            return;
+        };
         let ticks = self.ticks_are_felt && self.core.machine.ticks_at(self.core.world.now_ns);
         if ticks {
             self.tick(cpu, slot);
@@ -126,8 +129,8 @@ impl Sim {
             // What it takes belongs to the next tick's time: this one has looked at the slice before it.
             self.core.pay(cpu, Overhead::Tick, self.core.machine.costs.tick.ns());
         }
-        if self.core.cpu(cpu).need_resched && self.core.can_choose(cpu) {
-            return self.schedule(cpu, None);
+        if self.choose(cpu) {
+            return;
         }
         if slice_is_over {
             if works && !self.has_more_to_do() {
@@ -236,31 +239,43 @@ impl Sim {
         }
     }
 
-    /// A CPU that has to choose does, or will when it can.
-    fn choose(&mut self, cpu: u32) {
-        if !self.core.cpu(cpu).need_resched {
-            return;
+    /// A CPU that has to choose does, or will when it can. Whether it did.
+    fn choose(&mut self, cpu: u32) -> bool {
+        let c = self.core.cpu(cpu);
+        if !c.need_resched {
+            return false;
         }
-        if self.core.can_choose(cpu) {
-            self.schedule(cpu, None);
-        } else {
+        if c.chooses_at_ns() > self.core.world.now_ns {
             self.core.mark_stale(cpu);
+            return false;
         }
+        self.schedule(cpu, None);
+        true
     }
 
     /// When something ends on a CPU if nothing else happens before.
     fn next_end(&self, cpu: u32) -> u64 {
-        let ends_at = self.next_end_of_task(cpu);
         let c = self.core.cpu(cpu);
-        if c.need_resched { ends_at.min(c.chooses_at_ns()).max(self.core.world.now_ns) } else { ends_at }
+        let now_ns = self.core.world.now_ns;
+        let work_end = self.next_end_of_work(cpu);
+        // The ends of a slice and of a limit have it choose, which it is about to do.
+        let chooses_at = if c.need_resched { c.chooses_at_ns().max(now_ns) } else { self.next_end_of_right(cpu) };
+        work_end.min(chooses_at)
     }
 
-    fn next_end_of_task(&self, cpu: u32) -> u64 {
-        let c = self.core.cpu(cpu);
-        let from = c.accounted_ns.max(self.core.world.now_ns);
-        // A limit that is reached has the CPU choose, which it does when it can.
-        let is_limited = self.core.realtime.exists && !c.need_resched;
-        let limit_due = if is_limited { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
+    /// When the CPU's task has no more work, or a tick is to be told of.
+    fn next_end_of_work(&self, cpu: u32) -> u64 {
+        let Some(slot) = self.core.current(cpu) else { return u64::MAX };
+        let (now_ns, machine) = (self.core.world.now_ns, &self.core.machine);
+        let from = self.core.cpu(cpu).accounted_ns.max(now_ns);
+        let work_end = from.saturating_add(self.core.world.tasks[slot].work_ns);
+        if self.ticks_are_felt { work_end.min(machine.next_tick(now_ns + 1)) } else { work_end }
+    }
+
+    /// When the CPU's task may have it no longer: its slice ends, or what its class may have.
+    fn next_end_of_right(&self, cpu: u32) -> u64 {
+        let from = self.core.cpu(cpu).accounted_ns.max(self.core.world.now_ns);
+        let limit_due = if self.core.realtime.exists { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
         let Some(slot) = self.core.current(cpu) else { return limit_due };
         let entity = self.core.entity(slot);
         let slice = match entity.is_realtime() {
@@ -269,14 +284,9 @@ impl Sim {
             false => entity.task().scx.slice,
         };
         let machine = &self.core.machine;
-        let mut slice_end = from.saturating_add(slice);
-        if machine.tick > Time::ZERO && slice != u64::MAX {
-            slice_end = machine.next_tick(slice_end);
-        }
-        if self.ticks_are_felt {
-            slice_end = slice_end.min(machine.next_tick(self.core.world.now_ns + 1));
-        }
-        slice_end.min(from.saturating_add(self.core.world.tasks[slot].work_ns)).min(limit_due)
+        let slice_end = from.saturating_add(slice);
+        let ends_at_ticks = machine.tick > Time::ZERO && slice != u64::MAX;
+        limit_due.min(if ends_at_ticks { machine.next_tick(slice_end) } else { slice_end })
     }
 
     /// A slice that is used up ends, unless that waits for a tick.

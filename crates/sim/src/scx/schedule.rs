@@ -26,7 +26,7 @@ impl Sim {
         self.core.account(cpu);
         self.core.this_cpu = cpu;
         let c = self.core.cpu_mut(cpu);
-        c.need_resched = false;
+        (c.need_resched, c.told_ns) = (false, 0);
         let previous = c.current;
         if self.core.realtime.exists && self.schedule_realtime(cpu, previous, left) {
             return;
