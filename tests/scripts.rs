@@ -1,5 +1,5 @@
 //! Generated scripts of kernel functions, helpers, iterators, timers and callbacks: the executors agree, and whatever a
-//! script does is the policy's error and none of ours.
+//! script does is an error of the policy, not a defect of schedlab.
 //!
 //! `SCHEDLAB_SCRIPTS=100000 cargo test --test all scripts` runs more of them, with other seeds.
 

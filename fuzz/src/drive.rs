@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// An input may take so long.
+/// The longest time for one input.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A process that tries inputs may take so much memory.
+/// The memory limit of a process that tries inputs.
 const MEMORY_BYTES: u64 = 8 << 30;
-/// So many inputs that gave new answers are kept beside the seeds.
+/// How many inputs with new answers are kept beside the seeds.
 const KEPT: usize = 512;
-/// So many tries are made to make a finding smaller.
+/// How many attempts to shrink a finding.
 const TRIES: u32 = 400;
 
 /// Inputs that are tried one after the other in this process.
@@ -54,7 +54,7 @@ impl Session {
         changed(&self.inputs[one], &self.inputs[other], self.target.words, &mut self.rng)
     }
 
-    /// Tries an input; `before` is told of it first.
+    /// Tries an input, after calling `before` with it.
     pub fn step(&mut self, before: &mut dyn FnMut(&[u8])) {
         let input = self.next();
         before(&input);
@@ -75,7 +75,7 @@ pub struct Finding {
     pub how: String,
 }
 
-/// Tries inputs of a target for a time, in processes of this program, which are started anew after each finding.
+/// Tries inputs of a target for a time, in processes of this program, restarted after each finding.
 ///
 /// # Errors
 ///

@@ -227,6 +227,20 @@ static __noinline void objects(struct task_struct *p)
 	}
 }
 
+/* The first timer, with its callback. */
+static struct with_timer *ready_timer(void)
+{
+	struct with_timer *timer;
+	u32 key = 0;
+
+	timer = bpf_map_lookup_elem(&timers, &key);
+	if (timer) {
+		bpf_timer_init(&timer->timer, &timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&timer->timer, again);
+	}
+	return timer;
+}
+
 /* Work that does not end, and memory that grows. */
 static __noinline void work(struct task_struct *p)
 {
@@ -246,12 +260,9 @@ static __noinline void work(struct task_struct *p)
 			;
 		return;
 	case 302:
-		timer = bpf_map_lookup_elem(&timers, &key);
-		if (!timer)
-			return;
-		bpf_timer_init(&timer->timer, &timers, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&timer->timer, again);
-		bpf_timer_start(&timer->timer, 0, 0);
+		timer = ready_timer();
+		if (timer)
+			bpf_timer_start(&timer->timer, 0, 0);
 		return;
 	case 303:
 		while (true)
@@ -284,11 +295,9 @@ static __noinline void work(struct task_struct *p)
 			bpf_task_from_pid(-5);
 		return;
 	case 310:
-		timer = bpf_map_lookup_elem(&timers, &key);
+		timer = ready_timer();
 		if (!timer)
 			return;
-		bpf_timer_init(&timer->timer, &timers, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&timer->timer, again);
 		for (u64 i = 0;; i++)
 			bpf_timer_start(&timer->timer, 1000000000 - i, 0);
 		return;

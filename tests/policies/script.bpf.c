@@ -8,7 +8,7 @@
 char _license[] SEC("license") = "GPL";
 
 #define STEPS 96
-/* So many steps in each operation. */
+/* Steps in each operation. */
 #define AT_ONCE 6
 
 struct step { u8 what, a, b, c, d, e, f, to; };

@@ -16,7 +16,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Takes bytes, or says that there are not so many.
+    /// Takes bytes; an error if fewer are left.
     pub fn charge(&mut self, what: &str, bytes: u64) -> Result<(), MemoryError> {
         match self.used.checked_add(bytes).filter(|&used| used <= LIMIT) {
             Some(used) => {

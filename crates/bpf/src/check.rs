@@ -12,14 +12,15 @@ use crate::arguments::{Callback, Key, Own, Pointer, Readable, Writable};
 use crate::context::CallContext;
 use crate::fault::{Fault, FaultKind};
 use crate::fields::FieldKind;
+use crate::maps::Storage;
 use crate::memory::{AccessError, Content, GuestMemory, MEMORY_SIZE, MemoryError};
 use crate::program::MapId;
 use crate::references::Held;
 use crate::vm::VmState;
 
-/// So many bytes of an argument cost nothing.
+/// Bytes of an argument that cost nothing.
 const FREE_BYTES: u64 = 256;
-/// So many bytes cost as much as an instruction.
+/// Bytes that cost as much as one instruction.
 const BYTES_PER_STEP: u64 = 64;
 /// The longest text that is looked at.
 const TEXT_MAX: u64 = 64 * 1024;
@@ -129,6 +130,21 @@ impl<'a> Check<'a> {
         // SAFETY: as above.
         unsafe { (*self.ctx).raise(kind) };
         None
+    }
+
+    /// The storage of a map that has to be of one kind, and guest memory.
+    pub(crate) fn storage<T>(
+        &mut self,
+        map: MapId,
+        what: &str,
+        pick: impl Fn(&mut Storage) -> Option<&mut T>,
+    ) -> Option<(&mut T, &GuestMemory)> {
+        if pick(&mut self.vm().maps[map.index()].storage).is_none() {
+            let name = self.vm().maps[map.index()].name.clone();
+            return self.fail(format!("uses `{name}` as {what}, which it is not"));
+        }
+        let VmState { maps, memory, .. } = self.vm();
+        pick(&mut maps[map.index()].storage).map(|storage| (storage, &*memory))
     }
 
     /// Takes steps of work from the budget, each about as long as an instruction.

@@ -5,7 +5,7 @@
 
 use crate::program::MapId;
 
-/// So many may be held at a time. No verifier follows a program that holds a number of references without a bound.
+/// The most references held at a time. No verifier follows a program that holds a number of references without a bound.
 const HELD_MAX: usize = 1024;
 
 /// What is held.
@@ -21,7 +21,7 @@ pub(crate) enum Held {
     Bits(Bits),
     /// An iterator of the host: the name of its structure and what the host finds it by.
     Iterator(&'static str, u64),
-    /// A dynptr to so many bytes from an address. It need not be given back.
+    /// A dynptr: address and length in bytes. It needs no release.
     Dynptr(u64, u64),
 }
 

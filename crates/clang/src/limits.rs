@@ -33,7 +33,7 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     let reader = thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = said.read_to_end(&mut bytes);
-        // Who waits has gone only when the time is over.
+        // The waiting process closes its end only when the time is over.
         let _ = end.send(());
         read.map(|_| bytes)
     });
@@ -68,7 +68,7 @@ fn kill(child: &Child) {
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
 }
 
-/// It does not outlive who waits for it, and gets no more than this.
+/// The compiler ends with the process that waits for it, and gets no more than these limits.
 fn limit(parent: i32) -> io::Result<()> {
     // SAFETY: plain numbers. The parent may have ended before it was asked for.
     unsafe {

@@ -238,7 +238,7 @@ pub struct PoliciesArgs {
     /// Print the C source of a shipped policy
     #[arg(long, requires = "policy")]
     pub source: bool,
-    /// Ask a kernel in a virtual machine whether it takes the policy; what its verifier says is told by the source's lines
+    /// Ask a kernel in a virtual machine whether it takes the policy; its verifier's log names the lines of the source
     #[arg(long, requires = "policy", conflicts_with = "source")]
     pub verify: bool,
     /// The kernel that is asked, as `run` takes it

@@ -71,7 +71,7 @@ pub fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "schedlab: {}", message(text));
 }
 
-/// What is told on standard error. Its further lines are indented, so that nothing in them looks like a message of ours.
+/// Prints a message on standard error. Continuation lines are indented, so that none of them can pass for another message.
 fn message(text: &str) -> String {
     let shown = Shown::message(text.trim_end());
     let indented = |line: &str| if line.starts_with("  ") { line.into() } else { format!("  {line}") };

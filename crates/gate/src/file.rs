@@ -17,7 +17,7 @@ pub const RESULT_BYTES: u64 = 1 << 30;
 /// For files that are read piece by piece.
 pub const ANY_BYTES: u64 = u64::MAX;
 
-/// Opens a file of at most so many bytes for reading.
+/// Opens a file for reading, if it has at most `most_bytes` bytes.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn open(path: &Path, most_bytes: u64) -> io::Result<File> {
     // Without O_NONBLOCK a pipe makes its opener wait, and devices may do anything when they are opened. It means nothing
     // for a regular file.
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // A look first: opening some devices has effects. Whoever exchanges the file meanwhile gets the look after.
+    // A look first: opening some devices has effects. The second look catches a file that was swapped in between.
     is_file(path, &path.metadata()?)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let data = file.metadata()?;
@@ -37,7 +37,7 @@ pub fn open(path: &Path, most_bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// All bytes of a file of at most so many.
+/// All bytes of a file, if it has at most `most_bytes` of them.
 ///
 /// # Errors
 ///

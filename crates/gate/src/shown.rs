@@ -16,9 +16,9 @@ const EMPHASIS: [&str; 4] = ["\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"];
 const RESET: &str = EMPHASIS[3];
 
 /// Text that a terminal shows as it is: no escape sequence, no control character, nothing that reorders or hides what
-/// stands beside it. What is unfit stands in it as `\u{202e}`.
+/// stands beside it. Anything else appears as an escape, such as `\u{202e}`.
 ///
-/// There is no other way to make one than these functions, so whoever takes a `Shown` need not look.
+/// There is no other way to make one than these functions, so code that takes a `Shown` need not check it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shown(String);
 
@@ -41,7 +41,7 @@ impl Shown {
         Shown(shown)
     }
 
-    /// A page of ours. With `colours` its emphasis stays; a line that leaves it on has it ended.
+    /// A page of ours. With `colours` its emphasis stays; emphasis left open at the end of a line is closed.
     pub fn page(text: &str, colours: bool) -> Shown {
         Shown(lines(text, |line| if colours { emphasised(line) } else { Shown::line(line).0 }))
     }
@@ -55,7 +55,7 @@ impl Shown {
         }))
     }
 
-    /// JSON. What is unfit can only stand in its strings, and becomes an escape of JSON there, so that it says the same.
+    /// JSON. Hidden characters can only occur in its strings. They become JSON escapes, which parse to the same text.
     pub fn json(text: &str) -> Shown {
         let mut shown = String::with_capacity(text.len());
         for letter in text.chars() {

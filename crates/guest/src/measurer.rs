@@ -1,5 +1,5 @@
-//! The process that measures what the kernel takes. It is there before the run and works after it: so its memory is what that of
-//! the tasks was, of which creating and ending a process is mostly about.
+//! The process that measures costs after a run. It is forked before the run, so that its memory is like the tasks' own: most of the
+//! cost of `fork` and exit depends on that.
 
 use schedlab_load::costs::{self, Costs, Effort};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -29,7 +29,7 @@ impl Measurer {
         }
     }
 
-    /// Lets it measure. What failed is said in words.
+    /// Lets it measure.
     pub fn measure(mut self) -> Result<Costs, String> {
         let mut bytes = Vec::new();
         self.go.write_all(&[1]).and_then(|()| self.told.read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
@@ -39,11 +39,10 @@ impl Measurer {
 
 fn wait_and_measure(mut may_go: PipeReader, mut tell: PipeWriter) {
     let mut word = [0];
-    // Without a word nobody wants to know.
+    // No byte: the run has failed.
     if may_go.read_exact(&mut word).is_ok() {
         let measured: Result<Costs, String> = costs::measure(&Effort::EMULATED).map_err(|error| error.to_string());
         if let Ok(bytes) = postcard::to_allocvec(&measured) {
-            // Nobody else can be told.
             _ = tell.write_all(&bytes);
         }
     }

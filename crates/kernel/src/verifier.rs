@@ -3,9 +3,9 @@
 //! Its log tells each instruction with the state of all registers, and between them the lines of the source that they came
 //! from. Who wrote the source wants to know by which lines it came to the fault, and what the fault is.
 
-/// So many places of the way to the fault are told.
+/// How many source lines on the path to the fault are kept.
 const PLACES: usize = 10;
-/// So many lines about the fault are told.
+/// How many lines about the fault itself are kept.
 const WORDS: usize = 8;
 
 /// The way to the fault as `file:line: text`, a place each, and what the verifier has against it.

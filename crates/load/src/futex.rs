@@ -17,7 +17,7 @@ pub fn wait_for(word: &AtomicU32, value: u32, ns: u64) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &timeout) };
 }
 
-/// Wakes so many sleepers, and says how many there were.
+/// Wakes at most `count` sleepers; returns how many it woke.
 pub fn wake(word: &AtomicU32, count: u32) -> u32 {
     let count = count.min(i32::MAX as u32);
     // SAFETY: the kernel uses the address as a name only.

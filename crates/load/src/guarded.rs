@@ -5,11 +5,13 @@
 //! whatever loses its parent below it, and when this process is gone, whyever, it ends everything it has, and itself.
 
 use crate::process::{self, die_with, die_with_group};
+use crate::stat::Stat;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -263,12 +265,7 @@ fn descendants() -> Vec<i32> {
 
 /// The parent of a process that has not ended.
 fn parent_of(pid: i32) -> Option<i32> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    // The name, in parentheses, may hold anything.
-    let mut fields = stat.rsplit(')').next()?.split_whitespace();
-    fields.next().filter(|state| !matches!(*state, "Z" | "X"))?;
-    fields.next()?.parse().ok()
+    Stat::of(Path::new(&format!("/proc/{pid}"))).filter(|stat| !stat.has_ended()).map(|stat| stat.parent)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod run;
 mod shared;
 mod site;
 mod standstill;
+mod stat;
 mod store;
 mod worker;
 

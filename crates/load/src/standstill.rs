@@ -6,6 +6,8 @@
 
 use crate::shared::{Shared, TaskRecord};
 use crate::site::Site;
+use crate::stat::Stat;
+use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
 /// Who waits for ever, in a line; nothing while something may still happen.
@@ -42,7 +44,5 @@ fn waits(shared: &Shared) -> Option<Vec<(u32, u32)>> {
 /// Whether the kernel says that its thread sleeps until it is woken.
 fn is_asleep(record: &TaskRecord) -> bool {
     let (pid, tid) = (record.pid.load(Acquire), record.tid.load(Acquire));
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
-    // A name may hold anything, brackets too.
-    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+    Stat::of(Path::new(&format!("/proc/{pid}/task/{tid}"))).is_some_and(|stat| stat.state == 'S')
 }

@@ -92,7 +92,7 @@ impl Reader {
         Err(Error::Damaged { path: self.path.clone(), what })
     }
 
-    /// Adds to the time that events speak of. Whoever adds it up too has room for it.
+    /// Adds up the lengths of events, so that later sums cannot overflow.
     fn spends_too_much(&mut self, length: Time) -> bool {
         self.spent_ns = self.spent_ns.saturating_add(length.ns());
         self.spent_ns > Time::LATEST.ns()

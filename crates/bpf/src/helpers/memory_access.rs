@@ -10,7 +10,7 @@ use crate::vm::Owned;
 /// Bytes of a `bpf_dynptr`. What it stands for is on the host's side; in it are the address and the number of bytes, so
 /// that one sees when a program has written over it.
 const DYNPTR_SIZE: u64 = 16;
-/// The most bytes that a dynptr stands for.
+/// The most bytes that a dynptr covers.
 const DYNPTR_MAX: u64 = (1 << 24) - 1;
 
 host_functions! {
@@ -154,7 +154,7 @@ fn hand_over(call: &mut Check<'_>, object: u64, type_name: &str) -> Option<Owned
     }
 }
 
-/// Where a part of what a dynptr stands for is; or an error number.
+/// The address of a part of a dynptr's bytes, or an error number.
 fn dynptr_part(
     call: &mut Check<'_>,
     dynptr: OnStack<DYNPTR_SIZE>,

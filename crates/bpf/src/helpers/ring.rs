@@ -6,7 +6,6 @@ use crate::maps::{Ring, Storage, errno};
 use crate::memory::GuestMemory;
 use crate::program::MapId;
 use crate::references::Held;
-use crate::vm::VmState;
 
 host_functions! {
     /// `bpf_ringbuf_output(map, data, size, flags)`.
@@ -43,15 +42,10 @@ host_functions! {
 }
 
 fn ring<'a>(call: &'a mut Check<'_>, map: MapId) -> Option<(&'a mut Ring, &'a GuestMemory)> {
-    if !matches!(call.vm().maps[map.index()].storage, Storage::Ring(_)) {
-        let name = call.vm().maps[map.index()].name.clone();
-        return call.fail(format!("uses `{name}` as a ring buffer, which it is not"));
-    }
-    let VmState { maps, memory, .. } = call.vm();
-    match &mut maps[map.index()].storage {
-        Storage::Ring(ring) => Some((ring, memory)),
+    call.storage(map, "a ring buffer", |storage| match storage {
+        Storage::Ring(ring) => Some(ring),
         _ => None,
-    }
+    })
 }
 
 fn give_back(call: &mut Check<'_>, record: u64, submit: bool) -> Option<u64> {

@@ -5,11 +5,10 @@ use crate::check::Check;
 use crate::maps::{Arena, Storage};
 use crate::memory::GuestMemory;
 use crate::program::MapId;
-use crate::vm::VmState;
 
 /// About what it takes to make a page or to take it back.
 const STEPS_PER_PAGE: u64 = 64;
-/// So many pages are looked at in the time of an instruction.
+/// Pages scanned for the price of one instruction.
 const PAGES_PER_STEP: u64 = 16;
 
 host_functions! {
@@ -35,13 +34,8 @@ host_functions! {
 }
 
 fn with<'a>(call: &'a mut Check<'_>, map: MapId) -> Option<(&'a mut Arena, &'a GuestMemory)> {
-    if !matches!(call.vm().maps[map.index()].storage, Storage::Arena(_)) {
-        let name = call.vm().maps[map.index()].name.clone();
-        return call.fail(format!("uses `{name}` as an arena, which it is not"));
-    }
-    let VmState { maps, memory, .. } = call.vm();
-    match &mut maps[map.index()].storage {
-        Storage::Arena(arena) => Some((arena, memory)),
+    call.storage(map, "an arena", |storage| match storage {
+        Storage::Arena(arena) => Some(arena),
         _ => None,
-    }
+    })
 }

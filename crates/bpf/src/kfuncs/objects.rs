@@ -15,7 +15,7 @@ use crate::vm::VmState;
 
 /// About what it takes to make an object.
 const STEPS_PER_OBJECT: u64 = 16;
-/// So many members are moved or looked at in the time of an instruction.
+/// Members moved or compared for the price of one instruction.
 const MEMBERS_PER_STEP: u64 = 8;
 
 /// The head of a list or the root of a tree.

@@ -88,7 +88,7 @@ fn a_policy_that_may_never_return_is_refused_by_the_verifier() {
     assert!(error.contains("\n  verifier: infinite loop detected at insn "), "{error}");
 }
 
-/// What the verifier says is told by the lines of the source.
+/// The verifier's log names the lines of the source.
 #[test]
 fn a_kernel_is_asked_about_a_policy() {
     if !may_virtualize(&[NEW]) {

@@ -113,30 +113,8 @@ fn costs_of_the_machine_belong_to_the_run() {
     assert_eq!((spent, number(&result, "/duration_ns")), (66e6, 66e6));
 }
 
-#[test]
-fn all_commands_know_such_runs() {
-    let lab = lab();
-    let comparison = lab.json(&["compare", "once.toml", "--policy", "fcfs,rr", "--json", "--report", "page.html"]);
-    for result in comparison["results"].as_array().unwrap() {
-        assert_eq!(result["duration_ns"], 60_000_000);
-    }
-    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
-    assert!(!page.contains("18446744073709551615"));
-    let run =
-        lab.out(&["run", "once.toml", "--policy", "rr", "--trace", "t.parquet", "--trace", "t.pftrace", "--quiet"]);
-    assert!(run.starts_with("once under rr: 60ms on 1 CPU in sim"), "{run}");
-    for trace in ["t.parquet", "t.pftrace"] {
-        assert!(lab.out(&["check", trace]).contains(", 60ms on 1 CPUs"), "{trace}");
-    }
-    lab.write(
-        "sweep.toml",
-        "name = \"s\"\nabout = \"CPUs.\"\npolicy = \"rr\"\nscenario = \"once.toml\"\nmeasures = [\"throughput_per_s\"]\n\
-         [axis]\n\"machine.cpus\" = [1, 2]\n",
-    );
-    assert_eq!(lab.run(&["sweep", "sweep.toml", "-o", "table", "--quiet"]).code, Some(0));
-    lab.write(
-        "study.toml",
-        r#"
+/// A study of two tasks that end, whose only answer holds.
+pub const STUDY: &str = r#"
 name = "s"
 title = "T"
 goal = "G."
@@ -161,8 +139,30 @@ policy = "rr"
 metric = "groups.worker.throughput_per_s"
 published = 33.333
 within = 0.001
-"#,
+"#;
+
+#[test]
+fn all_commands_know_such_runs() {
+    let lab = lab();
+    let comparison = lab.json(&["compare", "once.toml", "--policy", "fcfs,rr", "--json", "--report", "page.html"]);
+    for result in comparison["results"].as_array().unwrap() {
+        assert_eq!(result["duration_ns"], 60_000_000);
+    }
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(!page.contains("18446744073709551615"));
+    let run =
+        lab.out(&["run", "once.toml", "--policy", "rr", "--trace", "t.parquet", "--trace", "t.pftrace", "--quiet"]);
+    assert!(run.starts_with("once under rr: 60ms on 1 CPU in sim"), "{run}");
+    for trace in ["t.parquet", "t.pftrace"] {
+        assert!(lab.out(&["check", trace]).contains(", 60ms on 1 CPUs"), "{trace}");
+    }
+    lab.write(
+        "sweep.toml",
+        "name = \"s\"\nabout = \"CPUs.\"\npolicy = \"rr\"\nscenario = \"once.toml\"\nmeasures = [\"throughput_per_s\"]\n\
+         [axis]\n\"machine.cpus\" = [1, 2]\n",
     );
+    assert_eq!(lab.run(&["sweep", "sweep.toml", "-o", "table", "--quiet"]).code, Some(0));
+    lab.write("study.toml", STUDY);
     let study = lab.run(&["study", "study.toml", "--quiet", "-o", "out"]);
     assert_eq!(study.code, Some(0), "{}{}", study.out, study.err);
     let page = std::fs::read_to_string(lab.path("out/s.md")).unwrap();

@@ -1,6 +1,7 @@
 //! What strangers wrote: no word of it is obeyed by a terminal, no name of it leaves a folder, and where a file is wanted
 //! nothing else is waited for.
 
+use crate::endings::STUDY;
 use crate::lab::{Lab, Output, SMALL};
 use schedlab_gate::is_hidden;
 use schedlab_model::cpuset::CpuSet;
@@ -17,32 +18,6 @@ use std::time::{Duration, Instant};
 const EVIL: &str = "a\u{1b}[31m\u{1b}]0;t\u{7}\u{9b}2J\u{202e}b\u{200b}\nschedlab: done\rc\u{8}\u{e0041}\u{feff}";
 /// The same in TOML and JSON.
 const ESCAPED: &str = "a\\u001b[31m\\u001b]0;t\\u0007\\u009b2J\\u202eb\\u200b\\nschedlab: done\\rc\\u0008\\ufeff";
-
-const STUDY: &str = r#"
-name = "s"
-title = "T"
-goal = "G."
-[scenario.once]
-machine = { cpus = 1 }
-[[scenario.once.task]]
-name = "worker"
-once = [{ compute = "30ms" }]
-[[question]]
-id = "q"
-asks = "How many?"
-answer = "Two in 60 ms."
-[[question.run]]
-name = "r"
-scenario = "once"
-policy = ["rr"]
-[[question.value]]
-what = "throughput"
-run = "r"
-policy = "rr"
-metric = "groups.worker.throughput_per_s"
-published = 33.333
-within = 0.001
-"#;
 
 const SWEEP: &str = "name = \"s\"\nabout = \"CPUs.\"\npolicy = \"rr\"\nscenario = \"small.toml\"\n\
                      measures = [\"throughput_per_s\"]\n[axis]\n\"machine.cpus\" = [1, 2]\n";

@@ -4,10 +4,10 @@ use super::settings;
 use super::steps::workload;
 use crate::run::{LoadError, Unwatched, run};
 
-/// How many arrive in one run and in another: what is new to the first ones is no part of it.
+/// Arrivals in two runs. The difference leaves out what only the first ones cost.
 const ARRIVALS: [u32; 2] = [32, 160];
 
-/// CPU time of what creates them, for each.
+/// CPU time of the master for each arrival, in nanoseconds.
 pub fn arrival_ns() -> Result<f64, LoadError> {
     let [few, many] = ARRIVALS;
     let taken_ns = |count| {

@@ -2,13 +2,14 @@
 //! then what is left of the tasks.
 
 use crate::clock::{now_ns, sleep_until};
+use crate::stat::Stat;
 use std::fs;
 use std::path::Path;
 
 /// The names of the thread that waits, by release and configuration (`rcu_spawn_gp_kthread`).
 const NAMES: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 /// `kthreadd`, of which all threads of the kernel are children.
-const KTHREADD: &str = "2";
+const KTHREADD: i32 = 2;
 /// How long to look at what they take while no task ends.
 const USUALLY_NS: u64 = 100_000_000;
 
@@ -58,9 +59,9 @@ impl Threads {
         let (mut waiter, mut others_ns) = (None, 0);
         for thread in fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path()) {
             // It may be gone meanwhile.
-            let Ok(stat) = fs::read_to_string(thread.join("stat")) else { continue };
-            let Some((name, runs)) = kernel_thread(&stat).zip(Runs::of(&thread)) else { continue };
-            match NAMES.contains(&name.as_str()) {
+            let Some((stat, runs)) = Stat::of(&thread).zip(Runs::of(&thread)) else { continue };
+            match NAMES.contains(&stat.name.as_str()) {
+                _ if stat.parent != KTHREADD => {}
                 true => waiter = Some(runs),
                 false => others_ns += runs.ran_ns,
             }
@@ -83,13 +84,6 @@ impl Threads {
             others_ns: self.others_ns.saturating_sub(before.others_ns) as f64,
         }
     }
-}
-
-/// The name of a thread of the kernel, from `/proc/PID/stat`; none of any other.
-fn kernel_thread(stat: &str) -> Option<String> {
-    let (before, after) = stat.rsplit_once(')')?;
-    let parent = after.split_whitespace().nth(1)?;
-    Some(before.split_once('(')?.1.to_string()).filter(|_| parent == KTHREADD)
 }
 
 /// What they take more than usually while this goes on; none where they cannot be seen.
@@ -118,12 +112,5 @@ mod tests {
         assert_eq!(taken, Taken { waiter_ns: Some(200.0), others_ns: 700.0 });
         assert_eq!(at(before, 0).since(at(before, 0)).waiter_ns, None);
         assert_eq!([Runs::read(""), Runs::read("1 2"), Runs::read("a b c")], [None; 3]);
-    }
-
-    #[test]
-    fn threads_of_the_kernel_are_told_from_others() {
-        assert_eq!(kernel_thread("9 (kworker/0:0-(a) b) I 2 0 0\n").as_deref(), Some("kworker/0:0-(a) b"));
-        assert_eq!(kernel_thread("9 (bash) S 1 9 9\n"), None);
-        assert_eq!(kernel_thread("9 bash"), None);
     }
 }

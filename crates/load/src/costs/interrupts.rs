@@ -42,8 +42,8 @@ fn longest_gap(timer: &OwnedFd) -> f64 {
     gaps.iter().copied().fold(0.0, f64::max) - quantile(&gaps, 0.5)
 }
 
-/// What a tick takes, a value for some ticks together: they differ, since one of them does what others leave. These are gaps
-/// in the time of a thread that does nothing but look at the clock, most of which are ticks if they have the right length.
+/// What ticks take, averaged over a few at a time, since one tick may do work that others leave to it. A tick shows as a gap in
+/// the time of a thread that only reads the clock.
 pub fn ticks(effort: &Effort) -> Vec<f64> {
     let looks: Vec<f64> = gaps(|number, _| number < LOOKS).map(|gap| gap as f64).collect();
     let shortest = effort.tick_gap_ns.start.max((3.0 * quantile(&looks, 0.5)) as u64);
@@ -55,7 +55,7 @@ pub fn ticks(effort: &Effort) -> Vec<f64> {
     ticks.chunks_exact(TOGETHER).map(|some| some.iter().sum::<f64>() / TOGETHER as f64).collect()
 }
 
-/// So many ticks give one value.
+/// How many ticks are averaged into one value.
 const TOGETHER: usize = 8;
 /// So many looks at the clock tell how long one takes.
 const LOOKS: usize = 500;

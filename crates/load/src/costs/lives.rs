@@ -18,7 +18,7 @@ use schedlab_model::time::Time;
 use std::time::Duration;
 
 /// The parts of lives, each beside the wakeups and switches in it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Life {
     /// CPU time of the parent for creating it.
     pub fork: Option<Cost>,
@@ -140,11 +140,11 @@ impl Seen {
             of_group(PARENT).map(|parent| (parent.done_cpu_ns - parent.start_cpu_ns) as f64).collect();
         let done = |group| of_group(group).map(|task| task.done_cpu_ns as f64);
         let sum = |group| done(group).sum::<f64>();
-        let (children, parents_too) = (done(CHILD).count() as f64, done(CHILD).chain(done(PARENT)).count() as f64);
+        let [parents_count, children] = [PARENT, CHILD].map(|group| done(group).count() as f64);
         let (exits_ns, exits) = match (tasks_ns, kind) {
-            (Some(all_ns), Kind::Thread) => (all_ns - sum(CHILD) - sum(PARENT), parents_too),
+            (Some(all_ns), Kind::Thread) => (all_ns - sum(CHILD) - sum(PARENT), children + parents_count),
             (Some(all_ns), Kind::Process) => {
-                let parents_ns = sum(PARENT) + parent_exit_ns * (parents_too - children);
+                let parents_ns = sum(PARENT) + parent_exit_ns * parents_count;
                 (all_ns - parents_ns - sum(CHILD), children)
             }
             (None, Kind::Process) => (report.cpu_ns.processes as f64 - sum(CHILD), children),
@@ -152,7 +152,7 @@ impl Seen {
             (None, Kind::Thread) => {
                 let last_ns: u64 = of_group(LAST).map(|task| task.cpu_ns).sum();
                 let threads_ns = report.cpu_ns.threads.saturating_sub(last_ns) as f64;
-                (threads_ns - sum(CHILD) - sum(PARENT), parents_too)
+                (threads_ns - sum(CHILD) - sum(PARENT), children + parents_count)
             }
         };
         Seen { parent_ns: quantile(&parents, 0.5), starts: done(CHILD).collect(), exits_ns, exits }
@@ -183,7 +183,7 @@ impl Busy {
         Busy { cpu, over: Time::from_ms(over_ms(pace).into()), looks: Vec::with_capacity(2) }
     }
 
-    /// What tasks took: what neither the kernel's threads took, nor who creates those that arrive, nor who looks.
+    /// CPU time of the tasks: all but that of kernel threads, the master and this process.
     fn beside_tasks(&self, report: &Report) -> Option<f64> {
         let [before, after] = self.looks[..] else { return None };
         let others_ns = after.threads.ran_ns(before.threads) + (after.own_ns - before.own_ns) + report.arrivals_cpu_ns;

@@ -68,14 +68,14 @@ struct Turns {
 }
 
 impl Turns {
-    /// Changes the word and wakes who waits for that.
+    /// Changes the word and wakes the waiter.
     fn give(&mut self, turn: &AtomicU32, to: u32) {
         turn.store(to, SeqCst);
         self.wakes += 1;
         self.woken += futex::wake(turn, 1);
     }
 
-    /// Waits until the word is no more this one.
+    /// Waits while the word has this value.
     fn await_other(&mut self, turn: &AtomicU32, than: u32) {
         self.waits += 1;
         futex::wait(turn, than);
@@ -162,7 +162,7 @@ fn answer(shared: &Shared) {
     }
 }
 
-/// So many ways there and back.
+/// Hands the word there and back `count` times.
 fn ask(shared: &Shared, count: u32) -> Handing {
     let turn = words(shared).1;
     let there_and_back = |turns: &mut Turns| {

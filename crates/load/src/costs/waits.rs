@@ -14,7 +14,7 @@ pub struct Known {
     pub send: f64,
     /// Taking one out.
     pub recv: f64,
-    /// Waking who waits.
+    /// Waking the receiver.
     pub wakeup: f64,
     /// From one task to the other.
     pub switch: f64,

@@ -37,7 +37,7 @@ pub fn wakeups(other: CpuId, effort: &Effort) -> Vec<f64> {
         cpu_time(|| _ = futex::wake(&word, 1)) - idle
     };
     let waker = || {
-        // Who may not measures as a task like others.
+        // Without the right to that it measures as an ordinary task.
         _ = set_class(Class::Fifo(1), 0, None);
         let values: Vec<f64> = (0..effort.wakes).map(|_| wake()).filter(|&ns| ns > 0.0).collect();
         stop.store(true, SeqCst);

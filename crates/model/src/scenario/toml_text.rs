@@ -14,7 +14,7 @@ const TEXT_LETTERS: usize = 20_000;
 ///
 /// It is no TOML, has other keys, or a word of it has characters that cannot be seen, with line and column.
 pub fn read_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, ScenarioError> {
-    // What is no TOML at all is told by the reader below.
+    // Text that is not TOML at all is reported by the reader below.
     if let Ok(root) = DeTable::parse(text)
         && let Some((byte, message)) = unfit_table(root.get_ref())
     {

@@ -87,7 +87,7 @@ pub struct Core {
     pub resched: VecDeque<u32>,
     /// CPUs whose task may have steps to do, in order.
     pub active: VecDeque<u32>,
-    /// When who wakes a task is done with that: CPUs that are told of the task hear of it then. In the past most times.
+    /// When the CPU that wakes a task has paid for the wakeup. Reschedule requests to other CPUs take effect then.
     pub told_ns: u64,
     /// CPUs whose timer is to be set anew.
     pub stale: Vec<u32>,

@@ -11,7 +11,7 @@ use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
 use schedlab_model::{time::Time, trace::*};
 
-/// After so many turns, or so many instructions of the policy, somebody may end the run. It makes no difference to what
+/// How many turns, or policy instructions, pass between two checks for a stop. It makes no difference to what
 /// happens.
 const TURNS: u64 = 1 << 14;
 const INSTRUCTIONS: u64 = 1 << 24;
@@ -263,7 +263,7 @@ impl Sim {
         work_end.min(chooses_at)
     }
 
-    /// When the CPU's task has no more work, or a tick is to be told of.
+    /// When the CPU's task runs out of work, or the next tick if the policy has `ops.tick`.
     fn next_end_of_work(&self, cpu: u32) -> u64 {
         let Some(slot) = self.core.current(cpu) else { return u64::MAX };
         let (now_ns, machine) = (self.core.world.now_ns, &self.core.machine);
@@ -272,7 +272,7 @@ impl Sim {
         if self.ticks_are_felt { work_end.min(machine.next_tick(now_ns + 1)) } else { work_end }
     }
 
-    /// When the CPU's task may have it no longer: its slice ends, or what its class may have.
+    /// When the CPU's task loses its right to run: its slice ends, or the limit of its class.
     fn next_end_of_right(&self, cpu: u32) -> u64 {
         let from = self.core.cpu(cpu).accounted_ns.max(self.core.world.now_ns);
         let limit_due = if self.core.realtime.exists { self.core.limit_due_ns(cpu, from) } else { u64::MAX };

@@ -104,7 +104,7 @@ enum Owner {
     Nobody,
     /// The kernel: a policy may only read it.
     Kernel,
-    /// The policy, by so many references.
+    /// The policy, with this number of references.
     Policy(u32),
 }
 
@@ -188,7 +188,7 @@ impl Masks {
         self.index(address).map_or(Owner::Nobody, |index| self.owners[index])
     }
 
-    /// The mask at an address, whoever owns it.
+    /// The mask at an address, of any owner.
     #[inline]
     pub fn get(&self, address: u64) -> Option<Mask> {
         (self.owner(address) != Owner::Nobody).then(|| Mask::at(&self.memory, address, self.cpus))

@@ -76,7 +76,7 @@ pub struct Sim {
     pub held: Vec<u32>,
     /// Set when the scenario cannot go on.
     pub halt: Option<Halt>,
-    /// When the policy has executed so many instructions, somebody may end the run.
+    /// The count of policy instructions at which the run next checks for a stop.
     pub interrupt_at: u64,
     /// Whether what follows at this instant was interrupted for that.
     pub is_interrupted: bool,

@@ -5,7 +5,7 @@ use crate::world::timers::{Due, Timers};
 use schedlab_bpf::TimerAction;
 use std::collections::BTreeMap;
 
-/// So many entries are kept however few timers there are.
+/// The fewest entries that are kept, however few timers there are.
 const ENTRIES: usize = 1 << 12;
 
 /// A timer of the policy.

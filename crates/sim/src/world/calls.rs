@@ -213,7 +213,7 @@ mod tests {
             "[channel.c]\ncapacity = 1\n{}",
             two("{ compute = \"1ms\" }, { recv = \"c\", messages = 2 }", "{ send = \"c\", messages = 2 }")
         );
-        assert_eq!(paid(&full, &costs)[1], 102, "who sends waits for room");
+        assert_eq!(paid(&full, &costs)[1], 102, "the sender waits for room");
     }
 
     #[test]

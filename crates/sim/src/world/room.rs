@@ -1,5 +1,5 @@
 //! What a run may have at once. Everything that a scenario can make grow asks here first, so that a run which would take
-//! all memory ends with a word that says of what there was too much.
+//! all memory ends with an error that names what there was too much of.
 
 use super::{Birth, World};
 use crate::error::RunError;
@@ -15,7 +15,7 @@ const MAX_EVER: u64 = u32::MAX as u64 - (1 << 24);
 #[derive(Debug, Default)]
 pub(super) struct Room {
     full: Option<Full>,
-    /// After so many requests those that are there are counted again.
+    /// How many new requests pass before the living ones are counted again.
     count_requests_at: u64,
 }
 
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// Whether so many tasks more fit.
+    /// Whether `count` more tasks fit.
     pub(super) fn has_room_for_tasks(&mut self, count: u32) -> bool {
         let waiting = self.births.len() + self.creator.as_ref().map_or(0, |creator| creator.arrived.len());
         let to_come = waiting as u64 + u64::from(count);
@@ -75,7 +75,7 @@ impl World {
         !self.is_full()
     }
 
-    /// Whether so many messages, each of which may be a new request, fit.
+    /// Whether `count` more messages fit, each of which may be a new request.
     pub(super) fn has_room_for_messages(&mut self, count: u32) -> bool {
         let ever = self.requests.born() + u64::from(count);
         if ever > MAX_EVER {

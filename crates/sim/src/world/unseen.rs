@@ -55,7 +55,7 @@ pub struct Grace {
     ended: u32,
     /// Tasks that had ended before the period that goes on.
     covered: u32,
-    /// Tasks of which something is to be freed now.
+    /// Ended tasks whose remains can be freed now.
     over: u32,
     /// Whether the next tick is set.
     is_set: bool,

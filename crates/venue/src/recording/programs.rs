@@ -10,7 +10,7 @@ use schedlab_model::workload::MAX_GROUPS;
 use schedlab_record::{Comm, Record, RecordKind, Thread};
 use std::collections::BTreeMap;
 
-/// The program that stands for all that find no place; no thread can have so long a name.
+/// The name for all programs beyond the limit. It is longer than any thread's name.
 const FURTHER: &str = "all further programs";
 
 /// The processes seen so far.

@@ -12,7 +12,7 @@ use std::mem::offset_of;
 /// Identity of the only control group.
 pub const ROOT_CGROUP_ID: u64 = 1;
 
-/// So many tasks are looked at in the time of an instruction.
+/// Tasks scanned for the price of one instruction.
 const SLOTS_PER_STEP: u32 = 4;
 
 kernel_functions! {
