@@ -104,7 +104,7 @@ impl Readable {
         self.len == 0
     }
 
-    /// They as words, without a rest.
+    /// The whole words of them.
     pub fn words(&self, check: &Check<'_>) -> Vec<u64> {
         (0..self.len / 8).map(|index| check.memory().read(self.address + 8 * index)).collect()
     }

@@ -160,7 +160,7 @@ fn why(error: &libbpf_rs::Error) -> String {
     let mut why = format!("{error:#}").replace('\n', " ");
     let end = said.find("-- END PROG LOAD LOG --");
     let log = &said[..end.unwrap_or(0)];
-    let begin = log.rfind("-- BEGIN PROG LOAD LOG --").map_or(0, |at| at);
+    let begin = log.rfind("-- BEGIN PROG LOAD LOG --").unwrap_or(0);
     for line in in_lines_of_source(&log[begin..]) {
         why += &format!("\n  verifier: {line}");
     }

@@ -196,6 +196,19 @@ mod tests {
     }
 
     #[test]
+    fn an_end_that_no_clock_shows_is_written_as_the_latest_and_refused_when_read() {
+        let mut endless = header();
+        endless.end = Time(u64::MAX);
+        let text = endless.to_json();
+        assert_eq!(Header::from_json(&text).map(|header| header.end), Ok(Time::LATEST));
+        let latest = format!("\"end_ns\":{}", Time::LATEST.ns());
+        assert!(text.contains(&latest), "{text}");
+        let after = text.replace(&latest, &format!("\"end_ns\":{}", Time::LATEST.ns() + 1));
+        let Err(HeaderError::Invalid(why)) = Header::from_json(&after) else { panic!("{after}") };
+        assert!(why.contains("nanoseconds, and 4611686018427387902 is the most"), "{why}");
+    }
+
+    #[test]
     fn another_schema_is_seen_before_other_keys() {
         let newer = Header::from_json(r#"{"schema":"schedlab.trace/2","machines":[]}"#);
         assert_eq!(newer, Err(HeaderError::Newer("schedlab.trace/2".into())));

@@ -4,7 +4,7 @@
 //! become `ls` is a shell first. It counts as the last one, which is known only at the end of the recording. So
 //! [`Programs`] goes over the records twice, in the same way: first to learn the names, then to find each again.
 
-use schedlab_gate::{Shown, is_hidden};
+use schedlab_gate::Shown;
 use schedlab_model::ids::GroupId;
 use schedlab_model::workload::MAX_GROUPS;
 use schedlab_record::{Comm, Record, RecordKind, Thread};
@@ -130,8 +130,7 @@ fn program(comm: Comm) -> String {
 
 /// A name that a process gave itself, without what a terminal would obey.
 pub fn clean(text: &str) -> String {
-    let harmless = |c: char| if is_hidden(c) && !c.is_whitespace() { char::REPLACEMENT_CHARACTER } else { c };
-    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { harmless(c) }).collect();
+    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     Shown::name(&spaced).into_string()
 }
 
