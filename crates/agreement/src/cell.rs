@@ -43,6 +43,8 @@ pub struct Options {
     pub engine: Option<EngineSpec>,
     /// Numbers of CPUs instead of the scenarios' own.
     pub cpus: Vec<u32>,
+    /// How many times its measured time each scenario runs.
+    pub length: u32,
     /// What this machine takes for itself, for real runs on it. In virtual machines each run measures that.
     pub costs: Costs,
     /// Mechanisms that the simulated machine is not to have, to see what they do; see [`Machine::without`].
@@ -92,6 +94,9 @@ pub enum PlanError {
     /// The simulator is held against itself.
     #[error("the simulator is held against a kernel: --venue takes vm or host")]
     Simulator,
+    /// A scenario that ends when its tasks do runs no longer.
+    #[error("`{0}` has no duration, so --length cannot make it longer")]
+    Endless(String),
     /// A kernel by name on this machine.
     #[error("`{0}` names a kernel for virtual machines; beside the one that runs here write POLICY@kernel")]
     KernelHere(String),
@@ -138,7 +143,8 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
     let policies = pairs.iter().map(|pair| Ok((pair, pair.simulated()?, pair.real()?)));
     let policies: Vec<(&Pair, Policy, Policy)> = policies.collect::<Result<_, VenueError>>()?;
     for subject in subjects {
-        for scenario in machines(subject, options) {
+        for mut scenario in machines(subject, options) {
+            lengthen(&mut scenario, options.length).ok_or_else(|| PlanError::Endless(subject.name.clone()))?;
             let workload = Arc::new(scenario.compile()?);
             for (pair, simulated, real) in &policies {
                 let place = place(pair, simulated, workload.machine.cpus(), options)?;
@@ -184,6 +190,18 @@ fn machines(subject: &Subject, options: &Options) -> Vec<Scenario> {
     }
 }
 
+/// Makes the time after the warmup this many times as long; `None` where there is no duration. Times too long for a clock are
+/// left to [`Scenario::compile`].
+fn lengthen(scenario: &mut Scenario, times: u32) -> Option<()> {
+    if times != 1 {
+        let warmup = scenario.run.warmup.as_ref().map_or(Time::ZERO, |warmup| warmup.0);
+        let duration = scenario.run.duration.as_mut()?;
+        let measured = duration.0.since(warmup).ns().saturating_mul(times.into());
+        duration.0 = Time(warmup.ns().saturating_add(measured));
+    }
+    Some(())
+}
+
 fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Result<Place, PlanError> {
     let fast = if cpus == 1 { ON_ONE_CPU } else { ON_SEVERAL };
     let engine = options.engine.unwrap_or_else(|| fast.parse().expect("an engine"));
@@ -202,5 +220,21 @@ fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Resul
 impl CostSource {
     pub(crate) fn tick(self) -> Time {
         if let CostSource::Workload(tick) = self { tick } else { TICK }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_run_has_the_same_warmup() {
+        let text = "name = \"x\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]\n";
+        let mut scenario = Scenario::parse(&format!("{text}[run]\nduration = \"6s\"\nwarmup = \"1s\"\n"), "x").unwrap();
+        assert_eq!(lengthen(&mut scenario, 5), Some(()));
+        let times = (scenario.run.duration.unwrap().0, scenario.run.warmup.unwrap().0);
+        assert_eq!(times, (Time::from_s(26), Time::from_s(1)));
+        let mut endless = Scenario::parse(text, "x").unwrap();
+        assert_eq!((lengthen(&mut endless, 1), lengthen(&mut endless, 2)), (Some(()), None));
     }
 }

@@ -37,6 +37,7 @@ fn options(seeds: u32, max_seeds: u32) -> Options {
         kernel: None,
         engine: None,
         cpus: Vec::new(),
+        length: 1,
         costs: Default::default(),
         seeds,
         max_seeds,

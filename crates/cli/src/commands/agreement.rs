@@ -90,6 +90,7 @@ fn options(args: &AgreementArgs) -> Result<Options, Failure> {
         kernel: args.kernel.clone(),
         engine: args.engine,
         cpus: args.cpus.clone(),
+        length: args.length,
         costs: costs(args)?,
         seeds: args.seeds,
         max_seeds,
@@ -136,7 +137,9 @@ impl From<PlanError> for Failure {
         match error {
             PlanError::Scenario(error) => error.into(),
             PlanError::Policy(error) => error.into(),
-            PlanError::Simulator | PlanError::KernelHere(_) => Failure::Input(error.to_string()),
+            PlanError::Simulator | PlanError::Endless(_) | PlanError::KernelHere(_) => {
+                Failure::Input(error.to_string())
+            }
         }
     }
 }
