@@ -87,6 +87,8 @@ struct thread {
 static struct run_queue run_queues[MAX_CPUS];
 static u32 nr_cpus;
 static u64 epoch;
+/* When the hz tick 0 came. */
+static u64 hz_from;
 /* All that are transferable: without any, no CPU needs to look for one. */
 static u32 nr_transferable;
 
@@ -108,7 +110,7 @@ static inline u64 queue_of(s32 cpu, u32 priority)
 /* The hz tick at a time. */
 static inline u64 hz_tick(u64 now)
 {
-	return (now - epoch) / hz_ns;
+	return time_after(now, hz_from) ? (now - hz_from) / hz_ns : 0;
 }
 
 /* How much later than CPU 0's the ticks of a CPU come. */
@@ -138,13 +140,18 @@ static inline u64 tick_time(s32 cpu, u64 tick)
 	return rq ? rq->tick_base_at + (tick - rq->tick_base) * tick_ns : 0;
 }
 
-/* The port's ticks are the kernel's; FreeBSD has a clock of its own for slices. The last tick came just before now. */
+/*
+ * The port's ticks are the kernel's; FreeBSD has a clock of its own for slices. The last tick came just before now. The port
+ * has one clock, jiffies, so its hz ticks come with those of its slices: a run that crosses one crosses the other.
+ */
 static inline void follow_ticks(struct run_queue *rq, const struct task_struct *p, s32 cpu, u64 now)
 {
 	if (mode != MODE_PAPER || !ended_late(p, tick_time(cpu, rq->slice_end), now))
 		return;
 	rq->tick_base = tick_of(cpu, now);
 	rq->tick_base_at = now - TICK_LEAD;
+	if (!stagger || cpu == 0)
+		hz_from = rq->tick_base_at - hz_tick(now) * hz_ns;
 }
 
 /* A generator of each CPU's own, as old as it is short. */

@@ -449,7 +449,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
 	nr_cpus = cpus;
 	init_domains(nr_cpus);
 	set_units();
-	epoch = scx_bpf_now();
+	epoch = hz_from = scx_bpf_now();
 	bpf_for(cpu, 0, nr_cpus) {
 		struct run_queue *rq = ELEMENT(run_queues, cpu);
 

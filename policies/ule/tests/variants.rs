@@ -52,6 +52,25 @@ fn the_ticks_of_the_port_are_those_of_the_machine() {
     }
 }
 
+/// Sleep and CPU use are counted by the same clock as slices: the use that two tasks with short turns are found to have is what
+/// they had of the CPU, whenever the machine ticks.
+#[test]
+fn cpu_use_is_counted_by_the_ticks_of_the_machine() {
+    let bursts = "[[task]]\nname = \"burst\"\ncount = 2\n\
+                  loop = [{ compute = \"uniform(600us, 1800us)\" }, { sleep = \"uniform(300us, 500us)\" }]\n";
+    for offset in 0..16 {
+        let machine = format!("cpus = 1\ntick = \"4ms\"\ntick_offset = \"{}us\"", 250 * offset);
+        let events = run(&machine, 20_000, &format!("{HOG}{bursts}"), &[PAPER]);
+        for task in [1, 2] {
+            let word = *words(&events, task).last().expect("a priority");
+            let share = cpu_time(&events, task, 10_000, 20_000) as f64 / 1e7;
+            // A level is a thirteenth of the CPU.
+            let found = (word as f64 + 0.5 - 119.0) / 13.0;
+            assert!((found - share).abs() < 0.1, "offset {offset}: task {task} with {share} of the CPU has priority {word}");
+        }
+    }
+}
+
 /// One task that runs for a tick of five, and so has a score of 12 or so: the words of its status.
 fn fifth(settings: Settings) -> Vec<u64> {
     let task = "[[task]]\nname = \"t\"\nloop = [{ compute = \"4ms\" }, { sleep = \"16ms\" }]\n";
