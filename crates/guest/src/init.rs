@@ -7,7 +7,8 @@ use crate::message::{JOB_PATH, Job, Message, Outcome};
 use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
-use schedlab_load::{Algorithm, Ranks, Settings, calm, is_realtime, now_ns, obtain};
+use schedlab_load::{Algorithm, Ranks, Settings, TICKS_NS, calm, is_realtime, now_ns, obtain, sleep_until};
+use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use std::ffi::CString;
@@ -106,6 +107,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let is_silent = has_realtime(&job.workload) && job.workload.run.end().is_some();
     let look = if is_silent { NO_LOOK } else { LOOK };
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others: None };
+    wait_for_any_part_of_a_tick(job.seed);
     let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     let measurer = Measurer::start().map_err(|error| failed(format!("cannot create a process: {error}")))?;
     send(to, &Message::Begun { at_ns: now_ns() });
@@ -131,6 +133,12 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         Err(lack) => (Vec::new(), Err(lack)),
     };
     Ok((Outcome { report, recorded, loaded, calibration, costs, records: records.len() as u64 }, records))
+}
+
+/// A policy that counts ticks of its own begins anywhere in the kernel's, under each seed elsewhere.
+fn wait_for_any_part_of_a_tick(seed: u64) {
+    let wait_ns = Rng::split(seed, "policy").below(TICKS_NS);
+    sleep_until(now_ns() + wait_ns);
 }
 
 fn has_realtime(workload: &Workload) -> bool {

@@ -34,8 +34,9 @@ mod worker;
 
 pub use algorithm::Algorithm;
 pub use calibration::{Calibration, CalibrationError, Verification};
-pub use clock::now_ns;
+pub use clock::{now_ns, sleep_until};
 pub use guarded::{Ended, Guarded};
+pub use master::TICKS_NS;
 pub use program::find as find_program;
 pub use rank::{Ranks, calm, is_realtime};
 pub use reserve::{Reserve, Served, reserve};

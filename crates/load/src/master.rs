@@ -12,6 +12,7 @@ use crate::site::Site;
 use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
+use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Birth, Group, Kind};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::*;
@@ -21,6 +22,10 @@ use std::thread::Scope;
 pub(crate) const STACK_BYTES: usize = 256 << 10;
 /// From the moment when all are ready to the begin of the run.
 const LEAD_NS: u64 = 2_000_000;
+/// How much later it may be, drawn from the seed: a whole number of any kernel's ticks, so that it may be anywhere in one.
+/// What happens before ends with waits for the kernel, which end at ticks, and a guest repeats: all its runs would begin at
+/// the same place.
+pub const TICKS_NS: u64 = 20_000_000;
 /// How long tasks may take to get ready.
 const READY_NS: u64 = 20_000_000_000;
 /// How long tasks may take to end, and so much longer for each: on a slow CPU each has its turn before it sees that the run
@@ -215,7 +220,7 @@ impl<'env> Master<'_, 'env> {
     /// Lets all begin at one instant and sets those free that were placed on a CPU.
     fn open_gate(&self) {
         let control = self.site.shared.control();
-        let start = now_ns() + LEAD_NS;
+        let start = now_ns() + LEAD_NS + Rng::split(self.site.seed, "begin").below(TICKS_NS);
         control.start_ns.store(start, Relaxed);
         crate::clock::sleep_until(start);
         self.site.gate.open();
