@@ -45,6 +45,8 @@ pub struct Options {
     pub cpus: Vec<u32>,
     /// How many times its measured time each scenario runs.
     pub length: u32,
+    /// The most times its measured time that an undecided cell runs.
+    pub max_length: u32,
     /// What this machine takes for itself, for real runs on it. In virtual machines each run measures that.
     pub costs: Costs,
     /// Mechanisms that the simulated machine is not to have, to see what they do; see [`Machine::without`].
@@ -69,7 +71,10 @@ pub struct Cell {
     pub(crate) real: Policy,
     pub(crate) place: Place,
     pub(crate) workload: Arc<Workload>,
+    /// What the scenario is for those who keep runs, its length included.
     pub(crate) scenario_hash: String,
+    /// How many times as long as the scenario says its runs are.
+    pub(crate) length: u32,
     pub(crate) source: CostSource,
 }
 
@@ -95,7 +100,7 @@ pub enum PlanError {
     #[error("the simulator is held against a kernel: --venue takes vm or host")]
     Simulator,
     /// A scenario that ends when its tasks do runs no longer.
-    #[error("`{0}` has no duration, so --length cannot make it longer")]
+    #[error("`{0}` has no duration, so its runs cannot be longer: write one, or leave out --length and --max-length")]
     Endless(String),
     /// A kernel by name on this machine.
     #[error("`{0}` names a kernel for virtual machines; beside the one that runs here write POLICY@kernel")]
@@ -126,6 +131,20 @@ impl Cell {
         if self.place.repeats(self.cpus()) { 1 } else { RUNS_IN_REAL_TIME }
     }
 
+    /// The same, with runs of this many times what the scenario measures, after the same warmup.
+    pub(crate) fn lasting(&self, length: u32) -> Cell {
+        let mut longer = self.clone();
+        if length != self.length {
+            let workload = Arc::make_mut(&mut longer.workload);
+            let measured = workload.run.duration.since(workload.run.warmup).ns() / u64::from(self.length);
+            let measured = Time(measured.saturating_mul(length.into()));
+            workload.run.duration = (workload.run.warmup + measured).min(Time::LATEST);
+            longer.length = length;
+            longer.scenario_hash = format!("{}, {length} times as long", self.scenario_hash);
+        }
+        longer
+    }
+
     /// How long all of its runs together are, in nanoseconds of their own time; unknown where they have no end.
     pub fn duration_ns(&self, options: &Options) -> Option<u64> {
         let runs = u64::from(options.seeds) * u64::from(self.real_runs() + 1 + options.copies);
@@ -143,9 +162,11 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
     let policies = pairs.iter().map(|pair| Ok((pair, pair.simulated()?, pair.real()?)));
     let policies: Vec<(&Pair, Policy, Policy)> = policies.collect::<Result<_, VenueError>>()?;
     for subject in subjects {
-        for mut scenario in machines(subject, options) {
-            lengthen(&mut scenario, options.length).ok_or_else(|| PlanError::Endless(subject.name.clone()))?;
+        for scenario in machines(subject, options) {
             let workload = Arc::new(scenario.compile()?);
+            if workload.run.end().is_none() && options.max_length > 1 {
+                return Err(PlanError::Endless(subject.name.clone()));
+            }
             for (pair, simulated, real) in &policies {
                 let place = place(pair, simulated, workload.machine.cpus(), options)?;
                 let accepts = |place: &Place, policy| place.venue(workload.machine.cpus()).accepts(policy);
@@ -155,7 +176,7 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
                     VenueName::Host => CostSource::Workload(running_tick()),
                     _ => CostSource::Run,
                 };
-                cells.push(Cell {
+                let cell = Cell {
                     name: subject.name.clone(),
                     family: subject.family.clone(),
                     pair: (*pair).clone(),
@@ -164,8 +185,10 @@ pub fn plan(subjects: &[Subject], pairs: &[Pair], options: &Options) -> Result<V
                     place,
                     workload: workload.clone(),
                     scenario_hash: scenario.hash(),
+                    length: 1,
                     source,
-                });
+                };
+                cells.push(cell.lasting(options.length));
             }
         }
     }
@@ -190,18 +213,6 @@ fn machines(subject: &Subject, options: &Options) -> Vec<Scenario> {
     }
 }
 
-/// Makes the time after the warmup this many times as long; `None` where there is no duration. Times too long for a clock are
-/// left to [`Scenario::compile`].
-fn lengthen(scenario: &mut Scenario, times: u32) -> Option<()> {
-    if times != 1 {
-        let warmup = scenario.run.warmup.as_ref().map_or(Time::ZERO, |warmup| warmup.0);
-        let duration = scenario.run.duration.as_mut()?;
-        let measured = duration.0.since(warmup).ns().saturating_mul(times.into());
-        duration.0 = Time(warmup.ns().saturating_add(measured));
-    }
-    Some(())
-}
-
 fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Result<Place, PlanError> {
     let fast = if cpus == 1 { ON_ONE_CPU } else { ON_SEVERAL };
     let engine = options.engine.unwrap_or_else(|| fast.parse().expect("an engine"));
@@ -220,21 +231,5 @@ fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Resul
 impl CostSource {
     pub(crate) fn tick(self) -> Time {
         if let CostSource::Workload(tick) = self { tick } else { TICK }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_longer_run_has_the_same_warmup() {
-        let text = "name = \"x\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]\n";
-        let mut scenario = Scenario::parse(&format!("{text}[run]\nduration = \"6s\"\nwarmup = \"1s\"\n"), "x").unwrap();
-        assert_eq!(lengthen(&mut scenario, 5), Some(()));
-        let times = (scenario.run.duration.unwrap().0, scenario.run.warmup.unwrap().0);
-        assert_eq!(times, (Time::from_s(26), Time::from_s(1)));
-        let mut endless = Scenario::parse(text, "x").unwrap();
-        assert_eq!((lengthen(&mut endless, 1), lengthen(&mut endless, 2)), (Some(()), None));
     }
 }

@@ -35,6 +35,7 @@ pub fn carry_out(
         let first: Vec<u64> = (1..=u64::from(options.seeds)).collect();
         add(&mut studied, options, runner, |_| first.clone())?;
         // One more look and no more: looking until something is decided lets chance decide.
+        studied.iter_mut().for_each(|one| one.lengthen(options));
         add(&mut studied, options, runner, |one| one.further_seeds(options))?;
         for one in studied {
             heard(&one.report);
@@ -51,8 +52,9 @@ fn waves(cells: &[Cell], threads: usize) -> impl Iterator<Item = &[Cell]> {
 }
 
 /// A cell and what is known of it.
-struct Studied<'a> {
-    cell: &'a Cell,
+struct Studied {
+    cell: Cell,
+    /// What its runs of the report's length gave.
     samples: Vec<Sample>,
     report: CellReport,
 }
@@ -60,12 +62,40 @@ struct Studied<'a> {
 /// What ends a cell: `None` when it was stopped, else why it failed.
 type Ended = Option<String>;
 
-impl<'a> Studied<'a> {
-    fn new(cell: &'a Cell) -> Studied<'a> {
-        Studied { cell, samples: Vec::new(), report: CellReport::new(cell) }
+impl Studied {
+    fn new(cell: &Cell) -> Studied {
+        Studied { cell: cell.clone(), samples: Vec::new(), report: CellReport::new(cell) }
     }
 
-    /// A cell that was stopped while it got further seeds keeps the verdict that it had.
+    /// Makes the runs of an undecided cell as long as would decide it, as far as that is allowed. What short ones gave does not
+    /// count any more when there are longer ones.
+    fn lengthen(&mut self, options: &Options) {
+        let most = options.max_length.max(self.cell.length);
+        if self.report.verdict == CellVerdict::Undecided {
+            let wanted = self.report.seeds_to_decide().map_or(u64::MAX, |seeds| {
+                (u64::from(seeds) * u64::from(self.cell.length)).div_ceil(u64::from(options.seeds))
+            });
+            self.cell = self.cell.lasting(wanted.clamp(self.cell.length.into(), most.into()) as u32);
+        }
+    }
+
+    /// Whether its runs are to be longer than those that are known.
+    fn is_longer(&self) -> bool {
+        self.cell.length != self.report.length
+    }
+
+    fn judge(&mut self, seeds: &[u64], samples: Vec<Sample>) {
+        if self.is_longer() {
+            self.report.length = self.cell.length;
+            self.report.seeds.clear();
+            self.samples.clear();
+        }
+        self.samples.extend(samples);
+        self.report.seeds.extend(seeds);
+        self.report.judge(&self.samples);
+    }
+
+    /// A cell that was stopped while it got further seeds, or longer runs, keeps the verdict that it had.
     fn end(&mut self, ended: Ended) {
         if ended.is_none() && !self.samples.is_empty() {
             return;
@@ -74,8 +104,11 @@ impl<'a> Studied<'a> {
         self.report.why = ended;
     }
 
-    /// The seeds that an undecided cell still gets.
+    /// The seeds that an undecided cell still gets: all of them where its runs become longer.
     fn further_seeds(&self, options: &Options) -> Vec<u64> {
+        if self.is_longer() {
+            return (1..=u64::from(options.seeds)).collect();
+        }
         let (known, most) = (u64::from(options.seeds), u64::from(options.max_seeds));
         if self.report.verdict != CellVerdict::Undecided {
             return Vec::new();
@@ -99,11 +132,7 @@ fn add(
         let of_cell: Vec<Made> = made.by_ref().take(one.cell.real_runs() as usize).collect();
         let samples = complete(of_cell, seeds.len()).and_then(|real| simulate(one, seeds, &real, options, runner));
         match samples {
-            Ok(samples) => {
-                one.samples.extend(samples);
-                one.report.seeds.extend(seeds);
-                one.report.judge(&one.samples);
-            }
+            Ok(samples) => one.judge(seeds, samples),
             Err(ended) => one.end(ended),
         }
     }
@@ -112,7 +141,7 @@ fn add(
 
 /// The real runs of a cell, each repetition a case of its own.
 fn real_cases(studied: &Studied, seeds: &[u64], options: &Options) -> Vec<Case> {
-    let cell = studied.cell;
+    let cell = &studied.cell;
     let case = |repetition: u32| {
         let again = if repetition == 0 { String::new() } else { format!(", real run {repetition}") };
         let is_first = repetition == 0 && studied.samples.is_empty();
@@ -155,7 +184,7 @@ fn simulate(
     options: &Options,
     runner: &Runner,
 ) -> Result<Vec<Sample>, Ended> {
-    let cell = studied.cell;
+    let cell = &studied.cell;
     let mut cases = Vec::new();
     for (index, seed) in seeds.iter().enumerate() {
         let machine = simulated_machine(cell, &real[0][index], options)?;

@@ -58,6 +58,8 @@ pub struct CellReport {
     pub same_object: bool,
     /// The seeds.
     pub seeds: Vec<u64>,
+    /// How many times as long as the scenario says its runs were, their warmup apart.
+    pub length: u32,
     /// What is concluded.
     pub verdict: CellVerdict,
     /// Why it failed, or why there is no verdict.
@@ -169,6 +171,7 @@ impl CellReport {
             cpus: cell.cpus(),
             same_object: cell.is_same_object(),
             seeds: Vec::new(),
+            length: cell.length,
             verdict: CellVerdict::NotRun,
             why: None,
             figures: Vec::new(),
@@ -255,6 +258,7 @@ pub(crate) fn blank() -> CellReport {
         cpus: 1,
         same_object: true,
         seeds: vec![1, 2, 3],
+        length: 1,
         verdict: CellVerdict::NotRun,
         why: None,
         figures: Vec::new(),

@@ -24,12 +24,13 @@ fn percent(cell: &CellReport, value: fn(&FigureReport) -> Option<f64>) -> String
 }
 
 /// All columns. Of the figures the one that decides is shown.
-pub(crate) const COLUMNS: [CellColumn; 11] = [
+pub(crate) const COLUMNS: [CellColumn; 12] = [
     CellColumn { over: "", head: "scenario", is_number: false, cell: |cell| cell.scenario.clone() },
     CellColumn { over: "", head: "policy", is_number: false, cell: |cell| cell.policy.clone() },
     CellColumn { over: "", head: "kernel", is_number: false, cell: |cell| cell.kernel.clone() },
     CellColumn { over: "", head: "CPUs", is_number: true, cell: |cell| cell.cpus.to_string() },
     CellColumn { over: "", head: "seeds", is_number: true, cell: |cell| cell.seeds.len().to_string() },
+    CellColumn { over: "", head: "length", is_number: true, cell: |cell| cell.length.to_string() },
     CellColumn {
         over: "",
         head: "figure",
@@ -49,7 +50,7 @@ pub(crate) const COLUMNS: [CellColumn; 11] = [
 ];
 
 /// Columns that are left out on a terminal where all of their cells are the same.
-const COMMON: [&str; 3] = ["kernel", "CPUs", "seeds"];
+const COMMON: [&str; 4] = ["kernel", "CPUs", "seeds", "length"];
 
 fn column(head: &str) -> &'static CellColumn {
     COLUMNS.iter().find(|column| column.head == head).expect("it is one of them")

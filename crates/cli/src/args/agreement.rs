@@ -45,6 +45,9 @@ pub struct AgreementArgs {
     /// How many times as long each scenario runs as it says, its warmup apart: less noise in the same number of runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub length: u32,
+    /// What is undecided runs once more, up to N times as long
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub max_length: Option<u32>,
     /// How many copies of the simulation there are for each seed, with small changes of tick offset, costs and times
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub copies: u32,

@@ -83,6 +83,10 @@ fn options(args: &AgreementArgs) -> Result<Options, Failure> {
             args.seeds
         )));
     }
+    let max_length = args.max_length.unwrap_or(args.length);
+    if max_length < args.length {
+        return Err(Failure::Input(format!("--max-length {max_length} is less than --length {}", args.length)));
+    }
     let machine = args.without.iter().try_fold(Machine::flat(1), |machine, name| machine.without(name));
     machine.map_err(|error| Failure::Input(format!("--without: {error}")))?;
     Ok(Options {
@@ -91,6 +95,7 @@ fn options(args: &AgreementArgs) -> Result<Options, Failure> {
         engine: args.engine,
         cpus: args.cpus.clone(),
         length: args.length,
+        max_length,
         costs: costs(args)?,
         seeds: args.seeds,
         max_seeds,

@@ -98,11 +98,16 @@ fn what_cannot_be_judged_is_one_line() {
         (&["--policy", "kernel"], "policy kernel cannot be run in the venue `sim`"),
         (&["--policy", "ps"], "policy ps cannot be run in the venue `vm`"),
         (&["--policy", "rr", "--max-seeds", "2"], "--max-seeds 2 is less than the 3 seeds"),
+        (&["--policy", "rr", "--length", "4", "--max-length", "3"], "--max-length 3 is less than --length 4"),
         (&["--policy", "rr", "--copies", "1"], "1 is not in 2.."),
         (&["--policy", "rr", "--machine", "m.toml"], "--machine is for --venue host"),
         (&["--policy", "rr", "--markdown", "page.md"], "write FILE#NAME"),
         (&["--policy", "rr", "--markdown", "page.md#one"], "one line `<!-- schedlab agreement: one -->`"),
     ];
+    let endless = "name = \"e\"\n[machine]\ncpus = 1\n[[task]]\nname = \"t\"\nonce = [{ compute = \"1ms\" }]\n";
+    lab.write("endless.toml", endless);
+    let output = lab.run(&["agreement", "endless.toml", "--policy", "rr", "--length", "2"]);
+    assert!(output.code == Some(2) && output.err.contains("`e` has no duration"), "{output:?}");
     // What this machine takes is not measured for a command that is refused.
     lab.write("m.toml", "[costs]\nswitch = \"1us\"\n");
     for (flags, part) in cases {
