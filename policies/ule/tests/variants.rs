@@ -66,7 +66,10 @@ fn cpu_use_is_counted_by_the_ticks_of_the_machine() {
             let share = cpu_time(&events, task, 10_000, 20_000) as f64 / 1e7;
             // A level is a thirteenth of the CPU.
             let found = (word as f64 + 0.5 - 119.0) / 13.0;
-            assert!((found - share).abs() < 0.1, "offset {offset}: task {task} with {share} of the CPU has priority {word}");
+            assert!(
+                (found - share).abs() < 0.1,
+                "offset {offset}: task {task} with {share} of the CPU has priority {word}"
+            );
         }
     }
 }
