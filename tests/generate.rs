@@ -59,6 +59,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
+/// A change of the CPUs, of the nice value, or of both.
+fn change(cpus: u32) -> impl Strategy<Value = Step> {
+    (1u64..256, prop_oneof![Just(None), (-20i8..20).prop_map(Some)]).prop_map(move |(mask, nice)| {
+        let set: CpuSet = (0..cpus).filter(|c| mask >> c & 1 == 1).map(CpuId).collect();
+        Step::Set(Change { cpus: Some(set).filter(|set| !set.is_empty()), nice })
+    })
+}
+
 fn group(cpus: u32) -> impl Strategy<Value = Group> {
     let birth = prop_oneof![
         3 => Just(Birth::At(Time::ZERO)),
@@ -68,8 +76,9 @@ fn group(cpus: u32) -> impl Strategy<Value = Group> {
     let nice = prop_oneof![3 => Just(0i8), 1 => -20i8..20];
     let class = prop_oneof![8 => Just(Class::Other), 1 => Just(Class::Idle), 1 => Just(Class::Fifo(50)), 1 => Just(Class::RoundRobin(10))];
     let mask = prop_oneof![2 => Just(u64::MAX), 1 => 1u64..256];
-    (birth, nice, class, mask, 1u32..5, any::<bool>(), steps()).prop_map(
-        move |(birth, nice, class, mask, count, pinned, steps)| {
+    let changes = prop_oneof![2 => Just(Vec::new()), 1 => proptest::collection::vec((change(cpus), any::<prop::sample::Index>()), 1..3)];
+    (birth, nice, class, mask, 1u32..5, any::<bool>(), steps(), changes).prop_map(
+        move |(birth, nice, class, mask, count, pinned, mut steps, changes)| {
             let mut allowed: CpuSet = (0..cpus).filter(|c| mask >> c & 1 == 1).map(CpuId).collect();
             if allowed.is_empty() {
                 allowed = CpuSet::first(cpus);
@@ -77,6 +86,10 @@ fn group(cpus: u32) -> impl Strategy<Value = Group> {
             let repeats = !matches!(birth, Birth::Arrivals { .. });
             // A real-time task that never sleeps would take its CPU for good.
             let class = if steps.iter().any(|s| matches!(s, Step::Sleep(_))) { class } else { Class::Other };
+            let pinned = pinned && changes.is_empty();
+            for (change, place) in changes {
+                steps.insert(1 + place.index(steps.len() - 1), change);
+            }
             let start_on = pinned.then(|| allowed.iter().next().unwrap_or(CpuId(0)));
             Group {
                 name: String::new(),

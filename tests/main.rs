@@ -1,5 +1,6 @@
 //! Questions that concern several rooms at once. One binary, sorted by question.
 
+mod changes;
 mod determinism;
 mod endless;
 mod families;

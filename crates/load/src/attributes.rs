@@ -19,10 +19,15 @@ pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> 
     // SAFETY: the kernel only reads the structure; 0 is the calling thread.
     check(unsafe { libc::sched_setscheduler(0, policy, &parameters) })?;
     if matches!(class, Class::Other | Class::Batch) {
-        // SAFETY: plain numbers; on Linux 0 means the calling thread.
-        check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(nice)) })?;
+        set_nice(nice)?;
     }
     slice.map_or(Ok(()), |slice| ask_for_slice(policy, nice, slice))
+}
+
+/// Sets the nice value of the calling thread.
+pub fn set_nice(nice: i8) -> io::Result<()> {
+    // SAFETY: plain numbers; on Linux 0 means the calling thread.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, libc::c_int::from(nice)) })
 }
 
 /// Asks for slices of this length, which kernels before 6.12 take no notice of.

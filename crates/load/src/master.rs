@@ -161,7 +161,8 @@ impl<'env> Master<'_, 'env> {
     fn may_come_from(&self, order: &Order, parent: u32) -> bool {
         let (child, parent) = (self.group(order.group), self.group(parent));
         let same = |group: &Group| (group.class, group.slice);
-        same(child) == same(parent) && child.nice >= parent.nice
+        let worst = parent.changes().filter_map(|change| change.nice).fold(parent.nice, i8::max);
+        same(child) == same(parent) && child.nice >= worst
     }
 
     fn number(&self, order: Order) -> Option<(u32, Order)> {
@@ -382,5 +383,5 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
 
 /// The CPUs that a workload needs.
 pub fn cpus_needed(groups: &[Group]) -> Option<CpuId> {
-    groups.iter().flat_map(|group| group.cpus.iter()).max()
+    groups.iter().flat_map(|group| group.all_cpus().flat_map(CpuSet::iter)).max()
 }

@@ -78,8 +78,8 @@ fn of_channels(workload: &Workload) -> Option<String> {
 
 /// Why a group cannot be run.
 fn of_group(group: &Group) -> Option<String> {
-    if group.nice < 0 && !matches!(group.class, Class::Idle) && !may_raise_nice(group.nice) {
-        return Some(format!("nice {} needs root or CAP_SYS_NICE", group.nice));
+    if let Some(nice) = raised_to(group).filter(|nice| !may_raise_nice(*nice)) {
+        return Some(format!("nice {nice} needs root or CAP_SYS_NICE"));
     }
     if is_realtime(group.class) && !is_root() {
         return Some("a real-time class needs root or CAP_SYS_NICE".into());
@@ -97,6 +97,15 @@ fn of_group(group: &Group) -> Option<String> {
     }
     let at_once = if matches!(group.birth, Birth::At(_)) { group.count.unwrap_or(1) } else { 0 };
     (at_once > MAX_TASKS / 2).then(|| format!("{at_once} tasks are too many for a real machine"))
+}
+
+/// The lowest nice value that needs a right: a negative one, and a lower one than the task had before.
+fn raised_to(group: &Group) -> Option<i8> {
+    let first = if matches!(group.class, Class::Idle) { 0 } else { group.nice };
+    let passes = if group.program.repeats { 2 } else { 1 };
+    let later = (0..passes).flat_map(|_| group.changes().filter_map(|change| change.nice));
+    let all: Vec<i8> = [0, first].into_iter().chain(later).collect();
+    all.windows(2).filter(|two| two[1] < two[0]).map(|two| two[1]).min()
 }
 
 fn is_root() -> bool {
@@ -130,6 +139,19 @@ mod tests {
                 assert!(whys.is_empty() && Ranks::of(&workload).is_some(), "{}: {whys:?}", workload.name);
             }
         }
+    }
+
+    #[test]
+    fn a_nice_value_that_falls_needs_a_right() {
+        let raised = |key: &str, nice: &str| {
+            let text = format!(
+                "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n[[task]]\nname = \"t\"\n{nice}\
+                 {key} = [{{ set = {{ nice = 5 }} }}, {{ compute = \"1ms\" }}, {{ set = {{ nice = 9 }} }}]\n"
+            );
+            raised_to(&schedlab_model::scenario::Scenario::parse(&text, "t").unwrap().compile().unwrap().groups[0])
+        };
+        assert_eq!([raised("once", ""), raised("loop", "")], [None, Some(5)]);
+        assert_eq!([raised("once", "nice = 7\n"), raised("once", "nice = -7\n")], [Some(5), Some(-7)]);
     }
 
     #[test]

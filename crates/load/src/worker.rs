@@ -2,6 +2,7 @@
 
 use crate::account::{Account, run_delay_ns};
 use crate::algorithm::Engine;
+use crate::attributes;
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns, wait_for_device};
 use crate::device;
 use crate::futex::{self, Waited};
@@ -10,7 +11,7 @@ use crate::requests::{Queue, Request};
 use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{Group, Step};
+use schedlab_model::workload::{Change, Group, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -216,6 +217,7 @@ impl<'a> Worker<'a> {
                 }
                 self.take_from(site.at_channel(c.index()), *n, since);
             }
+            Step::Set(change) => return self.change(change),
             Step::Command(words) => return self.run_program(words),
             Step::Io(device, service) => {
                 let service = service.sample(&mut self.rng).ns();
@@ -270,6 +272,14 @@ impl<'a> Worker<'a> {
                 Next::End
             }
         }
+    }
+
+    /// Changes the calling thread, which is the task. What was allowed before the run is refused only by those who change
+    /// that meanwhile: such a task ends.
+    fn change(&self, change: &Change) -> Next {
+        let nice = change.nice.map_or(Ok(()), attributes::set_nice);
+        let cpus = nice.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
+        if cpus.is_ok() { Next::Step } else { Next::End }
     }
 
     /// Waits until the device has served it, after those that came before, and reads a block for that. A device works while

@@ -89,10 +89,12 @@ impl OthersWatch {
         let mut sets: Vec<Allowed> = Vec::new();
         let mut set_of_group = Vec::new();
         for group in &workload.groups {
-            let known = sets.iter().position(|set| set.cpus == group.cpus);
+            // Where tasks change their CPUs, others may have been in the way on any of them.
+            let cpus = group.possible_cpus();
+            let known = sets.iter().position(|set| set.cpus == cpus);
             set_of_group.push(known.unwrap_or(sets.len()));
             if known.is_none() {
-                sets.push(Allowed { cpus: group.cpus.clone(), waiting: 0, held: 0 });
+                sets.push(Allowed { cpus, waiting: 0, held: 0 });
             }
         }
         let cpus = workload.machine.cpus() as usize;

@@ -170,8 +170,8 @@ impl<'a> Validator<'a> {
         let group = self.tasks.get(&id).and_then(|task| task.group);
         if let (Some(workload), Some(group)) = (self.expectations.workload, group) {
             let group = &workload.groups[group];
-            if !group.cpus.contains(cpu) {
-                let what = format!("a task of {:?} on CPU {cpu}, allowed are {}", group.name, group.cpus);
+            if !group.all_cpus().any(|cpus| cpus.contains(cpu)) {
+                let what = format!("a task of {:?} on CPU {cpu}, allowed are {}", group.name, group.possible_cpus());
                 self.report(event, Some(id), what);
             }
         }

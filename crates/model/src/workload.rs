@@ -76,6 +76,31 @@ pub struct Group {
     pub program: Program,
 }
 
+impl Group {
+    /// What its tasks change about themselves, in the order of their program.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.program.steps.iter().filter_map(|step| match step {
+            Step::Set(change) => Some(change),
+            _ => None,
+        })
+    }
+
+    /// Each set of CPUs on which its tasks may run at some time, the first one first.
+    pub fn all_cpus(&self) -> impl Iterator<Item = &CpuSet> {
+        std::iter::once(&self.cpus).chain(self.changes().filter_map(|change| change.cpus.as_ref()))
+    }
+
+    /// The CPUs on which one of its tasks may be at some time.
+    pub fn possible_cpus(&self) -> CpuSet {
+        self.all_cpus().flat_map(CpuSet::iter).collect()
+    }
+
+    /// The CPUs on which its tasks may run at all times.
+    pub fn certain_cpus(&self) -> CpuSet {
+        self.cpus.iter().filter(|cpu| self.all_cpus().all(|cpus| cpus.contains(*cpu))).collect()
+    }
+}
+
 /// When the tasks of a group come to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Birth {
@@ -154,6 +179,8 @@ pub enum Step {
     Barrier(ObjectId),
     /// Use a device for this long: requests queue in order, the task sleeps until its own is served.
     Io(ObjectId, Distribution),
+    /// Change something about this task itself.
+    Set(Change),
     /// Create this many tasks of a group.
     Spawn(GroupId, u32),
     /// Run a real program, given as its words, and wait for its end. Not to be simulated.
@@ -176,6 +203,15 @@ pub enum Step {
     RequestEnd,
     /// All requests that the task has end: its own and those that it took.
     Answer,
+}
+
+/// What a task changes about itself; what is absent stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The CPUs on which it may run from now on.
+    pub cpus: Option<CpuSet>,
+    /// Its nice value from now on.
+    pub nice: Option<i8>,
 }
 
 /// Shared objects by kind, each indexed by [`ObjectId`].

@@ -61,7 +61,7 @@ impl Header {
             venue: venue.to_owned(),
             seed: workload.run.seed,
             cpus: workload.machine.cpus(),
-            groups: workload.groups.iter().map(|g| Group { name: g.name.clone(), cpus: g.cpus.clone() }).collect(),
+            groups: workload.groups.iter().map(|g| Group { name: g.name.clone(), cpus: g.possible_cpus() }).collect(),
             end: workload.run.duration,
             lost: 0,
         }

@@ -44,14 +44,16 @@ pub(super) struct IdleWatch {
 impl IdleWatch {
     /// All CPUs are idle at first.
     pub fn new(cpus: u32, groups: &[Group]) -> IdleWatch {
+        // Of tasks that change their CPUs it is not known when: an idle CPU is one for them where it is in all sets.
+        let cpus_of_groups: Vec<CpuSet> = groups.iter().map(Group::certain_cpus).collect();
         let mut distinct: Vec<&CpuSet> = Vec::new();
         let mut number_of: BTreeMap<&[u64], u32> = BTreeMap::new();
         let mut set_of_group = Vec::new();
-        for group in groups {
+        for cpus_of_group in &cpus_of_groups {
             let next = distinct.len() as u32;
-            let set = *number_of.entry(group.cpus.words()).or_insert(next);
+            let set = *number_of.entry(cpus_of_group.words()).or_insert(next);
             if set == next {
-                distinct.push(&group.cpus);
+                distinct.push(cpus_of_group);
             }
             set_of_group.push(set);
         }

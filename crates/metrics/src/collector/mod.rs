@@ -128,7 +128,7 @@ impl Collector {
     /// For a run of this workload in which tasks are switched to and from CPUs.
     pub fn new(workload: &Workload) -> Collector {
         let cpus = workload.machine.cpus();
-        let all_everywhere = workload.groups.iter().all(|group| group.cpus.len() == cpus);
+        let all_everywhere = workload.groups.iter().all(|group| group.certain_cpus().len() == cpus);
         let groups: Vec<GroupState> = workload
             .groups
             .iter()

@@ -168,7 +168,7 @@ fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
                 .key("repeat")
                 .fault("rt-app repeats a phase and a thread, nothing inside: unroll this repeat"));
         }
-        Role::Uses(_) | Role::Answers | Role::Exits => return nothing(),
+        Role::Uses(_) | Role::Changes(_) | Role::Answers | Role::Exits => return nothing(),
     };
     let Some(name) = step.kind().rt_app else { return nothing() };
     if times > 1_000 {

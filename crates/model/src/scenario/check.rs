@@ -188,6 +188,7 @@ fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), 
             }
             Role::Works(_)
             | Role::Sleeps(_)
+            | Role::Changes(_)
             | Role::Uses(_)
             | Role::Yields
             | Role::Takes(..)

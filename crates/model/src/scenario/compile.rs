@@ -1,7 +1,7 @@
 //! From a scenario to a workload: what is said alone is checked here, what is said together in the checks.
 
 use super::{
-    At, Fault, Machine, Run, Scenario, Task, check, objects,
+    At, Fault, Machine, Run, Scenario, Task, attributes, check, objects,
     program::{self, GroupInfo},
     quantity::can_take_time,
     requests::Works,
@@ -255,9 +255,11 @@ fn group(
 ) -> Result<Group, Fault> {
     let class = task.class.as_ref().map_or(Class::Other, |c| c.0);
     let cpus = task.cpus.as_ref().map_or_else(|| CpuSet::first(machine_cpus), |c| c.0.clone());
-    if let Some(beyond) = cpus.iter().find(|cpu| cpu.0 >= machine_cpus) {
-        let message = format!("there is no CPU {beyond}: the machine's CPUs are {}", CpuSet::first(machine_cpus));
-        return Err(at.key("cpus").fault(message));
+    attributes::cpus(&cpus, machine_cpus).map_err(|message| at.key("cpus").fault(message))?;
+    for flat in &info.steps {
+        if let Role::Changes(change) = flat.step.role() {
+            attributes::change(change, task, class, machine_cpus, &flat.path)?;
+        }
     }
     let start_on = task.start_on.map(CpuId);
     if let Some(cpu) = start_on.filter(|&cpu| !cpus.contains(cpu)) {
@@ -276,7 +278,7 @@ fn group(
         count: info.count,
         birth: info.birth.clone(),
         start_on,
-        nice: nice(task.nice, class, at)?,
+        nice: attributes::nice(task.nice, class).map_err(|message| at.key("nice").fault(message))?,
         slice: slice(task, class, at)?,
         class,
         cpus,
@@ -295,18 +297,4 @@ fn slice(task: &Task, class: Class, at: &At) -> Result<Option<Time>, Fault> {
         return Err(at.key("slice").fault(format!("a slice of {slice} cannot be: write 100us to 100ms")));
     }
     Ok(Some(slice))
-}
-
-fn nice(nice: Option<i64>, class: Class, at: &At) -> Result<i8, Fault> {
-    let real_time = matches!(class, Class::Fifo(_) | Class::RoundRobin(_));
-    match nice {
-        None => Ok(0),
-        Some(_) if real_time => {
-            Err(at.key("nice").fault("a nice value means nothing in the classes fifo and rr: remove it"))
-        }
-        Some(nice @ -20..=19) => Ok(nice as i8),
-        Some(nice) => {
-            Err(at.key("nice").fault(format!("nice {nice} does not exist: write from -20 (most) to 19 (least)")))
-        }
-    }
 }

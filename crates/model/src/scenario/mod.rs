@@ -4,6 +4,7 @@
 //! as they are read, what they mean together when the scenario is [compiled](Scenario::compile) into the
 //! [`Workload`] that a venue takes. `docs/reference/scenario.md` explains the language to users.
 
+mod attributes;
 mod change;
 mod check;
 mod compile;
@@ -28,7 +29,7 @@ pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
 pub use source::Source;
-pub use step::{Io, STEPS, Step, StepKind, True};
+pub use step::{Change, Io, STEPS, Step, StepKind, True};
 pub(crate) use toml_text::unfit_text;
 pub use toml_text::{read_toml, unfit_name};
 

@@ -52,6 +52,7 @@ pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
         Role::Works(_)
         | Role::Sleeps(_)
         | Role::Yields
+        | Role::Changes(_)
         | Role::Spawns(..)
         | Role::Answers
         | Role::Exits

@@ -1,7 +1,7 @@
 //! From the steps of a task to a program: `repeat` becomes jumps, and requests get their beginning and their end.
 
 use super::{
-    At, Fault, Step,
+    At, Change, Fault, Step,
     error::Path,
     objects::{Names, ObjectKind},
     requests::{Works, only_sleeps},
@@ -186,6 +186,7 @@ impl Compiler<'_> {
             Step::Spawn { spawn, count } => {
                 Code::Spawn(self.groups[spawn.as_str()], at_least_one(*count, &at.key("count"))?)
             }
+            Step::Set { set } => Code::Set(change(set)),
             Step::Answer { .. } => Code::Answer,
             Step::Exit { .. } if !last => {
                 return Err(at.fault("nothing after `exit` is ever done: put it last, outside of any repeat"));
@@ -229,6 +230,11 @@ impl Compiler<'_> {
         self.depth -= 1;
         Ok(())
     }
+}
+
+/// The change as executors take it; what is wrong with it, the group's checks say.
+fn change(set: &Change) -> workload::Change {
+    workload::Change { cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()), nice: set.nice.map(|nice| nice as i8) }
 }
 
 fn at_least_one(number: u32, at: &At) -> Result<u32, Fault> {

@@ -65,6 +65,7 @@ impl<'s> Works<'s> {
             | Role::Gives(..)
             | Role::Locks(_)
             | Role::Unlocks(_)
+            | Role::Changes(_)
             | Role::Spawns(..)
             | Role::Answers
             | Role::Exits => false,
@@ -123,6 +124,7 @@ fn taken_for_work<'s>(steps: &'s [Step], head: &mut Head, show: &mut impl FnMut(
             | Role::Yields
             | Role::Locks(_)
             | Role::Unlocks(_)
+            | Role::Changes(_)
             | Role::Answers
             | Role::Exits => head.waits_only = false,
         }

@@ -5,7 +5,7 @@
 //! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
 use super::{notation::Text, objects::ObjectKind};
-use crate::{distribution::Distribution, scenario::error::did_you_mean};
+use crate::{cpuset::CpuSet, distribution::Distribution, scenario::error::did_you_mean};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt};
@@ -46,6 +46,8 @@ pub(crate) enum Role<'s> {
     Locks(&'s str),
     /// It releases one.
     Unlocks(&'s str),
+    /// It changes something about the task itself.
+    Changes(&'s Change),
     /// It creates tasks of a group.
     Spawns(&'s str, u32),
     /// It answers requests.
@@ -237,6 +239,14 @@ steps! {
     }
     Role::Spawns(spawn, *count), r#"{ spawn = "group", count = 3 }"#, "create tasks of another group", Some("fork");
 
+    /// Change something about the task itself.
+    Set "set" {
+        /// What.
+        set: Change,
+    }
+    Role::Changes(set), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
+    "from now on the task may run on these CPUs, and has this nice value; either may be left out", None;
+
     /// Answer the requests that the task has: they end here.
     Answer "answer" {
         /// Always true.
@@ -271,6 +281,19 @@ pub struct Io {
     pub device: String,
     /// How long the device needs for the request.
     pub service: Text<Distribution>,
+}
+
+/// What a task changes about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The CPUs on which it may run from now on; as before when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Text<CpuSet>>,
+    /// Its nice value from now on; as before when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -20, max = 19))]
+    pub nice: Option<i64>,
 }
 
 /// The word `true`, which says that a step without a value is meant.
@@ -423,6 +446,7 @@ mod tests {
             (r#"{ yield = false }"#, "`true`"),
             (r#"{}"#, "does nothing"),
             (r#"{ times = 2 }"#, "does nothing"),
+            (r#"{ set = { niceness = 2 } }"#, "unknown field `niceness`"),
             (r#"{ compte = "5ms" }"#, "unknown field `compte`"),
             (r#"{ post = "s", times = -1 }"#, "-1"),
         ] {

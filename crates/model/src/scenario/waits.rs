@@ -60,6 +60,7 @@ fn nobody_waits_for_ever(
                     | Role::Meets(_)
                     | Role::Locks(_)
                     | Role::Unlocks(_)
+                    | Role::Changes(_)
                     | Role::Answers
                     | Role::Exits
                     | Role::Repeats(..) => {}
@@ -180,6 +181,7 @@ fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
         | Role::Yields
         | Role::Locks(_)
         | Role::Unlocks(_)
+        | Role::Changes(_)
         | Role::Spawns(..)
         | Role::Answers
         | Role::Exits
@@ -200,6 +202,7 @@ fn takes_time(step: &Step) -> bool {
         | Role::Meets(_)
         | Role::Locks(_)
         | Role::Unlocks(_)
+        | Role::Changes(_)
         | Role::Spawns(..)
         | Role::Answers
         | Role::Exits
@@ -224,6 +227,7 @@ fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects:
         | Role::Yields
         | Role::Locks(_)
         | Role::Unlocks(_)
+        | Role::Changes(_)
         | Role::Spawns(..)
         | Role::Answers
         | Role::Exits

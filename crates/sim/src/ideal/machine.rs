@@ -256,6 +256,7 @@ impl Machine {
         let group = self.world.tasks[slot].group;
         match self.world.step(slot, cpu) {
             Next::Pay(_) => unreachable!("nothing costs anything under a discipline"),
+            Next::Change => unreachable!("refused before the run"),
             Next::Work => {
                 self.entities[slot as usize].size_ns = self.world.tasks[slot].work_ns;
                 self.begin_work(cpu, slot);

@@ -168,6 +168,13 @@ fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
                 group.name
             )));
         }
+        if group.changes().next().is_some() {
+            return Err(RunError::Unsupported(format!(
+                "task '{}' changes its CPUs or its nice value, which the ideal discipline {discipline} does not know; \
+                 remove `set`, or run a sched_ext policy",
+                group.name
+            )));
+        }
         if discipline.is_fluid() && group.cpus.len() < cpus {
             return Err(RunError::Unsupported(format!(
                 "task '{}' may run on CPUs {} only, but {discipline} divides all {cpus} CPUs among all tasks; remove \

@@ -14,8 +14,8 @@ use crate::error::PolicyFailure;
 use crate::world::{World, cpu_timers::CpuTimers};
 use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
 use schedlab_model::machine::Machine;
-use schedlab_model::{time::Time, trace::*};
-use std::collections::{BTreeMap, VecDeque};
+use schedlab_model::{cpuset::CpuSet, ids::CpuId, time::Time, trace::*};
+use std::collections::VecDeque;
 
 /// Why a policy has to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,10 +72,12 @@ pub struct Core {
     pub keeps_idle: bool,
     /// Memory for masks.
     pub masks: Masks,
-    /// Sets of allowed CPUs: for each group its own, then those of [`Core::pinned`].
+    /// Sets of allowed CPUs: for each group its own, then those of [`Core::other_sets`].
     pub allowed: Vec<Mask>,
-    /// For each CPU that is some `start_on` the index of the set of that CPU alone.
-    pub pinned: BTreeMap<u32, u32>,
+    /// The other sets in which tasks may be, with their indices.
+    pub other_sets: Vec<(CpuSet, u32)>,
+    /// The last CPU that each one chose for a task that had to leave it (`distribute_cpu_mask_prev`).
+    distributed: Vec<u32>,
     /// All CPUs.
     pub all_cpus: Mask,
     /// For what two masks have in common.
@@ -162,7 +164,8 @@ impl Core {
             keeps_idle: true,
             masks,
             allowed: Vec::new(),
-            pinned: BTreeMap::new(),
+            other_sets: Vec::new(),
+            distributed: vec![0; count as usize],
             all_cpus,
             scratch,
             entities: Vec::new(),
@@ -282,6 +285,20 @@ impl Core {
     #[inline]
     pub fn allowed(&self, slot: u32) -> &Mask {
         &self.allowed[self.entity(slot).allowed as usize]
+    }
+
+    /// The index of a set that some `start_on` or `set` names.
+    pub fn set_number(&self, set: &CpuSet) -> u32 {
+        let known = self.other_sets.iter().find(|(known, _)| known == set);
+        known.expect("each set has got a mask before the run").1
+    }
+
+    /// The CPU of a set for a task that has to leave this one: each time the next (`cpumask_any_and_distribute`).
+    pub fn distribute(&mut self, cpu: u32, set: &CpuSet) -> u32 {
+        let previous = self.distributed[cpu as usize];
+        let next = set.iter().find(|to| to.0 > previous).or_else(|| set.iter().next()).unwrap_or(CpuId(cpu)).0;
+        self.distributed[cpu as usize] = next;
+        next
     }
 
     /// The task that runs on a CPU.

@@ -34,10 +34,10 @@ fn policy_weight(load_weight: u64) -> u32 {
     ((load_weight * 100 + 512) / 1024).clamp(1, 10_000) as u32
 }
 
-fn load_weight(group: &Group) -> u64 {
-    match group.class {
+fn load_weight(class: Class, nice: i8) -> u64 {
+    match class {
         Class::Idle => IDLE_WEIGHT,
-        _ => NICE_WEIGHTS[(group.nice + 20) as usize],
+        _ => NICE_WEIGHTS[(nice + 20) as usize],
     }
 }
 
@@ -56,7 +56,7 @@ impl Sim {
         self.fill_task(slot, group, birth);
         if group.start_on.is_some() {
             // Held there until all tasks of this instant have started.
-            self.set_allowed(slot, self.core.pinned[&first]);
+            self.set_allowed(slot, self.core.set_number(&[CpuId(first)].into_iter().collect()));
             self.held.push(slot);
         }
         if !self.core.entity(slot).is_realtime() {
@@ -110,28 +110,29 @@ impl Sim {
         let now = self.core.world.now_ns;
         self.set_allowed(slot, birth.group.0);
         let cpu = self.core.entity(slot).cpu;
-        let weight = load_weight(group);
-        let (policy, priority) = match group.class {
-            Class::Other => (0, 120 + group.nice as i32),
-            Class::Batch => (3, 120 + group.nice as i32),
-            Class::Idle => (5, 120 + group.nice as i32),
-            Class::Fifo(p) => (1, 99 - p as i32),
-            Class::RoundRobin(p) => (2, 99 - p as i32),
+        let (policy, realtime_priority) = match group.class {
+            Class::Other => (0, None),
+            Class::Batch => (3, None),
+            Class::Idle => (5, None),
+            Class::Fifo(p) => (1, Some(99 - p as i32)),
+            Class::RoundRobin(p) => (2, Some(99 - p as i32)),
         };
         let realtime = self.core.entity(slot).priority();
         let (tgid, leader, mm) = self.process_of(slot, birth);
         let task = self.core.entity_mut(slot).task_mut();
         (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
-        (task.policy, task.prio, task.normal_prio) = (policy, priority, priority);
-        (task.static_prio, task.rt_priority) = (120 + group.nice as i32, realtime as u32);
+        (task.policy, task.rt_priority) = (policy, realtime as u32);
+        fill_weight(task, group.class, group.nice);
+        if let Some(priority) = realtime_priority {
+            (task.prio, task.normal_prio) = (priority, priority);
+        }
         set_parent(task, parent);
         (task.group_leader, task.mm) = (Pointer(leader), Pointer(mm));
         (task.start_time, task.start_boottime) = (now, now);
-        (task.scx.weight, task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) =
-            (policy_weight(weight), SCX_SLICE_DFL, -1, -1);
+        (task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) = (SCX_SLICE_DFL, -1, -1);
         (task.scx.ddsp_dsq_id, task.scx.tid) = (SCX_DSQ_INVALID, id.0 as u64 + 1);
         (task.se.custom_slice, task.se.slice) = group.slice.map_or((0, 0), |slice| (1, slice.ns()));
-        (task.se.load.weight, task.cpu, task.thread_info.cpu) = (weight * 1024, cpu, cpu);
+        (task.cpu, task.thread_info.cpu) = (cpu, cpu);
         (task.wake_cpu, task.recent_used_cpu) = (cpu as i32, cpu as i32);
         let name = group.name.as_bytes();
         let length = name.len().min(15);
@@ -169,49 +170,6 @@ impl Sim {
         }
     }
 
-    /// Sets the CPUs on which a task may run, by the index of the mask.
-    pub fn set_allowed(&mut self, slot: u32, mask: u32) {
-        let (address, count) = {
-            let mask = &self.core.allowed[mask as usize];
-            (mask.address, mask.len())
-        };
-        let entity = self.core.entity_mut(slot);
-        (entity.allowed, entity.allowed_count) = (mask, count);
-        let task = entity.task_mut();
-        (task.cpus_ptr, task.nr_cpus_allowed) = (Pointer(address), count as i32);
-    }
-
-    /// Sets the tasks free that were held on the CPU on which they started (`set_cpus_allowed_scx`).
-    pub fn release_held(&mut self) {
-        self.release_is_set = false;
-        for slot in std::mem::take(&mut self.held) {
-            let Some(task) = self.core.world.tasks.get(slot) else { continue };
-            let group = task.group.0;
-            let entity = self.core.entity(slot);
-            let (cpu, address, state) = (entity.cpu, entity.address, entity.state);
-            let requeue = state != State::Sleeping && !entity.is_realtime();
-            self.core.this_cpu = cpu;
-            if requeue {
-                self.dequeue_task(slot, SCX_DEQ_SCHED_CHANGE);
-            }
-            self.set_allowed(slot, group);
-            if self.core.entity(slot).is_realtime() {
-                continue;
-            }
-            let mask = self.core.allowed(slot).address;
-            self.call(Op::SetCpumask, cpu, slot, [address, mask]);
-            match state {
-                State::Runnable => self.enqueue_task(slot, 0),
-                // It never leaves its CPU, and so the policy is not asked where it is to go.
-                State::Running => {
-                    self.begin_runnable(slot, 0);
-                    self.set_next(cpu, slot, 0);
-                }
-                State::Sleeping => {}
-            }
-        }
-    }
-
     /// Does the next steps of the task that runs on a CPU.
     #[inline(always)]
     pub fn do_steps(&mut self, cpu: u32) {
@@ -230,6 +188,7 @@ impl Sim {
             }
             Next::Block => self.block(cpu, slot),
             Next::Yield => self.yield_cpu(cpu, slot),
+            Next::Change => self.change(cpu, slot),
             Next::Exit => self.end(cpu, slot),
             Next::Stuck => self.halt = Some(Halt::Stuck(self.core.world.tasks[slot].group)),
         }
@@ -298,6 +257,13 @@ impl Sim {
         self.core.world.tasks.remove(slot);
         self.core.world.note_end();
     }
+}
+
+/// What a nice value is in a task (`set_load_weight`).
+pub(super) fn fill_weight(task: &mut GuestTask, class: Class, nice: i8) {
+    let (priority, weight) = (120 + i32::from(nice), load_weight(class, nice));
+    (task.static_prio, task.prio, task.normal_prio) = (priority, priority, priority);
+    (task.scx.weight, task.se.load.weight) = (policy_weight(weight), weight * 1024);
 }
 
 /// Sets what points to a parent.

@@ -10,6 +10,7 @@
 //! - There is one control group, no hot plugging, no core scheduling, no second scheduler.
 
 mod accounting;
+mod change;
 pub mod consts;
 mod core;
 mod cpu;
@@ -129,7 +130,7 @@ fn prepare(
     Ok(policy::Sim::new(vm, ops, core)?)
 }
 
-/// One mask for each group, then one for each CPU that is some group's `start_on`.
+/// One mask for each group, then one for each other set in which its tasks may be, at their start or later.
 fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryError> {
     for group in &workload.groups {
         let exists = |cpu: CpuId| cpu.index() < core.cpus.len();
@@ -138,12 +139,11 @@ fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryErr
         core.allowed.push(mask);
     }
     for group in &workload.groups {
-        if let Some(cpu) = group.start_on {
-            let index = core.allowed.len() as u32;
-            if let std::collections::btree_map::Entry::Vacant(entry) = core.pinned.entry(cpu.0) {
-                entry.insert(index);
-                let only: CpuSet = [cpu].into_iter().collect();
-                let mask = core.masks.create(&only)?;
+        let first = group.start_on.map(|cpu| [cpu].into_iter().collect::<CpuSet>());
+        for set in first.iter().chain(group.changes().filter_map(|change| change.cpus.as_ref())) {
+            if core.other_sets.iter().all(|(known, _)| known != set) {
+                core.other_sets.push((set.clone(), core.allowed.len() as u32));
+                let mask = core.masks.create(set)?;
                 core.allowed.push(mask);
             }
         }

@@ -5,7 +5,7 @@ use super::World;
 use super::objects::Attempt;
 use super::requests::Place;
 use super::timers::Due;
-use schedlab_model::workload::{Program, Step};
+use schedlab_model::workload::{Change, Program, Step};
 use schedlab_model::{ids::*, time::Time, trace::*};
 
 /// What follows a step.
@@ -21,6 +21,8 @@ pub enum Next {
     Pay(Time),
     /// The task gives the CPU to others and goes on later.
     Yield,
+    /// The task changes something about itself ([`World::change_of`]); ask again.
+    Change,
     /// The task has ended.
     Exit,
     /// The tasks did so many steps at one instant that they would do so forever.
@@ -208,6 +210,17 @@ impl World {
         Next::Again
     }
 
+    /// What the step that a task has just done changes about it.
+    pub fn change_of(&self, slot: u32) -> Change {
+        let task = &self.tasks[slot];
+        let done = task
+            .step
+            .checked_sub(1)
+            .and_then(|step| self.workload.groups[task.group.index()].program.steps.get(step as usize));
+        let Some(Step::Set(change)) = done else { unreachable!("asked after such a step alone") };
+        change.clone()
+    }
+
     fn concerns_nobody_else(&self, slot: u32) -> bool {
         let task = &self.tasks[slot];
         let program = &self.workload.groups[task.group.index()].program;
@@ -224,6 +237,7 @@ impl World {
                 | Step::Recv(..)
                 | Step::Barrier(_)
                 | Step::Io(..)
+                | Step::Set(_)
                 | Step::Spawn(..)
                 | Step::Command(_)
                 | Step::Exit
@@ -276,6 +290,7 @@ impl World {
             }
             Step::Send(c, n) => self.send(slot, *c, *n, cpu),
             Step::Recv(c, n) => self.receive(slot, *c, *n, cpu),
+            Step::Set(_) => Next::Change,
             Step::Command(_) => unreachable!("refused before the run"),
             Step::RepeatBegin { times } => {
                 self.tasks[slot].repeats.push(*times);

@@ -1,0 +1,119 @@
+//! Something about a task changes: its nice value, the CPUs on which it may run (`set_user_nice`,
+//! `__set_cpus_allowed_ptr`).
+
+use super::consts::*;
+use super::cpu::NONE;
+use super::entity::State;
+use super::layout::Pointer;
+use super::life::fill_weight;
+use super::ops::Op;
+use super::policy::Sim;
+use schedlab_model::{cpuset::CpuSet, ids::CpuId, trace::*};
+
+impl Sim {
+    /// The task that runs on a CPU changes itself, as its step says, and goes on.
+    pub fn change(&mut self, cpu: u32, slot: u32) {
+        let change = self.core.world.change_of(slot);
+        self.core.active.push_front(cpu);
+        self.core.this_cpu = cpu;
+        // Scenarios do not say it of real-time tasks, for which it means nothing.
+        if let Some(nice) = change.nice.filter(|_| !self.core.entity(slot).is_realtime()) {
+            self.set_nice(slot, nice);
+        }
+        if let Some(cpus) = change.cpus {
+            self.set_cpus(slot, self.core.set_number(&cpus));
+            if !cpus.contains(CpuId(cpu)) {
+                self.drive_off(cpu, slot, &cpus);
+            }
+        }
+    }
+
+    /// Sets the CPUs on which a task may run, by the index of the mask.
+    pub fn set_allowed(&mut self, slot: u32, mask: u32) {
+        let (address, count) = {
+            let mask = &self.core.allowed[mask as usize];
+            (mask.address, mask.len())
+        };
+        let entity = self.core.entity_mut(slot);
+        (entity.allowed, entity.allowed_count) = (mask, count);
+        let task = entity.task_mut();
+        (task.cpus_ptr, task.nr_cpus_allowed) = (Pointer(address), count as i32);
+    }
+
+    /// Sets the tasks free that were held on the CPU on which they started.
+    pub fn release_held(&mut self) {
+        self.release_is_set = false;
+        for slot in std::mem::take(&mut self.held) {
+            let Some(task) = self.core.world.tasks.get(slot) else { continue };
+            let group = task.group.0;
+            self.core.this_cpu = self.core.entity(slot).cpu;
+            self.set_cpus(slot, group);
+        }
+    }
+
+    /// The policy hears of it after the task has left its queue and before it comes back (`set_cpus_allowed_scx`).
+    fn set_cpus(&mut self, slot: u32, mask: u32) {
+        self.while_dequeued(slot, |sim| {
+            sim.set_allowed(slot, mask);
+            let (address, mask) = (sim.core.entity(slot).address, sim.core.allowed(slot).address);
+            if !sim.core.entity(slot).is_realtime() {
+                sim.call(Op::SetCpumask, sim.core.entity(slot).cpu, slot, [address, mask]);
+            }
+        });
+    }
+
+    /// The same (`reweight_task_scx`).
+    fn set_nice(&mut self, slot: u32, nice: i8) {
+        self.while_dequeued(slot, |sim| {
+            let entity = sim.core.entity_mut(slot);
+            let (class, address, cpu) = (entity.class, entity.address, entity.cpu);
+            fill_weight(entity.task_mut(), class, nice);
+            let weight = u64::from(sim.core.entity(slot).task().scx.weight);
+            sim.call(Op::SetWeight, cpu, slot, [address, weight]);
+        });
+    }
+
+    /// Takes a task out of its queue for a change (`sched_change_begin`, `sched_change_end`).
+    fn while_dequeued(&mut self, slot: u32, change: impl FnOnce(&mut Sim)) {
+        let entity = self.core.entity(slot);
+        let (cpu, state, realtime) = (entity.cpu, entity.state, entity.is_realtime());
+        let requeue = state != State::Sleeping && !realtime;
+        if requeue {
+            self.dequeue_task(slot, SCX_DEQ_SCHED_CHANGE);
+        }
+        change(self);
+        match state {
+            State::Runnable if requeue => self.enqueue_task(slot, 0),
+            // It never leaves its CPU, and so the policy is not asked where it is to go.
+            State::Running if requeue => {
+                self.begin_runnable(slot, 0);
+                self.set_next(cpu, slot, 0);
+            }
+            _ => {}
+        }
+    }
+
+    /// A running task may not stay: the CPU's own thread takes it off and puts it into the queue of another CPU
+    /// (`migration_cpu_stop`, `move_queued_task`), while it is runnable all the time.
+    fn drive_off(&mut self, cpu: u32, slot: u32, cpus: &CpuSet) {
+        self.core.account(cpu);
+        let (realtime, address) = (self.core.entity(slot).is_realtime(), self.core.entity(slot).address);
+        if !realtime {
+            self.call(Op::Stopping, cpu, slot, [address, 1]);
+            self.core.begin_waiting(slot);
+        }
+        self.core.entity_mut(slot).state = State::Runnable;
+        // From the task to that thread; from there to who is next, the CPU pays when it chooses.
+        self.core.pay(cpu, Overhead::Switch, self.core.machine.costs.switch.ns());
+        self.schedule(cpu, Some(Reason::Preempted));
+        let to = self.core.distribute(cpu, cpus);
+        self.core.migrate(slot, to);
+        if realtime {
+            return self.enqueue_realtime(slot);
+        }
+        self.enqueue(slot, 0);
+        if self.core.cpu(to).current == NONE {
+            self.core.request_resched(to);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tasks that change their CPUs and their nice value while they run.
+
+use crate::lab;
+use schedlab_bpf::Executor;
+use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::machine::Costs;
+use schedlab_model::scenario::Scenario;
+use schedlab_model::time::Time;
+use schedlab_model::trace::*;
+use schedlab_model::workload::Workload;
+use schedlab_sim::Outcome;
+
+const POLICIES: [&str; 9] = ["fcfs", "rr", "cfs", "eevdf", "ule", "mlfq", "linux-o1", "windows", "alb"];
+
+fn workload(cpus: u32, tables: &str) -> Workload {
+    let text = format!("name = \"t\"\n[machine]\ncpus = {cpus}\n{tables}");
+    Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|error| panic!("{tables}: {error}"))
+}
+
+/// A run that obeys the laws of every trace.
+fn run(workload: &Workload, policy: &str) -> (Vec<Event>, Outcome) {
+    let mut events = Vec::new();
+    let mut validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
+    let outcome = lab::run_into(&mut (&mut events, &mut validator), workload, policy, Executor::Machine, &[]).unwrap();
+    let findings = validator.into_findings();
+    assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
+    (events, outcome)
+}
+
+/// Where a task ran: the CPU, from when, until when in microseconds.
+fn stays(events: &[Event], of: u32) -> Vec<(u32, u64, u64)> {
+    let mut stays = Vec::new();
+    let mut since = None;
+    for event in events {
+        let EventKind::Switch { previous, next, .. } = event.kind else { continue };
+        let us = event.time.ns() / 1000;
+        if previous.is_some_and(|task| task.0 == of) {
+            stays.push((event.cpu.0, since.take().expect("it ran"), us));
+        }
+        if next.is_some_and(|task| task.0 == of) {
+            since = Some(us);
+        }
+    }
+    stays
+}
+
+fn moves(events: &[Event]) -> Vec<(u64, u32, u32, u32)> {
+    let kind = |event: &Event| match event.kind {
+        EventKind::Migrate { task, from, to } => Some((event.time.ns() / 1000, task.0, from.0, to.0)),
+        _ => None,
+    };
+    events.iter().filter_map(kind).collect()
+}
+
+#[test]
+fn a_task_goes_where_its_cpus_are() {
+    let tables = "[[task]]\nname = \"t\"\ncpus = \"0\"\nonce = [{ compute = \"1ms\" }, { set = { cpus = \"1\" } }, \
+                  { compute = \"2ms\" }, { sleep = \"1ms\" }, { set = { cpus = \"0-1\" } }, { compute = \"3ms\" }]\n";
+    for policy in POLICIES {
+        let (events, outcome) = run(&workload(2, tables), policy);
+        let first = stays(&events, 0).into_iter().take(2).collect::<Vec<_>>();
+        assert_eq!(first, [(0, 0, 1000), (1, 1000, 3000)], "{policy}");
+        assert_eq!(outcome.end, Time::from_ms(7), "{policy}");
+    }
+}
+
+/// A CPU's tasks that have to go are dealt out over the others, and each change costs a switch to the thread that moves it.
+#[test]
+fn those_who_have_to_go_are_dealt_out() {
+    let tables = "[[task]]\nname = \"t\"\ncount = 4\ncpus = \"0\"\n\
+                  once = [{ compute = \"1ms\" }, { set = { cpus = \"1-3\" } }, { compute = \"10ms\" }]\n";
+    let mut workload = workload(4, tables);
+    workload.machine.costs = Costs { switch: Time(1000), ..Costs::default() };
+    let (events, outcome) = run(&workload, "fcfs");
+    assert_eq!(moves(&events).iter().map(|moved| moved.3).collect::<Vec<_>>(), [1, 2, 3, 1]);
+    // Each of the four: from the one before to it, and from it to the thread.
+    assert_eq!(outcome.cpus[0].overhead, Time(8 * 1000));
+}
+
+#[test]
+fn a_real_time_task_goes_too() {
+    let tables = "[[task]]\nname = \"t\"\ncpus = \"0\"\nclass = \"fifo:1\"\n\
+                  once = [{ compute = \"1ms\" }, { set = { cpus = \"1\" } }, { compute = \"2ms\" }]\n";
+    let (events, _) = run(&workload(2, tables), "rr");
+    assert_eq!(stays(&events, 0), [(0, 0, 1000), (1, 1000, 3000)]);
+}
+
+/// Weights of 1024 and 335: three quarters of the CPU.
+#[test]
+fn a_nice_value_counts_from_its_step_on() {
+    let hog = |name: &str, steps: &str| format!("[[task]]\nname = \"{name}\"\nonce = [{steps}]\n");
+    let tables = hog("a", "{ compute = \"5s\" }, { set = { nice = 5 } }, { compute = \"60s\" }")
+        + &hog("b", "{ compute = \"60s\" }")
+        + "[run]\nduration = \"30s\"\n";
+    for policy in ["cfs", "eevdf"] {
+        let (events, _) = run(&workload(1, &tables), policy);
+        let had = |from: u64, until: u64| -> u64 {
+            stays(&events, 0).iter().map(|stay| stay.2.min(until).saturating_sub(stay.1.max(from))).sum()
+        };
+        let before = had(0, 9_000_000) as f64 / 9e6;
+        let after = had(15_000_000, 29_000_000) as f64 / 14e6;
+        assert!((before - 0.5).abs() < 0.01, "{policy}: {before}");
+        assert!((after - 335.0 / 1359.0).abs() < 0.01, "{policy}: {after}");
+    }
+}
+
+/// Nothing that a task could not have been from the begin.
+#[test]
+fn what_cannot_be_is_refused() {
+    let fault = |task: &str, set: &str| {
+        let text = format!(
+            "name = \"t\"\n[machine]\ncpus = 2\n[[task]]\nname = \"t\"\n{task}once = [{{ set = {{ {set} }} }}, {{ compute = \"1ms\" }}]\n"
+        );
+        Scenario::parse(&text, "t").unwrap().compile().unwrap_err().to_string()
+    };
+    for (task, set, part) in [
+        ("", "", "this changes nothing"),
+        ("", "nice = 20", "nice 20 does not exist"),
+        ("", "cpus = \"1-2\"", "there is no CPU 2: the machine's CPUs are 0-1"),
+        ("class = \"fifo:3\"\n", "nice = 1", "means nothing in the classes fifo and rr"),
+        ("start_on = 1\n", "cpus = \"0\"", "write cpus = \"1\" instead of `start_on`"),
+    ] {
+        let why = fault(task, set);
+        assert!(why.contains(part) && why.contains(":9: "), "{set}: {why}");
+    }
+}
