@@ -6,7 +6,8 @@ use schedlab_model::time::Time;
 use schedlab_model::workload::Class;
 use std::io;
 
-/// Sets class, nice value and the wished slice of the calling thread.
+/// Sets class, nice value and the wished slice of the calling thread. One that has them is left alone: since 6.12 the kernel
+/// takes a task out of its queue and puts it back even for the class that it has, of which a policy hears.
 pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> {
     let (policy, priority) = match class {
         Class::Other => (libc::SCHED_OTHER, 0),
@@ -15,6 +16,9 @@ pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> 
         Class::Fifo(priority) => (libc::SCHED_FIFO, priority),
         Class::RoundRobin(priority) => (libc::SCHED_RR, priority),
     };
+    if slice.is_none() && priority == 0 && is(policy, nice) {
+        return Ok(());
+    }
     let parameters = libc::sched_param { sched_priority: libc::c_int::from(priority) };
     // SAFETY: the kernel only reads the structure; 0 is the calling thread.
     check(unsafe { libc::sched_setscheduler(0, policy, &parameters) })?;
@@ -22,6 +26,14 @@ pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> 
         set_nice(nice)?;
     }
     slice.map_or(Ok(()), |slice| ask_for_slice(policy, nice, slice))
+}
+
+/// Whether the calling thread has that class without priorities, and that nice value.
+fn is(policy: libc::c_int, nice: i8) -> bool {
+    // SAFETY: plain numbers; 0 is the calling thread. A nice value of -1 is told from an error by its being set.
+    unsafe {
+        libc::sched_getscheduler(0) == policy && libc::getpriority(libc::PRIO_PROCESS, 0) == libc::c_int::from(nice)
+    }
 }
 
 /// Sets the nice value of the calling thread.

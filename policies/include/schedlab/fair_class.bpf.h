@@ -186,14 +186,17 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 
 	if (!t || !q)
 		return;
-	/* The next one may already have been taken from the queue: it must not be left behind by min_vruntime. */
-	if (runnable)
+	/*
+	 * The next one may already have been taken from the queue: it must not be left behind by min_vruntime. A higher class
+	 * takes none, and put_prev_entity() lets min_vruntime follow: who comes meanwhile is placed by it.
+	 */
+	t->interrupted = is_interrupted(p, runnable);
+	if (runnable && !t->interrupted)
 		charge(q, now);
 	else
 		update_queue(q, cpu, now);
 	t->clock.vruntime = q->clock.vruntime;
 	end_running(q, t, now);
-	t->interrupted = is_interrupted(p, runnable);
 	on_stopping(q, p, t, now);
 }
 
