@@ -26,10 +26,16 @@ pub enum Kind {
     /// A map of a value over two things that are varied: `panel`, `x`, `y`, `value`; no scheduler. Both axes keep the
     /// order of the rows.
     Boundary,
-    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`.
+    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`, `low`?, `high`?; `order`? says in which order
+    /// a line goes through its points, where that is not the order across.
     Lines,
     /// A value of each scheduler: `venue`, `panel`, `value`, `low`?, `high`?.
     Bars,
+    /// How often times are of which length: `venue`, `panel`, `from`, `to` (in milliseconds), `percent`.
+    Histogram,
+    /// Bars side by side: `panel`, `x` (a word), `series`, `value`; no scheduler. What goes across keeps the order of the
+    /// rows.
+    Grouped,
     /// Published values: `what`, `ratio`? (seen over published), `low_ratio`?, `high_ratio`?, `verdict` (`holds`,
     /// `differs`, `not comparable`, `not run`), `published`, `seen`, `unit`; no scheduler.
     Published,
@@ -37,7 +43,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Load,
         Kind::Percentiles,
         Kind::Distribution,
@@ -49,6 +55,8 @@ impl Kind {
         Kind::Boundary,
         Kind::Lines,
         Kind::Bars,
+        Kind::Histogram,
+        Kind::Grouped,
         Kind::Published,
     ];
 
@@ -75,6 +83,8 @@ impl Kind {
             Kind::Boundary => ("boundary", include_str!("../specs/boundary.vl.json")),
             Kind::Lines => ("lines", include_str!("../specs/lines.vl.json")),
             Kind::Bars => ("bars", include_str!("../specs/bars.vl.json")),
+            Kind::Histogram => ("histogram", include_str!("../specs/histogram.vl.json")),
+            Kind::Grouped => ("grouped", include_str!("../specs/grouped.vl.json")),
             Kind::Published => ("published", include_str!("../specs/published.vl.json")),
         }
     }

@@ -18,8 +18,10 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Throughput => &[("mark-rect", 12), ("mark-rule", 12)],
         Kind::Overhead => &[("mark-area", 4), ("mark-line", 4), ("mark-symbol", 24)],
         Kind::Boundary => &[("mark-rect", 48), ("mark-text", 48)],
-        Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60)],
+        Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60), ("mark-rule", 60)],
         Kind::Bars => &[("mark-rect", 8), ("mark-rule", 8)],
+        Kind::Histogram => &[("mark-rect", 12)],
+        Kind::Grouped => &[("mark-rect", 24)],
         Kind::Published => &[("mark-rect", 10), ("mark-symbol", 4), ("mark-text", 1)],
     }
 }
@@ -91,7 +93,7 @@ fn names_cannot_break_out_of_the_drawing() {
     let specifications = Kind::ALL.map(|kind| {
         let mut chart = rows::example(kind, hostile);
         for row in &mut chart.rows {
-            for field in ["group", "task", "word", "panel", "what", "y"] {
+            for field in ["group", "task", "word", "panel", "what", "y", "series"] {
                 if row.contains_key(field) {
                     row.insert(field.into(), hostile.into());
                 }

@@ -41,7 +41,7 @@ column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
 "#;
 
 /// As the file says, and nothing beside it.
-const FULL: Variant = Variant { quick: false, seed: None, seeds: 1 };
+const FULL: Variant = Variant { quick: false, seed: None, seeds: 1, question: None };
 
 /// What a value of `STUDY` is judged to be, and what was seen.
 fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
@@ -70,7 +70,10 @@ fn values_hold_or_differ_by_what_is_allowed() {
     let holds = judged(&format!("{CFS}at = {{ \"task.b.nice\" = 5 }}\npublished = 25\nwithin_units = 1"), false);
     assert!(matches!(holds[..], [(Verdict::Holds, Some(seen))] if (24.0..25.5).contains(&seen)), "{holds:?}");
     let differs = judged(&format!("{CFS}published = 25\nwithin = 0.5\ndiffers = \"why\""), false);
-    assert!(matches!(&differs[..], [(Verdict::Differs { reason: Some(why) }, Some(_))] if why == "why"), "{differs:?}");
+    assert!(
+        matches!(&differs[..], [(Verdict::Differs { reason: Some(why), proof: None }, Some(_))] if why == "why"),
+        "{differs:?}"
+    );
     for (bounds, holds) in [("{ at_least = 49, at_most = 51 }", true), ("{ at_most = 49 }", false)] {
         let bound = judged(&format!("{CFS}published = {bounds}"), false);
         assert_eq!(bound[0].0 == Verdict::Holds, holds, "{bound:?}");
@@ -356,7 +359,7 @@ fn nothing_follows_from_what_was_not_run() {
     }
     let differs = format!("{text}\n[[question.value]]\n{CFS}published = 10\nwithin = 0.1");
     let differs = page(&differs, FULL);
-    assert!(differs.questions[0].answer.is_empty() && differs.questions[0].found == "Published values, 1: 1 differ.");
+    assert!(differs.questions[0].answer.is_empty() && differs.questions[0].found == "Values, 1: 0 hold, 1 differ.");
     let quick = page(&text.replace("quick = {", "quick = { skip = true,"), Variant { quick: true, ..FULL });
     assert!(quick.unanswered().next().unwrap().1.contains("the quick version leaves out 1 of 1 runs"));
 }
