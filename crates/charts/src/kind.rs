@@ -26,13 +26,15 @@ pub enum Kind {
     /// A map of a value over two things that are varied: `panel`, `x`, `y`, `value`; no scheduler. Both axes keep the
     /// order of the rows.
     Boundary,
-    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`, `low`?, `high`?; `order`? says in which order
-    /// a line goes through its points, where that is not the order across.
+    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`, `low`?, `high`?.
     Lines,
     /// A value of each scheduler: `venue`, `panel`, `value`, `low`?, `high`?.
     Bars,
     /// How often times are of which length: `venue`, `panel`, `from`, `to` (in milliseconds), `percent`.
     Histogram,
+    /// Values as time goes by: `panel`, `series`, `x` (in seconds), `value`, `order` (in which a line goes through its
+    /// points); no scheduler.
+    Course,
     /// Bars side by side: `panel`, `x` (a word), `series`, `value`; no scheduler. What goes across keeps the order of the
     /// rows.
     Grouped,
@@ -43,7 +45,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Load,
         Kind::Percentiles,
         Kind::Distribution,
@@ -56,6 +58,7 @@ impl Kind {
         Kind::Lines,
         Kind::Bars,
         Kind::Histogram,
+        Kind::Course,
         Kind::Grouped,
         Kind::Published,
     ];
@@ -84,6 +87,7 @@ impl Kind {
             Kind::Lines => ("lines", include_str!("../specs/lines.vl.json")),
             Kind::Bars => ("bars", include_str!("../specs/bars.vl.json")),
             Kind::Histogram => ("histogram", include_str!("../specs/histogram.vl.json")),
+            Kind::Course => ("course", include_str!("../specs/course.vl.json")),
             Kind::Grouped => ("grouped", include_str!("../specs/grouped.vl.json")),
             Kind::Published => ("published", include_str!("../specs/published.vl.json")),
         }

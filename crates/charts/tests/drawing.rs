@@ -21,6 +21,7 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60), ("mark-rule", 60)],
         Kind::Bars => &[("mark-rect", 8), ("mark-rule", 8)],
         Kind::Histogram => &[("mark-rect", 12)],
+        Kind::Course => &[("mark-line", 4)],
         Kind::Grouped => &[("mark-rect", 24)],
         Kind::Published => &[("mark-rect", 10), ("mark-symbol", 4), ("mark-text", 1)],
     }

@@ -23,7 +23,8 @@ fn kind(kind: ChartKind) -> Kind {
         ChartKind::Histogram => Kind::Histogram,
         ChartKind::Distribution => Kind::Distribution,
         ChartKind::Loads | ChartKind::Bars => Kind::Grouped,
-        ChartKind::Lines | ChartKind::RunTime | ChartKind::Status => Kind::Lines,
+        ChartKind::Lines => Kind::Lines,
+        ChartKind::RunTime | ChartKind::Status => Kind::Course,
         ChartKind::Tasks => Kind::CpuLoad,
     }
 }
@@ -43,7 +44,7 @@ fn rows(chart: &ChartPage) -> Vec<Row> {
         }),
         ChartKind::Distribution => each(series, &|point, _| {
             json!({
-                "scheduler": series.label, "venue": series.venue.name(), "panel": chart.x,
+                "scheduler": series.label, "venue": series.venue.name(), "panel": series.panel,
                 "time_ms": rounded(point.x), "fraction": rounded(point.y / 100.0),
             })
         }),
@@ -57,10 +58,16 @@ fn rows(chart: &ChartPage) -> Vec<Row> {
                 "from_s": rounded(point.x), "to_s": rounded(point.x + step(series)),
             })
         }),
-        ChartKind::Lines | ChartKind::RunTime | ChartKind::Status => each(series, &|point, index| {
+        ChartKind::RunTime | ChartKind::Status => each(series, &|point, index| {
+            json!({
+                "panel": series.panel, "series": series.label, "order": index,
+                "x": rounded(point.x), "value": rounded(point.y),
+            })
+        }),
+        ChartKind::Lines => each(series, &|point, _| {
             let mut line = json!({
                 "scheduler": series.label, "venue": series.venue.name(), "panel": series.panel,
-                "x": rounded(point.x), "value": rounded(point.y), "order": index,
+                "x": rounded(point.x), "value": rounded(point.y),
             });
             if let Some([low, high]) = point.range {
                 (line["low"], line["high"]) = (json!(rounded(low)), json!(rounded(high)));

@@ -160,6 +160,8 @@ fn drawn(question: &Answered, index: usize, table: &TablePage) -> Option<Chart> 
     let drawn = match &table.kind {
         TableKind::Map { across } => map(title, table, across),
         TableKind::Overhead { percent, half_width } => overhead(title, table, (*percent, *half_width)),
+        // The pictures of the question say what its tables would.
+        TableKind::Cases if !question.charts.is_empty() => return None,
         TableKind::Cases => lines_over(title, table).unwrap_or_else(|| bars(title, table)),
     };
     (drawn.rows.len() > 1).then_some(drawn)

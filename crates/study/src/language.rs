@@ -163,6 +163,9 @@ pub struct ChartSpec {
     /// How wide a bar of a histogram is.
     #[serde(default)]
     pub bin: Option<String>,
+    /// Longer responses are not drawn in a histogram: it says how many there are.
+    #[serde(default)]
+    pub to: Option<String>,
     /// What a request computes, by which responses are divided into loads.
     #[serde(default)]
     pub demand: Option<String>,
@@ -204,7 +207,7 @@ pub enum ChartKind {
     Tasks,
     /// CPU time that groups have had so far, over time.
     RunTime,
-    /// What the policy says about tasks, over time.
+    /// What the policy says about the first task of each group, over time.
     Status,
 }
 
@@ -212,11 +215,6 @@ impl ChartKind {
     /// Whether it is made of single response times.
     pub fn needs_responses(self) -> bool {
         matches!(self, ChartKind::Histogram | ChartKind::Distribution | ChartKind::Loads)
-    }
-
-    /// Whether it shows how a run went.
-    pub fn is_over_time(self) -> bool {
-        matches!(self, ChartKind::Tasks | ChartKind::RunTime | ChartKind::Status)
     }
 }
 
@@ -229,6 +227,11 @@ impl ChartSpec {
     /// How wide a bar is.
     pub(crate) fn bin_ns(&self) -> u64 {
         length_ns(&self.bin)
+    }
+
+    /// Where a histogram ends.
+    pub(crate) fn to_ns(&self) -> u64 {
+        self.to.as_ref().map_or(u64::MAX, |_| length_ns(&self.to))
     }
 
     /// What a request computes.
@@ -244,7 +247,9 @@ impl ChartSpec {
                 .then(|| (key, format!("this picture needs `{key}`, a time")))
         };
         match self.kind {
-            ChartKind::Histogram => wrong("bin", &self.bin),
+            ChartKind::Histogram => {
+                wrong("bin", &self.bin).or_else(|| self.to.as_ref().and_then(|_| wrong("to", &self.to)))
+            }
             ChartKind::Loads => wrong("demand", &self.demand),
             ChartKind::Bars | ChartKind::Lines if self.columns.is_empty() => {
                 Some(("column", "this picture needs `column`".into()))
@@ -430,8 +435,9 @@ impl Study {
         Asked {
             responses: self.is_asked(run, |metric| matches!(metric, Metric::Share(_)))
                 || charts().any(|chart| chart.kind.needs_responses()),
-            statuses: self.is_asked(run, |metric| matches!(metric, Metric::Status(_))),
-            course: charts().any(|chart| chart.kind.is_over_time()),
+            statuses: self.is_asked(run, |metric| matches!(metric, Metric::Status(_)))
+                || charts().any(|chart| chart.kind == ChartKind::Status),
+            course: charts().any(|chart| matches!(chart.kind, ChartKind::Tasks | ChartKind::RunTime)),
             overhead: overhead.cloned(),
         }
     }

@@ -3,8 +3,9 @@
 use crate::case::{Case, Experiment};
 use crate::language::{ChartKind, ChartSpec, Column};
 use crate::measure::{in_unit, look_up};
-use crate::page::with_unit;
+use crate::page::{number, with_unit};
 use crate::runner::{CaseOutcome, Observed};
+use crate::statuses::Statuses;
 use crate::verdict::plain;
 use schedlab_model::scenario::Notation;
 use schedlab_model::selector::Selector;
@@ -103,24 +104,30 @@ fn shown<'a>(spec: &ChartSpec, experiment: &'a Experiment, outcomes: &'a [CaseOu
     };
     let runs = spec.run.all();
     let cases = experiment.cases.iter().zip(outcomes).filter(|(case, _)| runs.contains(&case.run) && is_wanted(case));
-    let shown = cases.filter_map(|(case, outcome)| match outcome {
-        CaseOutcome::Ran(observed) => Some(Shown { label: label(spec, case), case, observed }),
+    let cases: Vec<_> = cases.collect();
+    let has_policy = cases.iter().any(|(case, _)| case.policy_name != cases[0].0.policy_name);
+    // Statuses of different policies stand in different parts of a picture.
+    let has_policy = has_policy && spec.kind != ChartKind::Status;
+    let shown = cases.into_iter().filter_map(|(case, outcome)| match outcome {
+        CaseOutcome::Ran(observed) => Some(Shown { label: label(spec, case, has_policy), case, observed }),
         CaseOutcome::NotRun(_) => None,
     });
     shown.collect()
 }
 
-/// What tells a case from the others: its run where there are several, its policy, and where it is on what is varied.
-fn label(spec: &ChartSpec, case: &Case) -> String {
+/// What tells a case from the others: its run where there are several, its policy where that differs, and where it is on
+/// what is varied.
+fn label(spec: &ChartSpec, case: &Case, has_policy: bool) -> String {
     let run = (spec.run.all().len() > 1).then(|| case.run.clone());
     let is_axis = matches!(spec.kind, ChartKind::Bars | ChartKind::Lines);
-    let varied = case.at.iter().filter(|(path, _)| !spec.at.contains_key(path));
-    let varied: Vec<&(String, Value)> = varied.collect();
-    let kept = if is_axis { varied.len().saturating_sub(1) } else { varied.len() };
-    let varied = varied[..kept]
-        .iter()
-        .map(|(path, value)| format!("{} {}", path.rsplit('.').next().unwrap_or(path), plain(value)));
-    run.into_iter().chain([case.policy_name.clone()]).chain(varied).collect::<Vec<_>>().join(", ")
+    let varied: Vec<&(String, Value)> = case.at.iter().filter(|(path, _)| !spec.at.contains_key(path)).collect();
+    let kept = varied.len().saturating_sub(usize::from(is_axis));
+    let named =
+        |(path, value): &&(String, Value)| format!("{} {}", path.rsplit('.').next().unwrap_or(path), plain(value));
+    let rest = run.into_iter().chain(varied[..kept].iter().map(named));
+    let policy = has_policy.then(|| case.policy_name.clone());
+    let parts: Vec<String> = policy.into_iter().chain(rest).collect();
+    if parts.is_empty() { case.policy_name.clone() } else { parts.join(", ") }
 }
 
 /// The titles of what goes across and of what goes up.
@@ -148,8 +155,20 @@ fn of_responses(spec: &ChartSpec, shown: &Shown, points: fn(&ChartSpec, &Counts)
             *all.entry(*length).or_default() += count;
         }
     }
-    let panel = if spec.kind == ChartKind::Histogram { shown.label.clone() } else { String::new() };
-    Series { label: shown.label.clone(), panel, venue: shown.case.runs.place.name, points: points(spec, &all) }
+    let (label, venue) = (shown.label.clone(), shown.case.runs.place.name);
+    let panel = match beyond(spec, &all) {
+        _ if spec.kind != ChartKind::Histogram => String::new(),
+        0.0 => label.clone(),
+        percent => format!("{label} ({} % are longer)", number(percent)),
+    };
+    Series { label, panel, venue, points: points(spec, &all) }
+}
+
+/// How many responses a histogram does not show, in percent.
+fn beyond(spec: &ChartSpec, counts: &Counts) -> f64 {
+    let (to, all) = (spec.to_ns(), counts.values().sum::<u64>());
+    let longer: u64 = counts.range(to..).map(|(_, count)| count).sum();
+    if longer == 0 { 0.0 } else { 100.0 * longer as f64 / all as f64 }
 }
 
 /// Counts by a number that each length belongs to, as parts of all in percent.
@@ -167,7 +186,8 @@ fn ms(ns: u64) -> f64 {
 /// A bar stands at the begin of what it counts.
 fn histogram(spec: &ChartSpec, counts: &Counts) -> Vec<Point> {
     let bin = spec.bin_ns();
-    by(counts, |length| length / bin).into_iter().map(|(number, part)| Point::at(ms(number * bin), part)).collect()
+    let bars = by(counts, |length| length / bin).into_iter().map(|(number, part)| (number * bin, part));
+    bars.filter(|(from, _)| *from < spec.to_ns()).map(|(from, part)| Point::at(ms(from), part)).collect()
 }
 
 fn distribution(_: &ChartSpec, counts: &Counts) -> Vec<Point> {
@@ -177,14 +197,25 @@ fn distribution(_: &ChartSpec, counts: &Counts) -> Vec<Point> {
         Point::at(ms(length), sum)
     };
     // A tenth of a millisecond is more than a picture can show.
-    by(counts, |length| length / 100_000 * 100_000).into_iter().map(step).collect()
+    let steps: Vec<Point> = by(counts, |length| length / 100_000 * 100_000).into_iter().map(step).collect();
+    steps.first().map(|first| Point::at(first.x, 0.0)).into_iter().chain(steps.clone()).collect()
 }
+
+/// Higher loads stand together.
+const MOST_LOAD: u64 = 8;
 
 /// A request of k demands seems to have met k tasks: from half a demand below to half a demand above.
 fn loads(spec: &ChartSpec, counts: &Counts) -> Vec<Point> {
     let demand = spec.demand_ns();
     let load = |length: u64| ((length + demand / 2) / demand).max(1);
-    by(counts, load).into_iter().map(|(load, part)| Point::at(load as f64, part)).collect()
+    let parts = by(counts, |length| load(length).min(MOST_LOAD + 1));
+    let part_of = |load: u64| parts.iter().find(|(own, _)| *own == load).map_or(0.0, |(_, part)| *part);
+    let most = parts.last().map_or(0, |(load, _)| *load);
+    let point = |load: u64| {
+        let name = (load > MOST_LOAD).then(|| format!("more than {MOST_LOAD}"));
+        Point { name, ..Point::at(load as f64, part_of(load)) }
+    };
+    (1..=most).map(point).collect()
 }
 
 /// Columns over what is varied last: as lines a panel for each column, as bars a panel for each policy.
@@ -193,12 +224,15 @@ fn over_axis(spec: &ChartSpec, shown: &[Shown]) -> Vec<Series> {
     for (index, case) in shown.iter().enumerate() {
         let varied = case.case.at.iter().rfind(|(path, _)| !spec.at.contains_key(path));
         let name = varied.map_or(String::new(), |(_, value)| plain(value));
+        // Where nothing is varied the cases themselves stand side by side.
+        let shown_name = if name.is_empty() { case.label.clone() } else { name.clone() };
         for column in &spec.columns {
-            let Some(point) = point(column, case.observed, (place(&name).unwrap_or(index as f64), &name)) else {
+            let Some(point) = point(column, case.observed, (place(&name).unwrap_or(index as f64), &shown_name)) else {
                 continue;
             };
             let head = with_unit(&column.head, &column.unit);
             let (label, panel) = match spec.kind {
+                ChartKind::Bars if name.is_empty() => (head, String::new()),
                 ChartKind::Bars => (head, case.label.clone()),
                 _ => (case.label.clone(), head),
             };
@@ -226,31 +260,36 @@ fn point(column: &Column, observed: &Observed, (x, name): (f64, &str)) -> Option
     let under = |further| look_up(observed.under(further)?, metric, &column.unit).ok();
     let seeds: Vec<f64> = (0..).map_while(under).collect();
     let range = (seeds.len() > 1).then(|| seeds.iter().fold([y, y], |[low, high], &y| [low.min(y), high.max(y)]));
-    Some(Point { x, name: Some(name.into()).filter(|name: &String| !name.is_empty()), y, range: interval.or(range) })
+    Some(Point { x, name: Some(name.into()), y, range: interval.or(range) })
 }
 
 /// How the first run of a case went.
 fn over_time(spec: &ChartSpec, shown: &Shown) -> Vec<Series> {
-    let Some(course) = shown.observed.courses.first() else { return Vec::new() };
-    let (panel, venue) = (shown.label.clone(), shown.case.runs.place.name);
-    let series = |label: String, points: Vec<Point>| Series { label, panel: panel.clone(), venue, points };
-    let names: Vec<&str> = shown.case.runs.workload.groups.iter().map(|group| group.name.as_str()).collect();
-    match spec.kind {
-        ChartKind::Tasks => {
-            let cpus = course.runnable().into_iter().enumerate();
-            cpus.map(|(cpu, means)| series(cpu.to_string(), pieces(course, &means))).collect()
-        }
-        ChartKind::RunTime => {
-            let groups = names.iter().zip(course.shares());
-            let wanted = groups.filter(|(name, _)| spec.group.is_empty() || **name == spec.group);
-            wanted.map(|(name, shares)| series((*name).to_string(), summed(&pieces(course, &shares)))).collect()
-        }
-        _ => {
-            let words = course.statuses().iter().map(|words| (course.names().show(words.task), &words.said));
-            let wanted = words.filter(|(name, _)| spec.group.is_empty() || name.split('[').next() == Some(&spec.group));
-            wanted.map(|(name, said)| series(name, stairs(spec, said))).collect()
-        }
+    let venue = shown.case.runs.place.name;
+    let is_wanted = |group: &str| spec.group.is_empty() || group == spec.group;
+    let series = |label: &str, panel: &str, points: Vec<Point>| Series {
+        label: label.into(),
+        panel: panel.into(),
+        venue,
+        points,
+    };
+    if spec.kind == ChartKind::Status {
+        let words = shown.observed.statuses.first().into_iter().flat_map(Statuses::words);
+        let of = |(group, said): (&str, &[(Time, u64)])| {
+            let own = if shown.label == shown.case.policy_name { String::new() } else { shown.label.clone() };
+            let label: Vec<&str> = [group, &own].into_iter().filter(|part| !part.is_empty()).collect();
+            series(&label.join(", "), &shown.case.policy_name, stairs(spec, said))
+        };
+        return words.filter(|(group, _)| is_wanted(group)).map(of).collect();
     }
+    let Some(course) = shown.observed.courses.first() else { return Vec::new() };
+    if spec.kind == ChartKind::Tasks {
+        let cpus = course.runnable().into_iter().enumerate();
+        return cpus.map(|(cpu, means)| series(&cpu.to_string(), &shown.label, pieces(course, &means))).collect();
+    }
+    let groups = shown.case.runs.workload.groups.iter().map(|group| group.name.as_str()).zip(course.shares());
+    let wanted = groups.filter(|(group, _)| is_wanted(group));
+    wanted.map(|(group, shares)| series(group, &shown.label, summed(&pieces(course, &shares)))).collect()
 }
 
 /// The means of pieces, each at its begin, in seconds.

@@ -19,6 +19,7 @@ pub fn example(kind: Kind, first: &str) -> Chart {
         Kind::Lines => lines(&labels),
         Kind::Bars => bars(&labels),
         Kind::Histogram => histogram(&labels),
+        Kind::Course => course(&labels),
         Kind::Grouped => grouped(&labels),
         Kind::Published => published(),
     };
@@ -193,6 +194,13 @@ fn histogram(labels: &[&str]) -> Vec<Row> {
         let bar = |(from, percent): (u32, u32)| json!({"panel": labels[at], "from": from, "to": from + 25, "percent": percent});
         [(650, 25), (850, 50), (1150, 25)].into_iter().map(bar).collect()
     })
+}
+
+fn course(labels: &[&str]) -> Vec<Row> {
+    let point = |series: &str, at: u32| {
+        object(json!({"panel": "all", "series": series, "x": at / 2, "value": 120 + (at + 1) / 2, "order": at}))
+    };
+    labels.iter().flat_map(|series| (0..8).map(|at| point(series, at))).collect()
 }
 
 fn grouped(labels: &[&str]) -> Vec<Row> {
