@@ -133,8 +133,9 @@ fn one_venue_needs_no_legend_and_one_panel_no_head() {
     chart.rows.iter_mut().for_each(|row| drop(row.remove("panel")));
     let whole = chart.specification(Look::Light);
     assert!(whole.get("facet").is_none() && whole.get("spec").is_none());
-    assert_eq!(whole["encoding"]["strokeDash"]["legend"], Value::Null);
-    assert!(whole["encoding"]["strokeDash"].as_object().unwrap().contains_key("legend"));
+    let line = &whole["layer"][1]["encoding"];
+    assert_eq!(line["strokeDash"]["legend"], Value::Null);
+    assert!(line["strokeDash"].as_object().unwrap().contains_key("legend"));
     assert_eq!(whole["width"], 600);
     assert!(count(&svg(&whole).unwrap(), "mark-line") >= 3);
 }

@@ -62,7 +62,8 @@ fn section(question: &Answered) -> Section {
     });
     let runs = (!question.cases.is_empty())
         .then(|| Listing { title: format!("{} runs", question.cases.len()), text: lines(question.cases.clone()) });
-    let paragraphs = question.answers().chain(question.missing.clone());
+    let texts = question.answers().chain(question.missing.clone());
+    let paragraphs = texts.flat_map(|text| text.split("\n\n").map(String::from).collect::<Vec<_>>());
     Section {
         id: question.id.clone(),
         heading: question.asks.clone(),

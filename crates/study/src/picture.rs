@@ -289,7 +289,7 @@ fn over_time(spec: &ChartSpec, shown: &Shown) -> Vec<Series> {
     }
     let groups = shown.case.runs.workload.groups.iter().map(|group| group.name.as_str()).zip(course.shares());
     let wanted = groups.filter(|(group, _)| is_wanted(group));
-    wanted.map(|(group, shares)| series(group, &shown.label, summed(&pieces(course, &shares)))).collect()
+    wanted.map(|(group, shares)| series(group, &shown.label, summed(course, &shares))).collect()
 }
 
 /// The means of pieces, each at its begin, in seconds.
@@ -298,15 +298,16 @@ fn pieces(course: &Course, means: &[f64]) -> Vec<Point> {
     means.iter().enumerate().map(|(piece, mean)| Point::at(piece as f64 * step, *mean)).collect()
 }
 
-/// From how many CPUs something had in each piece, how much it has had up to the end of each.
-fn summed(pieces: &[Point]) -> Vec<Point> {
-    let step = pieces.get(1).map_or(0.0, |second| second.x);
+/// From how many CPUs something had in each piece, how much it has had up to the end of each; the last piece may be shorter.
+fn summed(course: &Course, shares: &[f64]) -> Vec<Point> {
+    let (step, end) = (course.step().as_s(), course.end().as_s());
     let mut sum = 0.0;
     let up_to = |piece: &Point| {
-        sum += step * piece.y;
-        Point::at(piece.x + step, sum)
+        let until = (piece.x + step).min(end);
+        sum += (until - piece.x) * piece.y;
+        Point::at(until, sum)
     };
-    std::iter::once(Point::at(0.0, 0.0)).chain(pieces.iter().map(up_to)).collect()
+    std::iter::once(Point::at(0.0, 0.0)).chain(pieces(course, shares).iter().map(up_to)).collect()
 }
 
 /// What a status word says, as stairs: a word holds until the next.

@@ -378,7 +378,8 @@ fn own_thresholds_fits_and_unverified_numbers_are_told_apart() {
         "[[question.value]]\n{CFS}{at}published = \"a quarter\"\nown = 25\nderivation = \"one of four\"\nwithin_units = 1\n"
     );
     let fit = format!("[[question.value]]\n{CFS}{at}published = 25\nwithin_units = 1\nfit = \"made of it\"\n");
-    let doubted = format!("[[question.value]]\n{CFS}{at}published = 25\nwithin_units = 1\nunverified = \"a picture\"\n");
+    let doubted =
+        format!("[[question.value]]\n{CFS}{at}published = 25\nwithin_units = 1\nunverified = \"a picture\"\n");
     let page = page_with(&format!("{own}{fit}{doubted}"), FULL);
     let values = &page.questions[0].values;
     assert_eq!((values[0].judged.published.as_str(), values[0].judged.own.as_deref()), ("a quarter", Some("25")));
@@ -391,7 +392,10 @@ fn own_thresholds_fits_and_unverified_numbers_are_told_apart() {
         assert!(markdown.contains(note), "{note}: {markdown}");
     }
     let shown = page.show(Style::PLAIN);
-    assert!(shown.contains("- b: published: a quarter") == ("a quarter".len() > 16) && shown.contains("own"), "{shown}");
+    assert!(
+        shown.contains("- b: published: a quarter") == ("a quarter".len() > 16) && shown.contains("own"),
+        "{shown}"
+    );
     let data = serde_json::json!(page);
     assert_eq!(data["questions"][0]["values"][0]["own"], "25");
     let wrong = |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), FULL).err().expect("it is wrong");
@@ -406,7 +410,9 @@ fn a_reason_has_to_show() {
     let verdict = |more: &str| judged(&format!("{value}{more}"), false).remove(0).0;
     let shows = verdict("differs.at = { \"task.b.nice\" = 5 }");
     let Verdict::Differs { reason: Some(why), proof: Some(proof) } = &shows else { panic!("{shows:?}") };
-    assert!(why == "nobody is nice" && proof.holds && proof.seen.contains("`nice` under `cfs`, task.b.nice = 5 has 24."));
+    assert!(
+        why == "nobody is nice" && proof.holds && proof.seen.contains("`nice` under `cfs`, task.b.nice = 5 has 24.")
+    );
     let refuted = verdict("differs.policy = \"rr:quantum=5ms\"");
     let Verdict::Differs { reason: None, proof: Some(proof) } = &refuted else { panic!("{refuted:?}") };
     assert!(!proof.holds && proof.seen.contains("50 %"), "{proof:?}");
@@ -416,9 +422,11 @@ fn a_reason_has_to_show() {
     let page = page_with(&format!("[[question.value]]\n{value}differs.policy = \"rr:quantum=5ms\""), FULL);
     assert_eq!((page.counts().differ, page.counts().explained), (1, 0));
     assert!(page.markdown("c").contains("the reason that the study gives does not show"));
-    let supposed = page_with(&format!("[[question.value]]\n{CFS}published = 25\nwithin = 0.05\ndiffers = \"maybe\""), FULL);
+    let supposed =
+        page_with(&format!("[[question.value]]\n{CFS}published = 25\nwithin = 0.05\ndiffers = \"maybe\""), FULL);
     assert_eq!((supposed.counts().supposed, supposed.counts().explained), (1, 0));
-    let wrong = |more: &str| plan(&format!("{STUDY}[[question.value]]\n{value}{more}"), FULL).err().expect("it is wrong");
+    let wrong =
+        |more: &str| plan(&format!("{STUDY}[[question.value]]\n{value}{more}"), FULL).err().expect("it is wrong");
     assert!(wrong("").contains("a reason has to show somewhere else"));
     assert!(wrong("differs.run = \"nicer\"").contains("there is no run `nicer`"));
     assert!(wrong("differs.metric = \"groups.a.cpu_share\"").contains("another metric needs `expect`"));
@@ -444,7 +452,9 @@ fn answers_speak_of_what_was_seen() {
 fn one_question_is_asked_alone() {
     let other = "[[question]]\nid = \"other\"\nasks = \"And now?\"\n[[question.run]]\nname = \"more\"\n\
                  scenario = \"hogs\"\npolicy = \"rr\"\n";
-    let borrows = format!("{other}[[question.table]]\ntitle = \"T\"\nrun = \"nice\"\ncolumn = [{{ head = \"j\", metric = \"jain\" }}]\n");
+    let borrows = format!(
+        "{other}[[question.table]]\ntitle = \"T\"\nrun = \"nice\"\ncolumn = [{{ head = \"j\", metric = \"jain\" }}]\n"
+    );
     let asked = |text: &str, id: &str| {
         let text = format!("{STUDY}\n{text}");
         let number = Study::parse(&text, "s.toml").unwrap().question_numbered(id);
@@ -461,7 +471,8 @@ fn one_question_is_asked_alone() {
 /// Pictures have the numbers of what the figure shows.
 #[test]
 fn pictures_are_drawn_of_what_was_seen() {
-    let chart = |rest: &str| format!("[[question.chart]]\ntitle = \"T\"\nplace = \"figure 1\"\nrun = \"nice\"\n{rest}\n");
+    let chart =
+        |rest: &str| format!("[[question.chart]]\ntitle = \"T\"\nplace = \"figure 1\"\nrun = \"nice\"\n{rest}\n");
     let at = "at = { \"task.b.nice\" = 0 }\n";
     let all = [
         chart(&format!("kind = \"histogram\"\n{at}group = \"b\"\nbin = \"5ms\"")),
@@ -475,7 +486,8 @@ fn pictures_are_drawn_of_what_was_seen() {
     let page = page_with(&all.concat(), FULL);
     let charts = &page.questions[0].charts;
     assert_eq!(charts.len(), all.len());
-    let part = |chart: usize, series: usize| charts[chart].series[series].points.iter().map(|point| point.y).sum::<f64>();
+    let part =
+        |chart: usize, series: usize| charts[chart].series[series].points.iter().map(|point| point.y).sum::<f64>();
     // Under round robin by 5 ms two hogs take 20 ms for 10 ms of work.
     let bars = &charts[0].series[0];
     assert_eq!((bars.label.as_str(), bars.points.last().unwrap().x), ("rr:quantum=5ms", 20.0));
@@ -487,7 +499,8 @@ fn pictures_are_drawn_of_what_was_seen() {
     assert_eq!(charts[4].series[1].points.iter().map(|point| point.x).collect::<Vec<_>>(), [0.0, 5.0]);
     assert!(charts[5].series[0].points.iter().all(|point| (point.y - 2.0).abs() < 1e-9), "two hogs on the only CPU");
     let [a, b] = &charts[6].series[..] else { panic!("{:?}", charts[6]) };
-    assert!((a.points.last().unwrap().y + b.points.last().unwrap().y - 2.0).abs() < 0.01, "they had all of two seconds");
+    let had = a.points.last().unwrap().y + b.points.last().unwrap().y;
+    assert!((had - 2.0).abs() < 0.01, "they had all of two seconds, and not {had}: {a:?}");
     let wrong = plan(&format!("{STUDY}{}", chart("kind = \"histogram\"\ngroup = \"b\"")), FULL).err().unwrap();
     assert!(wrong.contains("this picture needs `bin`, a time"), "{wrong}");
 }
