@@ -198,7 +198,7 @@ fn histogram(labels: &[&str]) -> Vec<Row> {
 
 fn course(labels: &[&str]) -> Vec<Row> {
     let point = |series: &str, at: u32| {
-        object(json!({"panel": "all", "series": series, "x": at / 2, "value": 120 + (at + 1) / 2, "order": at}))
+        object(json!({"panel": "all", "series": series, "x": at / 2, "value": 120 + at.div_ceil(2), "order": at}))
     };
     labels.iter().flat_map(|series| (0..8).map(|at| point(series, at))).collect()
 }
