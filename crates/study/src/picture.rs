@@ -196,9 +196,24 @@ fn distribution(_: &ChartSpec, counts: &Counts) -> Vec<Point> {
         sum += part;
         Point::at(ms(length), sum)
     };
-    // A tenth of a millisecond is more than a picture can show.
-    let steps: Vec<Point> = by(counts, |length| length / 100_000 * 100_000).into_iter().map(step).collect();
-    steps.first().map(|first| Point::at(first.x, 0.0)).into_iter().chain(steps.clone()).collect()
+    let steps: Vec<Point> = by(counts, |length| length).into_iter().map(step).collect();
+    let first = steps.first().map(|first| Point::at(first.x, 0.0));
+    first.into_iter().chain(thinned(steps)).collect()
+}
+
+/// No step of a distribution that is left out is higher than this, in percent: more than a picture shows.
+const LEAST_STEP: f64 = 0.4;
+
+/// The points at which a distribution has grown by more than [`LEAST_STEP`], and the last.
+fn thinned(steps: Vec<Point>) -> Vec<Point> {
+    let last = steps.len().saturating_sub(1);
+    let mut kept: Vec<Point> = Vec::new();
+    for (index, point) in steps.into_iter().enumerate() {
+        if index == last || kept.last().is_none_or(|known| point.y - known.y > LEAST_STEP) {
+            kept.push(point);
+        }
+    }
+    kept
 }
 
 /// Higher loads stand together.
@@ -325,4 +340,18 @@ fn stairs(spec: &ChartSpec, said: &[(Time, u64)]) -> Vec<Point> {
         }
     }
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_has_as_many_points_as_a_picture_shows() {
+        let steps: Vec<Point> = (1..=10_000).map(|n| Point::at(f64::from(n), f64::from(n) / 100.0)).collect();
+        let kept = thinned(steps);
+        assert!((200..260).contains(&kept.len()), "{}", kept.len());
+        assert_eq!((kept[0].x, kept.last().unwrap().y), (1.0, 100.0));
+        assert!(kept.windows(2).all(|pair| pair[1].y - pair[0].y < 0.5));
+    }
 }
