@@ -129,6 +129,16 @@ impl<'a> Runner<'a> {
         Ok(seen)
     }
 
+    /// How many of a case's runs are kept: making the case makes the others only.
+    pub fn kept(&self, case: &Case) -> usize {
+        let is_kept = |&run: &usize| {
+            let ears: Vec<String> = case.ears_of(run).map(|ear| ear.name()).collect();
+            let name = self.cache.and_then(|cache| Some((cache, cache.name(case, case.seeds[run])?)));
+            name.is_some_and(|(cache, name)| cache.find(&name, ears.iter().map(String::as_str)).is_some())
+        };
+        (0..case.seeds.len()).filter(is_kept).count()
+    }
+
     /// What came from the cache.
     pub fn known(&self) -> Known {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)

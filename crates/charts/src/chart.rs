@@ -125,7 +125,7 @@ impl Chart {
             Kind::Percentiles => (&[], &["time_ms", "low_ms", "high_ms"]),
             Kind::Throughput => (&[], &["per_s", "low", "high"]),
             Kind::Overhead => (&["tasks"], &["percent", "low", "high"]),
-            Kind::Lines => (&["x"], &["value"]),
+            Kind::Lines => (&["x"], &["value", "low", "high"]),
             Kind::Published => (&["ratio", "low_ratio", "high_ratio"], &[]),
             _ => (&[], &[]),
         }
@@ -142,6 +142,12 @@ impl Chart {
                     let labels: Vec<&str> = labels.iter().filter_map(|label| label.as_str()).collect();
                     definition["scale"] = json!({"domain": labels, "range": colours(&labels)});
                 }
+                ("color", Some("series")) => {
+                    let labels = self.distinct("series");
+                    let labels: Vec<&str> = labels.iter().filter_map(|label| label.as_str()).collect();
+                    definition["scale"] = json!({"domain": labels, "range": colours(&labels)});
+                }
+                ("xOffset", Some("series")) => definition["scale"] = json!({"domain": self.distinct("series")}),
                 ("color", Some("value")) => self.complete_colour_of_values(definition),
                 ("strokeDash" | "shape" | "opacity", Some("venue")) => self.complete_venue(channel, definition),
                 ("xOffset", Some("scheduler")) => definition["scale"] = json!({"domain": self.distinct("scheduler")}),

@@ -26,10 +26,18 @@ pub enum Kind {
     /// A map of a value over two things that are varied: `panel`, `x`, `y`, `value`; no scheduler. Both axes keep the
     /// order of the rows.
     Boundary,
-    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`.
+    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`, `low`?, `high`?.
     Lines,
     /// A value of each scheduler: `venue`, `panel`, `value`, `low`?, `high`?.
     Bars,
+    /// How often times are of which length: `venue`, `panel`, `from`, `to` (in milliseconds), `percent`.
+    Histogram,
+    /// Values as time goes by: `panel`, `series`, `x` (in seconds), `value`, `order` (in which a line goes through its
+    /// points); no scheduler.
+    Course,
+    /// Bars side by side: `panel`, `x` (a word), `series`, `value`; no scheduler. What goes across keeps the order of the
+    /// rows.
+    Grouped,
     /// Published values: `what`, `ratio`? (seen over published), `low_ratio`?, `high_ratio`?, `verdict` (`holds`,
     /// `differs`, `not comparable`, `not run`), `published`, `seen`, `unit`; no scheduler.
     Published,
@@ -37,7 +45,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Load,
         Kind::Percentiles,
         Kind::Distribution,
@@ -49,6 +57,9 @@ impl Kind {
         Kind::Boundary,
         Kind::Lines,
         Kind::Bars,
+        Kind::Histogram,
+        Kind::Course,
+        Kind::Grouped,
         Kind::Published,
     ];
 
@@ -75,6 +86,9 @@ impl Kind {
             Kind::Boundary => ("boundary", include_str!("../specs/boundary.vl.json")),
             Kind::Lines => ("lines", include_str!("../specs/lines.vl.json")),
             Kind::Bars => ("bars", include_str!("../specs/bars.vl.json")),
+            Kind::Histogram => ("histogram", include_str!("../specs/histogram.vl.json")),
+            Kind::Course => ("course", include_str!("../specs/course.vl.json")),
+            Kind::Grouped => ("grouped", include_str!("../specs/grouped.vl.json")),
             Kind::Published => ("published", include_str!("../specs/published.vl.json")),
         }
     }

@@ -18,8 +18,11 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Throughput => &[("mark-rect", 12), ("mark-rule", 12)],
         Kind::Overhead => &[("mark-area", 4), ("mark-line", 4), ("mark-symbol", 24)],
         Kind::Boundary => &[("mark-rect", 48), ("mark-text", 48)],
-        Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60)],
+        Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60), ("mark-rule", 60)],
         Kind::Bars => &[("mark-rect", 8), ("mark-rule", 8)],
+        Kind::Histogram => &[("mark-rect", 12)],
+        Kind::Course => &[("mark-line", 4)],
+        Kind::Grouped => &[("mark-rect", 24)],
         Kind::Published => &[("mark-rect", 10), ("mark-symbol", 4), ("mark-text", 1)],
     }
 }
@@ -91,7 +94,7 @@ fn names_cannot_break_out_of_the_drawing() {
     let specifications = Kind::ALL.map(|kind| {
         let mut chart = rows::example(kind, hostile);
         for row in &mut chart.rows {
-            for field in ["group", "task", "word", "panel", "what", "y"] {
+            for field in ["group", "task", "word", "panel", "what", "y", "series"] {
                 if row.contains_key(field) {
                     row.insert(field.into(), hostile.into());
                 }
@@ -130,8 +133,9 @@ fn one_venue_needs_no_legend_and_one_panel_no_head() {
     chart.rows.iter_mut().for_each(|row| drop(row.remove("panel")));
     let whole = chart.specification(Look::Light);
     assert!(whole.get("facet").is_none() && whole.get("spec").is_none());
-    assert_eq!(whole["encoding"]["strokeDash"]["legend"], Value::Null);
-    assert!(whole["encoding"]["strokeDash"].as_object().unwrap().contains_key("legend"));
+    let line = &whole["layer"][1]["encoding"];
+    assert_eq!(line["strokeDash"]["legend"], Value::Null);
+    assert!(line["strokeDash"].as_object().unwrap().contains_key("legend"));
     assert_eq!(whole["width"], 600);
     assert!(count(&svg(&whole).unwrap(), "mark-line") >= 3);
 }

@@ -37,6 +37,8 @@ pub struct Section {
     pub paragraphs: Vec<String>,
     /// Charts.
     pub charts: Vec<Chart>,
+    /// What there is to say about the numbers, behind the tables.
+    pub remarks: Vec<String>,
     /// Tables.
     pub tables: Vec<TableView>,
     /// Timelines.

@@ -8,6 +8,7 @@ mod answer;
 mod comparison;
 mod document;
 mod evidence;
+mod picture;
 mod pieces;
 mod render;
 mod study;

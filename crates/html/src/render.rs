@@ -106,6 +106,46 @@ impl Numbers {
     }
 }
 
+/// What templates do with texts.
+mod filters {
+    use askama::Values;
+    use askama::filters::Safe;
+    use std::fmt::Display;
+
+    /// A text of ours: what stands between backquotes is code, all else as it is.
+    #[askama::filter_fn]
+    pub fn marked(text: impl Display, _: &dyn Values) -> askama::Result<Safe<String>> {
+        Ok(Safe(super::with_code(&text.to_string())))
+    }
+}
+
+/// A text as markup, with what stands between two backquotes of a line as code.
+fn with_code(text: &str) -> String {
+    let line = |line: &str| {
+        let parts: Vec<&str> = line.split('`').collect();
+        let is_paired = parts.len() % 2 == 1;
+        let part = |(index, part): (usize, &&str)| match index % 2 {
+            1 if is_paired => format!("<code>{}</code>", escaped(part)),
+            1 => format!("`{}", escaped(part)),
+            _ if index > 0 && !is_paired => format!("`{}", escaped(part)),
+            _ => escaped(part),
+        };
+        parts.iter().enumerate().map(part).collect::<String>()
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' | '>' | '&' | '"' | '\'' => escaped += &format!("&#{};", u32::from(character)),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 /// JSON that can stand inside of a script element, whatever names are in it.
 fn data_in_script(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
@@ -170,6 +210,15 @@ mod tests {
         // The elements of the page itself and no others.
         let scripts = html.matches("<script").count();
         assert_eq!((scripts, html.matches("</script>").count()), (2 + 1 + SCRIPTS.len(), scripts));
+    }
+
+    #[test]
+    fn code_is_marked_as_code() {
+        assert_eq!(with_code("`a<b`: c & `d`"), "<code>a&#60;b</code>: c &#38; <code>d</code>");
+        assert_eq!(with_code("one ` alone\n`x`"), "one ` alone\n<code>x</code>");
+        let section = Section { paragraphs: vec!["as `rr` does".into()], ..Section::default() };
+        let document = Document { sections: vec![section], ..Document::default() };
+        assert!(document.html().contains("<p>as <code>rr</code> does</p>"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! A study as a page.
 
 use crate::document::{ColumnView, Document, Listing, Provenance, Section, TableView};
+use crate::picture::picture;
 use crate::pieces::row;
 use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_report::Quantity;
-use schedlab_study::{Answered, Firmness, Page, Row as ValueRow, TableKind, TablePage, Verdict};
+use schedlab_study::{Answered, Firmness, Page, Row as ValueRow, TableKind, TablePage, Verdict, notes};
 use serde_json::json;
 
 /// With fewer points than this there is no line.
@@ -29,8 +30,7 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         subtitle: if page.quick { "The quick version.".into() } else { String::new() },
         answer: format!("{}.", page.summary()),
         confidence: page.goal.clone(),
-        lead: (!lead.rows.is_empty()).then_some(lead),
-        sections: page.questions.iter().map(section).collect(),
+        sections: page.questions.iter().map(section).chain(overview(lead)).collect(),
         provenance: Provenance {
             facts: facts.into_iter().filter(|(_, fact)| !fact.is_empty()).collect(),
             commands: vec![command.into()],
@@ -41,20 +41,35 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
     }
 }
 
+/// All values in one picture, behind the questions: it is long.
+fn overview(chart: Chart) -> Option<Section> {
+    (!chart.rows.is_empty()).then(|| Section {
+        id: "values".into(),
+        heading: "All values".into(),
+        charts: vec![chart],
+        ..Section::default()
+    })
+}
+
 fn section(question: &Answered) -> Section {
+    let pictures = question.charts.iter().enumerate().filter_map(|(index, chart)| picture(question, index, chart));
     let charts = question.tables.iter().enumerate().filter_map(|(index, table)| drawn(question, index, table));
     let values = (!question.values.is_empty()).then(|| values(&question.values));
-    let reasons: Vec<String> = question.values.iter().filter_map(reason).collect();
-    let reasons = (!reasons.is_empty())
-        .then(|| Listing { title: "Why values differ or cannot be compared".into(), text: lines(reasons) });
+    let reasons = notes(&question.values);
+    let reasons = (!reasons.is_empty()).then(|| Listing {
+        title: "Why values differ or cannot be compared, and where own numbers come from".into(),
+        text: lines(reasons),
+    });
     let runs = (!question.cases.is_empty())
         .then(|| Listing { title: format!("{} runs", question.cases.len()), text: lines(question.cases.clone()) });
-    let paragraphs = question.answers().chain(question.statements.iter().cloned());
+    let texts = question.answers().chain(question.missing.clone());
+    let paragraphs = texts.flat_map(|text| text.split("\n\n").map(String::from).collect::<Vec<_>>());
     Section {
         id: question.id.clone(),
         heading: question.asks.clone(),
         paragraphs: paragraphs.collect(),
-        charts: charts.collect(),
+        charts: pictures.chain(charts).collect(),
+        remarks: question.statements.clone(),
         tables: values.into_iter().chain(question.tables.iter().map(view)).collect(),
         folded: reasons.into_iter().chain(runs).collect(),
         ..Section::default()
@@ -65,11 +80,6 @@ fn section(question: &Answered) -> Section {
 fn lines(mut lines: Vec<String>) -> String {
     lines.dedup();
     lines.join("\n")
-}
-
-fn reason(row: &ValueRow) -> Option<String> {
-    let reason = row.judged.verdict.reason()?.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(format!("{}: {}: {reason}", row.judged.what, row.judged.verdict.words()))
 }
 
 /// Published values beside what was seen.
@@ -88,9 +98,13 @@ fn values(rows: &[ValueRow]) -> TableView {
     let mut columns = vec![
         words("value", &|row| row.judged.what.clone()),
         words("place", &|row| row.place.clone()),
-        numbers("published", "What the source prints.", &|row| row.judged.published.clone()),
+        numbers("published", "What the source prints.", &ValueRow::published),
         numbers("seen", "What was measured here.", &|row| shown(row.judged.seen)),
     ];
+    if rows.iter().any(|row| row.judged.own.is_some()) {
+        let about = "A threshold or a calculation of the study's own, by which the value is judged.";
+        columns.insert(3, numbers("own", about, &|row| row.judged.own.clone().unwrap_or_default()));
+    }
     if rows.iter().any(|row| row.judged.predicted.is_some()) {
         let about = "What an equation of the source says.";
         columns.push(numbers("predicted", about, &|row| shown(row.judged.predicted)));
@@ -118,16 +132,24 @@ fn view(table: &TablePage) -> TableView {
 fn published(row_of: &ValueRow) -> Option<Row> {
     let judged = &row_of.judged;
     let (seen, [low, high]) = (judged.seen?, judged.allowed);
-    let one = judged.published.parse::<f64>().ok().or(high).or(low).filter(|one| *one != 0.0)?;
+    let one = judged
+        .own
+        .as_ref()
+        .unwrap_or(&judged.published)
+        .parse::<f64>()
+        .ok()
+        .or(high)
+        .or(low)
+        .filter(|one| *one != 0.0)?;
     let held = |value: f64| (value / one).clamp(0.0, EDGE);
     let verdict = match judged.verdict {
         Verdict::Holds => "holds",
         Verdict::Differs { .. } => "differs",
-        Verdict::CannotTell { .. } => "cannot tell",
+        Verdict::CannotTell { .. } | Verdict::Fitted { .. } => judged.verdict.words(),
         Verdict::NotComparable { .. } | Verdict::NotRun { .. } => return None,
     };
     Some(row(json!({
-        "what": judged.what, "published": judged.published, "seen": seen, "unit": row_of.unit, "verdict": verdict,
+        "what": judged.what, "published": row_of.published(), "seen": seen, "unit": row_of.unit, "verdict": verdict,
         "ratio": held(seen), "low_ratio": held(low.unwrap_or(0.0)), "high_ratio": high.map_or(EDGE, held),
     })))
 }
@@ -139,6 +161,8 @@ fn drawn(question: &Answered, index: usize, table: &TablePage) -> Option<Chart> 
     let drawn = match &table.kind {
         TableKind::Map { across } => map(title, table, across),
         TableKind::Overhead { percent, half_width } => overhead(title, table, (*percent, *half_width)),
+        // The pictures of the question say what its tables would.
+        TableKind::Cases if !question.charts.is_empty() => return None,
         TableKind::Cases => lines_over(title, table).unwrap_or_else(|| bars(title, table)),
     };
     (drawn.rows.len() > 1).then_some(drawn)

@@ -1,4 +1,4 @@
-// Charts: specifications that the runtime of their grammar draws when they come into sight.
+// Charts: specifications that the runtime of their grammar draws when they come into sight, the others when there is time.
 (() => {
   'use strict';
 
@@ -114,6 +114,14 @@
     dark.addEventListener('change', again);
     let waiting = 0;
     new ResizeObserver(() => { clearTimeout(waiting); waiting = setTimeout(again, 150); }).observe(document.body);
+    // Paper shows what is drawn by then, so that nothing may wait for somebody to scroll.
+    const idle = globalThis.requestIdleCallback ?? ((then) => setTimeout(then, 50));
+    const rest = async ([figure, ...others]) => {
+      if (!figure) return;
+      await draw(figure);
+      idle(() => rest(others));
+    };
+    idle(() => rest(figures));
     addEventListener('beforeprint', () => figures.forEach(draw));
   }
 

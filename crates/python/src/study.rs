@@ -33,7 +33,7 @@ pub fn study(
     fresh: bool,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<StudyPage> {
-    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()?, seeds };
+    let variant = Variant { quick, seed: seed.map(convert::seed).transpose()?, seeds, question: None };
     let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
     let threads = convert::threads(threads)?;

@@ -66,11 +66,13 @@ pub struct Variant {
     pub seed: Option<u64>,
     /// Under how many seeds what is simulated is looked at, its own among them.
     pub seeds: u32,
+    /// The only question that is asked, by its place in the file; all of them where nothing is said.
+    pub question: Option<usize>,
 }
 
 impl Default for Variant {
     fn default() -> Variant {
-        Variant { quick: false, seed: None, seeds: 5 }
+        Variant { quick: false, seed: None, seeds: 5, question: None }
     }
 }
 
@@ -104,8 +106,12 @@ impl Experiment {
     ) -> Result<Experiment, VenueError> {
         let mut experiment = Experiment { variant, cases: Vec::new(), axes: BTreeMap::new(), left_out: Vec::new() };
         let mut policies = BTreeMap::new();
+        let only = variant.question.map(|number| &study.questions[number]);
         for (q, question) in study.questions.iter().enumerate() {
             for (r, run) in question.runs.iter().enumerate() {
+                if only.is_some_and(|only| !only.looks_at(&run.name)) {
+                    continue;
+                }
                 if variant.quick && run.quick.skip {
                     experiment.left_out.push(run.name.clone());
                     continue;

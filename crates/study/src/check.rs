@@ -1,6 +1,8 @@
 //! What can be wrong with a study beyond single keys: names that stand for nothing, and keys that do not go together.
 
-use crate::language::{Column, Metric, OverheadSpec, Published, Study, TableSpec, ValueSpec};
+use crate::claim::{Difference, NumberSpec, Published, ValueSpec};
+use crate::language::{Column, Metric, OverheadSpec, Question, Study, TableSpec};
+use crate::words;
 use schedlab_gate::FileName;
 use schedlab_model::metric::Unit;
 use schedlab_model::selector::Selector;
@@ -42,6 +44,11 @@ impl Study {
                     return Some((format!("{here}.overhead[{o}].{key}"), message));
                 }
             }
+            let is_empty = |value: &ValueSpec| value.published.is_none() && value.own.is_none();
+            if let Some(v) = question.values.iter().position(is_empty) {
+                let message = "a value needs `published`, what the source prints, or `own` with its `derivation`";
+                return Some((format!("{here}.value[{v}]"), message.into()));
+            }
             let values = question.values.iter().enumerate().filter(|(_, value)| value.not_comparable.is_none());
             let of_values = values.clone().map(|(v, value)| (format!("{here}.value[{v}].run"), value.run.clone()));
             for (path, name) in tables.chain(of_values) {
@@ -54,8 +61,77 @@ impl Study {
                     return Some((format!("{here}.value[{v}]"), message));
                 }
             }
+            if let Some((place, message)) = self.fault_of_shown(question) {
+                return Some((format!("{here}{place}"), message));
+            }
         }
         None
+    }
+
+    /// What is wrong with the pictures, numbers, words and judgements of a question, and where in it.
+    fn fault_of_shown(&self, question: &Question) -> Option<(String, String)> {
+        for (c, chart) in question.charts.iter().enumerate() {
+            if let Some(name) = chart.run.all().iter().find(|name| self.run_named(name).is_none()) {
+                return Some((format!(".chart[{c}].run"), self.no_run(name)));
+            }
+            if let Some((key, message)) = chart.fault() {
+                return Some((format!(".chart[{c}].{key}"), message));
+            }
+            if let Some(message) = chart.columns.iter().find_map(fault_of_column) {
+                return Some((format!(".chart[{c}]"), message));
+            }
+        }
+        for (name, number) in &question.numbers {
+            if let Some(message) = self.fault_of_number(number) {
+                return Some((format!(".number.{name}"), message));
+            }
+        }
+        for (v, value) in question.values.iter().enumerate() {
+            if let Some(message) = self.fault_of_judgement(question, value) {
+                return Some((format!(".value[{v}]"), message));
+            }
+        }
+        fault_of_words(question, &question.answer).map(|message| (".answer".into(), message))
+    }
+
+    fn fault_of_number(&self, number: &NumberSpec) -> Option<String> {
+        let missing = number.run.all().iter().find(|name| self.run_named(name).is_none());
+        match (missing, number.asks()) {
+            (Some(name), _) => Some(self.no_run(name)),
+            (None, None) => Some("a number needs `metric` or `share`, one of them".into()),
+            (None, Some(Metric::Path(path))) => fault_of_metric(path, &number.unit),
+            (None, Some(_)) => None,
+        }
+    }
+
+    /// What is wrong with how a value is judged: what it is held against, where that comes from, what shows a reason.
+    fn fault_of_judgement(&self, question: &Question, value: &ValueSpec) -> Option<String> {
+        if value.own.is_some() != value.derivation.is_some() {
+            return Some("`own` and `derivation` belong together: where does the number come from?".into());
+        }
+        let texts = [value.differs.as_ref().map(Difference::why), value.not_comparable.as_deref()];
+        let texts = texts.into_iter().chain([value.derivation.as_deref()]).flatten();
+        if let Some(message) = texts.into_iter().find_map(|text| fault_of_words(question, text)) {
+            return Some(message);
+        }
+        let proof = value.differs.as_ref().and_then(Difference::proof)?;
+        let there = proof.of(value);
+        let Some(run) = self.run_named(&there.run) else { return Some(self.no_run(&there.run)) };
+        if there.policy.as_ref().is_some_and(|policy| !run.policy.all().contains(policy)) {
+            return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
+        }
+        if there.asks().is_none() {
+            return Some("a reason shows in one of `metric`, `share` and `status`".into());
+        }
+        let is_elsewhere = [proof.run.is_some(), proof.policy.is_some(), !proof.at.is_empty(), proof.per.is_some()];
+        if proof.expect.is_none() && proof.metric.is_some() {
+            return Some("another metric needs `expect`: what has to be seen?".into());
+        }
+        if proof.expect.is_none() && !proof.asks_anew() && !is_elsewhere.contains(&true) {
+            return Some("a reason has to show somewhere else: `run`, `policy` or `at`".into());
+        }
+        let unit = if there.per.is_some() { "" } else { &there.unit };
+        proof.metric.as_deref().and_then(|path| fault_of_metric(path, unit))
     }
 
     fn fault_of_value(&self, value: &ValueSpec) -> Option<String> {
@@ -77,8 +153,9 @@ impl Study {
         if value.policy.as_ref().is_some_and(|policy| !known(policy)) {
             return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
         }
-        let listed = matches!(value.published, Published::List(_));
-        match (&value.along, &value.published) {
+        let judged_by = value.judged_by();
+        let listed = matches!(judged_by, Published::List(_));
+        match (&value.along, judged_by) {
             (None, Published::List(_)) => return Some("a list of published values needs `along`".into()),
             (Some(path), Published::List(list)) => {
                 let axis = run.over.get(path).and_then(Value::as_array);
@@ -89,7 +166,7 @@ impl Study {
             }
             _ => {}
         }
-        let bounded = matches!(value.published, Published::Bound { .. });
+        let bounded = matches!(judged_by, Published::Bound { .. });
         if !bounded && value.within.is_none() && value.within_units.is_none() {
             return Some("`within` or `within_units` is missing: how far off may it be?".into());
         }
@@ -97,14 +174,7 @@ impl Study {
     }
 
     fn fault_of_table(&self, table: &TableSpec) -> Option<String> {
-        if table.columns.iter().any(|column| column.asks().is_none()) {
-            return Some("a column needs `metric`, `share` or `status`, one of them".into());
-        }
-        let metric = |column: &Column| match column.asks()? {
-            Metric::Path(path) => fault_of_metric(path, &column.unit),
-            _ => None,
-        };
-        if let Some(message) = table.columns.iter().find_map(metric) {
+        if let Some(message) = table.columns.iter().find_map(fault_of_column) {
             return Some(message);
         }
         let path = table.across.as_ref()?;
@@ -132,6 +202,21 @@ impl Study {
         let known: Vec<&str> = self.runs().map(|run| run.name.as_str()).collect();
         format!("there is no run `{name}`; there are {}", known.join(", "))
     }
+}
+
+/// What is wrong with a column of a table or a picture.
+fn fault_of_column(column: &Column) -> Option<String> {
+    match column.asks() {
+        None => Some("a column needs `metric`, `share` or `status`, one of them".into()),
+        Some(Metric::Path(path)) => fault_of_metric(path, &column.unit),
+        Some(_) => None,
+    }
+}
+
+/// A text that speaks of a number that there is not.
+fn fault_of_words(question: &Question, text: &str) -> Option<String> {
+    let unknown = words::names(text).find(|name| !question.numbers.contains_key(*name))?;
+    Some(format!("there is no [question.number.{unknown}] of which `{{{unknown}}}` could speak"))
 }
 
 /// What is wrong with a metric that is asked for in a unit.

@@ -1,13 +1,16 @@
 //! The language of study files. `docs/reference/study.md` explains it to users.
 
+use crate::claim::{Difference, NumberSpec, ValueSpec};
+use crate::course::CourseEar;
 use crate::measure::ResponseEar;
 use crate::section::SectionEar;
 use crate::statuses::StatusEar;
 use schedlab_campaign::Ear;
 use schedlab_gate::FileName;
-use schedlab_model::scenario::{OneOrMany, ScenarioError, read_toml};
+use schedlab_model::scenario::{Notation, OneOrMany, ScenarioError, read_toml};
+use schedlab_model::time::Time;
 use schedlab_venue::VenueName;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toml::Table;
@@ -53,6 +56,12 @@ pub struct Question {
     /// Published values, each beside what was measured.
     #[serde(rename = "value", default)]
     pub values: Vec<ValueSpec>,
+    /// Pictures of what was measured.
+    #[serde(rename = "chart", default)]
+    pub charts: Vec<ChartSpec>,
+    /// Numbers that its words speak of, by name.
+    #[serde(rename = "number", default)]
+    pub numbers: BTreeMap<String, NumberSpec>,
     /// What the values say, and what is behind those that differ.
     #[serde(default)]
     pub answer: String,
@@ -129,6 +138,132 @@ pub struct TableSpec {
     pub columns: Vec<Column>,
 }
 
+/// A picture as the source has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartSpec {
+    /// What it shows.
+    pub title: String,
+    /// Which figure of the source it stands for.
+    #[serde(default)]
+    pub place: String,
+    /// What is drawn.
+    pub kind: ChartKind,
+    /// Of which run, or runs.
+    pub run: OneOrMany,
+    /// Under which policies; all of them where nothing is said.
+    #[serde(default)]
+    pub policy: Option<OneOrMany>,
+    /// Where on what is varied; everywhere where nothing is said.
+    #[serde(default)]
+    pub at: Table,
+    /// Of which group: responses; over time of all of them where nothing is said.
+    #[serde(default)]
+    pub group: String,
+    /// How wide a bar of a histogram is.
+    #[serde(default)]
+    pub bin: Option<String>,
+    /// Longer responses are not drawn in a histogram: it says how many there are.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// What a request computes, by which responses are divided into loads.
+    #[serde(default)]
+    pub demand: Option<String>,
+    /// Whether a request's time counts from its first run on.
+    #[serde(default)]
+    pub from_first_run: bool,
+    /// What bars and lines are about.
+    #[serde(rename = "column", default)]
+    pub columns: Vec<Column>,
+    /// Bits of the status word: the lowest, and how many.
+    #[serde(default = "whole_word")]
+    pub bits: [u32; 2],
+    /// What is added to the number that these bits are.
+    #[serde(default)]
+    pub plus: f64,
+    /// The title of what goes across, with its unit.
+    #[serde(default)]
+    pub x: Option<String>,
+    /// The title of what goes up, with its unit.
+    #[serde(default)]
+    pub y: Option<String>,
+}
+
+/// What a picture draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChartKind {
+    /// How often response times are of which length: a panel for each case.
+    Histogram,
+    /// The part of the responses that is not longer.
+    Distribution,
+    /// The number of tasks that requests seem to have met, a response over its demand, for all cases side by side.
+    Loads,
+    /// Columns as bars for each value of what is varied last: a panel for each policy.
+    Bars,
+    /// Columns as lines over what is varied last, with their intervals: a panel for each column.
+    Lines,
+    /// Tasks on each CPU over time.
+    Tasks,
+    /// CPU time that groups have had so far, over time.
+    RunTime,
+    /// What the policy says about the first task of each group, over time.
+    Status,
+}
+
+impl ChartKind {
+    /// Whether it is made of single response times.
+    pub fn needs_responses(self) -> bool {
+        matches!(self, ChartKind::Histogram | ChartKind::Distribution | ChartKind::Loads)
+    }
+}
+
+impl ChartSpec {
+    /// Whether it draws something of a run.
+    pub fn is_of(&self, run: &str) -> bool {
+        self.run.all().iter().any(|name| name == run)
+    }
+
+    /// How wide a bar is.
+    pub(crate) fn bin_ns(&self) -> u64 {
+        length_ns(&self.bin)
+    }
+
+    /// Where a histogram ends.
+    pub(crate) fn to_ns(&self) -> u64 {
+        self.to.as_ref().map_or(u64::MAX, |_| length_ns(&self.to))
+    }
+
+    /// What a request computes.
+    pub(crate) fn demand_ns(&self) -> u64 {
+        length_ns(&self.demand)
+    }
+
+    /// What is missing of a picture of this kind.
+    pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+        let wrong = |key: &'static str, text: &Option<String>| {
+            let length = text.as_deref().map(Time::read);
+            (!matches!(length, Some(Ok(time)) if time > Time(0)))
+                .then(|| (key, format!("this picture needs `{key}`, a time")))
+        };
+        match self.kind {
+            ChartKind::Histogram => {
+                wrong("bin", &self.bin).or_else(|| self.to.as_ref().and_then(|_| wrong("to", &self.to)))
+            }
+            ChartKind::Loads => wrong("demand", &self.demand),
+            ChartKind::Bars | ChartKind::Lines if self.columns.is_empty() => {
+                Some(("column", "this picture needs `column`".into()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Of a length that was checked.
+fn length_ns(text: &Option<String>) -> u64 {
+    text.as_deref().and_then(|text| Time::read(text).ok()).map_or(1, Time::ns).max(1)
+}
+
 /// An estimate of what multitasking costs, from runs of n equal tasks on one CPU, for each of several n.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -176,7 +311,7 @@ impl Column {
 }
 
 /// The only one that is there.
-fn only<const N: usize>(metrics: [Option<Metric<'_>>; N]) -> Option<Metric<'_>> {
+pub(crate) fn only<const N: usize>(metrics: [Option<Metric<'_>>; N]) -> Option<Metric<'_>> {
     let mut there = metrics.into_iter().flatten();
     there.next().filter(|_| there.next().is_none())
 }
@@ -221,6 +356,8 @@ pub struct Asked {
     pub responses: bool,
     /// What its policy says.
     pub statuses: bool,
+    /// How it went over time.
+    pub course: bool,
     /// The estimate of overhead that it is for.
     pub overhead: Option<OverheadSpec>,
 }
@@ -229,10 +366,11 @@ impl Asked {
     /// Those who listen for it.
     pub fn ears(&self) -> Vec<Arc<dyn Ear>> {
         let section = self.overhead.as_ref().map(|overhead| SectionEar { group: overhead.group.clone() });
-        let ears: [Option<Arc<dyn Ear>>; 3] = [
+        let ears: [Option<Arc<dyn Ear>>; 4] = [
             self.responses.then(|| Arc::new(ResponseEar) as _),
             self.statuses.then(|| Arc::new(StatusEar) as _),
             section.map(|section| Arc::new(section) as _),
+            self.course.then(|| Arc::new(CourseEar) as _),
         ];
         ears.into_iter().flatten().collect()
     }
@@ -270,178 +408,6 @@ pub struct Share {
     pub from_first_run: bool,
 }
 
-/// A published value and how it is held against what was measured.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ValueSpec {
-    /// What it is.
-    pub what: String,
-    /// What was published; a list where a value was published for each of what is varied.
-    pub published: Published,
-    /// Where in the source.
-    #[serde(default)]
-    pub place: String,
-    /// Of which run.
-    #[serde(default)]
-    pub run: String,
-    /// Under which policy; not needed where there is one only.
-    #[serde(default)]
-    pub policy: Option<String>,
-    /// Where on what is varied; of what is not named the first value is taken.
-    #[serde(default)]
-    pub at: Table,
-    /// What of it: a path in the result.
-    #[serde(default)]
-    pub metric: Option<String>,
-    /// Or a part of the responses.
-    #[serde(default)]
-    pub share: Option<Share>,
-    /// Or what the policy says about a task.
-    #[serde(default)]
-    pub status: Option<StatusSpec>,
-    /// Or of an estimate of overhead.
-    #[serde(default)]
-    pub overhead: Option<OverheadMetric>,
-    /// In which unit: `s`, `ms`, `us` of nanoseconds, `%` of a fraction.
-    #[serde(default)]
-    pub unit: String,
-    /// The path for each of whose values one was published.
-    #[serde(default)]
-    pub along: Option<String>,
-    /// The value is a ratio to the same of another case.
-    #[serde(default)]
-    pub per: Option<Per>,
-    /// How far off it may be, as a fraction of the published one.
-    #[serde(default)]
-    pub within: Option<f64>,
-    /// How far off it may be, in its unit.
-    #[serde(default)]
-    pub within_units: Option<f64>,
-    /// What would be seen if there were no effect at all, in its unit.
-    #[serde(default)]
-    pub no_effect: Option<f64>,
-    /// What an equation of the source says about it.
-    #[serde(default)]
-    pub predicted: Option<Equation>,
-    /// Why it differs, where that is known.
-    #[serde(default)]
-    pub differs: Option<String>,
-    /// Why it cannot be compared; then no case is needed.
-    #[serde(default)]
-    pub not_comparable: Option<String>,
-}
-
-impl ValueSpec {
-    /// What it is about; none where several keys or none say it.
-    pub fn asks(&self) -> Option<Metric<'_>> {
-        let path = self.metric.as_deref().map(Metric::Path);
-        let overhead = self.overhead.map(Metric::Overhead);
-        only([path, self.share.as_ref().map(Metric::Share), self.status.as_ref().map(Metric::Status), overhead])
-    }
-}
-
-/// The divisor of a ratio: another case, or another metric of the same.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Per {
-    /// Which case; what is not said is as in the value itself.
-    #[serde(default)]
-    pub run: Option<String>,
-    /// Its policy.
-    #[serde(default)]
-    pub policy: Option<String>,
-    /// Its place on the axes.
-    #[serde(default)]
-    pub at: Table,
-    /// Another metric.
-    #[serde(default)]
-    pub metric: Option<String>,
-}
-
-/// What was published.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Published {
-    /// A number.
-    Number(f64),
-    /// One for each value of `along`.
-    List(Vec<f64>),
-    /// A bound.
-    Bound {
-        /// Not less than this.
-        #[serde(default)]
-        at_least: Option<f64>,
-        /// Not more than this.
-        #[serde(default)]
-        at_most: Option<f64>,
-    },
-    /// Words, about what cannot be compared by numbers.
-    Words(String),
-}
-
-/// An equation of the source with what is put into it, in the unit of the value.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "equation", deny_unknown_fields)]
-pub enum Equation {
-    /// Mean response by the response time law: all CPUs busy.
-    #[serde(rename = "Linux.2.a")]
-    MeanResponse {
-        /// Tasks.
-        tasks: u32,
-        /// CPUs.
-        cpus: u32,
-        /// What a request computes.
-        demand: f64,
-        /// What a task waits between requests.
-        #[serde(default)]
-        think: f64,
-    },
-    /// The shortest response in slices.
-    #[serde(rename = "Linux.1.b min")]
-    ShortestResponse {
-        /// What a request computes.
-        demand: f64,
-        /// A slice.
-        slice: f64,
-        /// Tasks on the CPU.
-        load: u32,
-    },
-    /// The longest response in slices.
-    #[serde(rename = "Linux.1.b max")]
-    LongestResponse {
-        /// What a request computes.
-        demand: f64,
-        /// A slice.
-        slice: f64,
-        /// Tasks on the CPU.
-        load: u32,
-    },
-    /// The greatest number of tasks on a CPU where their number is balanced.
-    #[serde(rename = "Linux.1.a")]
-    BalancedLoad {
-        /// Tasks.
-        tasks: u32,
-        /// CPUs.
-        cpus: u32,
-    },
-    /// The greatest number of tasks on a CPU where only idle CPUs take tasks.
-    #[serde(rename = "Windows.1.a")]
-    UnbalancedLoad {
-        /// Tasks.
-        tasks: u32,
-        /// CPUs.
-        cpus: u32,
-    },
-    /// Mean response on a CPU that is shared.
-    #[serde(rename = "Windows.1.b")]
-    SharedResponse {
-        /// What a request computes.
-        demand: f64,
-        /// Tasks on the CPU.
-        load: u32,
-    },
-}
-
 impl Study {
     /// Reads a study from a text; `origin` names it in errors.
     ///
@@ -463,26 +429,45 @@ impl Study {
 
     /// What is asked of a run beyond its result.
     pub fn asked_beyond(&self, run: &str) -> Asked {
-        let metrics = self.asked_of(run);
         let overheads = self.questions.iter().flat_map(|question| &question.overheads);
         let overhead = overheads.into_iter().find(|overhead| overhead.run.all().iter().any(|name| name == run));
+        let charts = || self.questions.iter().flat_map(|question| &question.charts).filter(|chart| chart.is_of(run));
         Asked {
-            responses: metrics.iter().any(|metric| matches!(metric, Metric::Share(_))),
-            statuses: metrics.iter().any(|metric| matches!(metric, Metric::Status(_))),
+            responses: self.is_asked(run, |metric| matches!(metric, Metric::Share(_)))
+                || charts().any(|chart| chart.kind.needs_responses()),
+            statuses: self.is_asked(run, |metric| matches!(metric, Metric::Status(_)))
+                || charts().any(|chart| chart.kind == ChartKind::Status),
+            course: charts().any(|chart| matches!(chart.kind, ChartKind::Tasks | ChartKind::RunTime)),
             overhead: overhead.cloned(),
         }
     }
 
-    /// All that values and tables ask of a run.
-    fn asked_of(&self, run: &str) -> Vec<Metric<'_>> {
-        let tables = self.questions.iter().flat_map(|question| &question.tables);
-        let tables = tables.filter(|table| table.run.all().iter().any(|name| name == run));
-        let values = self.questions.iter().flat_map(|question| &question.values).filter(|value| value.run == run);
-        tables
-            .flat_map(|table| &table.columns)
-            .filter_map(Column::asks)
-            .chain(values.filter_map(ValueSpec::asks))
-            .collect()
+    /// Whether a table, a value, a proof or a number asks for such a thing of a run.
+    fn is_asked(&self, run: &str, is_such: impl Fn(&Metric) -> bool) -> bool {
+        let is_such = |metric: Option<Metric>| metric.is_some_and(|metric| is_such(&metric));
+        self.questions.iter().any(|question| {
+            let tables = question.tables.iter().filter(|table| table.run.all().iter().any(|name| name == run));
+            let numbers = question.numbers.values().filter(|number| number.run.all().iter().any(|name| name == run));
+            let values = question.values.iter().flat_map(|value| {
+                let there = value.differs.as_ref().and_then(Difference::proof).map(|proof| proof.of(value));
+                std::iter::once(value.clone()).chain(there)
+            });
+            tables.flat_map(|table| &table.columns).any(|column| is_such(column.asks()))
+                || numbers.into_iter().any(|number| is_such(number.asks()))
+                || values.into_iter().any(|value| value.run == run && is_such(value.asks()))
+        })
+    }
+
+    /// The number of the question of this name.
+    ///
+    /// # Errors
+    ///
+    /// There is none: those that there are.
+    pub fn question_numbered(&self, id: &str) -> Result<usize, String> {
+        self.questions.iter().position(|question| question.id == id).ok_or_else(|| {
+            let known: Vec<&str> = self.questions.iter().map(|question| question.id.as_str()).collect();
+            format!("`{}` has no question `{id}`; it has {}", self.name, known.join(", "))
+        })
     }
 
     /// All runs, in order.
@@ -493,5 +478,22 @@ impl Study {
     /// The run of this name.
     pub fn run_named(&self, name: &str) -> Option<&RunSpec> {
         self.runs().find(|run| run.name == name)
+    }
+}
+
+impl Question {
+    /// Whether anything of it looks at a run.
+    pub fn looks_at(&self, run: &str) -> bool {
+        let named = |runs: &OneOrMany| runs.all().iter().any(|name| name == run);
+        let shown = |value: &ValueSpec| value.differs.as_ref().and_then(Difference::proof).and_then(|p| p.run.clone());
+        let divisor = |value: &ValueSpec| value.per.as_ref().and_then(|per| per.run.clone());
+        self.runs.iter().any(|own| own.name == run)
+            || self.tables.iter().any(|table| named(&table.run))
+            || self.overheads.iter().any(|overhead| named(&overhead.run))
+            || self.charts.iter().any(|chart| chart.is_of(run))
+            || self.numbers.values().any(|number| named(&number.run))
+            || self.values.iter().any(|value| {
+                value.run == run || [shown(value), divisor(value)].into_iter().flatten().any(|name| name == run)
+            })
     }
 }

@@ -6,22 +6,28 @@
 
 mod case;
 mod check;
+mod claim;
+mod course;
 mod language;
 mod measure;
 mod overhead;
 mod page;
+mod picture;
 mod runner;
 mod section;
 mod statuses;
 mod table;
 mod verdict;
+mod words;
 
 pub use case::{Beside, Case, Experiment, Variant};
+pub use claim::{Bound, Choice, Difference, Equation, NumberSpec, Per, Proof, Published, ValueSpec};
 pub use language::{
-    Column, Equation, Metric, OverheadMetric, OverheadSpec, Per, Published, Question, QuickRun, RunSpec, Share,
-    StatusSpec, Study, TableSpec, ValueSpec,
+    ChartKind, ChartSpec, Column, Metric, OverheadMetric, OverheadSpec, Question, QuickRun, RunSpec, Share, StatusSpec,
+    Study, TableSpec,
 };
-pub use page::{Answered, Counts, Page, Row};
+pub use page::{Answered, Counts, Page, Row, notes};
+pub use picture::{ChartPage, Point, Series};
 pub use runner::{CaseOutcome, Observed, carry_out};
 pub use table::{TableKind, TablePage, TableRow};
-pub use verdict::{Firmness, Judged, Verdict};
+pub use verdict::{Firmness, Judged, Proved, Verdict};

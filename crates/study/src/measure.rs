@@ -32,6 +32,13 @@ struct GroupResponses {
 }
 
 impl Responses {
+    /// How often a group's responses were of each length, in nanoseconds.
+    pub fn counts(&self, group: &str, from_first_run: bool) -> impl Iterator<Item = (&u64, &u64)> {
+        let group = self.0.get(group);
+        let counts = group.map(|group| if from_first_run { &group.from_first_run } else { &group.from_begin });
+        counts.into_iter().flatten()
+    }
+
     /// The part of a group's responses from `from` to before `to`; none where there are no responses.
     fn share(&self, of: &Share, from: Time, to: Time) -> Option<f64> {
         let group = self.0.get(&of.group)?;

@@ -4,11 +4,13 @@ use crate::Verdict;
 use crate::case::{Case, Experiment};
 use crate::language::{Question, Study};
 use crate::overhead;
+use crate::picture::ChartPage;
 use crate::runner::CaseOutcome;
 use crate::table::TablePage;
 use crate::verdict::{Firmness, Judged, judge, plain};
+use crate::words::Words;
 use schedlab_model::time::Time;
-use schedlab_report::{Column, Quantity, Style, Table, columns_of, wrap};
+use schedlab_report::{Column, Quantity, Style, Table, WIDTH, columns_of, wrap};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -42,6 +44,8 @@ pub struct Answered {
     pub tables: Vec<TablePage>,
     /// What was found about all of a table's rows together.
     pub statements: Vec<String>,
+    /// Pictures as the source has them.
+    pub charts: Vec<ChartPage>,
     /// Published values.
     pub values: Vec<Row>,
     /// What the values of this run come to.
@@ -53,6 +57,9 @@ pub struct Answered {
     pub unanswered: Option<String>,
     /// How each case was run, and those that were not.
     pub cases: Vec<String>,
+    /// Why cases were not run, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 impl Answered {
@@ -80,8 +87,12 @@ pub struct Row {
 pub struct Counts {
     /// They hold.
     pub hold: usize,
-    /// They differ for a reason that the study gives.
+    /// They were made to give what was published.
+    pub fitted: usize,
+    /// They differ for a reason that a run shows.
     pub explained: usize,
+    /// They differ, and the reason that the study gives is shown by nothing.
+    pub supposed: usize,
     /// They differ.
     pub differ: usize,
     /// They cannot be told from no effect.
@@ -98,8 +109,10 @@ impl Counts {
         for row in rows {
             *match &row.judged.verdict {
                 Verdict::Holds => &mut counts.hold,
-                Verdict::Differs { reason: Some(_) } => &mut counts.explained,
-                Verdict::Differs { reason: None } => &mut counts.differ,
+                Verdict::Fitted { .. } => &mut counts.fitted,
+                Verdict::Differs { reason: Some(_), proof: Some(_) } => &mut counts.explained,
+                Verdict::Differs { reason: Some(_), proof: None } => &mut counts.supposed,
+                Verdict::Differs { reason: None, .. } => &mut counts.differ,
                 Verdict::CannotTell { .. } => &mut counts.cannot_tell,
                 Verdict::NotComparable { .. } => &mut counts.not_comparable,
                 Verdict::NotRun { .. } => &mut counts.not_run,
@@ -107,24 +120,29 @@ impl Counts {
         }
         counts
     }
+
+    /// In words: those that hold always, others where there are some.
+    fn words(self) -> String {
+        let parts = [
+            (self.hold, "hold"),
+            (self.fitted, "were fitted"),
+            (self.explained, "differ for a reason that a run shows"),
+            (self.supposed, "differ for a reason that nothing shows"),
+            (self.differ, "differ"),
+            (self.cannot_tell, "cannot be told from no effect"),
+            (self.not_comparable, "cannot be compared"),
+            (self.not_run, "were not run here"),
+        ];
+        let parts = parts.iter().filter(|(count, what)| *count > 0 || *what == "hold");
+        parts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What the values of a question come to, in a sentence.
 fn found(values: &[Row]) -> String {
-    let counts = Counts::of(values);
-    let parts = [
-        (counts.hold, "hold"),
-        (counts.explained, "differ for the reason given"),
-        (counts.differ, "differ"),
-        (counts.cannot_tell, "cannot be told from no effect"),
-        (counts.not_comparable, "cannot be compared"),
-        (counts.not_run, "were not run here"),
-    ];
-    let parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     match values.len() {
         0 => String::new(),
-        all => format!("Published values, {all}: {}.", parts.join(", ")),
+        all => format!("Values, {all}: {}.", Counts::of(values).words()),
     }
 }
 
@@ -158,6 +176,20 @@ fn unanswered(
     }
 }
 
+/// Why cases of a question were not run, each once with how many.
+fn missing(question: &Question, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Vec<String> {
+    let of_question = question.runs.iter().flat_map(|run| experiment.of_run(&run.name, outcomes));
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for (case, why) in of_question.filter_map(|(case, outcome)| Some((case, flat(outcome.why_not()?)))) {
+        match all.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, runs)) if runs.contains(&case.run.as_str()) => {}
+            Some((_, runs)) => runs.push(&case.run),
+            None => all.push((why, vec![&case.run])),
+        }
+    }
+    all.into_iter().map(|(why, runs)| format!("not run here: {}: {why}", runs.join("; "))).collect()
+}
+
 impl Page {
     /// Questions that this run does not answer, each with the reason; those for which the quick version leaves something out
     /// are no surprise.
@@ -167,9 +199,12 @@ impl Page {
 
     /// What a study says after its cases were run.
     pub fn new(study: &Study, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Page {
-        let questions = study.questions.iter().map(|question| {
+        let is_asked = |number: usize| experiment.variant.question.is_none_or(|only| only == number);
+        let asked = study.questions.iter().enumerate().filter(|(number, _)| is_asked(*number));
+        let questions = asked.map(|(_, question)| {
+            let words = Words::of(question, experiment, outcomes);
             let row = |value: &crate::ValueSpec| {
-                let rows = judge(value, experiment, outcomes).into_iter();
+                let rows = judge(value, (experiment, outcomes), &words).into_iter();
                 rows.map(|judged| Row { unit: value.unit.clone(), place: value.place.clone(), judged })
                     .collect::<Vec<_>>()
             };
@@ -180,14 +215,21 @@ impl Page {
             let moved = tables.iter().filter_map(TablePage::firmness);
             let statements = moved.chain(statements.concat()).collect();
             let values: Vec<Row> = question.values.iter().flat_map(row).collect();
-            let unanswered = unanswered(question, &values, experiment, outcomes);
+            let (answer, wordless) = match words.fill(question.answer.trim()) {
+                Ok(answer) => (answer, None),
+                Err(why) => (String::new(), Some(why)),
+            };
+            let unanswered = unanswered(question, &values, experiment, outcomes).or(wordless);
+            let charts = question.charts.iter().map(|chart| ChartPage::new(chart, experiment, outcomes));
             Answered {
                 id: question.id.clone(),
                 asks: question.asks.clone(),
                 tables: tables.into_iter().chain(more.into_iter().flatten()).collect(),
                 statements,
                 found: found(&values),
-                answer: if unanswered.is_none() { question.answer.trim().into() } else { String::new() },
+                answer: if unanswered.is_none() { answer } else { String::new() },
+                charts: charts.filter(|chart| !chart.series.is_empty()).collect(),
+                missing: missing(question, experiment, outcomes),
                 unanswered,
                 values,
                 cases: question
@@ -215,10 +257,10 @@ impl Page {
 
     /// The counts in words.
     pub fn summary(&self) -> String {
-        let Counts { hold, explained, differ, cannot_tell, not_comparable, not_run } = self.counts();
         format!(
-            "{hold} values hold, {explained} differ for the reason given, {differ} differ, {cannot_tell} cannot be told \
-             from no effect, {not_comparable} cannot be compared, {not_run} were not run here"
+            "Of {} values {}",
+            self.questions.iter().map(|question| question.values.len()).sum::<usize>(),
+            self.counts().words()
         )
     }
 
@@ -235,8 +277,10 @@ impl Page {
             }
             if !question.values.is_empty() {
                 text += &("\n".to_string() + &values(&question.values, style));
-                text += &reasons(&question.values).iter().map(|line| wrap("- ", 2, line)).collect::<String>();
             }
+            let printed = question.values.iter().filter_map(words_published);
+            let notes = printed.chain(notes(&question.values)).chain(question.missing.clone());
+            text += &notes.map(|line| wrap("- ", 2, &line)).collect::<String>();
             for paragraph in question.answers() {
                 text += &("\n".to_string() + &wrap("", 0, &paragraph));
             }
@@ -259,26 +303,12 @@ impl Page {
             }
             question.statements.iter().for_each(|statement| text += &format!("\n{statement}\n"));
             if !question.values.is_empty() {
-                text += "\n| value | published | seen | predicted | verdict | under |\n|---|---|---|---|---|---|\n";
-                for row in &question.values {
-                    let judged = &row.judged;
-                    let place = if row.place.is_empty() { String::new() } else { format!(" ({})", row.place) };
-                    let _ = writeln!(
-                        text,
-                        "| {}{place} | {} | {} | {} | {} | {} |",
-                        judged.what,
-                        with_unit(&judged.published, &row.unit),
-                        judged.seen.map_or("-".into(), |seen| with_unit(&number(seen), &row.unit)),
-                        judged.predicted.map_or("-".into(), |value| with_unit(&number(value), &row.unit)),
-                        judged.verdict.words(),
-                        judged.firmness.as_ref().map_or("-".into(), Firmness::words),
-                    );
-                }
-                for reason in reasons(&question.values) {
-                    let _ = write!(text, "\n- {reason}");
-                }
-                text += "\n";
+                text += &("\n".to_string() + &markdown_values(&question.values));
             }
+            for note in notes(&question.values) {
+                let _ = write!(text, "\n- {note}");
+            }
+            text += if question.values.is_empty() { "" } else { "\n" };
             for paragraph in question.answers() {
                 let _ = write!(text, "\n{paragraph}\n");
             }
@@ -292,21 +322,65 @@ impl Page {
     }
 }
 
+/// The values as a table of Markdown: what a whole column says nothing about has none.
+fn markdown_values(rows: &[Row]) -> String {
+    type Cell = fn(&Row) -> Option<String>;
+    let columns: [(&str, Cell); 7] = [
+        ("value", |row| {
+            let place = if row.place.is_empty() { String::new() } else { format!(" ({})", row.place) };
+            Some(format!("{}{place}", row.judged.what))
+        }),
+        ("published", |row| Some(row.published()).filter(|text| !text.is_empty())),
+        ("own", |row| row.judged.own.as_ref().map(|own| with_unit(own, &row.unit))),
+        ("seen", |row| row.judged.seen.map(|seen| with_unit(&number(seen), &row.unit))),
+        ("predicted", |row| row.judged.predicted.map(|value| with_unit(&number(value), &row.unit))),
+        ("verdict", |row| Some(row.judged.verdict.words().into())),
+        ("under", |row| row.judged.firmness.as_ref().map(Firmness::words)),
+    ];
+    let columns: Vec<_> = columns.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect();
+    let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
+    let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+    for row in rows {
+        let cells = columns.iter().map(|(_, cell)| cell(row).unwrap_or_else(|| "-".into()));
+        let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
+    text
+}
+
+impl Row {
+    /// What the source prints, with its unit where it is a number, and marked where that could not be checked.
+    pub fn published(&self) -> String {
+        let published = &self.judged.published;
+        let is_number = published.chars().any(|c| c.is_ascii_digit()) && published.len() <= LONGEST_NUMBER;
+        let text = if is_number { with_unit(published, &self.unit) } else { published.clone() };
+        if self.judged.unverified.is_some() { format!("{text} (not verified)") } else { text }
+    }
+}
+
+/// Words that were published, for which a column of numbers has no place.
+fn words_published(row: &Row) -> Option<String> {
+    let text = row.published();
+    (text.len() > LONGEST_CELL).then(|| format!("{}: published: {}", row.judged.what, flat(&text)))
+}
+
 /// The published values: numbers and verdict in columns, and behind them what it is, on as many lines as that takes.
 fn values(rows: &[Row], style: Style) -> String {
     let shown = |pick: fn(&Judged) -> Option<f64>| {
         rows.iter().map(move |row| pick(&row.judged).map_or("-".into(), |value| with_unit(&number(value), &row.unit)))
     };
-    // Words that were published have no place in a column of numbers.
-    let published = |row: &Row| match row.judged.published.len() <= LONGEST_NUMBER {
-        true => with_unit(&row.judged.published, &row.unit),
-        false => "-".into(),
+    let published = |row: &Row| match row.published() {
+        text if text.is_empty() || text.len() > LONGEST_CELL => "-".into(),
+        text => text,
     };
     let mut columns = vec![
         Column::words("verdict", rows.iter().map(|row| row.judged.verdict.words().to_string())),
         Column::numbers("published", rows.iter().map(published)),
         Column::numbers("seen", shown(|judged| judged.seen)),
     ];
+    if rows.iter().any(|row| row.judged.own.is_some()) {
+        let own = |row: &Row| row.judged.own.as_ref().map_or("-".into(), |own| with_unit(own, &row.unit));
+        columns.insert(2, Column::numbers("own", rows.iter().map(own)));
+    }
     if rows.iter().any(|row| row.judged.predicted.is_some()) {
         columns.push(Column::numbers("predicted", shown(|judged| judged.predicted)));
     }
@@ -319,26 +393,55 @@ fn values(rows: &[Row], style: Style) -> String {
     let whats = std::iter::once("").chain(rows.iter().map(|row| row.judged.what.as_str()));
     let line = |(index, (line, what)): (usize, (&str, &str))| match index {
         0 => style.bold(line) + "\n",
+        _ if width + LEAST_WHAT > WIDTH => line.to_string() + "\n" + &wrap("    ", 4, what),
         _ => wrap(&format!("{line:<width$}"), width, what),
     };
     table.lines().zip(whats).enumerate().map(line).collect()
 }
 
+/// With less room than this behind the numbers, what a value is stands below them.
+const LEAST_WHAT: usize = 28;
+
 /// What is longer was published in words.
 const LONGEST_NUMBER: usize = 16;
 
-/// The reasons that stand behind verdicts, each once.
-fn reasons(rows: &[Row]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+/// What is longer has no place in a column of a terminal.
+const LONGEST_CELL: usize = 16;
+
+/// What is behind verdicts, thresholds and numbers: each once, behind the values that it is about.
+pub fn notes(rows: &[Row]) -> Vec<String> {
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for row in rows {
-        let Some(reason) = row.judged.verdict.reason() else { continue };
-        let what = row.judged.what.split(", ").next().unwrap_or(&row.judged.what);
-        let line = format!("{what}: {}: {}", row.judged.verdict.words(), flat(reason));
-        if !lines.contains(&line) {
-            lines.push(line);
+        for note in row.judged.notes() {
+            match notes.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, whats)) => whats.push(&row.judged.what),
+                None => notes.push((note, vec![&row.judged.what])),
+            }
         }
     }
-    lines
+    notes.into_iter().map(|(note, whats)| format!("{}: {note}", whats.join("; "))).collect()
+}
+
+impl Judged {
+    /// What is behind the verdict, the threshold and the number.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let proof = match &self.verdict {
+            Verdict::Differs { proof, .. } => proof.as_ref(),
+            _ => None,
+        };
+        let reason = match (self.verdict.reason(), proof) {
+            (Some(reason), Some(proof)) => Some(format!("{}; shown: {}", flat(reason), proof.seen)),
+            (None, Some(proof)) => Some(format!("the reason that the study gives does not show: {}", proof.seen)),
+            (Some(reason), None) if matches!(self.verdict, Verdict::Differs { .. }) => {
+                Some(format!("{}; shown by no run", flat(reason)))
+            }
+            (reason, None) => reason.map(flat),
+        };
+        let reason = reason.map(|reason| format!("{}: {reason}", self.verdict.words()));
+        let own = self.derivation.as_ref().map(|text| format!("own: {}", flat(text)));
+        let unverified = self.unverified.as_ref().map(|why| format!("not verified: {}", flat(why)));
+        [reason, own, unverified].into_iter().flatten()
+    }
 }
 
 /// How a case was run.
@@ -364,7 +467,7 @@ fn provenance((case, outcome): (&Case, &CaseOutcome)) -> String {
 }
 
 /// A number with at most four digits that mean something.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     Quantity::of(&[Some(value)]).show(Some(value))
 }
 

@@ -1,12 +1,14 @@
 //! What came of the cases.
 
 use crate::case::{Case, Experiment};
+use crate::course;
 use crate::measure::{self, Responses};
 use crate::section;
 use crate::statuses::{self, Statuses};
 use schedlab_campaign::{Errors, Made, RunSet, Runner, Seen};
 use schedlab_metrics::curve::Curve;
 use schedlab_model::outcome::Outcome;
+use schedlab_views::course::Course;
 use serde::de::DeserializeOwned;
 
 /// What was seen of a case.
@@ -18,6 +20,8 @@ pub struct Observed {
     pub responses: Vec<Responses>,
     /// What the policy said in each run.
     pub statuses: Vec<Statuses>,
+    /// How each run went over time.
+    pub courses: Vec<Course>,
     /// How the response times of each group are distributed, in the order of the result's groups.
     pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
@@ -98,10 +102,11 @@ fn together(case: &Case, seen: Vec<Seen>) -> Result<Observed, String> {
     };
     let responses = seen.iter().filter_map(|seen| heard(seen, measure::NAME)).collect();
     let statuses = seen.iter().filter_map(|seen| heard(seen, statuses::NAME)).collect();
+    let courses = seen.iter().filter_map(|seen| heard(seen, course::NAME)).collect();
     let wanted = seen.len();
     let set = RunSet::of(seen, wanted);
     let curves = set.curves.into_iter().map(|curves| curves.response).collect();
-    Ok(Observed { result: set.result, responses, statuses, curves, rates, further: Vec::new() })
+    Ok(Observed { result: set.result, responses, statuses, courses, curves, rates, further: Vec::new() })
 }
 
 /// What an ear heard of a run.

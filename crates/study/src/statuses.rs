@@ -18,6 +18,11 @@ pub const NAME: &str = "statuses";
 pub struct Statuses(BTreeMap<String, Vec<(Time, u64)>>);
 
 impl Statuses {
+    /// By group: when its first task's status became which word.
+    pub fn words(&self) -> impl Iterator<Item = (&str, &[(Time, u64)])> {
+        self.0.iter().map(|(group, words)| (group.as_str(), words.as_slice()))
+    }
+
     /// The part of the word that is asked for; none where nothing was said by then.
     pub fn at(&self, of: &StatusSpec, time: Time) -> Option<u64> {
         let words = self.0.get(&of.group)?;

@@ -1,10 +1,13 @@
 //! A published value beside what was seen.
 
 use crate::case::{Beside, Case, Experiment};
-use crate::language::{Equation, Metric, Per, Published, ValueSpec};
+use crate::claim::{Difference, Equation, Per, Proof, Published, ValueSpec};
+use crate::language::Metric;
 use crate::measure::{in_unit, look_up};
 use crate::overhead;
+use crate::page::{number, with_unit};
 use crate::runner::{CaseOutcome, Observed};
+use crate::words::Words;
 use schedlab_metrics::theory::multiprocessor as equations;
 use serde::Serialize;
 use toml::{Table, Value};
@@ -20,10 +23,18 @@ pub enum Verdict {
         /// Why.
         reason: String,
     },
+    /// It is, in a case that was made to give what was published.
+    Fitted {
+        /// How it was made.
+        reason: String,
+    },
     /// It is not as near.
     Differs {
-        /// Why, as far as the study knows.
+        /// Why, as far as the study knows; none where what has to show the reason does not.
         reason: Option<String>,
+        /// What was seen where the reason has to show, if the study says where.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        proof: Option<Proved>,
     },
     /// Nothing here can be held against it.
     NotComparable {
@@ -43,6 +54,7 @@ impl Verdict {
         match self {
             Verdict::Holds => "holds",
             Verdict::CannotTell { .. } => "cannot tell",
+            Verdict::Fitted { .. } => "fitted",
             Verdict::Differs { .. } => "differs",
             Verdict::NotComparable { .. } => "not comparable",
             Verdict::NotRun { .. } => "not run here",
@@ -53,12 +65,22 @@ impl Verdict {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::Holds => None,
-            Verdict::Differs { reason } => reason.as_deref(),
-            Verdict::CannotTell { reason } | Verdict::NotComparable { reason } | Verdict::NotRun { reason } => {
-                Some(reason)
-            }
+            Verdict::Differs { reason, .. } => reason.as_deref(),
+            Verdict::Fitted { reason }
+            | Verdict::CannotTell { reason }
+            | Verdict::NotComparable { reason }
+            | Verdict::NotRun { reason } => Some(reason),
         }
     }
+}
+
+/// What was seen where the reason for a difference has to show.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Proved {
+    /// Whether the reason shows.
+    pub holds: bool,
+    /// Where that was looked for, and what was seen there.
+    pub seen: String,
 }
 
 /// A published value with what was seen.
@@ -66,8 +88,17 @@ impl Verdict {
 pub struct Judged {
     /// What it is, with its place on the axis where there is one.
     pub what: String,
-    /// What was published, as text.
+    /// What the source prints, as text; empty where it prints nothing.
     pub published: String,
+    /// The study's own threshold or calculation, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
+    /// Where that comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub derivation: Option<String>,
+    /// Why the published value could not be checked against the source, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
     /// The least and the greatest that hold, in the value's unit; absent where there is no such end.
     pub allowed: [Option<f64>; 2],
     /// What was seen, in the value's unit.
@@ -103,86 +134,139 @@ impl Firmness {
     }
 }
 
-/// Judges a value: as many times as it has published numbers.
-pub fn judge(value: &ValueSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -> Vec<Judged> {
-    let judged = |what: &str, published: &Published, (seen, verdict, firmness)| Judged {
+/// Judges a value: as many times as it has numbers. `words` gives texts their numbers.
+pub fn judge(value: &ValueSpec, (experiment, outcomes): (&Experiment, &[CaseOutcome]), words: &Words) -> Vec<Judged> {
+    let judged = |what: &str, by: &Published, (seen, verdict, firmness)| Judged {
         what: what.into(),
-        published: text(published),
-        allowed: allowed(value, published),
+        published: match (&value.own, &value.published) {
+            (None, _) => text(by),
+            (Some(_), published) => published.as_ref().map_or(String::new(), text),
+        },
+        own: value.own.as_ref().map(|_| text(by)),
+        derivation: value.derivation.as_ref().map(|text| words.fill_or_keep(text)),
+        unverified: value.unverified.clone(),
+        allowed: allowed(value, by),
         seen,
         predicted: value.predicted.as_ref().map(Equation::value),
         firmness,
         verdict,
     };
+    let whole = value.judged_by();
     if let Some(reason) = &value.not_comparable {
-        return vec![judged(
-            &value.what,
-            &value.published,
-            (None, Verdict::NotComparable { reason: reason.clone() }, None),
-        )];
+        let verdict = Verdict::NotComparable { reason: words.fill_or_keep(reason) };
+        return vec![judged(&value.what, whole, (None, verdict, None))];
     }
-    let held = |published: &Published, at: &Table| held(value, published, at, experiment, outcomes);
-    let (Published::List(numbers), Some(path)) = (&value.published, &value.along) else {
-        return vec![judged(&value.what, &value.published, held(&value.published, &value.at))];
+    let bench = Bench { value, experiment, outcomes, words };
+    let (Published::List(numbers), Some(path)) = (whole, &value.along) else {
+        return vec![judged(&value.what, whole, bench.held(whole, &value.at))];
     };
     let axis = experiment.axis(&value.run, path);
     let point = |(index, number): (usize, &f64)| {
         let published = Published::Number(*number);
         let Some(here) = axis.get(index).and_then(Option::as_ref) else {
-            let reason = "the quick version leaves it out".into();
+            let reason = LEFT_OUT.into();
             return judged(&value.what, &published, (None, Verdict::NotRun { reason }, None));
         };
         let mut at = value.at.clone();
         at.insert(path.clone(), here.clone());
         let name = path.rsplit('.').next().unwrap_or(path);
-        judged(&format!("{}, {name} {}", value.what, plain(here)), &published, held(&published, &at))
+        judged(&format!("{}, {name} {}", value.what, plain(here)), &published, bench.held(&published, &at))
     };
     numbers.iter().enumerate().map(point).collect()
 }
+
+/// Why something is not there in the quick version.
+const LEFT_OUT: &str = "the quick version leaves it out";
 
 /// A value of an axis as people write it.
 pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-fn held(
-    value: &ValueSpec,
-    published: &Published,
-    at: &Table,
-    experiment: &Experiment,
-    outcomes: &[CaseOutcome],
-) -> (Option<f64>, Verdict, Option<Firmness>) {
-    let under = |further: usize| seen(value, at, (experiment, outcomes), further);
-    let own = match under(0) {
-        Err(reason) => return (None, Verdict::NotRun { reason }, None),
-        Ok(own) => own,
-    };
-    let further: Vec<f64> = (1..).map_while(|further| under(further).ok()).collect();
-    let verdict = verdict(value, published, own);
-    let same = further.iter().filter(|seen| self::verdict(value, published, **seen).words() == verdict.words()).count();
-    let range = further.iter().fold((own, own), |(low, high), seen| (low.min(*seen), high.max(*seen)));
-    let beside = experiment.cases.iter().find(|case| case.is(&value.run, value.policy.as_ref(), at));
-    let firmness = beside.filter(|_| !further.is_empty()).map(|case| Firmness {
-        same: 1 + same as u32,
-        of: 1 + further.len() as u32,
-        beside: case.beside,
-        low: range.0,
-        high: range.1,
-    });
-    (Some(own), verdict, firmness)
+/// Where a value is held against what was seen.
+struct Bench<'a> {
+    value: &'a ValueSpec,
+    experiment: &'a Experiment,
+    outcomes: &'a [CaseOutcome],
+    words: &'a Words,
 }
 
-/// What is to be said about a value that was seen.
-fn verdict(value: &ValueSpec, published: &Published, seen: f64) -> Verdict {
-    if !is_near(value, published, seen) {
-        return Verdict::Differs { reason: value.differs.clone() };
+impl Bench<'_> {
+    fn held(&self, published: &Published, at: &Table) -> (Option<f64>, Verdict, Option<Firmness>) {
+        let Bench { value, experiment, outcomes, .. } = *self;
+        let under = |further: usize| seen(value, at, (experiment, outcomes), further);
+        let own = match under(0) {
+            Err(reason) => return (None, Verdict::NotRun { reason }, None),
+            Ok(own) => own,
+        };
+        let further: Vec<f64> = (1..).map_while(|further| under(further).ok()).collect();
+        let verdict = self.verdict(published, at, own);
+        let is_same = |seen: &&f64| self.verdict(published, at, **seen).words() == verdict.words();
+        let same = further.iter().filter(is_same).count();
+        let range = further.iter().fold((own, own), |(low, high), seen| (low.min(*seen), high.max(*seen)));
+        let beside = experiment.cases.iter().find(|case| case.is(&value.run, value.policy.as_ref(), at));
+        let firmness = beside.filter(|_| !further.is_empty()).map(|case| Firmness {
+            same: 1 + same as u32,
+            of: 1 + further.len() as u32,
+            beside: case.beside,
+            low: range.0,
+            high: range.1,
+        });
+        (Some(own), verdict, firmness)
     }
-    match value.no_effect().filter(|nothing| is_near(value, published, *nothing) && !is_claimed(published, *nothing)) {
-        Some(nothing) => {
-            let reason = format!("what is let pass holds for {nothing} too, which is no effect at all");
-            Verdict::CannotTell { reason }
+
+    /// What is to be said about a value that was seen.
+    fn verdict(&self, published: &Published, at: &Table, seen: f64) -> Verdict {
+        let value = self.value;
+        if !is_near(value, published, seen) {
+            return self.differs(published, at);
         }
-        None => Verdict::Holds,
+        if let Some(reason) = &value.fit {
+            return Verdict::Fitted { reason: reason.clone() };
+        }
+        match value
+            .no_effect()
+            .filter(|nothing| is_near(value, published, *nothing) && !is_claimed(published, *nothing))
+        {
+            Some(nothing) => {
+                let reason = format!("what is let pass holds for {nothing} too, which is no effect at all");
+                Verdict::CannotTell { reason }
+            }
+            None => Verdict::Holds,
+        }
+    }
+
+    /// The reason for a difference stands where nothing has to show it, or what has to does.
+    fn differs(&self, published: &Published, at: &Table) -> Verdict {
+        let difference = self.value.differs.as_ref();
+        let why = difference.map(|difference| self.words.fill_or_keep(difference.why()));
+        match difference.and_then(Difference::proof).and_then(|proof| self.prove(proof, published, at)) {
+            Some(proof) => Verdict::Differs { reason: why.filter(|_| proof.holds), proof: Some(proof) },
+            None => Verdict::Differs { reason: why, proof: None },
+        }
+    }
+
+    /// Looks whether a reason shows; nothing where the quick version leaves out where it would.
+    fn prove(&self, proof: &Proof, published: &Published, at: &Table) -> Option<Proved> {
+        let there = proof.of(self.value);
+        let mut at = at.clone();
+        at.extend(proof.at.clone());
+        let place = there.policy.as_ref().map_or(String::new(), |policy| format!(" under `{policy}`"));
+        let varied: String = proof.at.iter().map(|(path, value)| format!(", {path} = {}", plain(value))).collect();
+        let place = format!("`{}`{place}{varied}", there.run);
+        match seen(&there, &at, (self.experiment, self.outcomes), 0) {
+            Err(why) if why == LEFT_OUT => None,
+            Err(why) => Some(Proved { holds: false, seen: format!("{place} was not run: {why}") }),
+            Ok(seen) => {
+                let holds = match &proof.expect {
+                    Some(bound) => bound.holds(seen),
+                    None => is_near(&there, published, seen),
+                };
+                let metric = proof.metric.as_ref().map_or(String::new(), |path| format!("`{path}` "));
+                let seen = with_unit(&number(seen), &there.unit);
+                Some(Proved { holds, seen: format!("{place} has {metric}{seen}") })
+            }
+        }
     }
 }
 
@@ -307,7 +391,7 @@ impl Experiment {
         outcomes: &'a [CaseOutcome],
     ) -> Result<&'a Observed, String> {
         if self.left_out.iter().any(|name| name == run) {
-            return Err("the quick version leaves it out".into());
+            return Err(LEFT_OUT.into());
         }
         let found = self.cases.iter().position(|case| case.is(run, policy, at));
         match found.map(|index| &outcomes[index]) {

@@ -41,7 +41,7 @@ column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
 "#;
 
 /// As the file says, and nothing beside it.
-const FULL: Variant = Variant { quick: false, seed: None, seeds: 1 };
+const FULL: Variant = Variant { quick: false, seed: None, seeds: 1, question: None };
 
 /// What a value of `STUDY` is judged to be, and what was seen.
 fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
@@ -70,7 +70,10 @@ fn values_hold_or_differ_by_what_is_allowed() {
     let holds = judged(&format!("{CFS}at = {{ \"task.b.nice\" = 5 }}\npublished = 25\nwithin_units = 1"), false);
     assert!(matches!(holds[..], [(Verdict::Holds, Some(seen))] if (24.0..25.5).contains(&seen)), "{holds:?}");
     let differs = judged(&format!("{CFS}published = 25\nwithin = 0.5\ndiffers = \"why\""), false);
-    assert!(matches!(&differs[..], [(Verdict::Differs { reason: Some(why) }, Some(_))] if why == "why"), "{differs:?}");
+    assert!(
+        matches!(&differs[..], [(Verdict::Differs { reason: Some(why), proof: None }, Some(_))] if why == "why"),
+        "{differs:?}"
+    );
     for (bounds, holds) in [("{ at_least = 49, at_most = 51 }", true), ("{ at_most = 49 }", false)] {
         let bound = judged(&format!("{CFS}published = {bounds}"), false);
         assert_eq!(bound[0].0 == Verdict::Holds, holds, "{bound:?}");
@@ -356,7 +359,161 @@ fn nothing_follows_from_what_was_not_run() {
     }
     let differs = format!("{text}\n[[question.value]]\n{CFS}published = 10\nwithin = 0.1");
     let differs = page(&differs, FULL);
-    assert!(differs.questions[0].answer.is_empty() && differs.questions[0].found == "Published values, 1: 1 differ.");
+    assert!(differs.questions[0].answer.is_empty() && differs.questions[0].found == "Values, 1: 0 hold, 1 differ.");
     let quick = page(&text.replace("quick = {", "quick = { skip = true,"), Variant { quick: true, ..FULL });
     assert!(quick.unanswered().next().unwrap().1.contains("the quick version leaves out 1 of 1 runs"));
+}
+
+/// A page of `STUDY` with more in its question.
+fn page_with(more: &str, variant: Variant) -> Page {
+    let (study, experiment) = plan(&format!("{STUDY}\n{more}"), variant).unwrap();
+    Page::new(&study, &experiment, &carry_out(&experiment, None))
+}
+
+/// What the source prints stands apart from what the study asks, and from what was fitted or could not be checked.
+#[test]
+fn own_thresholds_fits_and_unverified_numbers_are_told_apart() {
+    let at = "at = { \"task.b.nice\" = 5 }\n";
+    let own = format!(
+        "[[question.value]]\n{CFS}{at}published = \"a quarter\"\nown = 25\nderivation = \"one of four\"\nwithin_units = 1\n"
+    );
+    let fit = format!("[[question.value]]\n{CFS}{at}published = 25\nwithin_units = 1\nfit = \"made of it\"\n");
+    let doubted =
+        format!("[[question.value]]\n{CFS}{at}published = 25\nwithin_units = 1\nunverified = \"a picture\"\n");
+    let page = page_with(&format!("{own}{fit}{doubted}"), FULL);
+    let values = &page.questions[0].values;
+    assert_eq!((values[0].judged.published.as_str(), values[0].judged.own.as_deref()), ("a quarter", Some("25")));
+    assert_eq!(values.iter().map(|row| row.judged.verdict.words()).collect::<Vec<_>>(), ["holds", "fitted", "holds"]);
+    assert_eq!((page.counts().hold, page.counts().fitted), (2, 1), "a fit holds nothing");
+    let markdown = page.markdown("c");
+    assert!(markdown.contains("| b | a quarter | 25 % | 24."), "{markdown}");
+    assert!(markdown.contains("| b | 25 % (not verified) | - | 24."), "{markdown}");
+    for note in ["- b: own: one of four", "- b: fitted: made of it", "- b: not verified: a picture"] {
+        assert!(markdown.contains(note), "{note}: {markdown}");
+    }
+    let shown = page.show(Style::PLAIN);
+    assert!(
+        shown.contains("- b: published: a quarter") == ("a quarter".len() > 16) && shown.contains("own"),
+        "{shown}"
+    );
+    let data = serde_json::json!(page);
+    assert_eq!(data["questions"][0]["values"][0]["own"], "25");
+    let wrong = |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), FULL).err().expect("it is wrong");
+    assert!(wrong("own = 25\nwithin = 0.1").contains("`own` and `derivation` belong together"));
+    assert!(wrong("within = 0.1").contains("a value needs `published`"));
+}
+
+/// A reason stands where the run that it names shows it, and nowhere else.
+#[test]
+fn a_reason_has_to_show() {
+    let value = format!("{CFS}published = 25\nwithin = 0.05\ndiffers.why = \"nobody is nice\"\n");
+    let verdict = |more: &str| judged(&format!("{value}{more}"), false).remove(0).0;
+    let shows = verdict("differs.at = { \"task.b.nice\" = 5 }");
+    let Verdict::Differs { reason: Some(why), proof: Some(proof) } = &shows else { panic!("{shows:?}") };
+    assert!(
+        why == "nobody is nice" && proof.holds && proof.seen.contains("`nice` under `cfs`, task.b.nice = 5 has 24.")
+    );
+    let refuted = verdict("differs.policy = \"rr:quantum=5ms\"");
+    let Verdict::Differs { reason: None, proof: Some(proof) } = &refuted else { panic!("{refuted:?}") };
+    assert!(!proof.holds && proof.seen.contains("50 %"), "{proof:?}");
+    let elsewhere = "differs.metric = \"groups.a.cpu_share\"\ndiffers.expect = { at_least = LOW }";
+    assert!(matches!(verdict(&elsewhere.replace("LOW", "49")), Verdict::Differs { reason: Some(_), .. }));
+    assert!(matches!(verdict(&elsewhere.replace("LOW", "51")), Verdict::Differs { reason: None, .. }));
+    let page = page_with(&format!("[[question.value]]\n{value}differs.policy = \"rr:quantum=5ms\""), FULL);
+    assert_eq!((page.counts().differ, page.counts().explained), (1, 0));
+    assert!(page.markdown("c").contains("the reason that the study gives does not show"));
+    let supposed =
+        page_with(&format!("[[question.value]]\n{CFS}published = 25\nwithin = 0.05\ndiffers = \"maybe\""), FULL);
+    assert_eq!((supposed.counts().supposed, supposed.counts().explained), (1, 0));
+    let wrong =
+        |more: &str| plan(&format!("{STUDY}[[question.value]]\n{value}{more}"), FULL).err().expect("it is wrong");
+    assert!(wrong("").contains("a reason has to show somewhere else"));
+    assert!(wrong("differs.run = \"nicer\"").contains("there is no run `nicer`"));
+    assert!(wrong("differs.metric = \"groups.a.cpu_share\"").contains("another metric needs `expect`"));
+}
+
+/// Words are made from the numbers of this run.
+#[test]
+fn answers_speak_of_what_was_seen() {
+    let asks = "asks = \"Who gets what?\"";
+    let number = "number.most = { run = \"nice\", metric = \"groups.b.cpu_share\", unit = \"%\" }\n\
+                  number.least = { run = \"nice\", policy = \"cfs\", metric = \"groups.b.cpu_share\", unit = \"%\", of = \"min\" }";
+    let text = STUDY.replace(asks, &format!("{asks}\nanswer = \"From {{least}} to {{most}}.\"\n{number}"));
+    let (study, experiment) = plan(&text, FULL).unwrap();
+    let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
+    let answer = &page.questions[0].answer;
+    assert!(answer.starts_with("From 24.") && answer.ends_with(" % to 50 %."), "{answer}");
+    let unknown = STUDY.replace(asks, &format!("{asks}\nanswer = \"{{some}}\""));
+    assert!(plan(&unknown, FULL).err().unwrap().contains("there is no [question.number.some]"));
+}
+
+/// Only what a question looks at is run for it.
+#[test]
+fn one_question_is_asked_alone() {
+    let other = "[[question]]\nid = \"other\"\nasks = \"And now?\"\n[[question.run]]\nname = \"more\"\n\
+                 scenario = \"hogs\"\npolicy = \"rr\"\n";
+    let borrows = format!(
+        "{other}[[question.table]]\ntitle = \"T\"\nrun = \"nice\"\ncolumn = [{{ head = \"j\", metric = \"jain\" }}]\n"
+    );
+    let asked = |text: &str, id: &str| {
+        let text = format!("{STUDY}\n{text}");
+        let number = Study::parse(&text, "s.toml").unwrap().question_numbered(id);
+        let (study, experiment) = plan(&text, Variant { question: Some(number.unwrap()), ..FULL }).unwrap();
+        let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
+        assert_eq!(page.questions.iter().map(|question| question.id.as_str()).collect::<Vec<_>>(), [id]);
+        experiment.cases.len()
+    };
+    assert_eq!((asked(other, "other"), asked(other, "weight"), asked(&borrows, "other")), (1, 4, 5));
+    let unknown = Study::parse(STUDY, "s.toml").unwrap().question_numbered("wait");
+    assert_eq!(unknown, Err("`s` has no question `wait`; it has weight".into()));
+}
+
+/// Pictures have the numbers of what the figure shows.
+#[test]
+fn pictures_are_drawn_of_what_was_seen() {
+    let chart =
+        |rest: &str| format!("[[question.chart]]\ntitle = \"T\"\nplace = \"figure 1\"\nrun = \"nice\"\n{rest}\n");
+    let at = "at = { \"task.b.nice\" = 0 }\n";
+    let all = [
+        chart(&format!("kind = \"histogram\"\n{at}group = \"b\"\nbin = \"5ms\"")),
+        chart(&format!("kind = \"loads\"\n{at}group = \"b\"\ndemand = \"10ms\"")),
+        chart(&format!("kind = \"distribution\"\n{at}group = \"b\"\npolicy = \"rr:quantum=5ms\"")),
+        chart("kind = \"bars\"\ncolumn = [{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }]"),
+        chart("kind = \"lines\"\ncolumn = [{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }]"),
+        chart(&format!("kind = \"tasks\"\n{at}policy = \"cfs\"")),
+        chart(&format!("kind = \"run-time\"\n{at}policy = \"cfs\"")),
+    ];
+    let page = page_with(&all.concat(), FULL);
+    let charts = &page.questions[0].charts;
+    assert_eq!(charts.len(), all.len());
+    let part =
+        |chart: usize, series: usize| charts[chart].series[series].points.iter().map(|point| point.y).sum::<f64>();
+    // Under round robin by 5 ms two hogs take 20 ms for 10 ms of work.
+    let bars = &charts[0].series[0];
+    assert_eq!((bars.label.as_str(), bars.points.last().unwrap().x), ("rr:quantum=5ms", 20.0));
+    assert!((part(0, 0) - 100.0).abs() < 1e-6 && (part(1, 0) - 100.0).abs() < 1e-6);
+    assert!(charts[1].series[0].points.iter().any(|point| point.x == 2.0 && point.y > 95.0), "{:?}", charts[1]);
+    assert_eq!(charts[2].series.len(), 1);
+    assert_eq!(charts[2].series[0].points.last().unwrap().y, 100.0);
+    assert_eq!((charts[3].series.len(), charts[3].series[1].panel.as_str()), (2, "cfs"));
+    assert_eq!(charts[4].series[1].points.iter().map(|point| point.x).collect::<Vec<_>>(), [0.0, 5.0]);
+    assert!(charts[5].series[0].points.iter().all(|point| (point.y - 2.0).abs() < 1e-9), "two hogs on the only CPU");
+    let [a, b] = &charts[6].series[..] else { panic!("{:?}", charts[6]) };
+    let had = a.points.last().unwrap().y + b.points.last().unwrap().y;
+    assert!((had - 2.0).abs() < 0.01, "they had all of two seconds, and not {had}: {a:?}");
+    let wrong = plan(&format!("{STUDY}{}", chart("kind = \"histogram\"\ngroup = \"b\"")), FULL).err().unwrap();
+    assert!(wrong.contains("this picture needs `bin`, a time"), "{wrong}");
+}
+
+/// What could not be run is told on a terminal, also where no value asks for it, and labels keep their commas.
+#[test]
+fn a_terminal_tells_what_is_missing() {
+    let away = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
+    let value = "[[question.value]]\nwhat = \"w, with a comma\"\npublished = \"a picture without any numbers\"\nnot_comparable = \"none\"";
+    let (study, experiment) = plan(&format!("{away}\n{value}"), FULL).unwrap();
+    let shown = Page::new(&study, &experiment, &carry_out(&experiment, None)).show(Style::PLAIN);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("- not run here: nice: ") && words.contains("/nowhere/vmlinuz"), "{shown}");
+    assert!(words.contains("- w, with a comma: published: a picture without any numbers"), "{shown}");
+    assert!(words.contains("- w, with a comma: not comparable: none"), "{shown}");
 }

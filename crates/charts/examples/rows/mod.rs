@@ -18,6 +18,9 @@ pub fn example(kind: Kind, first: &str) -> Chart {
         Kind::Boundary => boundary(),
         Kind::Lines => lines(&labels),
         Kind::Bars => bars(&labels),
+        Kind::Histogram => histogram(&labels),
+        Kind::Course => course(&labels),
+        Kind::Grouped => grouped(&labels),
         Kind::Published => published(),
     };
     let axes = match kind {
@@ -167,7 +170,9 @@ fn lines(labels: &[&str]) -> Vec<Row> {
     for (panel, scale) in [("p99 of response (ms)", 1.0), ("switches (1/s)", 900.0), ("Jain's index", 0.01)] {
         rows.extend(each(labels, |at| {
             let value = |x: i32| scale * (1.0 + at as f64 + f64::from(x).sqrt());
-            [2, 4, 8, 16, 32].into_iter().map(|x| json!({"panel": panel, "x": x, "value": value(x)})).collect()
+            let point =
+                |x| json!({"panel": panel, "x": x, "value": value(x), "low": 0.9 * value(x), "high": 1.2 * value(x)});
+            [2, 4, 8, 16, 32].into_iter().map(point).collect()
         }));
     }
     rows
@@ -182,6 +187,26 @@ fn bars(labels: &[&str]) -> Vec<Row> {
         }));
     }
     rows
+}
+
+fn histogram(labels: &[&str]) -> Vec<Row> {
+    each(labels, |at| {
+        let bar = |(from, percent): (u32, u32)| json!({"panel": labels[at], "from": from, "to": from + 25, "percent": percent});
+        [(650, 25), (850, 50), (1150, 25)].into_iter().map(bar).collect()
+    })
+}
+
+fn course(labels: &[&str]) -> Vec<Row> {
+    let point = |series: &str, at: u32| {
+        object(json!({"panel": "all", "series": series, "x": at / 2, "value": 120 + at.div_ceil(2), "order": at}))
+    };
+    labels.iter().flat_map(|series| (0..8).map(|at| point(series, at))).collect()
+}
+
+fn grouped(labels: &[&str]) -> Vec<Row> {
+    let bar =
+        |series: &str, x: u32| object(json!({"panel": "all", "x": x.to_string(), "series": series, "value": 10 * x}));
+    labels.iter().flat_map(|series| (1..=6).map(|x| bar(series, x))).collect()
 }
 
 fn published() -> Vec<Row> {

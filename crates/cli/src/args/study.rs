@@ -7,8 +7,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub struct StudyArgs {
-    /// The name of a shipped study, or a file
+    /// The name of a shipped study, or a file; with `:QUESTION` behind it this question alone
     pub study: Option<String>,
+    /// List its questions with what is known of each from kept runs; nothing is run
+    #[arg(long, requires = "study", conflicts_with_all = ["output", "report", "json", "fresh"])]
+    pub questions: bool,
     /// A smaller version: shorter runs, fewer values, simulated time only where the study says so
     #[arg(long)]
     pub quick: bool,

@@ -21,7 +21,18 @@ const NAMES: usize = 16;
 pub fn run(args: StudyArgs) -> Result<(), Failure> {
     match (&args.command, &args.study) {
         (Some(StudyCommand::Show { name }), _) => output::print_document(catalogue::find_study(name)?.text),
-        (None, Some(study)) => carry_out_study(&args, &StudyFile::find(study)?),
+        (None, Some(study)) => {
+            let (name, question) = of_question(study);
+            let file = StudyFile::find(name)?;
+            let study = Study::parse(&file.text, &file.origin)?;
+            let question = question.map(|id| study.question_numbered(id)).transpose().map_err(Failure::Input)?;
+            let variant = Variant { quick: args.quick, seed: args.seed, seeds: args.seeds, question };
+            if args.questions {
+                list_questions(&study, &file, variant)
+            } else {
+                carry_out_study(&args, &study, &file, variant)
+            }
+        }
         (Some(StudyCommand::List) | None, _) => list(),
     }
 }
@@ -31,14 +42,51 @@ fn list() -> Result<(), Failure> {
     for Shipped { name, text: file } in catalogue::studies() {
         text += &wrap(&format!("{name:<NAMES$}"), NAMES, &Study::parse(file, name)?.title);
     }
-    text += "\n`schedlab study NAME` runs one, --quick a smaller version of it; `schedlab study show NAME` prints its file.\n";
+    text += "\n`schedlab study NAME` runs one, --quick a smaller version of it, NAME:QUESTION one question of it; --questions \
+             lists these. `schedlab study show NAME` prints its file.\n";
     output::print(&text)
 }
 
-fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
-    let study = Study::parse(&file.text, &file.origin)?;
-    let variant = Variant { quick: args.quick, seed: args.seed, seeds: args.seeds };
-    let experiment = Experiment::plan(&study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
+/// A study and maybe one of its questions: `gpos:priorities`. A file may have a colon in its name.
+fn of_question(study: &str) -> (&str, Option<&str>) {
+    match study.rsplit_once(':') {
+        Some((name, id)) if !id.contains(['/', '.']) && !Path::new(study).exists() => (name, Some(id)),
+        _ => (study, None),
+    }
+}
+
+/// The questions of a study, each with what its kept runs say, or how many of its runs are kept.
+fn list_questions(study: &Study, file: &StudyFile, variant: Variant) -> Result<(), Failure> {
+    let cache = kept::cache(false, true)?;
+    let monitor = Monitor::default();
+    let runner = Runner::new(cache.as_ref(), threads(None), &monitor);
+    let mut text = String::new();
+    for (number, question) in study.questions.iter().enumerate() {
+        if variant.question.is_some_and(|only| only != number) {
+            continue;
+        }
+        let variant = Variant { question: Some(number), ..variant };
+        let experiment = Experiment::plan(study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
+        text += &wrap(&format!("{:<NAMES$}", question.id), NAMES, &question.asks);
+        text += &wrap(&" ".repeat(NAMES), NAMES, &state(study, &experiment, &runner));
+    }
+    output::print(&text)
+}
+
+/// What is known of the only question of an experiment.
+fn state(study: &Study, experiment: &Experiment, runner: &Runner) -> String {
+    let cases = || experiment.cases.iter().flat_map(|case| std::iter::once(&case.runs).chain(&case.further));
+    let (all, kept) = cases().fold((0, 0), |(all, kept), case| (all + case.seeds.len(), kept + runner.kept(case)));
+    if kept < all {
+        return format!("{kept} of {all} runs are kept");
+    }
+    let page = Page::new(study, experiment, &carry_out(experiment, runner));
+    let found: String = page.questions.iter().map(|question| question.found.as_str()).collect();
+    if found.is_empty() { format!("all {all} runs are kept; it has no values") } else { found }
+}
+
+fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: Variant) -> Result<(), Failure> {
+    let experiment = Experiment::plan(study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
     args.output.as_deref().map_or(Ok(()), files::check_folder)?;
     files::check(args.report.as_deref())?;
     let cache = kept::cache(args.fresh, args.quiet)?;
@@ -50,13 +98,21 @@ fn carry_out_study(args: &StudyArgs, file: &StudyFile) -> Result<(), Failure> {
     if !args.quiet {
         kept::remark(&runner);
     }
-    let page = Page::new(&study, &experiment, &outcomes);
+    let page = Page::new(study, &experiment, &outcomes);
     let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
     let folder = args.output.as_deref();
-    let written = folder.map_or(Ok(()), |folder| write(folder, study.file_name(), &page, &experiment, &outcomes));
+    let written = folder.map_or(Ok(()), |folder| write(folder, name(study, variant), &page, &experiment, &outcomes));
     let document = || of_study(&page, &file.text, &page::command());
     let reported = args.report.as_deref().map_or(Ok(()), |file| page::write(file, &document()));
     failure::all([printed, written, reported, end(&page, &outcomes, &monitor)])
+}
+
+/// After what the files are named: the study, and its question where only one was asked.
+fn name(study: &Study, variant: Variant) -> FileName {
+    match variant.question {
+        Some(number) => FileName::made_of(&format!("{}-{}", study.name, study.questions[number].id)),
+        None => study.file_name(),
+    }
 }
 
 /// The page, its values, and all results.
@@ -67,7 +123,9 @@ fn write(
     experiment: &Experiment,
     outcomes: &[CaseOutcome],
 ) -> Result<(), Failure> {
-    let mut command = format!("schedlab study {name}");
+    let question = experiment.variant.question.and_then(|_| page.questions.first());
+    let question = question.map_or(String::new(), |question| format!(":{}", question.id));
+    let mut command = format!("schedlab study {}{question}", page.name);
     command += if experiment.variant.quick { " --quick" } else { "" };
     command += &experiment.variant.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
     files::write_in(folder, &name, ".md", Shown::document(&page.markdown(&command)).as_str().as_bytes())?;

@@ -16,7 +16,7 @@ fn the_example_of_the_reference_runs_and_writes_what_it_says() {
     let lab = Lab::new();
     lab.write("shares.toml", example());
     let page = lab.out(&["study", "shares.toml", "-o", "results"]);
-    assert!(page.contains("1 values hold, 0 differ"), "{page}");
+    assert!(page.contains("Of 1 values 1 hold"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert_eq!(lab.out(&["study", "shares.toml"]), page, "what is known is the same");
     let read = |name: &str| fs::read_to_string(lab.path(&format!("results/{name}"))).unwrap();
@@ -78,4 +78,37 @@ fn the_page_in_the_documents_is_what_a_run_gives() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies/ule-vs-cfs.md");
     let (made, kept) = (fs::read_to_string(lab.path("pages/ule-vs-cfs.md")), fs::read_to_string(kept));
     assert!(made.unwrap() == kept.unwrap(), "docs/studies/ule-vs-cfs.md is old: make studies");
+}
+
+/// `NAME:QUESTION` runs one question, `--questions` lists them with what is kept.
+#[test]
+fn one_question_can_be_run_and_all_are_listed() {
+    let lab = Lab::new();
+    let other = "\n[[question]]\nid = \"other\"\nasks = \"And alone?\"\n[[question.run]]\nname = \"alone\"\n\
+                 scenario = \"hogs\"\npolicy = \"rr\"\n";
+    lab.write("shares.toml", example() + other);
+    let before = lab.out(&["study", "shares.toml", "--questions"]);
+    assert!(before.contains("weight") && before.contains("0 of 30 runs are kept"), "{before}");
+    let page = lab.out(&["study", "./shares.toml:weight", "-o", "results"]);
+    assert!(page.contains("weight: ") && !page.contains("And alone?"), "{page}");
+    let file = fs::read_to_string(lab.path("results/shares-weight.md")).unwrap();
+    assert!(file.contains("Made by `schedlab study shares:weight`"), "{file}");
+    let after = lab.out(&["study", "shares.toml", "--questions"]);
+    assert!(after.contains("Values, 1: 1 hold.") && after.contains("0 of 5 runs are kept"), "{after}");
+    let missing = lab.run(&["study", "shares.toml:wait"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("`shares` has no question `wait`; it has weight, other"), "{}", missing.err);
+}
+
+/// The quick versions need neither a virtual machine nor a program that may not be there.
+#[test]
+fn quick_versions_need_nothing_beyond_this_program() {
+    for schedlab_catalogue::Shipped { name, text } in schedlab_catalogue::studies() {
+        let study = schedlab_study::Study::parse(text, name).unwrap();
+        for run in study.runs().filter(|run| !run.quick.skip) {
+            assert_ne!(run.venue, schedlab_venue::VenueName::Vm, "{name}: {}", run.name);
+            let own = study.scenario.get(&run.scenario).map(ToString::to_string).unwrap_or_default();
+            assert!(!own.contains("command = "), "{name}: {} runs a program", run.name);
+        }
+    }
 }

@@ -77,6 +77,30 @@ column = [
     { head = "mean", metric = "groups.b.response_ns.mean", unit = "ms" },
 ]
 
+[[question.chart]]
+title = "A histogram"
+place = "figure 1"
+kind = "histogram"
+run = "few"
+group = "b"
+bin = "1ms"
+
+[[question.chart]]
+title = "Tasks on `CPUs`"
+kind = "tasks"
+run = "few"
+
+[[question.chart]]
+title = "Side by side"
+kind = "bars"
+run = "few"
+column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
+
+[[question.chart]]
+title = "CPU time"
+kind = "run-time"
+run = "few"
+
 [[question.run]]
 name = "many"
 scenario = "hogs"

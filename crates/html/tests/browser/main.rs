@@ -36,6 +36,26 @@ fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
     assert_eq!(viewer.requests(), 1, "the page itself and nothing else");
 }
 
+/// A question's pictures stand before its tables, and are drawn without anybody scrolling, since paper does not.
+#[test]
+fn pictures_stand_first_and_wait_for_nobody() {
+    if !has_browser() {
+        return;
+    }
+    let viewer = Viewer::open(&study_page(), Look::Light, 1200);
+    viewer.run(
+        "(async () => { for (let i = 0; i < 400 && document.querySelector('figure.chart:not(.drawn)'); i++) \
+         await new Promise((done) => setTimeout(done, 50)); })()",
+    );
+    assert_eq!(viewer.number("scrollY"), 0.0);
+    assert_eq!(viewer.number("document.querySelectorAll('figure.chart:not(.drawn)').length"), 0.0);
+    let order =
+        "[...document.querySelectorAll('#weight > figure')].map((figure) => figure.className.split(' ')[0]).join(' ')";
+    assert!(viewer.text(order).starts_with("chart chart chart chart "), "{}", viewer.text(order));
+    assert!(!viewer.text(order).contains("table chart"), "{}", viewer.text(order));
+    assert_eq!(viewer.text("document.querySelector('#weight-figure-2 figcaption code').textContent"), "CPUs");
+}
+
 #[test]
 fn marks_tell_their_values_and_tables_are_sorted() {
     if !has_browser() {
