@@ -61,7 +61,7 @@ impl Core {
     /// global queue.
     #[inline]
     pub fn resolve(&mut self, cpu: u32, queue: u64, slot: u32) -> QueueIndex {
-        let cpus = self.cpus.len() as u64;
+        let cpus = u64::from(self.cpus.len());
         let found = match queue {
             id if id & SCX_DSQ_FLAG_BUILTIN == 0 => self.queues.find(id),
             SCX_DSQ_LOCAL => Some(cpu),
@@ -84,7 +84,7 @@ impl Core {
             let name = self.world.name(slot);
             self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
         }
-        self.cpus.len() as u32
+        self.cpus.len()
     }
 
     /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
@@ -106,7 +106,7 @@ impl Core {
             self.refuse_order(queue, slot);
         }
         self.entity_mut(slot).custody = Custody::Kernel;
-        if queue < self.cpus.len() as u32 {
+        if queue < self.cpus.len() {
             self.after_local_insert(queue, flags);
         }
     }
@@ -116,14 +116,14 @@ impl Core {
     fn refuse_order(&mut self, queue: QueueIndex, slot: u32) {
         let id = self.queues.get(queue).id;
         self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
-        let global = self.cpus.len() as u32;
+        let global = self.cpus.len();
         self.queues.push(global, slot, false).expect("the global queue is never ordered");
     }
 
     /// Puts a task into a queue; into another CPU's local queue only if it may run there.
     #[inline(always)]
     pub fn dispatch_to(&mut self, queue: u32, slot: u32, flags: u64) {
-        let is_local = queue < self.cpus.len() as u32;
+        let is_local = queue < self.cpus.len();
         if is_local && queue != self.entity(slot).cpu {
             self.dispatch_far(queue, slot, flags);
         } else {
@@ -135,7 +135,7 @@ impl Core {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);
             self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
-            let global = self.cpus.len() as u32;
+            let global = self.cpus.len();
             return self.enqueue_in(global, slot, flags);
         }
         self.migrate(slot, queue);

@@ -34,7 +34,7 @@ impl Core {
 
     /// The queue of an identity for functions that only look: built-in ones too.
     fn any_queue(&self, id: u64) -> Option<u32> {
-        let cpus = self.cpus.len() as u32;
+        let cpus = self.cpus.len();
         match id {
             SCX_DSQ_LOCAL => Some(self.this_cpu),
             SCX_DSQ_GLOBAL => Some(cpus),

@@ -36,7 +36,7 @@ struct Call<'c, 'a> {
 impl Call<'_, '_> {
     /// A CPU number that exists. Another one ends the policy.
     fn cpu(&mut self, cpu: i32) -> Option<u32> {
-        if cpu >= 0 && (cpu as usize) < self.core.cpus.len() {
+        if cpu >= 0 && (cpu as u32) < self.core.cpus.len() {
             return Some(cpu as u32);
         }
         self.core.error(format!("there is no cpu {cpu}"));
