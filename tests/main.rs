@@ -12,4 +12,5 @@ mod mechanisms;
 mod policies;
 mod requests;
 mod scripts;
+mod strangers;
 mod theory;

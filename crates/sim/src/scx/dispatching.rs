@@ -5,7 +5,6 @@ use super::consts::*;
 use super::core::{Core, DirectTask, Dispatch};
 use super::dsq::{Mixed, QueueIndex};
 use super::entity::{Custody, Direct};
-use super::ops::Op;
 
 impl Core {
     /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
@@ -29,18 +28,18 @@ impl Core {
 
     /// Notes what the running `ops.dispatch` inserts; nothing else may insert this task now.
     fn insert_later(&mut self, slot: u32, queue: u64, flags: u64) -> bool {
-        match (self.direct_task, self.running_op) {
-            (DirectTask::Expected(expected), _) => {
+        match self.direct_task {
+            DirectTask::Expected(expected) => {
                 let (wanted, given) = (self.world.name(expected), self.world.name(slot));
                 self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
                 false
             }
-            (DirectTask::Done, _) => {
+            DirectTask::Done => {
                 let name = self.world.name(slot);
                 self.error(format!("{name} is inserted into a queue twice"));
                 false
             }
-            (DirectTask::None, Some(Op::Dispatch)) => {
+            DirectTask::None => {
                 if self.dispatches.len() >= self.max_batch {
                     self.error(format!("ops.dispatch inserts more than {} tasks (dispatch_max_batch)", self.max_batch));
                     return false;
@@ -49,11 +48,6 @@ impl Core {
                 self.dispatches.push(Dispatch { slot, enqueues, queue, flags });
                 true
             }
-            (DirectTask::None, op) => {
-                let op = op.map_or("nothing", |o| o.name());
-                self.error(format!("tasks can be inserted from select_cpu, enqueue and dispatch, not from {op}"));
-                false
-            }
         }
     }
 
@@ -61,7 +55,7 @@ impl Core {
     /// global queue.
     #[inline]
     pub fn resolve(&mut self, cpu: u32, queue: u64, slot: u32) -> QueueIndex {
-        let cpus = u64::from(self.cpus.len());
+        let cpus = self.cpus.len() as u64;
         let found = match queue {
             id if id & SCX_DSQ_FLAG_BUILTIN == 0 => self.queues.find(id),
             SCX_DSQ_LOCAL => Some(cpu),

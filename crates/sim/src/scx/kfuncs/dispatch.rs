@@ -5,7 +5,6 @@ use super::{EEXIST, EINVAL, ENOENT, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::layout::GuestInsertVtime;
-use crate::scx::ops::Op;
 use schedlab_bpf::{In, OnStack};
 use std::mem::offset_of;
 
@@ -117,10 +116,6 @@ kernel_functions! {
     }
 
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
-        if call.core.running_op != Some(Op::Dispatch) {
-            call.core.error("tasks can be moved to the local queue from dispatch only");
-            return Some(false);
-        }
         let cpu = call.core.this_cpu;
         // What was dispatched before comes first.
         if !call.core.dispatches.is_empty() {
