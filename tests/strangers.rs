@@ -116,3 +116,44 @@ fn an_operation_calls_only_what_a_kernel_lets_it_call() {
     ];
     end_in(BOTH, &CALLS);
 }
+
+/// What a scenario can make grow is refused before it runs, or ends the run with a line that names it.
+#[test]
+fn scenarios_have_limits() {
+    let head = "name = \"t\"\n[run]\nduration = \"100s\"\n[machine]\ncpus = 2\n";
+    let task = |text: &str| format!("{head}[[task]]\nname = \"a\"\n{text}\n");
+    let scenarios = [
+        (task("count = 4294967295\nonce = [{ compute = \"1ms\" }]"), "tasks"),
+        (task("count = 1048577\nonce = [{ compute = \"1ms\" }]"), "tasks"),
+        (task("arrivals = \"exp(1ns)\"\nonce = [{ sleep = \"50s\" }]"), "tasks"),
+        (task("arrivals = \"1us\"\nonce = [{ sleep = \"50s\" }]"), "1048576 tasks at once"),
+        (
+            task(
+                "spawned = true\nonce = [{ sleep = \"50s\" }]\n[[task]]\nname = \"b\"\nloop = [{ spawn = \"a\", count = 100000 }, { sleep = \"1ms\" }]",
+            ),
+            "1048576 tasks at once",
+        ),
+        (
+            task(
+                "once = [{ spawn = \"b\", count = 4000000 }]\n[[task]]\nname = \"b\"\nspawned = true\nonce = [{ compute = \"1ms\" }]",
+            ),
+            "tasks",
+        ),
+        (head.to_string() + &"[[task]]\nname = \"a\"\nonce = [{ compute = \"1ms\" }]\n".repeat(4097), "4096"),
+        (task("once = [{ spawn = \"a\" }]"), "cycle"),
+        (format!("name = \"{}\"\n", "n".repeat(121)) + &task("once = [{ compute = \"1ms\" }]")[11..], "120"),
+        (task("once = [{ compute = \"1ms\" }]").replace("cpus = 2", "cpus = 4097"), "4096"),
+    ];
+    for (text, limit) in scenarios {
+        let begun = Scenario::parse(&text, "test").and_then(|scenario| scenario.compile());
+        let message = match begun {
+            Err(error) => error.to_string(),
+            Ok(workload) => {
+                let options = Options { executor: Executor::Machine, settings: Vec::new(), seed: 1 };
+                let done = scx::run(&workload, &OBJECT, &options, &mut (), &mut ());
+                done.expect_err(&format!("{limit}: it came to its end: {text}")).to_string()
+            }
+        };
+        assert!(message.contains(limit), "{limit}: {message}");
+    }
+}
