@@ -294,9 +294,9 @@ impl Scheduler for Machine {
 
     fn end_reached(&mut self) {
         let (_, cpu) = self.ends.next();
-        self.account(cpu as u32);
+        self.account(cpu);
         self.ends.set(cpu, u64::MAX);
-        self.active.push_back(cpu as u32);
+        self.active.push_back(cpu);
     }
 
     fn settle(&mut self) -> Result<(), Stuck> {
