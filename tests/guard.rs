@@ -83,11 +83,11 @@ fn masks_and_references_are_what_they_are_passed_as() {
         (128, "as a cpumask, which it is not"),
         (129, "as a cpumask, which it is not"),
         (130, "as a task, which it is not"),
+        (133, "over the end of .bss"),
     ]);
     // Machine code checks no ranges.
     ends(131, Executor::Interpreter, "writes 1 bytes to task_struct");
     ends(132, Executor::Interpreter, "writes 64 bytes to task_struct");
-    ends(133, Executor::Interpreter, "over the end of .bss");
     ends(312, Executor::Interpreter, "writes 4 bytes to map hash (element 0, offset 0), which is read-only");
 }
 

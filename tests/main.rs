@@ -13,4 +13,5 @@ mod mechanisms;
 mod policies;
 mod requests;
 mod scripts;
+mod strangers;
 mod theory;

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Changed inputs for each target. Those that run something take more time for each.
 fn inputs(name: &str) -> u64 {
     match name {
-        "run" => 60,
+        "run" | "script" => 60,
         "parquet" | "perfetto" | "import" | "trace-events" => 200,
         _ => 600,
     }

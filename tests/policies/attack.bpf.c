@@ -272,10 +272,6 @@ static __noinline void work(struct task_struct *p)
 		while (true)
 			bpf_ringbuf_output(&ring, large, 1 << 15, 0);
 		return;
-	case 305:
-		for (u64 id = 1;; id++)
-			scx_bpf_create_dsq(id, -1);
-		return;
 	case 306:
 		while (true) {
 			struct item *item = bpf_obj_new(struct item);
@@ -330,6 +326,9 @@ void BPF_STRUCT_OPS(attack_enqueue, struct task_struct *p, u64 enq_flags)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(attack_init)
 {
+	if (attack == 305)
+		for (u64 id = 8;; id++)
+			scx_bpf_create_dsq(id, -1);
 	return scx_bpf_create_dsq(7, -1);
 }
 

@@ -165,8 +165,8 @@ impl<T: Word> Out<T> {
 impl<T> Argument for Out<T> {
     #[inline]
     fn take(check: &mut Check<'_>, words: &[u64]) -> Option<Out<T>> {
-        check.range(words[0], size_of::<T>() as u64, true)?;
-        Some(Out { address: words[0], word: PhantomData })
+        let address = check.range(words[0], size_of::<T>() as u64, true)?;
+        Some(Out { address, word: PhantomData })
     }
 }
 
@@ -184,8 +184,7 @@ impl<const LEN: u64> In<LEN> {
 
 impl<const LEN: u64> Argument for In<LEN> {
     fn take(check: &mut Check<'_>, words: &[u64]) -> Option<In<LEN>> {
-        check.range(words[0], LEN, false)?;
-        Some(In(words[0]))
+        Some(In(check.range(words[0], LEN, false)?))
     }
 }
 

@@ -180,20 +180,19 @@ impl<'a> Check<'a> {
         self.fail(format!("takes too much memory: {error}"))
     }
 
-    /// Whether the host function may read or write `len` bytes at `addr` on the program's behalf. Machine code is only
-    /// checked for what does not lie in guest memory at all.
+    /// Where `len` bytes are that the host function may read or write on the program's behalf: below [`MEMORY_SIZE`], as
+    /// machine code masks addresses. Of machine code only what is long is looked at, which takes the host's time and
+    /// memory.
     #[inline(always)]
-    pub(crate) fn range(&mut self, addr: u64, len: u64, write: bool) -> Option<()> {
-        if len <= FREE_BYTES && !self.vm().checked { Some(()) } else { self.look_at_range(addr, len, write) }
+    pub(crate) fn range(&mut self, addr: u64, len: u64, write: bool) -> Option<u64> {
+        if len > FREE_BYTES || self.vm().checked {
+            self.look_at_range(addr, len, write)?;
+        }
+        Some(addr % MEMORY_SIZE)
     }
 
     fn look_at_range(&mut self, addr: u64, len: u64, write: bool) -> Option<()> {
-        let allowed = match self.vm().checked {
-            _ if len == 0 => true,
-            true => self.memory().allows(addr, len, write),
-            false => len <= MEMORY_SIZE,
-        };
-        if !allowed {
+        if len > 0 && !self.memory().allows(addr, len, write) {
             return self.refuse(addr, len, write);
         }
         self.charge_bytes(len)
@@ -212,14 +211,14 @@ impl<'a> Check<'a> {
     /// Bytes that the program lets the host read.
     #[inline]
     pub fn readable(&mut self, address: u64, len: u64) -> Option<Readable> {
-        self.range(address, len, false)?;
+        let address = self.range(address, len, false)?;
         Some(Readable { address, len })
     }
 
     /// Bytes that the program lets the host write.
     #[inline]
     pub fn writable(&mut self, address: u64, len: u64) -> Option<Writable> {
-        self.range(address, len, true)?;
+        let address = self.range(address, len, true)?;
         Some(Writable { address, len })
     }
 

@@ -22,6 +22,7 @@ mod kernel;
 mod kfuncs;
 mod linker;
 mod machine;
+mod mapping;
 mod maps;
 mod memory;
 mod needs;

@@ -10,15 +10,16 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::account::Account;
+use crate::mapping::Mapping;
 
 /// Bytes in a page, the grain in which memory is given to regions.
 pub const PAGE_SIZE: u64 = 4096;
-/// Bytes of guest memory.
-pub const MEMORY_SIZE: u64 = 1 << 32;
+/// Bytes of guest memory. Miri, which keeps much about each byte, has fewer.
+pub const MEMORY_SIZE: u64 = if cfg!(miri) { 1 << 22 } else { 1 << 32 };
 /// Bytes of scratch on each side, so that a masked pointer plus a 16-bit offset stays inside the mapping.
 const GUARD_SIZE: u64 = 64 * 1024;
 /// Addresses from here on are handles (functions), never memory.
-pub const HANDLE_BASE: u64 = 0xF000_0000;
+pub const HANDLE_BASE: u64 = MEMORY_SIZE / 16 * 15;
 
 /// Why guest memory could not be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -184,20 +185,9 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Mapping {
-    start: *mut u8,
+struct Shared {
+    mapping: Mapping,
     state: UnsafeCell<State>,
-}
-
-impl Mapping {
-    const LEN: usize = (MEMORY_SIZE + 2 * GUARD_SIZE) as usize;
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the range was mapped by `GuestMemory::new` and no handle is left.
-        unsafe { libc::munmap(self.start.cast(), Mapping::LEN) };
-    }
 }
 
 /// A handle to one simulation's guest memory. Cloning is cheap and gives the same memory.
@@ -206,7 +196,7 @@ impl Drop for Mapping {
 #[derive(Clone, Debug)]
 pub struct GuestMemory {
     base: *mut u8,
-    mapping: Rc<Mapping>,
+    shared: Rc<Shared>,
 }
 
 mod sealed {
@@ -227,14 +217,10 @@ pub use sealed::Word;
 impl GuestMemory {
     /// Reserves the range; no memory is used before it is touched.
     pub fn new() -> Result<GuestMemory, MemoryError> {
-        let (protection, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-        // SAFETY: an anonymous mapping at an address of the kernel's choice disturbs nothing.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), Mapping::LEN, protection, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(MemoryError::Reserve(std::io::Error::last_os_error().to_string()));
-        }
-        let start: *mut u8 = start.cast();
+        let len = (MEMORY_SIZE + 2 * GUARD_SIZE) as usize;
+        let mapping = Mapping::new(len).map_err(|error| MemoryError::Reserve(error.to_string()))?;
+        // SAFETY: the mapping is longer than the guard.
+        let base = unsafe { mapping.start().add(GUARD_SIZE as usize) };
         let nothing = Placed::new(Region::whole("nothing", Access::Hidden), 0, 0, true);
         let state = State {
             next: PAGE_SIZE,
@@ -242,9 +228,7 @@ impl GuestMemory {
             pages: vec![0; (MEMORY_SIZE / PAGE_SIZE) as usize],
             account: Account::default(),
         };
-        let mapping = Rc::new(Mapping { start, state: UnsafeCell::new(state) });
-        // SAFETY: the mapping is longer than the guard.
-        Ok(GuestMemory { base: unsafe { start.add(GUARD_SIZE as usize) }, mapping })
+        Ok(GuestMemory { base, shared: Rc::new(Shared { mapping, state: UnsafeCell::new(state) }) })
     }
 
     /// Hands out `len` bytes, zeroed, as a region that starts on a page of its own.
@@ -278,13 +262,13 @@ impl GuestMemory {
     fn state(&self) -> &State {
         // SAFETY: one thread only. A reference from here is not alive while `change` runs, which is only called where
         // none is and calls functions that know of no memory.
-        unsafe { &*self.mapping.state.get() }
+        unsafe { &*self.shared.state.get() }
     }
 
     /// Changes what is known about the memory.
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         // SAFETY: as in `state`.
-        change(unsafe { &mut *self.mapping.state.get() })
+        change(unsafe { &mut *self.shared.state.get() })
     }
 
     /// Lets programs touch the pages of `len` bytes at `addr`, inside the region that was reserved there.
@@ -312,8 +296,13 @@ impl GuestMemory {
     /// Host address of a guest address, which is masked to 32 bits.
     #[inline(always)]
     pub fn host(&self, addr: u64) -> *mut u8 {
-        // SAFETY: the mapping spans every 32-bit offset.
-        unsafe { self.base.add(addr as u32 as usize) }
+        // SAFETY: the mapping spans every offset.
+        unsafe { self.base.add(Self::offset(addr)) }
+    }
+
+    #[inline(always)]
+    fn offset(addr: u64) -> usize {
+        (addr % MEMORY_SIZE) as usize
     }
 
     /// Whether a program may load (`write` false) or store `len` bytes at `addr`.
@@ -438,7 +427,7 @@ impl GuestMemory {
 
     /// How many of `len` bytes at `addr` lie inside guest memory.
     fn inside(addr: u64, len: usize) -> usize {
-        len.min((MEMORY_SIZE - u64::from(addr as u32)) as usize)
+        len.min(MEMORY_SIZE as usize - Self::offset(addr))
     }
 
     /// What `look` finds in bytes of guest memory; those behind its end are not there.
@@ -498,10 +487,8 @@ impl GuestMemory {
     /// Sets whole pages to zero and gives what they take to the system.
     pub fn discard(&self, addr: u64, len: u64) {
         debug_assert!(addr.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE));
-        // SAFETY: the range is inside the mapping, a private anonymous one, in which a page given back reads as zero.
-        let result =
-            unsafe { libc::madvise(self.host(addr).cast(), Self::inside(addr, len as usize), libc::MADV_DONTNEED) };
-        if result != 0 {
+        let at = GUARD_SIZE as usize + Self::offset(addr);
+        if !self.shared.mapping.discard(at, Self::inside(addr, len as usize)) {
             self.zero(addr, len as usize);
         }
     }
@@ -581,7 +568,7 @@ mod tests {
     fn the_end_of_memory_is_an_error() {
         let memory = GuestMemory::new().unwrap();
         let error = memory.alloc(MEMORY_SIZE, 8, Region::whole("map big", Access::ReadWrite)).unwrap_err();
-        assert!(error.to_string().contains("map big needs 4294967296 bytes"), "{error}");
+        assert!(error.to_string().contains(&format!("map big needs {MEMORY_SIZE} bytes")), "{error}");
         memory.write_bytes(MEMORY_SIZE - 2, &[1, 2, 3, 4]);
         let mut bytes = [9; 4];
         memory.read_bytes(MEMORY_SIZE - 2, &mut bytes);

@@ -105,7 +105,7 @@ pub fn is_hidden(letter: char) -> bool {
 }
 
 /// The format characters (category Cf), separators of lines, and letters without a picture, of Unicode 16.
-const HIDDEN: [(char, char); 25] = [
+const HIDDEN: [(char, char); 28] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
     ('\u{600}', '\u{605}'),
@@ -120,6 +120,7 @@ const HIDDEN: [(char, char); 25] = [
     ('\u{200b}', '\u{200f}'),
     ('\u{2028}', '\u{202e}'),
     ('\u{2060}', '\u{206f}'),
+    ('\u{2800}', '\u{2800}'),
     ('\u{3164}', '\u{3164}'),
     ('\u{fe00}', '\u{fe0f}'),
     ('\u{feff}', '\u{feff}'),
@@ -128,7 +129,9 @@ const HIDDEN: [(char, char); 25] = [
     ('\u{110bd}', '\u{110bd}'),
     ('\u{110cd}', '\u{110cd}'),
     ('\u{13430}', '\u{1343f}'),
+    ('\u{16fe4}', '\u{16fe4}'),
     ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d159}', '\u{1d159}'),
     ('\u{1d173}', '\u{1d17a}'),
     ('\u{e0000}', '\u{e0fff}'),
 ];
@@ -142,8 +145,8 @@ fn is_none(letter: char) -> bool {
 
 /// What stands above or below the letter before it.
 fn is_mark(letter: char) -> bool {
-    matches!(u32::from(letter),
-        0x300..=0x36f | 0x483..=0x489 | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe20..=0xfe2f)
+    use unicode_general_category::{GeneralCategory, get_general_category};
+    matches!(get_general_category(letter), GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark)
 }
 
 /// Adds a text with everything in it visible, but for what is let through.
@@ -201,102 +204,5 @@ fn tell_rest(shown: &mut String, rest: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// What terminals and readers were deceived with, and how it is shown.
-    const ATTACKS: [(&str, &str, &str); 24] = [
-        ("a colour", "\x1b[31mred", r"\u{1b}[31mred"),
-        ("a title", "\x1b]0;mine\x07", r"\u{1b}]0;mine\u{7}"),
-        ("a link", "\x1b]8;;http://x\x1b\\y", r"\u{1b}]8;;http://x\u{1b}\y"),
-        ("the clipboard", "\x1b]52;c;AAAA\x07", r"\u{1b}]52;c;AAAA\u{7}"),
-        ("an answer on standard input", "\x1b[6n\x1b[c", r"\u{1b}[6n\u{1b}[c"),
-        ("C1 instead of ESC [", "\u{9b}2J", r"\u{9b}2J"),
-        ("C1 instead of ESC ]", "\u{9d}0;t\u{9c}", r"\u{9d}0;t\u{9c}"),
-        ("backspaces", "good\x08\x08bad", r"good\u{8}\u{8}bad"),
-        ("the line again", "bad\rgood", r"bad\rgood"),
-        ("a line of its own", "a\nschedlab: done", r"a\nschedlab: done"),
-        ("a vertical tab", "a\x0bb\x0cc", r"a\u{b}b\u{c}c"),
-        ("NUL and DEL", "a\0b\x7f", r"a\u{0}b\u{7f}"),
-        ("right to left", "a\u{202e}b", r"a\u{202e}b"),
-        ("isolates", "\u{2066}a\u{2069}", r"\u{2066}a\u{2069}"),
-        ("an Arabic mark", "\u{61c}a", r"\u{61c}a"),
-        ("no width", "r\u{200b}r", r"r\u{200b}r"),
-        ("a byte order mark", "\u{feff}rr", r"\u{feff}rr"),
-        ("tags", "a\u{e0041}", r"a\u{e0041}"),
-        ("separators", "a\u{2028}b\u{2029}", r"a\u{2028}b\u{2029}"),
-        ("a filler", "\u{3164}", r"\u{3164}"),
-        ("a shift of the alphabet", "\x0e\x0f", r"\u{e}\u{f}"),
-        ("many marks", "a\u{300}\u{301}\u{302}\u{303}\u{304}", "a\u{300}\u{301}\u{302}\u{303}\\u{304}"),
-        ("a noncharacter", "\u{fdd0}\u{10ffff}", r"\u{fdd0}\u{10ffff}"),
-        ("another's emphasis", "\x1b[1mbold", r"\u{1b}[1mbold"),
-    ];
-
-    #[test]
-    fn what_would_be_obeyed_is_shown() {
-        for (what, text, shown) in ATTACKS {
-            assert_eq!(Shown::line(text).as_str(), shown, "{what}");
-            assert_eq!(Shown::name(text).as_str(), shown, "{what}");
-        }
-    }
-
-    #[test]
-    fn what_people_write_stays() {
-        for text in ["", "rr: quantum = 5 ms", "Müller’s µs – 20 %", "調度器", "پردازش", "e\u{301}", "→ ∞ │ █▁", "🦀"]
-        {
-            assert_eq!(Shown::line(text).as_str(), text);
-        }
-    }
-
-    #[test]
-    fn long_texts_are_cut_and_say_so() {
-        let name = Shown::name(&"n".repeat(1_000_000));
-        assert_eq!(name.as_str(), format!("{}… (999880 more bytes)", "n".repeat(NAME_LETTERS)));
-        let message = Shown::message(&"m\n".repeat(1_000_000));
-        assert!(message.as_str().len() < 33_000 && message.as_str().ends_with("more bytes)"));
-        let page = Shown::page(&format!("{}\nend\n", "µ".repeat(10_000)), true);
-        assert_eq!(page.as_str(), format!("{}… (16000 more bytes)\nend\n", "µ".repeat(LINE_LETTERS)));
-        assert_eq!(Shown::document(&"d".repeat(1 << 20)).as_str().len(), 1 << 20);
-    }
-
-    #[test]
-    fn a_page_keeps_its_own_emphasis_and_closes_it() {
-        let page = "\x1b[1mhead\x1b[0m a\x1b[31m\n\x1b[33mopen\nnext\n";
-        let shown = Shown::page(page, true);
-        assert_eq!(shown.as_str(), "\x1b[1mhead\x1b[0m a\\u{1b}[31m\n\x1b[33mopen\x1b[0m\nnext\n");
-        assert!(!Shown::page(page, false).as_str().contains('\x1b'));
-    }
-
-    #[test]
-    fn a_document_keeps_its_tabs_and_json_says_the_same() {
-        assert_eq!(Shown::document("\tif (x)\n\t\treturn;\u{1b}\n").as_str(), "\tif (x)\n\t\treturn;\\u{1b}\n");
-        assert_eq!(
-            Shown::json("{\n  \"a\": \"\u{202e}\u{7f}\u{e0041}\"\n}").as_str(),
-            "{\n  \"a\": \"\\u202e\\u007f\\udb40\\udc41\"\n}"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_hidden_passes(text: String) {
-            for shown in [Shown::name(&text), Shown::line(&text), Shown::json(&text)] {
-                prop_assert!(!shown.as_str().replace('\n', "").chars().any(is_hidden));
-            }
-            for shown in [Shown::message(&text), Shown::page(&text, false), Shown::document(&text)] {
-                prop_assert!(!shown.as_str().replace(['\n', '\t'], "").chars().any(is_hidden));
-                prop_assert_eq!(shown.as_str().matches('\n').count(), text.matches('\n').count());
-            }
-            prop_assert_eq!(Shown::line(Shown::line(&text).as_str()), Shown::line(&text));
-        }
-
-        #[test]
-        fn only_our_emphasis_passes(text in "[\\x1b\\[0123;mKa\u{9b}\n]{0,40}") {
-            let mut shown = Shown::page(&text, true).into_string();
-            for code in EMPHASIS {
-                shown = shown.replace(code, "");
-            }
-            prop_assert!(!shown.replace('\n', "").chars().any(is_hidden));
-        }
-    }
-}
+#[path = "shown_tests.rs"]
+mod tests;

@@ -5,7 +5,9 @@
 
 pub mod error;
 pub mod ideal;
+mod per_cpu;
 pub mod scx;
+mod table;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod world;

@@ -5,7 +5,7 @@
 
 use crate::{Options, RunError, scx};
 use schedlab_bpf::{Executor, Object, Value};
-use schedlab_model::{scenario::Scenario, trace::Event, workload::Workload};
+use schedlab_model::{rng::Rng, scenario::Scenario, trace::Event, workload::Workload};
 
 /// Bytes of a script; those that are missing are zero.
 pub const SCRIPT_BYTES: usize = 96 * 8;
@@ -30,14 +30,29 @@ enum Left {
 }
 
 /// How two runs of a script went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Went {
-    /// To the end, the same in both.
-    Same,
+    /// To the end, the same in both, having printed so many lines.
+    Same(usize),
     /// To the same error.
-    SameError,
+    SameError(String),
     /// To an access that the interpreter alone refuses.
-    Refused,
+    Refused(String),
+}
+
+/// The kinds of steps that use what they make as it is meant, and all kinds.
+const TAME_KINDS: u8 = 13;
+const KINDS: u8 = 16;
+
+/// The bytes of a script. Most of its steps are of the kinds that use what they make as it is meant; `wild` of 8 have
+/// any arguments.
+pub fn script(seed: u64, wild: u64) -> Vec<u8> {
+    let mut rng = Rng::split(seed, "script");
+    let mut bytes: Vec<u8> = (0..SCRIPT_BYTES).map(|_| rng.next_u64() as u8).collect();
+    for step in bytes.chunks_exact_mut(8) {
+        step[0] %= if rng.next_u64() % 8 < wild { KINDS } else { TAME_KINDS };
+    }
+    bytes
 }
 
 /// Runs a script in both executors.
@@ -59,12 +74,12 @@ pub fn side_by_side(object: &Object, script: &[u8]) -> Result<Went, String> {
         }
     }
     match &checked {
-        Left::Failed(message) if is_refusal(message) => Ok(Went::Refused),
+        Left::Failed(message) if is_refusal(message) => Ok(Went::Refused(message.clone())),
         _ if checked != machine => Err(format!("{checked:?} in the interpreter, {machine:?} in machine code")),
         // A policy goes on after an error of the core, up to an access that the interpreter alone refuses.
-        Left::Failed(_) => Ok(Went::SameError),
+        Left::Failed(message) => Ok(Went::SameError(message.clone())),
         Left::Done(_) if interpreted != compiled => Err(format!("the events differ: {checked:?}")),
-        Left::Done(_) => Ok(Went::Same),
+        Left::Done(printed) => Ok(Went::Same(printed.len())),
     }
 }
 

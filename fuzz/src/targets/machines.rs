@@ -1,4 +1,4 @@
-//! What is run: objects, and scenarios in the simulator.
+//! What is run: objects, scenarios in the simulator, and policies that call kernel functions.
 
 use super::languages::{refused, scenario_seeds};
 use crate::{Answer, Target};
@@ -6,7 +6,9 @@ use schedlab_bpf::Object;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_policy::{PolicySpec, catalog};
+use schedlab_sim::testing::{self, Went, side_by_side};
 use schedlab_venue::{Control, Policy, Request, SimVenue, Venue};
+use std::sync::LazyLock;
 
 /// All of them.
 pub fn all() -> Vec<Target> {
@@ -18,6 +20,7 @@ pub fn all() -> Vec<Target> {
             run: object,
         },
         Target { name: "run", seeds: scenario_seeds, words: RUN_WORDS, run },
+        Target { name: "script", seeds: scripts, words: &[], run: script },
     ]
 }
 
@@ -104,4 +107,24 @@ fn run(bytes: &[u8]) -> Answer {
         });
     }
     Answer::from(answers)
+}
+
+/// The policy that does what a script says.
+static SCRIPTED: LazyLock<Object> = LazyLock::new(|| {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/policies/script.bpf.c");
+    let policy = schedlab_policy::find(&PolicySpec::parse(source).expect("a path"), &[]).expect("it compiles");
+    Object::parse(&policy.object).expect("clang makes whole objects")
+});
+
+fn scripts() -> Vec<Vec<u8>> {
+    (0..24).map(|seed| testing::script(seed, seed % 4)).collect()
+}
+
+/// A script of kernel functions, iterators, timers and callbacks ends in the same way in both executors.
+fn script(bytes: &[u8]) -> Answer {
+    match side_by_side(&SCRIPTED, bytes) {
+        Ok(Went::Same(lines)) => Answer::from(lines.min(4)),
+        Ok(Went::SameError(message) | Went::Refused(message)) => Answer::of(&message),
+        Err(what) => panic!("{what}"),
+    }
 }

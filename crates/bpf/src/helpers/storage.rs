@@ -41,6 +41,10 @@ fn get(call: &mut Check<'_>, map: MapId, owner: u64, initial: Pointer, flags: u6
     if let Some(value) = storage.lookup(memory, owner) {
         return Some(value);
     }
+    // A pointer that may be NULL may be passed.
+    if owner != 0 && !storage.is_owner(owner) {
+        return call.fail(format!("passes {owner:#x} as what storage belongs to, which it is not"));
+    }
     if flags & CREATE == 0 { Some(0) } else { create(call, map, owner, initial) }
 }
 

@@ -44,6 +44,11 @@ impl Owner {
         (value != 0).then_some(u64::from(value))
     }
 
+    /// Whether something at this address may have a value.
+    pub fn is_owner(&self, address: u64) -> bool {
+        self.owners.index(address).is_some()
+    }
+
     /// As `lookup`; a missing value is made, zeroed. `None` for what is no owner.
     pub fn lookup_or_create(&mut self, memory: &GuestMemory, owner: u64) -> Result<Option<u64>, MemoryError> {
         if let Some(value) = self.lookup(memory, owner) {

@@ -68,7 +68,7 @@ impl Machine {
         Machine {
             order,
             cpus: (0..cpus).map(|_| idle()).collect(),
-            ends: CpuTimers::new(cpus as usize),
+            ends: CpuTimers::new(cpus),
             vacancy: Vacancy::new(cpus),
             waiting: Waiting::new(&world.workload),
             running: BTreeSet::new(),
@@ -203,7 +203,7 @@ impl Machine {
         self.account(cpu);
         let slot = std::mem::replace(&mut self.cpus[cpu as usize].current, NONE);
         self.cpus[cpu as usize].left = Some((self.world.tasks[slot].id, reason));
-        self.ends.set(cpu as usize, u64::MAX);
+        self.ends.set(cpu, u64::MAX);
         self.vacancy.vacate(cpu);
         let entity = &self.entities[slot as usize];
         self.running.remove(&(entity.running_rank, entity.sequence, cpu));
@@ -244,7 +244,7 @@ impl Machine {
             self.entities[slot as usize].running_rank = running_rank;
         }
         if work_ns > 0 {
-            self.ends.set(cpu as usize, now_ns.saturating_add(work_ns));
+            self.ends.set(cpu, now_ns.saturating_add(work_ns));
         } else {
             self.active.push_back(cpu);
         }
@@ -295,9 +295,9 @@ impl Scheduler for Machine {
 
     fn end_reached(&mut self) {
         let (_, cpu) = self.ends.next();
-        self.account(cpu as u32);
+        self.account(cpu);
         self.ends.set(cpu, u64::MAX);
-        self.active.push_back(cpu as u32);
+        self.active.push_back(cpu);
     }
 
     fn settle(&mut self) -> Result<(), Stuck> {

@@ -3,7 +3,7 @@
 
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
-use super::entity::{Entity, is_realtime};
+use super::entity::{Entity, GuestPlace, is_realtime};
 use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
@@ -11,6 +11,8 @@ use super::ops::Op;
 use super::realtime::{Realtime, Release, Rules};
 use super::{consts::*, iter::Iterators};
 use crate::error::PolicyFailure;
+use crate::per_cpu::PerCpu;
+use crate::table::Table;
 use crate::world::{World, cpu_timers::CpuTimers};
 use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
 use schedlab_model::machine::Machine;
@@ -61,7 +63,7 @@ pub struct Core {
     /// What is simulated.
     pub machine: Machine,
     /// The CPUs.
-    pub cpus: Vec<Cpu>,
+    pub cpus: PerCpu<Cpu>,
     /// When something ends on each CPU.
     pub cpu_timers: CpuTimers,
     /// The dispatch queues.
@@ -82,7 +84,7 @@ pub struct Core {
     pub all_cpus: Mask,
     /// For what two masks have in common.
     pub scratch: Mask,
-    pub(super) entities: Vec<Entity>,
+    pub(super) entities: Table<Entity>,
     tasks_base: u64,
     pages_opened: u64,
     /// CPUs that have to choose anew, in order.
@@ -132,6 +134,15 @@ pub struct Core {
 /// The most tasks alive at once.
 pub const MAX_TASKS: u32 = 1 << 22;
 
+/// The core's side of a place in the table of tasks in which there is no task.
+fn nobody(memory: &GuestMemory, tasks_base: u64, slot: u32) -> Entity {
+    assert!(slot < MAX_TASKS);
+    let address = tasks_base + u64::from(slot) * u64::from(TASK_STRIDE);
+    // SAFETY: the place is guest memory of that size, which lives as long as the core, and belongs to the slot alone.
+    let guest = unsafe { GuestPlace::new(memory.host(address).cast()) };
+    Entity::new(guest, address)
+}
+
 /// There is no place for one more task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
@@ -154,11 +165,12 @@ impl Core {
             Access::WritableRanges(TASK_WRITABLE),
         );
         let tasks_base = memory.alloc_sparse(MAX_TASKS as u64 * TASK_STRIDE as u64, 4096, region)?;
+        let entities = |slot| nobody(&memory, tasks_base, slot);
         Ok(Core {
             world,
             machine,
-            cpus: (0..count).map(|_| Cpu::new(rules)).collect(),
-            cpu_timers: CpuTimers::new(count as usize),
+            cpus: PerCpu::new(count, |_| Cpu::new(rules)),
+            cpu_timers: CpuTimers::new(count),
             queues: Queues::new(count, &[SCX_DSQ_GLOBAL]),
             idle,
             keeps_idle: true,
@@ -168,7 +180,7 @@ impl Core {
             distributed: vec![0; count as usize],
             all_cpus,
             scratch,
-            entities: Vec::new(),
+            entities: Table::new(0, entities),
             tasks_base,
             pages_opened: 0,
             resched: VecDeque::new(),
@@ -204,36 +216,25 @@ impl Core {
     /// A CPU.
     #[inline]
     pub fn cpu(&self, cpu: u32) -> &Cpu {
-        debug_assert!((cpu as usize) < self.cpus.len());
-        // SAFETY: as in `cpu_mut`.
-        unsafe { self.cpus.get_unchecked(cpu as usize) }
+        &self.cpus[cpu]
     }
 
     /// The same, to change it.
     #[inline]
     pub fn cpu_mut(&mut self, cpu: u32) -> &mut Cpu {
-        debug_assert!((cpu as usize) < self.cpus.len());
-        // SAFETY: a number is one of the machine's, or it is looked at where a policy or a scenario gives it. The reason
-        // is that of `entity_mut`.
-        unsafe { self.cpus.get_unchecked_mut(cpu as usize) }
+        &mut self.cpus[cpu]
     }
 
     /// The core's side of a task.
     #[inline]
     pub fn entity(&self, slot: u32) -> &Entity {
-        debug_assert!((slot as usize) < self.entities.len());
-        // SAFETY: as in `entity_mut`.
-        unsafe { self.entities.get_unchecked(slot as usize) }
+        &self.entities[slot]
     }
 
     /// The same, to change it.
     #[inline]
     pub fn entity_mut(&mut self, slot: u32) -> &mut Entity {
-        debug_assert!((slot as usize) < self.entities.len());
-        // SAFETY: a slot was given to a task by `add_entity`, or `slot_of` looked for it, and an entity is never taken
-        // away. The reason: dozens of looks at entities in a switch, each with a check of a slot that was checked, are a
-        // tenth of its instructions.
-        unsafe { self.entities.get_unchecked_mut(slot as usize) }
+        &mut self.entities[slot]
     }
 
     /// Makes the core's side of a new task, its `task_struct` zeroed.
@@ -251,12 +252,9 @@ impl Core {
         }
         self.memory.zero(address, TASK_STRIDE as usize);
         let id = self.world.tasks[slot].id;
-        // SAFETY: the place is guest memory of that size, which lives as long as the core and is never handed out again.
-        let entity = unsafe { Entity::new(id, self.memory.host(address).cast(), address, cpu, class) };
-        match self.entities.get_mut(slot as usize) {
-            Some(old) => *old = entity,
-            None => self.entities.push(entity),
-        }
+        let (memory, base) = (&self.memory, self.tasks_base);
+        self.entities.reach(slot + 1, |slot| nobody(memory, base, slot));
+        self.entities[slot] = Entity { id, cpu, class, ..nobody(memory, base, slot) };
         self.queues.add_slot(slot);
         Ok(())
     }
@@ -270,15 +268,15 @@ impl Core {
     /// The slot of a task that a policy points to.
     #[inline]
     pub fn slot_of(&self, address: u64) -> Option<u32> {
-        let offset = address.checked_sub(self.tasks_base)?;
-        let slot = (offset / TASK_STRIDE as u64) as usize;
-        (slot < self.entities.len() && offset % TASK_STRIDE as u64 == 0 && self.world.tasks.get(slot as u32).is_some())
-            .then_some(slot as u32)
+        let offset = u32::try_from(address.wrapping_sub(self.tasks_base)).ok()?;
+        let slot = offset / TASK_STRIDE;
+        (offset % TASK_STRIDE == 0 && slot < self.entities.len() && self.world.tasks.get(slot).is_some())
+            .then_some(slot)
     }
 
     /// How many slots there are, of tasks that live and of such that have ended.
     pub fn slots(&self) -> u32 {
-        self.entities.len() as u32
+        self.entities.len()
     }
 
     /// The CPUs on which a task may run.
@@ -352,7 +350,7 @@ impl Core {
     /// The task that runs on a CPU loses the rest of its slice.
     pub fn preempt(&mut self, cpu: u32, running: u32) {
         self.account(cpu);
-        let slice = &mut self.entities[running as usize].task_mut().scx.slice;
+        let slice = &mut self.entities[running].task_mut().scx.slice;
         if *slice > 0 {
             *slice = 0;
             self.cpu_mut(cpu).preempted = true;
@@ -361,7 +359,7 @@ impl Core {
 
     /// Whether a queue is local or global.
     pub fn is_built_in(&self, queue: QueueIndex) -> bool {
-        queue <= self.cpus.len() as u32
+        queue <= self.cpus.len()
     }
 
     /// The kernel's choice of an idle CPU for a waking task (`scx_bpf_select_cpu_dfl`), which it then counts as busy.
@@ -373,7 +371,7 @@ impl Core {
 
     fn search_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
         let waker = self.sync_waker(here, wake_flags);
-        let allowed = &self.allowed[self.entities[slot as usize].allowed as usize];
+        let allowed = &self.allowed[self.entities[slot].allowed as usize];
         self.idle.select(previous, allowed, waker, false)
     }
 
@@ -402,7 +400,8 @@ impl Core {
         }
     }
 
-    fn migrate_from(&mut self, from: u32, slot: u32, to: u32) {
+    /// The same, where it is on another CPU.
+    pub fn migrate_from(&mut self, from: u32, slot: u32, to: u32) {
         self.set_cpu(slot, to);
         let task = self.entity(slot).id;
         let (from, to) = (schedlab_model::ids::CpuId(from), schedlab_model::ids::CpuId(to));

@@ -5,7 +5,6 @@ use super::consts::*;
 use super::core::{Core, DirectTask, Dispatch};
 use super::dsq::{Mixed, QueueIndex};
 use super::entity::{Custody, Direct};
-use super::ops::Op;
 
 impl Core {
     /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
@@ -29,18 +28,18 @@ impl Core {
 
     /// Notes what the running `ops.dispatch` inserts; nothing else may insert this task now.
     fn insert_later(&mut self, slot: u32, queue: u64, flags: u64) -> bool {
-        match (self.direct_task, self.running_op) {
-            (DirectTask::Expected(expected), _) => {
+        match self.direct_task {
+            DirectTask::Expected(expected) => {
                 let (wanted, given) = (self.world.name(expected), self.world.name(slot));
                 self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
                 false
             }
-            (DirectTask::Done, _) => {
+            DirectTask::Done => {
                 let name = self.world.name(slot);
                 self.error(format!("{name} is inserted into a queue twice"));
                 false
             }
-            (DirectTask::None, Some(Op::Dispatch)) => {
+            DirectTask::None => {
                 if self.dispatches.len() >= self.max_batch {
                     self.error(format!("ops.dispatch inserts more than {} tasks (dispatch_max_batch)", self.max_batch));
                     return false;
@@ -48,11 +47,6 @@ impl Core {
                 let enqueues = self.entity(slot).enqueues;
                 self.dispatches.push(Dispatch { slot, enqueues, queue, flags });
                 true
-            }
-            (DirectTask::None, op) => {
-                let op = op.map_or("nothing", |o| o.name());
-                self.error(format!("tasks can be inserted from select_cpu, enqueue and dispatch, not from {op}"));
-                false
             }
         }
     }
@@ -84,7 +78,7 @@ impl Core {
             let name = self.world.name(slot);
             self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
         }
-        self.cpus.len() as u32
+        self.cpus.len()
     }
 
     /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
@@ -106,7 +100,7 @@ impl Core {
             self.refuse_order(queue, slot);
         }
         self.entity_mut(slot).custody = Custody::Kernel;
-        if queue < self.cpus.len() as u32 {
+        if queue < self.cpus.len() {
             self.after_local_insert(queue, flags);
         }
     }
@@ -116,14 +110,14 @@ impl Core {
     fn refuse_order(&mut self, queue: QueueIndex, slot: u32) {
         let id = self.queues.get(queue).id;
         self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
-        let global = self.cpus.len() as u32;
+        let global = self.cpus.len();
         self.queues.push(global, slot, false).expect("the global queue is never ordered");
     }
 
     /// Puts a task into a queue; into another CPU's local queue only if it may run there.
     #[inline(always)]
     pub fn dispatch_to(&mut self, queue: u32, slot: u32, flags: u64) {
-        let is_local = queue < self.cpus.len() as u32;
+        let is_local = queue < self.cpus.len();
         if is_local && queue != self.entity(slot).cpu {
             self.dispatch_far(queue, slot, flags);
         } else {
@@ -135,7 +129,7 @@ impl Core {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);
             self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
-            let global = self.cpus.len() as u32;
+            let global = self.cpus.len();
             return self.enqueue_in(global, slot, flags);
         }
         self.migrate(slot, queue);

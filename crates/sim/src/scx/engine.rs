@@ -2,7 +2,7 @@
 
 use super::consts::SCX_EXIT_ERROR_STALL;
 use super::consts::SCX_EXIT_UNREG;
-use super::cpu::NONE;
+use super::cpu::{Cpu, NONE};
 use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
 use super::policy::{SCRATCH_BYTES, Sim};
@@ -69,7 +69,7 @@ impl Sim {
                 self.scheduler_timer(due);
             }
         } else {
-            self.cpu_event(cpu as u32);
+            self.cpu_event(cpu);
         }
         self.settle();
         true
@@ -79,7 +79,7 @@ impl Sim {
         self.core.keeps_idle = !self.ops.has(Op::UpdateIdle) || self.ops.flag(super::consts::SCX_OPS_KEEP_BUILTIN_IDLE);
         self.core.max_batch = self.ops.max_batch;
         self.call_init();
-        for cpu in 0..self.core.cpus.len() as u32 {
+        for cpu in 0..self.core.cpus.len() {
             if self.core.keeps_idle {
                 self.core.idle.set(cpu);
             }
@@ -177,7 +177,7 @@ impl Sim {
     fn set_timer(&mut self, cpu: u32) {
         self.core.cpu_mut(cpu).stale_timer = false;
         let at = self.next_end(cpu);
-        self.core.cpu_timers.set(cpu as usize, at);
+        self.core.cpu_timers.set(cpu, at);
     }
 
     /// Whether something is left to do at this instant.
@@ -257,27 +257,31 @@ impl Sim {
     fn next_end(&self, cpu: u32) -> u64 {
         let c = self.core.cpu(cpu);
         let now_ns = self.core.world.now_ns;
-        let work_end = self.next_end_of_work(cpu);
+        let work_end = self.next_end_of_work(c);
         // The ends of a slice and of a limit have it choose, which it is about to do.
-        let chooses_at = if c.need_resched { c.chooses_at_ns().max(now_ns) } else { self.next_end_of_right(cpu) };
+        let chooses_at = if c.need_resched { c.chooses_at_ns().max(now_ns) } else { self.next_end_of_right(cpu, c) };
         work_end.min(chooses_at)
     }
 
     /// When the CPU's task runs out of work, or the next tick if the policy has `ops.tick`.
-    fn next_end_of_work(&self, cpu: u32) -> u64 {
-        let Some(slot) = self.core.current(cpu) else { return u64::MAX };
+    fn next_end_of_work(&self, c: &Cpu) -> u64 {
+        if c.current == NONE {
+            return u64::MAX;
+        }
         let (now_ns, machine) = (self.core.world.now_ns, &self.core.machine);
-        let from = self.core.cpu(cpu).accounted_ns.max(now_ns);
-        let work_end = from.saturating_add(self.core.world.tasks[slot].work_ns);
+        let from = c.accounted_ns.max(now_ns);
+        let work_end = from.saturating_add(self.core.world.tasks[c.current].work_ns);
         if self.ticks_are_felt { work_end.min(machine.next_tick(now_ns + 1)) } else { work_end }
     }
 
     /// When the CPU's task loses its right to run: its slice ends, or the limit of its class.
-    fn next_end_of_right(&self, cpu: u32) -> u64 {
-        let from = self.core.cpu(cpu).accounted_ns.max(self.core.world.now_ns);
+    fn next_end_of_right(&self, cpu: u32, c: &Cpu) -> u64 {
+        let from = c.accounted_ns.max(self.core.world.now_ns);
         let limit_due = if self.core.realtime.exists { self.core.limit_due_ns(cpu, from) } else { u64::MAX };
-        let Some(slot) = self.core.current(cpu) else { return limit_due };
-        let entity = self.core.entity(slot);
+        if c.current == NONE {
+            return limit_due;
+        }
+        let entity = self.core.entity(c.current);
         let slice = match entity.is_realtime() {
             true if entity.class_has_slice() => entity.realtime_slice_ns,
             true => u64::MAX,
@@ -357,7 +361,7 @@ impl Sim {
         }
         self.core.world.now_ns = end;
         sink.finish(Time(end));
-        let cpus = (0..self.core.cpus.len() as u32).map(|cpu| self.core.final_time(cpu, end)).collect();
+        let cpus = (0..self.core.cpus.len()).map(|cpu| self.core.final_time(cpu, end)).collect();
         let ticks = self.core.cpus.iter().map(|c| c.ticks).sum();
         Ok(Outcome {
             end: Time(end),

@@ -50,17 +50,18 @@ impl Sim {
         let realtime = self.core.entity(slot).is_realtime();
         let (cpu, selected) =
             if realtime { (self.core.realtime_cpu(slot), false) } else { self.select_cpu(slot, here, wake_flags) };
-        if cpu != self.core.entity(slot).cpu {
-            if self.core.entity(slot).has_run {
-                self.core.migrate(slot, cpu);
+        let entity = self.core.entity_mut(slot);
+        entity.state = State::Runnable;
+        let (task, from, has_run) = (entity.id, entity.cpu, entity.has_run);
+        if cpu != from {
+            if has_run {
+                self.core.migrate_from(from, slot, cpu);
             } else {
                 self.core.set_cpu(slot, cpu);
             }
         }
-        let task = self.core.entity(slot).id;
         let waker = waker.map(|w| self.core.entity(w).id);
         self.core.world.emit_of(here, task, EventKind::Wakeup { task, target: CpuId(cpu), waker, source });
-        self.core.entity_mut(slot).state = State::Runnable;
         if realtime {
             self.enqueue_realtime(slot);
             return;
@@ -86,7 +87,7 @@ impl Sim {
             return (self.default_cpu(slot, here, flags), true);
         }
         let chosen = self.call_direct(Op::SelectCpu, here, slot, [address, previous as u64, flags]) as i32;
-        if chosen < 0 || chosen as u32 >= self.core.cpus.len() as u32 {
+        if chosen < 0 || chosen as u32 >= self.core.cpus.len() {
             if !self.has_failed() {
                 let name = self.core.world.name(slot);
                 self.core.error(format!("ops.select_cpu gives cpu {chosen} for {name}, which does not exist"));
@@ -145,13 +146,13 @@ impl Sim {
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
         let entity = self.core.entity_mut(slot);
-        if let Some(direct) = entity.direct.take() {
-            return self.dispatch_direct(slot, direct, flags);
-        }
         let (cpu, address) = (entity.cpu, entity.address);
+        if let Some(direct) = entity.direct.take() {
+            return self.dispatch_direct(cpu, slot, direct, flags);
+        }
         if on_its_own {
             entity.task_mut().scx.slice = SCX_SLICE_DFL;
-            let global = self.core.cpus.len() as u32;
+            let global = self.core.cpus.len();
             return self.core.enqueue_in(global, slot, flags);
         }
         entity.enqueues += 1;
@@ -159,15 +160,17 @@ impl Sim {
         self.call_direct(Op::Enqueue, cpu, slot, [address, flags]);
         let entity = self.core.entity_mut(slot);
         match entity.direct.take() {
-            Some(direct) => self.dispatch_direct(slot, direct, flags),
+            Some(direct) => {
+                let cpu = entity.cpu;
+                self.dispatch_direct(cpu, slot, direct, flags);
+            }
             None => entity.custody = Custody::Policy,
         }
     }
 
-    /// Carries a direct dispatch out.
+    /// Carries a direct dispatch of a task of a CPU out.
     #[inline(always)]
-    fn dispatch_direct(&mut self, slot: u32, direct: Direct, flags: u64) {
-        let cpu = self.core.entity(slot).cpu;
+    fn dispatch_direct(&mut self, cpu: u32, slot: u32, direct: Direct, flags: u64) {
         let queue = self.core.resolve(cpu, direct.queue, slot);
         self.core.dispatch_to(queue, slot, direct.flags | flags & SCX_ENQ_WAKEUP);
     }

@@ -41,12 +41,25 @@ pub fn is_realtime(class: Class) -> bool {
     matches!(class, Class::Fifo(_) | Class::RoundRobin(_))
 }
 
+/// Where a task lies in guest memory, as the host reaches it.
+pub struct GuestPlace(*mut GuestTask);
+
+impl GuestPlace {
+    /// That place.
+    ///
+    /// # Safety
+    /// It is a task in guest memory, which lives longer than this, and nobody else makes references to it meanwhile.
+    pub unsafe fn new(place: *mut GuestTask) -> GuestPlace {
+        GuestPlace(place)
+    }
+}
+
 /// One task as the core sees it.
 pub struct Entity {
     /// Its number in the trace.
     pub id: TaskId,
     /// Its `task_struct`, as the host reaches it.
-    pub guest: *mut GuestTask,
+    pub guest: GuestPlace,
     /// Its `task_struct`, as policies point to it.
     pub address: u64,
     /// The CPU whose run queue it belongs to, or ran last.
@@ -86,23 +99,20 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// A sleeping task on `cpu`.
-    ///
-    /// # Safety
-    /// `guest` points at a task in guest memory that lives longer than the entity.
-    pub unsafe fn new(id: TaskId, guest: *mut GuestTask, address: u64, cpu: u32, class: Class) -> Entity {
+    /// A task that sleeps, without a number, a CPU or a class of its own.
+    pub fn new(guest: GuestPlace, address: u64) -> Entity {
         Entity {
-            id,
+            id: TaskId(0),
             guest,
             address,
-            cpu,
+            cpu: 0,
             state: State::Sleeping,
             custody: Custody::Kernel,
             enqueues: 0,
             direct: None,
             allowed: 0,
             allowed_count: 0,
-            class,
+            class: Class::Other,
             moved: false,
             has_run: false,
             status: 0,
@@ -132,15 +142,15 @@ impl Entity {
     /// What policies see of the task.
     #[inline]
     pub fn task(&self) -> &GuestTask {
-        // SAFETY: the promise of `new`; every content of the memory is a task, as all its fields are plain numbers;
+        // SAFETY: the promise of `GuestPlace::new`; every content of the memory is a task, as all its fields are plain numbers;
         // programs and host code take turns, and no reference is kept over a call into a program.
-        unsafe { &*self.guest }
+        unsafe { &*self.guest.0 }
     }
 
     /// The same, to change it.
     #[inline]
     pub fn task_mut(&mut self) -> &mut GuestTask {
         // SAFETY: as in `task`.
-        unsafe { &mut *self.guest }
+        unsafe { &mut *self.guest.0 }
     }
 }

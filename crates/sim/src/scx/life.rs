@@ -196,8 +196,9 @@ impl Sim {
 
     #[inline(always)]
     fn block(&mut self, cpu: u32, slot: u32) {
-        self.core.entity_mut(slot).task_mut().__state = TASK_INTERRUPTIBLE;
-        if !self.core.entity(slot).is_realtime() {
+        let entity = self.core.entity_mut(slot);
+        entity.task_mut().__state = TASK_INTERRUPTIBLE;
+        if !entity.is_realtime() {
             self.dequeue_task(slot, SCX_DEQ_SLEEP);
         }
         self.core.entity_mut(slot).state = State::Sleeping;

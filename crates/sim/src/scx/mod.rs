@@ -133,7 +133,7 @@ fn prepare(
 /// One mask for each group, then one for each other set in which its tasks may be, at their start or later.
 fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryError> {
     for group in &workload.groups {
-        let exists = |cpu: CpuId| cpu.index() < core.cpus.len();
+        let exists = |cpu: CpuId| cpu.0 < core.cpus.len();
         assert!(group.cpus.iter().chain(group.start_on).all(exists), "{} is on a CPU that is not there", group.name);
         let mask = core.masks.create(&group.cpus)?;
         core.allowed.push(mask);

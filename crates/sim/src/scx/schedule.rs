@@ -3,7 +3,7 @@
 
 use super::consts::*;
 use super::cpu::NONE;
-use super::entity::{Custody, State};
+use super::entity::{Custody, Entity, State};
 use super::ops::Op;
 use super::policy::Sim;
 use crate::world::UNSEEN;
@@ -58,18 +58,18 @@ impl Sim {
     /// Finds the CPU something to run (`balance_one`).
     #[inline(always)]
     fn balance(&mut self, cpu: u32, previous: u32) -> Found {
-        let runs_on = previous != NONE && {
-            let entity = self.core.entity(previous);
-            entity.state == State::Running && !entity.is_realtime()
-        };
-        if self.core.cpu(cpu).taken_by_realtime {
-            self.core.cpu_mut(cpu).taken_by_realtime = false;
+        if std::mem::take(&mut self.core.cpu_mut(cpu).taken_by_realtime) {
             self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, self.scratch]);
         }
-        if runs_on && self.core.entity(previous).task().scx.slice > 0 {
-            return Found::Keep;
+        let mut runs_on = false;
+        if previous != NONE {
+            let entity = self.core.entity(previous);
+            runs_on = entity.state == State::Running && !entity.is_realtime();
+            if runs_on && entity.task().scx.slice > 0 {
+                return Found::Keep;
+            }
         }
-        let global = self.core.cpus.len() as u32;
+        let global = self.core.cpus.len();
         if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
             return Found::Local;
         }
@@ -87,12 +87,9 @@ impl Sim {
     /// Asks the policy for tasks until one is there or it has none.
     #[inline(always)]
     fn dispatch(&mut self, cpu: u32, previous: u32, runs_on: bool) -> Option<Found> {
-        let global = self.core.cpus.len() as u32;
-        let argument = match previous {
-            NONE => 0,
-            slot if self.core.entity(slot).is_realtime() => 0,
-            slot => self.core.entity(slot).address,
-        };
+        let global = self.core.cpus.len();
+        let seen = |entity: &Entity| if entity.is_realtime() { 0 } else { entity.address };
+        let argument = if previous == NONE { 0 } else { seen(self.core.entity(previous)) };
         for _ in 0..SCX_DSP_MAX_LOOPS {
             self.core.dispatched = false;
             self.call_here(Op::Dispatch, cpu, previous, [cpu as u64, argument]);
@@ -117,10 +114,12 @@ impl Sim {
     pub fn put_previous(&mut self, cpu: u32, slot: u32) {
         let address = self.core.entity(slot).address;
         self.call(Op::Stopping, cpu, slot, [address, 1]);
-        self.core.entity_mut(slot).state = State::Runnable;
+        let entity = self.core.entity_mut(slot);
+        entity.state = State::Runnable;
+        let has_slice = entity.task().scx.slice > 0;
         self.core.begin_waiting(slot);
         // Only a higher class takes a task off its CPU before its slice is over: it goes on when that is done.
-        if self.core.entity(slot).task().scx.slice > 0 {
+        if has_slice {
             return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
         }
         let last = self.ops.flag(SCX_OPS_ENQ_LAST) && self.core.queues.is_empty(cpu);
@@ -185,12 +184,13 @@ impl Sim {
     #[inline(always)]
     pub fn set_next(&mut self, cpu: u32, slot: u32, switch_ns: u64) {
         let now = self.core.world.now_ns;
-        if !self.core.entity(slot).is_realtime() && self.core.entity(slot).task().scx.slice == 0 {
-            self.core.entity_mut(slot).task_mut().scx.slice = SCX_SLICE_DFL;
+        let entity = self.core.entity_mut(slot);
+        let moved = std::mem::take(&mut entity.moved);
+        if !entity.is_realtime() && entity.task().scx.slice == 0 {
+            entity.task_mut().scx.slice = SCX_SLICE_DFL;
         }
         self.core.pay(cpu, Overhead::Switch, switch_ns);
-        if self.core.entity(slot).moved {
-            self.core.entity_mut(slot).moved = false;
+        if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
         }
         self.core.queues.remove(slot);

@@ -1,13 +1,16 @@
 //! When something ends on each CPU.
 
+use crate::per_cpu::PerCpu;
+
 /// For every CPU the instant at which something ends there; the earliest, by number among equals, is always known.
 ///
 /// A tournament tree: a change costs one comparison per level, nothing is ever stale, and the whole tree of 4096 CPUs
 /// stays in the first two caches.
 pub struct CpuTimers {
-    /// `winners[1]` is the root; the leaves are at `leaves..2 * leaves`.
-    winners: Vec<End>,
-    leaves: usize,
+    /// Who meets whom: the winner of `pairs[n]` is `pairs[n / 2][n % 2]`, so that of all stands in `pairs[0][1]`. CPU c
+    /// is number `cpus + c` among all who meet somebody.
+    pairs: PerCpu<[End; 2]>,
+    cpus: u32,
 }
 
 /// When something ends on a CPU.
@@ -31,44 +34,40 @@ impl End {
 
 impl CpuTimers {
     /// A tree in which no CPU waits for anything.
-    pub fn new(cpus: usize) -> CpuTimers {
-        let leaves = cpus.next_power_of_two();
-        let mut winners: Vec<End> =
-            (0..2 * leaves).map(|node| End { at_ns: u64::MAX, cpu: node.saturating_sub(leaves) as u32 }).collect();
-        (1..leaves).rev().for_each(|node| winners[node] = winners[2 * node].or(winners[2 * node + 1]));
-        CpuTimers { winners, leaves }
+    pub fn new(cpus: u32) -> CpuTimers {
+        let cpus = cpus.next_power_of_two();
+        let never = |number: u32| End { at_ns: u64::MAX, cpu: number.saturating_sub(cpus) };
+        let mut pairs = PerCpu::new(cpus, |pair| [never(2 * pair), never(2 * pair + 1)]);
+        for pair in (1..cpus).rev() {
+            let [one, other] = pairs[pair];
+            pairs[pair / 2][pair as usize % 2] = one.or(other);
+        }
+        CpuTimers { pairs, cpus }
     }
 
     /// Sets the instant of a CPU; `u64::MAX` means never.
     #[inline]
-    pub fn set(&mut self, cpu: usize, at_ns: u64) {
-        assert!(cpu < self.leaves);
-        let mut node = self.leaves + cpu;
-        if self.winner(node).at_ns == at_ns {
+    pub fn set(&mut self, cpu: u32, at_ns: u64) {
+        let mut number = self.cpus + cpu;
+        let mut winner = End { at_ns, cpu };
+        let mut pair = &mut self.pairs[number / 2];
+        if pair[number as usize % 2].at_ns == at_ns {
             return;
         }
-        let mut winner = End { at_ns, cpu: cpu as u32 };
-        *self.winner(node) = winner;
-        while node > 1 {
-            winner = winner.or(*self.winner(node ^ 1));
-            node /= 2;
-            *self.winner(node) = winner;
+        while number > 1 {
+            pair[number as usize % 2] = winner;
+            winner = winner.or(pair[(number ^ 1) as usize % 2]);
+            number /= 2;
+            pair = &mut self.pairs[number / 2];
         }
-    }
-
-    #[inline(always)]
-    fn winner(&mut self, node: usize) -> &mut End {
-        debug_assert!(node < self.winners.len());
-        // SAFETY: there are twice as many nodes as leaves; a leaf is below that, and neighbours and parents of nodes
-        // are nodes. The reason: three checks at each level, at each change.
-        unsafe { self.winners.get_unchecked_mut(node) }
+        pair[1] = winner;
     }
 
     /// The earliest CPU and its instant.
     #[inline]
-    pub fn next(&self) -> (u64, usize) {
-        let End { at_ns, cpu } = self.winners[1];
-        (at_ns, cpu as usize)
+    pub fn next(&self) -> (u64, u32) {
+        let [_, End { at_ns, cpu }] = self.pairs[0];
+        (at_ns, cpu)
     }
 }
 
@@ -82,13 +81,13 @@ mod tests {
             let mut tree = CpuTimers::new(cpus);
             assert_eq!(tree.next().0, u64::MAX);
             let mut rng = schedlab_model::rng::Rng::split(1, "tree");
-            let mut at = vec![u64::MAX; cpus];
+            let mut at = vec![u64::MAX; cpus as usize];
             for _ in 0..1000 {
-                let cpu = rng.below(cpus as u64) as usize;
+                let cpu = rng.below(cpus.into()) as usize;
                 at[cpu] = rng.below(20);
-                tree.set(cpu, at[cpu]);
+                tree.set(cpu as u32, at[cpu]);
                 let (best, time) = at.iter().enumerate().min_by_key(|(_, t)| **t).expect("a CPU");
-                assert_eq!(tree.next(), (*time, best));
+                assert_eq!(tree.next(), (*time, best as u32));
             }
         }
     }

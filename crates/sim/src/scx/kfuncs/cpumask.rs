@@ -14,8 +14,8 @@ fn combine(into: &Mask, a: &Mask, b: &Mask, operation: fn(u64, u64) -> u64) -> b
     words.fold(0, |any, word| any | word) != 0
 }
 
-fn first(mask: &Mask, otherwise: usize) -> u32 {
-    mask.iter().next().unwrap_or(otherwise as u32)
+fn first(mask: &Mask, otherwise: u32) -> u32 {
+    mask.iter().next().unwrap_or(otherwise)
 }
 
 kernel_functions! {
@@ -40,22 +40,22 @@ kernel_functions! {
     }
 
     fn bpf_cpumask_first_zero(call, mask: AnyMask) -> u32 {
-        let cpus = call.core.cpus.len() as u32;
+        let cpus = call.core.cpus.len();
         (0..cpus).find(|&c| !mask.0.contains(c)).unwrap_or(cpus)
     }
 
     fn bpf_cpumask_first_and(call, a: AnyMask, b: AnyMask) -> u32 {
-        a.0.first_common(&b.0, None).unwrap_or(call.core.cpus.len() as u32)
+        a.0.first_common(&b.0, None).unwrap_or(call.core.cpus.len())
     }
 
     fn bpf_cpumask_set_cpu(call, cpu: u32, mask: OwnMask) {
-        if (cpu as usize) < call.core.cpus.len() {
+        if cpu < call.core.cpus.len() {
             mask.0.insert(cpu);
         }
     }
 
     fn bpf_cpumask_clear_cpu(call, cpu: u32, mask: OwnMask) {
-        if (cpu as usize) < call.core.cpus.len() {
+        if cpu < call.core.cpus.len() {
             mask.0.remove(cpu);
         }
     }
@@ -66,14 +66,14 @@ kernel_functions! {
 
     fn bpf_cpumask_test_and_set_cpu(call, cpu: u32, mask: OwnMask) -> bool {
         let was = mask.0.contains(cpu);
-        if (cpu as usize) < call.core.cpus.len() {
+        if cpu < call.core.cpus.len() {
             mask.0.insert(cpu);
         }
         was
     }
 
     fn bpf_cpumask_test_and_clear_cpu(call, cpu: u32, mask: OwnMask) -> bool {
-        (cpu as usize) < call.core.cpus.len() && mask.0.remove(cpu)
+        cpu < call.core.cpus.len() && mask.0.remove(cpu)
     }
 
     fn bpf_cpumask_setall(call, mask: OwnMask) {
@@ -118,7 +118,7 @@ kernel_functions! {
     }
 
     fn bpf_cpumask_full(call, mask: AnyMask) -> bool {
-        mask.0.len() as usize == call.core.cpus.len()
+        mask.0.len() == call.core.cpus.len()
     }
 
     fn bpf_cpumask_weight(call, mask: AnyMask) -> u32 {
@@ -126,12 +126,12 @@ kernel_functions! {
     }
 
     fn bpf_cpumask_any_distribute(call, mask: AnyMask) -> u32 {
-        call.core.any_cpu(&mask.0).unwrap_or(call.core.cpus.len() as u32)
+        call.core.any_cpu(&mask.0).unwrap_or(call.core.cpus.len())
     }
 
     fn bpf_cpumask_any_and_distribute(call, a: AnyMask, b: AnyMask) -> u32 {
         let from = call.core.rotor;
-        let cpus = call.core.cpus.len() as u32;
+        let cpus = call.core.cpus.len();
         let both: Vec<u32> = a.0.iter().filter(|&c| b.0.contains(c)).collect();
         let found = both.iter().copied().find(|&c| c >= from).or(both.first().copied()).unwrap_or(cpus);
         call.core.rotor = (found + 1) % cpus;

@@ -5,7 +5,6 @@ use super::{EEXIST, EINVAL, ENOENT, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::layout::GuestInsertVtime;
-use crate::scx::ops::Op;
 use schedlab_bpf::{In, OnStack};
 use std::mem::offset_of;
 
@@ -34,7 +33,7 @@ impl Core {
 
     /// The queue of an identity for functions that only look: built-in ones too.
     fn any_queue(&self, id: u64) -> Option<u32> {
-        let cpus = self.cpus.len() as u32;
+        let cpus = self.cpus.len();
         match id {
             SCX_DSQ_LOCAL => Some(self.this_cpu),
             SCX_DSQ_GLOBAL => Some(cpus),
@@ -117,10 +116,6 @@ kernel_functions! {
     }
 
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
-        if call.core.running_op != Some(Op::Dispatch) {
-            call.core.error("tasks can be moved to the local queue from dispatch only");
-            return Some(false);
-        }
         let cpu = call.core.this_cpu;
         // What was dispatched before comes first.
         if !call.core.dispatches.is_empty() {

@@ -32,7 +32,7 @@ impl Core {
     pub fn any_cpu(&mut self, mask: &Mask) -> Option<u32> {
         let from = self.rotor;
         let found = mask.iter().find(|&c| c >= from).or_else(|| mask.iter().next())?;
-        self.rotor = (found + 1) % self.cpus.len() as u32;
+        self.rotor = (found + 1) % self.cpus.len();
         Some(found)
     }
 

@@ -17,7 +17,7 @@ const SLOTS_PER_STEP: u32 = 4;
 
 kernel_functions! {
     fn scx_bpf_nr_cpu_ids(call) -> u32 {
-        call.core.cpus.len() as u32
+        call.core.cpus.len()
     }
 
     fn scx_bpf_nr_node_ids(call) -> u32 {

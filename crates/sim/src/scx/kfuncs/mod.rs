@@ -2,8 +2,10 @@
 //! `kernel/sched/ext` or `kernel/bpf/cpumask.c` does, on the simulated core.
 //!
 //! Arguments are types that only a check makes ([`Argument`]): a task that lives, a mask that exists, a place that the
-//! policy may write. References that the kernel counts are held by the call and have to be given back.
+//! policy may write. References that the kernel counts are held by the call and have to be given back. Some functions may
+//! be called from some operations only ([`allowed`]).
 
+mod allowed;
 mod arguments;
 mod cpumask;
 mod dispatch;
@@ -36,7 +38,7 @@ struct Call<'c, 'a> {
 impl Call<'_, '_> {
     /// A CPU number that exists. Another one ends the policy.
     fn cpu(&mut self, cpu: i32) -> Option<u32> {
-        if cpu >= 0 && (cpu as usize) < self.core.cpus.len() {
+        if cpu >= 0 && (cpu as u32) < self.core.cpus.len() {
             return Some(cpu as u32);
         }
         self.core.error(format!("there is no cpu {cpu}"));
@@ -100,6 +102,11 @@ macro_rules! kernel_functions {
                         Some(result)
                     }
                     let (core, check) = call.split();
+                    const CALLERS: $crate::scx::kfuncs::allowed::Operations =
+                        $crate::scx::kfuncs::allowed::of(stringify!($name));
+                    if !CALLERS.has(core.running_op) {
+                        return check.fail(CALLERS.complaint(stringify!($name), core.running_op));
+                    }
                     let mut _call = super::Call { core, check };
                     let mut _at = 0;
                     $(

@@ -78,9 +78,9 @@ impl Core {
     fn borrow(&mut self, cpu: u32) {
         let count = self.cpus.len();
         let Limit::Throttle(mut own) = self.cpu(cpu).limit else { return };
-        for other in (0..count).filter(|&other| other != cpu as usize) {
+        for other in (0..count).filter(|&other| other != cpu) {
             if let Limit::Throttle(throttle) = &mut self.cpus[other].limit {
-                own.borrow_from(throttle, count as u64);
+                own.borrow_from(throttle, u64::from(count));
             }
         }
         self.cpu_mut(cpu).limit = Limit::Throttle(own);
@@ -163,7 +163,7 @@ impl Sim {
     pub fn begin_realtime_period(&mut self) {
         let Protection::Throttling { borrows } = self.core.realtime.rules.protection else { return };
         let mut is_needed = false;
-        for cpu in 0..self.core.cpus.len() as u32 {
+        for cpu in 0..self.core.cpus.len() {
             self.core.account(cpu);
             let runs = self.core.current(cpu).is_some_and(|slot| self.core.entity(slot).is_realtime());
             let c = self.core.cpu_mut(cpu);

@@ -61,7 +61,7 @@ impl Core {
         self.realtime.queued += 1;
         self.entity_mut(slot).queued = self.realtime.queued;
         let entity = self.entity(slot);
-        let (cpu, priority) = (entity.cpu as usize, entity.priority());
+        let (cpu, priority) = (entity.cpu, entity.priority());
         let at = self.cpus[cpu].realtime.partition_point(|&s| {
             let other = self.entity(s).priority();
             other > priority || (other == priority && !first)

@@ -75,7 +75,7 @@ impl Sim {
         }
         let waiting = self.core.cpu(cpu).realtime.first().map_or(0, |&slot| self.core.entity(slot).priority());
         if waiting < self.core.entity(previous).priority() {
-            (0..self.core.cpus.len() as u32).filter(|&other| other != cpu).for_each(|other| {
+            (0..self.core.cpus.len()).filter(|&other| other != cpu).for_each(|other| {
                 if !self.core.cpu(other).realtime.is_empty() {
                     self.core.push_realtime(other);
                 }
