@@ -141,8 +141,9 @@ static inline u64 tick_time(s32 cpu, u64 tick)
 }
 
 /*
- * The port's ticks are the kernel's; FreeBSD has a clock of its own for slices. The last tick came just before now. The port
- * has one clock, jiffies, so its hz ticks come with those of its slices: a run that crosses one crosses the other.
+ * The port's ticks are the kernel's; FreeBSD has a clock of its own for slices. The last tick came just before now.
+ * The port has one clock, jiffies, so its hz ticks come with those of its slices: a run that crosses one crosses the
+ * other.
  */
 static inline void follow_ticks(struct run_queue *rq, const struct task_struct *p, s32 cpu, u64 now)
 {
