@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a task weighs for the balancer: 1024 / 1.25^nice, with fractions, or the integers by which CPU time is shared.
- * The two differ by 2.4 percent at most.
+ * The two differ by 2.4 percent at most. Or all weigh the same: then tasks are divided by their number, which is the
+ * average method of Johari and Kumar, the predecessor of this one.
  *
  * A level is a nice value from 0 (nice -20) to 39 (nice 19), or the idle class behind them, so that weights fall with
  * levels.
@@ -13,8 +14,9 @@
 
 #include <schedlab/weights.bpf.h>
 
-PARAMETER(u32, weights, 0, "choices=formula,table about=The balancer's weights: 1024 / 1.25^nice, or Linux' integers.");
-enum { WEIGHTS_FORMULA, WEIGHTS_TABLE };
+PARAMETER(u32, weights, 0,
+	  "choices=formula,table,count about=The balancer's weights: 1024 / 1.25^nice, Linux' integers, or one for each task.");
+enum { WEIGHTS_FORMULA, WEIGHTS_TABLE, WEIGHTS_COUNT };
 
 #define LEVELS 41
 #define LEVEL_NICE_0 20
@@ -54,6 +56,10 @@ static void init_weights(void)
 			set_weight_of(LEVEL_NICE_0 + step, lighter);
 		heavier = heavier * 5 / 4;
 		lighter = lighter * 4 / 5;
+	}
+	if (weights == WEIGHTS_COUNT) {
+		bpf_for(step, 0, LEVELS)
+			set_weight_of(step, (u64)NICE_0_WEIGHT << WEIGHT_SHIFT);
 	}
 	if (weights != WEIGHTS_TABLE)
 		return;

@@ -30,7 +30,7 @@ pub fn set_class(class: Class, nice: i8, slice: Option<Time>) -> io::Result<()> 
 
 /// Whether the calling thread has that class without priorities, and that nice value.
 fn is(policy: libc::c_int, nice: i8) -> bool {
-    // SAFETY: plain numbers; 0 is the calling thread. A nice value of -1 is told from an error by its being set.
+    // SAFETY: plain numbers; 0 is the calling thread, for which neither call fails.
     unsafe {
         libc::sched_getscheduler(0) == policy && libc::getpriority(libc::PRIO_PROCESS, 0) == libc::c_int::from(nice)
     }

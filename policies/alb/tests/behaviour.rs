@@ -20,6 +20,15 @@ fn a_heavy_task_is_alone_and_stays_so() {
     assert!(moves(&events).iter().all(|(_, at, _)| *at <= 200_000), "{:?}", moves(&events));
 }
 
+/// The average method: the same tasks are divided by their number, and the heavy one has company.
+#[test]
+fn by_number_a_heavy_task_is_one_of_five() {
+    let tasks = hogs("heavy", 1, -5, 0) + &hogs("light", 4, 0, 0);
+    let events = run_tasks(TWO, 5000, &tasks, &[PLAIN, ("weights", 2)]);
+    assert_eq!(sorted(spread(&events, 2, Time::from_ms(4999))), [2, 3]);
+    assert!(moves(&events).iter().all(|(_, at, _)| *at <= 200_000), "{:?}", moves(&events));
+}
+
 #[test]
 fn v06_seven_hogs_are_four_and_three_and_stay_so() {
     for settings in [&[PLAIN][..], &[]] {

@@ -29,6 +29,7 @@ fn v01_weights_by_formula_have_fractions() {
     let furthest = furthest.fold(0.0, f64::max);
     assert!((0.023..0.025).contains(&furthest), "{furthest}");
     assert_eq!([formula[40], table[40]], [3_000; 2]);
+    assert_eq!(numbers(&[("weights", 2)], "weight of level"), [1_024_000; 41]);
 }
 
 #[test]

@@ -43,8 +43,9 @@ fn a_real_time_task_does_not_keep_a_guest_from_ending() {
     ];
     for (class, cpus, count, flags) in cases {
         let [hogs, others] = shares(&endless(class, *cpus, *count), &[&["--venue", "vm"], *flags].concat());
-        // A turn that began before the run, or ends after it, counts in part.
-        assert!((0.015..0.073).contains(&others) && hogs + others > 0.97, "{class} {flags:?}: {hogs} {others}");
+        // A turn that began before the run, or ends after it, counts in part; and the first is as much shorter as the period
+        // is old when the run begins, which is up to 35 ms: the seed draws up to 20 of them.
+        assert!((0.01..0.073).contains(&others) && hogs + others > 0.97, "{class} {flags:?}: {hogs} {others}");
     }
 }
 
