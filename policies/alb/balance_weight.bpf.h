@@ -15,7 +15,7 @@
 #include <schedlab/weights.bpf.h>
 
 PARAMETER(u32, weights, 0,
-	  "choices=formula,table,count about=The balancer's weights: 1024 / 1.25^nice, Linux' integers, or one for each task.");
+	  "choices=formula,table,count about=The balancer's weights: 1024 / 1.25^nice, Linux' integers, or all the same.");
 enum { WEIGHTS_FORMULA, WEIGHTS_TABLE, WEIGHTS_COUNT };
 
 #define LEVELS 41
