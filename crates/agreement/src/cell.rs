@@ -71,7 +71,7 @@ pub struct Cell {
     pub(crate) real: Policy,
     pub(crate) place: Place,
     pub(crate) workload: Arc<Workload>,
-    /// What the scenario is for those who keep runs, its length included.
+    /// What the scenario is, its length apart.
     pub(crate) scenario_hash: String,
     /// How many times as long as the scenario says its runs are.
     pub(crate) length: u32,
@@ -140,9 +140,16 @@ impl Cell {
             let measured = Time(measured.saturating_mul(length.into()));
             workload.run.duration = (workload.run.warmup + measured).min(Time::LATEST);
             longer.length = length;
-            longer.scenario_hash = format!("{}, {length} times as long", self.scenario_hash);
         }
         longer
+    }
+
+    /// What the scenario is for those who keep runs: the same however it came to its length.
+    pub(crate) fn kept_as(&self) -> String {
+        match self.length {
+            1 => self.scenario_hash.clone(),
+            length => format!("{}, {length} times as long", self.scenario_hash),
+        }
     }
 
     /// How long all of its runs together are, in nanoseconds of their own time; unknown where they have no end.

@@ -147,7 +147,7 @@ fn real_cases(studied: &Studied, seeds: &[u64], options: &Options) -> Vec<Case> 
         let is_first = repetition == 0 && studied.samples.is_empty();
         Case {
             workload: cell.workload.clone(),
-            scenario_hash: format!("{}{again}", cell.scenario_hash),
+            scenario_hash: format!("{}{again}", cell.kept_as()),
             policy: cell.real.clone(),
             place: cell.place.clone(),
             seeds: seeds.to_vec(),
@@ -229,7 +229,7 @@ fn simulated_case(cell: &Cell, workload: Workload, (seed, which): (u64, String),
     let machine = format!("{:?}", workload.machine);
     Case {
         workload: Arc::new(workload),
-        scenario_hash: format!("{}, {machine}, {which}", cell.scenario_hash),
+        scenario_hash: format!("{}, {machine}, {which}", cell.kept_as()),
         policy: cell.simulated.clone(),
         place: Place::new(VenueName::Sim, None, None),
         seeds: vec![seed],

@@ -41,7 +41,7 @@ impl Mapping {
 #[cfg(not(miri))]
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by `new`, and whoever uses it keeps this.
+        // SAFETY: the range was mapped by `new`, and the callers keep this promise.
         unsafe { libc::munmap(self.start.cast(), self.len) };
     }
 }

@@ -16,7 +16,7 @@ const EMPHASIS: [&str; 4] = ["\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"];
 const RESET: &str = EMPHASIS[3];
 
 /// Text that a terminal shows as it is: no escape sequence, no control character, nothing that reorders or hides what
-/// stands beside it. Anything else appears as an escape, such as `\u{202e}`.
+/// is next to it. Anything else appears as an escape, such as `\u{202e}`.
 ///
 /// There is no other way to make one than these functions, so code that takes a `Shown` need not check it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

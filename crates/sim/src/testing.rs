@@ -32,7 +32,7 @@ enum Left {
 /// How two runs of a script went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Went {
-    /// To the end, the same in both, having printed so many lines.
+    /// To the end, the same in both; the number of lines that it printed.
     Same(usize),
     /// To the same error.
     SameError(String),

@@ -166,7 +166,7 @@ impl Study {
             }
             _ => {}
         }
-        let bounded = matches!(judged_by, Published::Bound { .. });
+        let bounded = matches!(judged_by, Published::Bound(_));
         if !bounded && value.within.is_none() && value.within_units.is_none() {
             return Some("`within` or `within_units` is missing: how far off may it be?".into());
         }

@@ -270,14 +270,7 @@ pub enum Published {
     /// One for each value of `along`.
     List(Vec<f64>),
     /// A bound.
-    Bound {
-        /// Not less than this.
-        #[serde(default)]
-        at_least: Option<f64>,
-        /// Not more than this.
-        #[serde(default)]
-        at_most: Option<f64>,
-    },
+    Bound(Bound),
     /// Words, about what cannot be compared by numbers.
     Words(String),
 }

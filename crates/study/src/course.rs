@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// What is heard of it is kept under this name.
 pub const NAME: &str = "course";
 
-/// In at most so many pieces.
+/// The most pieces of a course.
 const PIECES: u32 = 160;
 
 /// Hears how a run goes over time.

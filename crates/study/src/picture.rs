@@ -183,7 +183,7 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// A bar stands at the begin of what it counts.
+/// A bar is drawn at the lower end of the range that it counts.
 fn histogram(spec: &ChartSpec, counts: &Counts) -> Vec<Point> {
     let bin = spec.bin_ns();
     let bars = by(counts, |length| length / bin).into_iter().map(|(number, part)| (number * bin, part));

@@ -1,7 +1,7 @@
 //! A published value beside what was seen.
 
 use crate::case::{Beside, Case, Experiment};
-use crate::claim::{Difference, Equation, Per, Proof, Published, ValueSpec};
+use crate::claim::{Bound, Difference, Equation, Per, Proof, Published, ValueSpec};
 use crate::language::Metric;
 use crate::measure::{in_unit, look_up};
 use crate::overhead;
@@ -274,9 +274,7 @@ impl Bench<'_> {
 fn is_claimed(published: &Published, number: f64) -> bool {
     match published {
         Published::Number(own) => *own == number,
-        Published::Bound { at_least, at_most } => {
-            at_least.is_none_or(|least| number >= least) && at_most.is_none_or(|most| number <= most)
-        }
+        Published::Bound(bound) => bound.holds(number),
         Published::List(_) | Published::Words(_) => false,
     }
 }
@@ -344,7 +342,7 @@ fn allowed(value: &ValueSpec, published: &Published) -> [Option<f64>; 2] {
     };
     match published {
         Published::Number(number) => [Some(number - slack(*number)), Some(number + slack(*number))],
-        Published::Bound { at_least, at_most } => {
+        Published::Bound(Bound { at_least, at_most }) => {
             [at_least.map(|least| least - slack(least)), at_most.map(|most| most + slack(most))]
         }
         Published::List(_) | Published::Words(_) => [None, None],
@@ -356,10 +354,10 @@ fn text(published: &Published) -> String {
     match published {
         Published::Number(number) => number.to_string(),
         Published::List(list) => list.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
-        Published::Bound { at_least: Some(least), at_most: Some(most) } => format!("{least} to {most}"),
-        Published::Bound { at_least: Some(least), .. } => format!("at least {least}"),
-        Published::Bound { at_most: Some(most), .. } => format!("at most {most}"),
-        Published::Bound { .. } => "any".into(),
+        Published::Bound(Bound { at_least: Some(least), at_most: Some(most) }) => format!("{least} to {most}"),
+        Published::Bound(Bound { at_least: Some(least), .. }) => format!("at least {least}"),
+        Published::Bound(Bound { at_most: Some(most), .. }) => format!("at most {most}"),
+        Published::Bound(_) => "any".into(),
         Published::Words(words) => words.clone(),
     }
 }

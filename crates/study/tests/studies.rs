@@ -505,7 +505,7 @@ fn pictures_are_drawn_of_what_was_seen() {
     assert!(wrong.contains("this picture needs `bin`, a time"), "{wrong}");
 }
 
-/// What could not be run is told on a terminal, also where no value asks for it, and labels keep their commas.
+/// A terminal shows why a run is missing, also one that no value needs; labels keep their commas.
 #[test]
 fn a_terminal_tells_what_is_missing() {
     let away = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");

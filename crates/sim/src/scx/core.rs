@@ -78,8 +78,6 @@ pub struct Core {
     pub allowed: Vec<Mask>,
     /// The other sets in which tasks may be, with their indices.
     pub other_sets: Vec<(CpuSet, u32)>,
-    /// The last CPU that each one chose for a task that had to leave it (`distribute_cpu_mask_prev`).
-    distributed: Vec<u32>,
     /// All CPUs.
     pub all_cpus: Mask,
     /// For what two masks have in common.
@@ -177,7 +175,6 @@ impl Core {
             masks,
             allowed: Vec::new(),
             other_sets: Vec::new(),
-            distributed: vec![0; count as usize],
             all_cpus,
             scratch,
             entities: Table::new(0, entities),
@@ -293,9 +290,9 @@ impl Core {
 
     /// The CPU of a set for a task that has to leave this one: each time the next (`cpumask_any_and_distribute`).
     pub fn distribute(&mut self, cpu: u32, set: &CpuSet) -> u32 {
-        let previous = self.distributed[cpu as usize];
+        let previous = self.cpu(cpu).distributed;
         let next = set.iter().find(|to| to.0 > previous).or_else(|| set.iter().next()).unwrap_or(CpuId(cpu)).0;
-        self.distributed[cpu as usize] = next;
+        self.cpu_mut(cpu).distributed = next;
         next
     }
 

@@ -32,6 +32,8 @@ pub struct Cpu {
     pub unpaid_ps: u64,
     /// Timer ticks seen by tasks here.
     pub ticks: u64,
+    /// The last CPU that it chose for a task that had to leave it (`distribute_cpu_mask_prev`).
+    pub distributed: u32,
     /// Real-time tasks that wait here, best first.
     pub realtime: Vec<u32>,
     /// Whether a real-time task has taken the CPU from the policy.
@@ -58,6 +60,7 @@ impl Cpu {
             overhead_ns: 0,
             need_resched: false,
             told_ns: 0,
+            distributed: 0,
             stale_timer: false,
             preempted: false,
             unpaid_ps: 0,
