@@ -50,7 +50,8 @@ impl Place {
     /// The same for these policies: where no kernel is named, one that has what they need. All of them run in that one, so
     /// that they and no kernels are compared.
     pub fn for_policies<'a>(self, policies: impl IntoIterator<Item = &'a Policy>) -> Place {
-        let needs_sched_ext = |policy: &Policy| matches!(policy.scheduler, Scheduler::Object { .. });
+        let needs_sched_ext =
+            |policy: &Policy| matches!(policy.scheduler, Scheduler::Object { .. } | Scheduler::Program(_));
         let default = || match policies.into_iter().any(needs_sched_ext) {
             true => KERNEL_WITH_SCHED_EXT,
             false => ANY_KERNEL,

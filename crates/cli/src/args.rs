@@ -104,7 +104,7 @@ pub enum VmCommand {
 /// What `run` takes.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms
+    /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms; or a whole scheduler, as in "exec:./scx_lavd --performance"
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub policy: PolicySpec,
     /// Also write the events of the (first) run: .parquet, .pftrace (Perfetto) or .txt; may be repeated
@@ -405,7 +405,7 @@ pub struct ImportArgs {
 /// What `load` takes.
 #[derive(Debug, clap::Args)]
 pub struct LoadArgs {
-    /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms
+    /// The policy: NAME, FILE.bpf.c or FILE.bpf.o, with settings as in rr:quantum=5ms; or a whole scheduler, as in "exec:./scx_lavd --performance"
     #[arg(value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub policy: PolicySpec,
     /// End by itself after so many seconds, and not only with Ctrl-C or SIGTERM

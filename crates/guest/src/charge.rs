@@ -1,27 +1,47 @@
 //! A policy in charge of a run.
 
-use crate::message::{Loaded, PolicyJob};
-use schedlab_kernel::{Scheduler, SchedulerError, layout};
+use crate::message::{Loaded, LoadedWhat, PolicyJob};
+use crate::program::Program;
+use schedlab_kernel::{Scheduler, SchedulerError, Vacancy, layout};
 use schedlab_model::hash::sha256;
 
 /// A policy that has the CPUs, and what was loaded of it. The kernel's own scheduler has them when this is dropped.
 pub struct InCharge {
-    scheduler: Scheduler,
+    held: Held,
     loaded: Loaded,
+}
+
+enum Held {
+    Object(Scheduler),
+    Program(Program),
 }
 
 impl InCharge {
     /// Hands the CPUs to a policy.
     pub fn take(job: &PolicyJob) -> Result<InCharge, SchedulerError> {
         let layout = layout();
-        let scheduler = Scheduler::start(&job.object, &job.settings_on(&layout), &job.enumerators)?;
-        let loaded = Loaded { hash: sha256(&job.object), layout, programs: scheduler.programs() };
-        Ok(InCharge { scheduler, loaded })
+        let (held, hash, what) = match job {
+            PolicyJob::Object(job) => {
+                let scheduler = Scheduler::start(&job.object, &job.settings_on(&layout), &job.enumerators)?;
+                let programs = scheduler.programs();
+                (Held::Object(scheduler), sha256(&job.object), LoadedWhat::Object(programs))
+            }
+            PolicyJob::Program(job) => {
+                let program = Program::start(job)?;
+                let (hash, report) = (program.hash().to_string(), program.report());
+                (Held::Program(program), hash, LoadedWhat::Program(report))
+            }
+        };
+        Ok(InCharge { held, loaded: Loaded { hash, layout, what } })
     }
 
-    /// Whether a policy could have the CPUs now: the kernel checks it and hands nothing over.
+    /// Whether a policy could have the CPUs now: the kernel checks it and hands nothing over. A program, of which the
+    /// kernel would hear only from itself, is not started.
     pub fn probe(job: &PolicyJob) -> Result<(), SchedulerError> {
-        Scheduler::probe(&job.object, &job.settings_on(&layout()), &job.enumerators)
+        match job {
+            PolicyJob::Object(job) => Scheduler::probe(&job.object, &job.settings_on(&layout()), &job.enumerators),
+            PolicyJob::Program(_) => Vacancy::find().map(drop),
+        }
     }
 
     /// What was loaded.
@@ -31,12 +51,18 @@ impl InCharge {
 
     /// Whether it still has them.
     pub fn check(&self) -> Result<(), SchedulerError> {
-        self.scheduler.check()
+        match &self.held {
+            Held::Object(scheduler) => scheduler.check(),
+            Held::Program(program) => program.check(),
+        }
     }
 
     /// Gives them back, and says what had them up to now.
-    pub fn end(self) -> Result<Loaded, SchedulerError> {
-        self.scheduler.stop()?;
+    pub fn end(mut self) -> Result<Loaded, SchedulerError> {
+        match self.held {
+            Held::Object(scheduler) => scheduler.stop()?,
+            Held::Program(program) => self.loaded.what = LoadedWhat::Program(program.stop()?),
+        }
         Ok(self.loaded)
     }
 }

@@ -3,11 +3,11 @@
 use crate::charge::InCharge;
 use crate::frame::FrameWriter;
 use crate::measurer::Measurer;
-use crate::message::{JOB_PATH, Job, Message, Outcome};
+use crate::message::{JOB_PATH, Job, Message, Outcome, PolicyJob};
 use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
-use schedlab_load::{Algorithm, Ranks, Settings, TICKS_NS, calm, is_realtime, now_ns, obtain, sleep_until};
+use schedlab_load::{Algorithm, Ranks, Served, Settings, TICKS_NS, calm, is_realtime, now_ns, obtain, sleep_until};
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
@@ -55,11 +55,11 @@ fn prepare() {
         ("bpf", "/sys/fs/bpf"),
         ("cgroup2", "/sys/fs/cgroup"),
     ] {
-        // What a kernel does not have is missed by whoever needs it.
-        let _ = fs::create_dir_all(place);
-        let [kind, place] = [kind, place].map(|text| CString::new(text).expect("no zero inside"));
-        // SAFETY: the strings live during the call, which takes no data.
-        unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+        // Programs of the run may lie there. The guest's root is in memory too.
+        let is_used = kind == "tmpfs" && fs::read_dir(place).is_ok_and(|mut files| files.next().is_some());
+        if !is_used {
+            mount(kind, place);
+        }
     }
     for name in ["HOME", "TMPDIR"] {
         // SAFETY: there is one thread yet.
@@ -67,6 +67,20 @@ fn prepare() {
     }
     loopback_up();
     QUIET.iter().for_each(|(knob, value)| drop(fs::write(Path::new("/proc/sys").join(knob), value)));
+}
+
+/// What schedulers' own programs look for: their sockets' folder, and the kernel's model of energy.
+fn prepare_for_programs() {
+    let _ = fs::create_dir_all("/var/run");
+    mount("debugfs", "/sys/kernel/debug");
+}
+
+/// What a kernel does not have is missed by the code that needs it.
+fn mount(kind: &str, place: &str) {
+    let _ = fs::create_dir_all(place);
+    let [kind, place] = [kind, place].map(|text| CString::new(text).expect("no zero inside"));
+    // SAFETY: the strings live during the call, which takes no data.
+    unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
 }
 
 /// Sockets between tasks go over the loopback interface.
@@ -106,7 +120,13 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
     let is_silent = has_realtime(&job.workload) && job.workload.run.end().is_some();
     let look = if is_silent { NO_LOOK } else { LOOK };
-    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others: None };
+    // A scheduler's own program takes part of the CPUs, and its turns are to be known.
+    let is_program = matches!(job.policy, Some(PolicyJob::Program(_)));
+    if is_program {
+        prepare_for_programs();
+    }
+    let others = is_program.then_some(Served::Ext);
+    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others };
     wait_for_any_part_of_a_tick(job.seed);
     let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     let measurer = Measurer::start().map_err(|error| failed(format!("cannot create a process: {error}")))?;

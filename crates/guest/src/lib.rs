@@ -10,9 +10,12 @@ pub mod init;
 mod measurer;
 pub mod message;
 mod port;
+mod program;
 mod watch;
 
 pub use charge::InCharge;
-pub use message::{Job, Loaded, MachineBlank, Message, Outcome, PolicyJob};
+pub use message::{
+    Job, Loaded, LoadedWhat, MachineBlank, Message, ObjectJob, Outcome, PolicyJob, ProgramJob, ProgramReport,
+};
 pub use port::Port;
 pub use watch::{Counted, MeasureError, Measured, measure};

@@ -26,7 +26,27 @@ pub struct Job {
 
 /// A policy to be put in charge of a kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PolicyJob {
+pub enum PolicyJob {
+    /// An object.
+    Object(ObjectJob),
+    /// A program that loads an object of its own.
+    Program(ProgramJob),
+}
+
+/// A program that puts a policy in charge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramJob {
+    /// The program by its whole path, and its arguments.
+    pub words: Vec<String>,
+    /// Its working folder.
+    pub folder: String,
+    /// The files that its arguments name, by their whole paths: a guest gets them.
+    pub files: Vec<String>,
+}
+
+/// An object to be put in charge.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObjectJob {
     /// The object.
     pub object: Vec<u8>,
     /// What is put into its data before.
@@ -52,7 +72,7 @@ pub struct MachineBlank {
     pub offset: u64,
 }
 
-impl PolicyJob {
+impl ObjectJob {
     /// What is put into its data on a machine.
     pub fn settings_on(&self, layout: &Layout) -> Vec<Setting> {
         let fill = |blank: &MachineBlank| {
@@ -66,12 +86,42 @@ impl PolicyJob {
 /// What a kernel was handed of a policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loaded {
-    /// SHA-256 of the object, in hexadecimal.
+    /// SHA-256 of the object or of the program, in hexadecimal.
     pub hash: String,
     /// The machine that it was told of.
     pub layout: Layout,
-    /// Its programs.
-    pub programs: Vec<LoadedProgram>,
+    /// What it was.
+    pub what: LoadedWhat,
+}
+
+/// What had the CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LoadedWhat {
+    /// An object's programs.
+    Object(Vec<LoadedProgram>),
+    /// A program, with what it did.
+    Program(ProgramReport),
+}
+
+/// What a program did that puts a policy in charge.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramReport {
+    /// The name of its operations, as the kernel gives it.
+    pub operations: String,
+    /// From its start until its policy was in charge.
+    pub ready_ns: u64,
+    /// CPU time of its threads from then to the end of the run.
+    pub cpu_ns: u64,
+    /// Its threads at the end.
+    pub threads: u64,
+    /// How often these left a CPU because they waited for something.
+    pub voluntary: u64,
+    /// How often another took the CPU from them.
+    pub involuntary: u64,
+    /// The last lines that it printed.
+    pub printed: Vec<String>,
+    /// Whether it ended when it was asked to, and did not have to be killed.
+    pub ended: bool,
 }
 
 /// What a guest says, in this order: hello, begun, records, outcome; or a failure at any place.

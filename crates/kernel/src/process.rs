@@ -29,6 +29,41 @@ fn parse_schedstat(text: &str) -> Option<SchedStat> {
     Some(SchedStat { run_ns: next()?, wait_ns: next()?, slices: next()? })
 }
 
+/// What a process has had of the CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessUse {
+    /// CPU time of all its threads, ended ones too, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Its threads now.
+    pub threads: u64,
+    /// How often these left a CPU because they waited for something.
+    pub voluntary: u64,
+    /// How often another took the CPU from them.
+    pub involuntary: u64,
+}
+
+/// What a process has had up to now; none when it is gone.
+pub fn process_use(tgid: i32) -> Option<ProcessUse> {
+    let mut told = ProcessUse { cpu_ns: cpu_ns(tgid)?, ..ProcessUse::default() };
+    for tid in numbers(&format!("/proc/{tgid}/task")) {
+        let status = fs::read_to_string(format!("/proc/{tgid}/task/{tid}/status")).unwrap_or_default();
+        let number = |key| status.lines().find_map(|line: &str| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+        told.threads += 1;
+        told.voluntary += number("voluntary_ctxt_switches:").unwrap_or(0);
+        told.involuntary += number("nonvoluntary_ctxt_switches:").unwrap_or(0);
+    }
+    Some(told)
+}
+
+/// The clock of a process' CPU time.
+fn cpu_ns(tgid: i32) -> Option<u64> {
+    let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+    // SAFETY: both live during the calls.
+    let told =
+        unsafe { libc::clock_getcpuclockid(tgid, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
+    told.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// A thread as `/proc` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
@@ -129,6 +164,13 @@ mod tests {
         assert!(own.runnable && own.thread.priority >= 100);
         assert!(with_descendants(&[1]).contains(&me) || with_descendants(&[me]).contains(&me));
         assert!(schedstat(tid).unwrap().slices > 0);
+    }
+
+    #[test]
+    fn this_process_has_had_time() {
+        let told = process_use(std::process::id() as i32).unwrap();
+        assert!(told.cpu_ns > 0 && told.threads > 0 && told.voluntary + told.involuntary > 0, "{told:?}");
+        assert_eq!(process_use(i32::MAX), None);
     }
 
     #[test]

@@ -1,19 +1,11 @@
 //! A policy in charge of this kernel.
 
 use crate::enumerators::{self, Enumerator};
-use crate::lack;
-use crate::log::Log;
+use crate::tenure::{Tenure, Vacancy, until_disabled};
 use crate::verifier::in_lines_of_source;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Where a kernel with sched_ext tells about it.
-const FOLDER: &str = "/sys/kernel/sched_ext";
-/// The longest that a kernel needs to put its own scheduler back.
-const PUT_BACK: Duration = Duration::from_secs(5);
 
 /// Why a policy is not in charge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +22,9 @@ pub enum SchedulerError {
     /// The kernel refused it.
     #[error("the kernel does not take the policy: {0}")]
     Refused(String),
+    /// A program did not put its policy in charge.
+    #[error("{0}")]
+    Program(String),
     /// It was in charge, and the kernel threw it out.
     #[error("the kernel threw the policy out: {0}")]
     Ejected(String),
@@ -54,9 +49,7 @@ pub struct Scheduler {
     _probes: Vec<Link>,
     // The programs live as long as the link.
     object: Object,
-    log: Log,
-    /// The kernel counts policies that it puts in charge: which one this is.
-    number: Option<String>,
+    tenure: Tenure,
 }
 
 impl Scheduler {
@@ -68,8 +61,7 @@ impl Scheduler {
     /// Loads an object and hands the CPUs to it. Its `settings` are put in first, and the kernel's numbers for the
     /// enumerators that it has constants for.
     pub fn start(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<Scheduler, SchedulerError> {
-        let mut object = load(object, settings, enumerators)?;
-        let log = Log::from_now();
+        let (mut object, vacancy) = load(object, settings, enumerators)?;
         let probes =
             object.progs_mut().filter(|program| program.autoload() && program.prog_type() == ProgramType::Tracing);
         let probes = probes.map(|probe| probe.attach()).collect::<Result<_, _>>().map_err(refused)?;
@@ -78,9 +70,7 @@ impl Scheduler {
             Some(mut operations) => operations.attach_struct_ops().map_err(refused)?,
             None => return Err(SchedulerError::Refused("it has no operations".into())),
         };
-        let scheduler = Scheduler { link: Some(link), _probes: probes, object, log, number: number() };
-        scheduler.check()?;
-        Ok(scheduler)
+        Ok(Scheduler { link: Some(link), _probes: probes, object, tenure: vacancy.filled()? })
     }
 
     /// What the kernel was handed.
@@ -100,12 +90,7 @@ impl Scheduler {
 
     /// Whether it is still in charge.
     pub fn check(&self) -> Result<(), SchedulerError> {
-        if state().as_deref() == Some("enabled") && number() == self.number {
-            return Ok(());
-        }
-        // The kernel says why before it is done with it.
-        until_disabled();
-        Err(SchedulerError::Ejected(self.log.of_sched_ext()))
+        self.tenure.check()
     }
 
     /// Ends, and says whether it was in charge up to now.
@@ -119,15 +104,8 @@ impl Scheduler {
 
 /// Has the kernel check an object, whose `settings` and `enumerators` are put in first. Nobody is in charge, and this
 /// process may.
-fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<Object, SchedulerError> {
-    match state() {
-        None => return Err(SchedulerError::NoSchedExt),
-        Some(state) if state != "disabled" => return Err(SchedulerError::Taken(name())),
-        Some(_) => {}
-    }
-    if let Some(missing) = lack::missing_here() {
-        return Err(SchedulerError::Rights(missing));
-    }
+fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<(Object, Vacancy), SchedulerError> {
+    let vacancy = Vacancy::find()?;
     // The verifier says why in what libbpf prints.
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
@@ -136,19 +114,11 @@ fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Resu
     let mut open = ObjectBuilder::default().open_memory(object).map_err(refused)?;
     let numbers = enumerators::fill(enumerators)?;
     numbers.iter().chain(settings).try_for_each(|setting| apply(&mut open, setting))?;
-    open.load().map_err(refused)
+    Ok((open.load().map_err(refused)?, vacancy))
 }
 
 fn refused(error: libbpf_rs::Error) -> SchedulerError {
     SchedulerError::Refused(why(&error))
-}
-
-/// Waits until the kernel's own scheduler is in charge of all, or another policy.
-fn until_disabled() {
-    let begun = Instant::now();
-    while state().is_some_and(|state| state == "disabling") && begun.elapsed() < PUT_BACK {
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// What libbpf has printed since the last start.
@@ -177,30 +147,9 @@ fn apply(open: &mut OpenObject, (section, offset, bytes): &Setting) -> Result<()
     Ok(())
 }
 
-/// Whether this kernel can be given a policy.
-pub fn has_sched_ext() -> bool {
-    state().is_some()
-}
-
 /// The CPUs that this machine may have.
 pub fn cpus() -> u32 {
     libbpf_rs::num_possible_cpus().map_or(1, |cpus| cpus as u32)
-}
-
-fn read(file: &str) -> Option<String> {
-    Some(fs::read_to_string(format!("{FOLDER}/{file}")).ok()?.trim().to_string())
-}
-
-fn state() -> Option<String> {
-    read("state")
-}
-
-fn number() -> Option<String> {
-    read("enable_seq")
-}
-
-fn name() -> String {
-    read("root/ops").unwrap_or_else(|| "another".into())
 }
 
 #[cfg(test)]
@@ -211,7 +160,7 @@ mod tests {
     #[test]
     fn what_cannot_be_loaded_is_told() {
         let error = Scheduler::start(b"no object", &[], &[]).err().expect("it cannot be loaded");
-        match state() {
+        match crate::tenure::state() {
             None => assert_eq!(error, SchedulerError::NoSchedExt),
             Some(_) => assert!(matches!(error, SchedulerError::Refused(_) | SchedulerError::Taken(_)), "{error}"),
         }

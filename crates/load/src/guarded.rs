@@ -36,7 +36,17 @@ pub struct Guarded {
 impl Guarded {
     /// Starts the command, up to the point where it would become its program.
     pub fn start(command: &mut Command) -> io::Result<Guarded> {
+        Guarded::spawn(command, |post| post)
+    }
+
+    /// The same in a group of processes of its own, so that what a terminal sends to this program does not reach it.
+    pub fn start_apart(command: &mut Command) -> io::Result<Guarded> {
+        Guarded::spawn(command, |post| Post { group: 0, ..post })
+    }
+
+    fn spawn(command: &mut Command, change: impl FnOnce(Post) -> Post) -> io::Result<Guarded> {
         Guarded::with(|post| {
+            let post = change(post);
             // SAFETY: the child only makes system calls before it becomes the program.
             unsafe { command.pre_exec(move || post.pass()) };
             command.spawn().map(|child| child.id() as i32)
@@ -89,10 +99,14 @@ impl Guarded {
             _ => return Err(io::Error::last_os_error()),
         };
         drop(theirs);
-        let mut pid = [0; 4];
-        let told = line.read_exact(&mut pid);
-        let guarded = Guarded { guard, pid: i32::from_ne_bytes(pid), line };
-        told.map(|()| guarded)
+        let told = Said::read(&mut line);
+        let mut guarded = Guarded { guard, pid: 0, line };
+        match told? {
+            Said::Waits(pid) => guarded.pid = pid,
+            Said::Ended(Ended::NotStarted(error)) => return Err(io::Error::from_raw_os_error(error)),
+            Said::Ended(Ended::Status(_)) => return Err(io::ErrorKind::BrokenPipe.into()),
+        }
+        Ok(guarded)
     }
 
     /// The number of the guarded process.
@@ -113,17 +127,12 @@ impl Guarded {
 
     /// How it ended, once it has.
     pub fn ended(&mut self) -> io::Result<Option<Ended>> {
-        let mut told = [0; 8];
-        match self.line.read_exact(&mut told) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
+        match Said::read(&mut self.line) {
+            Ok(Said::Ended(ended)) => Ok(Some(ended)),
+            Ok(Said::Waits(_)) => Err(io::ErrorKind::InvalidData.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
         }
-        let word = |at: usize| i32::from_ne_bytes([told[at], told[at + 1], told[at + 2], told[at + 3]]);
-        Ok(Some(match word(0) {
-            0 => Ended::Status(ExitStatus::from_raw(word(4))),
-            error => Ended::NotStarted(error),
-        }))
     }
 }
 
@@ -135,19 +144,51 @@ impl Drop for Guarded {
     }
 }
 
+/// What is said on the line.
+enum Said {
+    /// By the guarded process: it waits for its word.
+    Waits(i32),
+    /// By the guard.
+    Ended(Ended),
+}
+
+/// The first word of what the guarded process says. No error of the kernel has that number.
+const WAITS: i32 = -1;
+
+impl Said {
+    fn read(line: &mut UnixStream) -> io::Result<Said> {
+        let mut bytes = [0; 8];
+        line.read_exact(&mut bytes)?;
+        let word = |at: usize| i32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        Ok(match word(0) {
+            WAITS => Said::Waits(word(4)),
+            0 => Said::Ended(Ended::Status(ExitStatus::from_raw(word(4)))),
+            error => Said::Ended(Ended::NotStarted(error)),
+        })
+    }
+
+    /// Makes no other than system calls.
+    fn bytes(words: [i32; 2]) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&words[0].to_ne_bytes());
+        bytes[4..].copy_from_slice(&words[1].to_ne_bytes());
+        bytes
+    }
+}
+
 /// What the guarded process has to know before it begins.
 #[derive(Clone, Copy)]
 struct Post {
     guard: i32,
     gate: i32,
-    /// The signals and the group of processes as they were before the guard.
+    /// The signals as they were before the guard.
     signals: libc::sigset_t,
+    /// The group of processes that it joins: the one from before the guard; 0 stands for one of its own.
     group: i32,
 }
 
 impl Post {
-    /// What a command does before it becomes its program: it is where it would be without a guard, and waits. Only system
-    /// calls.
+    /// What a command does before it becomes its program: it joins its group of processes, and waits. Only system calls.
     fn pass(&self) -> io::Result<()> {
         die_with(self.guard);
         // SAFETY: plain numbers. Where the group is gone it stays in the guard's.
@@ -187,17 +228,17 @@ fn stand_guard(begin: impl FnOnce(Post) -> io::Result<i32>, line: UnixStream) {
         Err(error) => [error.raw_os_error().unwrap_or(libc::EIO), 0],
     };
     // When the parent is gone there is nobody to tell, and the other thread is at work.
-    let _ = (&line).write_all(&[told[0].to_ne_bytes(), told[1].to_ne_bytes()].concat());
+    let _ = (&line).write_all(&Said::bytes(told));
     end_all();
 }
 
 /// Tells who waits, and waits. Only system calls.
 fn wait_at(gate: i32) -> io::Result<()> {
-    let pid = std::process::id().to_ne_bytes();
+    let waits = Said::bytes([WAITS, std::process::id() as i32]);
     let mut word = 0_u8;
     // SAFETY: both buffers live and have this size.
     unsafe {
-        libc::write(gate, pid.as_ptr().cast(), pid.len());
+        libc::write(gate, waits.as_ptr().cast(), waits.len());
         if libc::read(gate, (&raw mut word).cast(), 1) != 1 {
             libc::_exit(0);
         }
@@ -303,10 +344,30 @@ mod tests {
     }
 
     #[test]
+    fn one_apart_leads_a_group_of_its_own() {
+        // SAFETY: plain numbers.
+        let group = |guarded: &Guarded| unsafe { libc::getpgid(guarded.pid()) };
+        let [mut with, mut apart] = [Guarded::start, Guarded::start_apart].map(|start| {
+            let mut guarded = start(Command::new("sleep").arg("1000")).unwrap();
+            guarded.go().unwrap();
+            guarded
+        });
+        // SAFETY: it takes nothing.
+        assert_eq!(group(&with), unsafe { libc::getpgrp() });
+        assert_eq!(group(&apart), apart.pid());
+        assert_eq!((with.ended().unwrap(), apart.ended().unwrap()), (None, None));
+    }
+
+    #[test]
     fn what_is_no_program_is_told() {
         let mut guarded = Guarded::start(&mut Command::new("/no/such/program")).unwrap();
         guarded.go().unwrap();
         assert_eq!(wait(&mut guarded), Ended::NotStarted(libc::ENOENT));
+        // Before it waits for the word: what a command is made of may be missing, too.
+        let mut command = Command::new("true");
+        // SAFETY: it only gives an error.
+        unsafe { command.pre_exec(|| Err(io::Error::from_raw_os_error(libc::ENFILE))) };
+        assert_eq!(Guarded::start(&mut command).unwrap_err().raw_os_error(), Some(libc::ENFILE));
     }
 
     #[test]

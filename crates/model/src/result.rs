@@ -70,6 +70,9 @@ pub struct RunResult {
     /// What the scheduler itself takes, where time is counted in instructions and so exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<SchedulerCosts>,
+    /// What the scheduler's own program did, where the policy is one (`exec:`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler_program: Option<SchedulerProgram>,
     /// How long all tasks waited for a CPU in the run, as the kernel's own counters say (`/proc/TID/schedstat`), beside
     /// the waits that are derived from events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +87,26 @@ pub struct RunResult {
     /// contradicts the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<String>,
+}
+
+/// What a scheduler's own program did beside a run. It shares the CPUs with the tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulerProgram {
+    /// The name of its operations, as the kernel gives it.
+    pub operations: String,
+    /// From the start of the program until the kernel said that its policy is in charge.
+    pub ready_ns: u64,
+    /// CPU time of its threads, from then until the run was over.
+    pub cpu_ns: u64,
+    /// Its threads at the end of the run.
+    pub threads: u64,
+    /// How often these left a CPU because they waited for something, in the same time.
+    pub voluntary: u64,
+    /// How often another took the CPU from them, in the same time.
+    pub involuntary: u64,
+    /// The last lines that it printed, at most 40.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<String>,
 }
 
 /// What others than the run took of the CPUs that the scenario uses, as far as this can be told.
@@ -504,6 +527,7 @@ mod tests {
             lost: 0,
             calibration: None,
             costs: None,
+            scheduler_program: None,
             kernel_run_delay_ns: None,
             others: None,
             missing: Vec::new(),

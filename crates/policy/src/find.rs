@@ -41,6 +41,9 @@ pub enum FindError {
         /// Why.
         error: io::Error,
     },
+    /// A program, which keeps its object to itself.
+    #[error("`{0}` is a whole scheduler, a program that loads its own object; name the object's file")]
+    Program(PolicySpec),
     /// The source does not become an object.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -57,6 +60,7 @@ pub fn find(spec: &PolicySpec, others: &[&str]) -> Result<Policy, FindError> {
             let compiled = compile(path)?;
             Ok(found(compiled.object, compiled.warnings))
         }
+        Reference::Program(_) => Err(FindError::Program(spec.clone())),
         Reference::Object(path) => match file::bytes(path, file::OBJECT_BYTES) {
             Ok(object) => Ok(found(object, String::new())),
             Err(error) => Err(FindError::Object { path: path.clone(), error }),

@@ -24,7 +24,7 @@ pub use find::{FindError, Policy, find};
 pub use native::NATIVE_OBJECT;
 pub use parameter::{Choice, Declaration, Kind, Parameter, ParameterError, Unit, parameters};
 pub use settings::{Assignment, settle};
-pub use spec::{PolicySpec, Reference, SpecError};
+pub use spec::{PolicySpec, Reference, SpecError, joined};
 
 /// The one of `known` that the user probably meant by `word`, as ` (did you mean ...?)`, or nothing.
 fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {

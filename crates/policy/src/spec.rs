@@ -1,8 +1,8 @@
-//! What a user writes to name a policy: `mlfq`, `rr:quantum=5ms`, `./mine.bpf.c:depth=3`.
+//! What a user writes to name a policy: `mlfq`, `rr:quantum=5ms`, `./mine.bpf.c:depth=3`, `exec:./scx_lavd --performance`.
 
 use schedlab_gate::Shown;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A policy and its settings, as written and not yet looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +22,22 @@ pub enum Reference {
     Source(PathBuf),
     /// A BPF object.
     Object(PathBuf),
+    /// A whole scheduler: a program that loads its own object, and its arguments. There is at least one word.
+    Program(Vec<String>),
 }
+
+/// Stands before the words of a program.
+const PROGRAM: &str = "exec:";
 
 /// A text that names no policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// There is nothing before the colon.
-    #[error("policy `{0}`: the name is missing; write NAME, FILE.bpf.c or FILE.bpf.o")]
+    #[error("policy `{0}`: the name is missing; write NAME, FILE.bpf.c, FILE.bpf.o or \"exec:PROGRAM ARGUMENTS\"")]
     Empty(String),
+    /// Words that a shell would not take.
+    #[error("policy `{0}`: a quotation mark is not closed")]
+    Quotes(String),
     /// A file of a kind that is no policy.
     #[error("policy `{0}`: a policy file ends in .bpf.c (source) or .bpf.o (object)")]
     Extension(String),
@@ -57,6 +65,9 @@ pub enum SpecError {
 impl PolicySpec {
     /// Reads one policy with its settings.
     pub fn parse(text: &str) -> Result<PolicySpec, SpecError> {
+        if let Some(words) = text.strip_prefix(PROGRAM) {
+            return Ok(PolicySpec { reference: program(words, text)?, settings: Vec::new() });
+        }
         // A colon in a folder's name is no separator.
         let file = text.split(['=', ',']).next().unwrap_or_default().rfind('/').map_or(0, |slash| slash + 1);
         let colon = text[file..].find(':').map(|at| file + at);
@@ -69,7 +80,7 @@ impl PolicySpec {
     }
 
     /// Reads a list: `fcfs,rr:quantum=5ms,mlfq:levels=20,step=10ms`. A part that is a setting by its form belongs to the
-    /// policy before it.
+    /// policy before it. A comma between quotation marks ends nothing.
     pub fn parse_list(text: &str) -> Result<Vec<PolicySpec>, SpecError> {
         let mut specs: Vec<PolicySpec> = Vec::new();
         for part in PolicySpec::parts(text) {
@@ -81,14 +92,14 @@ impl PolicySpec {
         Ok(specs)
     }
 
-    /// The parts of a list: what stands between commas that are not inside of parentheses.
+    /// The parts of a list: what stands between commas that are outside of parentheses and quotation marks.
     pub fn parts(text: &str) -> Vec<&str> {
         split(text)
     }
 
     /// Whether a part of a list is by its form a setting, and so belongs to the policy before it.
     pub fn is_setting(part: &str) -> bool {
-        let head = part.split(['(', '/']).next().unwrap_or_default();
+        let head = part.split(['(', '/', ' ']).next().unwrap_or_default();
         head.find('=').is_some_and(|equals| head.find(':').is_none_or(|colon| equals < colon))
     }
 
@@ -107,6 +118,10 @@ impl PolicySpec {
     pub fn name(&self) -> String {
         match &self.reference {
             Reference::Name(name) => name.clone(),
+            Reference::Program(words) => {
+                let file = Path::new(&words[0]).file_name().unwrap_or_default().to_string_lossy();
+                Shown::name(&file).into_string()
+            }
             Reference::Source(path) | Reference::Object(path) => {
                 let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                 let stem = file.trim_end_matches(".c").trim_end_matches(".o").trim_end_matches(".bpf");
@@ -122,6 +137,9 @@ impl fmt::Display for PolicySpec {
         match &self.reference {
             Reference::Name(name) => f.write_str(name)?,
             Reference::Source(path) | Reference::Object(path) => write!(f, "{}", path.display())?,
+            Reference::Program(words) => {
+                write!(f, "{PROGRAM}{}", joined(words).ok_or(fmt::Error)?)?;
+            }
         }
         for (index, (key, value)) in self.settings.iter().enumerate() {
             write!(f, "{}{key}={value}", if index == 0 { ':' } else { ',' })?;
@@ -149,11 +167,35 @@ fn reference(name: &str, text: &str) -> Result<Reference, SpecError> {
     Ok(Reference::Name(name.into()))
 }
 
-/// Splits at commas that are not inside of parentheses.
+/// Words as a shell would take them, quoted where there is a need; none where that cannot be, for a zero byte.
+pub fn joined(words: &[String]) -> Option<String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+".contains(c);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => Some(word.clone()),
+        false => Some(shlex::try_quote(word).ok()?.into_owned()),
+    };
+    Some(words.iter().map(quoted).collect::<Option<Vec<_>>>()?.join(" "))
+}
+
+/// The words of a program, split as a shell splits them; nothing is expanded.
+fn program(words: &str, text: &str) -> Result<Reference, SpecError> {
+    let words = shlex::split(words).ok_or_else(|| SpecError::Quotes(text.into()))?;
+    let is_named = words.first().is_some_and(|program| Path::new(program).file_name().is_some());
+    // A shell's quotation can hold any character but this one.
+    if !is_named || words.iter().any(|word| word.contains('\0')) {
+        return Err(SpecError::Empty(text.into()));
+    }
+    Ok(Reference::Program(words))
+}
+
+/// Splits at commas that are outside of parentheses and quotation marks.
 fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+    let (mut parts, mut depth, mut start, mut quoted) = (Vec::new(), 0, 0, None);
     for (at, c) in text.char_indices() {
         match c {
+            _ if quoted == Some(c) => quoted = None,
+            _ if quoted.is_some() => {}
+            '\'' | '"' => quoted = Some(c),
             '(' => depth += 1,
             ')' => depth -= 1,
             ',' if depth == 0 => {
@@ -200,11 +242,30 @@ mod tests {
     }
 
     #[test]
+    fn a_program_has_the_words_that_a_shell_would_give_it() {
+        let words = |text| match PolicySpec::parse(text).unwrap().reference {
+            Reference::Program(words) => words,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(words("exec:scx_lavd"), ["scx_lavd"]);
+        assert_eq!(words("exec: ./a:b/scx_lavd  --slice-max=5 'a b'"), ["./a:b/scx_lavd", "--slice-max=5", "a b"]);
+        let text = "rr:quantum=5ms,exec:./scx_layered 'f:a,b=c.json' --x=1,exec:scx_rusty --slice=3,eevdf";
+        let list = PolicySpec::parse_list(text).unwrap();
+        let names: Vec<String> = list.iter().map(PolicySpec::name).collect();
+        assert_eq!(names, ["rr", "scx_layered", "scx_rusty", "eevdf"]);
+        let again: Vec<PolicySpec> = list.iter().map(|spec| PolicySpec::parse(&spec.to_string()).unwrap()).collect();
+        assert_eq!(again, list);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, part) in [
             ("", "the name is missing"),
             (":a=1", "the name is missing"),
             ("./x.txt", "ends in .bpf.c"),
+            ("exec:", "the name is missing"),
+            ("exec:/ --x", "the name is missing"),
+            ("exec:./scx 'a", "is not closed"),
             ("a b", "letters, digits"),
             ("rr:quantum", "`quantum` is not of the form"),
             ("rr:=5", "`=5` is not of the form"),

@@ -254,6 +254,7 @@ fn whole(result: &Outcome) -> String {
         facts.extend(whole.distribution(path).map(|loads| (name, load(&loads, 50))));
     }
     facts.extend(others::figure(result).map(|text| ("others took", text)));
+    facts.extend(scheduler_program(whole).map(|text| ("scheduler's program", text)));
     facts.extend(overhead(whole).map(|text| ("system time", text)));
     facts.extend(crate::costs::line(whole).map(|text| ("one costs, exactly", text)));
     facts.push(("events", events(whole)));
@@ -279,6 +280,20 @@ pub(crate) fn events(whole: View) -> String {
         Some(format!("{} {}", quantity(metric, &[Some(count)]).show(Some(count)), metric.head))
     };
     EVENTS.iter().filter_map(told).collect::<Vec<_>>().join(", ")
+}
+
+/// What a scheduler's own program did.
+fn scheduler_program(whole: View) -> Option<String> {
+    let get = |name: &str| whole.get(&format!("scheduler_program.{name}"));
+    let time = |name| get(name).map(|ns| duration(ns.round() as u64));
+    Some(format!(
+        "in charge after {}, then {} of CPU time in {:.0} threads, {:.0} voluntary and {:.0} involuntary switches",
+        time("ready_ns")?,
+        time("cpu_ns")?,
+        get("threads")?,
+        get("voluntary")?,
+        get("involuntary")?
+    ))
 }
 
 fn overhead(whole: View) -> Option<String> {

@@ -47,6 +47,14 @@ pub enum VenueError {
         /// What is wrong.
         error: ObjectError,
     },
+    /// A program that cannot be used.
+    #[error("policy {policy}: {why}")]
+    Program {
+        /// The policy as the user wrote it.
+        policy: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A venue's own policy was given a parameter.
     #[error("policy {policy}: `{name}` has no parameters; write {name} alone")]
     NoParameters {
@@ -159,7 +167,9 @@ impl VenueError {
             SchedulerError::NoSchedExt | SchedulerError::Rights(_) | SchedulerError::Taken(_) => {
                 VenueError::NotHere { policy, venue: crate::host::NAME, why }
             }
-            SchedulerError::Refused(_) | SchedulerError::Ejected(_) => VenueError::Kernel { policy, why },
+            SchedulerError::Refused(_) | SchedulerError::Program(_) | SchedulerError::Ejected(_) => {
+                VenueError::Kernel { policy, why }
+            }
         }
     }
 
@@ -178,6 +188,7 @@ impl VenueError {
             | VenueError::Spec(_)
             | VenueError::Parameter { .. }
             | VenueError::NoParameters { .. }
+            | VenueError::Program { .. }
             | VenueError::NotHere { .. }
             | VenueError::OnlyWarmup { .. }
             | VenueError::Load(LoadError::Refused(_) | LoadError::Standstill(_))

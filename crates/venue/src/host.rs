@@ -1,7 +1,7 @@
 //! This machine as a venue: real threads and processes under the scheduler of the kernel that runs.
 
 use crate::charge::Charge;
-use crate::measured::KernelRun;
+use crate::measured::{KernelRun, scheduler_program};
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_guest::{InCharge, MeasureError, Measured, measure};
 use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Served, Settings, is_realtime, reserve};
@@ -87,10 +87,13 @@ impl Venue for HostVenue {
             report: &report,
             calibration: &calibration,
             counted: counted.as_ref(),
+            others_told: true,
         };
         let has_realtime = request.workload.groups.iter().any(|group| is_realtime(group.class));
         let reserve = if has_realtime { reserve(others(request.policy)).ok() } else { None };
-        Ok(Run { reserve, ..run.result(recorded, sink)? })
+        let mut run = Run { reserve, ..run.result(recorded, sink)? };
+        scheduler_program::add(&mut run.result, loaded.as_ref());
+        Ok(run)
     }
 }
 
@@ -105,8 +108,8 @@ pub(crate) fn accepts(policy: &Policy) -> Result<(), VenueError> {
         Scheduler::Kernel => return Ok(()),
         Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
         Scheduler::Native(_) => "it is a part of the program and not of a kernel; use --venue sim".into(),
-        Scheduler::Object { .. } if schedlab_kernel::has_sched_ext() => return Ok(()),
-        Scheduler::Object { .. } => format!(
+        Scheduler::Object { .. } | Scheduler::Program(_) if schedlab_kernel::has_sched_ext() => return Ok(()),
+        Scheduler::Object { .. } | Scheduler::Program(_) => format!(
             "the running kernel, {}, has no sched_ext; --venue vm runs it in one that has, --venue sim simulates it, and \
              --policy kernel is this kernel's own scheduler",
             kernel_release()

@@ -2,7 +2,7 @@
 
 use crate::{Policy, Scheduler, VenueError};
 use schedlab_bpf::Object;
-use schedlab_guest::Loaded;
+use schedlab_guest::{Loaded, LoadedWhat};
 
 /// Refuses what was loaded when it is not the policy: its object has another hash than results give, or a program is not
 /// the object's, or is missing.
@@ -14,6 +14,9 @@ pub fn check(policy: &Policy, loaded: Option<&Loaded>) -> Result<(), VenueError>
         }
         (Scheduler::Object { .. }, Some(loaded)) => Err(differs(format!("its object has the SHA-256 {}", loaded.hash))),
         (Scheduler::Object { .. }, None) => Err(differs("nothing was loaded".into())),
+        (Scheduler::Program(program), Some(loaded)) if program.is(&loaded.hash) => Ok(()),
+        (Scheduler::Program(_), Some(loaded)) => Err(differs(format!("the program has the SHA-256 {}", loaded.hash))),
+        (Scheduler::Program(_), None) => Err(differs("no program was started".into())),
         (_, None) => Ok(()),
         (_, Some(_)) => Err(differs("an object was loaded".into())),
     }
@@ -21,11 +24,12 @@ pub fn check(policy: &Policy, loaded: Option<&Loaded>) -> Result<(), VenueError>
 
 /// Every program that was loaded is the object's, and every operation was loaded.
 fn programs(object: &Object, loaded: &Loaded) -> Result<(), String> {
-    for program in &loaded.programs {
+    let LoadedWhat::Object(loaded) = &loaded.what else { return Err("it was a program".into()) };
+    for program in loaded {
         object.compare(&program.name, &program.instructions).map_err(|difference| difference.to_string())?;
     }
     let operations = object.ops().map_err(|error| error.to_string())?.programs();
-    let missing = operations.into_iter().find(|name| loaded.programs.iter().all(|program| program.name != **name));
+    let missing = operations.into_iter().find(|name| loaded.iter().all(|program| program.name != **name));
     missing.map_or(Ok(()), |name| Err(format!("program {name} was not loaded")))
 }
 
@@ -36,7 +40,7 @@ mod tests {
     use schedlab_policy::PolicySpec;
 
     fn loaded(hash: &str) -> Loaded {
-        Loaded { hash: hash.into(), layout: Topology::flat(1).into(), programs: Vec::new() }
+        Loaded { hash: hash.into(), layout: Topology::flat(1).into(), what: LoadedWhat::Object(Vec::new()) }
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub struct Needs {
 pub fn inspect(policy: &Policy) -> Option<Result<Needs, ParameterError>> {
     match &policy.scheduler {
         Scheduler::Object { object, .. } => Some(needs(object)),
-        Scheduler::Ideal(_) | Scheduler::Kernel | Scheduler::Native(_) => None,
+        Scheduler::Ideal(_) | Scheduler::Kernel | Scheduler::Native(_) | Scheduler::Program(_) => None,
     }
 }
 

@@ -91,6 +91,7 @@ impl MachineParameters {
 mod tests {
     use super::*;
     use crate::{Policy, Scheduler};
+    use schedlab_guest::PolicyJob;
     use schedlab_model::layout::{FULL_CAPACITY, Place};
     use schedlab_model::machine::Topology;
     use schedlab_model::scenario::Notation;
@@ -149,7 +150,8 @@ mod tests {
         let Scheduler::Object { object, .. } = &policy.scheduler else { panic!("cfs is an object") };
         for text in ["1n1l4c1t", "2n2l4c2t", "1n1l1c1t"] {
             let layout = layout(text);
-            let mut in_kernel = policy.job().unwrap().unwrap().settings_on(&layout);
+            let Some(PolicyJob::Object(job)) = policy.job().unwrap() else { panic!("cfs is an object") };
+            let mut in_kernel = job.settings_on(&layout);
             let mut simulated = object.encode_settings(&policy.settings(&layout)).unwrap();
             in_kernel.sort();
             simulated.sort();

@@ -1,9 +1,10 @@
 //! A policy that was found: its object or its discipline, with its parameters settled.
 
 use crate::machine::MachineParameters;
+use crate::program::Program;
 use crate::{NativeScheduler, VenueError};
 use schedlab_bpf::{ConstantInfo, ConstantValue, EnumeratorInfo, Object, Value};
-use schedlab_guest::PolicyJob;
+use schedlab_guest::{ObjectJob, PolicyJob};
 use schedlab_kernel::Enumerator;
 use schedlab_model::hash::sha256;
 use schedlab_model::layout::Layout;
@@ -52,6 +53,8 @@ pub enum Scheduler {
         /// The parameters that describe the machine.
         machine: MachineParameters,
     },
+    /// A program that loads an object of its own.
+    Program(Program),
     /// A discipline that only the simulator has.
     Ideal(Discipline),
     /// The scheduler inside the kernel that runs, measured in place.
@@ -88,6 +91,18 @@ impl Policy {
                 return Policy::without_object(spec, KERNEL.into(), Scheduler::Kernel);
             }
         }
+        if let Reference::Program(words) = &spec.reference {
+            let cannot = |why| VenueError::Program { policy: spec.to_string(), why };
+            let program = Program::find(words).map_err(cannot)?;
+            return Ok(Policy {
+                label: spec.to_string(),
+                info: PolicyInfo { name: spec.name(), parameters: program.parameters() },
+                hash: Some(program.hash().to_string()),
+                shipped: false,
+                warnings: String::new(),
+                scheduler: Scheduler::Program(program),
+            });
+        }
         let others: Vec<String> = Discipline::ALL.map(ideal_name).into_iter().chain([KERNEL.into()]).collect();
         let found = find(spec, &others.iter().map(String::as_str).collect::<Vec<_>>())?;
         let in_object = |error| VenueError::Object { policy: spec.to_string(), error };
@@ -111,6 +126,9 @@ impl Policy {
 
     /// The same policy, already found, with the settings of `spec` and no others.
     pub fn settled(&self, spec: &PolicySpec) -> Result<Policy, VenueError> {
+        if let Scheduler::Program(_) = self.scheduler {
+            return Ok(self.clone());
+        }
         let Scheduler::Object { object, bytes, .. } = &self.scheduler else {
             return Policy::without_object(spec, self.info.name.clone(), self.scheduler.clone());
         };
@@ -158,7 +176,11 @@ impl Policy {
 
     /// What a kernel has to load, which tells of its machine itself; none where the policy has no object.
     pub fn job(&self) -> Result<Option<PolicyJob>, VenueError> {
-        let Scheduler::Object { object, bytes, settings, machine } = &self.scheduler else { return Ok(None) };
+        let (object, bytes, settings, machine) = match &self.scheduler {
+            Scheduler::Object { object, bytes, settings, machine } => (object, bytes, settings, machine),
+            Scheduler::Program(program) => return Ok(Some(PolicyJob::Program(program.job().clone()))),
+            Scheduler::Ideal(_) | Scheduler::Kernel | Scheduler::Native(_) => return Ok(None),
+        };
         let settings = object
             .encode_settings(settings)
             .map_err(|error| VenueError::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
@@ -167,20 +189,21 @@ impl Policy {
             section: place.section,
             offset: place.offset,
         });
-        Ok(Some(PolicyJob {
+        Ok(Some(PolicyJob::Object(ObjectJob {
             object: bytes.to_vec(),
             settings,
             enumerators: enumerators.collect(),
             machine: machine.blanks(object),
             set_by_hand: machine.set_by_hand(),
-        }))
+        })))
     }
 
     /// Whether it may use random numbers.
     pub fn draws(&self) -> bool {
         match &self.scheduler {
             Scheduler::Object { object, .. } => object.helpers().iter().any(|(number, _)| *number == GET_PRANDOM_U32),
-            Scheduler::Native(_) => true,
+            // What a program does is not known; its libraries draw.
+            Scheduler::Native(_) | Scheduler::Program(_) => true,
             Scheduler::Ideal(_) | Scheduler::Kernel => false,
         }
     }

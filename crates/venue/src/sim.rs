@@ -21,8 +21,11 @@ impl Venue for SimVenue {
     }
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
-        let Scheduler::Kernel = policy.scheduler else { return Ok(()) };
-        let why = "it is the kernel that runs on this machine; use --venue host".into();
+        let why = match policy.scheduler {
+            Scheduler::Kernel => "it is the kernel that runs on this machine; use --venue host".into(),
+            Scheduler::Program(_) => "a program needs a kernel; use --venue vm".into(),
+            Scheduler::Object { .. } | Scheduler::Ideal(_) | Scheduler::Native(_) => return Ok(()),
+        };
         Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
     }
 
@@ -76,7 +79,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
             let options = Options { executor: Executor::Machine, settings: Vec::new(), seed };
             scx::run_native(workload, (object, native), &options, sink, control)
         }
-        Scheduler::Kernel => unreachable!("not accepted"),
+        Scheduler::Kernel | Scheduler::Program(_) => unreachable!("not accepted"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A kernel in a virtual machine whose time is counted in instructions, as a venue.
 
-use crate::measured::KernelRun;
+use crate::measured::{KernelRun, scheduler_program};
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError, Wall, identity, own_file};
 use schedlab_guest::Job;
 use schedlab_load::Algorithm;
@@ -20,6 +20,9 @@ const GUEST: &str = "schedlab-guest";
 /// Wall time for the boot, and for each second of a run on one CPU.
 const BOOT_LIMIT: Duration = Duration::from_secs(180);
 const SLOWEST: u64 = 60;
+/// The same for a boot in which a scheduler's program is loaded. The guest itself gives up after ten minutes of its own time;
+/// this is for one that hangs.
+const LOADING_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
 /// A kernel in a virtual machine.
 #[derive(Clone, Debug)]
@@ -52,7 +55,7 @@ impl VmVenue {
     fn image(&self, policy: &Policy) -> Result<Image, VenueError> {
         let image = Image::read(&kernels::find(&self.kernel)?)?;
         match policy.scheduler {
-            Scheduler::Object { .. } if !image.has_sched_ext() => Err(VenueError::NotHere {
+            Scheduler::Object { .. } | Scheduler::Program(_) if !image.has_sched_ext() => Err(VenueError::NotHere {
                 policy: policy.label.clone(),
                 venue: self.name(),
                 why: format!("the kernel {} has no sched_ext; --kernel debian:13-backports has", self.kernel),
@@ -80,7 +83,7 @@ impl Venue for VmVenue {
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         match policy.scheduler {
-            Scheduler::Kernel | Scheduler::Object { .. } => Ok(()),
+            Scheduler::Kernel | Scheduler::Object { .. } | Scheduler::Program(_) => Ok(()),
             Scheduler::Ideal(_) | Scheduler::Native(_) => Err(VenueError::NotHere {
                 policy: policy.label.clone(),
                 venue: self.name(),
@@ -103,8 +106,11 @@ impl Venue for VmVenue {
         let engine = self.engine(request.workload.machine.cpus())?;
         let (engine, kernel) = (engine.engine(), self.image(request.policy)?);
         let program = guest_program()?;
-        let limit = limit(request.workload);
-        let settings = Settings { engine, kernel: &kernel, program: &program, limit, kept: self.kept.as_ref() };
+        let is_program = matches!(request.policy.scheduler, Scheduler::Program(_));
+        let configuration = is_program.then(|| kernels::configuration(&self.kernel, &kernel)).transpose()?;
+        let limit = limit(request.workload, if is_program { LOADING_LIMIT } else { BOOT_LIMIT });
+        let kept = self.kept.as_ref();
+        let settings = Settings { engine, kernel: &kernel, program: &program, configuration, limit, kept };
         let job = Job {
             workload: request.workload.clone(),
             seed: request.seed,
@@ -119,9 +125,9 @@ impl Venue for VmVenue {
 
 /// How long a guest may take: it boots, and each second of its run takes so long. A run that ends with its last task has
 /// no length; its guest tells every second how far it is.
-fn limit(workload: &Workload) -> Limit {
+fn limit(workload: &Workload, boot: Duration) -> Limit {
     let second = SLOWEST * u64::from(workload.machine.cpus());
-    let seconds = |count: u64| BOOT_LIMIT + Duration::from_secs(count.saturating_mul(second));
+    let seconds = |count: u64| boot + Duration::from_secs(count.saturating_mul(second));
     match workload.run.end() {
         Some(end) => Limit::Whole(seconds(end.ns().div_ceil(1_000_000_000))),
         None => Limit::Silence(seconds(1)),
@@ -154,10 +160,13 @@ fn result(
         engine: Some(info),
         report,
         calibration,
-        // A guest is the run's, but for its kernel's own threads; to watch these would take virtual time from the tasks.
+        // A guest is the run's, but for its kernel's own threads and for a scheduler's program; to watch the former alone would
+        // take virtual time from the tasks.
         counted: None,
+        others_told: matches!(request.policy.scheduler, Scheduler::Program(_)),
     };
     let mut run = run.result(outcome.recorded.map(|stats| (records, stats)), sink)?;
+    scheduler_program::add(&mut run.result, outcome.loaded.as_ref());
     run.result.costs = engine.ns_per_instruction().and_then(|ns| Some(outcome.costs.ok()?.told(ns)));
     run.wall = wall.map(|(boot, run)| Wall { boot, run });
     Ok(run)

@@ -3,24 +3,46 @@
 use crate::error::{VmError, system};
 use crate::initramfs::Initramfs;
 use crate::libraries;
-use schedlab_guest::Job;
+use crate::run::Settings;
+use schedlab_gate::file;
 use schedlab_guest::message::JOB_PATH;
+use schedlab_guest::{Job, PolicyJob, ProgramJob};
 use schedlab_load::find_program;
 use schedlab_model::workload::{Group, Step};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+/// The most that a file may have which a scheduler's arguments name.
+const MOST_FILE_BYTES: u64 = 64 << 20;
+
 /// The archive of a guest's files.
-pub fn archive(job: &Job, program: &Path) -> Result<Vec<u8>, VmError> {
+pub fn archive(job: &Job, settings: &Settings) -> Result<Vec<u8>, VmError> {
     let mut files = Initramfs::default();
-    add(&mut files, "/init", program)?;
+    add(&mut files, "/init", settings.program)?;
     let mut job = job.clone();
+    if let Some(PolicyJob::Program(scheduler)) = &job.policy {
+        add_scheduler(&mut files, scheduler)?;
+    }
+    if let (Some(configuration), Some(release)) = (&settings.configuration, settings.kernel.release()) {
+        files.data(&format!("/boot/config-{release}"), configuration.clone());
+    }
     for group in &mut job.workload.groups {
         add_programs(&mut files, group)?;
     }
     let job = postcard::to_stdvec(&job).map_err(|error| system("write the job")(io::Error::other(error)))?;
     files.data(JOB_PATH, job);
     Ok(files.archive())
+}
+
+/// Adds a scheduler's program, the files that its arguments name, and its working folder.
+fn add_scheduler(files: &mut Initramfs, job: &ProgramJob) -> Result<(), VmError> {
+    add(files, &job.words[0], Path::new(&job.words[0]))?;
+    for path in &job.files {
+        let bytes = file::bytes(Path::new(path), MOST_FILE_BYTES).map_err(system(&format!("read {path}")))?;
+        files.data(path, bytes);
+    }
+    files.folder(&job.folder);
+    Ok(())
 }
 
 /// Adds a program and its libraries.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct Initramfs {
     files: BTreeMap<String, (u32, Vec<u8>)>,
+    folders: BTreeSet<String>,
 }
 
 const FOLDER: u32 = 0o040_755;
@@ -23,6 +24,11 @@ impl Initramfs {
     /// Adds any other file.
     pub fn data(&mut self, path: &str, content: Vec<u8>) {
         self.files.insert(path.trim_start_matches('/').into(), (DATA, content));
+    }
+
+    /// Adds a folder, which may stay empty.
+    pub fn folder(&mut self, path: &str) {
+        self.folders.insert(path.trim_matches('/').into());
     }
 
     /// The archive.
@@ -43,7 +49,9 @@ impl Initramfs {
     fn folders(&self) -> BTreeSet<String> {
         let mounts = ["dev", "proc", "sys", "tmp"].map(String::from);
         let above = |path: &str| path.match_indices('/').map(|(at, _)| path[..at].to_string()).collect::<Vec<_>>();
-        mounts.into_iter().chain(self.files.keys().flat_map(|path| above(path))).collect()
+        let own = self.folders.iter().filter(|path| !path.is_empty());
+        let own = own.flat_map(|path| above(path).into_iter().chain([path.clone()]));
+        mounts.into_iter().chain(self.files.keys().flat_map(|path| above(path))).chain(own).collect()
     }
 }
 
@@ -96,11 +104,16 @@ mod tests {
         let mut files = Initramfs::default();
         files.program("/init", b"run".to_vec());
         files.data("/lib/x86/libc.so", b"library".to_vec());
+        files.folder("/home/user");
+        files.folder("/");
         let entries = read(&files.archive());
         let names: Vec<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
-        assert_eq!(names, ["dev", "lib", "lib/x86", "proc", "sys", "tmp", "init", "lib/x86/libc.so"]);
-        assert_eq!(entries[6], ("init".into(), PROGRAM, b"run".to_vec()));
-        assert_eq!(entries[7].2, b"library");
+        assert_eq!(
+            names,
+            ["dev", "home", "home/user", "lib", "lib/x86", "proc", "sys", "tmp", "init", "lib/x86/libc.so"]
+        );
+        assert_eq!(entries[8], ("init".into(), PROGRAM, b"run".to_vec()));
+        assert_eq!(entries[9].2, b"library");
     }
 
     #[test]

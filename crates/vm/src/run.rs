@@ -1,6 +1,6 @@
 //! A guest from its start to its result.
 
-use crate::engine::{Engine, Guest};
+use crate::engine::{Engine, Guest, MEMORY_BYTES};
 use crate::error::{VmError, system, tail};
 use crate::files;
 use crate::image::Image;
@@ -8,7 +8,7 @@ use crate::kept::{self, KeptGuests};
 use crate::told::Told;
 use schedlab_gate::own::Folder;
 use schedlab_guest::frame::FrameError;
-use schedlab_guest::{Job, Outcome};
+use schedlab_guest::{Job, Outcome, PolicyJob};
 use schedlab_kernel::Record;
 use schedlab_load::{Ended, Guarded};
 use std::fs::{self, File};
@@ -28,6 +28,8 @@ pub struct Settings<'a> {
     pub kernel: &'a Image,
     /// The program that is the guest's first.
     pub program: &'a Path,
+    /// How the kernel was configured, for programs that look for that in `/boot`.
+    pub configuration: Option<Vec<u8>>,
     /// The most wall time that it may take.
     pub limit: Limit,
     /// What is known of guests from before: the same one need not run again. Those in real time are never kept.
@@ -67,8 +69,9 @@ pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -
     let folder = Folder::new().map_err(system("make a temporary folder"))?;
     let guest = Guest {
         kernel: settings.kernel,
-        files: &files::archive(job, settings.program)?,
+        files: &files::archive(job, settings)?,
         cpus: job.workload.machine.cpus(),
+        memory_bytes: memory_bytes(job),
         seed: job.seed,
         folder: folder.path(),
     };
@@ -89,6 +92,14 @@ pub fn run(job: &Job, settings: &Settings, go_on: &mut dyn FnMut(u64) -> bool) -
         let _ = fs::read(guest.frames()).and_then(|frames| kept.keep(&name, &frames));
     }
     Ok(finished)
+}
+
+/// A scheduler's own program takes up to 200 MB, and its maps as much.
+fn memory_bytes(job: &Job) -> u64 {
+    match job.policy {
+        Some(PolicyJob::Program(_)) => 2 * MEMORY_BYTES,
+        _ => MEMORY_BYTES,
+    }
 }
 
 /// What a guest said that was kept, if it is whole.
@@ -348,8 +359,14 @@ mod tests {
         fs::write(&engine.says, frames(says)).unwrap();
         let kernel = Image::of_program(Vec::new());
         let limit = Limit::Whole(Duration::from_secs(60));
-        let settings =
-            Settings { engine: &engine, kernel: &kernel, program: Path::new("/bin/true"), limit, kept: Some(kept) };
+        let settings = Settings {
+            engine: &engine,
+            kernel: &kernel,
+            program: Path::new("/bin/true"),
+            configuration: None,
+            limit,
+            kept: Some(kept),
+        };
         let finished = run(&job(seed), &settings, &mut |_| true).ok();
         if let Some(finished) = &finished {
             assert_eq!((finished.kernel.as_str(), finished.boot_virtual_ns), ("6.1", 7));

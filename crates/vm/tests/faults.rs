@@ -34,6 +34,7 @@ fn run(fault: &str, engine: &str, limit: Duration) -> VmError {
         engine: engine.engine(),
         kernel: &kernel,
         program: &faulty(),
+        configuration: None,
         limit: Limit::Whole(limit),
         kept: None,
     };

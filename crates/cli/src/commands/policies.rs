@@ -57,6 +57,11 @@ fn details(argument: &str) -> Result<(), Failure> {
     }
     let needs = match (&policy.scheduler, inspect(&policy)) {
         (Scheduler::Ideal(discipline), _) => return ideal(*discipline),
+        (Scheduler::Program(_), _) => {
+            let text =
+                "a program that loads an object of its own, in charge with it as long as it runs (--venue vm or host).";
+            return output::print(&wrap(&format!("{}: ", policy.label), 0, text));
+        }
         (_, Some(needs)) => needs.map_err(|error| VenueError::Parameter { policy: argument.into(), error })?,
         (_, None) => {
             return output::print("kernel. The scheduler inside the kernel, measured in place (--venue host).\n");

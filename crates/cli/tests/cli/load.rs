@@ -3,7 +3,7 @@
 use crate::lab::{Lab, may_virtualize};
 use crate::vm::{NEW, ONE};
 use schedlab_load::Guarded;
-use schedlab_vm::engine::{Engine, Guest, Qemu};
+use schedlab_vm::engine::{Engine, Guest, MEMORY_BYTES, Qemu};
 use schedlab_vm::image::Image;
 use schedlab_vm::initramfs::Initramfs;
 use schedlab_vm::{kernels, libraries};
@@ -36,7 +36,7 @@ began() { for try in 1 2 3 4 5 6 7 8 9; do sleep 0.5; read word < /sys/kernel/sc
 const END: &str = "\necho o > /proc/sysrq-trigger\nsleep 100\n";
 
 /// Runs a script as the first program of a guest with this kernel, and gives the lines that it printed.
-fn guest(kernel: &str, script: &str) -> Vec<String> {
+pub fn guest(kernel: &str, script: &str) -> Vec<String> {
     let lab = Lab::new();
     lab.policy("stall.bpf.c");
     let mut files = Initramfs::default();
@@ -50,7 +50,14 @@ fn guest(kernel: &str, script: &str) -> Vec<String> {
     add("/bin/schedlab", Path::new(env!("CARGO_BIN_EXE_schedlab")));
     PROGRAMS.iter().for_each(|program| add(program, Path::new(program)));
     let (kernel, folder) = (Image::read(&kernels::find(kernel).unwrap()).unwrap(), lab.path(""));
-    let guest = Guest { kernel: &kernel, files: &files.archive(), cpus: 1, seed: 1, folder: &folder };
+    let guest = Guest {
+        kernel: &kernel,
+        files: &files.archive(),
+        cpus: 1,
+        memory_bytes: MEMORY_BYTES,
+        seed: 1,
+        folder: &folder,
+    };
     let mut emulator = Guarded::start(Qemu::default().command(&guest).unwrap().stdin(Stdio::null())).unwrap();
     emulator.go().unwrap();
     let begun = Instant::now();
@@ -64,7 +71,7 @@ fn guest(kernel: &str, script: &str) -> Vec<String> {
 }
 
 /// The one line that begins so.
-fn line<'a>(lines: &'a [String], begin: &str) -> &'a str {
+pub fn line<'a>(lines: &'a [String], begin: &str) -> &'a str {
     let mut found = lines.iter().filter(|line| line.starts_with(begin));
     let line = found.next().unwrap_or_else(|| panic!("{begin}: {lines:#?}"));
     assert!(found.next().is_none(), "{begin}: {lines:#?}");

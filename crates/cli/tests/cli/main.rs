@@ -17,6 +17,7 @@ mod load;
 mod machine;
 mod others;
 mod perf;
+mod programs;
 mod realtime;
 mod record;
 mod recordings;

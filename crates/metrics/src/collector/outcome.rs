@@ -95,6 +95,7 @@ impl RunMeasures {
             partial: identity.partial,
             calibration: identity.calibration,
             costs: None,
+            scheduler_program: None,
             kernel_run_delay_ns: identity.kernel_run_delay_ns,
             others: None,
             missing: identity.missing,

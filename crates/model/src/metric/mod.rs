@@ -17,7 +17,9 @@ mod tests;
 pub use page::page;
 pub use statistic::Statistic;
 
-use crate::result::{CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
+use crate::result::{
+    CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, SchedulerProgram, TimeSummary,
+};
 use crate::scenario::did_you_mean;
 use crate::schema;
 use std::borrow::Cow;
@@ -119,6 +121,7 @@ enum Read {
     Run(fn(&RunResult) -> Option<f64>),
     Cost(fn(&SchedulerCosts) -> Option<f64>),
     Others(fn(&Others) -> Option<f64>),
+    Program(fn(&SchedulerProgram) -> u64),
     RunLoad(fn(&RunResult) -> Option<&BTreeMap<u32, f64>>),
 }
 
@@ -312,6 +315,7 @@ impl Metric {
             (Read::Run(read), Part::Run(run)) => read(run),
             (Read::Cost(read), Part::Run(run)) => read(run.costs.as_ref()?),
             (Read::Others(read), Part::Run(run)) => read(run.others.as_ref()?),
+            (Read::Program(read), Part::Run(run)) => Some(read(run.scheduler_program.as_ref()?) as f64),
             _ => None,
         }
     }

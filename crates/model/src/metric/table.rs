@@ -1,7 +1,9 @@
 //! The table: a row for each number of a result, in the order of the result.
 
 use super::{Better, Combine, KEY, Level, Metric, Read, Round, Statistic, Unit};
-use crate::result::{CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, TimeSummary};
+use crate::result::{
+    CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, SchedulerProgram, TimeSummary,
+};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -137,6 +139,11 @@ const TABLE: &[Row] = &[
     others("others.steal_frac", "time that the hypervisor took", "steal", |others| others.steal_frac).from(PROC_STAT),
     others("others.pressure_frac", "time in which tasks waited for a CPU", "pressure", |others| others.pressure_frac).from(PRESSURE),
     others("others.part_taken", "part that others took", "part taken", |others| others.part_taken),
+    program("scheduler_program.ready_ns", Unit::Ns, "start of the scheduler's program", |program| program.ready_ns).heads("program", "ready"),
+    program("scheduler_program.cpu_ns", Unit::Ns, "CPU time of the scheduler's program", |program| program.cpu_ns).heads("program", "CPU"),
+    program("scheduler_program.threads", Unit::Count, "threads of the scheduler's program", |program| program.threads).heads("program", "threads"),
+    program("scheduler_program.voluntary", Unit::Count, "voluntary switches of the scheduler's program", |program| program.voluntary).heads("program", "voluntary"),
+    program("scheduler_program.involuntary", Unit::Count, "involuntary switches of the scheduler's program", |program| program.involuntary).heads("program", "involuntary"),
     run("provenance.engine.boot_ns", Unit::Ns, "boot of the virtual machine", |run| run.provenance.engine.as_ref()?.boot_ns.and_then(count)).heads("engine", "boot"),
 ];
 
@@ -239,7 +246,7 @@ impl Row {
             Read::Task(_) | Read::Times(..) | Read::Ratios(..) => Level::Task,
             Read::Group(_) => Level::Group,
             Read::Cpu(_) | Read::CpuLoad(_) => Level::Cpu,
-            Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) | Read::Others(_) => Level::Run,
+            Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) | Read::Others(_) | Read::Program(_) => Level::Run,
         };
         let Row { unit, combine, better, source, name, over, head, round, .. } = self;
         Metric { path, level, unit, combine, better, source, name: Cow::Borrowed(name), over, head, round, read }
@@ -268,4 +275,9 @@ fn count(number: u64) -> Option<f64> {
 /// All metrics.
 pub(super) fn metrics() -> Vec<Metric> {
     TABLE.iter().flat_map(|row| row.metrics()).collect()
+}
+
+/// What a scheduler's own program did.
+const fn program(path: &'static str, unit: Unit, name: &'static str, read: fn(&SchedulerProgram) -> u64) -> Row {
+    row(path, unit, name, Reader::One(Read::Program(read)))
 }

@@ -3,6 +3,7 @@
 mod late;
 mod others;
 mod recorded;
+pub mod scheduler_program;
 mod seen;
 
 use crate::sim::scenario_info;
@@ -41,6 +42,8 @@ pub struct KernelRun<'a> {
     pub calibration: &'a Calibration,
     /// What the kernel counted of the use of its CPUs; none where the run was alone.
     pub counted: Option<&'a Counted>,
+    /// Whether the recorder told of other programs.
+    pub others_told: bool,
 }
 
 impl KernelRun<'_> {
@@ -62,8 +65,7 @@ impl KernelRun<'_> {
     fn recorded(&self, records: &[Record], stats: &Stats, sink: Option<&mut dyn Sink>) -> Result<Run, VenueError> {
         let workload = self.request.workload;
         let end = end_ns(workload, self.report);
-        let (events, summary) =
-            recorded::events(records, self.report, workload.machine.cpus(), end, self.counted.is_some());
+        let (events, summary) = recorded::events(records, self.report, workload.machine.cpus(), end, self.others_told);
         let expectations = Expectations { workload: Some(workload), ..Expectations::default() };
         let validator = self.request.check.then(|| Validator::new(expectations));
         let mut sinks = (Collector::new(workload), (validator, sink));
@@ -173,7 +175,7 @@ impl KernelRun<'_> {
             )
         });
         let threads = "what the kernel's own threads took of the CPUs: that time counts as idle";
-        let threads = self.counted.is_none().then(|| threads.to_string());
+        let threads = (!self.others_told).then(|| threads.to_string());
         let idle =
             "whether a CPU idled beside waiting tasks: between two of them the kernel takes time that looks idle";
         untold.into_iter().chain(threads).chain([idle.to_string()]).collect()

@@ -17,7 +17,7 @@ pub use qemu::Qemu;
 pub use spec::EngineSpec;
 pub use trial::starts;
 
-/// Memory of every guest.
+/// Memory of a guest whose policy is an object, or the kernel's own.
 pub const MEMORY_BYTES: u64 = 512 << 20;
 
 /// What an engine is to start.
@@ -29,6 +29,8 @@ pub struct Guest<'a> {
     pub files: &'a [u8],
     /// CPUs.
     pub cpus: u32,
+    /// Memory.
+    pub memory_bytes: u64,
     /// The seed of whatever is random in the machine.
     pub seed: u64,
     /// A folder for what the engine writes: [`Guest::console`] and [`Guest::frames`].

@@ -3,7 +3,7 @@
 //!
 //! It is right for one CPU only. Several take turns against one counter, so that two busy ones each have half the speed.
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES, emulator, version};
+use super::{Engine, Guest, KERNEL_PARAMETERS, emulator, version};
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
@@ -81,7 +81,7 @@ pub(super) fn machine(guest: &Guest) -> io::Result<Command> {
     let mut command = emulator(PROGRAM);
     command
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
-        .args(["-m", &format!("{}M", MEMORY_BYTES >> 20), "-smp", &guest.cpus.to_string()])
+        .args(["-m", &format!("{}M", guest.memory_bytes >> 20), "-smp", &guest.cpus.to_string()])
         .arg("-serial")
         .arg(format!("file:{}", guest.console().display()))
         .arg("-debugcon")

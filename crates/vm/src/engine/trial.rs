@@ -3,7 +3,7 @@
 //! That an emulator is installed, or that a device exists, does not say so. `/dev/kvm` is there on machines whose
 //! processor state no emulator may set, and emulators lack files of their own.
 
-use super::{Engine, Guest};
+use super::{Engine, Guest, MEMORY_BYTES};
 use crate::image::Image;
 use schedlab_gate::own::Folder;
 use schedlab_load::{Ended, Guarded};
@@ -48,8 +48,10 @@ pub fn starts(engine: &dyn Engine) -> Result<(), String> {
 fn watch(engine: &dyn Engine, limit: Duration) -> Result<(), String> {
     let told = |error: io::Error| error.to_string();
     let folder = Folder::new().map_err(told)?;
-    let guest = Guest { kernel: &Image::of_program(program()), files: &[0], cpus: 1, seed: 1, folder: folder.path() };
-    let errors = folder.path().join("errors");
+    let kernel = Image::of_program(program());
+    let (folder, memory_bytes) = (folder.path(), MEMORY_BYTES);
+    let guest = Guest { kernel: &kernel, files: &[0], cpus: 1, memory_bytes, seed: 1, folder };
+    let errors = folder.join("errors");
     let mut command = engine.command(&guest).map_err(told)?;
     command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(told)?);
     let mut emulator = Guarded::start(&mut command).map_err(told)?;

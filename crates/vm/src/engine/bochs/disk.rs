@@ -3,8 +3,8 @@
 //! The kernel is entered where virtual machines enter it (PVH), unpacked as it is, so that neither a boot loader nor a
 //! decompressor has to be emulated.
 
-use super::MEMORY_BYTES;
-use crate::image::{Image, Segment};
+use super::Guest;
+use crate::image::Segment;
 use std::io;
 
 const SECTOR_BYTES: usize = 512;
@@ -46,14 +46,15 @@ struct Part<'a> {
 }
 
 /// The disk for a kernel and its files.
-pub fn image(kernel: &Image, files: &[u8], command_line: &str) -> io::Result<Vec<u8>> {
+pub fn image(guest: &Guest, command_line: &str) -> io::Result<Vec<u8>> {
+    let Guest { kernel, files, memory_bytes, .. } = *guest;
     let entry = kernel.direct_entry().ok_or_else(|| {
         let why = "this kernel cannot be entered directly (it is built without CONFIG_PVH); use --engine qemu";
         io::Error::new(io::ErrorKind::Unsupported, why)
     })?;
     let (address, memory) = flat(&kernel.segments());
-    let files_address = (MEMORY_BYTES - (1 << 20) - files.len() as u64) & !0xfff;
-    let info = start_info(files_address, files.len() as u64, command_line);
+    let files_address = (memory_bytes - (1 << 20) - files.len() as u64) & !0xfff;
+    let info = start_info(memory_bytes, files_address, files.len() as u64, command_line);
     let parts = [
         Part { address: INFO_ADDRESS, bytes: &info },
         Part { address, bytes: &memory },
@@ -106,13 +107,13 @@ fn loader(entry: u32, parts: &[Part]) -> Vec<u8> {
 }
 
 /// What a kernel has to know when it is entered: its files, its command line, and which memory there is.
-fn start_info(files_address: u64, files_bytes: u64, command_line: &str) -> Vec<u8> {
+fn start_info(memory_bytes: u64, files_address: u64, files_bytes: u64, command_line: &str) -> Vec<u8> {
     let map = [
         (0, 0x9_fc00, RAM),
         (0x9_fc00, 0x400, RESERVED),
         (0xe_8000, 0x1_8000, RESERVED),
-        (1 << 20, MEMORY_BYTES - BIOS_TABLES_BYTES - (1 << 20), RAM),
-        (MEMORY_BYTES - BIOS_TABLES_BYTES, BIOS_TABLES_BYTES, ACPI),
+        (1 << 20, memory_bytes - BIOS_TABLES_BYTES - (1 << 20), RAM),
+        (memory_bytes - BIOS_TABLES_BYTES, BIOS_TABLES_BYTES, ACPI),
     ];
     let address = |at: usize| INFO_ADDRESS + at as u64;
     let mut info = Words::default();
@@ -166,13 +167,13 @@ mod tests {
 
     #[test]
     fn a_kernel_finds_its_files_and_its_memory() {
-        let info = start_info(0x1e00_0000, 5000, "quiet");
+        let info = start_info(512 << 20, 0x1e00_0000, 5000, "quiet");
         let word = |at: usize| u64::from_le_bytes(info[at..at + 8].try_into().unwrap());
         assert_eq!((word(16), word(24), word(40)), (0x2_0100, 0x2_0800, 0x2_0200));
         assert_eq!((word(MODULES_AT), word(MODULES_AT + 8)), (0x1e00_0000, 5000));
         // The last range ends where memory ends.
         let last = MEMORY_MAP_AT + 4 * 24;
-        assert_eq!(word(last) + word(last + 8), MEMORY_BYTES);
+        assert_eq!(word(last) + word(last + 8), 512 << 20);
         assert_eq!(&info[COMMAND_LINE_AT..], b"quiet\0");
     }
 

@@ -5,7 +5,7 @@
 
 mod disk;
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, MEMORY_BYTES, emulator};
+use super::{Engine, Guest, KERNEL_PARAMETERS, emulator};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -66,7 +66,7 @@ impl Engine for Bochs {
     fn command(&self, guest: &Guest) -> io::Result<Command> {
         let (settings, debugger) = (guest.folder.join("bochsrc"), guest.folder.join("debugger"));
         let command_line = format!("{KERNEL_PARAMETERS} idle=halt");
-        fs::write(guest.folder.join("disk"), disk::image(guest.kernel, guest.files, &command_line)?)?;
+        fs::write(guest.folder.join("disk"), disk::image(guest, &command_line)?)?;
         fs::write(&settings, self.settings(guest))?;
         // Debian's Bochs begins in its debugger, which waits for a word.
         fs::write(&debugger, "c\n")?;
@@ -112,7 +112,7 @@ impl Bochs {
              panic: action=fatal\n\
              error: action=ignore\n\
              info: action=ignore\n",
-            MEMORY_BYTES >> 20,
+            guest.memory_bytes >> 20,
             guest.cpus,
             BIOS.0,
             VGA_BIOS.0,

@@ -1,12 +1,17 @@
 //! Kernels by name. They come from the machine's own package manager, which knows where the packages are and checks who
 //! signed them; they are unpacked into the user's cache and never installed.
 
+mod apt;
+mod configuration;
+
+pub use configuration::configuration;
+
 use crate::error::VmError;
+use apt::Apt;
 use schedlab_gate::own::Folder;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 /// A kernel that can be had by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +45,6 @@ pub const KNOWN: [Known; 5] = [
         about: "the newest: EEVDF and sched_ext",
     },
 ];
-
-/// The ending of the packages' names: kernels for virtual machines, which are small.
-const FLAVOUR: &str = "cloud-amd64";
 
 fn lack(text: String) -> VmError {
     VmError::Lack(text)
@@ -115,116 +117,24 @@ fn fetch(known: &Known, folder: &Path) -> Result<PathBuf, VmError> {
     let io = |what: &'static str| move |error: io::Error| failed(what, error.to_string());
     let work = Folder::new().map_err(io("make a temporary folder"))?;
     let apt = Apt::new(work.path(), known).map_err(|why| failed("ask apt where packages are", why))?;
-    apt.get(&["update"]).map_err(|why| failed("apt-get update", why))?;
+    apt.update().map_err(|why| failed("apt-get update", why))?;
     let package = apt.newest(known).map_err(|why| failed("find its package", why))?;
-    apt.get(&["download", &package]).map_err(|why| failed("apt-get download", why))?;
-    let image = unpack(work.path()).map_err(|why| failed("unpack its package", why))?;
+    let tree = apt.unpacked(&package).map_err(|why| failed("fetch its package", why))?;
+    let image =
+        first_below(&tree, "vmlinuz").ok_or_else(|| failed("unpack its package", "it has no vmlinuz".into()))?;
     let (place, unfinished) = (folder.join(&package), folder.with_extension("tmp"));
     fs::copy(image, &unfinished).map_err(io("write it into the cache"))?;
     fs::rename(&unfinished, &place).map_err(io("write it into the cache"))?;
     Ok(place)
 }
 
-/// apt with lists and a cache of its own, so that nothing of the system's is touched.
-struct Apt<'a> {
-    folder: &'a Path,
-    options: Vec<String>,
-}
-
-impl Apt<'_> {
-    fn new<'a>(folder: &'a Path, known: &Known) -> Result<Apt<'a>, String> {
-        let site = site()?;
-        let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-        let source = format!(
-            "Types: deb\nURIs: {site}\nSuites: {}\nComponents: main\nArchitectures: amd64\nSigned-By: {keys}\n",
-            known.suites
-        );
-        let path = |name: &str| folder.join(name).display().to_string();
-        for name in ["lists/partial", "cache/archives/partial"] {
-            fs::create_dir_all(folder.join(name)).map_err(|error| error.to_string())?;
-        }
-        fs::write(folder.join("our.sources"), source).map_err(|error| error.to_string())?;
-        fs::write(folder.join("status"), "").map_err(|error| error.to_string())?;
-        let options = [
-            format!("Dir::Etc::sourcelist={}", path("our.sources")),
-            "Dir::Etc::sourceparts=-".into(),
-            format!("Dir::State::lists={}", path("lists")),
-            format!("Dir::State::status={}", path("status")),
-            format!("Dir::Cache={}", path("cache")),
-            "APT::Sandbox::User=root".into(),
-            "Acquire::Languages=none".into(),
-            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
-        ];
-        Ok(Apt { folder, options: options.into_iter().flat_map(|option| ["-o".into(), option]).collect() })
-    }
-
-    fn run(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(program);
-        command.args(&self.options).args(arguments).current_dir(self.folder);
-        said(command.output(), program)
-    }
-
-    fn get(&self, arguments: &[&str]) -> Result<String, String> {
-        self.run("apt-get", &[&["-qq"], arguments].concat())
-    }
-
-    /// The package of the newest version.
-    fn newest(&self, known: &Known) -> Result<String, String> {
-        let names = self.run("apt-cache", &["pkgnames", "linux-"])?;
-        let ours = |name: &&str| name.ends_with(FLAVOUR) && name.starts_with(known.package);
-        let newest = names.lines().filter(ours).max_by_key(|name| version(name));
-        newest.map(str::to_string).ok_or_else(|| format!("there is none for {FLAVOUR} in {}", known.suites))
-    }
-}
-
-/// The numbers in a package's name, for comparison: `linux-image-6.1.0-50-cloud-amd64` is 6, 1, 0, 50.
-fn version(name: &str) -> Vec<u32> {
-    let name = name.trim_end_matches(FLAVOUR);
-    name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
-}
-
-/// Where this machine gets Debian's packages.
-fn site() -> Result<String, String> {
-    let output =
-        Command::new("apt-get").args(["indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)"]).output();
-    let targets = said(output, "apt-get")?;
-    let debian = targets.lines().filter_map(|line| line.strip_prefix("Debian ")).find_map(|line| {
-        let (suite, address) = line.split_once(' ')?;
-        (!suite.contains("security")).then(|| address.to_string())
-    });
-    debian.ok_or_else(|| "this machine's apt knows no Debian archive; give --kernel a path".into())
-}
-
-/// What a program printed, or the last line of its complaint.
-fn said(output: io::Result<Output>, program: &str) -> Result<String, String> {
-    let output = output.map_err(|error| format!("{program}: {error}"))?;
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(errors.lines().rev().find(|line| line.starts_with("E:")).unwrap_or(errors.trim()).to_string()),
-    }
-}
-
-/// The kernel's image out of the only package in a folder.
-fn unpack(folder: &Path) -> Result<PathBuf, String> {
-    let package = fs::read_dir(folder).map_err(|error| error.to_string())?;
-    let package = package.flatten().map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "deb"));
-    let package = package.ok_or("apt fetched no package")?;
-    let tree = folder.join("tree");
-    said(Command::new("dpkg-deb").arg("-x").args([&package, &tree]).output(), "dpkg-deb")?;
-    image_in(&tree).ok_or_else(|| "there is no vmlinuz in it".into())
-}
-
-/// The first file below a folder whose name begins with vmlinuz.
-fn image_in(folder: &Path) -> Option<PathBuf> {
+/// The first file below a folder whose name begins so, in the order of paths.
+fn first_below(folder: &Path, begin: &str) -> Option<PathBuf> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     entries.sort();
-    entries.into_iter().find_map(|path| {
-        let name = path.file_name()?.to_str()?;
-        match path.is_dir() {
-            true => image_in(&path),
-            false => name.starts_with("vmlinuz").then_some(path),
-        }
+    entries.into_iter().find_map(|path| match path.is_dir() {
+        true => first_below(&path, begin),
+        false => path.file_name()?.to_str()?.starts_with(begin).then_some(path),
     })
 }
 
@@ -232,13 +142,6 @@ fn image_in(folder: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        let newest = ["linux-image-6.1.0-9-cloud-amd64", "linux-image-6.1.0-50-cloud-amd64"];
-        assert_eq!(newest.into_iter().max_by_key(|name| version(name)), Some(newest[1]));
-        assert!(version("linux-binary-7.3.4+deb13-cloud-amd64") > version("linux-binary-7.2.11+deb13-cloud-amd64"));
-    }
 
     #[test]
     fn who_asks_at_the_same_time_gets_what_one_has_made() {
