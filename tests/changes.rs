@@ -19,9 +19,13 @@ fn workload(cpus: u32, tables: &str) -> Workload {
 
 /// A run that obeys the laws of every trace.
 fn run(workload: &Workload, policy: &str) -> (Vec<Event>, Outcome) {
+    run_by(workload, policy, Executor::Machine)
+}
+
+fn run_by(workload: &Workload, policy: &str, by: Executor) -> (Vec<Event>, Outcome) {
     let mut events = Vec::new();
     let mut validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
-    let outcome = lab::run_into(&mut (&mut events, &mut validator), workload, policy, Executor::Machine, &[]).unwrap();
+    let outcome = lab::run_into(&mut (&mut events, &mut validator), workload, policy, by, &[]).unwrap();
     let findings = validator.into_findings();
     assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
     (events, outcome)
@@ -75,6 +79,22 @@ fn those_who_have_to_go_are_dealt_out() {
     assert_eq!(moves(&events).iter().map(|moved| moved.3).collect::<Vec<_>>(), [1, 2, 3, 1]);
     // Each of the four: from the one before to it, and from it to the thread.
     assert_eq!(outcome.cpus[0].overhead, Time(8 * 1000));
+}
+
+/// A policy may name another CPU's queue for the task that is still on its own; it goes there when it has left.
+#[test]
+fn a_task_that_is_handed_on_leaves_its_cpu_first() {
+    let tables = "[[task]]\nname = \"t\"\ncount = 3\nonce = [{ compute = \"50ms\" }]\n";
+    for executor in [Executor::Machine, Executor::Interpreter] {
+        let (events, outcome) = run_by(&workload(2, tables), "handing", executor);
+        let moved: Vec<_> = moves(&events).into_iter().filter(|(at, ..)| *at > 0).collect();
+        assert_eq!(moved.len(), 5, "{moved:?}");
+        for (at, task, from, _) in moved {
+            let left = stays(&events, task).into_iter().any(|(cpu, _, until)| cpu == from && until == at);
+            assert!(left, "task {task} at {at} us had not left CPU {from}");
+        }
+        assert_eq!(outcome.tasks, 3);
+    }
 }
 
 #[test]

@@ -97,6 +97,9 @@ pub struct Core {
     pub reenqueue: VecDeque<u32>,
     /// Kicks that policies asked for: CPU and flags.
     pub kicks: VecDeque<(u32, u64)>,
+    /// Direct dispatches of tasks to other CPUs' local queues that wait until these tasks have left their CPU: task, queue,
+    /// flags.
+    pub deferred: Vec<(u32, u32, u64)>,
     /// Dispatches of the running `ops.dispatch`.
     pub dispatches: Vec<Dispatch>,
     /// Whether it has dispatched anything.
@@ -187,6 +190,7 @@ impl Core {
             kicks: VecDeque::new(),
             rotor: 0,
             dispatches: Vec::new(),
+            deferred: Vec::new(),
             dispatched: false,
             max_batch: SCX_DSP_DFL_MAX_BATCH as usize,
             direct_task: DirectTask::None,

@@ -125,6 +125,25 @@ impl Core {
         }
     }
 
+    /// The same of a task of the run queue of `cpu`. Another CPU gets one that is still on its own only when it has left it
+    /// (`direct_dispatch`: `ddsp_deferred_locals`).
+    #[inline(always)]
+    pub fn dispatch_from(&mut self, cpu: u32, queue: u32, slot: u32, flags: u64) {
+        if queue != cpu && queue < self.cpus.len() && self.current(cpu) == Some(slot) {
+            self.deferred.push((slot, queue, flags));
+        } else {
+            self.dispatch_to(queue, slot, flags);
+        }
+    }
+
+    /// Puts into other CPUs' local queues what has left its CPU (`process_ddsp_deferred_locals`).
+    #[cold]
+    pub fn carry_deferred_out(&mut self) {
+        for (slot, queue, flags) in std::mem::take(&mut self.deferred) {
+            self.dispatch_to(queue, slot, flags);
+        }
+    }
+
     fn dispatch_far(&mut self, queue: u32, slot: u32, flags: u64) {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);

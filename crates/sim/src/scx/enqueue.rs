@@ -172,7 +172,7 @@ impl Sim {
     #[inline(always)]
     fn dispatch_direct(&mut self, cpu: u32, slot: u32, direct: Direct, flags: u64) {
         let queue = self.core.resolve(cpu, direct.queue, slot);
-        self.core.dispatch_to(queue, slot, direct.flags | flags & SCX_ENQ_WAKEUP);
+        self.core.dispatch_from(cpu, queue, slot, direct.flags | flags & SCX_ENQ_WAKEUP);
     }
 
     /// Takes a task that wants a CPU out of wherever it is, because something about it changes (`dequeue_task_scx`).

@@ -21,8 +21,15 @@ enum Found {
 }
 
 impl Sim {
-    /// The CPU chooses anew. `left` says why the running task leaves it, if it cannot go on.
+    /// The CPU chooses again. `left` says why the running task leaves it, if it cannot go on.
     pub fn schedule(&mut self, cpu: u32, left: Option<Reason>) {
+        self.choose_and_switch(cpu, left);
+        if !self.core.deferred.is_empty() {
+            self.core.carry_deferred_out();
+        }
+    }
+
+    fn choose_and_switch(&mut self, cpu: u32, left: Option<Reason>) {
         self.core.account(cpu);
         self.core.this_cpu = cpu;
         let c = self.core.cpu_mut(cpu);
