@@ -28,7 +28,7 @@ impl InCharge {
             }
             PolicyJob::Program(job) => {
                 let program = Program::start(job)?;
-                let (hash, report) = (program.hash().to_string(), program.report());
+                let (hash, report) = (program.hash().to_string(), program.report().clone());
                 (Held::Program(program), hash, LoadedWhat::Program(report))
             }
         };
@@ -54,6 +54,20 @@ impl InCharge {
         match &self.held {
             Held::Object(scheduler) => scheduler.check(),
             Held::Program(program) => program.check(),
+        }
+    }
+
+    /// From here on what a program takes is the run's.
+    pub fn begin_account(&mut self) {
+        if let Held::Program(program) = &mut self.held {
+            program.begin_account();
+        }
+    }
+
+    /// And up to here.
+    pub fn end_account(&mut self) {
+        if let Held::Program(program) = &mut self.held {
+            program.end_account();
         }
     }
 

@@ -128,7 +128,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let others = is_program.then_some(Served::Ext);
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others };
     wait_for_any_part_of_a_tick(job.seed);
-    let policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
+    let mut policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     let measurer = Measurer::start().map_err(|error| failed(format!("cannot create a process: {error}")))?;
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut go_on = |now: Time| {
@@ -139,7 +139,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     if let Some(ranks) = Ranks::of(&job.workload) {
         ranks.hurry();
     }
-    let measured = measure(&job.workload, &settings, policy.as_ref(), &mut go_on);
+    let measured = measure(&job.workload, &settings, policy.as_mut(), &mut go_on);
     calm();
     let measured = measured.map(|run| (run, measurer.measure()));
     // Tasks may have failed because their policy did.

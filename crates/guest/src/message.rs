@@ -110,7 +110,7 @@ pub struct ProgramReport {
     pub operations: String,
     /// From its start until its policy was in charge.
     pub ready_ns: u64,
-    /// CPU time of its threads from then to the end of the run.
+    /// CPU time of its threads in the run.
     pub cpu_ns: u64,
     /// Its threads at the end.
     pub threads: u64,

@@ -33,9 +33,8 @@ pub struct Program {
     tenure: Tenure,
     printed: Printed,
     hash: String,
-    ready_ns: u64,
-    operations: String,
-    /// What it had taken when its policy was in charge.
+    report: ProgramReport,
+    /// What it had taken before the run.
     before: ProcessUse,
 }
 
@@ -55,8 +54,8 @@ impl Program {
         wait_until_ready(&vacancy, &mut process, begun).map_err(|why| printed.below(why))?;
         let ready_ns = begun.elapsed().as_nanos() as u64;
         let tenure = vacancy.filled().map_err(|error| printed.below(error.to_string()))?;
-        let before = process_use(process.pid()).unwrap_or_default();
-        Ok(Program { process, tenure, printed, hash, ready_ns, operations: operations(), before })
+        let report = ProgramReport { operations: operations(), ready_ns, ..ProgramReport::default() };
+        Ok(Program { process, tenure, printed, hash, report, before: ProcessUse::default() })
     }
 
     /// SHA-256 of the program's file.
@@ -64,19 +63,23 @@ impl Program {
         &self.hash
     }
 
-    /// What it has done up to now.
-    pub fn report(&self) -> ProgramReport {
+    /// What it did.
+    pub fn report(&self) -> &ProgramReport {
+        &self.report
+    }
+
+    /// From here on what it takes is counted.
+    pub fn begin_account(&mut self) {
+        self.before = process_use(self.process.pid()).unwrap_or_default();
+    }
+
+    /// And up to here.
+    pub fn end_account(&mut self) {
         let now = process_use(self.process.pid()).unwrap_or(self.before);
-        ProgramReport {
-            operations: self.operations.clone(),
-            ready_ns: self.ready_ns,
-            cpu_ns: now.cpu_ns.saturating_sub(self.before.cpu_ns),
-            threads: now.threads,
-            voluntary: now.voluntary.saturating_sub(self.before.voluntary),
-            involuntary: now.involuntary.saturating_sub(self.before.involuntary),
-            printed: Vec::new(),
-            ended: false,
-        }
+        self.report.cpu_ns = now.cpu_ns.saturating_sub(self.before.cpu_ns);
+        self.report.threads = now.threads;
+        self.report.voluntary = now.voluntary.saturating_sub(self.before.voluntary);
+        self.report.involuntary = now.involuntary.saturating_sub(self.before.involuntary);
     }
 
     /// Whether its policy is still in charge.
@@ -95,17 +98,15 @@ impl Program {
     /// Asks it to end, and says what it did up to now.
     pub fn stop(mut self) -> Result<ProgramReport, SchedulerError> {
         self.check()?;
-        let mut report = self.report();
         // SAFETY: a signal to a process of ours, which is not buried before this is dropped.
         unsafe { libc::kill(self.process.pid(), libc::SIGINT) };
         let asked = Instant::now();
-        let mut has_ended = || self.process.ended().is_ok_and(|ended| ended.is_some());
-        while !report.ended && asked.elapsed() < END {
-            report.ended = is_vacant() && has_ended();
+        while !self.report.ended && asked.elapsed() < END {
+            self.report.ended = is_vacant() && self.process.ended().is_ok_and(|ended| ended.is_some());
             sleep(LOOK);
         }
-        report.printed = self.printed.last_lines();
-        Ok(report)
+        self.report.printed = self.printed.last_lines();
+        Ok(self.report)
     }
 }
 

@@ -55,13 +55,19 @@ pub enum MeasureError {
 pub fn measure(
     workload: &Workload,
     settings: &Settings,
-    policy: Option<&InCharge>,
+    mut policy: Option<&mut InCharge>,
     go_on: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Measured, MeasureError> {
-    let mut watch = Watch::new(workload, settings, policy, go_on);
+    if let Some(policy) = &mut policy {
+        policy.begin_account();
+    }
+    let mut watch = Watch::new(workload, settings, policy.as_deref(), go_on);
     let report = schedlab_load::run(workload, settings, &mut watch);
     let counted = watch.counters.take().and_then(Counters::counted);
     let recorded = watch.end()?;
+    if let Some(policy) = policy {
+        policy.end_account();
+    }
     Ok(Measured { report: report?, recorded, counted })
 }
 

@@ -96,7 +96,7 @@ pub struct SchedulerProgram {
     pub operations: String,
     /// From the start of the program until the kernel said that its policy is in charge.
     pub ready_ns: u64,
-    /// CPU time of its threads, from then until the run was over.
+    /// CPU time of its threads in the run, its warm-up included.
     pub cpu_ns: u64,
     /// Its threads at the end of the run.
     pub threads: u64,

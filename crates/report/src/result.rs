@@ -287,7 +287,7 @@ fn scheduler_program(whole: View) -> Option<String> {
     let get = |name: &str| whole.get(&format!("scheduler_program.{name}"));
     let time = |name| get(name).map(|ns| duration(ns.round() as u64));
     Some(format!(
-        "in charge after {}, then {} of CPU time in {:.0} threads, {:.0} voluntary and {:.0} involuntary switches",
+        "in charge after {}; in the run {} of CPU time, {:.0} threads, {:.0} voluntary and {:.0} involuntary switches",
         time("ready_ns")?,
         time("cpu_ns")?,
         get("threads")?,
