@@ -5,7 +5,8 @@ use super::consts::SCX_EXIT_UNREG;
 use super::cpu::{Cpu, NONE};
 use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
-use super::policy::{SCRATCH_BYTES, Sim};
+use super::policy::{Halt, SCRATCH_BYTES, Sim};
+use super::restless::Blame;
 use crate::error::RunError;
 use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
@@ -94,7 +95,7 @@ impl Sim {
         match due {
             Due::Release => self.release_held(),
             Due::RealtimePeriod => self.begin_realtime_period(),
-            Due::Policy(..) if self.restless.goes_on(&self.core.world) => {
+            Due::Policy(..) if self.restless.goes_on(&self.core.world) == Some(Blame::Policy) => {
                 let message =
                     "its timer is due again and again and no time goes by: each time asks for the next at once";
                 self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
@@ -204,10 +205,8 @@ impl Sim {
                 self.is_interrupted = true;
                 return;
             }
-            if self.restless.goes_on(&self.core.world) {
-                let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
-                               asks for the next";
-                return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
+            if let Some(blame) = self.restless.goes_on(&self.core.world) {
+                return self.end_restlessness(blame);
             }
             if self.has_more_before_steps() {
                 self.do_before_steps();
@@ -220,6 +219,20 @@ impl Sim {
                 }
             } else {
                 return;
+            }
+        }
+    }
+
+    /// No time goes by, for ever or for too long.
+    #[cold]
+    fn end_restlessness(&mut self, blame: Blame) {
+        let running = (0..self.core.cpus.len()).find_map(|cpu| self.core.current(cpu));
+        match (blame, running) {
+            (Blame::Scenario, Some(slot)) => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
+            _ => {
+                let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
+                               asks for the next";
+                self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
             }
         }
     }
