@@ -175,6 +175,7 @@ impl Sim {
     }
 
     /// Sets a CPU's timer anew.
+    #[inline(always)]
     fn set_timer(&mut self, cpu: u32) {
         self.core.cpu_mut(cpu).stale_timer = false;
         let at = self.next_end(cpu);
