@@ -34,11 +34,21 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Starts the command, up to the point where it would become its program.
+    /// Starts the command, up to the point where it would become its program. What a terminal sends to this program's
+    /// group, Ctrl-C, reaches it too.
     pub fn start(command: &mut Command) -> io::Result<Guarded> {
         Guarded::with(|post| {
             // SAFETY: the child only makes system calls before it becomes the program.
             unsafe { command.pre_exec(move || post.pass()) };
+            command.spawn().map(|child| child.id() as i32)
+        })
+    }
+
+    /// The same in the guard's group of processes: no terminal reaches it, and it is this program alone that ends it.
+    pub fn start_apart(command: &mut Command) -> io::Result<Guarded> {
+        Guarded::with(|post| {
+            // SAFETY: as above.
+            unsafe { command.pre_exec(move || post.pass_apart()) };
             command.spawn().map(|child| child.id() as i32)
         })
     }
@@ -149,9 +159,14 @@ impl Post {
     /// What a command does before it becomes its program: it is where it would be without a guard, and waits. Only system
     /// calls.
     fn pass(&self) -> io::Result<()> {
-        die_with(self.guard);
         // SAFETY: plain numbers. Where the group is gone it stays in the guard's.
         unsafe { libc::setpgid(0, self.group) };
+        self.pass_apart()
+    }
+
+    /// The same where it is.
+    fn pass_apart(&self) -> io::Result<()> {
+        die_with(self.guard);
         self.wait_for_word()
     }
 
@@ -300,6 +315,16 @@ mod tests {
         let mut killed = shell("kill -9 $$");
         killed.go().unwrap();
         assert_eq!(wait(&mut killed), Ended::Status(ExitStatus::from_raw(9)));
+    }
+
+    #[test]
+    fn a_terminal_reaches_a_command_but_none_that_is_apart() {
+        // SAFETY: plain numbers.
+        let group_of = |pid: i32| unsafe { libc::getpgid(pid) };
+        let ours = shell("exit");
+        let apart = Guarded::start_apart(Command::new("sh").args(["-c", "exit"])).unwrap();
+        assert_eq!(group_of(ours.pid()), group_of(0));
+        assert_eq!(group_of(apart.pid()), apart.guard);
     }
 
     #[test]

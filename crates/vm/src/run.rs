@@ -138,7 +138,7 @@ impl<'a> Watch<'a> {
         command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
         // There to be read before the emulator begins; it writes from the start.
         File::options().create(true).append(true).open(guest.frames()).map_err(&failed)?;
-        let mut emulator = Guarded::start(&mut command).map_err(&failed)?;
+        let mut emulator = Guarded::start_apart(&mut command).map_err(&failed)?;
         emulator.go().map_err(&failed)?;
         Ok(Watch {
             engine: settings.engine,
