@@ -6,7 +6,7 @@ use super::cpu::{Cpu, NONE};
 use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
 use super::policy::{Halt, SCRATCH_BYTES, Sim};
-use super::restless::Blame;
+use super::restless::Unrest;
 use crate::error::RunError;
 use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
@@ -95,7 +95,7 @@ impl Sim {
         match due {
             Due::Release => self.release_held(),
             Due::RealtimePeriod => self.begin_realtime_period(),
-            Due::Policy(..) if self.restless.goes_on(&self.core.world) == Some(Blame::Policy) => {
+            Due::Policy(..) if self.restless.goes_on(&self.core.world) == Some(Unrest::Policy) => {
                 let message =
                     "its timer is due again and again and no time goes by: each time asks for the next at once";
                 self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
@@ -206,8 +206,8 @@ impl Sim {
                 self.is_interrupted = true;
                 return;
             }
-            if let Some(blame) = self.restless.goes_on(&self.core.world) {
-                return self.end_restlessness(blame);
+            if let Some(unrest) = self.restless.goes_on(&self.core.world) {
+                return self.end_restlessness(unrest);
             }
             if self.has_more_before_steps() {
                 self.do_before_steps();
@@ -224,12 +224,13 @@ impl Sim {
         }
     }
 
-    /// No time goes by, for ever or for too long.
+    /// No time goes by, for a while, for too long or for ever.
     #[cold]
-    fn end_restlessness(&mut self, blame: Blame) {
+    fn end_restlessness(&mut self, unrest: Unrest) {
         let running = (0..self.core.cpus.len()).find_map(|cpu| self.core.current(cpu));
-        match (blame, running) {
-            (Blame::Scenario, Some(slot)) => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
+        match (unrest, running) {
+            (Unrest::Pause, _) => (self.is_interrupted, self.interrupt_at) = (true, 0),
+            (Unrest::Scenario, Some(slot)) => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
             _ => {
                 let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
                                asks for the next";
