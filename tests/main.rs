@@ -13,5 +13,6 @@ mod mechanisms;
 mod policies;
 mod requests;
 mod scripts;
+mod sections;
 mod strangers;
 mod theory;

@@ -2,10 +2,11 @@
 
 use crate::change::changed;
 use crate::rng::Rng;
-use crate::{Answer, Target};
+use crate::{Answer, Target, signals};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -18,6 +19,8 @@ const MEMORY_BYTES: u64 = 8 << 30;
 const KEPT: usize = 512;
 /// How many attempts to shrink a finding.
 const TRIES: u32 = 400;
+/// How long between two words of how many inputs were tried.
+const TELLING: Duration = Duration::from_secs(60);
 
 /// Inputs that are tried one after the other in this process.
 pub struct Session {
@@ -75,54 +78,100 @@ pub struct Finding {
     pub how: String,
 }
 
-/// Tries inputs of a target for a time, in processes of this program, restarted after each finding.
+/// What came of an attack.
+#[derive(Debug)]
+pub struct Attack {
+    /// How many inputs were tried.
+    pub tried: u64,
+    /// What they found.
+    pub found: Vec<Finding>,
+    /// The signal that ended it before its time.
+    pub ended_by: Option<&'static str>,
+}
+
+/// Tries inputs of a target for a time, in processes of this program, restarted after each finding. `tell` hears from
+/// time to time how many were tried, so that an attack that is killed leaves its count.
 ///
 /// # Errors
 ///
 /// No process can be started, or nothing can be written.
-pub fn attack(target: &Target, length: Duration, seed: u64, home: &Path) -> io::Result<(u64, Vec<Finding>)> {
-    let (begun, mut found, mut tried, mut seed) = (Instant::now(), Vec::new(), 0, seed);
+pub fn attack(
+    target: &Target,
+    length: Duration,
+    seed: u64,
+    home: &Path,
+    tell: &mut dyn FnMut(u64),
+) -> io::Result<Attack> {
+    let (begun, mut attack) = (Instant::now(), Attack { tried: 0, found: Vec::new(), ended_by: None });
     let scratch = tempfile::tempdir()?;
     let (input, count) = (scratch.path().join("input"), scratch.path().join("count"));
+    let mut seed = seed;
     while let Some(left) = length.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
         let arguments = ["--inside".into(), target.name.into(), seed.to_string(), left.as_millis().to_string()];
-        let status = child(&arguments, &[&input, &count], left + PATIENCE, &input)?;
-        tried += fs::read_to_string(&count).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-        if status.as_ref().is_ok_and(|status| status.success()) {
-            break;
+        let tried = || fs::read_to_string(&count).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let before = attack.tried;
+        fs::write(&count, "0")?;
+        let ended = child(&arguments, &[&input, &count], left + PATIENCE, &input, &mut || tell(before + tried()))?;
+        attack.tried += tried();
+        match ended {
+            Ended::Well => break,
+            Ended::Asked(signal) => {
+                attack.ended_by = Some(signal);
+                break;
+            }
+            Ended::Badly(how) => attack.found.push(keep(target, &fs::read(&input)?, how, home, scratch.path())?),
         }
-        found.push(keep(target, &fs::read(&input)?, how(&status), home, scratch.path())?);
         seed = seed.wrapping_add(1);
     }
-    Ok((tried, found))
+    Ok(attack)
 }
 
-/// The time it took, where it was ended because of that.
-type Ended = Result<ExitStatus, Duration>;
+/// How a process that tried inputs ended.
+enum Ended {
+    Well,
+    /// By a signal that asked it, or us, to end.
+    Asked(&'static str),
+    Badly(String),
+}
 
-fn how(ended: &Ended) -> String {
-    match ended {
-        Ok(status) => format!("{status}"),
-        Err(after) => format!("not back after {after:?}"),
+impl Ended {
+    fn of(status: ExitStatus) -> Ended {
+        match signals::came().or_else(|| signals::name(status.signal()?)) {
+            _ if status.success() => Ended::Well,
+            Some(signal) => Ended::Asked(signal),
+            None => Ended::Badly(status.to_string()),
+        }
     }
 }
 
-/// Runs this program on some inputs, and ends it when one of them takes too long.
-fn child(arguments: &[String], files: &[&Path], limit: Duration, input: &Path) -> io::Result<Ended> {
+/// Runs this program on some inputs, calls `tell` from time to time, and ends it when one of them takes too long or when
+/// we are asked to end.
+fn child(
+    arguments: &[String],
+    files: &[&Path],
+    limit: Duration,
+    input: &Path,
+    tell: &mut dyn FnMut(),
+) -> io::Result<Ended> {
     let mut command = Command::new(std::env::current_exe()?);
     let mut child = command.args(arguments).args(files).spawn()?;
-    let begun = Instant::now();
+    let (begun, mut told) = (Instant::now(), Instant::now());
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Ok(status));
+            return Ok(Ended::of(status));
         }
         std::thread::sleep(Duration::from_millis(20));
         let written = input.metadata().and_then(|data| data.modified()).ok();
         let is_stuck = written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > PATIENCE);
-        if is_stuck || begun.elapsed() > limit + PATIENCE {
+        let asked = signals::came();
+        if asked.is_some() || is_stuck || begun.elapsed() > limit + PATIENCE {
             child.kill()?;
             child.wait()?;
-            return Ok(Err(PATIENCE));
+            return Ok(asked.map_or(Ended::Badly(format!("not back after {PATIENCE:?}")), Ended::Asked));
+        }
+        if told.elapsed() >= TELLING {
+            told = Instant::now();
+            tell();
         }
     }
 }
@@ -132,8 +181,8 @@ fn keep(target: &Target, input: &[u8], how: String, home: &Path, scratch: &Path)
     let trial = scratch.join("trial");
     let is_bad = |bytes: &[u8]| -> io::Result<bool> {
         fs::write(&trial, bytes)?;
-        let ended = child(&["--one".into(), target.name.into()], &[&trial], PATIENCE, &trial)?;
-        Ok(!ended.is_ok_and(|status| status.success()))
+        let ended = child(&["--one".into(), target.name.into()], &[&trial], PATIENCE, &trial, &mut || {})?;
+        Ok(matches!(ended, Ended::Badly(_)))
     };
     let (mut best, mut size) = (input.to_vec(), input.len() / 2);
     let mut tries = 0;
@@ -162,8 +211,9 @@ pub fn inside(target: Target, seed: u64, length: Duration, files: [&Path; 2], ho
     limit_memory();
     let [input, count] = files;
     let mut session = Session::new(target, seed, Some(&home.join("corpus").join(target.name)));
-    let begun = Instant::now();
-    while begun.elapsed() < length {
+    let (begun, parent) = (Instant::now(), parent_id());
+    // Who was killed ends nobody.
+    while begun.elapsed() < length && parent_id() == parent {
         session.step(&mut |bytes| fs::write(input, bytes).expect("an input can be written down"));
         if session.tried.is_multiple_of(64) {
             fs::write(count, session.tried.to_string())?;

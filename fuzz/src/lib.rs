@@ -11,6 +11,7 @@
 pub mod change;
 pub mod drive;
 pub mod rng;
+pub mod signals;
 pub mod target;
 mod targets;
 

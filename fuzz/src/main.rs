@@ -1,6 +1,6 @@
 //! `schedlab-fuzz [--seconds N] [--seed N] [TARGET…]`: attacks each target for a time and tells what was found.
 
-use schedlab_fuzz::{Target, all, drive};
+use schedlab_fuzz::{Target, all, drive, signals};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -35,16 +35,22 @@ fn attack(words: &[&str]) -> ExitCode {
         }
     }
     let targets: Vec<Target> = if names.is_empty() { all() } else { names.into_iter().map(find).collect() };
+    signals::watch();
     println!("seed {seed}, {seconds} s for each of {} targets", targets.len());
     let mut is_clean = true;
     for target in targets {
-        let (tried, found) =
-            drive::attack(&target, Duration::from_secs(seconds), seed, &home()).expect("a process can be started");
-        println!("{:<14} {tried:>10} inputs, {} findings", target.name, found.len());
-        for finding in found {
+        let tell = &mut |tried| println!("{:<14} {tried:>10} inputs so far", target.name);
+        let attack = drive::attack(&target, Duration::from_secs(seconds), seed, &home(), tell);
+        let attack = attack.expect("a process can be started");
+        println!("{:<14} {:>10} inputs, {} findings", target.name, attack.tried, attack.found.len());
+        for finding in attack.found {
             is_clean = false;
             println!("  {}: {}", finding.file.display(), finding.how);
             println!("  again: cargo run -p schedlab-fuzz -- --one {} {}", target.name, finding.file.display());
+        }
+        if let Some(signal) = attack.ended_by {
+            println!("ended by {signal} before its time");
+            return ExitCode::FAILURE;
         }
     }
     if is_clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }

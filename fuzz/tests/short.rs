@@ -2,7 +2,9 @@
 
 use schedlab_fuzz::drive::Session;
 use schedlab_fuzz::{Answer, all, drive};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Changed inputs for each target. Those that run something take more time for each.
 fn inputs(name: &str) -> u64 {
@@ -40,4 +42,22 @@ fn a_target_that_breaks_its_promise_is_found() {
     let all_well = (0..10_000)
         .all(|_| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| session.step(&mut |_| {}))).is_ok());
     assert!(!all_well, "an input that breaks the promise is not made");
+}
+
+#[test]
+fn who_is_asked_to_end_says_what_was_tried() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let mut attack = Command::new(env!("CARGO_BIN_EXE_schedlab-fuzz"));
+        let mut attack =
+            attack.args(["--seconds", "1000", all()[0].name]).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut out = BufReader::new(attack.stdout.take().expect("it is piped"));
+        let mut said = String::new();
+        out.read_line(&mut said).expect("it says what it begins with");
+        let told = Command::new("kill").args([format!("-{signal}"), attack.id().to_string()]).status();
+        assert!(told.is_ok_and(|status| status.success()));
+        out.read_to_string(&mut said).expect("it says what came of it");
+        let ended = format!(" inputs, 0 findings\nended by SIG{signal} before its time\n");
+        assert!(said.ends_with(&ended), "{said}");
+        assert!(!attack.wait().expect("it ends").success());
+    }
 }

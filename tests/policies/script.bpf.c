@@ -7,6 +7,11 @@
 
 char _license[] SEC("license") = "GPL";
 
+void bpf_preempt_disable(void) __ksym;
+void bpf_preempt_enable(void) __ksym;
+void bpf_local_irq_save(unsigned long *flags) __ksym;
+void bpf_local_irq_restore(unsigned long *flags) __ksym;
+
 #define STEPS 96
 /* Steps in each operation. */
 #define AT_ONCE 6
@@ -26,6 +31,7 @@ struct { __uint(type, BPF_MAP_TYPE_RINGBUF); __uint(max_entries, 4096); } ring S
 struct { __uint(type, BPF_MAP_TYPE_ARENA); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 16); } pages SEC(".maps");
 
 struct item { struct bpf_rb_node node; struct bpf_list_node link; u64 key; };
+private(A) struct bpf_spin_lock lock;
 private(A) struct bpf_rb_root tree __contains(item, node);
 private(A) struct bpf_list_head list __contains(item, link);
 
@@ -161,7 +167,7 @@ static __noinline u64 raw_bpf(u8 what, u64 *args)
 {
 	u64 a = args[0], b = args[1], c = args[2], d = args[3], e = args[4];
 
-	switch (what % 36) {
+	switch (what % 48) {
 	case 0: return CALL2(bpf_map_lookup_elem);
 	case 1: return CALL4(bpf_map_update_elem);
 	case 2: return CALL2(bpf_map_delete_elem);
@@ -197,6 +203,16 @@ static __noinline u64 raw_bpf(u8 what, u64 *args)
 	case 32: return CALL2(bpf_rbtree_remove);
 	case 33: return CALL4(bpf_list_push_back_impl);
 	case 34: return CALL1(bpf_list_pop_front);
+	case 36: return CALL0(bpf_rcu_read_lock);
+	case 37: return CALL0(bpf_rcu_read_unlock);
+	case 38: return CALL0(bpf_preempt_disable);
+	case 39: return CALL0(bpf_preempt_enable);
+	case 40: return CALL1(bpf_local_irq_save);
+	case 41: return CALL1(bpf_local_irq_restore);
+	case 42: return CALL1(bpf_spin_lock);
+	case 43: return CALL1(bpf_spin_unlock);
+	case 44 ... 45: bpf_spin_lock(&lock); return 0;
+	case 46 ... 47: bpf_spin_unlock(&lock); return 0;
 	default: return CALL2(bpf_per_cpu_ptr);
 	}
 }
@@ -247,6 +263,28 @@ static __noinline u64 with_iterators(u8 how, u64 x, u64 y)
 			break;
 	}
 	return result;
+}
+
+/* Sections and locks, most of them left as they are entered. */
+static __noinline u64 with_sections(u8 how, u64 *frame)
+{
+	if (how & 1)
+		bpf_rcu_read_lock();
+	if (how & 2)
+		bpf_preempt_disable();
+	if (how & 4)
+		bpf_local_irq_save((unsigned long *)frame);
+	if (how & 8) {
+		bpf_spin_lock(&lock);
+		bpf_spin_unlock(&lock);
+	}
+	if (how & 4)
+		bpf_local_irq_restore((unsigned long *)frame);
+	if (how & 2)
+		bpf_preempt_enable();
+	if (how & 1 || how == 240)
+		bpf_rcu_read_unlock();
+	return how;
 }
 
 static __noinline u64 with_objects(u8 how, u64 key)
@@ -346,7 +384,8 @@ static __noinline int do_step(struct task_struct *p, u32 index, u64 *frame)
 	switch (step->what % 16) {
 	case 0 ... 2: result = with_mask(p, step->f, args[0], args[1]); break;
 	case 3 ... 4: result = with_iterators(step->f, args[0], args[1]); break;
-	case 5 ... 6: result = with_objects(step->f, args[0]); break;
+	case 5: result = with_sections(step->f, frame); break;
+	case 6: result = with_objects(step->f, args[0]); break;
 	case 7 ... 10: result = with_memory(step->f, args[0], frame); break;
 	case 11 ... 12: result = with_timer(step->f, args[0]); break;
 	case 13: result = raw_scx(p, step->f, args); break;

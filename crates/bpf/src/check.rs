@@ -16,6 +16,7 @@ use crate::maps::Storage;
 use crate::memory::{AccessError, Content, GuestMemory, MEMORY_SIZE, MemoryError};
 use crate::program::MapId;
 use crate::references::Held;
+use crate::sections::Section;
 use crate::vm::VmState;
 
 /// Bytes of an argument that cost nothing.
@@ -75,6 +76,12 @@ impl<'a> Check<'a> {
         unsafe { &*self.ctx }
     }
 
+    #[inline]
+    fn ctx_mut(&mut self) -> &mut CallContext {
+        // SAFETY: as above.
+        unsafe { &mut *self.ctx }
+    }
+
     /// The same call for a function that this one calls.
     #[inline]
     pub(crate) fn context(&mut self) -> *mut CallContext {
@@ -127,8 +134,7 @@ impl<'a> Check<'a> {
     /// Ends the call with an error.
     #[cold]
     pub(crate) fn raise<T>(&mut self, kind: FaultKind) -> Option<T> {
-        // SAFETY: as above.
-        unsafe { (*self.ctx).raise(kind) };
+        self.ctx_mut().raise(kind);
         None
     }
 
@@ -256,7 +262,10 @@ impl<'a> Check<'a> {
     /// Holds something that has to be given back before the call ends.
     #[inline]
     pub(crate) fn hold(&mut self, address: u64, held: Held) -> Option<u64> {
-        match self.vm().references.add(address, held) {
+        let ctx = self.ctx_mut();
+        ctx.locks += u32::from(matches!(held, Held::Lock(_)));
+        let position = ctx.position;
+        match self.vm().references.add(address, held, position) {
             true => Some(address),
             false => self.fail("holds too many references at a time"),
         }
@@ -265,8 +274,47 @@ impl<'a> Check<'a> {
     /// Gives up what is held.
     pub(crate) fn give_up(&mut self, address: u64, what: &str, is: impl Fn(&Held) -> bool) -> Option<Held> {
         match self.vm().references.take(address, is) {
-            Some(held) => Some(held),
+            Some(held) => {
+                self.ctx_mut().locks -= u32::from(matches!(held, Held::Lock(_)));
+                Some(held)
+            }
             None => self.fail(format!("gives back {address:#x} as a {what}, which it does not hold")),
+        }
+    }
+
+    /// How many locks the program holds.
+    pub(crate) fn locks(&self) -> u32 {
+        self.ctx().locks
+    }
+
+    /// The program enters a section.
+    pub(crate) fn enter_section(&mut self, section: Section) -> Option<u64> {
+        let ctx = self.ctx_mut();
+        ctx.sections.0 += section.one();
+        ctx.section_at = ctx.position;
+        Some(0)
+    }
+
+    /// The program leaves a section.
+    pub(crate) fn leave_section(&mut self, section: Section) -> Option<u64> {
+        let ctx = self.ctx_mut();
+        if !ctx.sections.has(section) {
+            let [enter, leave] = section.calls();
+            return self.fail(format!("calls {leave} without a {enter} before it"));
+        }
+        ctx.sections.0 -= section.one();
+        Some(0)
+    }
+
+    /// Ends the call if it is where a function may not be called that may sleep.
+    pub fn may_sleep(&mut self, function: &str) -> Option<()> {
+        let is_state = |held: &Held| held.calls().is_some();
+        let calls = self.ctx().sections.any().map(Section::calls);
+        match calls.or_else(|| self.vm().references.last(is_state)?.1.calls()) {
+            None => Some(()),
+            Some([enter, leave]) => {
+                self.fail(format!("calls {function}, which may sleep, between {enter} and {leave}"))
+            }
         }
     }
 
@@ -331,16 +379,14 @@ impl<'a> Check<'a> {
 
     /// Lets `run` use `len` bytes of the stack.
     pub(crate) fn with_scratch<T>(&mut self, len: u64, run: impl FnOnce(&mut Self, u64) -> Option<T>) -> Option<T> {
-        // SAFETY: as above; the reference ends at once.
-        let ctx = unsafe { &mut *self.ctx };
+        let ctx = self.ctx_mut();
         let (top, len) = (ctx.stack_top, len.next_multiple_of(8));
         if len > top - ctx.stack_start {
             return self.raise(FaultKind::StackOverflow);
         }
         ctx.stack_top = top - len;
         let result = run(self, top - len);
-        // SAFETY: as above.
-        unsafe { (*self.ctx).stack_top = top };
+        self.ctx_mut().stack_top = top;
         result
     }
 

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use crate::fault::{Fault, FaultKind};
 use crate::memory::GuestMemory;
 use crate::program::{FRAME_SIZE, FunctionId};
+use crate::sections::Sections;
 use crate::vm::{STACK_SIZE, VmState};
 
 /// When and where a program runs. The host sets it before a call.
@@ -43,6 +44,11 @@ pub struct CallContext {
     pub(crate) stack_end: u64,
     /// Where the program is: function number << 32 | instruction in it. Kept up to date at calls of host functions.
     pub(crate) position: u64,
+    /// Sections in which the call is, and the position at which it entered the last one.
+    pub(crate) sections: Sections,
+    pub(crate) section_at: u64,
+    /// Locks that the call holds.
+    pub(crate) locks: u32,
     /// The caller's own state, handed through to host functions.
     pub(crate) host: *mut c_void,
     /// The virtual machine.
@@ -64,6 +70,9 @@ impl CallContext {
             stack_start: stack,
             stack_end: stack + STACK_SIZE,
             position: 0,
+            sections: Sections::default(),
+            section_at: 0,
+            locks: 0,
             host: std::ptr::null_mut(),
             vm: std::ptr::null_mut(),
             fault: None,
@@ -73,7 +82,12 @@ impl CallContext {
     /// Ends the call with an error of the program at its present position. The first error stays.
     #[cold]
     pub(crate) fn raise(&mut self, kind: FaultKind) {
-        let position = self.position;
+        self.raise_from(self.position, kind);
+    }
+
+    /// Ends the call with an error of the program at another position.
+    #[cold]
+    pub(crate) fn raise_from(&mut self, position: u64, kind: FaultKind) {
         self.raise_at(FunctionId((position >> 32) as u32), position as u32, kind);
     }
 
@@ -117,6 +131,19 @@ pub(crate) unsafe extern "C" fn raise_unresolved(ctx: *mut CallContext, function
     // SAFETY: as above.
     let what = unsafe { (*ctx.vm).program.unresolved_at(function, instruction as u32) };
     ctx.raise_at(function, instruction as u32, FaultKind::Unresolved(what));
+}
+
+/// For machine code: a host function is to be called that a kernel does not let be called while a lock is held.
+///
+/// # Safety
+/// `ctx` is the context of the running call.
+pub(crate) unsafe extern "C" fn raise_locked(ctx: *mut CallContext, function: u64, instruction: u64) {
+    let function = FunctionId(function as u32);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let name = (*(*ctx).vm).program.host_name_at(function, instruction as u32);
+        (*ctx).raise_at(function, instruction as u32, FaultKind::Locked(name));
+    }
 }
 
 /// For machine code: calls through a register (`callx`): runs the function behind a handle.

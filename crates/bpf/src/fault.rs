@@ -50,6 +50,8 @@ pub enum FaultKind {
     Unresolved(String),
     /// It called an address that is no function.
     WildCall(u64),
+    /// It called this function while it held a lock.
+    Locked(String),
     /// A helper or kernel function refused; the text says why.
     Refused(String),
     /// A host function panicked: an error of ours that this program has found.
@@ -85,6 +87,11 @@ impl fmt::Display for FaultKind {
             FaultKind::StackOverflow => f.write_str("nests calls deeper than its stack"),
             FaultKind::Unresolved(what) => write!(f, "uses {what}, which this kernel does not have"),
             FaultKind::WildCall(address) => write!(f, "calls {address:#x}, which is no function"),
+            FaultKind::Locked(name) => write!(
+                f,
+                "calls {name} while it holds a lock; a kernel lets it call only what takes locks, gives them back, or \
+                 works on lists and trees"
+            ),
             FaultKind::Refused(text) => f.write_str(text),
             FaultKind::Defect(text) => {
                 write!(f, "calls what has a defect of schedlab ({text}); please report it with the object")

@@ -1,10 +1,11 @@
 //! What the values of maps, the globals and a program's own objects hold that only host functions may touch: pointers to
-//! kernel objects, timers, work, heads and nodes of lists and trees. Where they are is in the object's BTF.
+//! kernel objects, timers, work, locks, heads and nodes of lists and trees. Where they are is in the object's BTF.
 
 use std::rc::Rc;
 
 use crate::btf::{Btf, Kind, TypeId};
 use crate::object::{LoadError, ObjectError};
+use crate::references::Lock;
 
 /// How deep structures are searched.
 const DEPTH_MAX: u32 = 8;
@@ -28,12 +29,15 @@ pub(crate) enum FieldKind {
     ListNode,
     /// `bpf_rb_node`.
     TreeNode,
+    /// `bpf_spin_lock` or `bpf_res_spin_lock`.
+    Lock(Lock),
 }
 
 impl FieldKind {
     /// Its bytes.
     fn len(&self) -> u32 {
         match self {
+            FieldKind::Lock(_) => 4,
             FieldKind::Pointer(_) => 8,
             FieldKind::Timer | FieldKind::Work | FieldKind::List | FieldKind::Tree => 16,
             FieldKind::ListNode => 24,
@@ -49,6 +53,8 @@ impl FieldKind {
             "bpf_rb_root" => FieldKind::Tree,
             "bpf_list_node" => FieldKind::ListNode,
             "bpf_rb_node" => FieldKind::TreeNode,
+            "bpf_spin_lock" => FieldKind::Lock(Lock::Spin),
+            "bpf_res_spin_lock" => FieldKind::Lock(Lock::Resilient),
             _ => return None,
         })
     }

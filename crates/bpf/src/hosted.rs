@@ -47,7 +47,7 @@ impl<H> Vm<H> {
     }
 
     /// Calls an entry: `args` become the array of words that r1 points at.
-    #[inline]
+    #[inline(always)]
     pub fn call<const N: usize>(
         &mut self,
         program: ProgramId,

@@ -199,8 +199,12 @@ impl Run<'_> {
                     result
                 }
                 Insn::CallHost { host } => {
+                    let host = &self.program.hosts[host.index()];
+                    if host.needs_no_lock && (*self.ctx).locks > 0 {
+                        return Err(self.raise(FaultKind::Locked(host.name.clone())));
+                    }
                     (*self.ctx).position = u64::from(self.function.0) << 32 | u64::from(self.pc);
-                    (self.program.hosts[host.index()].call)(self.ctx, r1, r2, r3, r4, r5)
+                    (host.call)(self.ctx, r1, r2, r3, r4, r5)
                 }
                 Insn::CallHandle { src } => {
                     (*self.ctx).position = u64::from(self.function.0) << 32 | u64::from(self.pc);

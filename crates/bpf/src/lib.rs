@@ -31,6 +31,7 @@ mod options;
 mod pool;
 mod program;
 mod references;
+mod sections;
 mod text;
 mod timers;
 mod type_table;

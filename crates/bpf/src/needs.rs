@@ -144,10 +144,10 @@ impl Analysis<'_> {
         function.blocks.iter().enumerate().any(|(index, block)| {
             let insns = &function.insns[block.start as usize..block.end as usize];
             insns.iter().any(|insn| match *insn {
-                Insn::CallHost { host } => !matches!(
-                    self.hosts[host.index()].intrinsic,
-                    Some(Intrinsic::NowNs | Intrinsic::ProcessorId | Intrinsic::CurrentTask | Intrinsic::Nothing)
-                ),
+                Insn::CallHost { host } => {
+                    let host = &self.hosts[host.index()];
+                    host.needs_no_lock || !host.intrinsic.is_some_and(Intrinsic::never_fails)
+                }
                 Insn::CallHandle { .. } | Insn::Unresolved { .. } => true,
                 _ => insn.target().is_some_and(|target| target.index() <= index),
             })
@@ -205,7 +205,8 @@ mod tests {
 
     fn host(arguments: u8, intrinsic: Option<Intrinsic>) -> HostFunction {
         let routine = crate::helpers::find(7).unwrap().routine;
-        HostFunction { name: "h".into(), call: routine.call, arguments, intrinsic, calls_back: false }
+        let (call, name) = (routine.call, "h".into());
+        HostFunction { name, call, arguments, intrinsic, calls_back: false, needs_no_lock: false }
     }
 
     fn mov(dst: Register, src: Register) -> Insn {

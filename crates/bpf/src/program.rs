@@ -9,6 +9,7 @@ use crate::fault::{Fault, FaultKind, SourceLine};
 use crate::kernel::HostFn;
 use crate::memory::HANDLE_BASE;
 use crate::needs::Needs;
+pub use crate::sections::Section;
 
 /// Bytes of a BPF stack frame.
 pub const FRAME_SIZE: u64 = 512;
@@ -401,12 +402,24 @@ pub enum Intrinsic {
     IterNumNew,
     /// `bpf_iter_num_next(it)`.
     IterNumNext,
-    /// Functions without any effect that return 0: locks, `bpf_iter_num_destroy`, `bpf_rcu_read_lock`.
+    /// Functions without any effect that return 0: `bpf_iter_num_destroy`.
     Nothing,
+    /// Functions that enter a section of this kind: `bpf_rcu_read_lock`.
+    Enter(Section),
+    /// Functions that leave a section of this kind: `bpf_rcu_read_unlock`.
+    Leave(Section),
     /// Functions that read a 32-bit number so many bytes behind their first argument: `scx_bpf_task_cpu`.
     Field(i16),
     /// Functions that give their first argument back: `bpf_cast_to_kern_ctx`, `bpf_rdonly_cast`.
     Identity,
+}
+
+impl Intrinsic {
+    /// Whether what is written in line raises no fault.
+    pub fn never_fails(self) -> bool {
+        use Intrinsic::*;
+        matches!(self, NowNs | ProcessorId | CurrentTask | Nothing | Enter(_))
+    }
 }
 
 /// A helper or kernel function that the program calls.
@@ -422,13 +435,16 @@ pub struct HostFunction {
     pub intrinsic: Option<Intrinsic>,
     /// Whether it may call back into the program.
     pub calls_back: bool,
+    /// Whether the program takes locks, and may not call this while it holds one.
+    pub needs_no_lock: bool,
 }
 
 impl PartialEq for HostFunction {
     /// By the routine's address: who asks wants to know whether the same code can be called.
     fn eq(&self, other: &HostFunction) -> bool {
         let address = |host: &HostFunction| host.call as *const () as usize;
-        self.name == other.name && self.intrinsic == other.intrinsic && address(self) == address(other)
+        (&self.name, self.intrinsic, self.needs_no_lock) == (&other.name, other.intrinsic, other.needs_no_lock)
+            && address(self) == address(other)
     }
 }
 
@@ -543,6 +559,14 @@ impl Program {
     pub fn map_at(&self, address: u64) -> Option<MapId> {
         let index = self.maps.binary_search_by_key(&address, |map| map.address).ok()?;
         Some(MapId(index as u32))
+    }
+
+    /// The name of the host function that an instruction calls.
+    pub fn host_name_at(&self, function: FunctionId, instruction: u32) -> String {
+        match self.functions[function.index()].insns.get(instruction as usize) {
+            Some(Insn::CallHost { host }) => self.hosts[host.index()].name.clone(),
+            _ => "something unknown".to_string(),
+        }
     }
 
     /// The text of an unresolved instruction.

@@ -1,4 +1,4 @@
-//! What a running call holds: references that it has to give back, iterators that it has to end, and dynptrs.
+//! What a running call holds: references and locks that it has to give back, iterators that it has to end, and dynptrs.
 //!
 //! The kernel's verifier proves that every reference is released exactly once on every path; here it is counted while
 //! the program runs, on the host's side, so that nothing a program writes can forge one.
@@ -23,10 +23,33 @@ pub(crate) enum Held {
     Iterator(&'static str, u64),
     /// A dynptr: address and length in bytes. It needs no release.
     Dynptr(u64, u64),
+    /// A lock.
+    Lock(Lock),
+    /// Interrupts that are off.
+    Interrupts,
+}
+
+/// A kind of lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// `bpf_spin_lock`.
+    Spin,
+    /// `bpf_res_spin_lock`.
+    Resilient,
+}
+
+impl Lock {
+    /// Its type.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Lock::Spin => "bpf_spin_lock",
+            Lock::Resilient => "bpf_res_spin_lock",
+        }
+    }
 }
 
 impl Held {
-    fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match *self {
             Held::Kernel(name) => name,
             Held::Object => "object of its own",
@@ -34,7 +57,24 @@ impl Held {
             Held::Bits(_) => "bpf_iter_bits",
             Held::Iterator(name, _) => name,
             Held::Dynptr(..) => "bpf_dynptr",
+            Held::Lock(lock) => lock.type_name(),
+            Held::Interrupts => "interrupts",
         }
+    }
+
+    /// The functions that take it and give it back, of what is no thing but a state.
+    pub fn calls(&self) -> Option<[&'static str; 2]> {
+        Some(match self {
+            Held::Lock(Lock::Spin) => ["bpf_spin_lock()", "bpf_spin_unlock()"],
+            Held::Lock(Lock::Resilient) => ["bpf_res_spin_lock()", "bpf_res_spin_unlock()"],
+            Held::Interrupts => ["bpf_local_irq_save()", "bpf_local_irq_restore()"],
+            _ => return None,
+        })
+    }
+
+    /// Whether both have to be given back in the opposite order of that in which they were got.
+    pub fn is_nested_with(&self, other: &Held) -> bool {
+        matches!((self, other), (Held::Lock(_), Held::Lock(_)) | (Held::Interrupts, Held::Interrupts))
     }
 }
 
@@ -65,7 +105,16 @@ impl Bits {
 /// Everything that the calls on the way hold, in the order in which they got it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct References {
-    entries: Vec<(u64, Held)>,
+    entries: Vec<Entry>,
+}
+
+/// Something that is held.
+#[derive(Clone, Debug)]
+struct Entry {
+    address: u64,
+    held: Held,
+    /// Where the program got it.
+    position: u64,
 }
 
 impl References {
@@ -85,39 +134,61 @@ impl References {
         self.entries.truncate(len);
     }
 
-    /// Holds one more; false when it is too much.
-    pub fn add(&mut self, address: u64, held: Held) -> bool {
+    /// Holds one more, got at a position of the program; false when it is too much.
+    pub fn add(&mut self, address: u64, held: Held, position: u64) -> bool {
         let fits = self.entries.len() < HELD_MAX;
         if fits {
-            self.entries.push((address, held));
+            self.entries.push(Entry { address, held, position });
         }
         fits
     }
 
     /// What is held at an address and `is` meant, the youngest first.
     pub fn find(&mut self, address: u64, is: impl Fn(&Held) -> bool) -> Option<&mut Held> {
-        let found = self.entries.iter_mut().rev().find(|(at, held)| *at == address && is(held));
-        found.map(|(_, held)| held)
+        let found = self.entries.iter_mut().rev().find(|entry| entry.address == address && is(&entry.held));
+        found.map(|entry| &mut entry.held)
+    }
+
+    /// The youngest of what `is` meant, with its address.
+    pub fn last(&self, is: impl Fn(&Held) -> bool) -> Option<(u64, &Held)> {
+        self.entries.iter().rev().find(|entry| is(&entry.held)).map(|entry| (entry.address, &entry.held))
+    }
+
+    /// How many locks are held.
+    pub fn locks(&self) -> u32 {
+        self.entries.iter().filter(|entry| matches!(entry.held, Held::Lock(_))).count() as u32
     }
 
     /// Gives up what is held at an address and `is` meant.
     pub fn take(&mut self, address: u64, is: impl Fn(&Held) -> bool) -> Option<Held> {
-        let index = self.entries.iter().rposition(|(at, held)| *at == address && is(held))?;
-        Some(self.entries.remove(index).1)
+        let index = self.entries.iter().rposition(|entry| entry.address == address && is(&entry.held))?;
+        Some(self.entries.remove(index).held)
     }
 
     /// Forgets the dynptrs that overlap `len` bytes at an address.
     pub fn forget_dynptrs(&mut self, address: u64, len: u64) {
         let overlaps = |at: u64| at < address + len && address < at + len;
-        self.entries.retain(|(at, held)| !matches!(held, Held::Dynptr(..)) || !overlaps(*at));
+        self.entries.retain(|entry| !matches!(entry.held, Held::Dynptr(..)) || !overlaps(entry.address));
     }
 
-    /// What was got after the first `from` and has not been given back: how much, and the last of it.
-    pub fn leak(&self, from: usize) -> Option<(usize, u64, &'static str)> {
-        let leaked = self.entries.get(from..)?.iter().filter(|(_, held)| !matches!(held, Held::Dynptr(..)));
-        let (address, held) = leaked.clone().next_back()?;
-        Some((leaked.count(), *address, held.name()))
+    /// What was got after the first `from` and has not been given back: what is wrong, and where the last of it was got.
+    pub fn leak(&self, from: usize) -> Option<(String, u64)> {
+        let leaked = self.entries.get(from..)?.iter().filter(|entry| !matches!(entry.held, Held::Dynptr(..)));
+        let Entry { address, held, position } = leaked.clone().next_back()?;
+        let text = match held.calls() {
+            Some(calls) => without_end(calls),
+            None => {
+                let (count, name) = (leaked.count(), held.name());
+                format!("ends without giving back {count} of what it got, at last {name} {address:#x}")
+            }
+        };
+        Some((text, *position))
     }
+}
+
+/// A program ends where it should first have called the second of two functions.
+pub(crate) fn without_end([enter, leave]: [&str; 2]) -> String {
+    format!("calls {enter} and ends without a {leave}")
 }
 
 #[cfg(test)]
@@ -127,16 +198,32 @@ mod tests {
     #[test]
     fn what_is_held_is_given_back_once() {
         let mut held = References::default();
-        assert!(held.add(8, Held::Kernel("bpf_cpumask")) && held.add(8, Held::Dynptr(0, 4)));
+        assert!(held.add(8, Held::Kernel("bpf_cpumask"), 5) && held.add(8, Held::Dynptr(0, 4), 6));
         assert!(held.take(8, |held| *held == Held::Object).is_none());
-        assert_eq!(held.leak(0), Some((1, 8, "bpf_cpumask")));
+        let text = "ends without giving back 1 of what it got, at last bpf_cpumask 0x8";
+        assert_eq!(held.leak(0), Some((text.to_string(), 5)));
         assert!(held.take(8, |held| *held == Held::Kernel("bpf_cpumask")).is_some());
         assert!(held.take(8, |held| *held == Held::Kernel("bpf_cpumask")).is_none());
         assert_eq!((held.leak(0), held.len()), (None, 1));
         held.forget_dynptrs(0, 16);
         assert!(held.is_empty());
-        (0..HELD_MAX as u64).for_each(|at| assert!(held.add(at, Held::Object)));
-        assert!(!held.add(0, Held::Object));
+        (0..HELD_MAX as u64).for_each(|at| assert!(held.add(at, Held::Object, 0)));
+        assert!(!held.add(0, Held::Object, 0));
+    }
+
+    #[test]
+    fn the_youngest_of_a_kind_is_found() {
+        let mut held = References::default();
+        let (spin, resilient) = (Held::Lock(Lock::Spin), Held::Lock(Lock::Resilient));
+        for (at, what) in [(8, spin.clone()), (16, Held::Interrupts), (24, resilient.clone()), (32, Held::Object)] {
+            assert!(held.add(at, what, at));
+        }
+        assert_eq!(held.locks(), 2);
+        assert_eq!(held.last(|found| found.is_nested_with(&spin)), Some((24, &resilient)));
+        assert_eq!(held.last(|found| found.is_nested_with(&Held::Interrupts)), Some((16, &Held::Interrupts)));
+        held.truncate(3);
+        let text = "calls bpf_res_spin_lock() and ends without a bpf_res_spin_unlock()";
+        assert_eq!(held.leak(0), Some((text.to_string(), 24)));
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::machine::MachineCode;
 use crate::maps::{ElementKey, Map, Storage};
 use crate::memory::{Content, GuestMemory, MemoryError};
 use crate::program::{FunctionId, MapId, Program, ProgramId};
-use crate::references::References;
+use crate::references::{References, without_end};
+use crate::sections::Sections;
 use crate::timers::{TimerRequest, Timers};
 
 /// Machine code of a function: the call context and r1 to r5 in, r0 out.
@@ -117,6 +118,9 @@ struct Outer {
     frames: u32,
     host: *mut c_void,
     fault: Option<Box<Fault>>,
+    sections: Sections,
+    section_at: u64,
+    locks: u32,
 }
 
 impl Outer {
@@ -129,6 +133,9 @@ impl Outer {
             frames: std::mem::replace(&mut ctx.frames, 1),
             host: ctx.host,
             fault: ctx.fault.take(),
+            sections: std::mem::take(&mut ctx.sections),
+            section_at: ctx.section_at,
+            locks: std::mem::take(&mut ctx.locks),
         }
     }
 
@@ -137,6 +144,7 @@ impl Outer {
         let ctx = unsafe { &mut *ctx };
         (ctx.budget, ctx.position, ctx.frames) = (self.budget, self.position, self.frames);
         (ctx.host, ctx.fault) = (self.host, self.fault);
+        (ctx.sections, ctx.section_at, ctx.locks) = (self.sections, self.section_at, self.locks);
     }
 }
 
@@ -152,7 +160,7 @@ impl VmState {
     ///
     /// # Safety
     /// `host` points at what the kernel functions of this machine expect, which nobody uses before the call is over.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn call<const N: usize>(
         &mut self,
         program: ProgramId,
@@ -167,7 +175,7 @@ impl VmState {
     }
 
     /// The usual call: machine code, and no other call is on the way whose state would have to be kept.
-    #[inline]
+    #[inline(always)]
     fn call_machine<const N: usize>(
         &mut self,
         entry: EntryFn,
@@ -194,8 +202,8 @@ impl VmState {
             let result = entry(ctx, at, 0, 0, 0, 0);
             (*ctx).depth = 0;
             (*ctx).stack_top = top;
-            if !(*vm).references.is_empty() {
-                VmState::end_holding(ctx, 0);
+            if !(*vm).references.is_empty() || (*ctx).sections != Sections::default() {
+                VmState::end_holding(ctx, 0, Sections::default());
             }
             if (*ctx).fault.is_none() {
                 (*vm).executed += (limit - (*ctx).budget) as u64;
@@ -246,8 +254,8 @@ impl VmState {
             let result = if (*ctx).fault.is_none() { VmState::call_function(ctx, function, args) } else { 0 };
             (*ctx).stack_top = stack_top;
             (*ctx).frames = 1;
-            if (*vm).references.len() > held {
-                VmState::end_holding(ctx, held);
+            if (*vm).references.len() > held || (*ctx).sections != Sections::default() {
+                VmState::end_holding(ctx, held, Sections::default());
             }
             let fault = (*ctx).fault.take();
             if fault.is_some() {
@@ -265,20 +273,25 @@ impl VmState {
         }
     }
 
-    /// What a call still holds when it ends, beyond the first `held`: a fault if it had to be given back.
+    /// What a call still holds when it ends, beyond the first `held`, or another number of sections than `sections`: a
+    /// fault if it had to be given back or left.
     ///
     /// # Safety
     /// `ctx` is the context of a call that has just ended.
     #[cold]
-    unsafe fn end_holding(ctx: *mut CallContext, held: usize) {
+    unsafe fn end_holding(ctx: *mut CallContext, held: usize, sections: Sections) {
         // SAFETY: the caller's promise.
         let vm = unsafe { &mut *(*ctx).vm };
         let leak = vm.references.leak(held);
         vm.references.truncate(held);
-        if let Some((count, address, name)) = leak {
-            let text = format!("ends without giving back {count} of what it got, at last {name} {address:#x}");
-            // SAFETY: as above.
-            unsafe { (*ctx).raise(FaultKind::Refused(text)) };
+        let locks = vm.references.locks();
+        // SAFETY: as above; the machine is not used any more.
+        let ctx = unsafe { &mut *ctx };
+        ctx.locks = locks;
+        let inside = std::mem::replace(&mut ctx.sections, sections).other_than(sections);
+        let section = || Some((without_end(inside?.calls()), ctx.section_at));
+        if let Some((text, position)) = leak.or_else(section) {
+            ctx.raise_from(position, FaultKind::Refused(text));
         }
     }
 
@@ -552,12 +565,13 @@ impl VmState {
                 return 0;
             }
             (*ctx).frames = frames + 1;
-            let held = (*(*ctx).vm).references.len();
+            let (held, sections) = ((*(*ctx).vm).references.len(), (*ctx).sections);
             let result = VmState::call_function(ctx, function, args);
             (*ctx).frames = frames;
             let vm = (*ctx).vm;
-            if (*vm).references.len() > held && (*ctx).fault.is_none() {
-                VmState::end_holding(ctx, held);
+            let has_more = (*vm).references.len() > held || (*ctx).sections != sections;
+            if has_more && (*ctx).fault.is_none() {
+                VmState::end_holding(ctx, held, sections);
             }
             result
         }

@@ -34,21 +34,21 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Starts the command, up to the point where it would become its program.
+    /// Starts the command, up to the point where it would become its program. What a terminal sends to this program's
+    /// group, Ctrl-C, reaches it too.
     pub fn start(command: &mut Command) -> io::Result<Guarded> {
-        Guarded::spawn(command, |post| post)
-    }
-
-    /// The same in a group of processes of its own, so that what a terminal sends to this program does not reach it.
-    pub fn start_apart(command: &mut Command) -> io::Result<Guarded> {
-        Guarded::spawn(command, |post| Post { group: 0, ..post })
-    }
-
-    fn spawn(command: &mut Command, change: impl FnOnce(Post) -> Post) -> io::Result<Guarded> {
         Guarded::with(|post| {
-            let post = change(post);
             // SAFETY: the child only makes system calls before it becomes the program.
             unsafe { command.pre_exec(move || post.pass()) };
+            command.spawn().map(|child| child.id() as i32)
+        })
+    }
+
+    /// The same in the guard's group of processes: no terminal reaches it, and it is this program alone that ends it.
+    pub fn start_apart(command: &mut Command) -> io::Result<Guarded> {
+        Guarded::with(|post| {
+            // SAFETY: as above.
+            unsafe { command.pre_exec(move || post.pass_apart()) };
             command.spawn().map(|child| child.id() as i32)
         })
     }
@@ -183,16 +183,21 @@ struct Post {
     gate: i32,
     /// The signals as they were before the guard.
     signals: libc::sigset_t,
-    /// The group of processes that it joins: the one from before the guard; 0 stands for one of its own.
+    /// The group of processes from before the guard.
     group: i32,
 }
 
 impl Post {
     /// What a command does before it becomes its program: it joins its group of processes, and waits. Only system calls.
     fn pass(&self) -> io::Result<()> {
-        die_with(self.guard);
         // SAFETY: plain numbers. Where the group is gone it stays in the guard's.
         unsafe { libc::setpgid(0, self.group) };
+        self.pass_apart()
+    }
+
+    /// The same where it is.
+    fn pass_apart(&self) -> io::Result<()> {
+        die_with(self.guard);
         self.wait_for_word()
     }
 
@@ -344,18 +349,13 @@ mod tests {
     }
 
     #[test]
-    fn one_apart_leads_a_group_of_its_own() {
+    fn a_terminal_reaches_a_command_but_none_that_is_apart() {
         // SAFETY: plain numbers.
-        let group = |guarded: &Guarded| unsafe { libc::getpgid(guarded.pid()) };
-        let [mut with, mut apart] = [Guarded::start, Guarded::start_apart].map(|start| {
-            let mut guarded = start(Command::new("sleep").arg("1000")).unwrap();
-            guarded.go().unwrap();
-            guarded
-        });
-        // SAFETY: it takes nothing.
-        assert_eq!(group(&with), unsafe { libc::getpgrp() });
-        assert_eq!(group(&apart), apart.pid());
-        assert_eq!((with.ended().unwrap(), apart.ended().unwrap()), (None, None));
+        let group_of = |pid: i32| unsafe { libc::getpgid(pid) };
+        let ours = shell("exit");
+        let apart = Guarded::start_apart(Command::new("sh").args(["-c", "exit"])).unwrap();
+        assert_eq!(group_of(ours.pid()), group_of(0));
+        assert_eq!(group_of(apart.pid()), apart.guard);
     }
 
     #[test]

@@ -10,7 +10,8 @@ const SUB_BITS: u32 = 8;
 const SUB: usize = 1 << SUB_BITS;
 /// Values below `SUB` are one row, then one row for each further power of two.
 const ROWS: usize = 64 - SUB_BITS as usize + 1;
-const NO_ROW: u16 = u16::MAX;
+/// Stands for a row that is not there: with it a bucket is behind all buckets. Equal bytes fill an array fastest.
+const NO_ROW: u32 = 0x8080_8080;
 /// Places for rows: a power of two, so that no place need be checked.
 const ROW_PLACES: usize = ROWS.next_power_of_two();
 
@@ -27,6 +28,15 @@ struct Bucket {
     above: u64,
 }
 
+impl Bucket {
+    #[inline]
+    fn record(&mut self, place: Place) {
+        self.count += 1;
+        // Saturated, the mean of a bucket is too low, but still in the bucket.
+        self.above = self.above.saturating_add(place.above);
+    }
+}
+
 /// Counts of unsigned integers (nanoseconds), with exact count, sum, minimum, maximum and sum of squares.
 ///
 /// Takes memory (4 KiB) only for the powers of two that occur.
@@ -38,8 +48,8 @@ pub struct Histogram {
     sum: u128,
     /// Modulo 2^128, see [`Histogram::sum_of_squared_deviations`].
     sum_of_squares: u128,
-    /// Where the buckets of a row start in `buckets`, in rows.
-    rows: [u16; ROW_PLACES],
+    /// For each row what makes the index of a bucket of a value's quotient, see [`position`]; wraps.
+    rows: [u32; ROW_PLACES],
     buckets: Vec<Bucket>,
 }
 
@@ -64,13 +74,25 @@ fn width_bits(value: u64) -> u32 {
     63 - (value | SUB as u64).leading_zeros() - SUB_BITS
 }
 
-/// The row of a value and its place there.
+/// Where a value goes: a bucket, and how far above its lower edge.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    bucket: u32,
+    above: u64,
+}
+
+/// The row of a value whose bucket is so wide, and its quotient by that width: its place in the row, in all rows but the
+/// first behind [`SUB`].
 #[inline]
-fn position(value: u64) -> (usize, usize) {
-    let bits = width_bits(value);
+fn position(value: u64, bits: u32) -> (usize, u32) {
+    let quotient = (value >> bits) as u32;
     // From 256 on the highest bit of the quotient is the 1 by which the row is above the exponent.
-    let index = ((bits as usize) << SUB_BITS) + (value >> bits) as usize;
-    (index >> SUB_BITS, index & (SUB - 1))
+    ((bits + (quotient >> SUB_BITS)) as usize, quotient)
+}
+
+/// The first quotient of a row.
+fn first_quotient(row: usize) -> u32 {
+    if row == 0 { 0 } else { SUB as u32 }
 }
 
 /// Asks for a bucket, which may be far away, before it is needed.
@@ -104,14 +126,16 @@ impl FromIterator<u64> for Histogram {
 
 impl Histogram {
     /// Takes one value.
-    #[inline]
     pub fn record(&mut self, value: u64) {
-        self.record_all(&[value]);
+        self.note_moments(&[value]);
+        self.record_at(self.place(value), value);
     }
 
     /// Takes several values.
     pub fn record_all(&mut self, values: &[u64]) {
-        values.chunks(LOT).for_each(|lot| self.record_lot(lot));
+        let (lots, rest) = values.as_chunks();
+        lots.iter().for_each(|lot| self.record_lot(lot));
+        rest.iter().for_each(|&value| self.record(value));
     }
 
     /// Takes a zero so many times.
@@ -122,19 +146,28 @@ impl Histogram {
         if self.rows[0] == NO_ROW {
             self.add_row(0);
         }
-        let bucket = self.bucket(0) as usize;
+        let bucket = self.place(0).bucket as usize;
         self.buckets[bucket].count += count;
         self.count += count;
         self.min = 0;
     }
 
     /// Buckets are looked for first, so that they come from memory together and while the moments are computed.
-    fn record_lot(&mut self, values: &[u64]) {
-        let mut buckets = [0; LOT];
-        for (bucket, &value) in buckets.iter_mut().zip(values) {
-            *bucket = self.bucket(value);
-            prefetch(self.buckets.as_ptr().wrapping_add(*bucket as usize));
+    fn record_lot(&mut self, values: &[u64; LOT]) {
+        let (mut buckets, mut aboves) = ([0; LOT], [0; LOT]);
+        for ((bucket, above), &value) in buckets.iter_mut().zip(&mut aboves).zip(values) {
+            let place = self.place(value);
+            (*bucket, *above) = (place.bucket, place.above);
+            prefetch(self.buckets.as_ptr().wrapping_add(place.bucket as usize));
         }
+        self.note_moments(values);
+        for ((&bucket, &above), &value) in buckets.iter().zip(&aboves).zip(values) {
+            self.record_at(Place { bucket, above }, value);
+        }
+    }
+
+    #[inline(always)]
+    fn note_moments(&mut self, values: &[u64]) {
         self.count += values.len() as u64;
         for &value in values {
             self.min = self.min.min(value);
@@ -142,44 +175,48 @@ impl Histogram {
             self.sum += value as u128;
             self.sum_of_squares = self.sum_of_squares.wrapping_add(value as u128 * value as u128);
         }
-        for (&bucket, &value) in buckets.iter().zip(values) {
-            self.record_in_bucket(bucket, value);
+    }
+
+    #[inline(always)]
+    fn record_at(&mut self, place: Place, value: u64) {
+        match self.buckets.get_mut(place.bucket as usize) {
+            Some(bucket) => bucket.record(place),
+            None => self.record_in_new_row(value),
         }
     }
 
-    /// The index of the bucket of a value. That of a row that is not there is behind all buckets.
+    /// Where a value goes. The bucket of a row that is not there is behind all buckets.
     #[inline]
-    fn bucket(&self, value: u64) -> u32 {
-        let (row, place) = position(value);
-        self.rows[row % ROW_PLACES] as u32 * SUB as u32 + place as u32
+    fn place(&self, value: u64) -> Place {
+        let bits = width_bits(value);
+        let (row, quotient) = position(value, bits);
+        let bucket = self.rows[row % ROW_PLACES].wrapping_add(quotient);
+        Place { bucket, above: value - (value >> bits << bits) }
     }
 
-    #[inline]
-    fn record_in_bucket(&mut self, bucket: u32, value: u64) {
-        let Some(bucket) = self.buckets.get_mut(bucket as usize) else {
-            return self.record_in_new_row(value);
-        };
-        bucket.count += 1;
-        // Saturated, the mean of a bucket is too low, but still in the bucket.
-        let bits = width_bits(value);
-        bucket.above = bucket.above.saturating_add(value - (value >> bits << bits));
+    /// The index of a row's first bucket, if the row is there.
+    fn start_of(&self, row: usize) -> Option<usize> {
+        let to_bucket = Some(self.rows[row]).filter(|&to_bucket| to_bucket != NO_ROW);
+        to_bucket.map(|to_bucket| to_bucket.wrapping_add(first_quotient(row)) as usize)
     }
 
     /// The row may have been made since the value's bucket was looked for.
     #[cold]
     fn record_in_new_row(&mut self, value: u64) {
-        let (row, _) = position(value);
+        let (row, _) = position(value, width_bits(value));
         if self.rows[row] == NO_ROW {
             self.add_row(row);
         }
-        self.record_in_bucket(self.bucket(value), value);
+        let place = self.place(value);
+        self.buckets[place.bucket as usize].record(place);
     }
 
+    /// Makes a row and gives the index of its first bucket.
     #[cold]
-    fn add_row(&mut self, row: usize) -> u16 {
-        let start = (self.buckets.len() / SUB) as u16;
-        self.rows[row] = start;
-        self.buckets.resize(self.buckets.len() + SUB, Bucket::default());
+    fn add_row(&mut self, row: usize) -> usize {
+        let start = self.buckets.len();
+        self.rows[row] = (start as u32).wrapping_sub(first_quotient(row));
+        self.buckets.resize(start + SUB, Bucket::default());
         start
     }
 
@@ -190,13 +227,8 @@ impl Histogram {
         self.max = self.max.max(other.max);
         self.sum += other.sum;
         self.sum_of_squares = self.sum_of_squares.wrapping_add(other.sum_of_squares);
-        for row in (0..ROWS).filter(|&row| other.rows[row] != NO_ROW) {
-            let to = match self.rows[row] {
-                NO_ROW => self.add_row(row),
-                start => start,
-            } as usize
-                * SUB;
-            let from = other.rows[row] as usize * SUB;
+        for (row, from) in (0..ROWS).filter_map(|row| Some((row, other.start_of(row)?))) {
+            let to = self.start_of(row).unwrap_or_else(|| self.add_row(row));
             for (mine, theirs) in self.buckets[to..to + SUB].iter_mut().zip(&other.buckets[from..from + SUB]) {
                 mine.count += theirs.count;
                 mine.above = mine.above.saturating_add(theirs.above);
@@ -261,8 +293,7 @@ impl Histogram {
         // A product such as 0.999 × 1000 must not be pushed over the next integer by its rounding error.
         let rank = ((q * self.count as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
-        for row in (0..ROWS).filter(|&row| self.rows[row] != NO_ROW) {
-            let start = self.rows[row] as usize * SUB;
+        for (row, start) in (0..ROWS).filter_map(|row| Some((row, self.start_of(row)?))) {
             for (place, bucket) in self.buckets[start..start + SUB].iter().enumerate() {
                 seen += bucket.count;
                 if bucket.count > 0 && seen >= rank {
@@ -278,8 +309,7 @@ impl Histogram {
     pub fn cumulative(&self) -> Vec<(u64, f64)> {
         let mut points = Vec::new();
         let mut seen = 0;
-        for row in (0..ROWS).filter(|&row| self.rows[row] != NO_ROW) {
-            let start = self.rows[row] as usize * SUB;
+        for (row, start) in (0..ROWS).filter_map(|row| Some((row, self.start_of(row)?))) {
             for (place, bucket) in self.buckets[start..start + SUB].iter().enumerate().filter(|(_, b)| b.count > 0) {
                 seen += bucket.count;
                 let value = lower_edge(row, place) + bucket.above / bucket.count;
@@ -355,10 +385,11 @@ mod tests {
     fn every_row_joins_the_next() {
         for row in 0..ROWS {
             for place in [0, 1, SUB - 1] {
-                assert_eq!(position(lower_edge(row, place)), (row, place));
+                let edge = lower_edge(row, place);
+                assert_eq!(position(edge, width_bits(edge)), (row, first_quotient(row) + place as u32));
             }
         }
-        assert_eq!(position(u64::MAX), (ROWS - 1, SUB - 1));
+        assert_eq!(position(u64::MAX, width_bits(u64::MAX)), (ROWS - 1, 2 * SUB as u32 - 1));
     }
 
     #[test]

@@ -25,7 +25,19 @@ fn unpack(folder: &Path) -> io::Result<()> {
     let decoder = ruzstd::decoding::StreamingDecoder::new(ARCHIVE).map_err(io::Error::other)?;
     let mut archive = tar::Archive::new(decoder);
     archive.set_preserve_mtime(false);
-    archive.unpack(folder)
+    archive.unpack(folder).map_err(with_cause)
+}
+
+/// The archive's reader says what it tried, and leaves why it failed to the cause of its error.
+fn with_cause(error: io::Error) -> io::Error {
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    match cause.to_string() {
+        why if error.to_string().contains(&why) => error,
+        why => io::Error::new(error.kind(), format!("{error}: {why}")),
+    }
 }
 
 /// A cache for tests, in which the headers that the build has unpacked stand in for the archive's.
@@ -40,6 +52,16 @@ pub fn test_cache() -> tempfile::TempDir {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_told_with_the_cause() {
+        let cache = tempfile::tempdir().unwrap();
+        let file = cache.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = unpack(&file.join("below")).expect_err("a file is no folder").to_string();
+        assert!(error.contains("failed to create") && error.ends_with("Not a directory (os error 20)"), "{error}");
+        assert_eq!(with_cause(io::Error::other("plain")).to_string(), "plain");
+    }
 
     #[test]
     fn what_a_policy_includes_is_there() {

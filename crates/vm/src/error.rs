@@ -62,6 +62,16 @@ pub enum VmError {
         /// The last lines of its console.
         console: String,
     },
+    /// Something was written without an end.
+    #[error("{what} went on beyond {most_mib} MiB, and the guest was stopped{console}")]
+    TooMuch {
+        /// What was written.
+        what: &'static str,
+        /// The limit in MiB.
+        most_mib: u64,
+        /// The last lines of its console.
+        console: String,
+    },
     /// What came from the port cannot be trusted.
     #[error("{error}; the run cannot be trusted{console}")]
     Frame {
@@ -85,6 +95,9 @@ pub enum VmError {
     Stopped,
 }
 
+/// The longest part of a console's line that is shown, in characters.
+const LINE_MAX: usize = 200;
+
 /// The last lines of a console, each behind a mark, on lines of their own; after a fault of the kernel those from where it
 /// tells the cause on.
 pub fn tail(console: &[u8]) -> String {
@@ -93,7 +106,8 @@ pub fn tail(console: &[u8]) -> String {
     let is_cause = |line: &&str| ["] Oops:", "] BUG:", "] kernel BUG at"].iter().any(|mark| line.contains(mark));
     let last = lines.len().saturating_sub(CONSOLE_LINES);
     let first = lines.iter().position(is_cause).unwrap_or(last).min(last);
-    lines[first..].iter().take(CONSOLE_LINES).map(|line| format!("\n  console: {line}")).collect()
+    let shown = |line: &&str| format!("\n  console: {}", line.chars().take(LINE_MAX).collect::<String>());
+    lines[first..].iter().take(CONSOLE_LINES).map(shown).collect()
 }
 
 /// An error of the system's, with what was tried.

@@ -19,6 +19,12 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at the emulator.
 const LOOK: Duration = Duration::from_millis(20);
+/// The most that a guest prints to its console, and its emulator to standard error. A kernel prints some kilobytes.
+const PRINTED_MAX: u64 = 16 << 20;
+/// The most that a guest sends: a hundred million records.
+const SENT_MAX: u64 = 4 << 30;
+/// The most of it that is read at one look.
+const READ_AT_ONCE: u64 = 64 << 20;
 
 /// How to run a guest.
 pub struct Settings<'a> {
@@ -126,6 +132,8 @@ struct Watch<'a> {
     /// When it last said something.
     heard: Instant,
     frames: File,
+    /// Bytes that the guest has sent.
+    sent: u64,
     console: PathBuf,
     errors: PathBuf,
     told: Told,
@@ -141,7 +149,7 @@ impl<'a> Watch<'a> {
         command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(&failed)?);
         // There to be read before the emulator begins; it writes from the start.
         File::options().create(true).append(true).open(guest.frames()).map_err(&failed)?;
-        let mut emulator = Guarded::start(&mut command).map_err(&failed)?;
+        let mut emulator = Guarded::start_apart(&mut command).map_err(&failed)?;
         emulator.go().map_err(&failed)?;
         Ok(Watch {
             engine: settings.engine,
@@ -150,6 +158,7 @@ impl<'a> Watch<'a> {
             begun: Instant::now(),
             heard: Instant::now(),
             frames: File::open(guest.frames()).map_err(&failed)?,
+            sent: 0,
             console: guest.console(),
             errors,
             told: Told::by(settings.engine),
@@ -160,14 +169,16 @@ impl<'a> Watch<'a> {
     fn until_it_ends(&mut self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), VmError> {
         loop {
             let ended = self.emulator.ended().map_err(system("wait for the emulator"))?;
-            self.listen()?;
+            self.listen(ended.is_some())?;
             if let Some(ended) = ended {
+                self.check_sizes()?;
                 return self.judge(ended);
             }
             if !go_on(self.told.done_ns()) {
                 return Err(VmError::Stopped);
             }
             self.check_limit()?;
+            self.check_sizes()?;
             std::thread::sleep(LOOK);
         }
     }
@@ -185,10 +196,32 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Takes what the guest has sent.
-    fn listen(&mut self) -> Result<(), VmError> {
+    /// Whoever writes without an end is stopped before the disk is full.
+    fn check_sizes(&self) -> Result<(), VmError> {
+        let len = |path: &Path| path.metadata().map_or(0, |data| data.len());
+        let written = [
+            ("what it printed to its console", len(&self.console), PRINTED_MAX),
+            ("what its emulator wrote to standard error", len(&self.errors), PRINTED_MAX),
+            ("what it sent", self.sent, SENT_MAX),
+        ];
+        match written.into_iter().find(|(_, len, most)| len > most) {
+            Some((what, _, most)) => Err(VmError::TooMuch { what, most_mib: most >> 20, console: self.console_tail() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes what the guest has sent, all of it once its emulator has ended.
+    fn listen(&mut self, has_ended: bool) -> Result<(), VmError> {
+        while self.listen_once()? && has_ended && self.sent <= SENT_MAX {}
+        Ok(())
+    }
+
+    /// Takes a part of what the guest has sent; false if there is nothing.
+    fn listen_once(&mut self) -> Result<bool, VmError> {
         let mut bytes = Vec::new();
-        self.frames.read_to_end(&mut bytes).map_err(system("read what the guest sent"))?;
+        let mut frames = (&mut self.frames).take(READ_AT_ONCE);
+        frames.read_to_end(&mut bytes).map_err(system("read what the guest sent"))?;
+        self.sent += bytes.len() as u64;
         if !bytes.is_empty() {
             self.heard = Instant::now();
         }
@@ -199,7 +232,8 @@ impl<'a> Watch<'a> {
         taken.map_err(|error| match error {
             VmError::Frame { error, .. } => self.untrusted(error),
             other => other,
-        })
+        })?;
+        Ok(!bytes.is_empty())
     }
 
     fn untrusted(&self, error: FrameError) -> VmError {
@@ -216,7 +250,7 @@ impl<'a> Watch<'a> {
 
     /// Whether the emulator ended as it should.
     fn judge(&self, ended: Ended) -> Result<(), VmError> {
-        let errors = fs::read(&self.errors).unwrap_or_default();
+        let errors = read_some(&self.errors);
         let errors = String::from_utf8_lossy(&errors);
         let failed = match ended {
             Ended::Status(status) if self.engine.ended_well(status.code(), &errors) => return Ok(()),
@@ -235,12 +269,12 @@ impl<'a> Watch<'a> {
     }
 
     fn console_tail(&self) -> String {
-        tail(&fs::read(&self.console).unwrap_or_default())
+        tail(&read_some(&self.console))
     }
 
     /// Why the guest's kernel gave up, if it did: said above the list of what it was doing.
     fn panic(&self) -> Option<String> {
-        let console = fs::read(&self.console).unwrap_or_default();
+        let console = read_some(&self.console);
         let console = String::from_utf8_lossy(&console);
         Some(console.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "))?.1.to_string())
     }
@@ -261,6 +295,13 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// As much of a file as is ever looked at; nothing if it cannot be read.
+fn read_some(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = File::open(path).and_then(|file| file.take(PRINTED_MAX).read_to_end(&mut bytes));
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,6 +317,8 @@ mod tests {
         says: PathBuf,
         started: PathBuf,
         repeats: bool,
+        /// What the shell does then, in the guest's folder.
+        then: &'static str,
     }
 
     impl Engine for Shell {
@@ -301,7 +344,8 @@ mod tests {
             fs::write(guest.folder.join("files"), guest.files)?;
             let (says, started, to) = (self.says.display(), self.started.display(), guest.frames());
             let mut command = Command::new("sh");
-            command.args(["-c", &format!("echo x >> {started}; cat {says} > {}", to.display())]);
+            let script = format!("echo x >> {started}; cat {says} > {}; {}", to.display(), self.then);
+            command.args(["-c", &script]).current_dir(guest.folder);
             Ok(command)
         }
     }
@@ -355,7 +399,7 @@ mod tests {
 
     /// Runs a guest that says this, and tells what came and how often an emulator has been started up to now.
     fn ran(folder: &Path, says: &[Message], seed: u64, repeats: bool, kept: &KeptGuests) -> (bool, Option<usize>) {
-        let engine = Shell { says: folder.join("says"), started: folder.join("started"), repeats };
+        let engine = Shell { says: folder.join("says"), started: folder.join("started"), repeats, then: ":" };
         fs::write(&engine.says, frames(says)).unwrap();
         let kernel = Image::of_program(Vec::new());
         let limit = Limit::Whole(Duration::from_secs(60));
@@ -389,6 +433,27 @@ mod tests {
         assert_eq!(ran(1, false, &kept), (true, Some(4)));
         assert_eq!(ran(1, false, &kept), (true, Some(5)));
         assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn who_writes_without_an_end_is_stopped() {
+        let cases = [
+            ("yes 0123456789 > console", "what it printed to its console went on beyond 16 MiB"),
+            ("yes >&2", "what its emulator wrote to standard error went on beyond 16 MiB"),
+            ("head -c 20M /dev/zero > console", "what it printed to its console went on beyond 16 MiB"),
+        ];
+        for (then, text) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let (says, started) = (folder.path().join("says"), folder.path().join("started"));
+            fs::write(&says, frames(&whole()[..2])).unwrap();
+            let engine = Shell { says, started, repeats: false, then };
+            let (kernel, limit) = (Image::of_program(Vec::new()), Limit::Whole(Duration::from_secs(600)));
+            let program = Path::new("/bin/true");
+            let settings = Settings { engine: &engine, kernel: &kernel, program, limit, kept: None };
+            let error = run(&job(1), &settings, &mut |_| true).expect_err("it is stopped").to_string();
+            assert!(error.contains(text), "{then}: {error}");
+            assert!(error.len() < 4000, "{then}: {} bytes", error.len());
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod timer;
 pub use timer::add as add_timer;
 
 use crate::kernel::Routine;
+use crate::kfuncs::{spin_lock, spin_unlock};
 use crate::program::Intrinsic;
 
 /// A helper that is simulated.
@@ -68,8 +69,8 @@ static HELPERS: &[Helper] = &[
     plain(87, map_access::push()),
     plain(88, map_access::pop()),
     plain(89, map_access::peek()),
-    known(93, system::zero(), Intrinsic::Nothing),
-    known(94, system::zero(), Intrinsic::Nothing),
+    plain(93, spin_lock()),
+    plain(94, spin_unlock()),
     plain(112, memory_access::probe_read_user()),
     plain(113, memory_access::probe_read()),
     plain(114, memory_access::probe_read_user()),

@@ -5,10 +5,13 @@ mod arena;
 mod iterators;
 mod objects;
 mod plain;
+mod sections;
 mod work;
 
+pub use sections::{is_allowed_with_lock, spin_lock, spin_unlock, takes_lock};
+
 use crate::kernel::{RawFunction, Routine};
-use crate::program::Intrinsic;
+use crate::program::{Intrinsic, Section};
 
 /// The generic function of a name and number of arguments.
 pub fn find(name: &str, arguments: usize) -> Option<&'static RawFunction> {
@@ -31,16 +34,16 @@ static FUNCTIONS: &[RawFunction] = &[
     plain("bpf_iter_bits_new", 3, iterators::bits_new()),
     plain("bpf_iter_bits_next", 1, iterators::bits_next()),
     plain("bpf_iter_bits_destroy", 1, iterators::bits_destroy()),
-    known("bpf_rcu_read_lock", 0, plain::zero(), Intrinsic::Nothing),
-    known("bpf_rcu_read_unlock", 0, plain::zero(), Intrinsic::Nothing),
-    known("bpf_preempt_disable", 0, plain::zero(), Intrinsic::Nothing),
-    known("bpf_preempt_enable", 0, plain::zero(), Intrinsic::Nothing),
-    known("bpf_local_irq_save", 1, plain::zero(), Intrinsic::Nothing),
-    known("bpf_local_irq_restore", 1, plain::zero(), Intrinsic::Nothing),
-    known("bpf_res_spin_lock", 1, plain::zero(), Intrinsic::Nothing),
-    known("bpf_res_spin_unlock", 1, plain::zero(), Intrinsic::Nothing),
-    known("bpf_res_spin_lock_irqsave", 2, plain::zero(), Intrinsic::Nothing),
-    known("bpf_res_spin_unlock_irqrestore", 2, plain::zero(), Intrinsic::Nothing),
+    known("bpf_rcu_read_lock", 0, sections::rcu_lock(), Intrinsic::Enter(Section::Rcu)),
+    known("bpf_rcu_read_unlock", 0, sections::rcu_unlock(), Intrinsic::Leave(Section::Rcu)),
+    known("bpf_preempt_disable", 0, sections::preempt_disable(), Intrinsic::Enter(Section::Preemption)),
+    known("bpf_preempt_enable", 0, sections::preempt_enable(), Intrinsic::Leave(Section::Preemption)),
+    plain("bpf_local_irq_save", 1, sections::interrupts_save()),
+    plain("bpf_local_irq_restore", 1, sections::interrupts_restore()),
+    plain("bpf_res_spin_lock", 1, sections::resilient_lock()),
+    plain("bpf_res_spin_unlock", 1, sections::resilient_unlock()),
+    plain("bpf_res_spin_lock_irqsave", 2, sections::resilient_lock_save()),
+    plain("bpf_res_spin_unlock_irqrestore", 2, sections::resilient_unlock_restore()),
     known("bpf_cast_to_kern_ctx", 1, plain::first(), Intrinsic::Identity),
     known("bpf_rdonly_cast", 2, plain::first(), Intrinsic::Identity),
     plain("bpf_throw", 1, plain::throw()),

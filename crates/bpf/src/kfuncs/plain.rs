@@ -1,4 +1,4 @@
-//! Functions with little or no effect on one thread of simulated time: locks, casts, exceptions, text.
+//! Functions with little or no effect: casts, exceptions, text.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use crate::arguments::{Pointer, host_functions};
 const TEXT_MAX: u64 = 4096;
 
 host_functions! {
-    /// Locks are always free, and there is nothing to protect from.
+    /// What has nothing to do.
     fn zero(call) {
         Some(0)
     }

@@ -15,6 +15,7 @@ use crate::fault::SourceLine;
 use crate::fields::Fields;
 use crate::helpers;
 use crate::kernel::{Environment, Routine};
+use crate::kfuncs;
 use crate::needs::{Needs, needs_of};
 use crate::object::{CodeSection, LoadError, Object, ObjectError, RawInsn, Target};
 use crate::program::{Entry, Function, FunctionId, HostFunction, HostId, Intrinsic, Program};
@@ -142,7 +143,8 @@ impl Linker<'_> {
         let next = HostId(self.program.hosts.len() as u32);
         let id = *self.hosts.entry((name.to_string(), call as usize)).or_insert(next);
         if id == next {
-            self.program.hosts.push(HostFunction { name: name.to_string(), call, arguments, intrinsic, calls_back });
+            let (name, needs_no_lock) = (name.to_string(), false);
+            self.program.hosts.push(HostFunction { name, call, arguments, intrinsic, calls_back, needs_no_lock });
         }
         Patch::Host(id)
     }
@@ -364,6 +366,13 @@ fn finish(section: &CodeSection, name: String, decoded: Decoded) -> Function {
         }
     }
     Function { name, insns, blocks, uses_stack, slots, lines }
+}
+
+/// Marks what may not be called while a lock is held, if the program takes any.
+pub fn mark_locks(hosts: &mut [HostFunction]) {
+    if hosts.iter().any(|host| kfuncs::takes_lock(&host.name)) {
+        hosts.iter_mut().for_each(|host| host.needs_no_lock = !kfuncs::is_allowed_with_lock(&host.name));
+    }
 }
 
 /// What each function takes.

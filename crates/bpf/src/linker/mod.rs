@@ -46,6 +46,7 @@ pub fn load(
         counts_all: options.counts_instructions,
         ..functions.program
     };
+    functions::mark_locks(&mut program.hosts);
     program.needs = functions::needs(&program)?;
     let machine = match options.executor {
         Executor::Interpreter => None,

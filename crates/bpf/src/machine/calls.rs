@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
 use cranelift_module::Module;
 
 use super::translator::{Translator, signature};
-use crate::context::{CallContext, call_handle};
+use crate::context::{CallContext, call_handle, raise_locked};
 use crate::program::{FunctionId, HostFunction, HostId, Register};
 
 /// A routine that raises a fault of a function at an instruction.
@@ -45,12 +45,27 @@ impl Translator<'_> {
     /// Calls a host function, or writes what it does.
     pub(super) fn call_host(&mut self, host: HostId) {
         let host = &self.program.hosts[host.index()];
+        if host.needs_no_lock {
+            self.stop_where_locked();
+        }
         let result = match host.intrinsic.and_then(|intrinsic| self.intrinsic(intrinsic, host)) {
             Some(result) => result,
             None => self.call_routine(host),
         };
         self.forget_arguments();
         self.set(0, result);
+    }
+
+    /// Raises a fault if the call holds a lock.
+    fn stop_where_locked(&mut self) {
+        let locks = self.load_context(I32, offset_of!(CallContext, locks));
+        let [locked, go_on] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.set_cold_block(locked);
+        self.builder.ins().brif(locks, locked, &[], go_on, &[]);
+        self.builder.switch_to_block(locked);
+        self.raise(raise_locked, Some(i64::from(self.instruction)));
+        self.builder.ins().jump(self.stop, &[]);
+        self.builder.switch_to_block(go_on);
     }
 
     /// Calls a host function with r1 to r5, and stops on a fault.
@@ -89,9 +104,14 @@ impl Translator<'_> {
 
     /// Says where the program is, for the message of a fault.
     fn store_position(&mut self) {
-        let position = u64::from(self.id.0) << 32 | u64::from(self.instruction);
-        let position = self.builder.ins().iconst(I64, position as i64);
+        let position = self.position();
         self.store_context(position, offset_of!(CallContext, position));
+    }
+
+    /// Where the program is.
+    pub(super) fn position(&mut self) -> Value {
+        let position = u64::from(self.id.0) << 32 | u64::from(self.instruction);
+        self.builder.ins().iconst(I64, position as i64)
     }
 
     /// Raises a fault of this function, at an instruction or at its entry.

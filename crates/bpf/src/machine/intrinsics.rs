@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::translator::Translator;
 use crate::context::CallContext;
-use crate::program::{HostFunction, Intrinsic, MapLayout, Size};
+use crate::program::{HostFunction, Intrinsic, MapLayout, Section, Size};
 
 /// The most numbers of one iteration.
 const NUMBERS_MAX: i64 = 1 << 23;
@@ -40,6 +40,8 @@ impl Translator<'_> {
             Intrinsic::ProcessorId => Some(self.cpu()),
             Intrinsic::CurrentTask => Some(self.load_context(I64, offset_of!(CallContext, moment.current))),
             Intrinsic::Nothing => Some(self.builder.ins().iconst(I64, 0)),
+            Intrinsic::Enter(section) => Some(self.enter_section(section)),
+            Intrinsic::Leave(section) => Some(self.leave_section(section, host)),
             Intrinsic::Identity => Some(self.get(1)),
             Intrinsic::Field(offset) => {
                 let place = self.place(1, offset);
@@ -51,6 +53,42 @@ impl Translator<'_> {
             Intrinsic::IterNumNew => Some(self.iter_num_new()),
             Intrinsic::IterNumNext => Some(self.iter_num_next()),
         }
+    }
+
+    /// Counts one more section.
+    fn enter_section(&mut self, section: Section) -> Value {
+        let position = self.position();
+        self.store_context(position, offset_of!(CallContext, section_at));
+        let sections = self.load_context(I64, offset_of!(CallContext, sections));
+        let more = self.builder.ins().iadd_imm_s(sections, section.one() as i64);
+        self.store_context(more, offset_of!(CallContext, sections));
+        self.builder.ins().iconst(I64, 0)
+    }
+
+    /// Counts one section less; where there is none, the host function says so.
+    fn leave_section(&mut self, section: Section, host: &HostFunction) -> Value {
+        let [inside, outside, done] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.set_cold_block(outside);
+        let sections = self.load_context(I64, offset_of!(CallContext, sections));
+        let bits = self.builder.ins().iconst(I64, section.bits() as i64);
+        let counted = self.builder.ins().band(sections, bits);
+        self.builder.ins().brif(counted, inside, &[], outside, &[]);
+
+        self.builder.switch_to_block(outside);
+        let owed = self.pending;
+        self.call_routine(host);
+        // As on the other way.
+        self.pay(owed);
+        self.builder.ins().jump(done, &[]);
+
+        self.builder.switch_to_block(inside);
+        self.pending = owed;
+        let less = self.builder.ins().iadd_imm_s(sections, (section.one() as i64).wrapping_neg());
+        self.store_context(less, offset_of!(CallContext, sections));
+        self.builder.ins().jump(done, &[]);
+
+        self.builder.switch_to_block(done);
+        self.builder.ins().iconst(I64, 0)
     }
 
     /// The CPU that the program runs on.

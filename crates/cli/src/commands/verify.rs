@@ -45,7 +45,11 @@ pub fn run(policy: &str, kernel: Option<&str>, engine: Option<EngineSpec>) -> Re
         executor: None,
         check: true,
     };
-    let run = venue.run(&request, None, &mut Watch::new(&monitor, &|| true))?;
+    let run = venue.run(&request, None, &mut Watch::new(&monitor, &|| true));
+    if monitor.is_stopped() {
+        return Err(Failure::Interrupted);
+    }
+    let run = run?;
     let kernel = run.result.provenance.kernel.unwrap_or_else(|| "a kernel".into());
     output::print(&format!("{}: {kernel} takes it, and it schedules\n", policy.label))
 }

@@ -83,11 +83,11 @@ impl Collector {
             return;
         }
         let state = &mut self.cpus[cpu.index()];
+        let overhead_clock = state.overhead.elapsed(self.now);
         if !state.occupied {
             state.end_idle(self.now);
             self.unwatch_idle(cpu);
         }
-        let overhead_clock = self.cpus[cpu.index()].overhead.elapsed(self.now);
         if let Some(id) = previous {
             self.leave(cpu, id, reason, overhead_clock);
         }

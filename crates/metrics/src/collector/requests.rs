@@ -108,7 +108,8 @@ impl Collector {
 
     #[inline(always)]
     pub(super) fn request_end(&mut self, id: TaskId, demand: Time) {
-        let Some(task) = self.tasks.find(id) else { return };
+        let Some(slot) = self.tasks.slot(id) else { return };
+        let task = self.tasks.get_mut(slot);
         if !std::mem::take(&mut task.request_open) {
             return;
         }
@@ -117,7 +118,7 @@ impl Collector {
         let parts = Parts { worker_wait: 0, cpu_wait, blocked };
         let response =
             Response { born: task.intended, first_run: task.first_run, demand: demand.0, parts, is_taken: false };
-        self.response(id, response);
+        self.response(slot, response);
     }
 
     /// A request waits: a new one, or one that a task hands on.
@@ -168,15 +169,15 @@ impl Collector {
     /// A task answers a request that it took.
     pub(super) fn answer(&mut self, id: TaskId, request: RequestId, demand: Time) {
         let Some(mut taken) = self.requests.remove(&request) else { return };
-        let Some(task) = self.tasks.find(id) else { return };
-        taken.leave(task, self.now);
+        let Some(slot) = self.tasks.slot(id) else { return };
+        taken.leave(self.tasks.get_mut(slot), self.now);
         let Taken { born, first_run, parts, .. } = taken;
-        self.response(id, Response { born, first_run, demand: demand.0, parts, is_taken: true });
+        self.response(slot, Response { born, first_run, demand: demand.0, parts, is_taken: true });
     }
 
     #[inline(always)]
-    fn response(&mut self, id: TaskId, ended: Response) {
-        let Some(task) = self.tasks.find(id) else { return };
+    fn response(&mut self, slot: usize, ended: Response) {
+        let task = self.tasks.get_mut(slot);
         let response = self.now - ended.born;
         task.responses += 1;
         task.response_sum += response;

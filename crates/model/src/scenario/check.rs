@@ -1,6 +1,6 @@
 //! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
 
-use super::{At, Fault, Step, compile::MAX_TASKS, program::GroupInfo, step::Role};
+use super::{At, Fault, Step, compile::MAX_TASKS, objects::ObjectKind, program::GroupInfo, step::Role};
 use crate::{
     ids::GroupId,
     time::Time,
@@ -15,8 +15,47 @@ pub(crate) fn run(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &
     for (index, group) in groups.iter().enumerate() {
         let here = at.index(index);
         locks_of(group, &here.key(group.key))?;
+        timeless_steps(group.body, &here.key(group.key))?;
     }
     Ok(())
+}
+
+/// The most steps of a `repeat` between which no time goes by.
+const TIMELESS_MAX: u64 = 10_000_000;
+
+/// How many steps these are, if they surely take no time and wait for nobody.
+fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
+    let mut total = Some(0u64);
+    for (index, step) in steps.iter().enumerate() {
+        let here = at.index(index);
+        let count = match step.role() {
+            Role::Repeats(times, steps) => {
+                let each = timeless_steps(steps, &here.key("steps"))?;
+                let all = each.map(|each| each.saturating_mul(u64::from(times)));
+                if let Some(all) = all.filter(|all| *all > TIMELESS_MAX) {
+                    let message = format!(
+                        "{all} steps that take no time are too many: at most {TIMELESS_MAX} fit at one instant; add a compute \
+                         or a sleep, or repeat them less"
+                    );
+                    return Err(here.key("repeat").fault(message));
+                }
+                all
+            }
+            Role::Yields | Role::Changes(_) | Role::Answers | Role::Locks(_) | Role::Unlocks(_) => Some(1),
+            Role::Gives(ObjectKind::Semaphore, ..) => Some(1),
+            Role::Works(length) | Role::Sleeps(length) if length.mean_ns() == 0.0 => Some(1),
+            Role::Works(_)
+            | Role::Sleeps(_)
+            | Role::Uses(_)
+            | Role::Gives(..)
+            | Role::Takes(..)
+            | Role::Meets(_)
+            | Role::Spawns(..)
+            | Role::Exits => None,
+        };
+        total = total.zip(count).map(|(total, count)| total.saturating_add(count));
+    }
+    Ok(total)
 }
 
 /// Not more tasks than fit.

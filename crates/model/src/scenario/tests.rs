@@ -186,6 +186,16 @@ fn wrong_programs_are_found() {
         (r#"loop = [{ io = { service = "1ms" } }]"#, "8:16", "the key `device` is missing"),
         (r#"loop = [{ yield = true }]"#, "8:9", "can take no time at all"),
         (r#"loop = [{ compute = "0s" }]"#, "8:9", "can take no time at all"),
+        (
+            r#"once = [{ repeat = 1000000000, steps = [{ yield = true }] }]"#,
+            "8:20",
+            "1000000000 steps that take no time",
+        ),
+        (
+            r#"once = [{ repeat = 4000, steps = [{ repeat = 4000, steps = [{ yield = true }, { compute = "0s" }] }] }]"#,
+            "8:20",
+            "32000000 steps that take no time are too many",
+        ),
         (r#"loop = [{ lock = "m" }, { unlock = "m" }]"#, "8:9", "can take no time at all"),
         (r#"loop = [{ post = "s" }, { wait = "s" }]"#, "8:9", "can take no time at all"),
         (r#"loop = [{ barrier = "b" }]"#, "8:9", "can take no time at all"),

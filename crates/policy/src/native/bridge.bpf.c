@@ -10,40 +10,43 @@ char _license[] SEC("license") = "GPL";
 /* The simulator knows which operation it is calling. */
 u64 schedlab_native(u64 a, u64 b, u64 c) __ksym;
 
-#define NATIVE_0(name)							\
-	SEC("struct_ops/native_" #name)					\
+#define ATOMIC "struct_ops"
+#define SLEEPABLE "struct_ops.s"
+
+#define NATIVE_0(section, name)							\
+	SEC(section "/native_" #name)					\
 	u64 native_##name(u64 *args) { return schedlab_native(0, 0, 0); }
-#define NATIVE_1(name)							\
-	SEC("struct_ops/native_" #name)					\
+#define NATIVE_1(section, name)							\
+	SEC(section "/native_" #name)					\
 	u64 native_##name(u64 *args) { return schedlab_native(args[0], 0, 0); }
-#define NATIVE_2(name)							\
-	SEC("struct_ops/native_" #name)					\
+#define NATIVE_2(section, name)							\
+	SEC(section "/native_" #name)					\
 	u64 native_##name(u64 *args) { return schedlab_native(args[0], args[1], 0); }
-#define NATIVE_3(name)							\
-	SEC("struct_ops/native_" #name)					\
+#define NATIVE_3(section, name)							\
+	SEC(section "/native_" #name)					\
 	u64 native_##name(u64 *args) { return schedlab_native(args[0], args[1], args[2]); }
 
-NATIVE_3(select_cpu)
-NATIVE_2(enqueue)
-NATIVE_2(dequeue)
-NATIVE_2(dispatch)
-NATIVE_1(tick)
-NATIVE_2(runnable)
-NATIVE_1(running)
-NATIVE_2(stopping)
-NATIVE_2(quiescent)
-NATIVE_2(yield)
-NATIVE_2(set_weight)
-NATIVE_2(set_cpumask)
-NATIVE_2(update_idle)
-NATIVE_2(cpu_acquire)
-NATIVE_2(cpu_release)
-NATIVE_2(init_task)
-NATIVE_2(exit_task)
-NATIVE_1(enable)
-NATIVE_1(disable)
-NATIVE_0(init)
-NATIVE_1(exit)
+NATIVE_3(ATOMIC, select_cpu)
+NATIVE_2(ATOMIC, enqueue)
+NATIVE_2(ATOMIC, dequeue)
+NATIVE_2(ATOMIC, dispatch)
+NATIVE_1(ATOMIC, tick)
+NATIVE_2(ATOMIC, runnable)
+NATIVE_1(ATOMIC, running)
+NATIVE_2(ATOMIC, stopping)
+NATIVE_2(ATOMIC, quiescent)
+NATIVE_2(ATOMIC, yield)
+NATIVE_2(ATOMIC, set_weight)
+NATIVE_2(ATOMIC, set_cpumask)
+NATIVE_2(ATOMIC, update_idle)
+NATIVE_2(ATOMIC, cpu_acquire)
+NATIVE_2(ATOMIC, cpu_release)
+NATIVE_2(SLEEPABLE, init_task)
+NATIVE_2(ATOMIC, exit_task)
+NATIVE_1(ATOMIC, enable)
+NATIVE_1(ATOMIC, disable)
+NATIVE_0(SLEEPABLE, init)
+NATIVE_1(SLEEPABLE, exit)
 
 SCX_OPS_DEFINE(native_ops,
 	       .select_cpu = (void *)native_select_cpu,

@@ -110,6 +110,8 @@ pub struct Core {
     pub rotor: u32,
     /// Which task may be dispatched directly.
     pub direct_task: DirectTask,
+    /// The operations whose programs may sleep, as bits by their numbers.
+    pub sleepable: u32,
     /// The operation that runs, for messages and permissions.
     pub running_op: Option<Op>,
     /// The task it is about.
@@ -194,6 +196,7 @@ impl Core {
             dispatched: false,
             max_batch: SCX_DSP_DFL_MAX_BATCH as usize,
             direct_task: DirectTask::None,
+            sleepable: 0,
             running_op: None,
             running_slot: NONE,
             this_cpu: 0,
@@ -317,6 +320,7 @@ impl Core {
                 message: message.into(),
             };
             self.exit = Some(Exit { kind, code, failure });
+            self.world.has_to_end = true;
         }
     }
 

@@ -5,7 +5,8 @@ use super::consts::SCX_EXIT_UNREG;
 use super::cpu::{Cpu, NONE};
 use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
-use super::policy::{SCRATCH_BYTES, Sim};
+use super::policy::{Halt, SCRATCH_BYTES, Sim};
+use super::restless::Unrest;
 use crate::error::RunError;
 use crate::world::{Wake, timers::Due};
 use crate::{Control, Outcome};
@@ -94,7 +95,7 @@ impl Sim {
         match due {
             Due::Release => self.release_held(),
             Due::RealtimePeriod => self.begin_realtime_period(),
-            Due::Policy(..) if self.restless.goes_on(&self.core.world) => {
+            Due::Policy(..) if self.restless.goes_on(&self.core.world) == Some(Unrest::Policy) => {
                 let message =
                     "its timer is due again and again and no time goes by: each time asks for the next at once";
                 self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
@@ -174,6 +175,7 @@ impl Sim {
     }
 
     /// Sets a CPU's timer anew.
+    #[inline(always)]
     fn set_timer(&mut self, cpu: u32) {
         self.core.cpu_mut(cpu).stale_timer = false;
         let at = self.next_end(cpu);
@@ -204,10 +206,8 @@ impl Sim {
                 self.is_interrupted = true;
                 return;
             }
-            if self.restless.goes_on(&self.core.world) {
-                let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
-                               asks for the next";
-                return self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
+            if let Some(unrest) = self.restless.goes_on(&self.core.world) {
+                return self.end_restlessness(unrest);
             }
             if self.has_more_before_steps() {
                 self.do_before_steps();
@@ -220,6 +220,21 @@ impl Sim {
                 }
             } else {
                 return;
+            }
+        }
+    }
+
+    /// No time goes by, for a while, for too long or for ever.
+    #[cold]
+    fn end_restlessness(&mut self, unrest: Unrest) {
+        let running = (0..self.core.cpus.len()).find_map(|cpu| self.core.current(cpu));
+        match (unrest, running) {
+            (Unrest::Pause, _) => (self.is_interrupted, self.interrupt_at) = (true, 0),
+            (Unrest::Scenario, Some(slot)) => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
+            _ => {
+                let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
+                               asks for the next";
+                self.core.fail(SCX_EXIT_ERROR_STALL, 0, NONE, message);
             }
         }
     }

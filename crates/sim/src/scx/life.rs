@@ -50,7 +50,7 @@ impl Sim {
         let slot = self.core.world.create(birth, here);
         let first = group.start_on.map_or(here, |c| c.0);
         if let Err(full) = self.core.add_entity(slot, first, group.class) {
-            self.halt = Some(Halt::Full(birth.group, full));
+            self.stop(Halt::Full(birth.group, full));
             return;
         }
         self.fill_task(slot, group, birth);
@@ -76,7 +76,7 @@ impl Sim {
         for Unseen { slot, group, .. } in unseen {
             let described = &workload.groups[group.index()];
             if let Err(full) = self.core.add_entity(slot, 0, described.class) {
-                self.halt = Some(Halt::Full(group, full));
+                self.stop(Halt::Full(group, full));
                 return;
             }
             self.fill_task(slot, described, Birth { group, parent: None, creator: None, asked_ns: 0 });
@@ -190,7 +190,7 @@ impl Sim {
             Next::Yield => self.yield_cpu(cpu, slot),
             Next::Change => self.change(cpu, slot),
             Next::Exit => self.end(cpu, slot),
-            Next::Stuck => self.halt = Some(Halt::Stuck(self.core.world.tasks[slot].group)),
+            Next::Stuck => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
         }
     }
 

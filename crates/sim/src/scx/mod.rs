@@ -126,6 +126,7 @@ fn prepare(
     if let Some(native) = &native {
         ops.restrict(|operation| native.has(operation), native.flags());
     }
+    core.sleepable = ops.sleepable;
     core.native = native;
     Ok(policy::Sim::new(vm, ops, core)?)
 }

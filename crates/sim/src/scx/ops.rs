@@ -89,9 +89,19 @@ pub fn not_simulated(ops: &StructOps) -> Vec<String> {
     programs.filter(|(name, _)| !is_known(name)).map(|(name, _)| format!("operation {name}")).collect()
 }
 
+/// Operations that may sleep (`bpf_scx_check_member` in `kernel/sched/ext.c`): no run queue is locked there.
+pub const SLEEPABLE: &[Op] = &[Op::Init, Op::Exit, Op::InitTask, Op::CgroupInit, Op::CgroupExit];
+
+/// Whether the programs of a section may sleep, as libbpf reads its name.
+fn is_sleepable(section: &str) -> bool {
+    section.split('/').next() == Some("struct_ops.s")
+}
+
 /// The operations of a loaded policy.
 pub struct Operations {
     programs: [Option<ProgramId>; Op::ALL.len()],
+    /// Those whose programs may sleep, as bits by their numbers.
+    pub sleepable: u32,
     /// `ops.flags`.
     pub flags: u64,
     /// `ops.timeout_ms` as nanoseconds, if the policy sets it.
@@ -113,6 +123,18 @@ impl Operations {
         for op in Op::ALL {
             programs[*op as usize] = ops.operation(op.name()).and_then(|name| vm.program(name));
         }
+        let mut sleepable = 0;
+        for (op, program) in Op::ALL.iter().filter_map(|op| Some((*op, programs[*op as usize]?))) {
+            let section = &vm.program.entries[program.index()].section;
+            if !is_sleepable(section) {
+                continue;
+            }
+            sleepable |= 1 << op as u8;
+            if !SLEEPABLE.contains(&op) {
+                let what = format!("operation {} that may sleep (section {section})", op.name());
+                return Err(LoadError::Missing(vec![what]));
+            }
+        }
         let or_default = |name: &str, default: u64| Some(ops.scalar(name)).filter(|&n| n != 0).unwrap_or(default);
         let max_batch = or_default("dispatch_max_batch", SCX_DSP_DFL_MAX_BATCH);
         if max_batch > MAX_BATCH {
@@ -121,6 +143,7 @@ impl Operations {
         }
         Ok(Operations {
             programs,
+            sleepable,
             flags: ops.scalar("flags"),
             timeout_ns: Some(ops.scalar("timeout_ms") * 1_000_000).filter(|&ns| ns != 0),
             max_batch: max_batch as usize,

@@ -152,7 +152,13 @@ impl Sim {
     /// Whether the run cannot go on.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.has_failed() || self.halt.is_some() || self.core.world.is_full()
+        self.core.world.has_to_end
+    }
+
+    /// The scenario cannot go on.
+    pub fn stop(&mut self, halt: Halt) {
+        self.halt = Some(halt);
+        self.core.world.has_to_end = true;
     }
 
     /// Calls an operation on a CPU, about a task if it is about one. An operation that the policy does not have, and

@@ -21,10 +21,11 @@ struct End {
 }
 
 impl End {
-    /// The earlier of two; the lower number wins a tie. Which one it is can't be foreseen.
+    /// The earlier of two, of which `side` says which place of their pair this one has: the first, of lower numbers, wins
+    /// a tie. Of two that never come it does not matter. Which one it is can't be foreseen.
     #[inline(always)]
-    fn or(self, other: End) -> End {
-        let is_earlier = (other.at_ns < self.at_ns) | ((other.at_ns == self.at_ns) & (other.cpu < self.cpu));
+    fn or(self, side: u32, other: End) -> End {
+        let is_earlier = other.at_ns < self.at_ns.saturating_add(u64::from(side));
         End {
             at_ns: std::hint::select_unpredictable(is_earlier, other.at_ns, self.at_ns),
             cpu: std::hint::select_unpredictable(is_earlier, other.cpu, self.cpu),
@@ -40,7 +41,7 @@ impl CpuTimers {
         let mut pairs = PerCpu::new(cpus, |pair| [never(2 * pair), never(2 * pair + 1)]);
         for pair in (1..cpus).rev() {
             let [one, other] = pairs[pair];
-            pairs[pair / 2][pair as usize % 2] = one.or(other);
+            pairs[pair / 2][pair as usize % 2] = one.or(0, other);
         }
         CpuTimers { pairs, cpus }
     }
@@ -55,8 +56,9 @@ impl CpuTimers {
             return;
         }
         while number > 1 {
-            pair[number as usize % 2] = winner;
-            winner = winner.or(pair[(number ^ 1) as usize % 2]);
+            let side = number % 2;
+            pair[side as usize] = winner;
+            winner = winner.or(side, pair[(side ^ 1) as usize]);
             number /= 2;
             pair = &mut self.pairs[number / 2];
         }

@@ -91,6 +91,8 @@ pub struct World {
     objects: Objects,
     requests: Requests,
     room: Room,
+    /// Whether the run cannot go on: there is too much of something, the policy has failed, or the scenario has.
+    pub has_to_end: bool,
     /// For each source when its next messages come.
     sources: Vec<SourceTimes>,
     group_rngs: Vec<Rng>,
@@ -134,6 +136,7 @@ impl World {
             objects: Objects::new(workload),
             requests: Requests::new(&workload.objects),
             room: Room::default(),
+            has_to_end: false,
             sources: workload.sources.iter().map(|source| source.times(seed)).collect(),
             group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
             arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),

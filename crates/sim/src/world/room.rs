@@ -48,6 +48,11 @@ impl World {
         self.room.full.is_some()
     }
 
+    fn fill(&mut self, what: Full) {
+        self.room.full = Some(what);
+        self.has_to_end = true;
+    }
+
     /// What there is too much of, as an error.
     pub fn check_room(&self) -> Result<(), RunError> {
         match self.room.full {
@@ -68,9 +73,9 @@ impl World {
         let waiting = self.births.len() + self.creator.as_ref().map_or(0, |creator| creator.arrived.len());
         let to_come = waiting as u64 + u64::from(count);
         if u64::from(self.tasks.created()) + to_come > MAX_EVER {
-            self.room.full = Some(TASKS_EVER);
+            self.fill(TASKS_EVER);
         } else if u64::from(self.tasks.alive()) + to_come > MAX_TASKS_AT_ONCE {
-            self.room.full = Some(TASKS);
+            self.fill(TASKS);
         }
         !self.is_full()
     }
@@ -79,14 +84,16 @@ impl World {
     pub(super) fn has_room_for_messages(&mut self, count: u32) -> bool {
         let ever = self.requests.born() + u64::from(count);
         if ever > MAX_EVER {
-            self.room.full = Some(REQUESTS_EVER);
+            self.fill(REQUESTS_EVER);
         } else if u64::from(count) > MAX_REQUESTS_AT_ONCE {
-            self.room.full = Some(REQUESTS);
+            self.fill(REQUESTS);
         } else if ever > self.room.count_requests_at {
             // Counted rarely: not again before there can be too many.
             let there = self.requests.waiting() + self.tasks.requests_held();
             let left = MAX_REQUESTS_AT_ONCE.checked_sub(there + u64::from(count));
-            self.room.full = if left.is_none() { Some(REQUESTS) } else { self.room.full };
+            if left.is_none() {
+                self.fill(REQUESTS);
+            }
             self.room.count_requests_at = ever + left.unwrap_or(0).max(MAX_REQUESTS_AT_ONCE / 8);
         }
         !self.is_full()

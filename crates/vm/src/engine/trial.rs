@@ -54,7 +54,7 @@ fn watch(engine: &dyn Engine, limit: Duration) -> Result<(), String> {
     let errors = folder.join("errors");
     let mut command = engine.command(&guest).map_err(told)?;
     command.stdin(Stdio::null()).stderr(File::create(&errors).map_err(told)?);
-    let mut emulator = Guarded::start(&mut command).map_err(told)?;
+    let mut emulator = Guarded::start_apart(&mut command).map_err(told)?;
     emulator.go().map_err(told)?;
     let begun = Instant::now();
     loop {

@@ -27,7 +27,8 @@ pub(super) const FIELD_AT: i16 = 12;
 pub(super) fn hosts() -> Vec<HostFunction> {
     let host = |name: &str, arguments, call, intrinsic| {
         let name = name.to_string();
-        HostFunction { calls_back: name == "reenter", name, call, arguments, intrinsic }
+        let calls_back = name == "reenter";
+        HostFunction { calls_back, name, call, arguments, intrinsic, needs_no_lock: false }
     };
     vec![
         host("mix", 5, mix, None),

@@ -3,14 +3,12 @@
 //!
 //! A function that is in no set may be called from everywhere.
 
-use crate::scx::ops::Op;
+use crate::scx::ops::{Op, SLEEPABLE};
 
 /// Where tasks are put into queues.
 const ENQUEUE: &[Op] = &[Op::SelectCpu, Op::Enqueue, Op::Dispatch];
 /// Where a CPU takes tasks.
 const DISPATCH: &[Op] = &[Op::Dispatch];
-/// What may sleep: no run queue is locked there.
-const SLEEPABLE: &[Op] = &[Op::Init, Op::Exit, Op::InitTask, Op::CgroupInit, Op::CgroupExit];
 /// No run queue is locked in a timer's callback either. The verifier goes by the operation that set it; that is not
 /// known here.
 const TIMER: &[Op] = &[Op::Timer];

@@ -64,6 +64,7 @@ impl Core {
 kernel_functions! {
     /// Creates a user queue. Its NUMA node does not matter here.
     fn scx_bpf_create_dsq(call, id: u64, _node: i32) -> i32 {
+        call.may_sleep("scx_bpf_create_dsq")?;
         if id & SCX_DSQ_FLAG_BUILTIN != 0 {
             return Some(EINVAL);
         }

@@ -45,6 +45,16 @@ impl Call<'_, '_> {
         None
     }
 
+    /// Ends the policy unless it is where a function may be called that may sleep.
+    fn may_sleep(&mut self, function: &str) -> Option<()> {
+        if let Some(op) = self.core.running_op.filter(|op| self.core.sleepable >> *op as u8 & 1 == 0) {
+            let name = op.name();
+            let text = format!("calls {function}, which may sleep, from a section that is no struct_ops.s/{name}");
+            return self.check.fail(text);
+        }
+        self.check.may_sleep(function)
+    }
+
     /// What could be had, or the end of the policy.
     fn had<T>(&mut self, result: Result<T, MemoryError>) -> Option<T> {
         match result {
