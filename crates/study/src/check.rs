@@ -65,7 +65,7 @@ impl Study {
                 return Some((format!("{here}{place}"), message));
             }
         }
-        None
+        self.fault_of_items()
     }
 
     /// What is wrong with the pictures, numbers, words and judgements of a question, and where in it.

@@ -29,6 +29,9 @@ pub struct ValueSpec {
     /// Where in the source.
     #[serde(default)]
     pub place: String,
+    /// Which items of the source it is.
+    #[serde(default)]
+    pub item: Option<OneOrMany>,
     /// Of which run.
     #[serde(default)]
     pub run: String,

@@ -8,6 +8,7 @@ mod case;
 mod check;
 mod claim;
 mod course;
+mod coverage;
 mod language;
 mod measure;
 mod overhead;
@@ -22,6 +23,7 @@ mod words;
 
 pub use case::{Beside, Case, Experiment, Variant};
 pub use claim::{Bound, Choice, Difference, Equation, NumberSpec, Per, Proof, Published, ValueSpec};
+pub use coverage::{Covered, HEADS as COVERAGE_HEADS, Item, Shown, rows as coverage_rows};
 pub use language::{
     ChartKind, ChartSpec, Column, Metric, OverheadMetric, OverheadSpec, Question, QuickRun, RunSpec, Share, StatusSpec,
     Study, TableSpec,

@@ -2,6 +2,7 @@
 
 use crate::Verdict;
 use crate::case::{Case, Experiment};
+use crate::coverage::{self, Covered, coverage};
 use crate::language::{Question, Study};
 use crate::overhead;
 use crate::picture::ChartPage;
@@ -31,6 +32,9 @@ pub struct Page {
     pub version: String,
     /// Each question with what was seen.
     pub questions: Vec<Answered>,
+    /// What the source prints, item by item; empty where not all questions were asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paper: Vec<Covered>,
 }
 
 /// A question with what was seen.
@@ -77,6 +81,9 @@ pub struct Row {
     pub unit: String,
     /// Where it stands in the source.
     pub place: String,
+    /// Which items of the source it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
     /// The value with what was seen.
     #[serde(flatten)]
     pub judged: Judged,
@@ -205,8 +212,10 @@ impl Page {
             let words = Words::of(question, experiment, outcomes);
             let row = |value: &crate::ValueSpec| {
                 let rows = judge(value, (experiment, outcomes), &words).into_iter();
-                rows.map(|judged| Row { unit: value.unit.clone(), place: value.place.clone(), judged })
-                    .collect::<Vec<_>>()
+                let items = coverage::named(&value.item);
+                let (unit, place) = (&value.unit, &value.place);
+                let row = |judged| Row { unit: unit.clone(), place: place.clone(), items: items.to_vec(), judged };
+                rows.map(row).collect::<Vec<_>>()
             };
             let tables = question.tables.iter().map(|table| TablePage::new(table, experiment, outcomes));
             let overheads = question.overheads.iter().map(|spec| overhead::page(spec, experiment, outcomes));
@@ -239,14 +248,17 @@ impl Page {
                     .collect(),
             }
         });
+        let questions: Vec<Answered> = questions.collect();
+        let paper = if experiment.variant.question.is_none() { coverage(study, &questions) } else { Vec::new() };
         Page {
+            paper,
             name: study.name.clone(),
             title: study.title.clone(),
             source: study.source.clone(),
             goal: study.goal.trim().into(),
             quick: experiment.variant.quick,
             version: env!("CARGO_PKG_VERSION").into(),
-            questions: questions.collect(),
+            questions,
         }
     }
 
@@ -317,6 +329,9 @@ impl Page {
                 question.cases.iter().for_each(|case| text += &format!("- {case}\n"));
                 text += "\n</details>\n";
             }
+        }
+        if !self.paper.is_empty() {
+            text += &format!("\n## The source, item by item\n\n{}", coverage::markdown(&self.paper));
         }
         text
     }
@@ -423,21 +438,25 @@ pub fn notes(rows: &[Row]) -> Vec<String> {
 }
 
 impl Judged {
-    /// What is behind the verdict, the threshold and the number.
-    fn notes(&self) -> impl Iterator<Item = String> {
+    /// Why the verdict is as it is, and what the run that has to show this says.
+    pub(crate) fn because(&self) -> Option<String> {
         let proof = match &self.verdict {
             Verdict::Differs { proof, .. } => proof.as_ref(),
             _ => None,
         };
-        let reason = match (self.verdict.reason(), proof) {
+        match (self.verdict.reason(), proof) {
             (Some(reason), Some(proof)) => Some(format!("{}; shown: {}", flat(reason), proof.seen)),
             (None, Some(proof)) => Some(format!("the reason that the study gives does not show: {}", proof.seen)),
             (Some(reason), None) if matches!(self.verdict, Verdict::Differs { .. }) => {
                 Some(format!("{}; shown by no run", flat(reason)))
             }
             (reason, None) => reason.map(flat),
-        };
-        let reason = reason.map(|reason| format!("{}: {reason}", self.verdict.words()));
+        }
+    }
+
+    /// What is behind the verdict, the threshold and the number.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let reason = self.because().map(|reason| format!("{}: {reason}", self.verdict.words()));
         let own = self.derivation.as_ref().map(|text| format!("own: {}", flat(text)));
         let unverified = self.unverified.as_ref().map(|why| format!("not verified: {}", flat(why)));
         [reason, own, unverified].into_iter().flatten()
@@ -475,6 +494,6 @@ pub(crate) fn with_unit(text: &str, unit: &str) -> String {
     if unit.is_empty() { text.into() } else { format!("{text} {unit}") }
 }
 
-fn flat(text: &str) -> String {
+pub(crate) fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
