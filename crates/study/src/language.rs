@@ -291,6 +291,13 @@ pub struct OverheadSpec {
     pub count: String,
     /// To how many computations of each task the times are brought.
     pub computations: f64,
+    /// Which figure of the source the picture stands for.
+    #[serde(default)]
+    pub place: String,
+    /// To how many blocks the runs may grow where an estimate is not told from zero or a variance not known; nothing grows
+    /// where nothing is said.
+    #[serde(default)]
+    pub blocks: Option<u32>,
 }
 
 /// What is asked of such an estimate.

@@ -4,6 +4,7 @@
 //! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] has the cases run by
 //! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values beside the published ones.
 
+mod blocks;
 mod case;
 mod check;
 mod claim;

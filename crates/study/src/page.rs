@@ -48,6 +48,9 @@ pub struct Answered {
     pub tables: Vec<TablePage>,
     /// What was found about all of a table's rows together.
     pub statements: Vec<String>,
+    /// How many estimates of overhead are refused, since their interval holds zero.
+    #[serde(skip_serializing_if = "is_none")]
+    pub refused: usize,
     /// Pictures as the source has them.
     pub charts: Vec<ChartPage>,
     /// Published values.
@@ -64,6 +67,11 @@ pub struct Answered {
     /// Why cases were not run, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+}
+
+/// Nothing of it.
+fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Answered {
@@ -219,10 +227,11 @@ impl Page {
             };
             let tables = question.tables.iter().map(|table| TablePage::new(table, experiment, outcomes));
             let overheads = question.overheads.iter().map(|spec| overhead::page(spec, experiment, outcomes));
-            let (more, statements): (Vec<_>, Vec<_>) = overheads.unzip();
+            let overheads: Vec<overhead::Pages> = overheads.collect();
+            let refused = overheads.iter().map(|pages| pages.refused).sum();
             let tables: Vec<TablePage> = tables.collect();
             let moved = tables.iter().filter_map(TablePage::firmness);
-            let statements = moved.chain(statements.concat()).collect();
+            let statements = moved.chain(overheads.iter().flat_map(|pages| pages.statements.clone())).collect();
             let values: Vec<Row> = question.values.iter().flat_map(row).collect();
             let (answer, wordless) = match words.fill(question.answer.trim()) {
                 Ok(answer) => (answer, None),
@@ -230,14 +239,17 @@ impl Page {
             };
             let unanswered = unanswered(question, &values, experiment, outcomes).or(wordless);
             let charts = question.charts.iter().map(|chart| ChartPage::new(chart, experiment, outcomes));
+            let (more, drawn): (Vec<_>, Vec<_>) =
+                overheads.into_iter().map(|pages| (pages.tables, pages.charts)).unzip();
             Answered {
+                refused,
                 id: question.id.clone(),
                 asks: question.asks.clone(),
                 tables: tables.into_iter().chain(more.into_iter().flatten()).collect(),
                 statements,
                 found: found(&values),
                 answer: if unanswered.is_none() { answer } else { String::new() },
-                charts: charts.filter(|chart| !chart.series.is_empty()).collect(),
+                charts: charts.filter(|chart| !chart.series.is_empty()).chain(drawn.concat()).collect(),
                 missing: missing(question, experiment, outcomes),
                 unanswered,
                 values,
