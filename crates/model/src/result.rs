@@ -228,6 +228,9 @@ pub struct GroupResult {
     /// task got in each nanosecond of its life. Absent where there were fewer than two tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_of_tasks: Option<f64>,
+    /// How many of its tasks waited for a CPU and got no CPU time at all. Absent where waits are not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starved: Option<u64>,
 }
 
 /// The metrics of one task instance.
@@ -494,6 +497,7 @@ mod tests {
                 measures: measures.clone(),
                 cv_of_task_means: None,
                 jain_of_tasks: Some(1.0),
+                starved: Some(0),
             }],
             tasks: vec![TaskResult { id: 0, group: "g".into(), measures }],
             cpus: vec![CpuResult {

@@ -203,6 +203,7 @@ impl Collector {
         let totals = Totals::of(task);
         let group = &mut self.groups[task.group.index()];
         group.totals.add(&totals);
+        group.starved += u64::from(task.cpu_ns == 0 && task.longest_wait().is_some_and(|wait| wait > 0));
         if task.responses > 0 {
             group.task_means.record(task.response_sum as f64 / task.responses as f64);
         }

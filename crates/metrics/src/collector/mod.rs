@@ -91,6 +91,8 @@ struct GroupState {
     totals: Totals,
     task_means: Spread,
     jain: Jain,
+    /// Tasks that waited for a CPU and got no time on one.
+    starved: u64,
     response_batches: BatchMeans,
 }
 
@@ -142,6 +144,7 @@ impl Collector {
                 totals: Totals::default(),
                 task_means: Spread::default(),
                 jain: Jain::default(),
+                starved: 0,
                 response_batches: BatchMeans::default(),
             })
             .collect();
@@ -308,6 +311,7 @@ impl Collector {
             group.totals = Totals::default();
             group.task_means = Spread::default();
             group.jain = Jain::default();
+            group.starved = 0;
             group.response_batches = BatchMeans::default();
         }
         self.details.iter_mut().for_each(|detail| detail.measured = false);

@@ -139,6 +139,7 @@ impl Collector {
                     count: group.count,
                     measures: group.totals.measures(observations, window_ns, cpus),
                     cv_of_task_means: group.task_means.cv(),
+                    starved: (!self.fluid).then_some(group.starved),
                     jain_of_tasks: group.jain.index().filter(|_| group.jain.count() > 1),
                 })
                 .collect(),

@@ -69,6 +69,7 @@ const TABLE: &[Row] = &[
     group("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |group| Some(group.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
     group("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |group| group.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
     group("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |group| group.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
+    group("starved", Unit::Count, "tasks that got no CPU", |group| group.starved.and_then(count)).heads("", "starved").better(Better::Lower),
 
     // Of a CPU.
     cpu("busy_frac", "busy", |cpu| Some(cpu.busy_frac)),
