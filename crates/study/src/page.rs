@@ -379,7 +379,9 @@ impl Row {
     pub fn published(&self) -> String {
         let published = &self.judged.published;
         let is_number = published.chars().any(|c| c.is_ascii_digit()) && published.len() <= LONGEST_NUMBER;
-        let text = if is_number { with_unit(published, &self.unit) } else { published.clone() };
+        // Some print their unit themselves.
+        let is_bare = is_number && !published.ends_with(&self.unit);
+        let text = if is_bare { with_unit(published, &self.unit) } else { published.clone() };
         if self.judged.unverified.is_some() { format!("{text} (not verified)") } else { text }
     }
 }
