@@ -10,7 +10,7 @@ pub(super) fn all(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     statements.extend(below_zero(systems));
     statements.extend(ranking(systems));
     statements.extend(by_variance(systems));
-    statements.push(ordering(systems));
+    statements.extend((systems.len() > 1).then(|| ordering(systems)));
     statements.extend(bound(systems));
     statements
 }
