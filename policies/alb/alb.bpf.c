@@ -21,6 +21,7 @@
  * README says what is our reading. CFS: fair_class.bpf.h.
  */
 #include <schedlab/common.bpf.h>
+#include <schedlab/balance_count.bpf.h>
 #include <alb/penalty.bpf.h>
 
 #define FAIR_TASK_STATE struct balance_state balance
@@ -111,7 +112,8 @@ static void set_penalty(struct fair_queue *q, struct task_struct *p, struct fair
 		return;
 	t->balance.penalty = nice_steps;
 	reweigh(q, p, t, now);
-	status_set(p, nice_steps);
+	if (status == STATUS_OWN)
+		status_set(p, nice_steps);
 }
 
 /* What CFS gave to one of the tasks of a CPU when slices were parts of a latency by number. */
@@ -143,6 +145,7 @@ static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now)
 
 static inline void on_stopping(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
 {
+	publish_balancing(p);
 	if (penalise == PENALISE_NONE || p->policy == CLASS_IDLE)
 		return;
 	t->balance.burst += q->clock.ran;
@@ -259,6 +262,7 @@ static void balance(u32 cpu)
 
 	if (!size || __sync_lock_test_and_set(&dividing, 1))
 		return;
+	count_balancing();
 	first = cpu / size * size;
 	end = first + size < nr_cpus ? first + size : nr_cpus;
 	begin_division(first, end);
@@ -295,7 +299,7 @@ static inline bool find_work(struct fair_queue *q, s32 cpu, u64 now)
 }
 
 /* A running task cannot be moved. */
-static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p)
+static inline bool must_leave(struct fair_queue *q, const struct task_struct *p)
 {
 	return false;
 }

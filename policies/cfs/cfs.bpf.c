@@ -68,9 +68,9 @@ static inline void on_moved(struct fair_task *t, s32 cpu)
 }
 
 /* The balancer may have sent the running task to another CPU. */
-static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p)
+static inline bool must_leave(struct fair_queue *q, const struct task_struct *p)
 {
-	return q->push_pid == p->pid;
+	return is_pushed(q, p);
 }
 
 static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now)
@@ -85,6 +85,7 @@ static inline void on_running(struct fair_queue *q, s32 cpu, u64 now)
 
 static inline void on_stopping(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now)
 {
+	publish_balancing(p);
 }
 
 static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now)

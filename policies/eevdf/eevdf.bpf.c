@@ -101,7 +101,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	follow_move(t, q, cpu, now);
-	if (q->push_pid == p->pid && push(q, p, t, enq_flags, now))
+	if (is_pushed(q, p) && push(q, p, t, enq_flags, now))
 		return;
 	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
 	update_queue(q, now);
@@ -137,14 +137,14 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	 * A kernel would not look at the running one before its next tick. Some microseconds later than when it was not
 	 * preempted it is ahead of who came.
 	 */
-	if (runs && shortened && !q->resched && q->push_pid != prev->pid && time_before(now, slice_end(q, now))) {
+	if (runs && shortened && !q->resched && !is_pushed(q, prev) && time_before(now, slice_end(q, now))) {
 		keep_running(q, prev, cpu, now);
 		return;
 	}
 	if (runs)
 		follow_ticks(q, prev, now);
 	update_queue(q, now);
-	pushed = runs && q->push_pid == prev->pid;
+	pushed = runs && is_pushed(q, prev);
 	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
 		keep_running(q, prev, cpu, now);
 		return;
@@ -209,6 +209,7 @@ void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 	end_running(q, t, now);
 	t->interrupted = is_interrupted(p, runnable);
 	enter_tree(q, t);
+	publish_balancing(p);
 }
 
 /* A task sleeps, ends, or is taken out for a moment to be changed. It takes its lag along, or leaves its debt here. */

@@ -15,6 +15,7 @@
 #include <schedlab/common.bpf.h>
 #include <schedlab/status.bpf.h>
 
+PARAMETER(bool, disk_limit, true, "about=A sleep for a disk does not make a task more than just interactive.");
 PARAMETER(u32, version, 0, "choices=2.6.22,2.6.3 about=The kernel whose scheduler this is.");
 PARAMETER(u32, hz, 1000, "range=100..1000 about=Ticks of the original in a second: 100, 250, 300 or 1000.");
 PARAMETER(u32, publish, 0,
@@ -230,7 +231,7 @@ static inline void add_up_to(struct o1_task *t, u64 sleep, u64 ceiling)
 static inline void credit_sleep_2_6_3(const struct task_struct *p, struct o1_task *t, u64 sleep)
 {
 	u64 ceiling = interactive_sleep(p), own_slice = full_slice(p) * jiffy_ns;
-	bool bounded = p->mm && t->wake_class == CLASS_NONINTERACTIVE;
+	bool bounded = disk_limit && p->mm && t->wake_class == CLASS_NONINTERACTIVE;
 
 	if (sleep > sleep_avg_max_ns())
 		sleep = sleep_avg_max_ns();
@@ -260,7 +261,7 @@ static inline void credit_sleep_2_6_22(const struct task_struct *p, struct o1_ta
 	if (p->mm && sleep > ceiling && t->sleep_avg < ceiling) {
 		t->sleep_avg = ceiling;
 		t->wake_class = CLASS_NONINTERACTIVE;
-	} else if (p->mm && t->wake_class == CLASS_NONINTERACTIVE) {
+	} else if (disk_limit && p->mm && t->wake_class == CLASS_NONINTERACTIVE) {
 		add_up_to(t, sleep, ceiling);
 	} else {
 		t->sleep_avg += sleep;

@@ -204,7 +204,14 @@ mod tests {
             response_ns: Some(response),
             ..Measures::default()
         };
-        GroupResult { name: name.into(), count: 1, measures, cv_of_task_means: None, jain_of_tasks: None }
+        GroupResult {
+            name: name.into(),
+            count: 1,
+            measures,
+            cv_of_task_means: None,
+            jain_of_tasks: None,
+            starved: None,
+        }
     }
 
     fn result(groups: Vec<GroupResult>) -> RunResult {

@@ -1,12 +1,14 @@
 //! The flags.
 
 mod agreement;
+mod overhead;
 mod report;
 mod study;
 mod sweep;
 mod trace;
 
 pub use agreement::AgreementArgs;
+pub use overhead::{OverheadArgs, TaskKind};
 pub use report::{PageFormat, ReportArgs};
 pub use study::{StudyArgs, StudyCommand};
 pub use sweep::SweepArgs;
@@ -24,7 +26,10 @@ use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// The help: the options of the program itself are one line of what stands below.
+/// The options of the program itself stand beside its usage.
+const USAGE: &str = "schedlab <COMMAND>; -h or --help, also behind a command; -V or --version";
+
+/// The help.
 const TEMPLATE: &str = "\
 {about}
 {usage-heading} {usage}
@@ -33,14 +38,13 @@ Commands:
 
 /// What stands below the verbs.
 const EPILOGUE: &str = "\
-Options: -h or --help, also behind a command; -V or --version
 Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
 Exits: 0 done, 1 failed, 2 wrong input, 3 inconclusive, 4 not all run, 130 ^C.";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file
 #[derive(Debug, Parser)]
 #[command(name = "schedlab", version, max_term_width = 80, disable_help_subcommand = true)]
-#[command(after_help = EPILOGUE, help_template = TEMPLATE)]
+#[command(after_help = EPILOGUE, help_template = TEMPLATE, override_usage = USAGE)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -60,6 +64,8 @@ pub enum Command {
     Scenarios(ScenariosArgs),
     /// Run a study: questions, runs, published values beside those seen
     Study(StudyArgs),
+    /// Estimate what multitasking costs, as any user, under any scheduler
+    Overhead(OverheadArgs),
     /// Run a scenario over many values, policies and seeds into one table
     Sweep(SweepArgs),
     /// Judge how far the simulator is from a kernel

@@ -7,7 +7,10 @@ use schedlab_charts::{Axes, Chart, Kind, Row};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_report::Quantity;
-use schedlab_study::{Answered, Firmness, Page, Row as ValueRow, TableKind, TablePage, Verdict, notes};
+use schedlab_study::{
+    Answered, COVERAGE_HEADS, Covered, Firmness, Page, Row as ValueRow, TableKind, TablePage, Verdict, coverage_rows,
+    notes,
+};
 use serde_json::json;
 
 /// With fewer points than this there is no line.
@@ -30,7 +33,7 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         subtitle: if page.quick { "The quick version.".into() } else { String::new() },
         answer: format!("{}.", page.summary()),
         confidence: page.goal.clone(),
-        sections: page.questions.iter().map(section).chain(overview(lead)).collect(),
+        sections: page.questions.iter().map(section).chain(items(&page.paper)).chain(overview(lead)).collect(),
         provenance: Provenance {
             facts: facts.into_iter().filter(|(_, fact)| !fact.is_empty()).collect(),
             commands: vec![command.into()],
@@ -39,6 +42,26 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
         },
         ..Document::default()
     }
+}
+
+/// What the source prints, item by item.
+fn items(paper: &[Covered]) -> Option<Section> {
+    let rows = coverage_rows(paper);
+    let column = |(index, head): (usize, &&str)| ColumnView {
+        head: (*head).into(),
+        cells: rows.iter().map(|row| row[index].clone()).collect(),
+        ..ColumnView::default()
+    };
+    let columns = COVERAGE_HEADS.iter().enumerate().map(column).collect();
+    (!rows.is_empty()).then(|| Section {
+        id: "source".into(),
+        heading: "The source, item by item".into(),
+        tables: vec![TableView {
+            title: "Where each of its tables, figures, equations and numbers stands".into(),
+            columns,
+        }],
+        ..Section::default()
+    })
 }
 
 /// All values in one picture, behind the questions: it is long.

@@ -172,6 +172,7 @@ mod tests {
                 measures,
                 cv_of_task_means: None,
                 jain_of_tasks: None,
+                starved: None,
             }],
             cpus: vec![CpuResult { busy_frac: x as f64 / 10.0, ..CpuResult::default() }],
             load_distribution: Some(LoadDistribution { estimated: BTreeMap::new(), actual: Some(loads) }),

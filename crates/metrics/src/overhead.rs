@@ -55,12 +55,57 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
 }
 
+impl Estimate {
+    /// Whether the interval leaves zero out. One of no width does, as what repeats exactly is no matter of chance; without
+    /// an interval nothing is known.
+    pub fn is_told_from_zero(&self) -> bool {
+        self.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0 || low == high)
+    }
+}
+
+/// More blocks than this are no answer to how many would be enough.
+pub const MOST_BLOCKS: u32 = 10_000;
+
+/// How many blocks of the spread that `blocks` have shown would tell the estimate from zero, if it is what it is now; none
+/// where [`MOST_BLOCKS`] would not, or a single block shows no spread.
+pub fn blocks_to_tell(estimate: &Estimate, blocks: u32, level: f64) -> Option<u32> {
+    let spread = estimate.standard_error? * f64::from(blocks).sqrt();
+    let is_enough = |blocks: u32| {
+        let half = student::quantile(0.5 + level / 2.0, f64::from(blocks) - 1.0) * spread / f64::from(blocks).sqrt();
+        half < estimate.value.abs()
+    };
+    // The more blocks, the narrower.
+    let (mut least, mut most) = (2, MOST_BLOCKS);
+    while least < most {
+        let middle = least.midpoint(most);
+        if is_enough(middle) { most = middle } else { least = middle + 1 }
+    }
+    is_enough(least).then_some(least)
+}
+
+/// The upper end of a variance's interval may be so many times the lower one: the deviation is then known to a factor of two.
+pub const VARIANCE_WITHIN: f64 = 4.0;
+
+/// How many blocks make the interval of a variance narrow enough ([`VARIANCE_WITHIN`]), whatever the variance is.
+pub fn blocks_for_variance(level: f64) -> u32 {
+    let is_enough = |blocks: &u32| {
+        let end = |p: f64| chi_squared::quantile(p, f64::from(*blocks) - 1.0);
+        end(0.5 + level / 2.0) <= VARIANCE_WITHIN * end(0.5 - level / 2.0)
+    };
+    (2..=MOST_BLOCKS).find(is_enough).unwrap_or(MOST_BLOCKS)
+}
+
 /// Q' from rates that were measured pairwise, in one block each: (X(1), X(n)). None without a pair.
 pub fn q_paired(rates: &[(f64, f64)], level: f64) -> Option<Estimate> {
-    let ratios: Vec<f64> = rates.iter().map(|(alone, together)| together / alone).collect();
-    let value = 1.0 - mean(&ratios)?;
-    let standard_error = sample_sd(&ratios).map(|sd| sd / (ratios.len() as f64).sqrt());
-    let half = |error: f64| student::quantile(0.5 + level / 2.0, ratios.len() as f64 - 1.0) * error;
+    let parts: Vec<f64> = rates.iter().map(|(alone, together)| 1.0 - together / alone).collect();
+    over_blocks(&parts, level)
+}
+
+/// The mean over blocks, with Student's interval. None of no blocks.
+pub fn over_blocks(blocks: &[f64], level: f64) -> Option<Estimate> {
+    let value = mean(blocks)?;
+    let standard_error = sample_sd(blocks).map(|sd| sd / (blocks.len() as f64).sqrt());
+    let half = |error: f64| student::quantile(0.5 + level / 2.0, blocks.len() as f64 - 1.0) * error;
     let interval = standard_error.map(|error| (value - half(error), value + half(error)));
     Some(Estimate { value, standard_error, interval })
 }
@@ -231,6 +276,20 @@ mod tests {
         close(paired.interval.unwrap().1, 0.00605076);
         assert_eq!([(0.001, 0.001), (0.001, 0.0002), (0.0005, 0.0002)].map(|(cv, d)| repetitions(cv, d)), [8, 193, 49]);
         assert_eq!((q_paired(&[], 0.95), q_paired(&pairs[..1], 0.95).unwrap().interval), (None, None));
+    }
+
+    #[test]
+    fn what_would_be_enough() {
+        let of = |ratios: [f64; 4]| q_paired(&ratios.map(|ratio| (1.0, ratio)), 0.95).unwrap();
+        let (told, not) = (of([0.98, 0.981, 0.979, 0.98]), of([0.98, 1.01, 0.97, 1.02]));
+        assert!(told.is_told_from_zero() && !not.is_told_from_zero());
+        assert!(of([0.9; 4]).is_told_from_zero() && !q_paired(&[(1.0, 0.9)], 0.95).unwrap().is_told_from_zero());
+        // Q' 0.005 with a deviation of 0.0238: t of 88 degrees is 1.987, and 0.0238 * 1.987 / sqrt(90) is just below 0.005.
+        assert_eq!(blocks_to_tell(&not, 4, 0.95), Some(90));
+        assert!(blocks_to_tell(&told, 4, 0.95).unwrap() <= 4);
+        assert_eq!(blocks_to_tell(&of([0.9, 1.1, 0.9, 1.1]), 4, 0.95), None, "of nothing there is nothing to tell");
+        // Quantiles of chi squared with 17 degrees: 7.564 and 30.191; with 16: 6.908 and 28.845.
+        assert_eq!(blocks_for_variance(0.95), 18);
     }
 
     #[test]

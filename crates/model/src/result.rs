@@ -52,6 +52,9 @@ pub struct RunResult {
     /// most, for 5 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_balance_ns: Option<u64>,
+    /// How unevenly tasks lay on the CPUs; absent with one CPU, and where there were no tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imbalance: Option<Imbalance>,
     /// CPU time left idle while tasks waited that were allowed there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_conservation_violation: Option<WorkConservation>,
@@ -248,6 +251,9 @@ pub struct GroupResult {
     /// task got in each nanosecond of its life. Absent where there were fewer than two tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_of_tasks: Option<f64>,
+    /// How many of its tasks waited for a CPU and got no CPU time at all. Absent where waits are not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starved: Option<u64>,
 }
 
 /// The metrics of one task instance.
@@ -420,6 +426,17 @@ pub struct LoadDistribution {
     pub actual: Option<BTreeMap<u32, f64>>,
 }
 
+/// How unevenly tasks lay on the CPUs: 0 where each CPU always had as much as the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Imbalance {
+    /// By number: the standard deviation of the tasks that run or wait on a CPU, about the mean of all CPUs at that instant,
+    /// over all CPUs and the measured time, in parts of the mean over that time.
+    pub tasks: f64,
+    /// The same by weight, that of the nice value with which a task begins; absent where no task has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}
+
 /// CPU time left idle while a task waited that was allowed there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkConservation {
@@ -503,6 +520,7 @@ mod tests {
                 measures: measures.clone(),
                 cv_of_task_means: None,
                 jain_of_tasks: Some(1.0),
+                starved: Some(0),
             }],
             tasks: vec![TaskResult { id: 0, group: "g".into(), measures }],
             cpus: vec![CpuResult {
@@ -521,6 +539,7 @@ mod tests {
             }),
             jain: None,
             time_to_balance_ns: None,
+            imbalance: Some(Imbalance { tasks: 0.5, weight: None }),
             work_conservation_violation: None,
             overhead_ns: None,
             events: EventCounts::default(),

@@ -113,7 +113,14 @@ mod tests {
     fn small_programs_are_told_together() {
         let group = |share: f64| {
             let measures = schedlab_model::result::Measures { cpu_share: share, ..Default::default() };
-            GroupResult { name: "x".into(), count: 2, measures, cv_of_task_means: None, jain_of_tasks: None }
+            GroupResult {
+                name: "x".into(),
+                count: 2,
+                measures,
+                cv_of_task_means: None,
+                jain_of_tasks: None,
+                starved: None,
+            }
         };
         let groups = [group(0.25), group(0.5)];
         let all: Vec<&GroupResult> = groups.iter().collect();

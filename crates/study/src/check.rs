@@ -65,7 +65,7 @@ impl Study {
                 return Some((format!("{here}{place}"), message));
             }
         }
-        None
+        self.fault_of_items()
     }
 
     /// What is wrong with the pictures, numbers, words and judgements of a question, and where in it.
@@ -98,7 +98,7 @@ impl Study {
         let missing = number.run.all().iter().find(|name| self.run_named(name).is_none());
         match (missing, number.asks()) {
             (Some(name), _) => Some(self.no_run(name)),
-            (None, None) => Some("a number needs `metric` or `share`, one of them".into()),
+            (None, None) => Some("a number needs `metric`, `share` or `status`, one of them".into()),
             (None, Some(Metric::Path(path))) => fault_of_metric(path, &number.unit),
             (None, Some(_)) => None,
         }

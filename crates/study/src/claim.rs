@@ -29,6 +29,9 @@ pub struct ValueSpec {
     /// Where in the source.
     #[serde(default)]
     pub place: String,
+    /// Which items of the source it is.
+    #[serde(default)]
+    pub item: Option<OneOrMany>,
     /// Of which run.
     #[serde(default)]
     pub run: String,
@@ -202,6 +205,9 @@ pub struct NumberSpec {
     /// Or a part of the responses.
     #[serde(default)]
     pub share: Option<Share>,
+    /// Or what the policy says about a task.
+    #[serde(default)]
+    pub status: Option<StatusSpec>,
     /// In which unit.
     #[serde(default)]
     pub unit: String,
@@ -224,7 +230,8 @@ pub enum Choice {
 impl NumberSpec {
     /// What it is about; none where several keys or none say it.
     pub fn asks(&self) -> Option<Metric<'_>> {
-        only([self.metric.as_deref().map(Metric::Path), self.share.as_ref().map(Metric::Share)])
+        let path = self.metric.as_deref().map(Metric::Path);
+        only([path, self.share.as_ref().map(Metric::Share), self.status.as_ref().map(Metric::Status)])
     }
 }
 

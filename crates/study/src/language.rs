@@ -2,6 +2,7 @@
 
 use crate::claim::{Difference, NumberSpec, ValueSpec};
 use crate::course::CourseEar;
+use crate::coverage::Item;
 use crate::measure::ResponseEar;
 use crate::section::SectionEar;
 use crate::statuses::StatusEar;
@@ -28,6 +29,9 @@ pub struct Study {
     pub source: String,
     /// What it is about, in the words of the method: object, purpose, viewpoint.
     pub goal: String,
+    /// What the source prints, item by item: each is shown by something or left out for a reason.
+    #[serde(default)]
+    pub paper: Vec<Item>,
     /// Scenarios that only this study needs, by name.
     #[serde(default)]
     pub scenario: BTreeMap<String, Table>,
@@ -128,6 +132,9 @@ pub struct QuickRun {
 pub struct TableSpec {
     /// What it shows.
     pub title: String,
+    /// Which items of the source it shows.
+    #[serde(default)]
+    pub item: Option<OneOrMany>,
     /// Of which run, or runs that vary the same.
     pub run: OneOrMany,
     /// A path whose values stand side by side: a map of the one column.
@@ -147,6 +154,9 @@ pub struct ChartSpec {
     /// Which figure of the source it stands for.
     #[serde(default)]
     pub place: String,
+    /// Which items of the source it shows.
+    #[serde(default)]
+    pub item: Option<OneOrMany>,
     /// What is drawn.
     pub kind: ChartKind,
     /// Of which run, or runs.
@@ -270,6 +280,9 @@ fn length_ns(text: &Option<String>) -> u64 {
 pub struct OverheadSpec {
     /// What its table shows.
     pub title: String,
+    /// Which items of the source it shows.
+    #[serde(default)]
+    pub item: Option<OneOrMany>,
     /// Of which run, or runs.
     pub run: OneOrMany,
     /// The group whose requests are the computations.
@@ -278,6 +291,13 @@ pub struct OverheadSpec {
     pub count: String,
     /// To how many computations of each task the times are brought.
     pub computations: f64,
+    /// Which figure of the source the picture stands for.
+    #[serde(default)]
+    pub place: String,
+    /// To how many blocks the runs may grow where an estimate is not told from zero or a variance not known; nothing grows
+    /// where nothing is said.
+    #[serde(default)]
+    pub blocks: Option<u32>,
 }
 
 /// What is asked of such an estimate.

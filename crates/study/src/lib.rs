@@ -4,10 +4,12 @@
 //! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] has the cases run by
 //! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values beside the published ones.
 
+mod blocks;
 mod case;
 mod check;
 mod claim;
 mod course;
+mod coverage;
 mod language;
 mod measure;
 mod overhead;
@@ -22,6 +24,7 @@ mod words;
 
 pub use case::{Beside, Case, Experiment, Variant};
 pub use claim::{Bound, Choice, Difference, Equation, NumberSpec, Per, Proof, Published, ValueSpec};
+pub use coverage::{Covered, HEADS as COVERAGE_HEADS, Item, Shown, rows as coverage_rows};
 pub use language::{
     ChartKind, ChartSpec, Column, Metric, OverheadMetric, OverheadSpec, Question, QuickRun, RunSpec, Share, StatusSpec,
     Study, TableSpec,

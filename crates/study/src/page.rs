@@ -2,6 +2,7 @@
 
 use crate::Verdict;
 use crate::case::{Case, Experiment};
+use crate::coverage::{self, Covered, coverage};
 use crate::language::{Question, Study};
 use crate::overhead;
 use crate::picture::ChartPage;
@@ -31,6 +32,9 @@ pub struct Page {
     pub version: String,
     /// Each question with what was seen.
     pub questions: Vec<Answered>,
+    /// What the source prints, item by item; empty where not all questions were asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paper: Vec<Covered>,
 }
 
 /// A question with what was seen.
@@ -44,6 +48,9 @@ pub struct Answered {
     pub tables: Vec<TablePage>,
     /// What was found about all of a table's rows together.
     pub statements: Vec<String>,
+    /// How many estimates of overhead are refused, since their interval holds zero.
+    #[serde(skip_serializing_if = "is_none")]
+    pub refused: usize,
     /// Pictures as the source has them.
     pub charts: Vec<ChartPage>,
     /// Published values.
@@ -62,6 +69,11 @@ pub struct Answered {
     pub missing: Vec<String>,
 }
 
+/// Nothing of it.
+fn is_none(number: &usize) -> bool {
+    *number == 0
+}
+
 impl Answered {
     /// What is to be said in the end: what the values come to, and what follows, or why nothing does.
     pub fn answers(&self) -> impl Iterator<Item = String> {
@@ -77,6 +89,9 @@ pub struct Row {
     pub unit: String,
     /// Where it stands in the source.
     pub place: String,
+    /// Which items of the source it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
     /// The value with what was seen.
     #[serde(flatten)]
     pub judged: Judged,
@@ -205,15 +220,18 @@ impl Page {
             let words = Words::of(question, experiment, outcomes);
             let row = |value: &crate::ValueSpec| {
                 let rows = judge(value, (experiment, outcomes), &words).into_iter();
-                rows.map(|judged| Row { unit: value.unit.clone(), place: value.place.clone(), judged })
-                    .collect::<Vec<_>>()
+                let items = coverage::named(&value.item);
+                let (unit, place) = (&value.unit, &value.place);
+                let row = |judged| Row { unit: unit.clone(), place: place.clone(), items: items.to_vec(), judged };
+                rows.map(row).collect::<Vec<_>>()
             };
             let tables = question.tables.iter().map(|table| TablePage::new(table, experiment, outcomes));
             let overheads = question.overheads.iter().map(|spec| overhead::page(spec, experiment, outcomes));
-            let (more, statements): (Vec<_>, Vec<_>) = overheads.unzip();
+            let overheads: Vec<overhead::Pages> = overheads.collect();
+            let refused = overheads.iter().map(|pages| pages.refused).sum();
             let tables: Vec<TablePage> = tables.collect();
             let moved = tables.iter().filter_map(TablePage::firmness);
-            let statements = moved.chain(statements.concat()).collect();
+            let statements = moved.chain(overheads.iter().flat_map(|pages| pages.statements.clone())).collect();
             let values: Vec<Row> = question.values.iter().flat_map(row).collect();
             let (answer, wordless) = match words.fill(question.answer.trim()) {
                 Ok(answer) => (answer, None),
@@ -221,14 +239,17 @@ impl Page {
             };
             let unanswered = unanswered(question, &values, experiment, outcomes).or(wordless);
             let charts = question.charts.iter().map(|chart| ChartPage::new(chart, experiment, outcomes));
+            let (more, drawn): (Vec<_>, Vec<_>) =
+                overheads.into_iter().map(|pages| (pages.tables, pages.charts)).unzip();
             Answered {
+                refused,
                 id: question.id.clone(),
                 asks: question.asks.clone(),
                 tables: tables.into_iter().chain(more.into_iter().flatten()).collect(),
                 statements,
                 found: found(&values),
                 answer: if unanswered.is_none() { answer } else { String::new() },
-                charts: charts.filter(|chart| !chart.series.is_empty()).collect(),
+                charts: charts.filter(|chart| !chart.series.is_empty()).chain(drawn.concat()).collect(),
                 missing: missing(question, experiment, outcomes),
                 unanswered,
                 values,
@@ -239,14 +260,17 @@ impl Page {
                     .collect(),
             }
         });
+        let questions: Vec<Answered> = questions.collect();
+        let paper = if experiment.variant.question.is_none() { coverage(study, &questions) } else { Vec::new() };
         Page {
+            paper,
             name: study.name.clone(),
             title: study.title.clone(),
             source: study.source.clone(),
             goal: study.goal.trim().into(),
             quick: experiment.variant.quick,
             version: env!("CARGO_PKG_VERSION").into(),
-            questions: questions.collect(),
+            questions,
         }
     }
 
@@ -318,6 +342,9 @@ impl Page {
                 text += "\n</details>\n";
             }
         }
+        if !self.paper.is_empty() {
+            text += &format!("\n## The source, item by item\n\n{}", coverage::markdown(&self.paper));
+        }
         text
     }
 }
@@ -352,7 +379,9 @@ impl Row {
     pub fn published(&self) -> String {
         let published = &self.judged.published;
         let is_number = published.chars().any(|c| c.is_ascii_digit()) && published.len() <= LONGEST_NUMBER;
-        let text = if is_number { with_unit(published, &self.unit) } else { published.clone() };
+        // Some print their unit themselves.
+        let is_bare = is_number && !published.ends_with(&self.unit);
+        let text = if is_bare { with_unit(published, &self.unit) } else { published.clone() };
         if self.judged.unverified.is_some() { format!("{text} (not verified)") } else { text }
     }
 }
@@ -423,21 +452,25 @@ pub fn notes(rows: &[Row]) -> Vec<String> {
 }
 
 impl Judged {
-    /// What is behind the verdict, the threshold and the number.
-    fn notes(&self) -> impl Iterator<Item = String> {
+    /// Why the verdict is as it is, and what the run that has to show this says.
+    pub(crate) fn because(&self) -> Option<String> {
         let proof = match &self.verdict {
             Verdict::Differs { proof, .. } => proof.as_ref(),
             _ => None,
         };
-        let reason = match (self.verdict.reason(), proof) {
+        match (self.verdict.reason(), proof) {
             (Some(reason), Some(proof)) => Some(format!("{}; shown: {}", flat(reason), proof.seen)),
             (None, Some(proof)) => Some(format!("the reason that the study gives does not show: {}", proof.seen)),
             (Some(reason), None) if matches!(self.verdict, Verdict::Differs { .. }) => {
                 Some(format!("{}; shown by no run", flat(reason)))
             }
             (reason, None) => reason.map(flat),
-        };
-        let reason = reason.map(|reason| format!("{}: {reason}", self.verdict.words()));
+        }
+    }
+
+    /// What is behind the verdict, the threshold and the number.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let reason = self.because().map(|reason| format!("{}: {reason}", self.verdict.words()));
         let own = self.derivation.as_ref().map(|text| format!("own: {}", flat(text)));
         let unverified = self.unverified.as_ref().map(|why| format!("not verified: {}", flat(why)));
         [reason, own, unverified].into_iter().flatten()
@@ -475,6 +508,6 @@ pub(crate) fn with_unit(text: &str, unit: &str) -> String {
     if unit.is_empty() { text.into() } else { format!("{text} {unit}") }
 }
 
-fn flat(text: &str) -> String {
+pub(crate) fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,6 @@
 //! What came of the cases.
 
+use crate::blocks::Blocks;
 use crate::case::{Case, Experiment};
 use crate::course;
 use crate::measure::{self, Responses};
@@ -26,6 +27,9 @@ pub struct Observed {
     pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
     pub rates: Vec<f64>,
+    /// How long a piece of work took in each run, in nanoseconds, where work is calibrated: a computation is so much longer
+    /// or shorter there.
+    pub pieces: Vec<Option<f64>>,
     /// The same under other seeds, or with small changes.
     pub further: Vec<Observed>,
 }
@@ -65,48 +69,58 @@ impl CaseOutcome {
     }
 }
 
-/// Has the cases run, those from before too, and puts together what was seen of each.
+/// Has the cases run, those from before too, and puts together what was seen of each. Where an estimate of overhead lacks
+/// blocks, more are made.
 pub fn carry_out(experiment: &Experiment, runner: &Runner) -> Vec<CaseOutcome> {
     let of_case = |case: &Case| std::iter::once(case.runs.clone()).chain(case.further.clone()).collect::<Vec<_>>();
     let cases: Vec<_> = experiment.cases.iter().flat_map(of_case).collect();
     let mut made = runner.carry_out(&cases, Errors::EndCases).expect("an error ends its own case only").into_iter();
-    let outcome = |case: &Case| {
-        let own =
-            made.next().map_or(Err("it was not planned".into()), |made| observed(case, case.runs.seeds.len(), made));
-        let further = case.further.iter().zip(made.by_ref()).map(|(runs, made)| observed(case, runs.seeds.len(), made));
+    let mut blocks = Blocks::default();
+    let outcome = |(index, case): (usize, &Case)| {
+        let own = made.next().map_or(Err("it was not planned".into()), |made| whole(case.runs.seeds.len(), made));
+        let further = case.further.iter().zip(made.by_ref()).map(|(runs, made)| whole(runs.seeds.len(), made));
         // Of those that failed nothing is said: what they would be held against says it.
-        let further: Vec<Observed> = further.filter_map(Result::ok).collect();
+        let further: Vec<Vec<Seen>> = further.filter_map(Result::ok).collect();
+        let further: Vec<Observed> = further.into_iter().filter_map(|seen| together(case, seen).ok()).collect();
+        let own = own.and_then(|seen| {
+            blocks.note(index, case, &seen);
+            together(case, seen)
+        });
         match own {
             Ok(own) => CaseOutcome::Ran(Box::new(Observed { further, ..own })),
             Err(why) => CaseOutcome::NotRun(why),
         }
     };
-    experiment.cases.iter().map(outcome).collect()
+    let mut outcomes: Vec<CaseOutcome> = experiment.cases.iter().enumerate().map(outcome).collect();
+    while blocks.add(experiment, runner, &mut outcomes) {}
+    outcomes
 }
 
-/// What was seen in the runs of a case, of which `wanted` were asked for; the reason where there is nothing.
-fn observed(case: &Case, wanted: usize, made: Made) -> Result<Observed, String> {
+/// The runs of a case, of which `wanted` were asked for; the reason where there is nothing.
+pub(crate) fn whole(wanted: usize, made: Made) -> Result<Vec<Seen>, String> {
     match made {
         Made::Failed(error) => Err(error.to_string()),
         Made::Ran(seen) if seen.iter().any(|seen| seen.run.result.partial) => Err("stopped before its end".into()),
-        Made::Ran(seen) if seen.len() == wanted => together(case, seen),
+        Made::Ran(seen) if seen.len() == wanted => Ok(seen),
         Made::Ran(_) | Made::NotBegun => Err("stopped before it was run".into()),
     }
 }
 
 /// The runs of a case as one.
-fn together(case: &Case, seen: Vec<Seen>) -> Result<Observed, String> {
+pub(crate) fn together(case: &Case, seen: Vec<Seen>) -> Result<Observed, String> {
     let rates = match &case.asked.overhead {
         Some(overhead) => rates(&seen, &section::name(&overhead.group))?,
         None => Vec::new(),
     };
+    let piece = |seen: &Seen| seen.run.result.calibration.as_ref().map(|calibration| calibration.ns_per_piece);
+    let pieces = seen.iter().map(piece).collect();
     let responses = seen.iter().filter_map(|seen| heard(seen, measure::NAME)).collect();
     let statuses = seen.iter().filter_map(|seen| heard(seen, statuses::NAME)).collect();
     let courses = seen.iter().filter_map(|seen| heard(seen, course::NAME)).collect();
     let wanted = seen.len();
     let set = RunSet::of(seen, wanted);
     let curves = set.curves.into_iter().map(|curves| curves.response).collect();
-    Ok(Observed { result: set.result, responses, statuses, courses, curves, rates, further: Vec::new() })
+    Ok(Observed { result: set.result, responses, statuses, courses, curves, rates, pieces, further: Vec::new() })
 }
 
 /// What an ear heard of a run.

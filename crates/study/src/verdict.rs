@@ -4,7 +4,7 @@ use crate::case::{Beside, Case, Experiment};
 use crate::claim::{Bound, Difference, Equation, Per, Proof, Published, ValueSpec};
 use crate::language::Metric;
 use crate::measure::{in_unit, look_up};
-use crate::overhead;
+use crate::overhead::{self, Missing};
 use crate::page::{number, with_unit};
 use crate::runner::{CaseOutcome, Observed};
 use crate::words::Words;
@@ -196,7 +196,8 @@ impl Bench<'_> {
         let Bench { value, experiment, outcomes, .. } = *self;
         let under = |further: usize| seen(value, at, (experiment, outcomes), further);
         let own = match under(0) {
-            Err(reason) => return (None, Verdict::NotRun { reason }, None),
+            Err(Missing::NotRun(reason)) => return (None, Verdict::NotRun { reason }, None),
+            Err(Missing::Refused(reason)) => return (None, Verdict::CannotTell { reason }, None),
             Ok(own) => own,
         };
         let further: Vec<f64> = (1..).map_while(|further| under(further).ok()).collect();
@@ -255,8 +256,9 @@ impl Bench<'_> {
         let varied: String = proof.at.iter().map(|(path, value)| format!(", {path} = {}", plain(value))).collect();
         let place = format!("`{}`{place}{varied}", there.run);
         match seen(&there, &at, (self.experiment, self.outcomes), 0) {
-            Err(why) if why == LEFT_OUT => None,
-            Err(why) => Some(Proved { holds: false, seen: format!("{place} was not run: {why}") }),
+            Err(Missing::NotRun(why)) if why == LEFT_OUT => None,
+            Err(Missing::NotRun(why)) => Some(Proved { holds: false, seen: format!("{place} was not run: {why}") }),
+            Err(Missing::Refused(why)) => Some(Proved { holds: false, seen: format!("{place} does not tell: {why}") }),
             Ok(seen) => {
                 let holds = match &proof.expect {
                     Some(bound) => bound.holds(seen),
@@ -299,17 +301,18 @@ fn seen(
     at: &Table,
     (experiment, outcomes): (&Experiment, &[CaseOutcome]),
     further: usize,
-) -> Result<f64, String> {
+) -> Result<f64, Missing> {
     let metric = value.asks().expect("the study was checked");
     let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| match metric {
-        Metric::Overhead(_) if further > 0 => Err("it is made of several cases".into()),
+        Metric::Overhead(_) if further > 0 => Err(Missing::NotRun("it is made of several cases".into())),
         Metric::Overhead(metric) => {
             let value = overhead::value((experiment, outcomes), (run, policy), at, metric)?;
             Ok(in_unit(value, unit))
         }
         metric => {
-            let observed = experiment.observed(run, policy, at, outcomes)?.under(further);
-            look_up(observed.ok_or("there are no further runs")?, metric, unit)
+            let observed = experiment.observed(run, policy, at, outcomes).map_err(Missing::NotRun)?.under(further);
+            let observed = observed.ok_or_else(|| Missing::NotRun("there are no further runs".into()))?;
+            look_up(observed, metric, unit).map_err(Missing::NotRun)
         }
     };
     // A ratio has no unit of time; a percentage of a ratio stays one.

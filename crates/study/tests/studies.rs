@@ -236,8 +236,56 @@ fn overhead_is_estimated_beside_the_truth() {
     assert!(verdicts.iter().all(|(verdict, _)| **verdict == Verdict::Holds), "{verdicts:?}");
     assert_eq!(answered.tables[0].rows.len(), 6);
     assert_eq!(answered.tables[1].rows[0].names, ["rr:quantum=5ms"]);
-    assert!(answered.statements[0].starts_with("Ordering theorem: of 1 pairs of systems, 1 fulfil"), "{answered:?}");
-    assert!(answered.statements[0].ends_with("holds for 1 of these."), "{answered:?}");
+    let said = |begin: &str| answered.statements.iter().find(|text| text.starts_with(begin)).expect(begin);
+    assert!(
+        said("Ordering theorem: of 1 pairs of systems, 1 fulfil").ends_with("holds for 1 of these."),
+        "{answered:?}"
+    );
+    assert!(
+        said("Ranking by Q'(8)").contains("rr:quantum=20ms (0.2") && said("Ranking").contains("< rr:quantum=5ms (0.8")
+    );
+    let [drawn] = &answered.charts[..] else { panic!("{answered:?}") };
+    assert!(
+        drawn.series.iter().all(|series| series.panel == "O'v (s)" && series.points.iter().all(|p| p.range.is_some()))
+    );
+    // Two blocks say nothing of a variance.
+    assert!(
+        said("Refused, since the interval of a variance").contains("4 of 4 variances (2 blocks, about 18 would do)")
+    );
+    assert_eq!(answered.refused, 0);
+}
+
+/// Blocks are added until an estimate is told and its variance known, or there are as many as are allowed.
+#[test]
+fn blocks_are_added_up_to_a_limit() {
+    let page = |blocks: u32, value: &str| {
+        let text = COSTS.replace("computations = 10000", &format!("computations = 10000\nblocks = {blocks}")) + value;
+        let text = text.replace("duration = \"20s\"", "duration = \"3s\"").replace("[1, 2, 8]", "[1, 2]");
+        let (study, experiment) = plan(&text, FULL).unwrap();
+        let outcomes = carry_out(&experiment, None);
+        let CaseOutcome::Ran(observed) = &outcomes[0] else { panic!() };
+        (Page::new(&study, &experiment, &outcomes), observed.rates.len())
+    };
+    let value = "[[question.value]]\nwhat = \"v\"\nrun = \"runs\"\npolicy = \"rr:quantum=5ms\"\noverhead = \"variance\"\n\
+                 at = { \"task.compute.count\" = 2 }\nown = { at_least = 0 }\nderivation = \"any\"\n";
+    let (enough, made) = page(30, value);
+    assert_eq!(made, 18, "and no more than that");
+    let answered = &enough.questions[0];
+    assert!(answered.statements.iter().all(|text| !text.starts_with("Refused")), "{answered:?}");
+    assert!(
+        answered.statements.iter().any(|text| text.starts_with("Ranking by the variance of O'v(2)")),
+        "{answered:?}"
+    );
+    assert!(answered.charts[0].series.iter().any(|series| series.panel.starts_with("variance")), "{answered:?}");
+    let (few, made) = page(5, value);
+    assert_eq!(made, 5);
+    let row = &few.questions[0].values[0].judged;
+    assert!(
+        matches!(&row.verdict, Verdict::CannotTell { reason } if reason.contains("5 blocks, about 18 would do")),
+        "{row:?}"
+    );
+    let (own, made) = page(2, value);
+    assert_eq!((made, own.questions[0].values[0].judged.seen), (2, None));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What `alb` does on a machine, as its rules say. Vectors whose situation can be brought about are here again.
 
-use super::observe::{PLAIN, cpu_time, hogs, moves, penalties, places, run_tasks, spread, wakeups};
+use super::observe::{PLAIN, cpu_time, hogs, moves, penalties, places, run_tasks, run_under, spread, wakeups};
 use schedlab_model::time::Time;
 
 const TWO: &str = "cpus = 2";
@@ -135,4 +135,22 @@ fn a_penalty_ends_at_nice_19_and_spares_the_idle_class() {
     assert!((share - 0.5).abs() < 0.01, "{share}");
     let idle = "[[task]]\nname = \"idle\"\nclass = \"idle\"\nloop = [{ compute = \"1000s\" }]\n";
     assert_eq!(penalties(&run_tasks("cpus = 1", 1000, idle, &[]), 0), []);
+}
+
+/// With status=balancing the status of who runs is how often the balancer was called: here each 100 ms. CFS on busy CPUs
+/// looks each 32 times two milliseconds for each CPU at most.
+#[test]
+fn calls_of_the_balancer_are_counted() {
+    let calls = |policy: &str, settings: &[_]| {
+        let events = run_under(policy, TWO, 5000, &hogs("hog", 7, 0, 0), settings);
+        let words: Vec<u64> = (0..7).flat_map(|task| penalties(&events, task)).map(|(word, _)| word).collect();
+        words.into_iter().max().expect("something was published")
+    };
+    let balancing = ("status", 1);
+    let by_time = calls("alb", &[PLAIN, balancing]);
+    assert!((45..=60).contains(&by_time), "{by_time}");
+    assert_eq!(calls("alb", &[PLAIN, balancing, ("period", 0)]), by_time - 49, "those of CPUs that idle");
+    assert!(calls("cfs", &[balancing]) > 1);
+    let silent = run_under("cfs", TWO, 100, &hogs("hog", 2, 0, 0), &[]);
+    assert!(penalties(&silent, 0).is_empty(), "without being asked it says nothing");
 }

@@ -110,3 +110,14 @@ fn tasks_spread_over_cores_before_they_share_one() {
     let spread = spread(&events, 4, Time::from_ms(1900));
     assert_eq!([spread[0] + spread[1], spread[2] + spread[3]], [1, 1], "{spread:?}");
 }
+
+/// A task that is pinned while it runs stays and goes on, however often other CPUs would like to have it.
+#[test]
+fn a_running_task_that_is_pinned_is_not_pushed_away() {
+    let tasks = "[[task]]\nname = \"program\"\nonce = [{ compute = \"1s\" }, { set = { cpus = \"0\" } }, { compute = \"30s\" }]\n\
+                 [[task]]\nname = \"other\"\nloop = [{ compute = \"2ms\" }, { sleep = \"98ms\" }]\n";
+    for version in [V4_9, V6_1] {
+        let had = cpu_time(&run_tasks("cpus = 4\nhz = 250", "10s", tasks, &[("version", version)]), 2)[0];
+        assert!(had > 9_600_000_000, "{version:?}: {had}");
+    }
+}

@@ -24,7 +24,7 @@ static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, str
 				u64 now);
 
 /* Whether the policy wants the running task to go to another CPU. If so, redirect() will be asked when it waits. */
-static inline bool must_leave(const struct fair_queue *q, const struct task_struct *p);
+static inline bool must_leave(struct fair_queue *q, const struct task_struct *p);
 
 /* A task is about to wait. True: the policy has put it into another CPU's queue. */
 static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now);

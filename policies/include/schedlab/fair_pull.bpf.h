@@ -13,6 +13,7 @@
 #ifndef SCHEDLAB_FAIR_PULL_BPF_H
 #define SCHEDLAB_FAIR_PULL_BPF_H
 
+#include <schedlab/balance_count.bpf.h>
 #include <schedlab/fair_take.bpf.h>
 
 PARAMETER(u32, busy_factor, 0,
@@ -101,6 +102,7 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	*a = (struct attempt){ .cpu = cpu, .level = level, .kind = kind, .now = scx_bpf_now() };
 	if (!find_domain(level, cpu, &a->domain) || !should_balance(a))
 		return 0;
+	count_balancing();
 	a->pct = imbalance_pct(level);
 	a->index = load_index(level, kind);
 	a->failures = *failures;
@@ -352,6 +354,20 @@ static s32 init_balancing(void)
 		}
 	}
 	return error;
+}
+
+/*
+ * Whether the balancer sends the running task to another CPU. One that may not go there stays and goes on: a kernel looks at
+ * its CPUs before it stops it (out_one_pinned).
+ */
+static inline bool is_pushed(struct fair_queue *q, const struct task_struct *p)
+{
+	if (q->push_pid != p->pid)
+		return false;
+	if (may_go(p, q->push_to))
+		return true;
+	q->push_pid = 0;
+	return false;
 }
 
 /* The balancer sends the task that ran to another CPU. */

@@ -6,6 +6,7 @@ pub mod check;
 pub mod compare;
 pub mod import;
 pub mod load;
+pub mod overhead;
 pub mod policies;
 pub mod record;
 pub mod report;

@@ -13,6 +13,7 @@ fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
         "policies",
         "scenarios",
         "study",
+        "overhead",
         "sweep",
         "report",
         "agreement",

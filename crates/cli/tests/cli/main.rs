@@ -16,6 +16,7 @@ mod lab;
 mod load;
 mod machine;
 mod others;
+mod overhead;
 mod perf;
 mod programs;
 mod realtime;

@@ -112,3 +112,14 @@ fn quick_versions_need_nothing_beyond_this_program() {
         }
     }
 }
+
+/// Each shipped study lists what its source prints; reading the file has held that list against what the study shows.
+#[test]
+fn shipped_studies_show_all_of_their_sources() {
+    for schedlab_catalogue::Shipped { name, text } in schedlab_catalogue::studies() {
+        let study = schedlab_study::Study::parse(text, name).unwrap();
+        assert!(study.paper.len() >= 20, "{name}: {}", study.paper.len());
+        let left_out = study.paper.iter().filter(|item| item.left_out.is_some()).count();
+        assert!(left_out * 2 < study.paper.len(), "{name} leaves out {left_out}");
+    }
+}

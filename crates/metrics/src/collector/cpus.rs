@@ -2,7 +2,8 @@
 
 use super::balance::Balance;
 use super::cpu::Cpu;
-use schedlab_model::ids::CpuId;
+use super::imbalance::Imbalance;
+use schedlab_model::ids::{CpuId, GroupId};
 use std::ops::{Deref, DerefMut};
 
 /// The CPUs by number, and the balance of their run queues.
@@ -11,6 +12,8 @@ pub(super) struct Cpus {
     list: Vec<Cpu>,
     /// Absent where balance has no meaning: one CPU, tasks that may not go everywhere, fluid disciplines.
     pub balance: Option<Balance>,
+    /// Absent with one CPU, and for fluid disciplines.
+    pub imbalance: Option<Imbalance>,
 }
 
 impl Deref for Cpus {
@@ -30,31 +33,41 @@ impl Cpus {
     /// Idle CPUs, whose balance is to hold for so long if it is watched.
     pub fn new(count: u32, balance_hold_ns: Option<u64>) -> Cpus {
         let list = (0..count).map(|_| Cpu::new()).collect();
-        Cpus { list, balance: balance_hold_ns.map(|hold_ns| Balance::new(count, hold_ns)) }
+        Cpus { list, balance: balance_hold_ns.map(|hold_ns| Balance::new(count, hold_ns)), imbalance: None }
     }
 
-    /// A task joins a CPU's run queue.
+    /// A task of this group joins a CPU's run queue.
     #[inline(always)]
-    pub fn joins(&mut self, cpu: CpuId, now: u64) {
+    pub fn joins(&mut self, cpu: CpuId, group: GroupId, now: u64) {
+        if let Some(imbalance) = &mut self.imbalance {
+            imbalance.joins(cpu.index(), group);
+        }
         let length = self.list[cpu.index()].joins(now);
         if let Some(balance) = &mut self.balance {
             balance.joins(length);
         }
     }
 
-    /// A task leaves a CPU's run queue.
+    /// A task of this group leaves a CPU's run queue.
     #[inline(always)]
-    pub fn leaves(&mut self, cpu: CpuId, now: u64) {
+    pub fn leaves(&mut self, cpu: CpuId, group: GroupId, now: u64) {
+        if let Some(imbalance) = &mut self.imbalance {
+            imbalance.leaves(cpu.index(), group);
+        }
         let length = self.list[cpu.index()].leaves(now);
         if let Some(balance) = &mut self.balance {
             balance.leaves(length);
         }
     }
 
-    /// A task goes from one CPU's run queue to another's.
+    /// A task of this group goes from one CPU's run queue to another's.
     #[inline(always)]
-    pub fn moves(&mut self, from: CpuId, to: CpuId, now: u64) {
+    pub fn moves(&mut self, from: CpuId, to: CpuId, group: GroupId, now: u64) {
         if from != to {
+            if let Some(imbalance) = &mut self.imbalance {
+                imbalance.leaves(from.index(), group);
+                imbalance.joins(to.index(), group);
+            }
             let (left, joined) = (self.list[from.index()].leaves(now), self.list[to.index()].joins(now));
             if let Some(balance) = &mut self.balance {
                 balance.moves(left, joined);

@@ -50,7 +50,7 @@ impl Collector {
         task.activity = Activity::Woken;
         (task.since, task.woken) = (self.now, self.now);
         task.cpu = target;
-        self.cpus.joins(target, self.now);
+        self.cpus.joins(target, task.group, self.now);
         if let Some(watch) = &mut self.idle_watch {
             watch.wait_begins(task.group.index());
         }
@@ -70,7 +70,7 @@ impl Collector {
             return;
         }
         task.cpu = target;
-        self.cpus.joins(target, self.now);
+        self.cpus.joins(target, task.group, self.now);
         if let Some(watch) = &mut self.idle_watch {
             watch.wait_begins(task.group.index());
         }
@@ -124,7 +124,7 @@ impl Collector {
             return;
         }
         task.activity = Activity::Off;
-        self.cpus.leaves(task.cpu, now);
+        self.cpus.leaves(task.cpu, task.group, now);
         if task.exited {
             self.part_with(id);
         }
@@ -155,8 +155,8 @@ impl Collector {
         let from = std::mem::replace(&mut task.cpu, cpu);
         match before {
             // Only in traces that lost events.
-            Activity::Off => self.cpus.joins(cpu, now),
-            _ => self.cpus.moves(from, cpu, now),
+            Activity::Off => self.cpus.joins(cpu, task.group, now),
+            _ => self.cpus.moves(from, cpu, task.group, now),
         }
     }
 
@@ -167,7 +167,7 @@ impl Collector {
         task.migrations += 1;
         if task.is_waiting() {
             let from = std::mem::replace(&mut task.cpu, to);
-            self.cpus.moves(from, to, self.now);
+            self.cpus.moves(from, to, task.group, self.now);
         }
     }
 
@@ -182,7 +182,7 @@ impl Collector {
         }
         if task.is_waiting() {
             task.note_wait(self.now);
-            self.cpus.leaves(task.cpu, self.now);
+            self.cpus.leaves(task.cpu, task.group, self.now);
             if let Some(watch) = &mut self.idle_watch {
                 watch.wait_ends(task.group.index());
             }
@@ -203,6 +203,7 @@ impl Collector {
         let totals = Totals::of(task);
         let group = &mut self.groups[task.group.index()];
         group.totals.add(&totals);
+        group.starved += u64::from(task.cpu_ns == 0 && task.longest_wait().is_some_and(|wait| wait > 0));
         if task.responses > 0 {
             group.task_means.record(task.response_sum as f64 / task.responses as f64);
         }
@@ -252,9 +253,9 @@ impl Collector {
 fn enter_unseen(task: &mut Task, cpu: CpuId, cpus: &mut Cpus, watch: &mut Option<IdleWatch>, now: u64) {
     let from = std::mem::replace(&mut task.cpu, cpu);
     if !task.is_runnable() {
-        return cpus.joins(cpu, now);
+        return cpus.joins(cpu, task.group, now);
     }
-    cpus.moves(from, cpu, now);
+    cpus.moves(from, cpu, task.group, now);
     if let Some(watch) = watch {
         watch.wait_ends(task.group.index());
     }

@@ -18,13 +18,15 @@
 //! * *CPU time* of a task: its time on a CPU without what that CPU spent for the system in it.
 //! * *Jain index*: over all task instances, of the CPU time that a task got in each nanosecond of its life (as far as
 //!   measured), divided by its weight. Tasks of the real-time classes, which have no weight, stand apart.
-//! * *Load*: runnable tasks on a CPU's run queue, the running one included.
+//! * *Load*: runnable tasks on a CPU's run queue, the running one included. *Imbalance*: the standard deviation of the CPUs'
+//!   loads, by number and by weight, over the time, in parts of the mean load.
 
 mod balance;
 mod cpu;
 mod cpus;
 mod events;
 mod idle_watch;
+mod imbalance;
 mod measures;
 mod outcome;
 mod requests;
@@ -43,6 +45,7 @@ use balance::Balance;
 use cpu::Cpu;
 use cpus::Cpus;
 use idle_watch::IdleWatch;
+use imbalance::Imbalance;
 use measures::{Observations, Spread, Totals};
 use outcome::Detail;
 use requests::Taken;
@@ -88,6 +91,8 @@ struct GroupState {
     totals: Totals,
     task_means: Spread,
     jain: Jain,
+    /// Tasks that waited for a CPU and got no time on one.
+    starved: u64,
     response_batches: BatchMeans,
 }
 
@@ -139,9 +144,12 @@ impl Collector {
                 totals: Totals::default(),
                 task_means: Spread::default(),
                 jain: Jain::default(),
+                starved: 0,
                 response_batches: BatchMeans::default(),
             })
             .collect();
+        let mut all_cpus = Cpus::new(cpus, (cpus > 1 && all_everywhere).then_some(DEFAULT_HOLD_NS));
+        all_cpus.imbalance = (cpus > 1).then(|| Imbalance::new(cpus, groups.iter().map(|group| group.weight)));
         Collector {
             now: 0,
             window_from: 0,
@@ -151,7 +159,7 @@ impl Collector {
             fluid_ns: 0,
             tasks: TaskTable::default(),
             requests: BTreeMap::new(),
-            cpus: Cpus::new(cpus, (cpus > 1 && all_everywhere).then_some(DEFAULT_HOLD_NS)),
+            cpus: all_cpus,
             observations: vec![Observations::default(); groups.len()],
             groups,
             details: Vec::new(),
@@ -214,6 +222,9 @@ impl Collector {
     /// Lets time pass with everything as it is, but for CPUs that get through with overhead in between.
     #[inline(always)]
     fn pass(&mut self, to: u64) {
+        if let Some(imbalance) = &mut self.cpus.imbalance {
+            imbalance.pass(to - self.now);
+        }
         if let Some(watch) = &mut self.idle_watch {
             while let Some((until, cpu)) = watch.overhead_over(to) {
                 watch.pass(until.saturating_sub(self.now));
@@ -300,6 +311,7 @@ impl Collector {
             group.totals = Totals::default();
             group.task_means = Spread::default();
             group.jain = Jain::default();
+            group.starved = 0;
             group.response_batches = BatchMeans::default();
         }
         self.details.iter_mut().for_each(|detail| detail.measured = false);
@@ -314,6 +326,9 @@ impl Collector {
         self.observations.iter_mut().for_each(Observations::clear);
         if let Some(watch) = &mut self.idle_watch {
             watch.clear();
+        }
+        if let Some(imbalance) = &mut self.cpus.imbalance {
+            imbalance.clear();
         }
         self.jain = Jain::default();
         self.estimated_load.fill(0);

@@ -6,8 +6,8 @@ use crate::curve::GroupCurves;
 use crate::statistics::BatchMeans;
 use schedlab_model::ids::{GroupId, TaskId};
 use schedlab_model::result::{
-    CalibrationInfo, CpuResult, EventCounts, GroupResult, LoadDistribution, OverheadTimes, PolicyInfo, Provenance,
-    RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
+    CalibrationInfo, CpuResult, EventCounts, GroupResult, Imbalance, LoadDistribution, OverheadTimes, PolicyInfo,
+    Provenance, RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
 };
 use std::collections::BTreeMap;
 
@@ -30,6 +30,8 @@ pub struct RunMeasures {
     pub jain: Option<f64>,
     /// See [`RunResult`].
     pub time_to_balance_ns: Option<u64>,
+    /// See [`RunResult`]; absent for fluid disciplines.
+    pub imbalance: Option<Imbalance>,
     /// See [`RunResult`]; absent for fluid disciplines.
     pub work_conservation_violation: Option<WorkConservation>,
     /// Over all CPUs.
@@ -88,6 +90,7 @@ impl RunMeasures {
             load_distribution: self.load_distribution,
             jain: self.jain,
             time_to_balance_ns: self.time_to_balance_ns,
+            imbalance: self.imbalance,
             work_conservation_violation: self.work_conservation_violation,
             overhead_ns: Some(self.overhead_ns),
             events: self.events,
@@ -121,6 +124,7 @@ impl Collector {
             load_distribution: self.load_distribution(window_ns),
             jain: self.jain.index(),
             time_to_balance_ns: self.cpus.balance.as_ref().and_then(|balance| balance.found()),
+            imbalance: self.cpus.imbalance.as_ref().and_then(|imbalance| imbalance.over(window_ns)),
             work_conservation_violation: self.idle_watch.as_ref().map(|watch| WorkConservation {
                 ns: watch.violation_ns(),
                 frac: fraction(watch.violation_ns(), window_ns * u64::from(cpus)),
@@ -136,6 +140,7 @@ impl Collector {
                     count: group.count,
                     measures: group.totals.measures(observations, window_ns, cpus),
                     cv_of_task_means: group.task_means.cv(),
+                    starved: (!self.fluid).then_some(group.starved),
                     jain_of_tasks: group.jain.index().filter(|_| group.jain.count() > 1),
                 })
                 .collect(),

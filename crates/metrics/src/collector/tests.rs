@@ -427,3 +427,15 @@ fn what_is_not_known_is_neither_latency_nor_idle() {
     assert!(near(cpu.busy_frac, 0.3) && near(cpu.idle_frac, 0.4), "{cpu:?}");
     assert_eq!((cpu.others_frac, cpu.unknown_frac, got.events.wakeups), (Some(0.1), Some(0.2), 1));
 }
+
+#[test]
+fn who_waits_and_gets_nothing_is_starved() {
+    let mut events = round_robin();
+    events.truncate(7);
+    // Task 0 runs to the end, task 1 waits for all of it; task 2 never wanted anything.
+    events.insert(2, fork(0, 2));
+    let got = collect(&plain(1), &events, 50);
+    assert_eq!((got.groups[0].count, got.groups[0].starved), (3, Some(1)));
+    let both = collect(&plain(1), &round_robin(), 50);
+    assert_eq!(both.groups[0].starved, Some(0));
+}

@@ -71,6 +71,7 @@ const TABLE: &[Row] = &[
     group("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |group| Some(group.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
     group("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |group| group.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
     group("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |group| group.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
+    group("starved", Unit::Count, "tasks that got no CPU", |group| group.starved.and_then(count)).heads("", "starved").better(Better::Lower),
 
     // Of a CPU.
     cpu("busy_frac", "busy", |cpu| Some(cpu.busy_frac)),
@@ -87,6 +88,8 @@ const TABLE: &[Row] = &[
     load("load_distribution.true", "tasks on a CPU", |run| run.load_distribution.as_ref()?.actual.as_ref()),
     run("jain", Unit::Ratio, "Jain index", |run| run.jain).heads("", "Jain").better(Better::Higher).decimals(4).from(JAIN),
     run("time_to_balance_ns", Unit::Ns, "time to balance", |run| run.time_to_balance_ns.and_then(count)).heads("", "balanced after").better(Better::Lower).from(BALANCE),
+    run("imbalance.tasks", Unit::Ratio, "imbalance of the CPUs by tasks", |run| Some(run.imbalance?.tasks)).heads("imbalance", "tasks").better(Better::Lower).decimals(4),
+    run("imbalance.weight", Unit::Ratio, "imbalance of the CPUs by weight", |run| run.imbalance?.weight).heads("imbalance", "weight").better(Better::Lower).decimals(4),
     run("work_conservation_violation.ns", Unit::Ns, "idle time beside work", |run| count(run.work_conservation_violation?.ns)).heads("idle beside work", "time").better(Better::Lower),
     run("work_conservation_violation.frac", Unit::Fraction, "idle beside work", |run| Some(run.work_conservation_violation?.frac)).heads("", "idle beside work").better(Better::Lower),
     run("overhead_ns.switch", Unit::Ns, "system time for switches", |run| count(run.overhead_ns?.switch)).heads("system time", "switch").better(Better::Lower),

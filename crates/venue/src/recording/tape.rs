@@ -190,6 +190,8 @@ fn lawful(collector: &Collector, validator: Validator) -> Result<(), VenueError>
 /// Only what a recording can know. Programs that were gone when it began have no task in it.
 fn known(mut result: RunResult) -> RunResult {
     (result.jain, result.time_to_balance_ns, result.work_conservation_violation) = (None, None, None);
+    // A recording does not tell which tasks wait that were there before.
+    result.imbalance = None;
     // What the kernel takes for itself is in the tasks' time.
     result.overhead_ns = None;
     result.groups.retain(|group| group.count > 0);

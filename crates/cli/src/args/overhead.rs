@@ -1,0 +1,69 @@
+//! The flags of `overhead`.
+
+use super::{SpecList, parse_list, read, venue_names};
+use clap::ValueEnum;
+use schedlab_model::time::Time;
+use schedlab_venue::VenueName;
+
+/// What `overhead` takes.
+#[derive(Debug, clap::Args)]
+pub struct OverheadArgs {
+    /// The schedulers: `kernel` is that of the kernel; a list as in kernel,rr; may be repeated
+    #[arg(long, value_name = "POLICIES", default_value = "kernel", value_parser = parse_list)]
+    pub policy: Vec<SpecList>,
+    /// Where: on this machine as any user, in a virtual machine, or simulated
+    #[arg(long, value_parser = venue_names(), default_value = "host", value_name = "VENUE")]
+    pub venue: VenueName,
+    /// The kernel of a virtual machine, as `run` takes it
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
+    /// How many tasks run together, beside one alone
+    #[arg(long, value_name = "NUMBERS", default_value = "4,16", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub tasks: Vec<u32>,
+    /// What the tasks are
+    #[arg(long, value_enum, value_name = "KINDS", default_value = "thread,process", value_delimiter = ',')]
+    pub kind: Vec<TaskKind>,
+    /// The length of a run that is measured
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = read::<Time>)]
+    pub duration: Time,
+    /// How often all of it is run: a block has one run with each number of tasks
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub blocks: u32,
+    /// Add blocks up to N where an estimate is not told from zero or a variance not known
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub most_blocks: u32,
+    /// Print the values as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress bar
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TaskKind {
+    /// A thread of one process
+    Thread,
+    /// A process of its own
+    Process,
+}
+
+impl TaskKind {
+    /// As scenarios write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            TaskKind::Thread => "thread",
+            TaskKind::Process => "process",
+        }
+    }
+
+    /// Several of them.
+    pub fn plural(self) -> &'static str {
+        match self {
+            TaskKind::Thread => "threads",
+            TaskKind::Process => "processes",
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `schedlab overhead`: what multitasking costs here, estimated from outside. It is a study of one question, written from
+//! the flags.
+
+use crate::args::{OverheadArgs, TaskKind};
+use crate::failure::{self, Failure};
+use crate::{interrupt, output, progress};
+use schedlab_campaign::{Runner, threads};
+use schedlab_model::scenario::{Notation, Scenario};
+use schedlab_model::time::Time;
+use schedlab_study::{CaseOutcome, Experiment, Page, Study, Variant, carry_out};
+use schedlab_venue::Monitor;
+use serde_json::json;
+use std::sync::Arc;
+
+/// What the study calls itself.
+const NAME: &str = "overhead";
+
+/// The warm-up is this part of what is measured.
+const WARMUP: u64 = 10;
+
+/// To how many computations of a task times are brought: those of about 20 s, as in the paper on the method.
+const COMPUTATIONS: u32 = 208_000;
+
+/// Measures and prints.
+pub fn run(args: OverheadArgs) -> Result<(), Failure> {
+    let text = study(&args);
+    let parsed = Study::parse(&text, NAME)?;
+    let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
+    let experiment = Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, &none)?;
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    // Nothing is kept: it is asked how things are now.
+    let runner = Runner::new(None, threads(None), &monitor);
+    let total_ns = experiment.duration_ns();
+    let outcomes = progress::show(&monitor, total_ns, args.quiet, || carry_out(&experiment, &runner));
+    let page = Page::new(&parsed, &experiment, &outcomes);
+    let printed = if args.json { output::print_json(&page) } else { output::print(&page.show(output::style())) };
+    failure::all([printed, end(&page, &outcomes, &monitor)])
+}
+
+/// The study that the flags describe, as its file.
+fn study(args: &OverheadArgs) -> String {
+    let runs: Vec<(String, String)> =
+        args.kind.iter().map(|kind| (kind.plural().into(), run_of(args, *kind))).collect();
+    let names: Vec<&String> = runs.iter().map(|(name, _)| name).collect();
+    let (warmup, blocks) = (Time(args.duration.ns() / WARMUP), args.blocks.max(args.most_blocks));
+    let duration = args.duration + warmup;
+    let runs: String = runs.iter().map(|(_, run)| run.as_str()).collect();
+    format!(
+        r#"name = "overhead"
+title = "What multitasking costs, estimated from outside"
+goal = "Estimate what part of a CPU it takes that n equal tasks share it, by nothing but how fast they compute."
+[scenario.computations]
+about = "Equal tasks that only compute, on one CPU."
+machine = {{ cpus = 1 }}
+run = {{ duration = "{duration}", warmup = "{warmup}" }}
+[[scenario.computations.task]]
+name = "compute"
+loop = [{{ compute = "uniform(95us, 105us)" }}]
+[[question]]
+id = "overhead"
+asks = "What does it take that tasks share a CPU, and how steady is that?"
+{runs}[[question.overhead]]
+title = "By the number of tasks"
+run = {}
+group = "compute"
+count = "task.compute.count"
+computations = {COMPUTATIONS}
+blocks = {blocks}
+"#,
+        json!(names),
+        duration = duration.write(),
+        warmup = warmup.write(),
+    )
+}
+
+/// The runs with tasks of a kind, one alone and several together.
+fn run_of(args: &OverheadArgs, kind: TaskKind) -> String {
+    let policies: Vec<String> = args.policy.iter().flat_map(|list| list.iter()).map(ToString::to_string).collect();
+    let mut tasks: Vec<u32> = std::iter::once(1).chain(args.tasks.iter().copied()).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    let kernel = args.kernel.as_ref().map_or(String::new(), |kernel| format!("kernel = {}\n", json!(kernel)));
+    format!(
+        "[[question.run]]\nname = \"{}\"\nscenario = \"computations\"\npolicy = {}\nvenue = \"{}\"\n{kernel}\
+         set = {{ \"task.compute.kind\" = \"{}\" }}\nover = {{ \"task.compute.count\" = {} }}\nruns = {}\n",
+        kind.plural(),
+        json!(policies),
+        args.venue.name(),
+        kind.word(),
+        json!(tasks),
+        args.blocks,
+    )
+}
+
+/// The exit code says whether everything was measured, and whether the estimates are told.
+fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
+    if monitor.is_stopped() {
+        return Err(Failure::Interrupted);
+    }
+    let why: Vec<&str> = outcomes.iter().filter_map(CaseOutcome::why_not).collect();
+    if let Some(first) = why.first() {
+        return Err(Failure::NotRun(format!("{} of {} cases were not run here: {first}", why.len(), outcomes.len())));
+    }
+    match page.questions.iter().map(|question| question.refused).sum::<usize>() {
+        0 => Ok(()),
+        refused => Err(Failure::Inconclusive(format!(
+            "{refused} estimates are not told from zero: longer runs or more blocks"
+        ))),
+    }
+}
