@@ -449,7 +449,8 @@ mod tests {
             let engine = Shell { says, started, repeats: false, then };
             let (kernel, limit) = (Image::of_program(Vec::new()), Limit::Whole(Duration::from_secs(600)));
             let program = Path::new("/bin/true");
-            let settings = Settings { engine: &engine, kernel: &kernel, program, limit, kept: None };
+            let settings =
+                Settings { engine: &engine, kernel: &kernel, program, configuration: None, limit, kept: None };
             let error = run(&job(1), &settings, &mut |_| true).expect_err("it is stopped").to_string();
             assert!(error.contains(text), "{then}: {error}");
             assert!(error.len() < 4000, "{then}: {} bytes", error.len());
