@@ -3,7 +3,9 @@
 use super::observe::{
     THREE_CHILDREN, THREE_SLEEPERS, TWO_END_EARLY, V4_9, V6_1, V6_5, cpu_time, run_tasks, spread, turns, wakeup_waits,
 };
+use schedlab_model::ids::{CpuId, TaskId};
 use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind};
 
 const ONE_CPU: &str = "cpus = 1";
 
@@ -117,7 +119,13 @@ fn a_running_task_that_is_pinned_is_not_pushed_away() {
     let tasks = "[[task]]\nname = \"program\"\nonce = [{ compute = \"1s\" }, { set = { cpus = \"0\" } }, { compute = \"30s\" }]\n\
                  [[task]]\nname = \"other\"\nloop = [{ compute = \"2ms\" }, { sleep = \"98ms\" }]\n";
     for version in [V4_9, V6_1] {
-        let had = cpu_time(&run_tasks("cpus = 4\nhz = 250", "10s", tasks, &[("version", version)]), 2)[0];
-        assert!(had > 9_600_000_000, "{version:?}: {had}");
+        let events = run_tasks("cpus = 4\nhz = 250", "10s", tasks, &[("version", version)]);
+        let of_it = |event: &&Event| match event.kind {
+            EventKind::Switch { previous, next, .. } => [previous, next].contains(&Some(TaskId(0))),
+            _ => false,
+        };
+        let last = events.iter().rfind(of_it).expect("it ran");
+        let EventKind::Switch { next, .. } = last.kind else { unreachable!() };
+        assert_eq!((last.cpu, next), (CpuId(0), Some(TaskId(0))), "version {version}: {last:?}");
     }
 }
