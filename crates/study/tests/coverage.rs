@@ -101,7 +101,7 @@ fn no_item_can_be_forgotten() {
     let wrong = |from: &str, to: &str| {
         let text = STUDY.replace(from, to);
         assert_ne!(text, STUDY);
-        Study::parse(&text, "s.toml").err().expect("it is wrong").to_string()
+        Study::parse(&text, "s.toml").expect_err("it is wrong").to_string()
     };
     let forgotten = wrong("{ item = \"figure 1\" },", "{ item = \"figure 1\" }, { item = \"figure 2\" },");
     assert!(forgotten.contains("nothing shows this item: say `left_out`, and why"), "{forgotten}");
