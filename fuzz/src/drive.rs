@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The longest time for one input.
+/// The most CPU time for one input.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest time for one input, of which others may have most.
+const LONGEST: Duration = Duration::from_secs(300);
 /// The memory limit of a process that tries inputs.
 const MEMORY_BYTES: u64 = 8 << 30;
 /// How many inputs with new answers are kept beside the seeds.
@@ -111,7 +113,7 @@ pub fn attack(
         let tried = || fs::read_to_string(&count).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         let before = attack.tried;
         fs::write(&count, "0")?;
-        let ended = child(&arguments, &[&input, &count], left + PATIENCE, &input, &mut || tell(before + tried()))?;
+        let ended = child(&arguments, &[&input, &count], left + LONGEST, &input, &mut || tell(before + tried()))?;
         attack.tried += tried();
         match ended {
             Ended::Well => break,
@@ -156,18 +158,25 @@ fn child(
     let mut command = Command::new(std::env::current_exe()?);
     let mut child = command.args(arguments).args(files).spawn()?;
     let (begun, mut told) = (Instant::now(), Instant::now());
+    // When the present input was written, and what CPU time the process had taken then.
+    let (mut written, mut cpu_then) = (None, Duration::ZERO);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Ended::of(status));
         }
         std::thread::sleep(Duration::from_millis(20));
-        let written = input.metadata().and_then(|data| data.modified()).ok();
-        let is_stuck = written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > PATIENCE);
+        let (last, cpu) = (input.metadata().and_then(|data| data.modified()).ok(), cpu_time(child.id()));
+        if last != written {
+            (written, cpu_then) = (last, cpu);
+        }
+        let age = written.and_then(|at| at.elapsed().ok()).unwrap_or_default();
+        let is_stuck = cpu.saturating_sub(cpu_then) > PATIENCE || age > LONGEST;
         let asked = signals::came();
-        if asked.is_some() || is_stuck || begun.elapsed() > limit + PATIENCE {
+        if asked.is_some() || is_stuck || begun.elapsed() > limit {
             child.kill()?;
             child.wait()?;
-            return Ok(asked.map_or(Ended::Badly(format!("not back after {PATIENCE:?}")), Ended::Asked));
+            let how = format!("not back after {:?} of CPU time and {age:?}", cpu.saturating_sub(cpu_then));
+            return Ok(asked.map_or(Ended::Badly(how), Ended::Asked));
         }
         if told.elapsed() >= TELLING {
             told = Instant::now();
@@ -176,19 +185,28 @@ fn child(
     }
 }
 
+/// What a process has taken of CPUs, in ticks of 10 ms.
+fn cpu_time(pid: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Behind the name, which may hold anything, come the state and numbers: user and system time are the 12th and 13th.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
+}
+
 /// Makes an input smaller as long as it ends as badly, and keeps it.
 fn keep(target: &Target, input: &[u8], how: String, home: &Path, scratch: &Path) -> io::Result<Finding> {
     let trial = scratch.join("trial");
     let is_bad = |bytes: &[u8]| -> io::Result<bool> {
         fs::write(&trial, bytes)?;
-        let ended = child(&["--one".into(), target.name.into()], &[&trial], PATIENCE, &trial, &mut || {})?;
+        let ended = child(&["--one".into(), target.name.into()], &[&trial], LONGEST, &trial, &mut || {})?;
         Ok(matches!(ended, Ended::Badly(_)))
     };
     let (mut best, mut size) = (input.to_vec(), input.len() / 2);
     let mut tries = 0;
-    while size > 0 && tries < TRIES {
+    while size > 0 && tries < TRIES && signals::came().is_none() {
         let mut at = 0;
-        while at < best.len() && tries < TRIES {
+        while at < best.len() && tries < TRIES && signals::came().is_none() {
             let smaller = [&best[..at], &best[(at + size).min(best.len())..]].concat();
             tries += 1;
             if is_bad(&smaller)? { best = smaller } else { at += size }
@@ -227,4 +245,20 @@ pub fn limit_memory() {
     let limit = libc::rlimit { rlim_cur: MEMORY_BYTES, rlim_max: MEMORY_BYTES };
     // SAFETY: the structure lives.
     unsafe { libc::setrlimit(libc::RLIMIT_DATA, &limit) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_of_a_process_grows_with_its_work() {
+        let before = cpu_time(std::process::id());
+        let mut number = 1u64;
+        while cpu_time(std::process::id()) < before + Duration::from_millis(50) {
+            number = std::hint::black_box(number.wrapping_mul(31).rotate_left(7));
+        }
+        // One that is gone has none.
+        assert_eq!(cpu_time(u32::MAX), Duration::ZERO);
+    }
 }
