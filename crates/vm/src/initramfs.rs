@@ -104,13 +104,13 @@ mod tests {
         let mut files = Initramfs::default();
         files.program("/init", b"run".to_vec());
         files.data("/lib/x86/libc.so", b"library".to_vec());
-        files.folder("/home/user");
+        files.folder("/srv/data");
         files.folder("/");
         let entries = read(&files.archive());
         let names: Vec<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(
             names,
-            ["dev", "home", "home/user", "lib", "lib/x86", "proc", "sys", "tmp", "init", "lib/x86/libc.so"]
+            ["dev", "lib", "lib/x86", "proc", "srv", "srv/data", "sys", "tmp", "init", "lib/x86/libc.so"]
         );
         assert_eq!(entries[8], ("init".into(), PROGRAM, b"run".to_vec()));
         assert_eq!(entries[9].2, b"library");

@@ -357,8 +357,8 @@ static s32 init_balancing(void)
 }
 
 /*
- * Whether the balancer sends the running task to another CPU. One that may not go there stays and goes on: a kernel looks at
- * its CPUs before it stops it (out_one_pinned).
+ * Whether the balancer sends the running task to another CPU. One that may not go there stays and goes on: a kernel
+ * looks at its CPUs before it stops it (out_one_pinned).
  */
 static inline bool is_pushed(struct fair_queue *q, const struct task_struct *p)
 {
