@@ -20,7 +20,7 @@ const END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 /// How the kernel says that it was the program itself (`scx_exit_reason`).
 const UNREGISTERED: &str = "(unregistered from user space)";
-/// So many lines of what it printed are kept, each of so many bytes, of the last so many bytes.
+/// What is kept of the end of what it printed: lines, the bytes of each, and the bytes that are looked at.
 const LINES: usize = 40;
 const LINE_BYTES: usize = 400;
 const TAIL_BYTES: u64 = 64 << 10;
@@ -145,7 +145,7 @@ impl Printed {
                 descriptor => File::from_raw_fd(descriptor),
             }
         };
-        // Whoever writes does so at the end, wherever that is by now.
+        // Each write goes to the end of the file, also after it was cut.
         // SAFETY: plain numbers.
         match unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&file), libc::F_SETFL, libc::O_APPEND) } {
             0 => Ok(Printed(file)),

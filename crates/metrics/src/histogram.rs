@@ -10,7 +10,7 @@ const SUB_BITS: u32 = 8;
 const SUB: usize = 1 << SUB_BITS;
 /// Values below `SUB` are one row, then one row for each further power of two.
 const ROWS: usize = 64 - SUB_BITS as usize + 1;
-/// Stands for a row that is not there: with it a bucket is behind all buckets. Equal bytes fill an array fastest.
+/// The number of a row that is not there: with it a bucket is behind all buckets. Equal bytes fill an array fastest.
 const NO_ROW: u32 = 0x8080_8080;
 /// Places for rows: a power of two, so that no place need be checked.
 const ROW_PLACES: usize = ROWS.next_power_of_two();

@@ -83,7 +83,7 @@ pub fn blocks_to_tell(estimate: &Estimate, blocks: u32, level: f64) -> Option<u3
     is_enough(least).then_some(least)
 }
 
-/// The upper end of a variance's interval may be so many times the lower one: the deviation is then known to a factor of two.
+/// The upper end of a variance's interval may be at most this many times the lower one: the deviation is then known to a factor of two.
 pub const VARIANCE_WITHIN: f64 = 4.0;
 
 /// How many blocks make the interval of a variance narrow enough ([`VARIANCE_WITHIN`]), whatever the variance is.

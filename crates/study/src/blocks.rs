@@ -58,7 +58,7 @@ impl Blocks {
         systems.into_values().flat_map(of_system).collect()
     }
 
-    /// The runs of a case that are lacking to so many blocks.
+    /// The runs that a case lacks to have this many blocks.
     fn more(&self, experiment: &Experiment, index: usize, blocks: u32) -> campaign::Case {
         let runs = &experiment.cases[index].runs;
         let seeds = seeds(runs.seeds[0], blocks).into_iter().skip(self.0[&index].len()).collect();

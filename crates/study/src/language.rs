@@ -291,7 +291,7 @@ pub struct OverheadSpec {
     pub count: String,
     /// To how many computations of each task the times are brought.
     pub computations: f64,
-    /// Which figure of the source the picture stands for.
+    /// The figure of the source that the picture shows.
     #[serde(default)]
     pub place: String,
     /// To how many blocks the runs may grow where an estimate is not told from zero or a variance not known; nothing grows

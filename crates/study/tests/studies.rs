@@ -255,7 +255,7 @@ fn overhead_is_estimated_beside_the_truth() {
     assert_eq!(answered.refused, 0);
 }
 
-/// Blocks are added until an estimate is told and its variance known, or there are as many as are allowed.
+/// Blocks are added until there is an estimate and its variance is known, or there are as many as are allowed.
 #[test]
 fn blocks_are_added_up_to_a_limit() {
     let page = |blocks: u32, value: &str| {

@@ -196,7 +196,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whoever writes without an end is stopped before the disk is full.
+    /// A guest that writes without an end is stopped before the disk is full.
     fn check_sizes(&self) -> Result<(), VmError> {
         let len = |path: &Path| path.metadata().map_or(0, |data| data.len());
         let written = [

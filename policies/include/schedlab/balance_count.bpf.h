@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How often a balancer was called: each time a CPU looks for an imbalance, whether it finds one or not. Linux
- * counts the same in /proc/schedstat (lb_count). With status=balancing it is the status of whoever runs.
+ * counts the same in /proc/schedstat (lb_count). With status=balancing it is the status of the running task.
  */
 #ifndef SCHEDLAB_BALANCE_COUNT_BPF_H
 #define SCHEDLAB_BALANCE_COUNT_BPF_H

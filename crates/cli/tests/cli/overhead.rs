@@ -39,7 +39,7 @@ fn what_is_not_told_is_refused_after_as_many_blocks_as_are_allowed() {
     assert!(shown.out.lines().all(|line| line.chars().count() <= 80), "{}", shown.out);
 }
 
-/// On this machine, as whoever runs it: with few and short runs, whatever comes out is told or refused.
+/// On this machine, as the user who runs the tests: with few and short runs an estimate is printed or refused.
 #[test]
 fn this_machine_is_measured_without_any_rights() {
     let lab = Lab::new();

@@ -10,7 +10,7 @@ use crate::world::World;
 const CHOICES: u64 = 1 << 19;
 const CHOICES_PER_TASK: u64 = 100;
 
-/// More choices than this at one instant, whoever causes them, take minutes of the simulating machine.
+/// More choices than this at one instant, of the policy or of the tasks, take minutes of the simulating machine.
 const CHOICES_AT_ONCE: u64 = 100_000_000;
 
 /// What is to follow when many choices were made at one instant.

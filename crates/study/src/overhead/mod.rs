@@ -22,7 +22,7 @@ struct System {
     points: Vec<Point>,
 }
 
-/// What was seen with so many tasks.
+/// What was seen with one number of tasks.
 struct Point {
     tasks: u32,
     /// Time for the computations of one task, in seconds.
@@ -137,7 +137,7 @@ impl System {
 }
 
 impl Point {
-    /// What follows from Q', where that is told from zero.
+    /// What follows from Q', where that differs from zero.
     fn told<T>(&self, what: T) -> Option<T> {
         self.lacks.is_none().then_some(what)
     }

@@ -118,7 +118,7 @@ fn ordering(systems: &[System]) -> String {
     }
     let broken = if broken.is_empty() { String::new() } else { format!("; not for {}", broken.join(", ")) };
     format!(
-        "Ordering theorem: of {pairs} pairs of systems, {applies} fulfil its premises at every number of tasks that is told (one takes \
+        "Ordering theorem: of {pairs} pairs of systems, {applies} fulfil its premises at every number of tasks that has an estimate (one takes \
          longer, in all and in relation to a single task); what follows, that this one has the greater overhead, holds for \
          {concludes} of these{broken}."
     )
