@@ -44,8 +44,12 @@ pub struct ProcessUse {
 
 /// What a process has had up to now; none when it is gone.
 pub fn process_use(tgid: i32) -> Option<ProcessUse> {
+    let threads = numbers(&format!("/proc/{tgid}/task"));
+    if threads.is_empty() {
+        return None;
+    }
     let mut told = ProcessUse { cpu_ns: cpu_ns(tgid)?, ..ProcessUse::default() };
-    for tid in numbers(&format!("/proc/{tgid}/task")) {
+    for tid in threads {
         let status = fs::read_to_string(format!("/proc/{tgid}/task/{tid}/status")).unwrap_or_default();
         let number = |key| status.lines().find_map(|line: &str| line.strip_prefix(key)?.trim().parse::<u64>().ok());
         told.threads += 1;

@@ -35,6 +35,10 @@ fn a_program_is_in_charge_of_a_guest() {
     assert!((1_000_000..500_000_000).contains(&number("cpu_ns")), "{program}");
     let printed: Vec<&str> = program["printed"].as_array().unwrap().iter().filter_map(|line| line.as_str()).collect();
     assert!(printed[0].contains("is in charge of this machine"), "{printed:?}");
+    // In virtual time what a creation takes is always found.
+    for cost in ["fork_ns", "process_fork_ns"] {
+        assert!(result["costs"][cost].as_f64().is_some_and(|ns| ns > 1000.0), "{cost}: {}", result["costs"]);
+    }
     // The others' part is its, and the guest's own threads'.
     let others = result["cpus"][0]["others_frac"].as_f64().unwrap();
     assert!(others > 0.0 && others < 0.5, "{others}");

@@ -335,13 +335,15 @@ mod tests {
     #[test]
     fn costs_are_found_or_said_to_be_unknown() {
         let costs = measure(&Effort::REAL).unwrap();
-        let life = [costs.fork, costs.start, costs.exit, costs.process_fork, costs.process_start, costs.process_exit];
+        let life = [costs.start, costs.exit, costs.process_start, costs.process_exit];
         assert!(life.iter().all(Option::is_some), "threads and processes can be created: {life:?}");
+        // What a creation takes is the difference of two runs: on a machine with other work it may be told to be unknown.
+        let creations = [costs.fork, costs.process_fork];
         let calls = [costs.sleep, costs.lateness, costs.io, costs.semaphore, costs.arrival];
         let messages = [costs.pipe_send, costs.pipe_recv, costs.socket_send, costs.socket_recv];
         assert!(calls.iter().chain(&messages).all(Option::is_some), "{calls:?} {messages:?}");
         let all = [costs.switch_thread, costs.switch_process, costs.wakeup, costs.tick, costs.migration_cold];
-        for cost in all.into_iter().chain(life).flatten() {
+        for cost in all.into_iter().chain(life).chain(creations).flatten() {
             assert!(cost.quartiles_ns.0 <= cost.median_ns && cost.median_ns <= cost.quartiles_ns.1, "{cost:?}");
             assert!(cost.median_ns > 0.0 && cost.count > 0);
         }
