@@ -1,7 +1,7 @@
 //! Where runs happen, with all that tells one place from another of its kind, and what is taken where nothing is said.
 
 use schedlab_venue::{
-    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, Scheduler, SimVenue, Venue, VenueName, VmVenue, fingerprint,
+    Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, SimVenue, Venue, VenueName, VmVenue, fingerprint,
 };
 use std::str::FromStr;
 
@@ -50,9 +50,7 @@ impl Place {
     /// The same for these policies: where no kernel is named, one that has what they need. All of them run in that one, so
     /// that they and no kernels are compared.
     pub fn for_policies<'a>(self, policies: impl IntoIterator<Item = &'a Policy>) -> Place {
-        let needs_sched_ext =
-            |policy: &Policy| matches!(policy.scheduler, Scheduler::Object { .. } | Scheduler::Program(_));
-        let default = || match policies.into_iter().any(needs_sched_ext) {
+        let default = || match policies.into_iter().any(|policy| policy.scheduler.needs_sched_ext()) {
             true => KERNEL_WITH_SCHED_EXT,
             false => ANY_KERNEL,
         };

@@ -5,6 +5,7 @@ use schedlab_load::costs::Costs;
 use schedlab_load::{Calibration, Report};
 use schedlab_model::fact::{Fact, Form, SetByHand};
 use schedlab_model::layout::Layout;
+use schedlab_model::result::SchedulerProgram;
 use schedlab_model::workload::Workload;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,11 @@ pub struct ProgramJob {
     pub folder: String,
     /// The files that its arguments name, by their whole paths: a guest gets them.
     pub files: Vec<String>,
+}
+
+impl ProgramJob {
+    /// The most bytes of a file that its arguments name.
+    pub const MOST_FILE_BYTES: u64 = 64 << 20;
 }
 
 /// An object to be put in charge.
@@ -106,20 +112,8 @@ pub enum LoadedWhat {
 /// What a program did that puts a policy in charge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramReport {
-    /// The name of its operations, as the kernel gives it.
-    pub operations: String,
-    /// From its start until its policy was in charge.
-    pub ready_ns: u64,
-    /// CPU time of its threads in the run.
-    pub cpu_ns: u64,
-    /// Its threads at the end.
-    pub threads: u64,
-    /// How often these left a CPU because they waited for something.
-    pub voluntary: u64,
-    /// How often another took the CPU from them.
-    pub involuntary: u64,
-    /// The last lines that it printed.
-    pub printed: Vec<String>,
+    /// As results have it.
+    pub program: SchedulerProgram,
     /// Whether it ended when it was asked to, and did not have to be killed.
     pub ended: bool,
 }

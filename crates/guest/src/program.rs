@@ -1,9 +1,10 @@
-//! A whole scheduler in charge of this kernel: a program whose user half loads its BPF half and goes on beside it.
+//! A whole scheduler in charge of this kernel: a program that loads its own BPF object and keeps running.
 
 use crate::message::{ProgramJob, ProgramReport};
 use schedlab_kernel::{ProcessUse, SchedulerError, Tenure, Vacancy, is_vacant, operations, process_use};
 use schedlab_load::{Ended, Guarded};
 use schedlab_model::hash::sha256;
+use schedlab_model::result::SchedulerProgram;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::FromRawFd;
@@ -54,7 +55,8 @@ impl Program {
         wait_until_ready(&vacancy, &mut process, begun).map_err(|why| printed.below(why))?;
         let ready_ns = begun.elapsed().as_nanos() as u64;
         let tenure = vacancy.filled().map_err(|error| printed.below(error.to_string()))?;
-        let report = ProgramReport { operations: operations(), ready_ns, ..ProgramReport::default() };
+        let program = SchedulerProgram { operations: operations(), ready_ns, ..SchedulerProgram::default() };
+        let report = ProgramReport { program, ended: false };
         Ok(Program { process, tenure, printed, hash, report, before: ProcessUse::default() })
     }
 
@@ -76,10 +78,11 @@ impl Program {
     /// And up to here.
     pub fn end_account(&mut self) {
         let now = process_use(self.process.pid()).unwrap_or(self.before);
-        self.report.cpu_ns = now.cpu_ns.saturating_sub(self.before.cpu_ns);
-        self.report.threads = now.threads;
-        self.report.voluntary = now.voluntary.saturating_sub(self.before.voluntary);
-        self.report.involuntary = now.involuntary.saturating_sub(self.before.involuntary);
+        let program = &mut self.report.program;
+        program.cpu_ns = now.cpu_ns.saturating_sub(self.before.cpu_ns);
+        program.threads = now.threads;
+        program.voluntary = now.voluntary.saturating_sub(self.before.voluntary);
+        program.involuntary = now.involuntary.saturating_sub(self.before.involuntary);
     }
 
     /// Whether its policy is still in charge.
@@ -105,12 +108,16 @@ impl Program {
             self.report.ended = is_vacant() && self.process.ended().is_ok_and(|ended| ended.is_some());
             sleep(LOOK);
         }
-        self.report.printed = self.printed.last_lines();
+        self.report.program.printed = self.printed.last_lines();
         Ok(self.report)
     }
 }
 
-/// Waits for one of three: the policy is in charge, the program has ended, the time is over. The last two are told.
+/// Waits until the policy is in charge.
+///
+/// # Errors
+///
+/// The program has ended before, or has taken too long.
 fn wait_until_ready(vacancy: &Vacancy, process: &mut Guarded, begun: Instant) -> Result<(), String> {
     loop {
         if vacancy.is_filled() {

@@ -58,7 +58,7 @@ pub struct Estimate {
 impl Estimate {
     /// Whether the interval leaves zero out. One of no width does, as what repeats exactly is no matter of chance; without
     /// an interval nothing is known.
-    pub fn is_told_from_zero(&self) -> bool {
+    pub fn differs_from_zero(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0 || low == high)
     }
 }
@@ -66,7 +66,7 @@ impl Estimate {
 /// More blocks than this are no answer to how many would be enough.
 pub const MOST_BLOCKS: u32 = 10_000;
 
-/// How many blocks of the spread that `blocks` have shown would tell the estimate from zero, if it is what it is now; none
+/// How many blocks of the spread that `blocks` have shown would set the estimate apart from zero, if it is what it is now; none
 /// where [`MOST_BLOCKS`] would not, or a single block shows no spread.
 pub fn blocks_to_tell(estimate: &Estimate, blocks: u32, level: f64) -> Option<u32> {
     let spread = estimate.standard_error? * f64::from(blocks).sqrt();
@@ -282,8 +282,8 @@ mod tests {
     fn what_would_be_enough() {
         let of = |ratios: [f64; 4]| q_paired(&ratios.map(|ratio| (1.0, ratio)), 0.95).unwrap();
         let (told, not) = (of([0.98, 0.981, 0.979, 0.98]), of([0.98, 1.01, 0.97, 1.02]));
-        assert!(told.is_told_from_zero() && !not.is_told_from_zero());
-        assert!(of([0.9; 4]).is_told_from_zero() && !q_paired(&[(1.0, 0.9)], 0.95).unwrap().is_told_from_zero());
+        assert!(told.differs_from_zero() && !not.differs_from_zero());
+        assert!(of([0.9; 4]).differs_from_zero() && !q_paired(&[(1.0, 0.9)], 0.95).unwrap().differs_from_zero());
         // Q' 0.005 with a deviation of 0.0238: t of 88 degrees is 1.987, and 0.0238 * 1.987 / sqrt(90) is just below 0.005.
         assert_eq!(blocks_to_tell(&not, 4, 0.95), Some(90));
         assert!(blocks_to_tell(&told, 4, 0.95).unwrap() <= 4);

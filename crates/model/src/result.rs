@@ -108,7 +108,6 @@ pub struct SchedulerProgram {
     /// How often another took the CPU from them, in the same time.
     pub involuntary: u64,
     /// The last lines that it printed, at most 40.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Blocks that are added where an estimate of overhead is not told, or a variance not known.
+//! Blocks that are added where an estimate of overhead does not differ from zero, or a variance is not known.
 
 use crate::case::{Case, Experiment};
 use crate::overhead;

@@ -294,7 +294,7 @@ pub struct OverheadSpec {
     /// The figure of the source that the picture shows.
     #[serde(default)]
     pub place: String,
-    /// To how many blocks the runs may grow where an estimate is not told from zero or a variance not known; nothing grows
+    /// To how many blocks the runs may grow where an estimate does not differ from zero or a variance is not known; nothing grows
     /// where nothing is said.
     #[serde(default)]
     pub blocks: Option<u32>,

@@ -1,9 +1,9 @@
 //! What the source prints, item by item.
 
-use schedlab_campaign::Runner;
-use schedlab_model::scenario::Scenario;
-use schedlab_study::{Experiment, Page, Study, Variant, carry_out};
-use schedlab_venue::Monitor;
+mod lab;
+
+use lab::{carry_out, plan};
+use schedlab_study::{Page, Study, Variant};
 
 const STUDY: &str = r#"
 name = "s"
@@ -65,15 +65,9 @@ differs.why = "no weights there"
 differs.policy = "cfs"
 "#;
 
-fn no_scenario(name: &str) -> Result<Scenario, String> {
-    Err(format!("there is no scenario `{name}`"))
-}
-
 fn page(question: Option<usize>) -> Page {
-    let study = Study::parse(STUDY, "s.toml").unwrap();
-    let variant = Variant { seeds: 1, question, ..Variant::default() };
-    let experiment = Experiment::plan(&study, (STUDY, "s.toml"), variant, &no_scenario).unwrap();
-    let outcomes = carry_out(&experiment, &Runner::new(None, 2, &Monitor::default()));
+    let (study, experiment) = plan(STUDY, Variant { seeds: 1, question, ..Variant::default() }).unwrap();
+    let outcomes = carry_out(&experiment, None);
     Page::new(&study, &experiment, &outcomes)
 }
 

@@ -1,10 +1,11 @@
 //! Studies from their files to their pages.
 
-use schedlab_campaign::{Cache, Runner};
-use schedlab_model::scenario::Scenario;
+mod lab;
+
+use lab::{carry_out, plan};
+use schedlab_campaign::Cache;
 use schedlab_report::Style;
-use schedlab_study::{self as study, CaseOutcome, Experiment, Page, Study, Variant, Verdict};
-use schedlab_venue::Monitor;
+use schedlab_study::{CaseOutcome, Page, Study, Variant, Verdict};
 use std::path::Path;
 
 /// Two hogs on one CPU, one of a weight that is varied.
@@ -50,17 +51,6 @@ fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
     let outcomes = carry_out(&experiment, None);
     let page = Page::new(&study, &experiment, &outcomes);
     page.questions[0].values.iter().map(|row| (row.judged.verdict.clone(), row.judged.seen)).collect()
-}
-
-fn plan(text: &str, variant: Variant) -> Result<(Study, Experiment), String> {
-    let study = Study::parse(text, "s.toml").map_err(|error| error.to_string())?;
-    let none = |name: &str| -> Result<Scenario, String> { Err(format!("there is no scenario `{name}`")) };
-    let experiment = Experiment::plan(&study, (text, "s.toml"), variant, &none).map_err(|error| error.to_string())?;
-    Ok((study, experiment))
-}
-
-fn carry_out(experiment: &Experiment, cache: Option<&Cache>) -> Vec<CaseOutcome> {
-    study::carry_out(experiment, &Runner::new(cache, 2, &Monitor::default()))
 }
 
 const CFS: &str = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nmetric = \"groups.b.cpu_share\"\nunit = \"%\"\n";

@@ -63,6 +63,13 @@ pub enum Scheduler {
     Native(NativeScheduler),
 }
 
+impl Scheduler {
+    /// Whether a kernel needs sched_ext for it.
+    pub fn needs_sched_ext(&self) -> bool {
+        matches!(self, Scheduler::Object { .. } | Scheduler::Program(_))
+    }
+}
+
 /// The name of the scheduler inside the kernel.
 pub const KERNEL: &str = "kernel";
 

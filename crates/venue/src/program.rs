@@ -9,10 +9,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The most that a program, or a file that its arguments name, may have.
+/// The most bytes of a program.
 const MOST_BYTES: u64 = 512 << 20;
-/// The most that a file may have which its arguments name.
-const MOST_FILE_BYTES: u64 = 64 << 20;
 
 /// A program that puts a policy in charge of a kernel.
 #[derive(Clone, Debug)]
@@ -44,7 +42,7 @@ impl Program {
             let _ = writeln!(hashed, "{argument:?}");
             if let Some(named) = file_named(argument) {
                 let named = whole(&named)?;
-                let content = file::bytes(Path::new(&named), MOST_FILE_BYTES);
+                let content = file::bytes(Path::new(&named), ProgramJob::MOST_FILE_BYTES);
                 let content = content.map_err(|error| format!("cannot read {named}: {error}"))?;
                 let _ = writeln!(hashed, "{named:?} {}", sha256(&content));
                 files.push(named);

@@ -54,14 +54,14 @@ impl VmVenue {
     /// The kernel, once it is known that it can do what the policy needs.
     fn image(&self, policy: &Policy) -> Result<Image, VenueError> {
         let image = Image::read(&kernels::find(&self.kernel)?)?;
-        match policy.scheduler {
-            Scheduler::Object { .. } | Scheduler::Program(_) if !image.has_sched_ext() => Err(VenueError::NotHere {
-                policy: policy.label.clone(),
-                venue: self.name(),
-                why: format!("the kernel {} has no sched_ext; --kernel debian:13-backports has", self.kernel),
-            }),
-            _ => Ok(image),
+        if !policy.scheduler.needs_sched_ext() || image.has_sched_ext() {
+            return Ok(image);
         }
+        Err(VenueError::NotHere {
+            policy: policy.label.clone(),
+            venue: self.name(),
+            why: format!("the kernel {} has no sched_ext; --kernel debian:13-backports has", self.kernel),
+        })
     }
 }
 

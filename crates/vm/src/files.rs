@@ -12,9 +12,6 @@ use schedlab_model::workload::{Group, Step};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The most that a file may have which a scheduler's arguments name.
-const MOST_FILE_BYTES: u64 = 64 << 20;
-
 /// The archive of a guest's files.
 pub fn archive(job: &Job, settings: &Settings) -> Result<Vec<u8>, VmError> {
     let mut files = Initramfs::default();
@@ -38,7 +35,8 @@ pub fn archive(job: &Job, settings: &Settings) -> Result<Vec<u8>, VmError> {
 fn add_scheduler(files: &mut Initramfs, job: &ProgramJob) -> Result<(), VmError> {
     add(files, &job.words[0], Path::new(&job.words[0]))?;
     for path in &job.files {
-        let bytes = file::bytes(Path::new(path), MOST_FILE_BYTES).map_err(system(&format!("read {path}")))?;
+        let bytes =
+            file::bytes(Path::new(path), ProgramJob::MOST_FILE_BYTES).map_err(system(&format!("read {path}")))?;
         files.data(path, bytes);
     }
     files.folder(&job.folder);

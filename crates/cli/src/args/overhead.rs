@@ -30,7 +30,7 @@ pub struct OverheadArgs {
     /// How often all of it is run: a block has one run with each number of tasks
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub blocks: u32,
-    /// Add blocks up to N where an estimate is not told from zero or a variance not known
+    /// Add blocks up to N where an estimate does not differ from zero or a variance is not known
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub most_blocks: u32,
     /// Print the values as JSON

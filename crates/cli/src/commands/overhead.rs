@@ -93,7 +93,7 @@ fn run_of(args: &OverheadArgs, kind: TaskKind) -> String {
     )
 }
 
-/// The exit code says whether everything was measured, and whether the estimates are told.
+/// The exit code says whether everything was measured, and whether any estimate is refused.
 fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), Failure> {
     if monitor.is_stopped() {
         return Err(Failure::Interrupted);
@@ -105,7 +105,7 @@ fn end(page: &Page, outcomes: &[CaseOutcome], monitor: &Monitor) -> Result<(), F
     match page.questions.iter().map(|question| question.refused).sum::<usize>() {
         0 => Ok(()),
         refused => Err(Failure::Inconclusive(format!(
-            "{refused} estimates are not told from zero: longer runs or more blocks"
+            "{refused} estimates do not differ from zero: longer runs or more blocks"
         ))),
     }
 }

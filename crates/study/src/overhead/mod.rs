@@ -36,7 +36,7 @@ struct Point {
     truth: Option<f64>,
     /// The time that each switch added, in seconds.
     per_switch: Option<f64>,
-    /// What Q' lacks to be told from zero, and so all that follows from it.
+    /// What Q' lacks to differ from zero, and so all that follows from it.
     lacks: Option<Lacks>,
     /// What the variance lacks to be known.
     variance_lacks: Option<Lacks>,
@@ -163,7 +163,7 @@ impl Point {
         let switches = whole.get("events.switches")?;
         let duration_s = whole.get("duration_ns")? / 1e9;
         let made = pairs.len() as u32;
-        let is_told = tasks == 1 || q.is_told_from_zero();
+        let is_told = tasks == 1 || q.differs_from_zero();
         let lacks = Lacks { made, enough: estimators::blocks_to_tell(&q, made, LEVEL) };
         let enough = estimators::blocks_for_variance(LEVEL);
         let variance_lacks = Lacks { made, enough: Some(enough) };

@@ -15,7 +15,7 @@ pub(super) fn all(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     statements
 }
 
-/// Estimates that are not told, with what would make them enough.
+/// Estimates that are refused, each with the number of blocks that would do.
 fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     let all = || systems.iter().flat_map(|system| system.points.iter().map(move |point| (system, point)));
     let limit = spec.blocks.map_or(String::new(), |limit| format!("; at most {limit} are made"));
@@ -46,7 +46,7 @@ fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
     q.into_iter().chain(variance).collect()
 }
 
-/// Estimates that are told and below zero: sharing takes something away there.
+/// Estimates below zero: n tasks together compute more there than one alone.
 fn below_zero(systems: &[System]) -> Option<String> {
     let below = |system: &&System| system.points.iter().any(|point| point.told(point.q.value).is_some_and(|q| q < 0.0));
     let names: Vec<String> = systems.iter().filter(below).map(|system| system.name.join(" ")).collect();
@@ -124,7 +124,7 @@ fn ordering(systems: &[System]) -> String {
     )
 }
 
-/// What the theorem says of two systems for a number of tasks, and whether the truth says the same where it is known.
+/// The theorem applied to two systems with a number of tasks, and whether the true values agree with it where they are known.
 type Order = (estimators::Ordering, Option<bool>);
 
 /// For each number of tasks but one.

@@ -1,5 +1,5 @@
-//! How a kernel was configured: the file that distributions put beside it as `config-RELEASE`. Programs that load BPF
-//! objects read from it what the objects ask for as `CONFIG_…`.
+//! A kernel's configuration: the file `config-RELEASE`, which distributions install with the kernel. libbpf reads the
+//! values of an object's `CONFIG_…` variables from it.
 
 use super::apt::Apt;
 use super::{KNOWN, Known, cache, first_below, folder_name, lack, made_once};
