@@ -50,8 +50,7 @@ fn refused(spec: &OverheadSpec, systems: &[System]) -> Vec<String> {
 fn below_zero(systems: &[System]) -> Option<String> {
     let below = |system: &&System| system.points.iter().any(|point| point.told(point.q.value).is_some_and(|q| q < 0.0));
     let names: Vec<String> = systems.iter().filter(below).map(|system| system.name.join(" ")).collect();
-    (!names.is_empty())
-        .then(|| format!("Below zero, where a single task costs more than what sharing adds: {}.", names.join(", ")))
+    (!names.is_empty()).then(|| format!("Below zero: {}.", names.join(", ")))
 }
 
 /// The systems by what sharing adds at the greatest number of tasks that all have; those whose intervals overlap stand together.
