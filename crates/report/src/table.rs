@@ -211,7 +211,7 @@ impl Table {
     /// the part that differs, below the others.
     pub fn narrowed(mut self) -> Table {
         let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
-        if span_width(&widths) > self.limit() {
+        if span_width(&widths, GAP) > self.limit() {
             for column in self.columns.iter_mut().filter(|column| !column.is_words() && column.over.is_empty()) {
                 if let Some((over, head)) = column.head.rsplit_once(' ').map(|(a, b)| (a.to_string(), b.to_string())) {
                     (column.over, column.head) = (over, head);
@@ -223,7 +223,8 @@ impl Table {
 
     /// How many columns of a terminal are left beside it for another column.
     pub fn room(&self) -> usize {
-        self.limit().saturating_sub(span_width(&self.widths()) + 2)
+        let (widths, gap) = self.layout();
+        self.limit().saturating_sub(span_width(&widths, gap) + gap)
     }
 
     /// The table with another column at its end, which has no times.
@@ -234,18 +235,18 @@ impl Table {
 
     /// The table as lines of text.
     pub fn show(&self, style: Style) -> String {
-        let widths = self.widths();
+        let (widths, gap) = self.layout();
         let mut text = String::new();
         if self.columns.iter().any(|column| !column.over.is_empty()) {
-            text += &emphasised(&self.shared_heads(&widths), style);
+            text += &emphasised(&self.shared_heads(&widths, gap), style);
         }
         let heads = self.columns.iter().map(|column| column.head.as_str());
-        text += &emphasised(&self.line(heads, &widths), style);
+        text += &emphasised(&self.line(heads, &widths, gap), style);
         let rows = self.columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
         let cells: Vec<Vec<String>> =
             self.columns.iter().zip(&widths).map(|(column, &width)| column.shown(width)).collect();
         for row in 0..rows {
-            text += &(self.row(row, &cells, &widths, style) + "\n");
+            text += &(self.row(row, &cells, (&widths, gap), style) + "\n");
         }
         text
     }
@@ -255,19 +256,30 @@ impl Table {
         WIDTH - usize::from(self.columns.iter().any(|column| column.marks.contains(&true)))
     }
 
+    /// The width of each column and of the gaps between them. Where words cannot give way any more, gaps do; a mark needs
+    /// its gap.
+    fn layout(&self) -> (Vec<usize>, usize) {
+        let wide = self.widths(GAP);
+        let is_marked = self.columns.iter().any(|column| column.marks.contains(&true));
+        if span_width(&wide, GAP) <= self.limit() || is_marked {
+            return (wide, GAP);
+        }
+        (self.widths(NARROW_GAP), NARROW_GAP)
+    }
+
     /// The width of each column. A shared head widens the last of its columns; words give way, the widest first, until
     /// the table fits.
-    fn widths(&self) -> Vec<usize> {
+    fn widths(&self, gap: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
         for (from, until) in self.spans() {
-            let missing = columns_of(&self.columns[from].over).saturating_sub(span_width(&widths[from..until]));
+            let missing = columns_of(&self.columns[from].over).saturating_sub(span_width(&widths[from..until], gap));
             widths[until - 1] += missing;
         }
-        let least: Vec<usize> = match span_width(&widths) > self.limit() {
+        let least: Vec<usize> = match span_width(&widths, gap) > self.limit() {
             true => self.columns.iter().map(Column::least_width).collect(),
             false => widths.clone(),
         };
-        while span_width(&widths) > self.limit() {
+        while span_width(&widths, gap) > self.limit() {
             let words =
                 (0..widths.len()).filter(|&index| self.columns[index].is_words() && widths[index] > least[index]);
             let Some(widest) = words.max_by_key(|&index| widths[index]) else { break };
@@ -289,19 +301,19 @@ impl Table {
         spans
     }
 
-    fn line<'a>(&'a self, cells: impl Iterator<Item = &'a str>, widths: &[usize]) -> String {
+    fn line<'a>(&'a self, cells: impl Iterator<Item = &'a str>, widths: &[usize], gap: usize) -> String {
         let padded = cells.zip(&self.columns).zip(widths).map(|((cell, column), &width)| {
             let cell = if column.kind == Kind::Words { shorten(cell, width) } else { cell.into() };
             column.padded(&cell, width)
         });
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
+        padded.collect::<Vec<_>>().join(&" ".repeat(gap)).trim_end().to_string()
     }
 
     /// A line of cells; those with a note stand out where there are colours. A mark takes the place of a space.
-    fn row(&self, row: usize, cells: &[Vec<String>], widths: &[usize], style: Style) -> String {
+    fn row(&self, row: usize, cells: &[Vec<String>], (widths, gap): (&[usize], usize), style: Style) -> String {
         let mut line = String::new();
         for ((column, cells), &width) in self.columns.iter().zip(cells).zip(widths) {
-            let cell = column.padded(cells.get(row).map_or("", String::as_str), width) + "  ";
+            let cell = column.padded(cells.get(row).map_or("", String::as_str), width) + &" ".repeat(gap);
             let (number, space) = cell.split_at(cell.trim_end().len());
             let (number, space) = match column.is_marked(row) {
                 true => (format!("{number}{MARK}"), &space[1..]),
@@ -314,18 +326,22 @@ impl Table {
     }
 
     /// The line of heads that several columns share, each at the right end of its columns.
-    fn shared_heads(&self, widths: &[usize]) -> String {
+    fn shared_heads(&self, widths: &[usize], gap: usize) -> String {
         let head = |(from, until): (usize, usize)| {
-            let width = span_width(&widths[from..until]);
+            let width = span_width(&widths[from..until], gap);
             format!("{:>width$}", ruled(&self.columns[from].over, width))
         };
-        self.spans().into_iter().map(head).collect::<Vec<_>>().join("  ").trim_end().to_string()
+        self.spans().into_iter().map(head).collect::<Vec<_>>().join(&" ".repeat(gap)).trim_end().to_string()
     }
 }
 
+/// Spaces between two columns, and where there is no room for them.
+const GAP: usize = 2;
+const NARROW_GAP: usize = 1;
+
 /// The width of neighbouring columns with the gaps between them.
-fn span_width(widths: &[usize]) -> usize {
-    widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+fn span_width(widths: &[usize], gap: usize) -> usize {
+    widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1)
 }
 
 /// A shared head with a rule on both sides that shows how far it reaches.
@@ -434,6 +450,16 @@ mod tests {
         assert_eq!(lines[0].matches("one long").count(), 1);
         let short = || Table::new([numbers("p50 us")]);
         assert_eq!(short().narrowed().show(Style::PLAIN), short().show(Style::PLAIN));
+    }
+
+    #[test]
+    fn gaps_give_way_where_words_cannot() {
+        let numbers = |digits: usize| Column::numbers("n", ["7".repeat(digits)]);
+        let table = |digits| {
+            Table::new([Column::words("w", ["word".into()])].into_iter().chain((0..8).map(|_| numbers(digits))))
+        };
+        let width = |digits| columns_of(table(digits).show(Style::PLAIN).lines().last().unwrap());
+        assert_eq!((width(7), width(8), width(9)), (4 + 8 * 9, 4 + 8 * 9, 4 + 8 * 10));
     }
 
     #[test]
