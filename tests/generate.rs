@@ -1,6 +1,7 @@
 //! Machines and workloads drawn at random, small enough to look at when a law is broken.
 
 use proptest::prelude::*;
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::workload::*;
 use schedlab_model::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::*, time::Time};
 
@@ -101,6 +102,7 @@ fn group(cpus: u32) -> impl Strategy<Value = Group> {
                 class,
                 cpus: allowed,
                 kind: Kind::Thread,
+                control: Default::default(),
                 program: Program { steps, repeats, repeat_depth: 0 },
             }
         },
@@ -116,6 +118,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
         })
         .prop_map(|(machine, mut groups, ms, seed)| {
             groups.iter_mut().enumerate().for_each(|(i, g)| g.name = format!("g{i}"));
+            let control_groups = ControlGroups::root_alone(machine.cpus());
             let objects = Objects {
                 semaphores: vec![Semaphore { name: "s".into(), initial: 1, work: None }],
                 locks: vec!["l".into()],
@@ -128,9 +131,15 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                 about: String::new(),
                 machine,
                 groups,
+                control_groups,
                 objects,
                 sources: Vec::new(),
-                run: schedlab_model::workload::Run { duration: Time::from_ms(ms), warmup: Time::ZERO, seed },
+                run: schedlab_model::workload::Run {
+                    duration: Time::from_ms(ms),
+                    warmup: Time::ZERO,
+                    period_phase: Default::default(),
+                    seed,
+                },
             }
         })
 }
@@ -148,15 +157,23 @@ pub fn hogs(cpus: u32, tasks: u32) -> Workload {
         class: Class::Other,
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,
+        control: Default::default(),
         program: Program { steps, repeats: true, repeat_depth: 0 },
     };
     let machine = Machine::flat(cpus);
-    let run = schedlab_model::workload::Run { duration: Time::from_s(60), warmup: Time::ZERO, seed: 1 };
+    let control_groups = ControlGroups::root_alone(cpus);
+    let run = schedlab_model::workload::Run {
+        duration: Time::from_s(60),
+        warmup: Time::ZERO,
+        period_phase: Default::default(),
+        seed: 1,
+    };
     Workload {
         name: "hogs".into(),
         about: String::new(),
         machine,
         groups: vec![group],
+        control_groups,
         objects: Objects::default(),
         sources: Vec::new(),
         run,

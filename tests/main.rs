@@ -1,6 +1,7 @@
 //! Questions that concern several rooms at once. One binary, sorted by question.
 
 mod changes;
+mod control_groups;
 mod determinism;
 mod endless;
 mod families;

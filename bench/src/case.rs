@@ -1,5 +1,6 @@
 //! What is measured.
 
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Step, Workload};
 use schedlab_model::{cpuset::CpuSet, distribution::Distribution, machine::Machine, time::Time};
 
@@ -131,9 +132,10 @@ impl Case {
             // Hundreds of computing tasks on a CPU wait longer for their turn than a kernel would allow.
             machine: Machine { watchdog: Time::NEVER, ..Machine::flat(self.cpus) },
             groups,
+            control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),
-            run: Run { duration: self.duration, warmup: Time::ZERO, seed: 1 },
+            run: Run { duration: self.duration, warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
         }
     }
 
@@ -148,6 +150,7 @@ impl Case {
             class: Class::Other,
             cpus: CpuSet::first(self.cpus),
             kind: Kind::Thread,
+            control: Default::default(),
             program: Program { steps, repeats: true, repeat_depth: 0 },
         }
     }

@@ -3,6 +3,7 @@
 use super::queue::Server;
 use schedlab_metrics::statistics::mean;
 use schedlab_metrics::theory::closed;
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::machine::Machine;
 use schedlab_model::trace::{Event, EventKind};
@@ -22,6 +23,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         class: Class::Other,
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,
+        control: Default::default(),
         program: Program { steps, repeats, repeat_depth: 0 },
     };
     Workload {
@@ -29,9 +31,10 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         about: String::new(),
         machine: Machine::flat(cpus),
         groups: vec![group],
+        control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time::from_s(3600), warmup: Time::ZERO, seed: 1 },
+        run: Run { duration: Time::from_s(3600), warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
     }
 }
 

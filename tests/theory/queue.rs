@@ -2,6 +2,7 @@
 
 use super::estimate::Estimate;
 use super::jobs::{Job, Jobs};
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::machine::Machine;
 use schedlab_model::workload::*;
@@ -82,6 +83,7 @@ impl Queue {
             class: Class::Other,
             cpus: CpuSet::first(self.cpus),
             kind: Kind::Thread,
+            control: Default::default(),
             program: Program {
                 steps: vec![Step::RequestBegin, Step::Compute(stream.size.clone()), Step::RequestEnd],
                 repeats: false,
@@ -94,9 +96,15 @@ impl Queue {
             about: String::new(),
             machine: Machine::flat(self.cpus),
             groups: self.streams.iter().enumerate().map(group).collect(),
+            control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),
-            run: Run { duration: ms(all / self.arrival_rate()), warmup: Time::ZERO, seed: SEED },
+            run: Run {
+                duration: ms(all / self.arrival_rate()),
+                warmup: Time::ZERO,
+                period_phase: Default::default(),
+                seed: SEED,
+            },
         }
     }
 

@@ -53,13 +53,17 @@ fn prepare() {
         ("tmpfs", "/dev/shm"),
         ("tracefs", "/sys/kernel/tracing"),
         ("bpf", "/sys/fs/bpf"),
-        ("cgroup2", "/sys/fs/cgroup"),
     ] {
         // Programs of the run may lie there. The guest's root is in memory too.
         let is_used = kind == "tmpfs" && fs::read_dir(place).is_ok_and(|mut files| files.next().is_some());
         if !is_used {
             mount(kind, place);
         }
+    }
+    // Without waiting for a grace period when a thread changes its group, which costs seconds on a slow CPU; kernels before
+    // 6.0 do not know the word.
+    if !mount_with("cgroup2", "/sys/fs/cgroup", "favordynmods") {
+        mount("cgroup2", "/sys/fs/cgroup");
     }
     for name in ["HOME", "TMPDIR"] {
         // SAFETY: there is one thread yet.
@@ -77,10 +81,15 @@ fn prepare_for_programs() {
 
 /// What a kernel does not have is missed by the code that needs it.
 fn mount(kind: &str, place: &str) {
+    mount_with(kind, place, "");
+}
+
+/// The same with options; whether it is mounted.
+fn mount_with(kind: &str, place: &str, options: &str) -> bool {
     let _ = fs::create_dir_all(place);
-    let [kind, place] = [kind, place].map(|text| CString::new(text).expect("no zero inside"));
-    // SAFETY: the strings live during the call, which takes no data.
-    unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+    let [kind, place, options] = [kind, place, options].map(|text| CString::new(text).expect("no zero inside"));
+    // SAFETY: the strings live during the call.
+    unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast()) == 0 }
 }
 
 /// Sockets between tasks go over the loopback interface.

@@ -7,11 +7,11 @@ use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::futex;
 use crate::process::{buried_cpu_ns, bury, install_nudge, kill, nudge};
 use crate::rank::is_realtime;
-use crate::shared::Shared;
+use crate::shared::{Moment, Shared};
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::CpuId;
+use schedlab_model::ids::{ControlGroupId, CpuId};
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Birth, Group, Kind};
 use std::sync::Mutex;
@@ -220,6 +220,7 @@ impl<'env> Master<'_, 'env> {
 
     /// Lets all begin at one instant and sets those free that were placed on a CPU.
     fn open_gate(&self) {
+        self.count_groups(Moment::Begin);
         let control = self.site.shared.control();
         let start = now_ns() + LEAD_NS + Rng::split(self.site.seed, "begin").below(TICKS_NS);
         control.start_ns.store(start, Relaxed);
@@ -242,6 +243,8 @@ impl<'env> Master<'_, 'env> {
         let start = control.start_ns.load(Relaxed);
         let end = start.saturating_add(self.site.workload.run.duration.ns());
         let mut arrivals = Arrivals::new(self.site, start);
+        let warmup = start.saturating_add(self.site.workload.run.warmup.ns());
+        let mut is_warm = warmup == start || self.site.control_groups.is_empty();
         loop {
             let calls = control.calls.load(Acquire);
             let orders = std::mem::take(&mut *self.outbox.orders.lock().expect("nobody panics while holding it"));
@@ -256,17 +259,29 @@ impl<'env> Master<'_, 'env> {
             }
             let now = now_ns();
             if self.site.shared.is_stopped() || now >= end {
-                return;
+                return self.count_groups(Moment::End);
             }
+            if !is_warm && now >= warmup {
+                self.count_groups(Moment::Begin);
+                is_warm = true;
+            }
+            let until = if is_warm { end } else { warmup };
             if next <= now {
                 let (group, intended_ns) = arrivals.pop();
                 self.create_here(Order { group, parent: None, intended_ns, at_gate: false });
                 control.arrivals.fetch_add(1, Relaxed);
             } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
-                return;
+                return self.count_groups(Moment::End);
             } else {
-                futex::wait_for(&control.calls, calls, next.min(end) - now);
+                futex::wait_for(&control.calls, calls, next.min(until) - now);
             }
+        }
+    }
+
+    /// Keeps what the kernel counts of the control groups now.
+    fn count_groups(&self, moment: Moment) {
+        for (group, counters) in self.site.control_groups.counters().into_iter().enumerate() {
+            self.site.shared.count(moment, group, counters);
         }
     }
 
@@ -363,7 +378,11 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let first: CpuSet = group.start_on.into_iter().collect();
     let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
     let class = site.ranks.class(group.class);
-    let refused = attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, group.nice, group.slice)).is_err();
+    // Before the CPUs, which kernels of old set anew with the group.
+    let enters = !group.control.inherits && group.control.begin != ControlGroupId::ROOT;
+    let entered = if enters { site.control_groups.enter(group.control.begin) } else { Ok(()) };
+    let refused = entered.is_err()
+        || attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, group.nice, group.slice)).is_err();
     record.pid.store(std::process::id() as i32, Relaxed);
     record.tid.store(attr::tid(), Release);
     if refused {

@@ -4,12 +4,14 @@
 use crate::algorithm::Algorithm;
 use crate::calibration::Calibration;
 use crate::clock::now_ns;
+use crate::control_groups::{ControlGroups, Counters};
 use crate::guarded::{Ended, Guarded};
 use crate::master::{self, code};
 use crate::reserve::Served;
-use crate::shared::{MAX_REQUESTS, fate};
+use crate::shared::{MAX_REQUESTS, Moment, fate};
 use crate::site::Site;
 use crate::{attributes, program, refusal, standstill};
+use schedlab_model::ids::ControlGroupId;
 use schedlab_model::time::Time;
 use schedlab_model::workload::{Step, Workload};
 use serde::{Deserialize, Serialize};
@@ -146,6 +148,10 @@ pub struct Report {
     pub arrivals_cpu_ns: u64,
     /// What the kernel has counted for all tasks, their ends included.
     pub cpu_ns: TasksCpu,
+    /// What the kernel counted of each control group after the warm-up, by number; empty where there are none.
+    pub control_groups: Vec<Counters>,
+    /// Tasks that moved to another control group: when, which, where to.
+    pub joins: Vec<(u64, u32, ControlGroupId)>,
     /// From the first to the last task that was set free from the CPU on which it was placed.
     pub freeing_ns: u64,
     /// Whether it was stopped before its time.
@@ -199,7 +205,8 @@ impl Watcher for Unwatched {
 pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) -> Result<Report, LoadError> {
     refusal::check(workload, settings.others)?;
     let system = |what| move |error| LoadError::System { what, error };
-    let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed)
+    let control_groups = ControlGroups::make(&workload.control_groups, settings.others.is_some())?;
+    let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed, control_groups)
         .map_err(system("open what the tasks share"))?;
     // Nobody may run before whoever watches is ready.
     let start = Guarded::start_work(|| master::run(&site));
@@ -313,6 +320,12 @@ fn report(site: &Site, partial: bool) -> Report {
     let control = shared.control();
     let start_ns = control.start_ns.load(Relaxed);
     let since = |ns: u64| ns.saturating_sub(start_ns);
+    let counted = |group: usize| shared.counted(Moment::End, group).since(shared.counted(Moment::Begin, group));
+    let control_groups = match site.control_groups.is_empty() {
+        true => Vec::new(),
+        false => (0..site.workload.control_groups.len()).map(counted).collect(),
+    };
+    let joins = shared.joins().map(|(at, task, group)| (since(at), task, ControlGroupId(group))).collect();
     let tasks: Vec<TaskReport> = (0..shared.tasks())
         .map(|number| {
             let record = shared.task(number);
@@ -351,6 +364,8 @@ fn report(site: &Site, partial: bool) -> Report {
             let [threads, processes] = control.tasks_cpu_ns.each_ref().map(|ns| ns.load(Relaxed));
             TasksCpu { threads, processes }
         },
+        control_groups,
+        joins,
         freeing_ns: control.freed_ns[1].load(Relaxed) - control.freed_ns[0].load(Relaxed),
         tasks,
         partial,

@@ -2,8 +2,10 @@
 //! threads or processes: it is mapped before the first of them exists. What a task saw is still there when the task has
 //! been killed.
 
+use crate::control_groups::{COUNTERS, Counters};
 use crate::futex;
 use crate::requests::Request;
+use schedlab_model::scenario::MAX_CONTROL_GROUPS;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 
@@ -13,6 +15,8 @@ pub const MAX_TASKS: u32 = 1 << 20;
 pub const MAX_REQUESTS: u32 = 1 << 24;
 /// The most requests that wait at once in a channel or semaphore. A power of two.
 pub const WAITING_PLACES: u32 = 1 << 16;
+/// The most moves between control groups that are kept.
+pub const MAX_JOINS: u32 = 1 << 16;
 
 /// What steers a run.
 #[repr(C)]
@@ -54,6 +58,8 @@ pub struct Control {
     pub failed_task: AtomicU32,
     /// How it failed.
     pub failure: AtomicI32,
+    /// Places for joins that have been given out.
+    pub joins: AtomicU32,
 }
 
 /// What is known of a task. Times are of the monotonic clock; zero stands for "not yet".
@@ -167,6 +173,24 @@ impl WaitingRecord {
     }
 }
 
+/// A task that moved to another control group.
+#[repr(C)]
+#[derive(Default)]
+pub struct JoinRecord {
+    at_ns: AtomicU64,
+    task: AtomicU32,
+    group: AtomicU32,
+}
+
+/// When counters are read.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment {
+    /// After the warm-up.
+    Begin,
+    /// At the end.
+    End,
+}
+
 /// A mapping of all that.
 pub struct Shared {
     base: *mut u8,
@@ -179,14 +203,17 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-const CONTROL_BYTES: usize = 4096;
+const STEERING_BYTES: usize = 4096;
+const JOIN_BYTES: usize = MAX_JOINS as usize * size_of::<JoinRecord>();
+const COUNTER_BYTES: usize = 2 * (MAX_CONTROL_GROUPS + 1) * size_of::<[AtomicU64; COUNTERS]>();
+const CONTROL_BYTES: usize = (STEERING_BYTES + JOIN_BYTES + COUNTER_BYTES).next_multiple_of(4096);
 const TASK_BYTES: usize = MAX_TASKS as usize * size_of::<TaskRecord>();
 const REQUEST_BYTES: usize = MAX_REQUESTS as usize * size_of::<RequestRecord>();
 
 impl Shared {
     /// Maps it, for so many objects and queues of requests. Only what is touched takes memory.
     pub fn new(objects: u32, queues: u32) -> std::io::Result<Shared> {
-        assert!(size_of::<Control>() <= CONTROL_BYTES);
+        assert!(size_of::<Control>() <= STEERING_BYTES);
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
         // SAFETY: a new mapping, wherever the kernel likes.
@@ -218,6 +245,50 @@ impl Shared {
     pub fn control(&self) -> &Control {
         // SAFETY: the mapping begins with it, zeroed, and is aligned to a page.
         unsafe { &*self.base.cast() }
+    }
+
+    /// Notes that a task is in another control group; not if too many have been noted.
+    pub fn note_join(&self, task: u32, group: u32) {
+        let place = self.control().joins.fetch_add(1, Relaxed);
+        if place < MAX_JOINS {
+            let record = self.join(place);
+            record.task.store(task, Relaxed);
+            record.group.store(group, Relaxed);
+            record.at_ns.store(crate::clock::now_ns(), Release);
+        }
+    }
+
+    /// When, which task, to which control group.
+    pub fn joins(&self) -> impl Iterator<Item = (u64, u32, u32)> {
+        let count = self.control().joins.load(Relaxed).min(MAX_JOINS);
+        (0..count).map(|place| {
+            let record = self.join(place);
+            (record.at_ns.load(Acquire), record.task.load(Relaxed), record.group.load(Relaxed))
+        })
+    }
+
+    fn join(&self, place: u32) -> &JoinRecord {
+        assert!(place < MAX_JOINS);
+        // SAFETY: inside the mapping, which is zeroed at first and aligned; all fields are atomic.
+        unsafe { &*self.base.add(STEERING_BYTES).cast::<JoinRecord>().add(place as usize) }
+    }
+
+    /// Keeps what the kernel counts of a control group.
+    pub fn count(&self, moment: Moment, group: usize, counters: Counters) {
+        let numbers = self.counters(moment, group);
+        numbers.iter().zip(counters.to_numbers()).for_each(|(place, number)| place.store(number, Relaxed));
+    }
+
+    /// What was kept.
+    pub fn counted(&self, moment: Moment, group: usize) -> Counters {
+        Counters::from_numbers(self.counters(moment, group).each_ref().map(|place| place.load(Relaxed)))
+    }
+
+    fn counters(&self, moment: Moment, group: usize) -> &[AtomicU64; COUNTERS] {
+        assert!(group <= MAX_CONTROL_GROUPS);
+        let place = moment as usize * (MAX_CONTROL_GROUPS + 1) + group;
+        // SAFETY: as above.
+        unsafe { &*self.base.add(STEERING_BYTES + JOIN_BYTES).cast::<[AtomicU64; COUNTERS]>().add(place) }
     }
 
     /// A task's record.

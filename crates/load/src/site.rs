@@ -3,6 +3,7 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::Calibration;
 use crate::channel::Ends;
+use crate::control_groups::ControlGroups;
 use crate::gate::Gate;
 use crate::rank::Ranks;
 use crate::requests::{Outside, Queue, from_outside};
@@ -37,6 +38,8 @@ pub struct Site<'a> {
     pub pieces_per_ns: f64,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// Control groups of the tasks.
+    pub control_groups: ControlGroups,
     /// Real-time priorities of the tasks and of what looks after them.
     pub ranks: Ranks,
 }
@@ -48,6 +51,7 @@ impl<'a> Site<'a> {
         calibration: &Calibration,
         algorithm: Algorithm,
         seed: u64,
+        control_groups: ControlGroups,
     ) -> io::Result<Site<'a>> {
         let objects = &workload.objects;
         let queues = objects.semaphores.len() + objects.channels.len();
@@ -72,6 +76,7 @@ impl<'a> Site<'a> {
             algorithm,
             pieces_per_ns: 1.0 / calibration.ns_per_piece,
             seed,
+            control_groups,
             ranks: Ranks::of(workload).expect("the workload was looked at before"),
         })
     }

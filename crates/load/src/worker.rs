@@ -10,6 +10,7 @@ use crate::program;
 use crate::requests::{Queue, Request};
 use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
+use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Change, Group, Step};
 use std::sync::atomic::Ordering::*;
@@ -218,6 +219,12 @@ impl<'a> Worker<'a> {
                 self.take_from(site.at_channel(c.index()), *n, since);
             }
             Step::Set(change) => return self.change(change),
+            Step::Join(group) => return self.join(*group),
+            Step::Adjust(group, change) => {
+                if self.site.control_groups.adjust(*group, change).is_err() {
+                    return Next::End;
+                }
+            }
             Step::Command(words) => return self.run_program(words),
             Step::Io(device, service) => {
                 let service = service.sample(&mut self.rng).ns();
@@ -280,6 +287,14 @@ impl<'a> Worker<'a> {
         let nice = change.nice.map_or(Ok(()), attributes::set_nice);
         let cpus = nice.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
         if cpus.is_ok() { Next::Step } else { Next::End }
+    }
+
+    fn join(&self, group: ControlGroupId) -> Next {
+        if self.site.control_groups.enter(group).is_err() {
+            return Next::End;
+        }
+        self.site.shared.note_join(self.number, group.0);
+        Next::Step
     }
 
     /// Waits until the device has served it, after those that came before, and reads a block for that. A device works while

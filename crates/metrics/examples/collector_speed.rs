@@ -5,6 +5,7 @@
 
 use schedlab_metrics::collector::Collector;
 use schedlab_metrics::histogram::Histogram;
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::machine::Machine;
@@ -28,6 +29,7 @@ fn workload(cpus: u32) -> Workload {
         class: Class::Other,
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,
+        control: Default::default(),
         program: Program { steps: Vec::new(), repeats: true, repeat_depth: 0 },
     };
     Workload {
@@ -35,9 +37,10 @@ fn workload(cpus: u32) -> Workload {
         about: String::new(),
         machine: Machine::flat(cpus),
         groups: vec![group],
+        control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time::NEVER, warmup: Time::ZERO, seed: 1 },
+        run: Run { duration: Time::NEVER, warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
     }
 }
 

@@ -4,7 +4,9 @@ use crate::statistics::{Resamples, is_repeated, mean};
 use schedlab_model::metric::{Combine, Found, Part};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::{EngineInfo, Provenance, RunResult};
-use schedlab_model::runs::{Combined, CpuRuns, Estimate, GroupRuns, Numbers, Runs, RunsResult, SCHEMA, Total};
+use schedlab_model::runs::{
+    Combined, ControlGroupRuns, CpuRuns, Estimate, GroupRuns, Numbers, Runs, RunsResult, SCHEMA, Total,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,6 +30,11 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         id: cpu.id,
         metrics: numbers(&parts(runs, |run| Part::Cpu(&run.cpus[index])), Some(&resamples)),
     });
+    let control_groups = first.control_groups.iter().enumerate().map(|(index, group)| ControlGroupRuns {
+        path: group.path.clone(),
+        knobs: group.knobs.clone(),
+        metrics: numbers(&parts(runs, |run| Part::ControlGroup(&run.control_groups[index])), Some(&resamples)),
+    });
     let missing = once_each(runs.iter().flat_map(|run| &run.missing));
     let cautions = once_each(runs.iter().flat_map(|run| &run.cautions));
     let result = RunsResult {
@@ -39,6 +46,7 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         provenance: common(&first.provenance),
         runs: Runs { count: runs.len() as u32, seeds: runs.iter().map(|run| run.seed).collect() },
         groups: groups.collect(),
+        control_groups: control_groups.collect(),
         cpus: cpus.collect(),
         metrics: numbers(&parts(runs, Part::Run), Some(&resamples)),
         partial: runs.iter().any(|run| run.partial) || runs.len() < wanted,
@@ -140,7 +148,7 @@ fn once_each<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
 mod tests {
     use super::*;
     use schedlab_model::metric;
-    use schedlab_model::result::{CpuResult, GroupResult, LoadDistribution, Measures, Summary};
+    use schedlab_model::result::{ControlGroupResult, CpuResult, GroupResult, LoadDistribution, Measures, Summary};
 
     /// A run whose numbers are all made of `x`; requests end in runs with an even one only.
     fn run(x: u64) -> RunResult {
@@ -174,6 +182,7 @@ mod tests {
                 jain_of_tasks: None,
                 starved: None,
             }],
+            control_groups: vec![ControlGroupResult { usage_ns: 2 * x, ..ControlGroupResult::default() }],
             cpus: vec![CpuResult { busy_frac: x as f64 / 10.0, ..CpuResult::default() }],
             load_distribution: Some(LoadDistribution { estimated: BTreeMap::new(), actual: Some(loads) }),
             lost: x,
@@ -201,6 +210,7 @@ mod tests {
             let values: Vec<f64> = runs.iter().filter_map(|run| found.of(part(run, found))).collect();
             let view = match metric.level {
                 metric::Level::Task | metric::Level::Group => outcome.groups()[0].metrics,
+                metric::Level::ControlGroup => outcome.control_groups()[0].metrics,
                 metric::Level::Cpu => outcome.cpus()[0].metrics,
                 metric::Level::Run => outcome.whole(),
             };
@@ -219,6 +229,7 @@ mod tests {
     fn part(run: &RunResult, found: Found) -> Part<'_> {
         match found.metric.level {
             metric::Level::Task | metric::Level::Group => Part::Group(&run.groups[0]),
+            metric::Level::ControlGroup => Part::ControlGroup(&run.control_groups[0]),
             metric::Level::Cpu => Part::Cpu(&run.cpus[0]),
             metric::Level::Run => Part::Run(run),
         }

@@ -5,6 +5,7 @@
 
 pub mod collector;
 pub mod combine;
+mod control_groups;
 pub mod curve;
 pub mod fairness;
 pub mod histogram;

@@ -1,5 +1,6 @@
 //! Workloads and traces for tests.
 
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::machine::Machine;
@@ -20,6 +21,7 @@ pub fn group(name: &str, cpus: CpuSet) -> Group {
         class: Class::Other,
         cpus,
         kind: Kind::Thread,
+        control: Default::default(),
         program: Program { steps: Vec::new(), repeats: true, repeat_depth: 0 },
     }
 }
@@ -31,9 +33,10 @@ pub fn workload(cpus: u32, groups: Vec<Group>, warmup: u64) -> Workload {
         about: String::new(),
         machine: Machine::flat(cpus),
         groups,
+        control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time(1_000_000), warmup: Time(warmup), seed: 1 },
+        run: Run { duration: Time(1_000_000), warmup: Time(warmup), period_phase: Default::default(), seed: 1 },
     }
 }
 

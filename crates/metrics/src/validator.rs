@@ -422,7 +422,10 @@ impl Sink for Validator<'_> {
             }
             EventKind::RequestEnd { task, request: Some(request), .. } => self.request_answered(event, request, task),
             EventKind::RequestEnd { task, .. } => self.request(event, task, false),
-            EventKind::Status { task, .. } | EventKind::Share { task, .. } => {
+            EventKind::Status { task, .. }
+            | EventKind::Share { task, .. }
+            | EventKind::Join { task, .. }
+            | EventKind::Throttle { task, .. } => {
                 self.task(event, task, State::Off);
             }
             EventKind::Untraced { .. } => self.untraced(event),

@@ -40,6 +40,19 @@ ids! {
     GroupId "group ";
     /// A semaphore, lock, channel, barrier or device of the scenario, each kind from 0.
     ObjectId "object ";
+    /// A control group of the scenario, in the order in which a kernel would make them: a parent before its children.
+    ControlGroupId "control group ";
     /// A request that waits in channels or crosses tasks: numbered in the order of birth, never used twice in a run.
     RequestId "request ";
+}
+
+impl ControlGroupId {
+    /// The root, which is always there.
+    pub const ROOT: ControlGroupId = ControlGroupId(0);
+}
+
+impl Default for ControlGroupId {
+    fn default() -> ControlGroupId {
+        ControlGroupId::ROOT
+    }
 }

@@ -4,6 +4,7 @@
 //! into a [`workload::Workload`], a venue turns that into a stream of [`trace::Event`], and `metrics` turns the stream
 //! into a result.
 
+pub mod control_group;
 pub mod costs;
 pub mod cpuset;
 pub mod distribution;

@@ -2,7 +2,7 @@
 //! need not know which it is.
 
 use crate::metric::{self, Found, Part};
-use crate::result::{self, Interval, PolicyInfo, Provenance, RunResult, ScenarioInfo};
+use crate::result::{self, ControlGroupKnobs, Interval, PolicyInfo, Provenance, RunResult, ScenarioInfo};
 use crate::runs::{self, Numbers, RunsResult};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -45,6 +45,17 @@ pub enum View<'a> {
 pub struct GroupView<'a> {
     /// Its name.
     pub name: &'a str,
+    /// Its metrics.
+    pub metrics: View<'a>,
+}
+
+/// A control group of an outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlGroupView<'a> {
+    /// Its path below the root.
+    pub path: &'a str,
+    /// What it is given.
+    pub knobs: &'a ControlGroupKnobs,
     /// Its metrics.
     pub metrics: View<'a>,
 }
@@ -175,6 +186,30 @@ impl Outcome {
                 .iter()
                 .map(|group| GroupView { name: &group.name, metrics: View::Several(&group.metrics) })
                 .collect(),
+        }
+    }
+
+    /// The control groups below the root, parents first.
+    pub fn control_groups(&self) -> Vec<ControlGroupView<'_>> {
+        match self {
+            Outcome::One(result) => {
+                let view = |group| View::One(Part::ControlGroup(group));
+                let groups = result.control_groups.iter();
+                groups
+                    .map(|group| ControlGroupView { path: &group.path, knobs: &group.knobs, metrics: view(group) })
+                    .collect()
+            }
+            Outcome::Several(result) => {
+                let groups = result.control_groups.iter();
+                let view = |numbers| View::Several(numbers);
+                groups
+                    .map(|group| ControlGroupView {
+                        path: &group.path,
+                        knobs: &group.knobs,
+                        metrics: view(&group.metrics),
+                    })
+                    .collect()
+            }
         }
     }
 

@@ -7,7 +7,10 @@
 //! absent: never zero, never NaN. Times are integer nanoseconds in fields that end in `_ns`; fractions end in `_frac`
 //! and lie between 0 and 1. Only what happened after the warm-up counts.
 
+mod control_groups;
+
 pub use crate::costs::SchedulerCosts;
+pub use control_groups::{ControlGroupKnobs, ControlGroupResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +39,9 @@ pub struct RunResult {
     pub provenance: Provenance,
     /// One object for each `[[task]]` of the scenario, in file order.
     pub groups: Vec<GroupResult>,
+    /// One object for each control group below the root, parents first; absent in a scenario without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<ControlGroupResult>,
     /// One object for each task instance, in the order of creation; empty when there were more than 256.
     pub tasks: Vec<TaskResult>,
     /// One object for each CPU.
@@ -486,6 +492,7 @@ mod tests {
             Summary { count: 1, mean: 5, sd: None, cv: None, min: 5, p50: 5, p90: 5, p99: 5, p999: 5, max: 5 };
         let measures = Measures { requests: 1, response_ns: Some(response), ..Measures::default() };
         RunResult {
+            control_groups: Vec::new(),
             schema: SCHEMA.into(),
             scenario: ScenarioInfo {
                 name: "s".into(),

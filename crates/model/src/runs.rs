@@ -3,7 +3,7 @@
 //! There is no number of a single run here but in [`Estimate::values`], which say whose they are: whatever is read is of
 //! all runs. `schedlab_metrics::combine` makes it of the runs.
 
-use crate::result::{Interval, PolicyInfo, Provenance, ScenarioInfo};
+use crate::result::{ControlGroupKnobs, Interval, PolicyInfo, Provenance, ScenarioInfo};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,6 +30,9 @@ pub struct RunsResult {
     pub runs: Runs,
     /// One object for each `[[task]]` of the scenario, in file order.
     pub groups: Vec<GroupRuns>,
+    /// One object for each control group below the root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<ControlGroupRuns>,
     /// One object for each CPU.
     pub cpus: Vec<CpuRuns>,
     /// The metrics of the runs as a whole, by their path in the result of one: `jain`, `load_distribution.true.3`.
@@ -65,6 +68,17 @@ pub struct GroupRuns {
     /// Its name.
     pub name: String,
     /// Its metrics, by their path in the group of one run: `response_ns.p99`, `count`.
+    pub metrics: Numbers,
+}
+
+/// A control group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlGroupRuns {
+    /// Its path below the root.
+    pub path: String,
+    /// What it is given, as the scenario says it.
+    pub knobs: ControlGroupKnobs,
+    /// Its metrics, by their path in the control group of one run: `cpu_share`, `nr_throttled`.
     pub metrics: Numbers,
 }
 

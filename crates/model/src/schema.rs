@@ -73,6 +73,7 @@ fn roots(level: Level) -> &'static [&'static str] {
     match level {
         Level::Task => &["/$defs/GroupResult", "/$defs/TaskResult"],
         Level::Group => &["/$defs/GroupResult"],
+        Level::ControlGroup => &["/$defs/ControlGroupResult"],
         Level::Cpu => &["/$defs/CpuResult"],
         Level::Run => &[""],
     }

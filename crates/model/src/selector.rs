@@ -16,6 +16,7 @@ enum Whose {
     Groups(Pick),
     Tasks(Pick),
     Cpus(Pick),
+    ControlGroups(Pick),
 }
 
 /// Which of a list.
@@ -39,14 +40,15 @@ impl Pick {
 /// A list of a result: what paths into it begin with, whose metrics it holds, and which.
 type List = (&'static str, fn(Pick) -> Whose, &'static [Level]);
 
-const LISTS: [List; 3] = [
+const LISTS: [List; 4] = [
     ("groups.", Whose::Groups, &[Level::Task, Level::Group]),
     ("tasks.", Whose::Tasks, &[Level::Task]),
     ("cpus.", Whose::Cpus, &[Level::Cpu]),
+    ("control_groups.", Whose::ControlGroups, &[Level::ControlGroup]),
 ];
 
 impl Selector {
-    /// Reads a path. `groups`, `tasks` and `cpus` are followed by a name or number, or by `*` for the greatest of all; a
+    /// Reads a path. `groups`, `tasks`, `cpus` and `control_groups` are followed by a name or number, or by `*` for the greatest of all; a
     /// metric of the run stands alone.
     ///
     /// # Errors
@@ -93,7 +95,12 @@ impl Selector {
     }
 
     fn is_greatest(&self) -> bool {
-        matches!(&self.whose, Whose::Groups(Pick::All) | Whose::Tasks(Pick::All) | Whose::Cpus(Pick::All))
+        match &self.whose {
+            Whose::Run => false,
+            Whose::Groups(pick) | Whose::Tasks(pick) | Whose::Cpus(pick) | Whose::ControlGroups(pick) => {
+                *pick == Pick::All
+            }
+        }
     }
 
     /// In words, whose it is.
@@ -102,6 +109,7 @@ impl Selector {
             Whose::Groups(Pick::One(name)) => format!(" of group `{name}`"),
             Whose::Tasks(Pick::One(id)) => format!(" of task {id}"),
             Whose::Cpus(Pick::One(id)) => format!(" of CPU {id}"),
+            Whose::ControlGroups(Pick::One(path)) => format!(" of control group `{path}`"),
             _ => String::new(),
         }
     }
@@ -112,6 +120,10 @@ impl Selector {
             Whose::Run => vec![outcome.whole()],
             Whose::Groups(pick) => {
                 let groups = outcome.groups().into_iter().filter(|group| pick.takes(group.name));
+                groups.map(|group| group.metrics).collect()
+            }
+            Whose::ControlGroups(pick) => {
+                let groups = outcome.control_groups().into_iter().filter(|group| pick.takes(group.path));
                 groups.map(|group| group.metrics).collect()
             }
             Whose::Cpus(pick) => {

@@ -100,6 +100,20 @@ pub enum EventKind {
         /// The policy's word.
         word: u64,
     },
+    /// A task moved into another control group.
+    Join {
+        /// The task.
+        task: TaskId,
+        /// Where it is now.
+        control_group: ControlGroupId,
+    },
+    /// A task is held back by the limit of its control group or of one above it, from now on or no more.
+    Throttle {
+        /// The task.
+        task: TaskId,
+        /// Whether it is.
+        on: bool,
+    },
     /// A task was given so much CPU time since the last such event, by a discipline that divides CPUs among tasks and so
     /// cannot say who runs where. Told when the task blocks or ends, at the end of the warm-up, and at the end of the run.
     Share {

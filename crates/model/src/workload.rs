@@ -3,6 +3,7 @@
 //! Everything here is known to be right: sets are not empty, objects exist, times are positive, spawns do not form a
 //! cycle. [`crate::scenario`] is the only room that makes one from a file.
 
+use crate::control_group::{ControlGroups, KnobChange, Membership, PeriodPhase};
 use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, rng::Rng, time::Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub struct Workload {
     pub machine: Machine,
     /// The task groups, in file order. Indexed by [`GroupId`].
     pub groups: Vec<Group>,
+    /// The control groups in which tasks may be.
+    pub control_groups: ControlGroups,
     /// Semaphores, locks, channels, barriers, devices.
     pub objects: Objects,
     /// Messages that come from outside of the machine.
@@ -40,6 +43,8 @@ pub struct Run {
     pub duration: Time,
     /// Nothing before this instant is measured.
     pub warmup: Time,
+    /// When the periods of control groups' limits begin.
+    pub period_phase: PeriodPhase,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -70,6 +75,8 @@ pub struct Group {
     pub slice: Option<Time>,
     /// The CPUs on which the tasks may run.
     pub cpus: CpuSet,
+    /// Its control groups.
+    pub control: Membership,
     /// Thread or process.
     pub kind: Kind,
     /// What each task does.
@@ -85,9 +92,23 @@ impl Group {
         })
     }
 
+    /// Whether its tasks join control groups or write their knobs.
+    pub fn touches_control_groups(&self) -> bool {
+        self.program.steps.iter().any(|step| matches!(step, Step::Join(_) | Step::Adjust(..)))
+    }
+
+    /// The control groups in which one of its tasks may be at some time, the first one first.
+    pub fn control_groups(&self) -> impl Iterator<Item = ControlGroupId> {
+        std::iter::once(self.control.begin).chain(self.program.steps.iter().filter_map(|step| match step {
+            Step::Join(id) => Some(*id),
+            _ => None,
+        }))
+    }
+
     /// Each set of CPUs on which its tasks may run at some time, the first one first.
     pub fn all_cpus(&self) -> impl Iterator<Item = &CpuSet> {
-        std::iter::once(&self.cpus).chain(self.changes().filter_map(|change| change.cpus.as_ref()))
+        let chosen = self.changes().filter_map(|change| change.cpus.as_ref());
+        std::iter::once(&self.cpus).chain(chosen).chain(&self.control.later_cpus)
     }
 
     /// The CPUs on which one of its tasks may be at some time.
@@ -181,6 +202,10 @@ pub enum Step {
     Io(ObjectId, Distribution),
     /// Change something about this task itself.
     Set(Change),
+    /// Move the task into a control group.
+    Join(ControlGroupId),
+    /// Write knobs of a control group.
+    Adjust(ControlGroupId, KnobChange),
     /// Create this many tasks of a group.
     Spawn(GroupId, u32),
     /// Run a real program, given as its words, and wait for its end. Not to be simulated.

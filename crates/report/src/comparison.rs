@@ -3,6 +3,7 @@
 use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, starved, texts, warnings};
 use crate::changes::{self, Change, Fragile, WHAT};
 use crate::conclusion::{Conclusion, Facts, has_requests};
+use crate::control_groups;
 use crate::costs;
 use crate::gap::{Evidence, Gap};
 use crate::pair::Pair;
@@ -353,6 +354,8 @@ impl Comparison {
         let first =
             if self.has_requests() { ("How fast", self.speed()) } else { ("How long tasks wait", self.waits()) };
         let mut tables = vec![first, ("How", self.behaviour())];
+        let groups = control_groups::compared(self.what(), &self.policies, &self.results);
+        tables.extend(groups.map(|table| ("Control groups", table)));
         tables.extend(costs::table(&self.policies, &self.results).map(|table| ("What the scheduler takes", table)));
         if !self.theory.is_empty() {
             tables.push(("Beside theory", self.beside_theory()));

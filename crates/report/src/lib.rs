@@ -6,6 +6,7 @@ mod caution;
 mod changes;
 pub mod comparison;
 pub mod conclusion;
+mod control_groups;
 mod costs;
 mod gap;
 mod metric;

@@ -1,6 +1,7 @@
 //! The result of one policy as a page of tables.
 
 use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, texts, warnings};
+use crate::control_groups::control_groups;
 use crate::metric::quantity;
 use crate::{Column, Quantity, Style, Table, Times, column, columns_of, others, wrap};
 use schedlab_metrics::combine;
@@ -40,6 +41,7 @@ pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
         page += &parts.show(style);
         page += "\n";
     }
+    page += &control_groups(result, style);
     page += &cpus(&result.cpus(), style);
     page += "\n";
     page += &whole(result);

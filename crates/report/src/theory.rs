@@ -213,6 +213,8 @@ pub fn draws(workload: &Workload) -> bool {
                 | Step::Recv(..)
                 | Step::Barrier(_)
                 | Step::Set(_)
+                | Step::Join(_)
+                | Step::Adjust(..)
                 | Step::Spawn(..)
                 | Step::Command(_)
                 | Step::Exit

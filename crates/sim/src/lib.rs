@@ -68,4 +68,19 @@ pub struct Outcome {
     pub printed: Vec<(Time, String)>,
     /// Lines beyond those kept.
     pub printed_dropped: u64,
+    /// What a policy has counted of the limits of control groups since the warm-up, by their numbers; empty where it counts
+    /// nothing.
+    pub limits: Vec<Option<LimitCounters>>,
+}
+
+/// What a policy counts of a control group's limit, as `cpu.stat` does: periods, throttled periods, throttled nanoseconds,
+/// bursts, nanoseconds of bursts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitCounters(pub [u64; 5]);
+
+impl LimitCounters {
+    /// What was counted since.
+    pub fn since(self, before: LimitCounters) -> LimitCounters {
+        LimitCounters(std::array::from_fn(|place| self.0[place].saturating_sub(before.0[place])))
+    }
 }

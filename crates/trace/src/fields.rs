@@ -2,7 +2,7 @@
 
 use crate::words::{Kind, Words};
 use schedlab_model::{
-    ids::{CpuId, GroupId, RequestId, TaskId},
+    ids::{ControlGroupId, CpuId, GroupId, RequestId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
@@ -60,6 +60,8 @@ fields! {
     Length "length_ns" Form::Wide;
     Request "request" Form::Id;
     Untraced "untraced" Form::Word(Untraced::WORDS);
+    ControlGroup "control_group" Form::Id;
+    On "on" Form::Word(&["no", "yes"]);
 }
 
 /// Shows `take` every field that the event has.
@@ -130,6 +132,14 @@ pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
             take(Field::Length, cpu_time.ns());
         }
         EventKind::Untraced { what } => take(Field::Untraced, what.code()),
+        EventKind::Join { task, control_group } => {
+            take(Field::Task, task.0.into());
+            take(Field::ControlGroup, control_group.0.into());
+        }
+        EventKind::Throttle { task, on } => {
+            take(Field::Task, task.0.into());
+            take(Field::On, on.into());
+        }
     }
 }
 
@@ -201,6 +211,8 @@ impl Row {
             Kind::Untraced => EventKind::Untraced {
                 what: Untraced::from_code(number(Field::Untraced)?).ok_or_else(|| missing(Field::Untraced))?,
             },
+            Kind::Join => EventKind::Join { task: task()?, control_group: ControlGroupId(id(Field::ControlGroup)?) },
+            Kind::Throttle => EventKind::Throttle { task: task()?, on: number(Field::On)? == 1 },
             Kind::Overhead => EventKind::Overhead {
                 what: Overhead::from_code(number(Field::What)?).ok_or_else(|| missing(Field::What))?,
                 length: Time(number(Field::Length)?),

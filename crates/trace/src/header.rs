@@ -5,6 +5,7 @@ use schedlab_model::{
     cpuset::CpuSet,
     ids::CpuId,
     machine::MAX_CPUS,
+    scenario::MAX_CONTROL_GROUPS,
     time::Time,
     workload::{MAX_GROUPS, Workload},
 };
@@ -28,6 +29,8 @@ pub struct Header {
     pub cpus: u32,
     /// The task groups, by [`schedlab_model::ids::GroupId`].
     pub groups: Vec<Group>,
+    /// The paths of the control groups, by [`schedlab_model::ids::ControlGroupId`]; empty where there is only the root.
+    pub control_groups: Vec<String>,
     /// The end of the run. In the header of a file that was read: the true end.
     pub end: Time,
     /// Events that happened but could not be recorded.
@@ -62,6 +65,10 @@ impl Header {
             seed: workload.run.seed,
             cpus: workload.machine.cpus(),
             groups: workload.groups.iter().map(|g| Group { name: g.name.clone(), cpus: g.possible_cpus() }).collect(),
+            control_groups: match workload.control_groups.is_empty() {
+                true => Vec::new(),
+                false => workload.control_groups.iter().map(|(_, group)| group.path.clone()).collect(),
+            },
             end: workload.run.duration,
             lost: 0,
         }
@@ -83,6 +90,7 @@ impl Header {
             seed: self.seed,
             cpus: self.cpus,
             groups: groups.collect(),
+            control_groups: self.control_groups.clone(),
             // A run to the end of its last task does not know its end before: no clock runs longer.
             end_ns: self.end.min(Time::LATEST).ns(),
             lost: self.lost,
@@ -115,11 +123,15 @@ impl Header {
         if groups.len() > MAX_GROUPS {
             return Err(too_many("groups", groups.len() as u64, MAX_GROUPS as u64));
         }
+        if json.control_groups.len() > MAX_CONTROL_GROUPS + 1 {
+            return Err(too_many("control groups", json.control_groups.len() as u64, MAX_CONTROL_GROUPS as u64));
+        }
         if json.end_ns > Time::LATEST.ns() {
             return Err(too_many("nanoseconds", json.end_ns, Time::LATEST.ns()));
         }
         Ok(Header {
             groups: groups.collect::<Result<_, _>>()?,
+            control_groups: json.control_groups.iter().map(|path| visible(path)).collect(),
             scenario: visible(&json.scenario),
             policy: visible(&json.policy),
             venue: visible(&json.venue),
@@ -145,6 +157,8 @@ struct HeaderJson {
     seed: u64,
     cpus: u32,
     groups: Vec<GroupJson>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    control_groups: Vec<String>,
     end_ns: u64,
     lost: u64,
 }

@@ -4,7 +4,7 @@ use crate::header::{Group, Header};
 use proptest::prelude::*;
 use schedlab_model::{
     cpuset::CpuSet,
-    ids::{CpuId, GroupId, RequestId, TaskId},
+    ids::{ControlGroupId, CpuId, GroupId, RequestId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
@@ -21,6 +21,7 @@ pub(crate) fn header() -> Header {
             Group { name: "worker".into(), cpus: CpuSet::first(2) },
             Group { name: "timer".into(), cpus: [CpuId(1)].into_iter().collect() },
         ],
+        control_groups: vec![String::new(), "web".into()],
         end: Time::from_ms(20),
         lost: 2,
     }
@@ -50,6 +51,8 @@ pub(crate) fn story() -> Vec<Event> {
         (12_500, 1, switch(Some(first), Reason::Exited, None)),
         (13_000, 0, EventKind::RequestBegin { task: second, intended: Time::from_ms(12), request: None }),
         (14_000, 0, switch(Some(second), Reason::Blocked, None)),
+        (15_000, 0, EventKind::Join { task: second, control_group: ControlGroupId(1) }),
+        (15_000, 0, EventKind::Throttle { task: second, on: true }),
     ];
     lines.map(|(us, cpu, kind)| Event { time: Time::from_us(us), cpu: CpuId(cpu), kind }).into()
 }
@@ -101,6 +104,8 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
         (task(), any::<u64>()).prop_map(|(task, word)| EventKind::Status { task, word }),
         prop::sample::select(vec![Untraced::Idle, Untraced::Others, Untraced::Unknown])
             .prop_map(|what| EventKind::Untraced { what }),
+        (task(), 0..9u32).prop_map(|(task, group)| EventKind::Join { task, control_group: ControlGroupId(group) }),
+        (task(), any::<bool>()).prop_map(|(task, on)| EventKind::Throttle { task, on }),
         (prop::sample::select(overheads.to_vec()), length())
             .prop_map(|(what, length)| EventKind::Overhead { what, length }),
     ]

@@ -11,7 +11,7 @@ use crate::{
     writer,
 };
 use schedlab_model::{
-    ids::{RequestId, TaskId},
+    ids::{ControlGroupId, RequestId, TaskId},
     names::Names,
     time::Time,
     trace::{Event, EventKind, Reason, WakeSource},
@@ -34,6 +34,7 @@ pub fn render(header: &Header, events: &[Event]) -> String {
 pub(crate) struct Encoder<W: Write> {
     out: BufWriter<W>,
     names: Names,
+    control_groups: Vec<String>,
     /// Characters of the column for the tasks: wide enough for a switch between two.
     width: usize,
 }
@@ -48,11 +49,21 @@ impl<W: Write> Encoder<W> {
         let group = header.groups.iter().map(|group| group.name.chars().count()).max().unwrap_or(0);
         // A slash and one digit; the odd name that is longer only shifts its own line.
         let name = group.max(2) + 2;
-        Ok(Encoder { out, names: Names::new(header.group_names()), width: 2 * name + 3 })
+        Ok(Encoder {
+            out,
+            names: Names::new(header.group_names()),
+            control_groups: header.control_groups.clone(),
+            width: 2 * name + 3,
+        })
     }
 
     fn who(&self, task: Option<TaskId>) -> String {
         task.map_or_else(|| "idle".into(), |task| self.names.task(task))
+    }
+
+    /// A control group by its path.
+    fn path(&self, id: ControlGroupId) -> String {
+        self.control_groups.get(id.index()).map_or_else(|| format!("control group {id}"), |path| format!("/{path}"))
     }
 
     /// Whom the event is about, and what happened.
@@ -88,6 +99,9 @@ impl<W: Write> Encoder<W> {
             }
             EventKind::Status { task, word } => (name(task), format!("status {word}")),
             EventKind::Share { task, cpu_time } => (name(task), format!("got {cpu_time} of CPU time")),
+            EventKind::Join { task, control_group } => (name(task), format!("joins {}", self.path(control_group))),
+            EventKind::Throttle { task, on: true } => (name(task), "is throttled".into()),
+            EventKind::Throttle { task, on: false } => (name(task), "is throttled no more".into()),
             EventKind::Untraced { what } => ("untraced".into(), what.prose()),
             EventKind::Overhead { what, length } => ("overhead".into(), format!("{} {length}", what.prose())),
         }
@@ -145,6 +159,8 @@ mod tests {
     12.5ms  cpu1  worker/0 → idle      exited
       13ms  cpu0  worker/1             begins a request due at 12ms
       14ms  cpu0  worker/1 → idle      blocked
+      15ms  cpu0  worker/1             joins /web
+      15ms  cpu0  worker/1             is throttled
       20ms  end, 2 events lost
 ";
         assert_eq!(render(&header(), &story()), expected);

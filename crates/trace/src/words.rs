@@ -55,6 +55,8 @@ pub(crate) enum Kind {
     Share,
     RequestQueue,
     Untraced,
+    Join,
+    Throttle,
 }
 
 impl Kind {
@@ -74,6 +76,8 @@ impl Kind {
             EventKind::Share { .. } => Kind::Share,
             EventKind::RequestQueue { .. } => Kind::RequestQueue,
             EventKind::Untraced { .. } => Kind::Untraced,
+            EventKind::Join { .. } => Kind::Join,
+            EventKind::Throttle { .. } => Kind::Throttle,
         }
     }
 }
@@ -81,7 +85,7 @@ impl Kind {
 words! { Kind:
     Fork "fork"  Exit "exit"  Wakeup "wakeup"  Switch "switch"  Migrate "migrate"  Tick "tick"
     RequestBegin "request_begin"  RequestEnd "request_end"  Status "status"  Overhead "overhead"
-    Share "share"  RequestQueue "request_queue"  Untraced "untraced"
+    Share "share"  RequestQueue "request_queue"  Untraced "untraced"  Join "join"  Throttle "throttle"
 }
 
 words! { Reason:

@@ -5,6 +5,7 @@ use crate::sim::scenario_info;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::curve::GroupCurves;
 use schedlab_metrics::validator::{Expectations, Findings, Validator};
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::ids::CpuId;
 use schedlab_model::machine::Machine;
 use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
@@ -105,6 +106,7 @@ pub(crate) fn workload(header: &Header) -> Workload {
         class: Class::Other,
         cpus: group.cpus.clone(),
         kind: Kind::Thread,
+        control: Default::default(),
         program: Program { steps: Vec::new(), repeats: false, repeat_depth: 0 },
     };
     Workload {
@@ -112,8 +114,9 @@ pub(crate) fn workload(header: &Header) -> Workload {
         about: String::new(),
         machine: Machine::flat(header.cpus),
         groups: header.groups.iter().map(group).collect(),
+        control_groups: ControlGroups::root_alone(header.cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: header.end, warmup: Time::ZERO, seed: header.seed },
+        run: Run { duration: header.end, warmup: Time::ZERO, period_phase: Default::default(), seed: header.seed },
     }
 }

@@ -1,14 +1,16 @@
 //! The simulated machine as a venue.
 
 use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_metrics::collector::{Collector, RunIdentity};
+use schedlab_bpf::{Object, Value};
+use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::control_group::{ControlGroup, DEFAULT_WEIGHT, PeriodPhase, Weight};
 use schedlab_model::result::{Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Group, Step, Workload};
-use schedlab_sim::{Options, Outcome, PolicyFailure, RunError, ideal, scx};
+use schedlab_sim::{LimitCounters, Options, Outcome, PolicyFailure, RunError, ideal, scx};
 use std::mem::take;
 
 /// The simulator.
@@ -47,6 +49,7 @@ impl Venue for SimVenue {
         check_warmup(request, outcome.end, outcome.partial)?;
         check(request, &collector, validator)?;
         let mut measures = collector.into_measures();
+        add_limits(&mut measures, &outcome.limits);
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let result = measures.into_result(identity(self.name(), request, &outcome));
         let Outcome { printed, printed_dropped, .. } = outcome;
@@ -69,7 +72,9 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
     match &policy.scheduler {
         Scheduler::Object { object, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
-            let options = Options { executor, settings: policy.settings(&workload.machine.topology.into()), seed };
+            let mut settings = policy.settings(&workload.machine.topology.into());
+            settings.extend(phase(workload, object, &settings));
+            let options = Options { executor, settings, seed };
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
@@ -81,6 +86,46 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         }
         Scheduler::Kernel | Scheduler::Program(_) => unreachable!("not accepted"),
     }
+}
+
+/// What a policy counts of limits; the root has no result.
+fn add_limits(measures: &mut RunMeasures, limits: &[Option<LimitCounters>]) {
+    for (group, counters) in measures.control_groups.iter_mut().zip(limits.iter().skip(1)) {
+        let Some(LimitCounters([periods, throttled, throttled_ns, bursts, burst_ns])) = counters else { continue };
+        (group.nr_periods, group.nr_throttled, group.throttled_ns) =
+            (Some(*periods), Some(*throttled), Some(*throttled_ns));
+        (group.nr_bursts, group.burst_ns) = (Some(*bursts), Some(*burst_ns));
+    }
+}
+
+/// When the scenario says that periods of limits begin, for a policy that has a parameter for it which is not set.
+fn phase(workload: &Workload, object: &Object, set: &[(String, Value)]) -> Option<(String, Value)> {
+    let (name, bytes) = match workload.run.period_phase {
+        PeriodPhase::At(Time::ZERO) => return None,
+        PeriodPhase::At(time) => ("period_phase", time.ns().to_le_bytes().to_vec()),
+        PeriodPhase::Random => ("random_phase", vec![1]),
+    };
+    let is_free = object.place_of(name).is_some() && set.iter().all(|(other, _)| other != name);
+    is_free.then(|| (name.into(), Value::Bytes(bytes)))
+}
+
+/// What of its control groups nobody obeys under a policy, in a sentence each.
+fn unheeded(workload: &Workload, policy: &Policy) -> Vec<String> {
+    let Scheduler::Object { object, .. } = &policy.scheduler else { return Vec::new() };
+    let Ok(ops) = object.ops() else { return Vec::new() };
+    let has = |names: &[&str]| names.iter().any(|name| ops.operation(name).is_some());
+    let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, group)| is(group));
+    let weights = any(|group| group.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
+    let limits = any(|group| group.knobs.bandwidth.quota.is_some());
+    let name = &policy.info.name;
+    let mut told = Vec::new();
+    if weights && !has(&["cgroup_set_weight"]) {
+        told.push(format!("{name} has no cgroup_set_weight: it does not heed the weights of control groups"));
+    }
+    if limits && !has(&["cgroup_set_bandwidth"]) {
+        told.push(format!("{name} has no cgroup_set_bandwidth: it does not heed the limits of control groups"));
+    }
+    told
 }
 
 /// Real programs cannot be simulated.
@@ -140,7 +185,12 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: Vec::new(),
-        cautions: request.policy.cautions_on(&layout),
+        cautions: [
+            request.policy.cautions_on(&layout),
+            request.workload.control_groups.remarks(),
+            unheeded(request.workload, request.policy),
+        ]
+        .concat(),
     }
 }
 

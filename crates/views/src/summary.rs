@@ -52,6 +52,8 @@ impl Sink for Summary {
             EventKind::RequestQueue { .. }
             | EventKind::RequestBegin { .. }
             | EventKind::Exit { .. }
+            | EventKind::Join { .. }
+            | EventKind::Throttle { .. }
             | EventKind::Untraced { .. } => {}
         }
     }

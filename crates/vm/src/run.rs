@@ -370,6 +370,8 @@ mod tests {
             arrivals: 0,
             arrivals_cpu_ns: 0,
             cpu_ns: TasksCpu::default(),
+            control_groups: Vec::new(),
+            joins: Vec::new(),
             freeing_ns: 0,
             partial: false,
         };

@@ -142,6 +142,7 @@ fn write(path: &std::path::Path, bytes: &[u8]) {
         seed: 1,
         cpus,
         groups: groups.collect(),
+        control_groups: Vec::new(),
         end: Time(1 << draw(63)),
         lost: draw(2),
     };

@@ -11,7 +11,7 @@ use schedlab_model::time::Time;
 /// A scenario with nothing in it yet but its CPUs.
 pub(super) fn empty(name: &str, cpus: u32, origin: &str) -> Scenario {
     let machine = Machine { cpus: Some(cpus), ..Machine::default() };
-    let run = Run { duration: Some(Text(DURATION)), warmup: Some(Text(WARMUP)), seed: None };
+    let run = Run { duration: Some(Text(DURATION)), warmup: Some(Text(WARMUP)), ..Run::default() };
     Scenario::new(name, machine, run, Vec::new(), origin)
 }
 

@@ -19,6 +19,7 @@ fn trace(lab: &Lab, file: &str, [begin, end]: [u64; 2], groups: usize, cpus: u32
         seed: 1,
         cpus,
         groups: (0..groups).map(group).collect(),
+        control_groups: Vec::new(),
         end: Time(end),
         lost: 0,
     };

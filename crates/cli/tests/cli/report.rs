@@ -73,6 +73,7 @@ fn write_lawless(path: &Path) {
         seed: 1,
         cpus: 2,
         groups: vec![Group { name: "task".into(), cpus: CpuSet::first(2) }],
+        control_groups: Vec::new(),
         end: Time::from_ms(1),
         lost: 0,
     };

@@ -196,6 +196,7 @@ fn trace(lab: &Lab, file: &str, word: &str) {
         seed: 1,
         cpus: 1,
         groups: vec![group],
+        control_groups: Vec::new(),
         end: Time::from_ms(20),
         lost: 0,
     };

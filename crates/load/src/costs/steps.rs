@@ -5,6 +5,7 @@ use crate::algorithm::{Algorithm, Engine};
 use crate::attributes::set_punctual;
 use crate::calibration::{Calibration, quantile};
 use crate::clock::now_ns;
+use crate::control_groups::ControlGroups;
 use crate::master::Nobody;
 use crate::site::Site;
 use crate::worker::Worker;
@@ -93,7 +94,7 @@ fn each_step(text: &str, mut measure: impl FnMut(&Step, &mut Worker)) -> io::Res
     set_punctual();
     let workload = workload(text);
     let calibration = Calibration::unknown(Algorithm::Spin);
-    let site = Site::open(&workload, &calibration, Algorithm::Spin, 1)?;
+    let site = Site::open(&workload, &calibration, Algorithm::Spin, 1, ControlGroups::none())?;
     let number = site.shared.add_task(0, None, 0).expect("it is the first");
     let mut worker = Worker::new(&site, &Nobody, number, Engine::new(Algorithm::Spin));
     while let Some(step) = worker.next_step() {

@@ -6,7 +6,7 @@ use super::measures::Totals;
 use super::outcome::{self, Detail};
 use super::task::{Activity, NOT_YET, Task};
 use super::{Collector, MAX_TASKS_IN_DETAIL, charge_running};
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{ControlGroupId, CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 
@@ -105,7 +105,7 @@ impl Collector {
 
     #[inline(always)]
     fn leave(&mut self, cpu: CpuId, id: TaskId, reason: Reason, overhead_clock: u64) {
-        let now = self.now;
+        let (now, held) = (self.now, self.is_held(id));
         let Some(task) = self.tasks.find(id) else { return };
         match task.activity {
             Activity::Running => charge_running(task, now, overhead_clock),
@@ -118,7 +118,7 @@ impl Collector {
         if matches!(reason, Reason::SliceEnd | Reason::Preempted | Reason::Yielded) {
             task.activity = Activity::Preempted;
             task.since = now;
-            if let Some(watch) = &mut self.idle_watch {
+            if let Some(watch) = self.idle_watch.as_mut().filter(|_| !held) {
                 watch.wait_begins(task.group.index());
             }
             return;
@@ -132,7 +132,7 @@ impl Collector {
 
     #[inline(always)]
     fn enter(&mut self, cpu: CpuId, id: TaskId, overhead_clock: u64) {
-        let now = self.now;
+        let (now, held) = (self.now, self.is_held(id));
         let Some(task) = self.tasks.find(id) else { return };
         let before = std::mem::replace(&mut task.activity, Activity::Running);
         if matches!(before, Activity::Woken | Activity::Roused | Activity::Preempted) {
@@ -143,7 +143,7 @@ impl Collector {
                 Activity::Preempted => observations.preempt_wait.record(task.note_wait(now)),
                 Activity::Roused | Activity::Running | Activity::Off => {}
             }
-            if let Some(watch) = &mut self.idle_watch {
+            if let Some(watch) = self.idle_watch.as_mut().filter(|_| !held) {
                 watch.wait_ends(task.group.index());
             }
         }
@@ -173,6 +173,7 @@ impl Collector {
 
     fn exit(&mut self, id: TaskId) {
         self.events.exits += 1;
+        let held = self.is_held(id);
         let Some(task) = self.tasks.find(id) else { return };
         self.observations[task.observations as usize].turnaround.record(self.now - task.born);
         if task.activity == Activity::Running {
@@ -183,7 +184,7 @@ impl Collector {
         if task.is_waiting() {
             task.note_wait(self.now);
             self.cpus.leaves(task.cpu, task.group, self.now);
-            if let Some(watch) = &mut self.idle_watch {
+            if let Some(watch) = self.idle_watch.as_mut().filter(|_| !held) {
                 watch.wait_ends(task.group.index());
             }
         }
@@ -194,6 +195,7 @@ impl Collector {
     fn part_with(&mut self, id: TaskId) {
         if let Some(slot) = self.tasks.slot(id) {
             self.account(slot);
+            self.leave_control_group(slot);
             self.tasks.remove(slot);
         }
     }
@@ -215,6 +217,45 @@ impl Collector {
         }
         if let Some(place) = (task.observations as usize).checked_sub(self.groups.len()) {
             self.details[place].totals = totals;
+        }
+    }
+
+    /// Whether a task waits for a limit; before the event that is at hand.
+    #[inline]
+    fn is_held(&self, id: TaskId) -> bool {
+        self.control_groups.as_ref().is_some_and(|groups| groups.is_held(id))
+    }
+
+    /// A task that waits for a limit is no work that a CPU leaves undone.
+    #[cold]
+    fn hold(&mut self, id: TaskId, on: bool) {
+        let held = self.is_held(id);
+        let Some(task) = self.tasks.find(id) else { return };
+        if held == on || !task.is_waiting() {
+            return;
+        }
+        match (&mut self.idle_watch, on) {
+            (Some(watch), true) => watch.wait_ends(task.group.index()),
+            (Some(watch), false) => watch.wait_begins(task.group.index()),
+            (None, _) => {}
+        }
+    }
+
+    /// A task moves into another control group, with the CPU time that it has got so far.
+    #[cold]
+    fn join_control_group(&mut self, id: TaskId, to: ControlGroupId) {
+        let (Some(groups), Some(task)) = (&mut self.control_groups, self.tasks.find(id)) else { return };
+        if task.activity == Activity::Running {
+            let clock = &self.cpus[task.cpu.index()].overhead;
+            charge_running(task, self.now, clock.elapsed(self.now));
+        }
+        groups.join(id, task.cpu_ns, to);
+    }
+
+    fn leave_control_group(&mut self, slot: usize) {
+        if let Some(groups) = &mut self.control_groups {
+            let task = self.tasks.get_mut(slot);
+            groups.leave(task.id, task.cpu_ns);
         }
     }
 
@@ -267,6 +308,9 @@ impl Sink for Collector {
         if event.time.0 > self.now {
             self.advance(event.time.0);
         }
+        if let Some(groups) = &mut self.control_groups {
+            groups.pass(event.time.0);
+        }
         match event.kind {
             EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
             EventKind::Wakeup { task, target, source, .. } => self.wakeup(task, target, source),
@@ -282,7 +326,12 @@ impl Sink for Collector {
             EventKind::Exit { task } => self.exit(task),
             EventKind::Share { task, cpu_time } => self.charge(event.time, task, cpu_time.0),
             EventKind::Untraced { what } => self.turn_to(event.cpu, what),
+            EventKind::Join { task, control_group } => self.join_control_group(task, control_group),
+            EventKind::Throttle { task, on } => self.hold(task, on),
             EventKind::Status { .. } => {}
+        }
+        if let Some(groups) = &mut self.control_groups {
+            groups.event(event);
         }
     }
 
@@ -296,6 +345,9 @@ impl Sink for Collector {
         self.warmup_end = if self.warmup_end == NOT_YET { NOT_YET } else { self.warmup_end.min(end.0) };
         self.advance(end.0.max(self.now));
         self.settle();
+        if let Some(groups) = &mut self.control_groups {
+            groups.pass(self.now);
+        }
         for slot in self.tasks.slots() {
             let task = self.tasks.get_mut(slot);
             if task.is_waiting() {
@@ -306,6 +358,7 @@ impl Sink for Collector {
                 observations.open_age.record(self.now - task.intended);
             }
             self.account(slot);
+            self.leave_control_group(slot);
         }
         self.note_open_requests();
         self.finished = true;

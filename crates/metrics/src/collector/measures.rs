@@ -136,7 +136,8 @@ fn summary<V>(h: &Histogram, exact: impl Fn(u64) -> V, computed: impl Fn(f64) ->
     })
 }
 
-fn times(h: &Histogram) -> Option<TimeSummary> {
+/// A histogram of times summed up.
+pub fn times(h: &Histogram) -> Option<TimeSummary> {
     summary(h, |ns| ns, |ns| (ns + 0.5) as u64)
 }
 

@@ -36,8 +36,11 @@ mod task;
 mod tests;
 
 pub use balance::DEFAULT_HOLD_NS;
+pub(crate) use measures::times;
 pub use outcome::{RunIdentity, RunMeasures};
+pub(crate) use samples::Samples;
 
+use crate::control_groups::ControlGroups;
 use crate::fairness::{self, Jain};
 use crate::load::MAX_ESTIMATED_LOAD;
 use crate::statistics::BatchMeans;
@@ -127,6 +130,8 @@ pub struct Collector {
     /// Whether the trace says what CPUs do that have no task.
     tells_of_others: bool,
     conservation: Result<(), Violation>,
+    /// Where the workload has control groups.
+    control_groups: Option<ControlGroups>,
 }
 
 impl Collector {
@@ -170,6 +175,7 @@ impl Collector {
             events: EventCounts::default(),
             tells_of_others: false,
             conservation: Ok(()),
+            control_groups: ControlGroups::new(workload),
         }
     }
 
@@ -334,6 +340,9 @@ impl Collector {
         self.estimated_load.fill(0);
         self.events = EventCounts::default();
         self.fluid_ns = 0;
+        if let Some(groups) = &mut self.control_groups {
+            groups.clear(self.now);
+        }
     }
 }
 

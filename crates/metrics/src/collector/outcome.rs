@@ -6,8 +6,8 @@ use crate::curve::GroupCurves;
 use crate::statistics::BatchMeans;
 use schedlab_model::ids::{GroupId, TaskId};
 use schedlab_model::result::{
-    CalibrationInfo, CpuResult, EventCounts, GroupResult, Imbalance, LoadDistribution, OverheadTimes, PolicyInfo,
-    Provenance, RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
+    CalibrationInfo, ControlGroupResult, CpuResult, EventCounts, GroupResult, Imbalance, LoadDistribution,
+    OverheadTimes, PolicyInfo, Provenance, RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
 };
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub struct RunMeasures {
     pub warmup_ns: u64,
     /// One for each group of the workload.
     pub groups: Vec<GroupResult>,
+    /// One for each control group below the root.
+    pub control_groups: Vec<ControlGroupResult>,
     /// One for each task instance; empty when there were more than [`super::MAX_TASKS_IN_DETAIL`].
     pub tasks: Vec<TaskResult>,
     /// One for each CPU.
@@ -85,6 +87,7 @@ impl RunMeasures {
             warmup_ns: self.warmup_ns,
             provenance: identity.provenance,
             groups: self.groups,
+            control_groups: self.control_groups,
             tasks: self.tasks,
             cpus: self.cpus,
             load_distribution: self.load_distribution,
@@ -116,7 +119,9 @@ impl Collector {
         let tasks = self.task_results(window_ns);
         self.join_details();
         let overhead_ns = self.overhead_times();
+        let control_groups = self.control_groups.take().map_or_else(Vec::new, |groups| groups.results(cpus));
         RunMeasures {
+            control_groups,
             duration_ns: self.now,
             warmup_ns: self.window_from,
             tasks,

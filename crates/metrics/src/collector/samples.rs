@@ -7,7 +7,7 @@ use crate::histogram::{Histogram, LOT};
 /// Each task has its own histograms, too many for the near caches, and a value met three or four lines of memory that
 /// were far away, one after the other. Put down here it meets one, and a lot meets its lines all at once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     lot: [u64; LOT],
     waiting: usize,
     /// Zeros so far that are not in the histogram yet: many values are, and a count is cheap.

@@ -18,7 +18,8 @@ pub use page::page;
 pub use statistic::Statistic;
 
 use crate::result::{
-    CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, SchedulerProgram, TimeSummary,
+    ControlGroupResult, CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts,
+    SchedulerProgram, TimeSummary,
 };
 use crate::scenario::did_you_mean;
 use crate::schema;
@@ -48,6 +49,8 @@ pub enum Level {
     Task,
     /// In each group only.
     Group,
+    /// In each control group.
+    ControlGroup,
     /// In each CPU.
     Cpu,
     /// In the run as a whole.
@@ -116,6 +119,8 @@ enum Read {
     Times(fn(&Measures) -> Option<&TimeSummary>, Statistic),
     Ratios(fn(&Measures) -> Option<&RatioSummary>, Statistic),
     Group(fn(&GroupResult) -> Option<f64>),
+    ControlGroup(fn(&ControlGroupResult) -> Option<f64>),
+    ControlGroupTimes(fn(&ControlGroupResult) -> Option<&TimeSummary>, Statistic),
     Cpu(fn(&CpuResult) -> Option<f64>),
     CpuLoad(fn(&CpuResult) -> &BTreeMap<u32, f64>),
     Run(fn(&RunResult) -> Option<f64>),
@@ -132,6 +137,8 @@ pub enum Part<'a> {
     Task(&'a Measures),
     /// A group.
     Group(&'a GroupResult),
+    /// A control group.
+    ControlGroup(&'a ControlGroupResult),
     /// A CPU.
     Cpu(&'a CpuResult),
     /// The run.
@@ -144,6 +151,7 @@ impl Level {
         match self {
             Level::Task => "task, group",
             Level::Group => "group",
+            Level::ControlGroup => "control group",
             Level::Cpu => "CPU",
             Level::Run => "run",
         }
@@ -155,6 +163,7 @@ impl Level {
     fn elsewhere(self, path: &str) -> String {
         match self {
             Level::Task | Level::Group => format!("here, it is one of a group: `groups.NAME.{path}`"),
+            Level::ControlGroup => format!("here, it is one of a control group: `control_groups.PATH.{path}`"),
             Level::Cpu => format!("here, it is one of a CPU: `cpus.NUMBER.{path}`"),
             Level::Run => format!("here, it is one of the whole run: `{path}` alone"),
         }
@@ -218,7 +227,9 @@ pub struct Unknown {
 ///
 /// There is none; the error names one that is written alike, or says where all are listed.
 pub fn find(path: &str) -> Result<Found, Unknown> {
-    look_up(path).ok_or_else(|| Unknown::of_levels(path, &[Level::Task, Level::Group, Level::Cpu, Level::Run]))
+    look_up(path).ok_or_else(|| {
+        Unknown::of_levels(path, &[Level::Task, Level::Group, Level::ControlGroup, Level::Cpu, Level::Run])
+    })
 }
 
 fn look_up(path: &str) -> Option<Found> {
@@ -276,7 +287,7 @@ impl Metric {
     /// The path of the field in which it stands: of a statistic that of its summary.
     pub(crate) fn property(&self) -> &str {
         match self.read {
-            Read::Times(_, statistic) | Read::Ratios(_, statistic) => {
+            Read::Times(_, statistic) | Read::Ratios(_, statistic) | Read::ControlGroupTimes(_, statistic) => {
                 let summary = self.path.strip_suffix(statistic.key());
                 summary.and_then(|path| path.strip_suffix('.')).unwrap_or(&self.path)
             }
@@ -311,6 +322,10 @@ impl Metric {
             (Read::Ratios(read, statistic), Part::Task(measures)) => statistic.of(read(measures)?, |ratio| ratio),
             (Read::Ratios(read, statistic), Part::Group(group)) => statistic.of(read(&group.measures)?, |ratio| ratio),
             (Read::Group(read), Part::Group(group)) => read(group),
+            (Read::ControlGroup(read), Part::ControlGroup(group)) => read(group),
+            (Read::ControlGroupTimes(read, statistic), Part::ControlGroup(group)) => {
+                statistic.of(read(group)?, |ns| ns as f64)
+            }
             (Read::Cpu(read), Part::Cpu(cpu)) => read(cpu),
             (Read::Run(read), Part::Run(run)) => read(run),
             (Read::Cost(read), Part::Run(run)) => read(run.costs.as_ref()?),
@@ -346,6 +361,7 @@ impl Part<'_> {
         match self {
             Part::Task(_) => level == Level::Task,
             Part::Group(_) => matches!(level, Level::Task | Level::Group),
+            Part::ControlGroup(_) => level == Level::ControlGroup,
             Part::Cpu(_) => level == Level::Cpu,
             Part::Run(_) => level == Level::Run,
         }

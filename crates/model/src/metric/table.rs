@@ -2,7 +2,8 @@
 
 use super::{Better, Combine, KEY, Level, Metric, Read, Round, Statistic, Unit};
 use crate::result::{
-    CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts, SchedulerProgram, TimeSummary,
+    ControlGroupResult, CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts,
+    SchedulerProgram, TimeSummary,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ enum Reader {
     One(Read),
     Times(fn(&Measures) -> Option<&TimeSummary>),
     Ratios(fn(&Measures) -> Option<&RatioSummary>),
+    ControlGroupTimes(fn(&ControlGroupResult) -> Option<&TimeSummary>),
 }
 
 const HAPPE: &str = "Happe et al.";
@@ -35,6 +37,9 @@ const HARCHOL: &str = "Harchol-Balter 2013, chapter 28";
 const JAIN: &str = "Jain, Chiu and Hawe 1984";
 const PROC_STAT: &str = "/proc/stat, proc_stat(5)";
 const PRESSURE: &str = "`some` of /proc/pressure/cpu, Documentation/accounting/psi.rst of Linux";
+const CPU_STAT: &str = "cpu.stat, Documentation/admin-guide/cgroup-v2.rst of Linux";
+const PSI: &str = "Documentation/accounting/psi.rst of Linux";
+const WATER: &str = "weighted max-min fairness, Bertsekas and Gallager 1992, section 6.5.2";
 const BALANCE: &str = "Happe et al., equation Linux.1.a";
 
 #[rustfmt::skip]
@@ -72,6 +77,25 @@ const TABLE: &[Row] = &[
     group("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |group| group.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
     group("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |group| group.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
     group("starved", Unit::Count, "tasks that got no CPU", |group| group.starved.and_then(count)).heads("", "starved").better(Better::Lower),
+
+    // Of a control group.
+    control_group("tasks", Unit::Count, "tasks in the control group", |group| count(group.tasks)).heads("", "tasks"),
+    control_group("usage_ns", Unit::Ns, "CPU time of the control group", |group| count(group.usage_ns)).heads("CPU", "time"),
+    control_group("usage_share", Unit::Fraction, "CPU share of the control group", |group| Some(group.usage_share)).heads("CPU", "share"),
+    control_group("sibling_share", Unit::Fraction, "share among its siblings", |group| group.sibling_share).heads("among siblings", "got"),
+    control_group("entitled_share", Unit::Fraction, "share that it is entitled to", |group| group.entitled_share).heads("among siblings", "entitled").from(WATER),
+    control_group("nr_periods", Unit::Count, "periods", |group| group.nr_periods.and_then(count)).heads("periods", "all").from(CPU_STAT),
+    control_group("nr_throttled", Unit::Count, "throttled periods", |group| group.nr_throttled.and_then(count)).heads("periods", "throttled").better(Better::Lower).from(CPU_STAT),
+    control_group("throttled_ns", Unit::Ns, "throttled time", |group| group.throttled_ns.and_then(count)).heads("throttled", "time").better(Better::Lower).from(CPU_STAT),
+    control_group("nr_bursts", Unit::Count, "bursts", |group| group.nr_bursts.and_then(count)).heads("bursts", "number").from(CPU_STAT),
+    control_group("burst_ns", Unit::Ns, "burst time", |group| group.burst_ns.and_then(count)).heads("bursts", "time").from(CPU_STAT),
+    control_group_times("throttled_wait_ns", "wait while throttled", "throttled waits", |group| group.throttled_wait_ns.as_ref()),
+    control_group_times("response_throttled_ns", "part of the response that is throttled", "throttled in responses", |group| group.response_throttled_ns.as_ref()),
+    control_group("pressure_some_ns", Unit::Ns, "pressure on some", |group| group.pressure_some_ns.and_then(count)).heads("pressure", "some").better(Better::Lower).from(PSI),
+    control_group("pressure_full_ns", Unit::Ns, "pressure on all", |group| group.pressure_full_ns.and_then(count)).heads("pressure", "full").better(Better::Lower).from(PSI),
+    control_group("kernel_usage_ns", Unit::Ns, "CPU time by the kernel's count", |group| group.kernel_usage_ns.and_then(count)).heads("by the kernel", "CPU").from(CPU_STAT),
+    control_group("kernel_pressure_some_ns", Unit::Ns, "pressure on some by the kernel's count", |group| group.kernel_pressure_some_ns.and_then(count)).heads("by the kernel", "some").better(Better::Lower).from(PSI),
+    control_group("kernel_pressure_full_ns", Unit::Ns, "pressure on all by the kernel's count", |group| group.kernel_pressure_full_ns.and_then(count)).heads("by the kernel", "full").better(Better::Lower).from(PSI),
 
     // Of a CPU.
     cpu("busy_frac", "busy", |cpu| Some(cpu.busy_frac)),
@@ -183,6 +207,24 @@ const fn group(path: &'static str, unit: Unit, name: &'static str, read: fn(&Gro
     row(path, unit, name, Reader::One(Read::Group(read)))
 }
 
+const fn control_group(
+    path: &'static str,
+    unit: Unit,
+    name: &'static str,
+    read: fn(&ControlGroupResult) -> Option<f64>,
+) -> Row {
+    row(path, unit, name, Reader::One(Read::ControlGroup(read)))
+}
+
+const fn control_group_times(
+    path: &'static str,
+    name: &'static str,
+    over: &'static str,
+    read: fn(&ControlGroupResult) -> Option<&TimeSummary>,
+) -> Row {
+    row(path, Unit::Ns, name, Reader::ControlGroupTimes(read)).heads(over, "").better(Better::Lower)
+}
+
 const fn cpu(path: &'static str, name: &'static str, read: fn(&CpuResult) -> Option<f64>) -> Row {
     row(path, Unit::Fraction, name, Reader::One(Read::Cpu(read)))
 }
@@ -230,6 +272,7 @@ impl Row {
             }
             Reader::Times(read) => self.statistics(|statistic| Read::Times(read, statistic)),
             Reader::Ratios(read) => self.statistics(|statistic| Read::Ratios(read, statistic)),
+            Reader::ControlGroupTimes(read) => self.statistics(|statistic| Read::ControlGroupTimes(read, statistic)),
         }
     }
 
@@ -248,6 +291,7 @@ impl Row {
         let level = match read {
             Read::Task(_) | Read::Times(..) | Read::Ratios(..) => Level::Task,
             Read::Group(_) => Level::Group,
+            Read::ControlGroup(_) | Read::ControlGroupTimes(..) => Level::ControlGroup,
             Read::Cpu(_) | Read::CpuLoad(_) => Level::Cpu,
             Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) | Read::Others(_) | Read::Program(_) => Level::Run,
         };

@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Numbers of a result that say what was run, and not what came of it.
-const IDENTITY: [&str; 6] = ["seed", "warmup_ns", "scenario.cpus", "scenario.tick_ns", "policy.parameters", "id"];
+const IDENTITY: [&str; 7] =
+    ["seed", "warmup_ns", "scenario.cpus", "scenario.tick_ns", "policy.parameters", "id", "knobs"];
 
 /// The paths of all numbers below a place of a schema; of a map the one of its values.
 fn numbers(schema: &Value, place: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -43,10 +44,11 @@ fn listed(levels: &[Level]) -> BTreeSet<String> {
 
 #[test]
 fn table_and_schema_of_the_result_have_the_same_numbers() {
-    let parts: [(&str, &[Level]); 4] = [
+    let parts: [(&str, &[Level]); 5] = [
         ("", &[Level::Run]),
         ("/$defs/GroupResult", &[Level::Task, Level::Group]),
         ("/$defs/TaskResult", &[Level::Task]),
+        ("/$defs/ControlGroupResult", &[Level::ControlGroup]),
         ("/$defs/CpuResult", &[Level::Cpu]),
     ];
     for (part, levels) in parts {

@@ -80,6 +80,7 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
         ("limit", task.limit.is_some()),
         ("command", task.command.is_some()),
         ("slice", task.slice.is_some()),
+        ("control_group", task.control_group.is_some()),
         ("kind", task.kind == Some(KindName::Process)),
     ];
     if let Some((key, _)) = unsaid.iter().find(|(_, present)| *present) {

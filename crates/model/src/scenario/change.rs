@@ -30,6 +30,15 @@ impl Scenario {
         Scenario::from_table(table, origin)
     }
 
+    /// As [`Scenario::with`], a text.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Scenario::with`].
+    pub fn with_text(&self, path: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        self.with(path, &Value::String(text.into()))
+    }
+
     /// The scenario with a value replaced, or added where its table is there and it is not. What says the same in other
     /// words, as `topology` does beside `cpus`, is taken away.
     ///
@@ -67,22 +76,21 @@ const INSTEAD: [(&str, [&str; 2]); 2] = [("machine", ["cpus", "topology"]), ("ma
 fn names(here: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
     match here {
         Value::Table(table) => Box::new(table.keys().map(String::as_str)),
-        Value::Array(list) => {
-            Box::new(list.iter().filter_map(|item| item.get("name").or_else(|| item.get("channel"))?.as_str()))
-        }
+        Value::Array(list) => Box::new(list.iter().filter_map(name_of)),
         _ => Box::new(std::iter::empty()),
     }
+}
+
+/// What a table of a list is called: a control group by its path, a source after its channel where it has no name.
+fn name_of(item: &Value) -> Option<&str> {
+    ["name", "path", "channel"].iter().find_map(|key| item.get(key)).and_then(Value::as_str)
 }
 
 fn enter<'a>(here: &'a mut Value, word: &str) -> Option<&'a mut Value> {
     match here {
         Value::Table(table) => table.get_mut(word),
         Value::Array(list) => {
-            // A source is called after its channel where it has no name.
-            let name = |item: &Value| {
-                item.get("name").or_else(|| item.get("channel")).and_then(Value::as_str).map(String::from)
-            };
-            let is_named = |item: &Value| name(item).is_some_and(|name| name == word);
+            let is_named = |item: &Value| name_of(item).is_some_and(|name| name == word);
             let place = list.iter().position(is_named).or_else(|| word.parse().ok())?;
             list.get_mut(place)
         }

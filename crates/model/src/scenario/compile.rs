@@ -1,17 +1,17 @@
 //! From a scenario to a workload: what is said alone is checked here, what is said together in the checks.
 
 use super::{
-    At, Fault, Machine, Run, Scenario, Task, attributes, check, objects,
+    At, Fault, Machine, Run, Scenario, Task, attributes, check, control_group, objects,
     program::{self, GroupInfo},
     quantity::can_take_time,
     requests::Works,
     source,
-    step::{Role, unknown_name},
+    step::{Changes, Role, unknown_name},
     toml_text::{unfit_name, unfit_text},
     waits,
 };
 use crate::{
-    cpuset::CpuSet,
+    control_group::ControlGroups,
     ids::{CpuId, GroupId},
     machine::{self, Costs, MAX_CPUS, Topology},
     time::Time,
@@ -54,18 +54,20 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     let works = Works::find(scenario, &infos);
     let objects = objects::objects(scenario, &names, &works, &infos)?;
     let sources = source::sources(scenario, &infos, &names, run.duration, &root.key("source"))?;
+    let control_groups = control_group::tree(&scenario.control_groups, machine.cpus(), &root.key("control_group"))?;
     let mut groups = Vec::new();
     for (index, (task, info)) in scenario.tasks.iter().zip(&infos).enumerate() {
         let here = at.index(index);
         let program = match &task.command {
             Some(words) => program::command(words),
-            None => program::program(info, &here.key(info.key), &names, &works, &numbers)?,
+            None => program::program(info, &here.key(info.key), (&names, &works), (&numbers, &control_groups))?,
         };
-        groups.push(group(task, info, program, machine.cpus(), run.duration, &here)?);
+        groups.push(group((task, info), program, &control_groups, run.duration, &here)?);
     }
+    control_group::inherit(&mut groups, &control_groups, &at)?;
     waits::run(scenario, &infos, &numbers, &names, &objects)?;
     let (name, about) = (scenario.name.clone(), scenario.about.clone());
-    Ok(Workload { name, about, machine, groups, objects, sources, run })
+    Ok(Workload { name, about, machine, groups, control_groups, objects, sources, run })
 }
 
 fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
@@ -242,25 +244,29 @@ fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> 
         let message = format!("the warm-up of {warmup} leaves nothing of the run of {duration}: make it shorter");
         return Err(at.key("warmup").fault(message));
     }
-    Ok(workload::Run { duration, warmup, seed: run.seed.unwrap_or(1) })
+    let period_phase = run.period_phase.as_ref().map_or_else(Default::default, |phase| phase.0);
+    Ok(workload::Run { duration, warmup, period_phase, seed: run.seed.unwrap_or(1) })
 }
 
 fn group(
-    task: &Task,
-    info: &GroupInfo,
-    program: workload::Program,
-    machine_cpus: u32,
+    (task, info): (&Task, &GroupInfo),
+    mut program: workload::Program,
+    tree: &ControlGroups,
     duration: Time,
     at: &At,
 ) -> Result<Group, Fault> {
     let class = task.class.as_ref().map_or(Class::Other, |c| c.0);
-    let cpus = task.cpus.as_ref().map_or_else(|| CpuSet::first(machine_cpus), |c| c.0.clone());
-    attributes::cpus(&cpus, machine_cpus).map_err(|message| at.key("cpus").fault(message))?;
+    let machine_cpus = tree.machine_cpus();
+    let chosen = task.cpus.as_ref().map(|cpus| cpus.0.clone());
+    if let Some(chosen) = &chosen {
+        attributes::cpus(chosen, machine_cpus).map_err(|message| at.key("cpus").fault(message))?;
+    }
     for flat in &info.steps {
-        if let Role::Changes(change) = flat.step.role() {
+        if let Role::Changes(Changes::Itself(change)) = flat.step.role() {
             attributes::change(change, task, class, machine_cpus, &flat.path)?;
         }
     }
+    let (control, cpus) = control_group::membership(task, chosen, &mut program, tree, at)?;
     let start_on = task.start_on.map(CpuId);
     if let Some(cpu) = start_on.filter(|&cpu| !cpus.contains(cpu)) {
         let message = format!("CPU {cpu} is none of those on which `{}` may run: they are {cpus}", task.name);
@@ -282,6 +288,7 @@ fn group(
         slice: slice(task, class, at)?,
         class,
         cpus,
+        control,
         kind: task.kind.map_or(Kind::Thread, Kind::from),
         program,
     })

@@ -8,6 +8,7 @@ mod attributes;
 mod change;
 mod check;
 mod compile;
+mod control_group;
 mod error;
 mod list;
 mod machine_file;
@@ -16,6 +17,7 @@ mod objects;
 mod program;
 mod quantity;
 mod requests;
+mod runtimes;
 mod source;
 mod step;
 mod toml_text;
@@ -23,11 +25,13 @@ mod waits;
 mod write;
 
 pub use crate::costs::CostKeys as Costs;
+pub use control_group::{Adjustment, ControlGroup, MAX_CONTROL_GROUPS, PartitionName};
 pub use error::ScenarioError;
 pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
+pub use runtimes::{Conversion, Kubernetes, MilliCpus, Percentage, Systemd, UnitWeight};
 pub use source::Source;
 pub use step::{Change, Io, STEPS, Step, StepKind, True};
 pub(crate) use toml_text::unfit_text;
@@ -38,6 +42,7 @@ pub(crate) use step::Role;
 
 use crate::hash::sha256;
 use crate::{
+    control_group::PeriodPhase,
     cpuset::CpuSet,
     distribution::Distribution,
     machine::{Mechanisms, Topology},
@@ -78,6 +83,9 @@ pub struct Scenario {
     /// Mutexes by name; they need not be declared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub lock: BTreeMap<String, Lock>,
+    /// The control groups below the root, in which tasks may be.
+    #[serde(rename = "control_group", default, skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<ControlGroup>,
     /// What others have published about the same experiment, shown beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -167,6 +175,9 @@ pub struct Task {
     /// The CPUs on which they may run; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Text<CpuSet>>,
+    /// The path of the control group in which they begin; the root when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<String>,
     /// Thread (when absent) or process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<KindName>,
@@ -220,6 +231,10 @@ pub struct Run {
     /// Nothing before this instant is measured; 0 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Text<Time>>,
+    /// When the first period of a control group's limit begins after the start, in the simulator: a time, or `"random"`, as
+    /// kernels since 6.12 have it, for each group by the seed. At the start when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_phase: Option<Text<PeriodPhase>>,
     /// The seed of all random numbers; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -325,6 +340,7 @@ impl Scenario {
             barrier: BTreeMap::new(),
             device: BTreeMap::new(),
             lock: BTreeMap::new(),
+            control_groups: Vec::new(),
             published: Vec::new(),
             tasks,
             sources: Vec::new(),

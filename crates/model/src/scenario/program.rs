@@ -1,12 +1,13 @@
 //! From the steps of a task to a program: `repeat` becomes jumps, and requests get their beginning and their end.
 
 use super::{
-    At, Change, Fault, Step,
+    At, Change, Fault, Step, control_group,
     error::Path,
     objects::{Names, ObjectKind},
     requests::{Works, only_sleeps},
 };
 use crate::{
+    control_group::ControlGroups,
     ids::GroupId,
     workload::{self, Birth, Program},
 };
@@ -71,15 +72,14 @@ pub(crate) fn command(words: &[String]) -> Program {
 pub(crate) fn program(
     group: &GroupInfo,
     at: &At,
-    names: &Names,
-    works: &Works,
-    groups: &BTreeMap<&str, GroupId>,
+    (names, works): (&Names, &Works),
+    (groups, tree): (&BTreeMap<&str, GroupId>, &ControlGroups),
 ) -> Result<Program, Fault> {
     if group.body.is_empty() {
         return Err(at.fault("the program is empty: write at least one step, as { compute = \"5ms\" }"));
     }
     let mut compiler =
-        Compiler { names, works, groups, serves: works.serves(group), code: Vec::new(), depth: 0, deepest: 0 };
+        Compiler { names, works, groups, tree, serves: works.serves(group), code: Vec::new(), depth: 0, deepest: 0 };
     let (begin, end) = if compiler.serves { served(group, works) } else { own(group, works) };
     for (index, step) in group.body.iter().enumerate() {
         if begin == Some(index) {
@@ -152,6 +152,7 @@ struct Compiler<'c> {
     names: &'c Names,
     works: &'c Works<'c>,
     groups: &'c BTreeMap<&'c str, GroupId>,
+    tree: &'c ControlGroups,
     /// Whether the program takes requests of others.
     serves: bool,
     code: Vec<workload::Step>,
@@ -187,6 +188,11 @@ impl Compiler<'_> {
                 Code::Spawn(self.groups[spawn.as_str()], at_least_one(*count, &at.key("count"))?)
             }
             Step::Set { set } => Code::Set(change(set)),
+            Step::Join { join } => Code::Join(control_group::leaf(self.tree, join, &at.path())?),
+            Step::Adjust { adjust } => {
+                let (id, change) = control_group::adjustment(self.tree, adjust, &at.path())?;
+                Code::Adjust(id, change)
+            }
             Step::Answer { .. } => Code::Answer,
             Step::Exit { .. } if !last => {
                 return Err(at.fault("nothing after `exit` is ever done: put it last, outside of any repeat"));

@@ -4,7 +4,7 @@
 //! and the names of rt-app come from there; what an executor does is decided by [`Role`] and the compiled
 //! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
-use super::{notation::Text, objects::ObjectKind};
+use super::{control_group::Adjustment, notation::Text, objects::ObjectKind};
 use crate::{cpuset::CpuSet, distribution::Distribution, scenario::error::did_you_mean};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -46,8 +46,8 @@ pub(crate) enum Role<'s> {
     Locks(&'s str),
     /// It releases one.
     Unlocks(&'s str),
-    /// It changes something about the task itself.
-    Changes(&'s Change),
+    /// It changes how tasks are scheduled.
+    Changes(Changes<'s>),
     /// It creates tasks of a group.
     Spawns(&'s str, u32),
     /// It answers requests.
@@ -56,6 +56,17 @@ pub(crate) enum Role<'s> {
     Exits,
     /// It does other steps so many times.
     Repeats(u32, &'s [Step]),
+}
+
+/// What a step changes of how tasks are scheduled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Changes<'s> {
+    /// Something about the task itself.
+    Itself(&'s Change),
+    /// The control group in which it is.
+    Joins,
+    /// The knobs of a control group.
+    Adjusts,
 }
 
 macro_rules! steps {
@@ -244,8 +255,24 @@ steps! {
         /// What.
         set: Change,
     }
-    Role::Changes(set), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
+    Role::Changes(Changes::Itself(set)), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
     "from now on the task may run on these CPUs, and has this nice value; either may be left out", None;
+
+    /// Move the task into another control group.
+    Join "join" {
+        /// Its path.
+        join: String,
+    }
+    Role::Changes(Changes::Joins), r#"{ join = "batch" }"#,
+    "move the task into this control group", None;
+
+    /// Write knobs of a control group.
+    Adjust "adjust" {
+        /// Which, and what.
+        adjust: Adjustment,
+    }
+    Role::Changes(Changes::Adjusts), r#"{ adjust = { control_group = "web", weight = 200, max = "20ms/100ms" } }"#,
+    "write these knobs of a control group: `weight`, `nice` or `idle`, `max`, `burst`", None;
 
     /// Answer the requests that the task has: they end here.
     Answer "answer" {

@@ -51,7 +51,15 @@ fn the_example_of_the_design_compiles() {
     "#;
     let w = compiled(text);
     assert_eq!((w.name.as_str(), w.machine.cpus(), w.machine.tick), ("moderate-load", 2, Time::ZERO));
-    assert_eq!(w.run, crate::workload::Run { duration: Time::from_s(60), warmup: Time::ZERO, seed: 3 });
+    assert_eq!(
+        w.run,
+        crate::workload::Run {
+            duration: Time::from_s(60),
+            warmup: Time::ZERO,
+            period_phase: Default::default(),
+            seed: 3,
+        }
+    );
     let g = &w.groups[0];
     assert_eq!((g.count, &g.birth, g.nice), (Some(7), &crate::workload::Birth::At(Time::ZERO), 0));
     assert_eq!((g.start_on, g.cpus.to_string().as_str()), (Some(crate::ids::CpuId(0)), "0-1"));

@@ -35,6 +35,7 @@ use crate::error::RunError;
 use crate::world::World;
 use crate::{Control, Outcome};
 use order::{Key, Order};
+use schedlab_model::control_group::Knobs;
 use schedlab_model::machine::Costs;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Class, Workload};
@@ -160,11 +161,25 @@ pub fn run(
 /// Whether the discipline knows all that the workload asks for.
 fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
     let cpus = workload.machine.cpus();
+    if let Some((_, group)) = workload.control_groups.iter().find(|(_, group)| group.knobs != Knobs::default()) {
+        return Err(RunError::Unsupported(format!(
+            "the control group '{}' has a weight or a limit, which the ideal discipline {discipline} does not know; \
+             remove it, or run a sched_ext policy",
+            group.path
+        )));
+    }
     for group in &workload.groups {
         if matches!(group.class, Class::Fifo(_) | Class::RoundRobin(_)) {
             return Err(RunError::Unsupported(format!(
                 "task '{}' is of a real-time class, which the ideal discipline {discipline} does not know; remove \
                  `class`, or run a sched_ext policy",
+                group.name
+            )));
+        }
+        if group.touches_control_groups() {
+            return Err(RunError::Unsupported(format!(
+                "task '{}' joins a control group or writes its knobs, which the ideal discipline {discipline} does not \
+                 know; remove `join` and `adjust`, or run a sched_ext policy",
                 group.name
             )));
         }

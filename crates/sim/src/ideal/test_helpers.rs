@@ -6,6 +6,7 @@ use crate::Outcome;
 use crate::world::World;
 use schedlab_metrics::collector::Collector;
 use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::control_group::ControlGroups;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::machine::{Costs, Machine};
 use schedlab_model::scenario::Scenario;
@@ -32,6 +33,7 @@ pub fn once(name: &str, at_ms: u64, steps: Vec<Step>) -> Group {
         class: Class::Other,
         cpus: CpuSet::default(),
         kind: Kind::Thread,
+        control: Default::default(),
         program: Program { steps, repeats: false, repeat_depth: 2 },
     }
 }
@@ -54,9 +56,10 @@ pub fn workload(cpus: u32, mut groups: Vec<Group>) -> Workload {
         about: String::new(),
         machine: Machine::flat(cpus),
         groups,
+        control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time::from_s(2), warmup: Time::ZERO, seed: 1 },
+        run: Run { duration: Time::from_s(2), warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
     }
 }
 

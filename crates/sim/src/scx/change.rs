@@ -1,4 +1,4 @@
-//! Something about a task changes: its nice value, the CPUs on which it may run (`set_user_nice`,
+//! Something about a task changes: its nice value, the CPUs on which it may run, its control group (`set_user_nice`,
 //! `__set_cpus_allowed_ptr`).
 
 use super::consts::*;
@@ -8,24 +8,39 @@ use super::layout::Pointer;
 use super::life::fill_weight;
 use super::ops::Op;
 use super::policy::Sim;
-use schedlab_model::{cpuset::CpuSet, ids::CpuId, trace::*};
+use schedlab_model::workload::{Change, Step};
+use schedlab_model::{cpuset::CpuSet, trace::*};
 
 impl Sim {
     /// The task that runs on a CPU changes itself, as its step says, and goes on.
     pub fn change(&mut self, cpu: u32, slot: u32) {
-        let change = self.core.world.change_of(slot);
+        let step = self.core.world.change_of(slot);
         self.core.active.push_front(cpu);
         self.core.this_cpu = cpu;
+        let cpus = match step {
+            Step::Set(change) => self.change_itself(slot, change),
+            Step::Join(id) => self.join(slot, id),
+            Step::Adjust(id, change) => {
+                self.adjust(id, &change, cpu);
+                None
+            }
+            _ => unreachable!("no other step changes how tasks are scheduled"),
+        };
+        if let Some(cpus) = cpus.filter(|cpus| self.must_leave(slot, cpus)) {
+            self.drive_off(cpu, slot, &cpus);
+        }
+    }
+
+    /// What a task changes about itself; gives the CPUs that it may use from now on if it chooses some.
+    fn change_itself(&mut self, slot: u32, change: Change) -> Option<CpuSet> {
         // Scenarios do not say it of real-time tasks, for which it means nothing.
         if let Some(nice) = change.nice.filter(|_| !self.core.entity(slot).is_realtime()) {
             self.set_nice(slot, nice);
         }
-        if let Some(cpus) = change.cpus {
-            self.set_cpus(slot, self.core.set_number(&cpus));
-            if !cpus.contains(CpuId(cpu)) {
-                self.drive_off(cpu, slot, &cpus);
-            }
-        }
+        self.core.cgroups.chosen.insert(slot, change.cpus?);
+        let cpus = self.cpus_in(slot, self.core.entity(slot).control_group);
+        self.set_cpus(slot, self.core.set_number(&cpus));
+        Some(cpus)
     }
 
     /// Sets the CPUs on which a task may run, by the index of the mask.
@@ -52,7 +67,7 @@ impl Sim {
     }
 
     /// The policy hears of it after the task has left its queue and before it comes back (`set_cpus_allowed_scx`).
-    fn set_cpus(&mut self, slot: u32, mask: u32) {
+    pub fn set_cpus(&mut self, slot: u32, mask: u32) {
         self.while_dequeued(slot, |sim| {
             sim.set_allowed(slot, mask);
             let (address, mask) = (sim.core.entity(slot).address, sim.core.allowed(slot).address);
@@ -74,7 +89,7 @@ impl Sim {
     }
 
     /// Takes a task out of its queue for a change (`sched_change_begin`, `sched_change_end`).
-    fn while_dequeued(&mut self, slot: u32, change: impl FnOnce(&mut Sim)) {
+    pub fn while_dequeued(&mut self, slot: u32, change: impl FnOnce(&mut Sim)) {
         let entity = self.core.entity(slot);
         let (cpu, state, realtime) = (entity.cpu, entity.state, entity.is_realtime());
         let requeue = state != State::Sleeping && !realtime;

@@ -1,6 +1,7 @@
 //! The state of the sched_ext core: CPUs, tasks, queues. Kernel functions work on it; it never calls the policy, so
 //! that nothing is half done when a policy asks for something.
 
+use super::cgroups::Cgroups;
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
 use super::entity::{Entity, GuestPlace, is_realtime};
@@ -9,7 +10,10 @@ use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
 use super::realtime::{Realtime, Release, Rules};
-use super::{consts::*, iter::Iterators};
+use super::{
+    consts::*,
+    iter::{Iterators, Walks},
+};
 use crate::error::PolicyFailure;
 use crate::per_cpu::PerCpu;
 use crate::table::Table;
@@ -120,14 +124,20 @@ pub struct Core {
     pub this_cpu: u32,
     /// Iterators over queues.
     pub iterators: Iterators,
+    /// Tasks that the policy has moved between queues, where somebody wants to know.
+    pub moved: Vec<u32>,
+    /// Whether somebody does.
+    pub notes_moved: bool,
+    /// Walks over control groups.
+    pub walks: Walks,
     /// The oldest and the youngest waiting task.
     pub(super) waiting: (u32, u32),
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
     /// Guest addresses of run queues: first and stride.
     pub run_queues: (u64, u64),
-    /// Guest address of the root control group.
-    pub root_cgroup: u64,
+    /// The control groups.
+    pub cgroups: Cgroups,
     /// The class above the policy.
     pub realtime: Realtime,
     /// The scheduler, where it is no BPF object.
@@ -168,6 +178,7 @@ impl Core {
             Access::WritableRanges(TASK_WRITABLE),
         );
         let tasks_base = memory.alloc_sparse(MAX_TASKS as u64 * TASK_STRIDE as u64, 4096, region)?;
+        let cgroups = Cgroups::new(&memory, &world.workload.control_groups)?;
         let entities = |slot| nobody(&memory, tasks_base, slot);
         Ok(Core {
             world,
@@ -202,10 +213,13 @@ impl Core {
             this_cpu: 0,
             told_ns: 0,
             iterators: Iterators::default(),
+            moved: Vec::new(),
+            notes_moved: false,
+            walks: Walks::default(),
             waiting: (NONE, NONE),
             exit: None,
             run_queues: (0, 0),
-            root_cgroup: 0,
+            cgroups,
             realtime: Realtime::new(exists, rules),
             native: None,
             memory,

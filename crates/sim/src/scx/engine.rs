@@ -3,7 +3,7 @@
 use super::consts::SCX_EXIT_ERROR_STALL;
 use super::consts::SCX_EXIT_UNREG;
 use super::cpu::{Cpu, NONE};
-use super::layout::{ExitKind, GuestCgroupInit, GuestExitInfo, NULL, Pointer};
+use super::layout::{ExitKind, GuestExitInfo, NULL, Pointer};
 use super::ops::Op;
 use super::policy::{Halt, SCRATCH_BYTES, Sim};
 use super::restless::Unrest;
@@ -59,6 +59,9 @@ impl Sim {
         let at = timer_at.min(cpu_at);
         if at >= end || (cpu_at == u64::MAX && self.core.world.is_over()) {
             return false;
+        }
+        if at >= self.throttling.warm_at_ns {
+            self.end_limits_warmup();
         }
         debug_assert!(at >= self.core.world.now_ns, "time goes back from {} to {at}", self.core.world.now_ns);
         self.core.world.now_ns = at;
@@ -386,31 +389,22 @@ impl Sim {
             ticks,
             printed: std::mem::take(&mut self.printed),
             printed_dropped: self.printed_dropped,
+            limits: self.counted_limits(),
         })
     }
 
-    /// `ops.init`, and `ops.cgroup_init` for the only control group.
+    /// `ops.init`, and `ops.cgroup_init` for each control group.
     fn call_init(&mut self) {
         let result = self.call(Op::Init, 0, NONE, []) as i32;
         if result < 0 && !self.has_failed() {
             self.core.error(format!("ops.init gives {result}"));
         }
-        let root = self.core.root_cgroup;
-        self.write_scratch(GuestCgroupInit {
-            weight: 100,
-            bw_period_us: 0,
-            bw_quota_us: 0,
-            bw_burst_us: 0,
-            sched_idle: false,
-        });
-        let result = self.call(Op::CgroupInit, 0, NONE, [root, self.scratch]) as i32;
-        if result < 0 && !self.has_failed() {
-            self.core.error(format!("ops.cgroup_init gives {result}"));
-        }
+        self.init_control_groups();
     }
 
     /// `ops.exit`, with the reason if there is one.
     fn dismiss(&mut self) {
+        self.exit_control_groups();
         let exit = self.core.exit.as_ref();
         let (kind, code) = exit.map_or((SCX_EXIT_UNREG, 0), |e| (e.kind, e.code));
         let message = exit.map_or(String::new(), |e| e.failure.message.clone());

@@ -2,7 +2,10 @@
 
 use super::cpu::NONE;
 use super::layout::GuestTask;
-use schedlab_model::{ids::TaskId, workload::Class};
+use schedlab_model::{
+    ids::{ControlGroupId, TaskId},
+    workload::Class,
+};
 
 /// Where a task is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,8 @@ pub struct Entity {
     pub allowed: u32,
     /// CPUs in the mask.
     pub allowed_count: u32,
+    /// Its control group.
+    pub control_group: ControlGroupId,
     /// Scheduling class; real-time tasks never meet the policy.
     pub class: Class,
     /// Whether it came to its CPU since it ran last, and so finds a cold cache.
@@ -84,6 +89,8 @@ pub struct Entity {
     pub has_run: bool,
     /// The status word that was last recorded.
     pub status: u64,
+    /// Whether the policy holds it back for a limit.
+    pub held: bool,
     /// Since when it has waited for a CPU; neighbours in the list of waiting tasks, oldest first.
     pub waiting_since_ns: u64,
     /// The task that has waited next longer.
@@ -111,6 +118,8 @@ impl Entity {
             enqueues: 0,
             direct: None,
             allowed: 0,
+            control_group: ControlGroupId::ROOT,
+            held: false,
             allowed_count: 0,
             class: Class::Other,
             moved: false,

@@ -109,6 +109,39 @@ impl Iterators {
     }
 }
 
+/// Walks over things by number, by the handle that the virtual machine keeps: what is to come, the next one last.
+#[derive(Debug, Default)]
+pub struct Walks {
+    walks: Vec<Vec<u32>>,
+    free: Vec<u32>,
+}
+
+impl Walks {
+    /// Begins one; gives its handle, which is never zero.
+    pub fn open(&mut self, places: impl DoubleEndedIterator<Item = u32>) -> u64 {
+        let rest: Vec<u32> = places.rev().collect();
+        let index = self.free.pop().unwrap_or(self.walks.len() as u32);
+        match self.walks.get_mut(index as usize) {
+            Some(walk) => *walk = rest,
+            None => self.walks.push(rest),
+        }
+        u64::from(index) + 1
+    }
+
+    /// The next one.
+    pub fn next(&mut self, handle: u64) -> Option<u32> {
+        self.walks.get_mut(handle.wrapping_sub(1) as usize)?.pop()
+    }
+
+    /// Ends a walk.
+    pub fn close(&mut self, handle: u64) {
+        if let Some(walk) = self.walks.get_mut(handle.wrapping_sub(1) as usize) {
+            walk.clear();
+            self.free.push(handle as u32 - 1);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

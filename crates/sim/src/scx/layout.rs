@@ -2,6 +2,7 @@
 //! meanings are the kernel's. What a simulated task does not have (memory maps, files, signals) has no field here: a
 //! policy that needs one gets an error that names it.
 
+use super::cgroups::ANCESTORS;
 use super::mask::MASK_BYTES;
 use schedlab_bpf::{Structure, Type, TypeTable};
 use std::mem::offset_of;
@@ -176,11 +177,11 @@ structures! {
     /// A CPU's local dispatch queue as a policy may look at it.
     GuestDsq "scx_dispatch_q" { id: u64, nr: u32 }
     /// A node of the control group file system.
-    GuestKernfs "kernfs_node" { id: u64, name: Pointer }
+    GuestKernfs "kernfs_node" { id: u64, name: Pointer, __parent: Pointer }
     /// A control group's state for one controller.
     GuestCss "cgroup_subsys_state" { cgroup: Pointer, parent: Pointer, id: i32, serial_nr: u64 }
     /// A control group.
-    GuestCgroup "cgroup" { kn: Pointer, level: i32, self_: GuestCss }
+    GuestCgroup "cgroup" { kn: Pointer, level: i32, self_: GuestCss, ancestors: [Pointer; ANCESTORS] }
     /// A set of control groups.
     GuestCssSet "css_set" { dfl_cgrp: Pointer }
     /// A task group of the CPU controller.

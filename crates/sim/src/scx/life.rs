@@ -90,7 +90,10 @@ impl Sim {
 
     fn show_to_policy(&mut self, slot: u32, here: u32, fork: bool) {
         let address = self.core.entity(slot).address;
-        self.write_scratch(GuestInitTask { fork, cgroup: Pointer(self.core.root_cgroup) });
+        self.write_scratch(GuestInitTask {
+            fork,
+            cgroup: Pointer(self.core.cgroups.address(self.core.entity(slot).control_group)),
+        });
         let result = self.call(Op::InitTask, here, slot, [address, self.scratch]) as i32;
         if result != 0 && !self.has_failed() {
             let name = self.core.world.name(slot);
@@ -109,6 +112,7 @@ impl Sim {
         let parent = self.parent_of(group.kind, birth);
         let now = self.core.world.now_ns;
         self.set_allowed(slot, birth.group.0);
+        self.place_in_control_group(slot, group, birth);
         let cpu = self.core.entity(slot).cpu;
         let (policy, realtime_priority) = match group.class {
             Class::Other => (0, None),
@@ -137,6 +141,16 @@ impl Sim {
         let name = group.name.as_bytes();
         let length = name.len().min(15);
         task.comm[..length].copy_from_slice(&name[..length]);
+    }
+
+    /// A new task is where its group says, or where its parent is.
+    fn place_in_control_group(&mut self, slot: u32, group: &Group, birth: Birth) {
+        let parent = birth.parent.filter(|_| group.control.inherits);
+        let id = parent.map_or(group.control.begin, |parent| self.core.entity(parent).control_group);
+        self.enter_control_group(slot, id);
+        if parent.is_some() && !self.core.cgroups.tree.is_empty() {
+            self.set_allowed(slot, self.core.set_number(&self.cpus_in(slot, id)));
+        }
     }
 
     /// The parent of a new task, where it is counted: of a process its creator, of a thread the parent of the thread that
@@ -255,6 +269,7 @@ impl Sim {
         }
         self.leave_family(slot, address);
         self.vm.release_owner(address);
+        self.core.cgroups.chosen.remove(&slot);
         self.core.world.tasks.remove(slot);
         self.core.world.note_end();
     }

@@ -7,9 +7,10 @@
 //! - Without a tick (`machine.tick = "0s"`) a slice ends to the nanosecond. A policy that shortens the slice of a task
 //!   that runs elsewhere by writing to it, without a kick, is felt when that CPU looks next.
 //! - Among equal idle CPUs the lowest number is taken (see [`idle`]).
-//! - There is one control group, no hot plugging, no core scheduling, no second scheduler.
+//! - Control groups are there from the begin to the end. There is no hot plugging, no core scheduling, no second scheduler.
 
 mod accounting;
+mod cgroups;
 mod change;
 pub mod consts;
 mod core;
@@ -25,6 +26,7 @@ mod kfuncs;
 mod layout;
 mod life;
 mod mask;
+mod membership;
 pub mod native;
 pub mod ops;
 pub mod policy;
@@ -32,12 +34,13 @@ mod policy_timers;
 mod realtime;
 mod restless;
 mod schedule;
+mod throttling;
 mod waiting;
 
 use crate::error::RunError;
 use crate::world::World;
 use crate::{Control, Options, Outcome};
-use layout::{GuestCgroup, GuestKernfs, GuestRq};
+use layout::GuestRq;
 use native::Native;
 use schedlab_bpf::{
     Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
@@ -102,7 +105,6 @@ fn prepare(
     let memory = GuestMemory::new()?;
     let world = World::new(workload, &workload.machine.costs, options.seed);
     let mut core = core::Core::new(world, memory.clone(), realtime::Release::of(object, &options.settings))?;
-    let cgroups = add_control_group(&mut core)?;
     let mut kernel = kernel();
     kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));
     kernel.variables = vec![add_run_queues(&mut core)?, add_frequency_drivers(&core)?];
@@ -115,7 +117,7 @@ fn prepare(
         seed: options.seed,
         counts_instructions: core.machine.costs.policy_instruction_ps > 0,
         task_owners: OwnerTable { base, stride, count },
-        cgroup_owners: cgroups,
+        cgroup_owners: core.cgroups.owners(),
         ..LoadOptions::default()
     };
     let vm: Vm<core::Core> = object.load(&kernel, &options.settings, &load, memory)?;
@@ -141,7 +143,7 @@ fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryErr
     }
     for group in &workload.groups {
         let first = group.start_on.map(|cpu| [cpu].into_iter().collect::<CpuSet>());
-        for set in first.iter().chain(group.changes().filter_map(|change| change.cpus.as_ref())) {
+        for set in first.iter().chain(group.all_cpus()) {
             if core.other_sets.iter().all(|(known, _)| known != set) {
                 core.other_sets.push((set.clone(), core.allowed.len() as u32));
                 let mask = core.masks.create(set)?;
@@ -150,17 +152,6 @@ fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryErr
         }
     }
     Ok(())
-}
-
-fn add_control_group(core: &mut core::Core) -> Result<OwnerTable, MemoryError> {
-    let memory = core.memory.clone();
-    let nodes = memory.alloc(size_of::<GuestKernfs>() as u64, 8, Region::whole("kernfs_node", Access::ReadOnly))?;
-    memory.write(nodes, kfuncs::ROOT_CGROUP_ID);
-    let stride = size_of::<GuestCgroup>() as u32;
-    let root = memory.alloc(stride as u64, 8, Region::array("cgroup", stride, stride, Access::ReadOnly))?;
-    memory.write(root + std::mem::offset_of!(GuestCgroup, kn) as u64, nodes);
-    core.root_cgroup = root;
-    Ok(OwnerTable { base: root, stride, count: 1 })
 }
 
 fn add_run_queues(core: &mut core::Core) -> Result<KernelVariable, MemoryError> {

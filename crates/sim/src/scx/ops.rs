@@ -46,11 +46,13 @@ operations! {
     SetWeight "set_weight", SetCpumask "set_cpumask", SelectCpu "select_cpu", Runnable "runnable", Enqueue "enqueue",
     Dequeue "dequeue", Dispatch "dispatch", Running "running", Stopping "stopping", Quiescent "quiescent",
     Tick "tick", Yield "yield", UpdateIdle "update_idle", CpuAcquire "cpu_acquire", CpuRelease "cpu_release",
-    CgroupInit "cgroup_init", CgroupExit "cgroup_exit", Timer "bpf_timer",
+    CgroupInit "cgroup_init", CgroupExit "cgroup_exit", CgroupPrepMove "cgroup_prep_move",
+    CgroupMove "cgroup_move", CgroupSetWeight "cgroup_set_weight", CgroupSetBandwidth "cgroup_set_bandwidth",
+    CgroupSetIdle "cgroup_set_idle", Timer "bpf_timer",
 }
 
 /// Operations that a policy may have and that nothing in a simulated machine ever asks for: hot plugging, moves
-/// between control groups, core scheduling, schedulers of control groups, dumps.
+/// between control groups that are called off, core scheduling, schedulers of control groups, dumps.
 pub const NEVER_CALLED: &[&str] = &[
     "cpu_online",
     "cpu_offline",
@@ -58,12 +60,7 @@ pub const NEVER_CALLED: &[&str] = &[
     "dump",
     "dump_cpu",
     "dump_task",
-    "cgroup_prep_move",
-    "cgroup_move",
     "cgroup_cancel_move",
-    "cgroup_set_weight",
-    "cgroup_set_bandwidth",
-    "cgroup_set_idle",
     "sub_attach",
     "sub_detach",
     "sub_caps_updated",
@@ -90,7 +87,8 @@ pub fn not_simulated(ops: &StructOps) -> Vec<String> {
 }
 
 /// Operations that may sleep (`bpf_scx_check_member` in `kernel/sched/ext.c`): no run queue is locked there.
-pub const SLEEPABLE: &[Op] = &[Op::Init, Op::Exit, Op::InitTask, Op::CgroupInit, Op::CgroupExit];
+pub const SLEEPABLE: &[Op] =
+    &[Op::Init, Op::Exit, Op::InitTask, Op::CgroupInit, Op::CgroupExit, Op::CgroupPrepMove, Op::CgroupSetBandwidth];
 
 /// Whether the programs of a section may sleep, as libbpf reads its name.
 fn is_sleepable(section: &str) -> bool {

@@ -6,6 +6,7 @@ use super::layout::GuestMm;
 use super::ops::{Op, Operations};
 use super::policy_timers::PolicyTimers;
 use super::restless::Restless;
+use super::throttling::Throttling;
 use crate::error::RunError;
 use crate::world::World;
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, Vm};
@@ -54,6 +55,8 @@ pub struct Sim {
     /// Guest address of the table of the status words of all tasks by slot, if the policy speaks of its tasks.
     status_table: Option<u64>,
     wake_map: Option<MapId>,
+    /// What the policy says of limits.
+    pub throttling: Throttling,
     /// Whether the instructions of a call cost time.
     pays_for_instructions: bool,
     /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
@@ -91,9 +94,11 @@ pub struct Sim {
 
 impl Sim {
     /// Puts a loaded program in charge of a machine.
-    pub fn new(vm: Vm<Core>, ops: Operations, core: Core) -> Result<Sim, MemoryError> {
+    pub fn new(vm: Vm<Core>, ops: Operations, mut core: Core) -> Result<Sim, MemoryError> {
         let status_table = vm.map(STATUS_MAP).and_then(|map| vm.storage_table(map, core.address_of(0)));
         let wake_map = vm.map(WAKE_MAP);
+        let throttling = Throttling::of(&vm, &core);
+        core.notes_moved = throttling.is_told();
         let (tick, costs) = (core.machine.tick, core.machine.costs);
         let ticks_are_felt = tick > Time::ZERO && (ops.has(Op::Tick) || costs.tick > Time::ZERO);
         let groups = core.world.workload.groups.len();
@@ -107,6 +112,7 @@ impl Sim {
             core,
             status_table,
             wake_map,
+            throttling,
             pays_for_instructions: costs.policy_instruction_ps > 0,
             ticks_are_felt,
             instructions_paid: 0,
@@ -244,6 +250,9 @@ impl Sim {
     /// Tells what the policy says of a task, if it says something else than before.
     #[inline(always)]
     fn record_status(&mut self, cpu: u32, slot: u32) {
+        if self.throttling.is_told() {
+            self.record_throttling(cpu, slot);
+        }
         let Some(table) = self.status_table.filter(|_| slot != NONE) else { return };
         let address: u32 = self.core.memory.read(table + u64::from(slot) * 4);
         let word: u64 = self.core.memory.read(u64::from(address));

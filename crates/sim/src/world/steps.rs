@@ -5,7 +5,7 @@ use super::World;
 use super::objects::Attempt;
 use super::requests::Place;
 use super::timers::Due;
-use schedlab_model::workload::{Change, Program, Step};
+use schedlab_model::workload::{Program, Step};
 use schedlab_model::{ids::*, time::Time, trace::*};
 
 /// What follows a step.
@@ -210,15 +210,14 @@ impl World {
         Next::Again
     }
 
-    /// What the step that a task has just done changes about it.
-    pub fn change_of(&self, slot: u32) -> Change {
+    /// The step that a task has just done, which changes how tasks are scheduled.
+    pub fn change_of(&self, slot: u32) -> Step {
         let task = &self.tasks[slot];
         let done = task
             .step
             .checked_sub(1)
             .and_then(|step| self.workload.groups[task.group.index()].program.steps.get(step as usize));
-        let Some(Step::Set(change)) = done else { unreachable!("asked after such a step alone") };
-        change.clone()
+        done.expect("asked after such a step alone").clone()
     }
 
     fn concerns_nobody_else(&self, slot: u32) -> bool {
@@ -238,6 +237,8 @@ impl World {
                 | Step::Barrier(_)
                 | Step::Io(..)
                 | Step::Set(_)
+                | Step::Join(_)
+                | Step::Adjust(..)
                 | Step::Spawn(..)
                 | Step::Command(_)
                 | Step::Exit
@@ -290,7 +291,7 @@ impl World {
             }
             Step::Send(c, n) => self.send(slot, *c, *n, cpu),
             Step::Recv(c, n) => self.receive(slot, *c, *n, cpu),
-            Step::Set(_) => Next::Change,
+            Step::Set(_) | Step::Join(_) | Step::Adjust(..) => Next::Change,
             Step::Command(_) => unreachable!("refused before the run"),
             Step::RepeatBegin { times } => {
                 self.tasks[slot].repeats.push(*times);

@@ -106,6 +106,7 @@ fn add(workload: &mut Workload, name: &str, class: Class) {
         slice: None,
         cpus: CpuSet::first(workload.machine.cpus()),
         kind: Kind::Process,
+        control: Default::default(),
         birth: workload::Birth::Spawned,
         program: Program { steps, repeats: true, repeat_depth: 0 },
     });

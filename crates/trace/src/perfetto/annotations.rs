@@ -40,12 +40,14 @@ pub(crate) enum Label {
     Share,
     Waits,
     Untraced,
+    Join,
+    Throttle,
 }
 
 words! { Label:
     Running "running"  Runnable "runnable"  Blocked "blocked"  Request "request"  Fork "fork"  Exit "exit"
     Wakes "wakes"  Migrate "migrate"  Tick "tick"  Idle "idle"  Share "share"
-    Waits "request waits"  Untraced "no recorded task"
+    Waits "request waits"  Untraced "no recorded task"  Join "joins a control group"  Throttle "throttled"
 }
 
 impl Label {

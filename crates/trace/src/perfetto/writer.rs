@@ -282,6 +282,8 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
             EventKind::RequestEnd { task, .. } => self.request(event, task, EventType::SliceEnd),
             EventKind::Status { task, word } => self.status(event, task, word),
             EventKind::Share { task, .. } => self.task_instant(event, task, Label::Share),
+            EventKind::Join { task, .. } => self.task_instant(event, task, Label::Join),
+            EventKind::Throttle { task, .. } => self.task_instant(event, task, Label::Throttle),
             EventKind::Overhead { what, length } => {
                 let track = self.cpu_track(event.time, event.cpu)?;
                 let slice = TrackEvent { name_iid: Some(overhead_iid(what)), ..carrying(event) };

@@ -1,5 +1,6 @@
 //! A run on a real kernel, here or in a virtual machine, as a result.
 
+mod control_groups;
 mod late;
 mod others;
 mod recorded;
@@ -78,6 +79,7 @@ impl KernelRun<'_> {
         }
         let mut measures = collector.into_measures();
         self.add_arrivals(&mut measures);
+        control_groups::add(&mut measures, self.report, self.policy_limits());
         for (group, late) in late::from_outside(&events) {
             measures.groups[group.index()].measures.requests_late = Some(late);
         }
@@ -100,6 +102,7 @@ impl KernelRun<'_> {
         sinks.finish(Time(end_ns(self.request.workload, self.report)));
         let mut measures = sinks.0.into_measures();
         self.add_switches(&mut measures);
+        control_groups::add(&mut measures, self.report, self.policy_limits());
         self.add_arrivals(&mut measures);
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let missing = format!("waits, migrations, run-queue lengths, balance: {lack}");
@@ -111,6 +114,11 @@ impl KernelRun<'_> {
             others::add_bound(&mut result, workload, &used);
         }
         run(result, curves, response_batches)
+    }
+
+    /// Whether a policy has the tasks: the kernel's limits then concern nobody.
+    fn policy_limits(&self) -> bool {
+        self.layout.is_some()
     }
 
     /// The switches that the kernel counted for each task.
@@ -161,7 +169,11 @@ impl KernelRun<'_> {
             }),
             kernel_run_delay_ns: self.report.tasks.iter().map(|task| task.run_delay_ns).sum(),
             missing,
-            cautions: self.layout.map(|layout| self.cautions_on(layout)).unwrap_or_default(),
+            cautions: [
+                self.layout.map(|layout| self.cautions_on(layout)).unwrap_or_default(),
+                workload.control_groups.remarks(),
+            ]
+            .concat(),
         }
     }
 

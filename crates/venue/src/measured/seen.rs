@@ -22,7 +22,7 @@ pub fn whole(report: &Report) -> Vec<Event> {
     events
 }
 
-/// Begins and ends of requests; `number` gives the number that a task has in the trace.
+/// Begins and ends of requests, and moves between control groups; `number` gives the number that a task has in the trace.
 pub fn requests(report: &Report, number: impl Fn(u32) -> Option<TaskId>) -> Vec<Event> {
     let mut events = Vec::with_capacity(2 * report.requests.len());
     let mut add = |at: u64, kind| events.push(Event { time: Time(at), cpu: CpuId(0), kind });
@@ -41,6 +41,11 @@ pub fn requests(report: &Report, number: impl Fn(u32) -> Option<TaskId>) -> Vec<
         add(request.begin_ns, EventKind::RequestBegin { task, intended: Time(request.intended_ns), request: which });
         if let Some(end) = request.end_ns.filter(|_| request.answered) {
             add(end, EventKind::RequestEnd { task, demand: Time(request.demand_ns), request: which });
+        }
+    }
+    for &(at, task, control_group) in &report.joins {
+        if let Some(task) = number(task) {
+            add(at, EventKind::Join { task, control_group });
         }
     }
     for waiting in &report.waiting {

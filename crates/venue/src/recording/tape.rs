@@ -152,6 +152,7 @@ impl Tape {
             seed: 0,
             cpus: self.cpus,
             groups: names.into_iter().map(group).collect(),
+            control_groups: Vec::new(),
             end: Time(self.end_ns - self.start_ns),
             lost: self.lost,
         }

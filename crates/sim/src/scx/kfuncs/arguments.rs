@@ -3,6 +3,7 @@
 use super::Call;
 use crate::scx::mask::Mask;
 use schedlab_bpf::{In, OnStack, Out, Pointer, Readable, Writable};
+use schedlab_model::ids::ControlGroupId;
 
 /// Something that a kernel function takes.
 pub(super) trait Argument: Sized {
@@ -88,15 +89,15 @@ impl Argument for OwnMask {
     }
 }
 
-/// The control group.
+/// A control group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cgroup(pub u64);
+pub(super) struct Cgroup(pub ControlGroupId);
 
 impl Argument for Cgroup {
     fn take(call: &mut Call<'_, '_>, words: &[u64]) -> Option<Cgroup> {
-        match words[0] == call.core.root_cgroup {
-            true => Some(Cgroup(words[0])),
-            false => refuse(call, words[0], "cgroup"),
+        match call.core.cgroups.find(words[0]) {
+            Some(id) => Some(Cgroup(id)),
+            None => refuse(call, words[0], "cgroup"),
         }
     }
 }

@@ -56,6 +56,9 @@ impl Core {
         scx.slice = changes.slice_ns.unwrap_or(scx.slice);
         scx.dsq_vtime = changes.vtime.unwrap_or(scx.dsq_vtime);
         self.queues.remove(slot);
+        if self.notes_moved {
+            self.moved.push(slot);
+        }
         self.dispatch_to(to, slot, flags | if vtime { SCX_ENQ_DSQ_PRIQ } else { 0 });
         true
     }

@@ -1,16 +1,13 @@
-//! What a policy can ask about CPUs, tasks, control groups and time.
+//! What a policy can ask about CPUs, tasks and time.
 
-use super::arguments::{AnyMask, Cgroup, Task};
-use super::{CGROUP, Call, KERNEL_MASK, TASK, kernel_functions};
+use super::arguments::{AnyMask, Task};
+use super::{Call, KERNEL_MASK, TASK, kernel_functions};
 use crate::scx::consts::SCX_CPUPERF_ONE;
 use crate::scx::layout::GuestTask;
 use crate::scx::life::FIRST_PID;
 use schedlab_bpf::{Intrinsic, Writable};
 use schedlab_model::ids::CpuId;
 use std::mem::offset_of;
-
-/// Identity of the only control group.
-pub const ROOT_CGROUP_ID: u64 = 1;
 
 /// Tasks scanned for the price of one instruction.
 const SLOTS_PER_STEP: u32 = 4;
@@ -85,27 +82,6 @@ kernel_functions! {
     }
 
     fn scx_bpf_cpuperf_set(call, _cpu: i32, _level: u32) {}
-
-    /// All tasks are in the root group.
-    fn scx_bpf_task_cgroup(call, _task: Task) -> u64 {
-        call.check.acquire(call.core.root_cgroup, CGROUP)?
-    }
-
-    fn bpf_cgroup_from_id(call, id: u64) -> u64 {
-        if id == ROOT_CGROUP_ID { call.check.acquire(call.core.root_cgroup, CGROUP)? } else { 0 }
-    }
-
-    fn bpf_cgroup_ancestor(call, cgroup: Cgroup, level: i32) -> u64 {
-        if level == 0 { call.check.acquire(cgroup.0, CGROUP)? } else { 0 }
-    }
-
-    fn bpf_cgroup_acquire(call, cgroup: Cgroup) -> u64 {
-        call.check.acquire(cgroup.0, CGROUP)?
-    }
-
-    fn bpf_cgroup_release(call, cgroup: Cgroup) {
-        call.check.release(cgroup.0, CGROUP)?;
-    }
 
     fn bpf_task_acquire(call, task: Task) -> u64 {
         call.check.acquire(call.core.address_of(task.0), TASK)?

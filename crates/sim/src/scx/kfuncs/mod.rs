@@ -7,6 +7,7 @@
 
 mod allowed;
 mod arguments;
+mod cgroup;
 mod cpumask;
 mod dispatch;
 mod idle;
@@ -146,9 +147,8 @@ macro_rules! result {
 }
 use result;
 
-pub use info::ROOT_CGROUP_ID;
-
 /// All kernel functions of the simulated kernel.
 pub fn all() -> Vec<KernelFunction<Core>> {
-    [dispatch::FUNCTIONS, idle::FUNCTIONS, cpumask::FUNCTIONS, info::FUNCTIONS, report::FUNCTIONS].concat()
+    [dispatch::FUNCTIONS, idle::FUNCTIONS, cpumask::FUNCTIONS, cgroup::FUNCTIONS, info::FUNCTIONS, report::FUNCTIONS]
+        .concat()
 }

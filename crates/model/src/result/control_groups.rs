@@ -1,0 +1,88 @@
+//! Control groups in a result: what each was given and what it got.
+
+use super::TimeSummary;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The metrics of one control group, over all tasks in it and in those below it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlGroupResult {
+    /// Its path below the root.
+    pub path: String,
+    /// What it is given, as the scenario says it.
+    pub knobs: ControlGroupKnobs,
+    /// How many task instances were in it.
+    pub tasks: u64,
+    /// CPU time of its tasks while they were in it.
+    pub usage_ns: u64,
+    /// The same as a fraction of CPUs × measured time.
+    pub usage_share: f64,
+    /// The same as a fraction of what its parent's tasks got, those of its siblings and the parent's own. Absent where that
+    /// is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sibling_share: Option<f64>,
+    /// What that fraction should have been: at each instant CPUs are divided by weight among those who want them, no more to
+    /// anyone than it has runnable tasks, or quota. Absent where nobody of the parent wanted a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entitled_share: Option<f64>,
+    /// Periods of its own limit that began while it was used (`nr_periods` of `cpu.stat`). Absent where nobody counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_periods: Option<u64>,
+    /// Periods at whose end some CPU's queue was throttled (`nr_throttled`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_throttled: Option<u64>,
+    /// Time in which queues were throttled and a task waited, summed over CPUs (`throttled_usec`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ns: Option<u64>,
+    /// Periods in which more than the quota was used (`nr_bursts`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_bursts: Option<u64>,
+    /// What left the pool beyond the quota in them (`burst_usec`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_ns: Option<u64>,
+    /// How long its tasks were held back each time, in wall time, by its own limit or by one above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_wait_ns: Option<TimeSummary>,
+    /// Of each response of its tasks the part in which they were held back so. Absent where no task ever was, or nobody tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_throttled_ns: Option<TimeSummary>,
+    /// Time in which some task of it wanted a CPU and had none (`some` of `cpu.pressure`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_some_ns: Option<u64>,
+    /// Time in which tasks of it wanted a CPU and none had one (`full`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_full_ns: Option<u64>,
+    /// CPU time of its tasks as the kernel counts it (`usage_usec` of `cpu.stat`), what the system takes there included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_usage_ns: Option<u64>,
+    /// What the kernel itself counts as `some` of its pressure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_pressure_some_ns: Option<u64>,
+    /// What the kernel itself counts as `full`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_pressure_full_ns: Option<u64>,
+}
+
+/// What a control group is given, in the kernel's words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ControlGroupKnobs {
+    /// `cpu.weight`; of a group with `cpu.weight.nice` the weight that it reads as.
+    pub weight: u32,
+    /// `cpu.idle`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
+    /// The quota of `cpu.max`; absent for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_ns: Option<u64>,
+    /// The period of `cpu.max`.
+    pub period_ns: u64,
+    /// `cpu.max.burst`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub burst_ns: u64,
+    /// `cpuset.cpus.effective`.
+    pub cpus: String,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
