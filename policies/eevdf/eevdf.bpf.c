@@ -20,6 +20,7 @@
  */
 #include <schedlab/common.bpf.h>
 #include <eevdf/hrtick.bpf.h>
+#include <eevdf/groups.bpf.h>
 #include <schedlab/fair_life.bpf.h>
 #include <schedlab/fair_pull.bpf.h>
 #include <schedlab/fair_select.bpf.h>
@@ -32,10 +33,19 @@ PARAMETER(bool, protect_again, false,
 static inline void weigh(const struct task_struct *p, struct fair_task *t)
 {
 	weigh_by_nice(p, t);
+	t->own_weight = t->weight;
 }
 
 static inline void on_moved(struct fair_task *t, s32 cpu)
 {
+	u64 now;
+
+	if (!has_control_groups())
+		return;
+	now = scx_bpf_now();
+	leave_groups(t, t->cpu, now);
+	begin_use(t->control_slot, cpu, now);
+	join_groups(t, cpu, now);
 }
 
 /* Who has left a debt was never away, and stays where it is. */
@@ -79,12 +89,42 @@ void BPF_STRUCT_OPS(eevdf_runnable, struct task_struct *p, u64 enq_flags)
 		goes_on = return_from_debt(before, t, p->pid, t->cpu == cpu, now);
 	t->clock.slice = slice_of(p);
 	come_to_cpu(q, t, cpu, now);
+	if (has_control_groups()) {
+		begin_use(t->control_slot, cpu, now);
+		if (is_held_back(t, cpu)) {
+			t->aside = true;
+			t->fresh = false;
+			tell_throttled(p, true);
+			arm_idle(now);
+			return;
+		}
+		join_groups(t, cpu, now);
+		if (!goes_on)
+			weigh_newcomer(t, cpu);
+	}
 	if (!goes_on)
 		place(q, t, t->fresh, now);
 	t->fresh = false;
 	enter_tree(q, t);
 	count_in(q, t, now);
 	arm_idle(now);
+}
+
+/* A task that may not run waits aside. It may have been released since it came. */
+static void put_aside(struct fair_queue *q, struct task_struct *p, struct fair_task *t, s32 cpu, u64 enq_flags, u64 now)
+{
+	if (!t->aside) {
+		update_queue(q, now);
+		follow_move(t, q, cpu, now);
+		set_aside(q, p, t, now);
+	}
+	t->cpu = cpu;
+	if (is_held_back(t, cpu)) {
+		scx_bpf_dsq_insert(p, place_aside(t, cpu), 0, enq_flags);
+		return;
+	}
+	come_back(q, p, t, now);
+	scx_bpf_dsq_insert_vtime(p, cpu, 0, order_key(t), enq_flags);
 }
 
 /* A task waits from now on. If it comes from outside of this CPU it may preempt. */
@@ -98,6 +138,11 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	if (!t || !q) {
 		/* Cannot be: init_task() made it or refused the task. */
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
+		return;
+	}
+	if (has_control_groups() && (t->aside || is_held_back(t, cpu))) {
+		t->clock.waker = -1;
+		put_aside(q, p, t, cpu, enq_flags, now);
 		return;
 	}
 	follow_move(t, q, cpu, now);
@@ -116,7 +161,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
 	set_hrtick(q, cpu, now);
-	q->slice_end = slice_end(q, now);
+	q->slice_end = limited_end(q, slice_end(q, now), now);
 	if (q->resched && time_before(q->clock.lazy_until, q->slice_end))
 		q->slice_end = q->clock.lazy_until;
 	scx_bpf_task_set_slice(p, q->slice_end - now);
@@ -127,10 +172,13 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	struct fair_queue *q = queue_of(cpu);
 	u64 now = scx_bpf_now();
 	bool runs, pushed, shortened;
+	struct fair_task *t;
 
 	if (!q)
 		return;
 	runs = still_runnable(prev) && q->running == prev->pid;
+	if (has_control_groups())
+		take_released(q, cpu, now);
 	shortened = q->clock.shortened;
 	q->clock.shortened = false;
 	/*
@@ -145,6 +193,12 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 		follow_ticks(q, prev, now);
 	update_queue(q, now);
 	pushed = runs && is_pushed(q, prev);
+	if (has_control_groups()) {
+		t = runs ? task_of(prev) : NULL;
+		weigh_running(q, t, cpu, now);
+		pushed |= t && is_held_back(t, cpu);
+		clear_held_back(cpu, now);
+	}
 	if (runs && !pushed && (!q->resched || time_before(now, q->clock.lazy_until))) {
 		keep_running(q, prev, cpu, now);
 		return;
@@ -177,9 +231,13 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 
 	if (!t || !q)
 		return;
+	if (has_control_groups())
+		weigh_picked(q, t, cpu, now);
 	leave_tree(q, t);
 	clear_rest(&q->clock);
 	begin_running(q, p, t, now);
+	q->running_slot = t->control_slot;
+	q->clock.cpu = cpu;
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.deadline = t->clock.deadline;
 	q->clock.slice = t->clock.slice;
@@ -220,6 +278,10 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 	bool sleeps = deq_flags & SCX_DEQ_SLEEP, owes;
 	u64 now = scx_bpf_now();
 
+	if (q && t->aside) {
+		t->aside = false;
+		tell_throttled(p, false);
+	}
 	if (!q || !t->runnable)
 		return;
 	update_queue(q, now);
@@ -230,6 +292,8 @@ void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 		hasten_balancing(q, t, now);
 	count_out(q, t, now);
 	leave_tree(q, t);
+	if (has_control_groups())
+		leave_groups(t, t->cpu, now);
 	if (owes)
 		become_debtor(q, t, p->pid);
 	if (!sleeps)
@@ -276,6 +340,8 @@ s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_
 	if (!t)
 		return -ENOMEM;
 	t->clock.waker = -1;
+	if (has_control_groups())
+		t->control_slot = slot_of(args->cgroup);
 	return 0;
 }
 
@@ -290,6 +356,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
 
 	if (error)
 		return error;
+	control_cpus = nr_cpus;
 	init_domains(nr_cpus);
 	cache_size = domain_size(LEVEL_CACHE, nr_cpus);
 	return init_hrticks() ?: init_balancing();
@@ -307,6 +374,12 @@ SCX_OPS_DEFINE(eevdf_ops,
 	       .set_weight = (void *)eevdf_set_weight,
 	       .init_task = (void *)eevdf_init_task,
 	       .exit_task = (void *)eevdf_exit_task,
+	       .cgroup_init = (void *)eevdf_cgroup_init,
+	       .cgroup_exit = (void *)eevdf_cgroup_exit,
+	       .cgroup_move = (void *)eevdf_cgroup_move,
+	       .cgroup_set_weight = (void *)eevdf_cgroup_set_weight,
+	       .cgroup_set_bandwidth = (void *)eevdf_cgroup_set_bandwidth,
+	       .cgroup_set_idle = (void *)eevdf_cgroup_set_idle,
 	       .init = (void *)eevdf_init,
 	       .flags = SCX_OPS_ENQ_LAST,
 	       .name = "eevdf");

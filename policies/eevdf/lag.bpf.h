@@ -26,7 +26,7 @@ static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
 {
 	u64 wall = 2 * slice > jiffy ? 2 * slice : jiffy;
 
-	if (version == LINUX_7_1)
+	if (version >= LINUX_7_1)
 		wall = longest + jiffy;
 	return virtual_time(wall, weight, inverse);
 }
@@ -35,7 +35,7 @@ static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
 static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t, u64 now)
 {
 	const struct task_clock *k = &t->clock;
-	u64 longest = version == LINUX_7_1 ? extreme_slice(cpu, k->slice, true) : k->slice;
+	u64 longest = version >= LINUX_7_1 ? extreme_slice(cpu, k->slice, true) : k->slice;
 	s64 lag = (s64)(average_vruntime(q, now) - k->vruntime);
 
 	return clamp_lag(lag, lag_limit(k->slice, longest, t->weight, t->inverse));
@@ -166,7 +166,7 @@ static struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline,
 /* The lag that a debtor has by now: none above 0, and since 7.1 no less than it left with. */
 static inline s64 lag_of_debtor(s64 lag, s64 at_first)
 {
-	if (version == LINUX_7_1 && lag < at_first)
+	if (version >= LINUX_7_1 && lag < at_first)
 		lag = at_first;
 	return lag > 0 ? 0 : lag;
 }
@@ -189,7 +189,7 @@ static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid,
 	}
 	lag = lag_of(q, t->cpu, t, now);
 	t->clock.lag = lag_of_debtor(lag, before);
-	goes_on = version == LINUX_7_1 ? t->clock.lag == before : lag <= 0;
+	goes_on = version >= LINUX_7_1 ? t->clock.lag == before : lag <= 0;
 	if (!stays)
 		return false;
 	forget_debtor(q, debtor);

@@ -247,14 +247,14 @@ static bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_t
 			cancel_protection(q, now);
 		return would_win(cpu, pid, t, true, now);
 	}
-	if (version == LINUX_7_1 && !is_short && (k->was_debtor || k->was_new))
+	if (version >= LINUX_7_1 && !is_short && (k->was_debtor || k->was_new))
 		return false;
 	if (would_win(cpu, pid, t, !is_short, now)) {
 		if (is_short)
 			cancel_protection(q, now);
 		return true;
 	}
-	if (is_short || version == LINUX_7_1)
+	if (is_short || version >= LINUX_7_1)
 		shrink_protection(q, cpu, k->slice, now);
 	return false;
 }
@@ -262,7 +262,7 @@ static bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_t
 /* Whether a CPU is told only at its tick: its task computes, and nothing happens there. */
 static inline bool is_lazy(const struct fair_task *t, s32 cpu)
 {
-	bool lazy = lazy_preemption == LAZY_ON || (lazy_preemption == LAZY_AUTO && version == LINUX_7_1);
+	bool lazy = lazy_preemption == LAZY_ON || (lazy_preemption == LAZY_AUTO && version >= LINUX_7_1);
 	s32 here = t->clock.waker >= 0 ? t->clock.waker : (s32)bpf_get_smp_processor_id();
 
 	return lazy && cpu != here;

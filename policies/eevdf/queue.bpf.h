@@ -50,6 +50,7 @@ struct debtor {
 };
 
 struct queue_clock {
+	u32 cpu;	     /* whose it is */
 	u64 zero;	     /* the reference point of the sum */
 	s64 sum;	     /* weight * (vruntime - zero) of the waiting ones and the debtors */
 	u64 weight;	     /* theirs */
@@ -68,7 +69,18 @@ struct queue_clock {
 	u32 nr_debtors;
 };
 
+#define FAIR_TASK_STATE                                                                                            \
+	u32 own_weight;	  /* by its nice value; `weight` is what its control groups leave of it */             \
+	u32 control_slot; /* its control group */                                                              \
+	bool aside	  /* it waits for the limit of a control group, counted nowhere */
+#define FAIR_QUEUE_STATE                                                                                           \
+	u32 running_slot; /* the control group of the running task */                                          \
+	u32 released	  /* the first group whose tasks it is to take back, plus one */
+
 #include <schedlab/fair_state.bpf.h>
+#define FIRST_RUNTIME (version >= LINUX_7_1)
+#include <schedlab/group_weights.bpf.h>
+#include <schedlab/bandwidth.bpf.h>
 
 /* The term of the sum for a task. */
 static inline s64 term(const struct queue_clock *c, u64 vruntime, u64 weight)
@@ -136,7 +148,7 @@ static inline bool keeps_sleeper(const struct fair_queue *q)
 
 static inline bool idle_class_is_as_others(void)
 {
-	return version != LINUX_7_1;
+	return version < LINUX_7_1;
 }
 
 /* Where the running task is now, without charging it: other CPUs may ask. */
@@ -212,6 +224,9 @@ static inline void give_up(struct fair_queue *q, u64 now)
 
 static inline void advance(struct fair_queue *q, u64 until)
 {
+	if (has_control_groups() && q->running_slot &&
+	    charge_limits(q->running_slot, q->clock.cpu, until - q->charged_at, until))
+		q->resched = true;
 	q->clock.vruntime = running_vruntime(q, until);
 	q->charged_at = until;
 }

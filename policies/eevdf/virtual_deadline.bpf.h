@@ -10,8 +10,8 @@
 
 #include <schedlab/virtual_time.bpf.h>
 
-LINUX_RELEASE(version, "6.12,6.18,7.1");
-enum { LINUX_6_12, LINUX_6_18, LINUX_7_1 };
+LINUX_RELEASE(version, "6.12,6.18,7.1,7.3");
+enum { LINUX_6_12, LINUX_6_18, LINUX_7_1, LINUX_7_3 };
 
 PARAMETER(u64, base_slice, 700000,
 	  "unit=ns range=100us..100ms about=The slice on one CPU, before the factor of `scaling`. 750us in early 6.12.");

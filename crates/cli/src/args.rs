@@ -2,6 +2,7 @@
 
 mod agreement;
 mod overhead;
+mod quota;
 mod report;
 mod study;
 mod sweep;
@@ -9,6 +10,7 @@ mod trace;
 
 pub use agreement::AgreementArgs;
 pub use overhead::{OverheadArgs, TaskKind};
+pub use quota::QuotaArgs;
 pub use report::{PageFormat, ReportArgs};
 pub use study::{StudyArgs, StudyCommand};
 pub use sweep::SweepArgs;
@@ -66,6 +68,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Estimate what multitasking costs, as any user, under any scheduler
     Overhead(OverheadArgs),
+    /// Find the least limit of a control group that keeps a target
+    Quota(QuotaArgs),
     /// Run a scenario over many values, policies and seeds into one table
     Sweep(SweepArgs),
     /// Judge how far the simulator is from a kernel
@@ -153,7 +157,7 @@ fn parse_list(text: &str) -> Result<SpecList, schedlab_policy::SpecError> {
 }
 
 /// What all runs take.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct SharedArgs {
     /// A scenario file, the name of a shipped one, or one of a family as in family:locks:7
     pub scenario: String,

@@ -29,7 +29,11 @@ pub struct More {
 pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, Failure> {
     files::check_traces(&more.traces)?;
     files::check(more.traces.iter().chain(&args.report).map(PathBuf::as_path))?;
-    let scenario = scenario(args)?;
+    of(args, scenario(args)?, specs, more)
+}
+
+/// The same for a scenario that has been read.
+pub fn of(args: &SharedArgs, scenario: Scenario, specs: &[PolicySpec], more: More) -> Result<Job, Failure> {
     let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
     for policy in policies.iter().filter(|policy| !policy.warnings.is_empty() && !args.quiet) {
         output::remark(&policy.warnings);
@@ -87,7 +91,7 @@ pub fn borne(why_not: Option<String>) -> Result<(), Failure> {
 }
 
 /// The scenario with what the flags change about it.
-fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
+pub fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
     let mut scenario = catalogue::load_on(&args.scenario, args.cpus)?;
     if args.cpus.is_some() || args.topology.is_some() {
         scenario.machine.cpus = args.cpus;

@@ -30,6 +30,7 @@ fn run() -> ExitCode {
         Command::Scenarios(args) => commands::scenarios::run(args),
         Command::Study(args) => commands::study::run(args),
         Command::Overhead(args) => commands::overhead::run(args),
+        Command::Quota(args) => commands::quota::run(args),
         Command::Sweep(args) => commands::sweep::run(args),
         Command::Agreement(args) => commands::agreement::run(args),
         Command::Report(args) => commands::report::run(&args),

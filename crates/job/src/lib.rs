@@ -5,6 +5,7 @@
 
 mod ear;
 pub mod label;
+pub mod quota;
 
 use crate::ear::{PageEar, story};
 use schedlab_campaign::{Axis, Case, Changes, Ear, Errors, Keeps, Made, Place, RunSet, Runner, Variant, copies, seeds};

@@ -2,6 +2,7 @@
 //! about it, and what each parameter changes.
 
 mod behaviour;
+mod control_groups;
 mod formulas;
 mod observe;
 mod parameters;

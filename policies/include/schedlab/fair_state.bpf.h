@@ -87,6 +87,9 @@ struct fair_queue {
 	s32 push_pid;	      /* who ran when it was told to push that task */
 	s32 push_to;	      /* to this CPU */
 	u32 idle_scan;	      /* of the first CPU of a cache: how many CPUs to look at for an idle one */
+#ifdef FAIR_QUEUE_STATE
+	FAIR_QUEUE_STATE;     /* what the policy keeps of it */
+#endif
 };
 
 static struct fair_queue queues[MAX_CPUS];

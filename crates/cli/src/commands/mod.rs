@@ -8,6 +8,7 @@ pub mod import;
 pub mod load;
 pub mod overhead;
 pub mod policies;
+pub mod quota;
 pub mod record;
 pub mod report;
 pub mod run;

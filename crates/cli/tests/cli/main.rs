@@ -3,6 +3,7 @@
 mod agreement;
 mod bad_input;
 mod compare;
+mod control_groups;
 mod determinism;
 mod documents;
 mod ejected;

@@ -1,0 +1,95 @@
+//! Control groups as a user meets them: tables, JSON, the search for a limit, real kernels.
+
+use crate::lab::{Lab, may_virtualize};
+use crate::vm::NEW;
+use serde_json::Value;
+
+const SHARED: &str = "name = \"shared\"\n[machine]\ncpus = 1\nhz = 250\n[run]\nduration = \"2s\"\n\
+                      [[control_group]]\npath = \"web\"\nweight = 300\n[[control_group]]\npath = \"batch\"\n\
+                      [[task]]\nname = \"server\"\ncontrol_group = \"web\"\nloop = [{ compute = \"5ms\" }]\n\
+                      [[task]]\nname = \"job\"\ncontrol_group = \"batch\"\nloop = [{ compute = \"5ms\" }]\n";
+
+const LIMITED: &str = "name = \"limited\"\n[machine]\ncpus = 1\nhz = 1000\n[run]\nduration = \"2s\"\n\
+                       [[control_group]]\npath = \"web\"\nmax = \"50ms/100ms\"\n\
+                       [[task]]\nname = \"server\"\ncontrol_group = \"web\"\nloop = [{ compute = \"12ms\" }, { sleep = \"8ms\" }]\n";
+
+fn group<'a>(result: &'a Value, path: &str) -> &'a Value {
+    result["control_groups"].as_array().unwrap().iter().find(|group| group["path"] == path).unwrap()
+}
+
+#[test]
+fn tables_say_what_groups_are_given_and_got() {
+    let lab = Lab::new();
+    lab.write("limited.toml", LIMITED);
+    let page = lab.out(&["run", "limited.toml", "--policy", "eevdf:version=7.3", "--quiet"]);
+    let line = page.lines().find(|line| line.trim_start().starts_with("web")).unwrap();
+    assert!(line.contains("50ms/100ms") && line.contains("100"), "{page}");
+    let compared =
+        lab.out(&["compare", "limited.toml", "--policy", "eevdf:version=7.3,rr", "--quiet", "--perturb", "0"]);
+    assert!(
+        compared.contains("rr has no cgroup_set_bandwidth: it does not heed the limits of control groups"),
+        "{compared}"
+    );
+    let result = lab.json(&["run", "limited.toml", "--policy", "eevdf:version=7.3", "--json", "--quiet"]);
+    let web = group(&result, "web");
+    // A quota of 50 ms for 60 ms of work in each 100 ms.
+    assert!(web["nr_throttled"].as_u64().unwrap() >= 18, "{web}");
+    assert!(web["response_throttled_ns"]["max"].as_u64().unwrap() > 30_000_000, "{web}");
+}
+
+/// 12 ms of work in each 20 ms: 60 ms in 100 ms, so with a quota of a little more no response is throttled.
+#[test]
+fn the_least_limit_that_keeps_a_target_is_found() {
+    let lab = Lab::new();
+    lab.write("limited.toml", LIMITED);
+    let answer = lab.json(&["quota", "limited.toml", "--target", "max=12ms", "--json"]);
+    let curve = &answer["policies"][0];
+    let least = curve["least_quota_ns"].as_u64().unwrap();
+    assert!((58_000_000..=66_000_000).contains(&least), "{curve}");
+    let points = curve["points"].as_array().unwrap();
+    for point in points {
+        assert_eq!(point["meets"], point["value_ns"].as_f64().unwrap() <= 12e6, "{point}");
+        assert!(point["quota_ns"].as_u64().unwrap() < least || point["meets"] == true, "{point}");
+    }
+    let text = lab.out(&["quota", "limited.toml", "--target", "max=12ms"]);
+    assert!(text.contains("max ≤ 12ms takes"), "{text}");
+    let never = lab.out(&["quota", "limited.toml", "--target", "p99=11ms"]);
+    assert!(never.contains("is not met without a limit either: 12ms"), "{never}");
+    for (flags, part) in [
+        (&["--target", "p98=1ms"][..], "`p98` is none of mean, p50"),
+        (&["--target", "p99=1ms", "--control-group", "job"], "there is no control group `job`: web"),
+        (&["--target", "p99=1ms", "--burst", "2"], "a burst of 2 quotas cannot be"),
+    ] {
+        let output = lab.run(&[&["quota", "limited.toml"], flags].concat());
+        assert!(output.code == Some(2) && output.err.contains(part), "{flags:?}: {}", output.err);
+    }
+}
+
+/// A kernel's own scheduler, and ours in its place, share and limit as the simulator does.
+#[test]
+fn kernels_do_what_the_simulator_does() {
+    if !may_virtualize(&[NEW]) {
+        return;
+    }
+    let lab = Lab::new();
+    lab.write("shared.toml", SHARED);
+    lab.write("limited.toml", LIMITED.replace("hz = 1000", "hz = 250"));
+    let run = |scenario: &str, flags: &[&str]| lab.json(&[&["run", scenario, "--json", "--quiet"], flags].concat());
+    let kernel: &[&str] = &["--venue", "vm", "--policy", "kernel", "--kernel", NEW];
+    let share = |result: &Value| group(result, "web")["sibling_share"].as_f64().unwrap();
+    let simulated = run("shared.toml", &["--policy", "eevdf:version=7.3"]);
+    assert!((share(&simulated) - 0.75).abs() < 0.005, "{}", share(&simulated));
+    let real = run("shared.toml", kernel);
+    assert!((share(&real) - 0.75).abs() < 0.005, "{}", share(&real));
+    let web = group(&real, "web");
+    let number = |name: &str| web[name].as_f64().unwrap();
+    // What the kernel itself counts of CPU time and pressure.
+    assert!((number("usage_ns") / number("kernel_usage_ns") - 1.0).abs() < 0.01, "{web}");
+    assert!((number("pressure_some_ns") / number("kernel_pressure_some_ns") - 1.0).abs() < 0.02, "{web}");
+    let ours = run("shared.toml", &["--venue", "vm", "--policy", "eevdf:version=7.3", "--kernel", NEW]);
+    assert!((share(&ours) - 0.75).abs() < 0.005, "{}", share(&ours));
+    let limited = run("limited.toml", kernel);
+    let web = group(&limited, "web");
+    let (throttled, usage) = (web["nr_throttled"].as_u64().unwrap(), web["usage_share"].as_f64().unwrap());
+    assert!((17..=21).contains(&throttled) && (0.49..0.53).contains(&usage), "{web}");
+}

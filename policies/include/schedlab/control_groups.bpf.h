@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Control groups: the tree of the cpu controller, what each of its groups is given, and which one a task is in.
+ *
+ * A group has a slot, which is its number here; slot 0 is the root's. On each CPU it has a queue: what of its tasks,
+ * and of the groups below it, wants that CPU. Weights and limits are in group_weights.bpf.h and bandwidth.bpf.h.
+ *
+ * Where a machine has no control group but the root, nothing here is ever looked at.
+ *
+ * Source: Linux 7.3, kernel/sched/ext.c scx_cgroup_init(), scx_cgroup_move_task(); kernel/sched/core.c
+ * sched_weight_from_cgroup(), sched_group_set_idle().
+ */
+#ifndef SCHEDLAB_CONTROL_GROUPS_BPF_H
+#define SCHEDLAB_CONTROL_GROUPS_BPF_H
+
+#include <schedlab/load_average.bpf.h>
+#include <schedlab/weights.bpf.h>
+
+PARAMETER(u32, groups, 0,
+	  "choices=control,none about=Whether control groups have weights and limits, where there are any.");
+enum { GROUPS_CONTROL, GROUPS_NONE };
+
+#define MAX_CONTROL_GROUPS 4096
+#define MAX_CONTROL_QUEUES (1 << 18)
+#define MAX_CONTROL_DEPTH 9
+#define ROOT_SLOT 0
+#define NO_SLOT ~0U
+#define NO_QUOTA ~0ULL
+/* Of sched_group_set_idle(): what an idle group weighs. */
+#define IDLE_GROUP_SHARES 3
+
+/* What a group has on a CPU. */
+struct control_queue {
+	u64 weight;		     /* of the tasks and groups in it that run or wait here */
+	u32 nr_running;		     /* how many tasks these are, those of groups below it too */
+	u32 share;		     /* what the group itself weighs among its siblings here; 0 while it has no tasks */
+	struct load_average average; /* of the weight */
+	u64 published_load;	     /* what the sums of the group have of the averages */
+	u64 published_runnable;
+	s64 runtime;		     /* of the limit: what may be used before it asks for more */
+	u64 throttled_at;	     /* since when it is throttled with a task waiting, 0 while it is not */
+	u32 next;		     /* the next throttled queue of the group, plus one */
+	u32 next_released;	     /* the next group whose tasks its CPU is to take back, plus one */
+	bool is_throttled;
+};
+
+struct control_group {
+	u64 id;
+	u32 parent;
+	u32 shares;	      /* by cpu.weight, 1024 for 100 */
+	bool is_taken;
+	bool is_idle;
+	u64 load;	      /* what its queues have published */
+	u64 runnable;
+	u64 quota;	      /* of its limit, in ns; NO_QUOTA for none */
+	u64 period;
+	u64 burst;
+	u64 pool;	      /* what is left of the quota */
+	u64 snap;	      /* what it was when it was last filled */
+	u32 is_timed;	      /* the period's timer is set */
+	u32 is_slack_timed;
+	bool is_unused;	      /* nobody asked for any in this period */
+	u32 first_throttled;  /* its CPU plus one; they are in the order in which they were throttled */
+	u32 last_throttled;
+	u64 nr_periods;
+	u64 nr_throttled;
+	u64 throttled_ns;
+	u64 nr_bursts;
+	u64 burst_ns;
+};
+
+static struct control_group control_groups[MAX_CONTROL_GROUPS];
+static u32 nr_control_groups, control_cpus;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_CONTROL_QUEUES);
+	__type(key, u32);
+	__type(value, struct control_queue);
+} control_queues SEC(".maps");
+
+/* The slot of a group, plus one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGRP_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} control_slots SEC(".maps");
+
+/* Whether there is any but the root. */
+static inline bool has_control_groups(void)
+{
+	return nr_control_groups > 1;
+}
+
+static inline struct control_group *control_group_at(u32 slot)
+{
+	return ELEMENT(control_groups, slot);
+}
+
+static inline struct control_queue *control_queue_of(u32 slot, u32 cpu)
+{
+	u32 key = slot * control_cpus + cpu;
+
+	return bpf_map_lookup_elem(&control_queues, &key);
+}
+
+/* The slot of a group, the root's for one that is not known. */
+static inline u32 slot_of(struct cgroup *cgroup)
+{
+	u32 *slot = cgroup ? bpf_cgrp_storage_get(&control_slots, cgroup, NULL, 0) : NULL;
+
+	return slot && *slot ? *slot - 1 : ROOT_SLOT;
+}
+
+/* cpu.weight, 1 to 10000, as a load weight. */
+static inline u32 shares_of(u32 weight)
+{
+	return (weight * NICE_0_WEIGHT + 50) / 100;
+}
+
+static inline u32 entity_shares(const struct control_group *group)
+{
+	return group->is_idle ? IDLE_GROUP_SHARES : group->shares;
+}
+
+static u32 free_slot(void)
+{
+	u32 slot;
+
+	bpf_for(slot, nr_control_groups ? 1 : ROOT_SLOT, MAX_CONTROL_GROUPS) {
+		struct control_group *group = control_group_at(slot);
+
+		if (group && !group->is_taken)
+			return slot;
+	}
+	return NO_SLOT;
+}
+
+static u32 parent_slot(struct cgroup *cgroup)
+{
+	struct cgroup *parent;
+	u32 slot = ROOT_SLOT;
+
+	if (cgroup->level < 1)
+		return ROOT_SLOT;
+	parent = bpf_cgroup_ancestor(cgroup, cgroup->level - 1);
+	if (parent) {
+		slot = slot_of(parent);
+		bpf_cgroup_release(parent);
+	}
+	return slot;
+}
+
+/* A group comes to be, after its parent. */
+static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args *args)
+{
+	struct control_group *group;
+	u32 slot, cpu, *place;
+
+	if (groups == GROUPS_NONE)
+		return 0;
+	slot = free_slot();
+	group = control_group_at(slot);
+	if (!group || (u64)(slot + 1) * control_cpus > MAX_CONTROL_QUEUES) {
+		scx_bpf_error("there is room for %u control groups on %u CPUs",
+			      MAX_CONTROL_QUEUES / control_cpus, control_cpus);
+		return -ENOSPC;
+	}
+	place = bpf_cgrp_storage_get(&control_slots, cgroup, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!place)
+		return -ENOMEM;
+	*place = slot + 1;
+	*group = (struct control_group){
+		.id = cgroup->kn->id, .parent = parent_slot(cgroup), .shares = shares_of(args->weight), .is_taken = true,
+		.quota = NO_QUOTA,
+	};
+	bpf_for(cpu, 0, control_cpus) {
+		struct control_queue *queue = control_queue_of(slot, cpu);
+
+		if (queue)
+			*queue = (struct control_queue){};
+	}
+	if (bpf_core_field_exists(args->sched_idle))
+		group->is_idle = args->sched_idle;
+	nr_control_groups++;
+	return 0;
+}
+
+static void remove_control_group(struct cgroup *cgroup)
+{
+	struct control_group *group = control_group_at(slot_of(cgroup));
+
+	if (group && group->id == cgroup->kn->id) {
+		group->is_taken = false;
+		nr_control_groups--;
+	}
+}
+
+#endif /* SCHEDLAB_CONTROL_GROUPS_BPF_H */

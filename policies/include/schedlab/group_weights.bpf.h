@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Weights of control groups where each CPU has one queue of tasks: a task has the weight that is left to it of its
+ * group's, that of the group above, and so on.
+ *
+ * A group weighs on a CPU, of its shares S,
+ *
+ *	S * L / (T - O + L)		at least a two-millionth of nice 0, at most S
+ *
+ * L: the load of its queue here; T: the sum of what its queues have published of their loads; O: what this one has.
+ * And a task of weight w has the part w / W of what its group weighs, W being the weights in the group's queue.
+ *
+ * With `group_mode=concur` S is multiplied by the number of tasks that the group has runnable in all, but not by more
+ * than there are CPUs: so a group that fills the machine weighs as much on a CPU as one task there does.
+ *
+ * Example, one CPU: a group of 1024 with the tasks A and B, and a task C of the root. A and B weigh 512 each, C 1024.
+ *
+ * A waiting task keeps the weight that it had when it came, or was picked.
+ *
+ * Source: Linux 7.3, kernel/sched/fair.c __calc_prop_weight(), calc_group_shares(), calc_concur_shares(),
+ * update_tg_load_avg().
+ */
+#ifndef SCHEDLAB_GROUP_WEIGHTS_BPF_H
+#define SCHEDLAB_GROUP_WEIGHTS_BPF_H
+
+#include <schedlab/control_groups.bpf.h>
+
+PARAMETER(u32, group_mode, 0,
+	  "choices=concur,smp about=What a control group weighs on a CPU: its shares for each task that it has runnable, "
+	  "or its shares divided among its CPUs.");
+enum { MODE_CONCUR, MODE_SMP };
+
+/* How often a queue publishes at most. */
+#define PUBLISH_INTERVAL NS_PER_MS
+
+static inline u64 group_part(u64 shares, u64 load, u64 total, u64 own)
+{
+	u64 all = total - own + load, part = shares * load;
+
+	if (all)
+		part /= all;
+	return part < 1 ? 1 : part > shares ? shares : part;
+}
+
+/* How many tasks a group has runnable, as far as its CPUs go. */
+static inline u64 concurrency(const struct control_group *group)
+{
+	u64 tasks = group->runnable / LOAD_UTIL_MAX ?: 1;
+
+	return tasks < control_cpus ? tasks : control_cpus;
+}
+
+static inline u32 share_of(const struct control_group *group, const struct control_queue *queue)
+{
+	u64 shares = entity_shares(group), load = queue->weight;
+
+	if (!queue->nr_running)
+		return 0;
+	if (group_mode == MODE_CONCUR)
+		shares *= concurrency(group);
+	if (queue->average.load > load)
+		load = queue->average.load;
+	return group_part(shares, load, group->load, queue->published_load);
+}
+
+static inline bool has_moved(u64 now, u64 before)
+{
+	s64 moved = (s64)(now - before);
+
+	return (u64)(moved < 0 ? -moved : moved) > before / 64;
+}
+
+/* Brings the average of a queue to now, and lets the group know. */
+static inline void update_control_queue(struct control_group *group, struct control_queue *queue, bool runs, u64 now)
+{
+	load_average_update(&queue->average, now, queue->weight, queue->nr_running * LOAD_UTIL_MAX,
+			    LOAD_RULE_LATER | (runs ? LOAD_RUNNING : 0));
+	if (has_moved(queue->average.load, queue->published_load)) {
+		__sync_fetch_and_add(&group->load, queue->average.load - queue->published_load);
+		queue->published_load = queue->average.load;
+	}
+	if (has_moved(queue->average.runnable, queue->published_runnable)) {
+		__sync_fetch_and_add(&group->runnable, queue->average.runnable - queue->published_runnable);
+		queue->published_runnable = queue->average.runnable;
+	}
+}
+
+/* @tasks and @weight come to a group's queue on a CPU, or go: what the groups above it weigh there follows. */
+static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight, u64 now)
+{
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		struct control_group *group = control_group_at(slot);
+		struct control_queue *queue = control_queue_of(slot, cpu);
+		u32 share;
+
+		if (!group || !queue)
+			return;
+		update_control_queue(group, queue, queue->nr_running, now);
+		queue->weight += weight;
+		queue->nr_running += tasks;
+		if (slot == ROOT_SLOT)
+			return;
+		share = share_of(group, queue);
+		weight = (s64)share - queue->share;
+		queue->share = share;
+		slot = group->parent;
+	}
+}
+
+/* What a task of weight @own in a group weighs on a CPU where it is counted. */
+static __noinline u32 weight_in_groups(u32 slot, u32 cpu, u32 own)
+{
+	/* With 20 more bits: parts of parts are small. */
+	u64 weight = (u64)own << 20;
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		struct control_group *group = control_group_at(slot);
+		struct control_queue *queue = control_queue_of(slot, cpu);
+
+		if (!group || !queue || slot == ROOT_SLOT)
+			break;
+		if (queue->weight)
+			weight = weight / queue->weight * queue->share;
+		slot = group->parent;
+	}
+	weight = (weight + (1 << 19)) >> 20;
+	return weight ?: 1;
+}
+
+/* A tick: averages go on, and so do the weights of the groups above a task. */
+static inline void refresh_groups(u32 slot, u32 cpu, u64 now)
+{
+	count_in_groups(slot, cpu, 0, 0, now);
+}
+
+#endif /* SCHEDLAB_GROUP_WEIGHTS_BPF_H */
