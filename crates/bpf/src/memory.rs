@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 use std::cell::UnsafeCell;
+use std::io;
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use crate::account::Account;
@@ -182,6 +184,8 @@ struct State {
     /// Region of each page.
     pages: Vec<u16>,
     account: Account,
+    /// What another process can see.
+    shared: Vec<Range<u64>>,
 }
 
 #[derive(Debug)]
@@ -227,6 +231,7 @@ impl GuestMemory {
             regions: vec![nothing],
             pages: vec![0; (MEMORY_SIZE / PAGE_SIZE) as usize],
             account: Account::default(),
+            shared: Vec::new(),
         };
         Ok(GuestMemory { base, shared: Rc::new(Shared { mapping, state: UnsafeCell::new(state) }) })
     }
@@ -286,6 +291,21 @@ impl GuestMemory {
         let id = if open { (after - 1) as u16 } else { 0 };
         let pages = (addr / PAGE_SIZE) as usize..(addr + len).div_ceil(PAGE_SIZE) as usize;
         self.change(|state| state.pages[pages].fill(id));
+    }
+
+    /// Puts a file under `len` bytes from a page's start on, from an offset of the file on: who maps the file shares them.
+    pub(crate) fn share(&self, addr: u64, len: u64, file: BorrowedFd, offset: u64) -> io::Result<()> {
+        let at = GUARD_SIZE as usize + Self::offset(addr);
+        self.shared.mapping.share(at, Self::inside(addr, len as usize), file, offset)?;
+        self.change(|state| state.shared.push(addr..addr + len));
+        Ok(())
+    }
+
+    /// Makes a region of addresses that are never handed out: those of handles. All its pages can be touched.
+    pub(crate) fn place_above(&self, addr: u64, len: u64, region: Region) {
+        debug_assert!(addr >= HANDLE_BASE && addr + len <= MEMORY_SIZE);
+        self.change(|state| state.regions.push(Placed::new(region, addr, len, false)));
+        self.open_pages(addr, len);
     }
 
     /// Host address of guest address 0.
@@ -488,7 +508,8 @@ impl GuestMemory {
     pub fn discard(&self, addr: u64, len: u64) {
         debug_assert!(addr.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE));
         let at = GUARD_SIZE as usize + Self::offset(addr);
-        if !self.shared.mapping.discard(at, Self::inside(addr, len as usize)) {
+        let is_shared = self.state().shared.iter().any(|range| range.contains(&addr));
+        if is_shared || !self.shared.mapping.discard(at, Self::inside(addr, len as usize)) {
             self.zero(addr, len as usize);
         }
     }

@@ -8,6 +8,7 @@ mod calls;
 mod child;
 mod clock;
 mod filter;
+mod machine;
 mod process;
 mod supervisor;
 mod sys;
@@ -15,6 +16,7 @@ mod threads;
 mod tree;
 mod vdso;
 
-pub use process::{Errno, Process};
+pub use machine::add_machine;
+pub use process::{Errno, Process, object_file};
 pub use supervisor::{Caller, Command, LoaderError, Reply, Stand, Supervisor, System};
 pub use tree::Files;

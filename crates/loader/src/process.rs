@@ -116,6 +116,17 @@ impl Process {
     }
 }
 
+/// A file in memory of so many bytes that stands for an object.
+///
+/// # Errors
+///
+/// The host has no room.
+pub fn object_file(object: u32, len: u64) -> io::Result<OwnedFd> {
+    let file = std::fs::File::from(sys::memory_file(&object_name(object), &[])?);
+    file.set_len(len)?;
+    Ok(file.into())
+}
+
 /// The name of the file that stands for an object.
 pub(crate) fn object_name(object: u32) -> CString {
     CString::new(format!("{OBJECT}{object}")).expect("no zero in it")

@@ -24,6 +24,13 @@ impl Files {
         self.0.push((path.into(), Some(content.into())));
     }
 
+    /// The text of a file.
+    #[cfg(test)]
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        let (_, content) = self.0.iter().find(|(at, _)| at == Path::new(path))?;
+        std::str::from_utf8(content.as_deref()?).ok()
+    }
+
     /// Adds a folder, with those that it is in.
     pub fn folder(&mut self, path: impl Into<PathBuf>) {
         self.0.push((path.into(), None));
@@ -98,11 +105,6 @@ impl Tree {
         at.strip_prefix(self.root.path()).ok().map(|rest| Path::new("/").join(rest))
     }
 
-    /// Whether a real file is one that it may read.
-    pub fn may_read(&self, path: &Path) -> bool {
-        self.real.contains(path)
-    }
-
     /// What is in a folder of ours, in order.
     pub fn entries(&self, folder: &Path) -> Result<Vec<(OsString, bool)>, Errno> {
         let mut found = Vec::new();
@@ -112,11 +114,6 @@ impl Tree {
         }
         found.sort();
         Ok(found)
-    }
-
-    /// Replaces the content of a file of ours.
-    pub fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        fs::write(within(self.root.path(), &plain(path)), content)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The simulated machine as a venue.
 
+use crate::loaded::{Loading, ONCE};
 use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
@@ -23,7 +24,12 @@ impl Venue for SimVenue {
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         let why = match policy.scheduler {
             Scheduler::Kernel => "it is the kernel that runs on this machine; use --venue host".into(),
-            Scheduler::Program(_) => "a program needs a kernel; use --venue vm".into(),
+            Scheduler::Program(ref program) if program.once() => return Ok(()),
+            Scheduler::Program(_) => {
+                "the simulator runs a program until its policy is in charge, not what it does later; use exec-once: for that, \
+                 or --venue vm"
+                    .into()
+            }
             Scheduler::Object { .. } | Scheduler::Ideal(_) | Scheduler::Native(_) => return Ok(()),
         };
         Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
@@ -79,7 +85,13 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
             let options = Options { executor: Executor::Machine, settings: Vec::new(), seed };
             scx::run_native(workload, (object, native), &options, sink, control)
         }
-        Scheduler::Kernel | Scheduler::Program(_) => unreachable!("not accepted"),
+        Scheduler::Program(program) => {
+            let executor = request.executor.unwrap_or_else(|| default_executor(policy));
+            let options = Options { executor, settings: Vec::new(), seed };
+            let mut loading = Loading { program, topology: workload.machine.topology, seed };
+            scx::run_loaded(workload, &mut loading, &options, sink, control)
+        }
+        Scheduler::Kernel => unreachable!("not accepted"),
     }
 }
 
@@ -122,7 +134,9 @@ pub(crate) fn check(request: &Request, collector: &Collector, validator: Option<
 
 fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let layout = request.workload.machine.topology.into();
-    let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. } | Scheduler::Native(_));
+    let scheduler = &request.policy.scheduler;
+    let simulates_kernel = matches!(scheduler, Scheduler::Object { .. } | Scheduler::Native(_) | Scheduler::Program(_));
+    let once = matches!(scheduler, Scheduler::Program(program) if program.once()).then(|| ONCE.to_string());
     RunIdentity {
         scenario: scenario_info(request.workload),
         policy: request.policy.info_on(&layout),
@@ -140,7 +154,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: Vec::new(),
-        cautions: request.policy.cautions_on(&layout),
+        cautions: request.policy.cautions_on(&layout).into_iter().chain(once).collect(),
     }
 }
 

@@ -1,0 +1,104 @@
+//! Schedulers whose own program loads them: an empty machine that the program fills by bpf(2).
+
+use super::core::Core;
+use super::ops::{NEVER_CALLED, Op};
+use super::{kernel, layout};
+use crate::error::RunError;
+use schedlab_bpf::{
+    Attached, Caller, GuestMemory, Kernel, KernelBtf, LoadOptions, OperationMember, Reply, StructOps, Syscalls, Vm,
+};
+use std::rc::Rc;
+
+/// What C says about kernel functions and variables.
+const DECLARATIONS: &str = include_str!("kfuncs/declarations.h");
+/// The table that schedulers implement.
+const TABLE: &str = "sched_ext_ops";
+/// The members of the table that are no operations (`struct sched_ext_ops` in `kernel/sched/ext/internal.h`).
+const DATA: [(&str, OperationMember); 8] = [
+    ("dispatch_max_batch", OperationMember::U32),
+    ("flags", OperationMember::U64),
+    ("timeout_ms", OperationMember::U32),
+    ("exit_dump_len", OperationMember::U32),
+    ("hotplug_seq", OperationMember::U64),
+    ("sub_cgroup_id", OperationMember::U64),
+    ("name", OperationMember::Text(128)),
+    ("priv", OperationMember::Pointer),
+];
+
+/// The types of the simulated kernel, as a loader reads them.
+pub fn kernel_btf() -> KernelBtf {
+    let operations = Op::ALL.iter().filter(|op| **op != Op::Timer).map(|op| op.name()).chain(NEVER_CALLED.iter().copied());
+    let operations = operations.map(|name| (name, OperationMember::Function));
+    let members: Vec<_> = operations.chain(DATA).collect();
+    KernelBtf::new(&layout::type_table(), &[DECLARATIONS], (TABLE, &members))
+}
+
+/// The value of a configuration that the simulated kernel has.
+pub fn kernel_configuration() -> Vec<(&'static str, u64)> {
+    kernel().configs
+}
+
+/// A program that loads a scheduler.
+pub trait Loads {
+    /// Lets it fill the machine until it puts its operations in charge.
+    ///
+    /// # Errors
+    ///
+    /// It does not get there.
+    fn load(&mut self, machine: &mut Machine<'_>) -> Result<Box<Attached>, RunError>;
+}
+
+/// A simulated machine that has no scheduler yet.
+pub struct Machine<'a> {
+    syscalls: Syscalls<Core>,
+    vm: Vm<Core>,
+    core: &'a mut Core,
+}
+
+impl Machine<'_> {
+    /// Answers a call of bpf(2).
+    pub fn bpf(&mut self, caller: &dyn Caller, command: u32, attributes: (u64, u32)) -> Reply {
+        self.syscalls.call(&mut self.vm, self.core, caller, command, attributes)
+    }
+
+    /// Why programs that ran for the loader failed.
+    pub fn faults(&self) -> &[String] {
+        self.syscalls.faults()
+    }
+}
+
+/// Lets a program load its scheduler; gives the machine with it and its operations.
+pub(super) fn load(
+    loads: &mut dyn Loads,
+    kernel: Kernel<Core>,
+    options: &LoadOptions,
+    memory: GuestMemory,
+    core: &mut Core,
+) -> Result<(Vm<Core>, StructOps), RunError> {
+    let (syscalls, vm) = Syscalls::new(kernel, Rc::new(kernel_btf()), options, memory)?;
+    let mut machine = Machine { syscalls, vm, core };
+    let attached = loads.load(&mut machine)?;
+    let Machine { mut syscalls, mut vm, .. } = machine;
+    syscalls.complete(&mut vm)?;
+    Ok((vm, attached.operations))
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_is_declared_and_no_other() {
+        let btf = kernel_btf();
+        let generic = KernelBtf::new(&Default::default(), &[], ("ops", &[]));
+        let is_own = |found: &(&str, usize)| generic.functions().all(|other| other != *found);
+        let mut declared: Vec<(&str, usize)> = btf.functions().filter(is_own).collect();
+        let functions = super::super::kfuncs::all();
+        let mut there: Vec<(&str, usize)> =
+            functions.iter().map(|function| (function.name(), usize::from(function.arguments()))).collect();
+        declared.sort_unstable();
+        there.sort_unstable();
+        assert_eq!(declared, there);
+    }
+}
