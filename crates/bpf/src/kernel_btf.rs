@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::btf::{Btf, Encoding, Kind, TypeId, Writer};
+use crate::btf::{Btf, Encoding, TypeId, Writer};
 use crate::type_table::{Structure, Type, TypeTable};
 
 /// The declarations of the functions that every BPF program has.
@@ -41,14 +41,21 @@ pub struct KernelBtf {
 }
 
 impl KernelBtf {
-    /// Makes it. Each of `declarations` is a line of C: a function or a variable.
+    /// Makes it. Each line of `declarations` is C: a function or a variable. `watched` are functions, and tracepoints by
+    /// `tp:NAME`, to which programs may attach and which they cannot call.
     ///
     /// # Panics
     ///
     /// A declaration is not understood: they are written by us.
-    pub fn new(types: &TypeTable, declarations: &[&str], operations: Operations<'_>) -> KernelBtf {
+    pub fn new(
+        types: &TypeTable,
+        declarations: &[&str],
+        watched: &[&str],
+        operations: Operations<'_>,
+    ) -> KernelBtf {
         let mut maker = Maker::new(types, operations.0);
         maker.operations(operations);
+        watched.iter().for_each(|name| maker.watched(name));
         let mut functions = BTreeMap::new();
         let mut variables = BTreeMap::new();
         for line in declarations.iter().chain(&[GENERIC_DECLARATIONS]).flat_map(|text| text.lines()) {
@@ -67,12 +74,6 @@ impl KernelBtf {
     pub fn functions(&self) -> impl Iterator<Item = (&str, usize)> {
         self.functions.values().map(|(name, arguments)| (name.as_str(), *arguments))
     }
-
-    /// A structure by name.
-    pub(crate) fn structure(&self, name: &str) -> Option<TypeId> {
-        let is_it = |kind: &Kind| matches!(kind, Kind::Composite { .. });
-        self.types.iter().find(|(_, ty)| ty.name == name && is_it(&ty.kind)).map(|(id, _)| id)
-    }
 }
 
 enum Declared {
@@ -80,19 +81,18 @@ enum Declared {
     Variable(TypeId, String),
 }
 
-struct Maker<'a> {
-    table: &'a TypeTable,
+struct Maker {
     writer: Writer,
     named: BTreeMap<String, TypeId>,
     pointers: BTreeMap<TypeId, TypeId>,
     arrays: BTreeMap<(TypeId, u32), TypeId>,
 }
 
-impl<'a> Maker<'a> {
-    fn new(table: &'a TypeTable, operations: &str) -> Maker<'a> {
+impl Maker {
+    fn new(table: &TypeTable, operations: &str) -> Maker {
         let writer = Writer::new();
         let mut maker =
-            Maker { table, writer, named: BTreeMap::new(), pointers: BTreeMap::new(), arrays: BTreeMap::new() };
+            Maker { writer, named: BTreeMap::new(), pointers: BTreeMap::new(), arrays: BTreeMap::new() };
         for (name, size, encoding) in INTEGERS {
             let id = maker.writer.int(name, *size, *encoding);
             maker.named.insert((*name).into(), id);
@@ -199,6 +199,17 @@ impl<'a> Maker<'a> {
         let value = self.writer.reserve();
         let members = [("common".into(), common, 0, None), ("data".into(), id, 64 * 8, None)];
         self.writer.composite(value, &format!("bpf_struct_ops_{name}"), false, 64 + size, &members);
+    }
+
+    fn watched(&mut self, name: &str) {
+        let prototype = self.writer.prototype(0, &[]);
+        match name.strip_prefix("tp:") {
+            None => _ = self.writer.function(name, prototype),
+            Some(name) => {
+                let pointer = self.writer.pointer(prototype);
+                self.writer.typedef(&format!("btf_trace_{name}"), pointer);
+            }
+        }
     }
 
     fn declare(&mut self, line: &str) -> Option<Declared> {
@@ -316,18 +327,20 @@ mod tests {
         table.structure("task_struct", 16).field("pid", 8, Type::I32).field("comm", 0, Type::text(8));
         let declarations = "struct task_struct *first(const struct rq *rq, u64 flags);\nstruct rq runqueues;";
         let members = [("go", OperationMember::Function), ("flags", OperationMember::U64)];
-        let made = KernelBtf::new(&table, &[declarations], ("ops", &members));
-        let id = made.structure("task_struct").unwrap();
+        let made = KernelBtf::new(&table, &[declarations], &["tp:wake"], ("ops", &members));
+        let structure = |name: &str| made.types.iter().find(|(_, ty)| ty.name == name).unwrap().0;
+        let id = structure("task_struct");
+        structure("btf_trace_wake");
         assert_eq!(made.types.members(id).unwrap()[1].bit_offset, 64);
         assert!(made.functions().any(|found| found == ("first", 2)));
         assert!(made.variables.values().any(|name| name == "runqueues"));
-        let value = made.structure("bpf_struct_ops_ops").unwrap();
+        let value = structure("bpf_struct_ops_ops");
         assert_eq!(made.types.size_of(value), Ok(64 + 16));
     }
 
     #[test]
     fn every_generic_function_is_declared_and_no_other() {
-        let made = KernelBtf::new(&TypeTable::new(), &[], ("ops", &[]));
+        let made = KernelBtf::new(&TypeTable::new(), &[], &[], ("ops", &[]));
         let mut declared: Vec<(&str, usize)> = made.functions().collect();
         let mut there: Vec<(&str, usize)> =
             crate::kfuncs::all().iter().map(|function| (function.name, usize::from(function.arguments))).collect();

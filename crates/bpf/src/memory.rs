@@ -287,8 +287,9 @@ impl GuestMemory {
     }
 
     fn mark(&self, addr: u64, len: u64, open: bool) {
-        let after = self.state().regions.partition_point(|placed| u64::from(placed.start) <= addr);
-        let id = if open { (after - 1) as u16 } else { 0 };
+        // They follow one another, and the last one is usually meant; those above all others come in between.
+        let found = self.state().regions.iter().rposition(|placed| u64::from(placed.start) <= addr).unwrap_or(0);
+        let id = if open { found as u16 } else { 0 };
         let pages = (addr / PAGE_SIZE) as usize..(addr + len).div_ceil(PAGE_SIZE) as usize;
         self.change(|state| state.pages[pages].fill(id));
     }
@@ -304,8 +305,12 @@ impl GuestMemory {
     /// Makes a region of addresses that are never handed out: those of handles. All its pages can be touched.
     pub(crate) fn place_above(&self, addr: u64, len: u64, region: Region) {
         debug_assert!(addr >= HANDLE_BASE && addr + len <= MEMORY_SIZE);
-        self.change(|state| state.regions.push(Placed::new(region, addr, len, false)));
-        self.open_pages(addr, len);
+        let pages = (addr / PAGE_SIZE) as usize..((addr + len) / PAGE_SIZE) as usize;
+        self.change(|state| {
+            state.regions.push(Placed::new(region, addr, len, false));
+            let id = (state.regions.len() - 1) as u16;
+            state.pages[pages].fill(id);
+        });
     }
 
     /// Host address of guest address 0.

@@ -199,6 +199,16 @@ pub enum Insn {
         /// Operand.
         src: Register,
     },
+    /// `dst = the low 32 bits of src`, with `high` above them unless they are zero: the pointer by which a loader knows a
+    /// place of an arena.
+    ToUser {
+        /// Result.
+        dst: Register,
+        /// Operand.
+        src: Register,
+        /// The upper half of all such pointers.
+        high: u32,
+    },
     /// Reverses the low bytes of `dst` and clears the others.
     SwapBytes {
         /// Bytes that stay.

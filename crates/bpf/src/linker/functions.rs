@@ -31,6 +31,9 @@ const LEFT_OUT: [(std::ops::Range<u32>, &str); 3] = [
     (2_002_000_000..2_003_000_000, "a function that the kernel lacks"),
 ];
 
+/// What a cast between address spaces says when it makes a loader's pointer of an arena's.
+const TO_USER: i32 = 1 << 16;
+
 /// The linked code.
 pub struct Functions {
     /// The program, without its maps.
@@ -57,6 +60,8 @@ struct Linker<'a> {
     strict: bool,
     /// Whether any load may go through NULL: a loader has applied CO-RE, and which loads are of kernel types is not told.
     probes_everywhere: bool,
+    /// The upper half of a loader's pointers into an arena; 0: it does not look at any.
+    user_half: u32,
     missing: Vec<String>,
     unlinked: Vec<String>,
 }
@@ -87,6 +92,7 @@ impl Functions {
         kernel: &Environment<'_>,
         symbols: &Symbols,
         pointers: &[u64],
+        user_half: u32,
     ) -> Result<(), LoadError> {
         let (functions, hosts, entries) = (program.functions.len(), program.hosts.len(), program.entries.len());
         let data = Data::default();
@@ -94,6 +100,7 @@ impl Functions {
         let known = linker.program.hosts.iter().enumerate();
         linker.hosts = known.map(|(id, host)| ((host.name.clone(), host.call as usize), HostId(id as u32))).collect();
         linker.probes_everywhere = true;
+        linker.user_half = user_half;
         let linked = linker.programs(|_| true).and_then(|()| linker.refuse_missing());
         *program = linker.program;
         linked.inspect_err(|_| {
@@ -129,6 +136,7 @@ impl<'a> Linker<'a> {
             local_types: BTreeMap::new(),
             strict: true,
             probes_everywhere: false,
+            user_half: 0,
             missing: Vec::new(),
             unlinked: Vec::new(),
         }
@@ -315,6 +323,9 @@ impl Linker<'_> {
             (0x85, None) if insn.src == 0 => Ok(Some(self.call_helper(insn.imm as u32))),
             (0x85, _) => Err("a call leads nowhere".to_string()),
             (0x18, Some(target)) => self.constant(target, insn, high).map(Some),
+            (0xbf, None) if insn.offset == 1 && insn.imm == TO_USER && self.user_half != 0 => {
+                Ok(Some(Patch::ToUser(self.user_half)))
+            }
             _ => Ok(None),
         }
     }

@@ -85,15 +85,16 @@ pub fn load(
     })
 }
 
-/// Adds the programs of an object to a machine.
+/// Adds the programs of an object to a machine. `user_half` is the upper half of a loader's pointers into an arena.
 pub fn add(
     state: &mut VmState,
     object: &Object,
     kernel: &Environment<'_>,
     pointers: &[u64],
+    user_half: u32,
 ) -> Result<(), LoadError> {
     let symbols = Symbols::resolve(object, kernel, &state.memory)?;
-    Functions::add(&mut state.program, object, kernel, &symbols, pointers)
+    Functions::add(&mut state.program, object, kernel, &symbols, pointers, user_half)
 }
 
 /// Makes what was added ready to be called: by the interpreter, or as machine code.

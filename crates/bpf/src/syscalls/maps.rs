@@ -69,6 +69,9 @@ impl<H> Syscalls<H> {
         }
         let btf = self.btf(caller, at.u32(48))?;
         let number = self.items.len() as u32;
+        if map.definition.kind == kind::ARENA {
+            self.user_half = (at.u64(64) >> 32) as u32;
+        }
         let file = self.place_map(vm, caller, &mut map, btf.as_deref(), number)?;
         Ok(self.add(Item::Map(map), file))
     }
@@ -91,11 +94,14 @@ impl<H> Syscalls<H> {
             LoadError::Memory(_) => errno::ENOMEM,
             _ => errno::EINVAL,
         };
-        let made = Map::new(&map.definition, id as u32, &self.options, &state.memory).map_err(refused)?;
+        let mut made = Map::new(&map.definition, id as u32, &self.options, &state.memory).map_err(refused)?;
+        if let Storage::Arena(arena) = &mut made.storage {
+            arena.user_base = u64::from(self.user_half) << 32;
+        }
         let file = share(&state.memory, caller, &map.definition, &made, number)?;
         map.base = match &made.storage {
             Storage::Array(array) => Some(array.base),
-            Storage::Arena(_) => Some(0),
+            Storage::Arena(arena) => Some(arena.user_base),
             _ => None,
         };
         map.id = Some(MapId(id as u32));
@@ -263,9 +269,11 @@ fn share(
             let file = caller.file(number, ARENA_BYTES).map_err(refused)?;
             let len = arena.taken.len() as u64 * PAGE_SIZE;
             memory.share(arena.base, len, file.as_fd(), arena.base).map_err(refused)?;
-            let top = ARENA_BYTES - ARENA_TOP;
-            memory.place_above(ARENA_TOP, top, Region::whole("variables of the arena", Access::ReadWrite));
-            memory.share(ARENA_TOP, top, file.as_fd(), ARENA_TOP).map_err(refused)?;
+            if u64::from(definition.max_entries) * PAGE_SIZE > ARENA_TOP {
+                let top = ARENA_BYTES - ARENA_TOP;
+                memory.place_above(ARENA_TOP, top, Region::whole("variables of the arena", Access::ReadWrite));
+                memory.share(ARENA_TOP, top, file.as_fd(), ARENA_TOP).map_err(refused)?;
+            }
             Ok(Some(file))
         }
         Storage::Ring(ring) => {

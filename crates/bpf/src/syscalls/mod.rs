@@ -119,6 +119,8 @@ pub struct Syscalls<H> {
     /// Guest address of the pointer to map 0, and those of all that there are.
     first_pointer: u64,
     pointers: Vec<u64>,
+    /// The upper half of a loader's pointers into its arena.
+    user_half: u32,
     /// Whether something was added since the machine was last made ready.
     is_stale: bool,
     /// Instructions that programs executed for loaders.
@@ -147,6 +149,7 @@ impl<H> Syscalls<H> {
             items: Vec::new(),
             first_pointer,
             pointers: Vec::new(),
+            user_half: 0,
             is_stale: false,
             executed: 0,
             faults: Vec::new(),

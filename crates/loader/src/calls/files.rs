@@ -77,11 +77,12 @@ fn open(with: &mut Supervisor, folder: i32, at: u64, flags: i32) -> Result {
     }
     let file = match with.tree.place(&named) {
         Place::Made { at, writable } => {
-            if writes && !writable && at.exists() {
+            if writes && !writable && !at.is_file() {
                 return error(libc::EACCES);
             }
             if writes && !writable {
-                return error(libc::ENOENT);
+                // A setting of the kernel: it is kept and decides nothing.
+                with.refuse(format!("that {} has an effect", named.display()));
             }
             made(&at, flags)?
         }

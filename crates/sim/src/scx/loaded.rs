@@ -25,12 +25,28 @@ const DATA: [(&str, OperationMember); 8] = [
     ("priv", OperationMember::Pointer),
 ];
 
+/// What of a kernel schedulers watch that nothing can happen to here but the first, which is entered when a table is
+/// registered: interrupts, moves between control groups, new names of tasks, power states of idle CPUs.
+const WATCHED: [&str; 8] = [
+    REGISTRATION,
+    "tp:cgroup_attach_task",
+    "tp:task_rename",
+    "tp:cpu_idle",
+    "tp:irq_handler_entry",
+    "tp:irq_handler_exit",
+    "tp:softirq_entry",
+    "tp:softirq_exit",
+];
+/// Upstream's library learns by it whether the entry of a program forbids the running task to migrate. Here it does not,
+/// which is what the library assumes where it learns nothing.
+const REGISTRATION: &str = "bpf_scx_reg";
+
 /// The types of the simulated kernel, as a loader reads them.
 pub fn kernel_btf() -> KernelBtf {
     let operations = Op::ALL.iter().filter(|op| **op != Op::Timer).map(|op| op.name()).chain(NEVER_CALLED.iter().copied());
     let operations = operations.map(|name| (name, OperationMember::Function));
     let members: Vec<_> = operations.chain(DATA).collect();
-    KernelBtf::new(&layout::type_table(), &[DECLARATIONS], (TABLE, &members))
+    KernelBtf::new(&layout::type_table(), &[DECLARATIONS], &WATCHED, (TABLE, &members))
 }
 
 /// The value of a configuration that the simulated kernel has.
@@ -91,7 +107,7 @@ mod tests {
     #[test]
     fn every_function_is_declared_and_no_other() {
         let btf = kernel_btf();
-        let generic = KernelBtf::new(&Default::default(), &[], ("ops", &[]));
+        let generic = KernelBtf::new(&Default::default(), &[], &[], ("ops", &[]));
         let is_own = |found: &(&str, usize)| generic.functions().all(|other| other != *found);
         let mut declared: Vec<(&str, usize)> = btf.functions().filter(is_own).collect();
         let functions = super::super::kfuncs::all();

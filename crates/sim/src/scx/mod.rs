@@ -143,6 +143,7 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
             (vm, ops, native)
         }
         Source::Program(program) => {
+            core.keeps_details = true;
             let (vm, table) = loaded::load(program, kernel, &load, memory, &mut core)?;
             refuse_not_simulated(&table)?;
             let ops = ops::Operations::new(&table, &vm)?;
@@ -193,6 +194,7 @@ fn add_control_group(core: &mut core::Core) -> Result<OwnerTable, MemoryError> {
     let stride = size_of::<GuestCgroup>() as u32;
     let root = memory.alloc(stride as u64, 8, Region::array("cgroup", stride, stride, Access::ReadOnly))?;
     memory.write(root + std::mem::offset_of!(GuestCgroup, kn) as u64, nodes);
+    memory.write(root + std::mem::offset_of!(GuestCgroup, ancestors) as u64, root);
     core.root_cgroup = root;
     Ok(OwnerTable { base: root, stride, count: 1 })
 }

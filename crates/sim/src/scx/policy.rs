@@ -197,6 +197,7 @@ impl Sim {
         self.core.running_op = Some(op);
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
+        self.core.update_clocks(cpu);
         let current = self.core.cpu(cpu).current_address;
         let current = if self.from_outside { 0 } else { current };
         *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, current, cpu };

@@ -65,7 +65,7 @@ pub(super) struct AnyMask(pub Mask);
 impl Argument for AnyMask {
     #[inline]
     fn take(call: &mut Call<'_, '_>, words: &[u64]) -> Option<AnyMask> {
-        let Some(mask) = call.core.masks.get(words[0]) else { return refuse(call, words[0], "cpumask") };
+        let Some(mask) = call.core.mask_at(words[0]) else { return refuse(call, words[0], "cpumask") };
         // Machines of up to 512 CPUs go through a mask for nothing.
         call.check.charge(u64::from(mask.words() / 8))?;
         Some(AnyMask(mask))
@@ -80,7 +80,7 @@ impl Argument for OwnMask {
     fn take(call: &mut Call<'_, '_>, words: &[u64]) -> Option<OwnMask> {
         match call.core.masks.get_own(words[0]) {
             Some(mask) => Some(OwnMask(mask)),
-            None if call.core.masks.get(words[0]).is_some() => {
+            None if call.core.mask_at(words[0]).is_some() => {
                 call.check.fail(format!("passes the cpumask at {:#x} to be written, which is the kernel's", words[0]))
             }
             None => refuse(call, words[0], "bpf_cpumask"),
