@@ -47,12 +47,7 @@ impl KernelBtf {
     /// # Panics
     ///
     /// A declaration is not understood: they are written by us.
-    pub fn new(
-        types: &TypeTable,
-        declarations: &[&str],
-        watched: &[&str],
-        operations: Operations<'_>,
-    ) -> KernelBtf {
+    pub fn new(types: &TypeTable, declarations: &[&str], watched: &[&str], operations: Operations<'_>) -> KernelBtf {
         let mut maker = Maker::new(types, operations.0);
         maker.operations(operations);
         watched.iter().for_each(|name| maker.watched(name));
@@ -91,8 +86,7 @@ struct Maker {
 impl Maker {
     fn new(table: &TypeTable, operations: &str) -> Maker {
         let writer = Writer::new();
-        let mut maker =
-            Maker { writer, named: BTreeMap::new(), pointers: BTreeMap::new(), arrays: BTreeMap::new() };
+        let mut maker = Maker { writer, named: BTreeMap::new(), pointers: BTreeMap::new(), arrays: BTreeMap::new() };
         for (name, size, encoding) in INTEGERS {
             let id = maker.writer.int(name, *size, *encoding);
             maker.named.insert((*name).into(), id);

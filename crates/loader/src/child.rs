@@ -154,4 +154,3 @@ impl Child {
         sys::wait(self.pid)
     }
 }
-

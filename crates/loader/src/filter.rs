@@ -51,7 +51,8 @@ const PASSED: &[libc::c_long] = &[
 
 /// The filter as the kernel takes it.
 pub fn program() -> Vec<sock_filter> {
-    let step = |code: u32, jt: usize, jf: usize, k: u32| sock_filter { code: code as u16, jt: jt as u8, jf: jf as u8, k };
+    let step =
+        |code: u32, jt: usize, jf: usize, k: u32| sock_filter { code: code as u16, jt: jt as u8, jf: jf as u8, k };
     let load = |at| step(BPF_LD | BPF_W | BPF_ABS, 0, 0, at);
     let give = |value| step(BPF_RET | BPF_K, 0, 0, value);
     let mut steps = vec![

@@ -94,7 +94,8 @@ fn add_cpus(files: &mut Files, topology: &Topology) {
 
 fn add_cpu(files: &mut Files, topology: &Topology, cpu: CpuId) {
     let folder = format!("{CPUS}/cpu{}", cpu.0);
-    let [core, llc, node] = [Topology::core_of, Topology::llc_of, Topology::node_of].map(|part| topology.sharing(cpu, part));
+    let [core, llc, node] =
+        [Topology::core_of, Topology::llc_of, Topology::node_of].map(|part| topology.sharing(cpu, part));
     let (core, llc, node) = (list(&core), list(&llc), list(&node));
     line(files, format!("{folder}/online"), 1);
     line(files, format!("{folder}/cpu_capacity"), CAPACITY);
@@ -141,7 +142,8 @@ fn add_nodes(files: &mut Files, topology: &Topology) {
 fn add_processes(files: &mut Files, topology: &Topology, release: &str) {
     let mut stat = "cpu  0 0 0 0 0 0 0 0 0 0\n".to_string();
     (0..topology.cpus()).for_each(|cpu| _ = writeln!(stat, "cpu{cpu} 0 0 0 0 0 0 0 0 0 0"));
-    files.file("/proc/stat", stat + "intr 0\nctxt 0\nbtime 1767225600\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n");
+    files
+        .file("/proc/stat", stat + "intr 0\nctxt 0\nbtime 1767225600\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n");
     line(files, "/proc/loadavg", "0.00 0.00 0.00 1/1 1000");
     line(files, "/proc/uptime", "1.00 1.00");
     line(files, "/proc/version", format!("Linux version {release}"));
@@ -151,12 +153,17 @@ fn add_processes(files: &mut Files, topology: &Topology, release: &str) {
     line(files, "/proc/sys/kernel/bpf_stats_enabled", 0);
     line(files, "/proc/sys/vm/compact_unevictable_allowed", 1);
     line(files, "/proc/sys/vm/overcommit_memory", 0);
-    files.file("/proc/meminfo", "MemTotal:        8388608 kB\nMemFree:         4194304 kB\nMemAvailable:    4194304 kB\n");
+    files.file(
+        "/proc/meminfo",
+        "MemTotal:        8388608 kB\nMemFree:         4194304 kB\nMemAvailable:    4194304 kB\n",
+    );
     let mounts = "proc /proc proc rw 0 0\nsysfs /sys sysfs rw 0 0\nbpf /sys/fs/bpf bpf rw 0 0\n\
                   debugfs /sys/kernel/debug debugfs rw 0 0\ntracefs /sys/kernel/tracing tracefs rw 0 0\n\
                   cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n";
     files.file("/proc/mounts", mounts);
-    for (name, text) in [("mounts", mounts), ("cgroup", "0::/\n"), ("status", "Name:\tscheduler\nPid:\t1000\nTgid:\t1000\n")] {
+    for (name, text) in
+        [("mounts", mounts), ("cgroup", "0::/\n"), ("status", "Name:\tscheduler\nPid:\t1000\nTgid:\t1000\n")]
+    {
         files.file(format!("/proc/of-itself/{name}"), text);
     }
 }

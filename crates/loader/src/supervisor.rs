@@ -17,8 +17,6 @@ use std::path::PathBuf;
 
 /// The number by which a program knows itself.
 pub const PID: u32 = 1000;
-/// The most calls that a program may make without getting to where it is to be: one that goes round for ever is ended.
-const MOST_CALLS: u64 = 20_000_000;
 /// Milliseconds between two looks at whether to stop.
 const LOOK_MS: i32 = 100;
 /// What is kept of the end of what it printed.
@@ -42,6 +40,8 @@ pub struct Command {
     pub release: String,
     /// Seed of its random numbers.
     pub seed: u64,
+    /// The most calls that it may make without getting to where it is to be: one that goes round for ever is ended.
+    pub most_calls: u64,
 }
 
 /// Who asks.
@@ -100,8 +100,8 @@ pub enum LoaderError {
     )]
     Host(io::Error),
     /// It makes calls without end.
-    #[error("it made {MOST_CALLS} system calls and was not ready{0}")]
-    Endless(String),
+    #[error("it made {0} system calls and was not ready{1}")]
+    Endless(u64, String),
     /// It has used its time up.
     #[error("it computed for {} s of CPU time and was not ready{tail}", child::CPU_SECONDS, tail = .0)]
     Computes(String),
@@ -238,8 +238,8 @@ impl Supervisor {
             }
         };
         self.calls += 1;
-        if self.calls > MOST_CALLS {
-            return Err(LoaderError::Endless(self.tail()));
+        if self.calls > self.command.most_calls {
+            return Err(LoaderError::Endless(self.command.most_calls, self.tail()));
         }
         self.clock.now_ns += CALL_NS;
         self.begin_program(&call);
@@ -330,8 +330,11 @@ impl Supervisor {
                 self.expected = None;
                 return Ok(());
             }
-            let mut fds = [self.listener().as_raw_fd(), self.child.process.as_raw_fd()]
-                .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+            let mut fds = [self.listener().as_raw_fd(), self.child.process.as_raw_fd()].map(|fd| libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            });
             match sys::poll(&mut fds, LOOK_MS) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
                 Err(_) | Ok(0) if system.is_to_stop() => return Err(LoaderError::Stopped),
@@ -476,9 +479,8 @@ impl Supervisor {
 
     /// The index of the thread that the program knows by a number, or by the host's.
     pub(crate) fn index_of(&self, number: i64) -> Option<usize> {
-        let known = |thread: &Thread| {
-            number == i64::from(thread.tid) || number == i64::from(PID) + i64::from(thread.number)
-        };
+        let known =
+            |thread: &Thread| number == i64::from(thread.tid) || number == i64::from(PID) + i64::from(thread.number);
         self.threads.iter().position(known)
     }
 
@@ -540,4 +542,3 @@ fn how(status: i32) -> String {
         false => format!("status {}", libc::WEXITSTATUS(status)),
     }
 }
-

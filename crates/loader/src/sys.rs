@@ -68,8 +68,10 @@ pub fn receive(listener: BorrowedFd) -> io::Result<Notification> {
     // SAFETY: the structure is plain numbers.
     let mut notification: Notification = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes a notification there.
-    checked(c_long::from(unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut notification) }))
-        .map(|_| notification)
+    checked(c_long::from(unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut notification)
+    }))
+    .map(|_| notification)
 }
 
 /// Answers a notification: a result, an error number, or "do it" (`SECCOMP_USER_NOTIF_FLAG_CONTINUE`).
@@ -77,8 +79,10 @@ pub fn answer(listener: BorrowedFd, id: u64, value: i64, error: i32, go_on: bool
     let flags = if go_on { libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32 } else { 0 };
     let response = libc::seccomp_notif_resp { id, val: value, error: -error, flags };
     // SAFETY: the kernel reads a response there.
-    checked(c_long::from(unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const response) }))
-        .map(|_| ())
+    checked(c_long::from(unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const response)
+    }))
+    .map(|_| ())
 }
 
 /// Puts a descriptor into the process and gives its number there as the result of its call.

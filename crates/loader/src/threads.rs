@@ -53,7 +53,10 @@ pub struct Wait {
 pub enum On {
     Nothing,
     /// A wake-up of a word in memory, by one of these bits.
-    Word { address: u64, bits: u32 },
+    Word {
+        address: u64,
+        bits: u32,
+    },
     /// One of these files being ready, by the events that poll(2) knows.
     Files(Vec<(OwnedFd, i16)>),
 }

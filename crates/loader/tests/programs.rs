@@ -20,7 +20,7 @@ fn libraries() -> Vec<PathBuf> {
     found
 }
 
-fn run(words: &[&str]) -> (Stand, String) {
+fn start(words: &[&str]) -> Supervisor {
     let mut files = Files::default();
     files.file("/sys/devices/system/cpu/online", "0-2\n");
     files.folder("/sys/devices/system/cpu/cpu1");
@@ -33,10 +33,28 @@ fn run(words: &[&str]) -> (Stand, String) {
         cpus: 3,
         release: "7.2.0".into(),
         seed: 1,
+        most_calls: 10_000,
     };
-    let mut supervisor = Supervisor::start(command).unwrap();
+    Supervisor::start(command).unwrap()
+}
+
+fn run(words: &[&str]) -> (Stand, String) {
+    let mut supervisor = start(words);
     let stand = supervisor.run(&mut NoBpf, u64::MAX).unwrap();
     (stand, supervisor.tail())
+}
+
+#[test]
+fn a_program_that_goes_round_for_ever_is_ended_by_the_calls_that_it_makes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("spin.c"), folder.path().join("spin"));
+    std::fs::write(&source, "#include <sched.h>\nint main(void) { for (;;) sched_yield(); }\n").unwrap();
+    assert!(std::process::Command::new("cc").arg("-o").args([&program, &source]).status().unwrap().success());
+    let mut supervisor = start(&[program.to_str().unwrap()]);
+    let error = supervisor.run_to_stop(&mut NoBpf).unwrap_err();
+    assert_eq!(error.to_string(), "it made 10000 system calls and was not ready");
+    // A lone thread that gives up its CPU lets time pass.
+    assert!(supervisor.now_ns() > 1_010_000_000);
 }
 
 #[test]

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// What a result says of a program that was stopped when it was in charge.
 pub(crate) const ONCE: &str = "The policy is as set up by its loader, whose later work is not simulated.";
 
+/// So many calls are enough for any loader: those that were tried make up to 60 thousand.
+const MOST_CALLS: u64 = 2_000_000;
+
 /// What the simulated kernel tells of itself.
 fn release() -> String {
     let version = schedlab_sim::scx::kernel().version;
@@ -35,7 +38,9 @@ impl Loading<'_> {
         let release = release();
         add_machine(&mut files, &self.topology, &release, &kernel_configuration());
         files.file("/sys/kernel/btf/vmlinux", kernel_btf().bytes);
-        for (name, text) in [("state", "disabled\n"), ("hotplug_seq", "0\n"), ("enable_seq", "0\n"), ("nr_rejected", "0\n")] {
+        for (name, text) in
+            [("state", "disabled\n"), ("hotplug_seq", "0\n"), ("enable_seq", "0\n"), ("nr_rejected", "0\n")]
+        {
             files.file(format!("/sys/kernel/sched_ext/{name}"), text);
         }
         Ok(Command {
@@ -46,6 +51,7 @@ impl Loading<'_> {
             cpus: self.topology.cpus(),
             release,
             seed: self.seed,
+            most_calls: MOST_CALLS,
         })
     }
 }

@@ -27,8 +27,14 @@ impl<H> Syscalls<H> {
         match item {
             Item::Map(map) => {
                 let definition = &map.definition;
-                let words =
-                    [definition.kind, id, definition.key_size, definition.value_size, definition.max_entries, definition.flags];
+                let words = [
+                    definition.kind,
+                    id,
+                    definition.key_size,
+                    definition.value_size,
+                    definition.max_entries,
+                    definition.flags,
+                ];
                 (0..).zip(words).for_each(|(index, word)| put(index * 4, &word.to_le_bytes()));
                 put(place::MAP_NAME, &name(&definition.name));
             }
@@ -40,9 +46,9 @@ impl<H> Syscalls<H> {
             }
             Item::Btf(_, content) => {
                 let told = read_vec(caller, at.u64(8), asked.min(16))?;
-                let word = |at: usize| told.get(at..at + 4).map_or(0, |word| {
-                    u32::from_le_bytes(word.try_into().expect("four bytes"))
-                });
+                let word = |at: usize| {
+                    told.get(at..at + 4).map_or(0, |word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+                };
                 let to = u64::from(word(0)) | u64::from(word(4)) << 32;
                 let room = word(place::BTF_SIZE) as usize;
                 if to != 0 {

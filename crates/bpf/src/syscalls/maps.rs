@@ -55,14 +55,8 @@ impl<H> Syscalls<H> {
             value_type: at.u32(56),
             ..MapDefinition::default()
         };
-        let mut map = MapObject {
-            definition,
-            id: None,
-            value: Vec::new(),
-            value_type: at.u32(60),
-            base: None,
-            is_frozen: false,
-        };
+        let mut map =
+            MapObject { definition, id: None, value: Vec::new(), value_type: at.u32(60), base: None, is_frozen: false };
         if map.definition.kind == STRUCT_OPS {
             map.value = vec![0; map.definition.value_size as usize];
             return Ok(self.add(Item::Map(map), None));

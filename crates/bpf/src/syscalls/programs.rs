@@ -79,7 +79,8 @@ impl<H> Syscalls<H> {
             lines,
         };
         let object = Object::of_code(btf.as_deref().cloned(), section, found.externs);
-        let linked = linker::add(vm.state_mut(), &object, &Environment::of(&self.kernel), &self.pointers, self.user_half);
+        let linked =
+            linker::add(vm.state_mut(), &object, &Environment::of(&self.kernel), &self.pointers, self.user_half);
         if let Err(error) = linked {
             self.tell(caller, at, &error)?;
             return Err(errno::EINVAL);

@@ -43,7 +43,8 @@ const REGISTRATION: &str = "bpf_scx_reg";
 
 /// The types of the simulated kernel, as a loader reads them.
 pub fn kernel_btf() -> KernelBtf {
-    let operations = Op::ALL.iter().filter(|op| **op != Op::Timer).map(|op| op.name()).chain(NEVER_CALLED.iter().copied());
+    let operations =
+        Op::ALL.iter().filter(|op| **op != Op::Timer).map(|op| op.name()).chain(NEVER_CALLED.iter().copied());
     let operations = operations.map(|name| (name, OperationMember::Function));
     let members: Vec<_> = operations.chain(DATA).collect();
     KernelBtf::new(&layout::type_table(), &[DECLARATIONS], &WATCHED, (TABLE, &members))
@@ -98,7 +99,6 @@ pub(super) fn load(
     syscalls.complete(&mut vm)?;
     Ok((vm, attached.operations))
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -41,7 +41,8 @@ use crate::{Control, Options, Outcome};
 use layout::{GuestCgroup, GuestKernfs, GuestRq};
 use native::Native;
 use schedlab_bpf::{
-    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region, StructOps, Vm,
+    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region,
+    StructOps, Vm,
 };
 use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, trace::Sink, workload::Workload};
 use std::rc::Rc;
