@@ -76,7 +76,7 @@ impl Process {
     pub fn read_text(&self, address: u64, most: usize) -> Result<Vec<u8>, Errno> {
         let mut text = Vec::new();
         while text.len() < most {
-            let at = address + text.len() as u64;
+            let at = address.wrapping_add(text.len() as u64);
             // Not over the end of a page: the next one may not be there.
             let len = (4096 - (at % 4096) as usize).min(most - text.len());
             let part = self.read_vec(at, len)?;

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The number by which a program knows itself.
 pub const PID: u32 = 1000;
@@ -137,6 +137,8 @@ pub struct Supervisor {
     /// A thread is being made, which clears this word at its end.
     expected: Option<u64>,
     is_program: bool,
+    /// The thread and its call at which the machine stopped everything.
+    stopped: Option<(usize, Notification)>,
     ended: Option<i32>,
     output: OwnedFd,
 }
@@ -173,6 +175,7 @@ impl Supervisor {
             created: 1,
             expected: None,
             is_program: false,
+            stopped: None,
             ended: None,
             output,
             child,
@@ -197,6 +200,9 @@ impl Supervisor {
                 return Ok(Stand::Ended(status));
             }
             self.wake_by_files()?;
+            if !self.ready.is_empty() && self.clock.now_ns > until_ns {
+                return Ok(Stand::Waits(Some(self.clock.now_ns)));
+            }
             let Some(tid) = self.ready.pop_front() else {
                 match self.next_deadline() {
                     Some(at) if at <= until_ns => self.pass_to(at),
@@ -208,6 +214,34 @@ impl Supervisor {
                 return Ok(Stand::Stopped);
             }
         }
+    }
+
+    /// Answers the call at which the machine stopped it with a descriptor of an object.
+    ///
+    /// # Errors
+    ///
+    /// The host has no room.
+    pub fn go_on(&mut self, object: u32) -> Result<(), LoaderError> {
+        let file = sys::memory_file(&object_name(object), &[])?;
+        if let Some((index, call)) = self.stopped.take() {
+            self.threads[index].state = State::Running;
+            self.settle(index, &call, Outcome::File(file, true))?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass for it where it waits.
+    pub fn let_pass(&mut self, now_ns: u64) {
+        self.pass_to(now_ns);
+    }
+
+    /// Replaces the content of a file that was made for it.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn write_file(&self, path: &str, content: &str) -> io::Result<()> {
+        self.tree.write(Path::new(path), content.as_bytes())
     }
 
     /// Lets it run until the machine stops it.
@@ -316,6 +350,7 @@ impl Supervisor {
             }
             Outcome::Stop => {
                 self.threads[index].state = State::Asks(*call);
+                self.stopped = Some((index, *call));
                 return Ok(true);
             }
         }
@@ -326,7 +361,7 @@ impl Supervisor {
     fn collect(&mut self, system: &mut dyn System) -> Result<(), LoaderError> {
         while self.ended.is_none() {
             let running = self.threads.iter().any(|thread| matches!(thread.state, State::Running));
-            if !running && !(self.expected.is_some() && self.is_thread_missing()) {
+            if !(running || self.expected.is_some() && self.is_thread_missing()) {
                 self.expected = None;
                 return Ok(());
             }

@@ -115,6 +115,13 @@ impl Tree {
         found.sort();
         Ok(found)
     }
+
+    /// Replaces the content of a file of ours, or makes one.
+    pub fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let at = within(self.root.path(), &plain(path));
+        fs::create_dir_all(at.parent().unwrap_or(self.root.path()))?;
+        fs::write(at, content)
+    }
 }
 
 fn within(root: &Path, path: &Path) -> PathBuf {

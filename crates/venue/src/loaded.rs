@@ -1,20 +1,25 @@
-//! A whole scheduler in the simulator: its own program loads it, under supervision, into the simulated machine.
+//! A whole scheduler in the simulator: its own program loads it, under supervision, into the simulated machine, and goes
+//! on working beside it.
 
 use crate::program::Program;
 use schedlab_bpf::{Attached, Caller as BpfCaller, Reply as BpfReply};
-use schedlab_loader::{Caller, Command, Errno, Files, Reply, Supervisor, System, add_machine, object_file};
+use schedlab_loader::{Caller, Command, Errno, Files, Reply, Stand, Supervisor, System, add_machine, object_file};
 use schedlab_model::machine::Topology;
-use schedlab_sim::RunError;
 use schedlab_sim::scx::loaded::{Loads, Machine, kernel_btf, kernel_configuration};
+use schedlab_sim::{CpuTime, RunError};
+use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// What a result says of a program that was stopped when it was in charge.
 pub(crate) const ONCE: &str = "The policy is as set up by its loader, whose later work is not simulated.";
-
-/// So many calls are enough for any loader: those that were tried make up to 60 thousand.
+/// What it says of one that went on.
+pub(crate) const LIVE: &str = "The loader works beside the policy, and its work takes no CPU of the machine.";
+/// So many calls are enough for any loader to get ready: those that were tried make up to 60 thousand.
 const MOST_CALLS: u64 = 2_000_000;
+/// Nanoseconds of a unit of `/proc/stat`.
+const UNIT_NS: u64 = 10_000_000;
 
 /// What the simulated kernel tells of itself.
 fn release() -> String {
@@ -23,13 +28,28 @@ fn release() -> String {
 }
 
 /// A program that loads its scheduler into a machine of this form.
-pub(crate) struct Loading<'a> {
-    pub program: &'a Program,
-    pub topology: Topology,
-    pub seed: u64,
+pub(crate) struct Loading {
+    program: Program,
+    topology: Topology,
+    seed: u64,
+    running: Option<Running>,
 }
 
-impl Loading<'_> {
+/// A program that is in charge.
+struct Running {
+    supervisor: Supervisor,
+    /// What its clock showed when the run began.
+    begun_ns: u64,
+    /// The link that it waits for.
+    link: Option<u32>,
+    name: String,
+}
+
+impl Loading {
+    pub fn new(program: &Program, topology: Topology, seed: u64) -> Loading {
+        Loading { program: program.clone(), topology, seed, running: None }
+    }
+
     fn command(&self) -> io::Result<Command> {
         let job = self.program.job();
         let libraries = schedlab_vm::libraries::of(Path::new(&job.words[0]))?;
@@ -56,29 +76,79 @@ impl Loading<'_> {
     }
 }
 
-impl Loads for Loading<'_> {
+impl Loads for Loading {
     fn load(&mut self, machine: &mut Machine<'_>) -> Result<Box<Attached>, RunError> {
-        let failed = |why: String| RunError::Program(why);
-        let command = self.command().map_err(|error| failed(error.to_string()))?;
-        let mut supervisor = Supervisor::start(command).map_err(|error| failed(error.to_string()))?;
+        let failed = |error: &dyn std::fmt::Display| RunError::Program(error.to_string());
+        let command = self.command().map_err(|error| failed(&error))?;
+        let mut supervisor = Supervisor::start(command).map_err(|error| failed(&error))?;
         let mut system = Answers { machine, attached: None };
         let ended = supervisor.run_to_stop(&mut system);
-        let faults: Vec<String> = system.machine.faults().to_vec();
-        match (ended, system.attached) {
-            (Ok(()), Some(attached)) => Ok(attached),
+        let attached = match (ended, system.attached) {
+            (Ok(()), Some(attached)) => attached,
             (Ok(()), None) => unreachable!("only what is attached stops it"),
             (Err(error), _) => {
+                let mut text = error.to_string();
                 let refused: Vec<&str> = supervisor.refused().collect();
-                let because = |what: &str, list: &[String]| match list {
-                    [] => String::new(),
-                    list => format!("\n{what}: {}", list.join("; ")),
-                };
-                let refused: Vec<String> = refused.into_iter().map(String::from).collect();
-                let refused = because("what it asked for and did not get", &refused);
-                Err(failed(format!("{error}{}{refused}", because("programs that it ran failed", &faults))))
+                let faults: Vec<&str> = machine.faults().iter().map(String::as_str).collect();
+                let lists = [("programs that it ran failed", faults), ("what it asked for and did not get", refused)];
+                for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+                    let _ = write!(text, "\n{what}: {}", list.join("; "));
+                }
+                return Err(RunError::Program(text));
             }
+        };
+        if !self.program.once() {
+            let (begun_ns, link) = (supervisor.now_ns(), Some(attached.link));
+            let name = attached.operations.text("name").unwrap_or_default().to_string();
+            self.running = Some(Running { supervisor, begun_ns, link, name });
+        }
+        Ok(attached)
+    }
+
+    fn goes_on(&self) -> bool {
+        self.running.is_some()
+    }
+
+    fn work(&mut self, machine: &mut Machine<'_>, now_ns: u64) -> Result<Option<u64>, String> {
+        let Some(running) = &mut self.running else { return Ok(None) };
+        running.work(machine, now_ns).map_err(|error| format!("the policy's program: {error}"))
+    }
+}
+
+impl Running {
+    fn work(&mut self, machine: &mut Machine<'_>, now_ns: u64) -> Result<Option<u64>, String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let now = self.begun_ns + now_ns;
+        self.supervisor.write_file("/proc/stat", &stat(&machine.cpu_times())).map_err(|error| text(&error))?;
+        if let Some(link) = self.link.take() {
+            for (file, content) in [("state", "enabled"), ("enable_seq", "1"), ("root/ops", &self.name)] {
+                let path = format!("/sys/kernel/sched_ext/{file}");
+                self.supervisor.write_file(&path, &format!("{content}\n")).map_err(|error| text(&error))?;
+            }
+            self.supervisor.go_on(link).map_err(|error| text(&error))?;
+        }
+        self.supervisor.let_pass(now);
+        match self.supervisor.run(&mut Answers { machine, attached: None }, now).map_err(|error| text(&error))? {
+            Stand::Waits(next) => Ok(next.map(|next| next - self.begun_ns)),
+            Stand::Stopped => Err("it put a second policy in charge, which is not simulated".into()),
+            Stand::Ended(_) => Err(format!("it ended{}", self.supervisor.tail())),
         }
     }
+}
+
+/// `/proc/stat`: the time of tasks is that of users, what the system takes for itself its own.
+fn stat(cpus: &[CpuTime]) -> String {
+    let units = |part: fn(&CpuTime) -> u64, of: &[CpuTime]| of.iter().map(part).sum::<u64>() / UNIT_NS;
+    let line = |name: &str, of: &[CpuTime]| {
+        let user = units(|time| time.task.ns(), of);
+        let (system, idle) = (units(|time| time.overhead.ns(), of), units(|time| time.idle.ns(), of));
+        format!("{name} {user} 0 {system} {idle} 0 0 0 0 0 0\n")
+    };
+    let mut text = line("cpu ", cpus);
+    for (number, cpu) in cpus.iter().enumerate() {
+        text += &line(&format!("cpu{number}"), std::slice::from_ref(cpu));
+    }
+    text + "intr 0\nctxt 0\nbtime 1767225600\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n"
 }
 
 /// The simulated kernel as the program sees it.

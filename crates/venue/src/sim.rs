@@ -1,6 +1,6 @@
 //! The simulated machine as a venue.
 
-use crate::loaded::{Loading, ONCE};
+use crate::loaded::{LIVE, Loading, ONCE};
 use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
@@ -24,13 +24,7 @@ impl Venue for SimVenue {
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         let why = match policy.scheduler {
             Scheduler::Kernel => "it is the kernel that runs on this machine; use --venue host".into(),
-            Scheduler::Program(ref program) if program.once() => return Ok(()),
-            Scheduler::Program(_) => {
-                "the simulator runs a program until its policy is in charge, not what it does later; use exec-once: for that, \
-                 or --venue vm"
-                    .into()
-            }
-            Scheduler::Object { .. } | Scheduler::Ideal(_) | Scheduler::Native(_) => return Ok(()),
+            Scheduler::Object { .. } | Scheduler::Program(_) | Scheduler::Ideal(_) | Scheduler::Native(_) => return Ok(()),
         };
         Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
     }
@@ -88,8 +82,8 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         Scheduler::Program(program) => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
             let options = Options { executor, settings: Vec::new(), seed };
-            let mut loading = Loading { program, topology: workload.machine.topology, seed };
-            scx::run_loaded(workload, &mut loading, &options, sink, control)
+            let loading = Box::new(Loading::new(program, workload.machine.topology, seed));
+            scx::run_loaded(workload, loading, &options, sink, control)
         }
         Scheduler::Kernel => unreachable!("not accepted"),
     }
@@ -136,7 +130,10 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let layout = request.workload.machine.topology.into();
     let scheduler = &request.policy.scheduler;
     let simulates_kernel = matches!(scheduler, Scheduler::Object { .. } | Scheduler::Native(_) | Scheduler::Program(_));
-    let once = matches!(scheduler, Scheduler::Program(program) if program.once()).then(|| ONCE.to_string());
+    let of_program = match scheduler {
+        Scheduler::Program(program) => Some(if program.once() { ONCE } else { LIVE }.to_string()),
+        _ => None,
+    };
     RunIdentity {
         scenario: scenario_info(request.workload),
         policy: request.policy.info_on(&layout),
@@ -154,7 +151,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: Vec::new(),
-        cautions: request.policy.cautions_on(&layout).into_iter().chain(once).collect(),
+        cautions: request.policy.cautions_on(&layout).into_iter().chain(of_program).collect(),
     }
 }
 

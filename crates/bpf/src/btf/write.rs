@@ -78,7 +78,7 @@ impl Writer {
     /// An integer.
     pub fn int(&mut self, name: &str, size: u32, encoding: Encoding) -> TypeId {
         let mut words = self.head(name, kind::INT, 0, false, size);
-        words.push((encoding as u32) << 24 | size * 8);
+        words.push(((encoding as u32) << 24) | (size * 8));
         self.add(words)
     }
 

@@ -136,7 +136,7 @@ impl Translator<'_> {
     }
 
     /// The low 32 bits with `high` above them, unless they are zero.
-    pub(super) fn to_user(&mut self, dst: Register, src: Register, high: u32) {
+    pub(super) fn make_user_pointer(&mut self, dst: Register, src: Register, high: u32) {
         let low = self.get_as(src, I32);
         let low = self.builder.ins().uextend(I64, low);
         let high = self.constant(I64, (u64::from(high) << 32) as i64);

@@ -9,6 +9,7 @@ use crate::hosted::Vm;
 use crate::kernel::Environment;
 use crate::linker;
 use crate::object::{CodeFunction, CodeSection, Extern, ExternKind, LoadError, Object, RawInsn, Target};
+use crate::options::Executor;
 use crate::program::ProgramId;
 
 /// Kinds of programs, `enum bpf_prog_type`.
@@ -154,7 +155,7 @@ impl<H> Syscalls<H> {
         let (insn, high) = (insns[slot], insns[slot + 1].imm as u32);
         let fd = match insn.src {
             pseudo::MAP_BY_INDEX | pseudo::MAP_VALUE_BY_INDEX => {
-                let bytes = read_vec(caller, fds + 4 * u64::from(insn.imm as u32), 4)?;
+                let bytes = read_vec(caller, fds.wrapping_add(4 * u64::from(insn.imm as u32)), 4)?;
                 u32::from_le_bytes(bytes.try_into().expect("four bytes"))
             }
             _ => insn.imm as u32,
@@ -203,7 +204,8 @@ impl<H> Syscalls<H> {
             return Err(errno::EOPNOTSUPP);
         }
         if self.is_stale {
-            linker::complete(vm.state_mut(), crate::Executor::Interpreter).map_err(|_| errno::EINVAL)?;
+            let executor = if vm.machine.is_some() { Executor::Machine } else { Executor::Interpreter };
+            linker::complete(vm.state_mut(), executor).map_err(|_| errno::EINVAL)?;
             self.is_stale = false;
         }
         let len = at.u32(40);
@@ -263,7 +265,7 @@ fn functions(
 ) -> Result<Vec<CodeFunction>, i32> {
     let (size, address, records) = (at.u32(76) as usize, at.u64(80), at.u32(88) as usize);
     let mut functions: Vec<CodeFunction> = Vec::new();
-    if let Some(btf) = btf.filter(|_| records > 0 && size >= 8 && size <= 64 && records <= count as usize) {
+    if let Some(btf) = btf.filter(|_| records > 0 && (8..=64).contains(&size) && records <= count as usize) {
         let bytes = read_vec(caller, address, size * records)?;
         for record in bytes.chunks_exact(size) {
             let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"));
@@ -286,7 +288,7 @@ fn functions(
 
 fn lines(caller: &dyn Caller, at: &Attributes, btf: Option<&Btf>) -> Result<Vec<LineInfo>, i32> {
     let (size, address, records) = (at.u32(92) as usize, at.u64(96), at.u32(104) as usize);
-    let Some(btf) = btf.filter(|_| size >= 16 && size <= 64 && records <= MOST_INSTRUCTIONS as usize) else {
+    let Some(btf) = btf.filter(|_| (16..=64).contains(&size) && records <= MOST_INSTRUCTIONS as usize) else {
         return Ok(Vec::new());
     };
     let bytes = read_vec(caller, address, size * records)?;

@@ -57,6 +57,13 @@ impl Sim {
         let timer_at = self.core.world.timers.next_ns();
         let (cpu_at, cpu) = self.core.cpu_timers.next();
         let at = timer_at.min(cpu_at);
+        // What is simulated at an instant comes before what the policy's program does then.
+        if self.companion_at < at.min(end) {
+            self.core.world.now_ns = self.core.world.now_ns.max(self.companion_at);
+            self.companion_works();
+            self.settle();
+            return true;
+        }
         if at >= end || (cpu_at == u64::MAX && self.core.world.is_over()) {
             return false;
         }

@@ -1,11 +1,15 @@
 //! Schedulers whose own program loads them: an empty machine that the program fills by bpf(2).
 
 use super::core::Core;
+use super::consts::SCX_EXIT_UNREG;
+use super::cpu::NONE;
 use super::ops::{NEVER_CALLED, Op};
+use super::policy::Sim;
 use super::{kernel, layout};
+use crate::CpuTime;
 use crate::error::RunError;
 use schedlab_bpf::{
-    Attached, Caller, GuestMemory, Kernel, KernelBtf, LoadOptions, OperationMember, Reply, StructOps, Syscalls, Vm,
+    Attached, Caller, GuestMemory, Kernel, KernelBtf, LoadOptions, Moment, OperationMember, Reply, StructOps, Syscalls, Vm,
 };
 use std::rc::Rc;
 
@@ -63,41 +67,86 @@ pub trait Loads {
     ///
     /// It does not get there.
     fn load(&mut self, machine: &mut Machine<'_>) -> Result<Box<Attached>, RunError>;
+
+    /// Whether it goes on working while its scheduler is in charge.
+    fn goes_on(&self) -> bool;
+
+    /// Lets it work up to this time of the run; gives when it has more to do.
+    ///
+    /// # Errors
+    ///
+    /// It has ended.
+    fn work(&mut self, machine: &mut Machine<'_>, now_ns: u64) -> Result<Option<u64>, String>;
 }
 
-/// A simulated machine that has no scheduler yet.
+/// A simulated machine as a program sees it.
 pub struct Machine<'a> {
-    syscalls: Syscalls<Core>,
-    vm: Vm<Core>,
+    syscalls: &'a mut Syscalls<Core>,
+    vm: &'a mut Vm<Core>,
     core: &'a mut Core,
 }
 
 impl Machine<'_> {
     /// Answers a call of bpf(2).
     pub fn bpf(&mut self, caller: &dyn Caller, command: u32, attributes: (u64, u32)) -> Reply {
-        self.syscalls.call(&mut self.vm, self.core, caller, command, attributes)
+        *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, ..Moment::default() };
+        self.syscalls.call(self.vm, self.core, caller, command, attributes)
     }
 
     /// Why programs that ran for the loader failed.
     pub fn faults(&self) -> &[String] {
         self.syscalls.faults()
     }
+
+    /// Where the time of each CPU has gone.
+    pub fn cpu_times(&self) -> Vec<CpuTime> {
+        (0..self.core.cpus.len()).map(|cpu| self.core.time_so_far(cpu)).collect()
+    }
 }
 
-/// Lets a program load its scheduler; gives the machine with it and its operations.
+/// The program beside its scheduler.
+pub(super) struct Companion {
+    loads: Box<dyn Loads>,
+    syscalls: Syscalls<Core>,
+}
+
+/// Lets a program load its scheduler; gives the machine with it, its operations, and the program.
 pub(super) fn load(
-    loads: &mut dyn Loads,
+    mut loads: Box<dyn Loads>,
     kernel: Kernel<Core>,
     options: &LoadOptions,
     memory: GuestMemory,
     core: &mut Core,
-) -> Result<(Vm<Core>, StructOps), RunError> {
-    let (syscalls, vm) = Syscalls::new(kernel, Rc::new(kernel_btf()), options, memory)?;
-    let mut machine = Machine { syscalls, vm, core };
-    let attached = loads.load(&mut machine)?;
-    let Machine { mut syscalls, mut vm, .. } = machine;
+) -> Result<(Vm<Core>, StructOps, Companion), RunError> {
+    let (mut syscalls, mut vm) = Syscalls::new(kernel, Rc::new(kernel_btf()), options, memory)?;
+    let attached = loads.load(&mut Machine { syscalls: &mut syscalls, vm: &mut vm, core })?;
     syscalls.complete(&mut vm)?;
-    Ok((vm, attached.operations))
+    Ok((vm, attached.operations, Companion { loads, syscalls }))
+}
+
+impl Sim {
+    /// Puts a program beside its scheduler. One that goes on has its first turn when the scheduler has begun.
+    pub(super) fn accompany(&mut self, companion: Companion) {
+        if companion.loads.goes_on() {
+            (self.companion_at, self.companion) = (0, Some(Box::new(companion)));
+        }
+    }
+
+    /// Lets the program work at this instant.
+    #[cold]
+    pub(super) fn companion_works(&mut self) {
+        self.companion_at = u64::MAX;
+        let Some(mut companion) = self.companion.take().filter(|_| !self.has_failed()) else { return };
+        let Companion { loads, syscalls } = &mut *companion;
+        let mut machine = Machine { syscalls, vm: &mut self.vm, core: &mut self.core };
+        let now = machine.core.world.now_ns;
+        match loads.work(&mut machine, now) {
+            Ok(next) => self.companion_at = next.map_or(u64::MAX, |next| next.max(now + 1)),
+            Err(message) => self.core.fail(SCX_EXIT_UNREG, 0, NONE, &message),
+        }
+        self.companion = Some(companion);
+        self.take_what_is_left(0);
+    }
 }
 
 #[cfg(test)]

@@ -77,10 +77,10 @@ pub fn run(
     sim.run(sink, control)
 }
 
-/// The same under a scheduler that a program of its own loads. What the program would do later is not simulated.
+/// The same under a scheduler that a program of its own loads.
 pub fn run_loaded(
     workload: &Workload,
-    program: &mut dyn loaded::Loads,
+    program: Box<dyn loaded::Loads>,
     options: &Options,
     sink: &mut dyn Sink,
     control: &mut dyn Control,
@@ -106,7 +106,7 @@ enum Source<'a> {
     /// An object, which may call a scheduler of this program.
     Object(&'a Object, Option<Box<dyn Native>>),
     /// A program that loads it.
-    Program(&'a mut dyn loaded::Loads),
+    Program(Box<dyn loaded::Loads>),
 }
 
 /// Builds the machine and puts the policy in charge.
@@ -136,19 +136,19 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
         cgroup_owners: cgroups,
         ..LoadOptions::default()
     };
-    let (vm, mut ops, native): (Vm<core::Core>, _, _) = match source {
+    let (vm, mut ops, native, companion): (Vm<core::Core>, _, _, _) = match source {
         Source::Object(object, native) => {
             kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));
             let vm = object.load(&kernel, &options.settings, &load, memory)?;
             let ops = ops::Operations::new(object.ops()?, &vm)?;
-            (vm, ops, native)
+            (vm, ops, native, None)
         }
         Source::Program(program) => {
             core.keeps_details = true;
-            let (vm, table) = loaded::load(program, kernel, &load, memory, &mut core)?;
+            let (vm, table, companion) = loaded::load(program, kernel, &load, memory, &mut core)?;
             refuse_not_simulated(&table)?;
             let ops = ops::Operations::new(&table, &vm)?;
-            (vm, ops, None)
+            (vm, ops, None, Some(companion))
         }
     };
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
@@ -159,7 +159,9 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
     }
     core.sleepable = ops.sleepable;
     core.native = native;
-    Ok(policy::Sim::new(vm, ops, core)?)
+    let mut sim = policy::Sim::new(vm, ops, core)?;
+    companion.into_iter().for_each(|companion| sim.accompany(companion));
+    Ok(sim)
 }
 
 fn refuse_not_simulated(ops: &StructOps) -> Result<(), LoadError> {
