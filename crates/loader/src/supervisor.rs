@@ -199,7 +199,7 @@ impl Supervisor {
             if let Some(status) = self.ended {
                 return Ok(Stand::Ended(status));
             }
-            self.wake_by_files()?;
+            self.wake_by_files();
             if !self.ready.is_empty() && self.clock.now_ns > until_ns {
                 return Ok(Stand::Waits(Some(self.clock.now_ns)));
             }
@@ -473,14 +473,15 @@ impl Supervisor {
         woken
     }
 
-    fn wake_by_files(&mut self) -> Result<(), LoaderError> {
+    fn wake_by_files(&mut self) {
         for index in self.waiting(|wait| matches!(wait.on, On::Files(_))) {
             let State::Waits(_, Wait { on: On::Files(files), .. }) = &self.threads[index].state else { continue };
-            if calls::is_any_ready(files)? {
-                self.end_wait(index, Answer::GoOn);
+            match calls::answer_of(self, files) {
+                Ok(None) => {}
+                Ok(Some(answer)) => self.end_wait(index, answer),
+                Err(Errno(number)) => self.end_wait(index, Answer::Error(number)),
             }
         }
-        Ok(())
     }
 
     fn next_deadline(&self) -> Option<u64> {

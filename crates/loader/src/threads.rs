@@ -57,6 +57,15 @@ pub enum On {
         address: u64,
         bits: u32,
     },
-    /// One of these files being ready, by the events that poll(2) knows.
-    Files(Vec<(OwnedFd, i16)>),
+    /// One of these files being ready.
+    Files(Vec<Polled>),
+}
+
+/// A file that a call waits for.
+pub struct Polled {
+    pub file: OwnedFd,
+    /// For what, as poll(2) says it.
+    pub events: i16,
+    /// Where the program wants to read what is ready; none where the kernel does the rest of the call.
+    pub answer_at: Option<u64>,
 }

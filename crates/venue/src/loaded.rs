@@ -43,6 +43,8 @@ struct Running {
     /// The link that it waits for.
     link: Option<u32>,
     name: String,
+    /// When it was last told where the CPUs' time goes.
+    told_ns: u64,
 }
 
 impl Loading {
@@ -100,7 +102,7 @@ impl Loads for Loading {
         if !self.program.once() {
             let (begun_ns, link) = (supervisor.now_ns(), Some(attached.link));
             let name = attached.operations.text("name").unwrap_or_default().to_string();
-            self.running = Some(Running { supervisor, begun_ns, link, name });
+            self.running = Some(Running { supervisor, begun_ns, link, name, told_ns: 0 });
         }
         Ok(attached)
     }
@@ -119,7 +121,10 @@ impl Running {
     fn work(&mut self, machine: &mut Machine<'_>, now_ns: u64) -> Result<Option<u64>, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let now = self.begun_ns + now_ns;
-        self.supervisor.write_file("/proc/stat", &stat(&machine.cpu_times())).map_err(|error| text(&error))?;
+        if now_ns >= self.told_ns {
+            self.told_ns = now_ns + UNIT_NS;
+            self.supervisor.write_file("/proc/stat", &stat(&machine.cpu_times())).map_err(|error| text(&error))?;
+        }
         if let Some(link) = self.link.take() {
             for (file, content) in [("state", "enabled"), ("enable_seq", "1"), ("root/ops", &self.name)] {
                 let path = format!("/sys/kernel/sched_ext/{file}");

@@ -24,7 +24,9 @@ impl Venue for SimVenue {
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         let why = match policy.scheduler {
             Scheduler::Kernel => "it is the kernel that runs on this machine; use --venue host".into(),
-            Scheduler::Object { .. } | Scheduler::Program(_) | Scheduler::Ideal(_) | Scheduler::Native(_) => return Ok(()),
+            Scheduler::Object { .. } | Scheduler::Program(_) | Scheduler::Ideal(_) | Scheduler::Native(_) => {
+                return Ok(());
+            }
         };
         Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
     }

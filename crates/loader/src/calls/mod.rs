@@ -6,7 +6,7 @@ mod sockets;
 mod time;
 mod waits;
 
-pub use waits::is_any_ready;
+pub use waits::answer_of;
 
 use crate::process::Errno;
 use crate::supervisor::Supervisor;

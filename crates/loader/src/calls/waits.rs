@@ -5,8 +5,7 @@ use crate::clock::from_timespec;
 use crate::process::Errno;
 use crate::supervisor::Supervisor;
 use crate::sys;
-use crate::threads::{Answer, On};
-use std::io;
+use crate::threads::{Answer, On, Polled};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Operations of futex(2), and what may be added to them.
@@ -18,6 +17,8 @@ const FUTEX_WAIT_BITSET: i32 = 9;
 const FUTEX_WAKE_BITSET: i32 = 10;
 const FUTEX_PRIVATE: i32 = 128;
 const FUTEX_REALTIME: i32 = 256;
+/// Bytes of `struct pollfd`.
+const ENTRY: usize = 8;
 /// The most files that a call may wait for.
 const MOST_FILES: u64 = 4096;
 
@@ -128,8 +129,8 @@ fn futex(with: &mut Supervisor, [word, operation, expected, extra, _, bits]: [u6
 fn one_file(with: &mut Supervisor, fd: i32, wait: Timeout, late: Answer) -> Result {
     let file = with.process.descriptor(fd)?;
     let until = wait.until(with, late);
-    let files = vec![(file, libc::POLLIN)];
-    if is_any_ready(&files)? || does_not_wait(&files[0].0) {
+    let files = vec![Polled { file, events: libc::POLLIN, answer_at: None }];
+    if answer_of(with, &files)?.is_some() || does_not_wait(&files[0].file) {
         return go_on();
     }
     match wait {
@@ -145,32 +146,55 @@ fn does_not_wait(file: &OwnedFd) -> bool {
     flags.and_then(|flags| i32::from_str_radix(flags, 8).ok()).is_some_and(|flags| flags & libc::O_NONBLOCK != 0)
 }
 
+/// The entries of `struct pollfd` are answered here: for an object of ours a counter is asked.
 fn poll(with: &mut Supervisor, at: u64, count: u64, wait: Timeout) -> Result {
     if count > MOST_FILES {
         return error(libc::EINVAL);
     }
-    let bytes = with.process.read_vec(at, count as usize * 8)?;
+    let mut bytes = with.process.read_vec(at, count as usize * ENTRY)?;
     let mut files = Vec::new();
-    for entry in bytes.chunks_exact(8) {
+    for (entry, place) in bytes.chunks_exact_mut(ENTRY).zip((at..).step_by(ENTRY)) {
         let fd = i32::from_le_bytes(entry[..4].try_into().expect("four bytes"));
         let events = i16::from_le_bytes(entry[4..6].try_into().expect("two bytes"));
-        match with.process.descriptor(fd) {
-            Ok(file) => files.push((file, events)),
+        entry[6..].fill(0);
+        let file = match with.process.object(fd) {
+            Some(object) => Ok(with.counter(object)?.try_clone()?),
+            None => with.process.descriptor(fd),
+        };
+        match file {
+            Ok(file) => files.push(Polled { file, events, answer_at: Some(place + 6) }),
             // The kernel says what is wrong with it.
             Err(_) if fd >= 0 => return go_on(),
             Err(_) => {}
         }
     }
-    if is_any_ready(&files)? || matches!(wait, Timeout::After(0)) {
-        return go_on();
+    with.process.write(at, &bytes)?;
+    if let Some(answer) = answer_of(with, &files)? {
+        return Ok(Outcome::Answer(answer));
+    }
+    if matches!(wait, Timeout::After(0)) {
+        return value(0);
     }
     let until = wait.until(with, Answer::Value(0));
     Ok(Outcome::Wait { until, on: On::Files(files) })
 }
 
-/// Whether one of these files is ready.
-pub fn is_any_ready(files: &[(OwnedFd, i16)]) -> io::Result<bool> {
-    let mut asked: Vec<libc::pollfd> =
-        files.iter().map(|(file, events)| libc::pollfd { fd: file.as_raw_fd(), events: *events, revents: 0 }).collect();
-    Ok(sys::poll(&mut asked, 0)? > 0)
+/// What a call that waits for files is answered if one is ready.
+pub fn answer_of(with: &Supervisor, files: &[Polled]) -> std::result::Result<Option<Answer>, Errno> {
+    let mut asked: Vec<libc::pollfd> = files
+        .iter()
+        .map(|polled| libc::pollfd { fd: polled.file.as_raw_fd(), events: polled.events, revents: 0 })
+        .collect();
+    let ready = sys::poll(&mut asked, 0)?;
+    if ready == 0 {
+        return Ok(None);
+    }
+    let mut is_told = false;
+    for (polled, found) in files.iter().zip(asked) {
+        if let Some(at) = polled.answer_at {
+            with.process.write(at, &found.revents.to_le_bytes())?;
+            is_told = true;
+        }
+    }
+    Ok(Some(if is_told { Answer::Value(ready as i64) } else { Answer::GoOn }))
 }

@@ -1,7 +1,7 @@
 //! Schedulers whose own program loads them: an empty machine that the program fills by bpf(2).
 
-use super::core::Core;
 use super::consts::SCX_EXIT_UNREG;
+use super::core::Core;
 use super::cpu::NONE;
 use super::ops::{NEVER_CALLED, Op};
 use super::policy::Sim;
@@ -9,7 +9,8 @@ use super::{kernel, layout};
 use crate::CpuTime;
 use crate::error::RunError;
 use schedlab_bpf::{
-    Attached, Caller, GuestMemory, Kernel, KernelBtf, LoadOptions, Moment, OperationMember, Reply, StructOps, Syscalls, Vm,
+    Attached, Caller, GuestMemory, Kernel, KernelBtf, LoadOptions, Moment, OperationMember, Reply, StructOps, Syscalls,
+    Vm,
 };
 use std::rc::Rc;
 
