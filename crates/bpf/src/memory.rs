@@ -4,11 +4,11 @@
 //! process and machine code that masks a pointer to 32 bits cannot reach anything else. Untouched memory reads as
 //! zero, and page 0 is never handed out: a load through a NULL kernel pointer reads 0, as in a kernel.
 
+mod sharing;
+
 use std::borrow::Cow;
 use std::cell::UnsafeCell;
-use std::io;
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use crate::account::Account;
@@ -292,25 +292,6 @@ impl GuestMemory {
         let id = if open { found as u16 } else { 0 };
         let pages = (addr / PAGE_SIZE) as usize..(addr + len).div_ceil(PAGE_SIZE) as usize;
         self.change(|state| state.pages[pages].fill(id));
-    }
-
-    /// Puts a file under `len` bytes from a page's start on, from an offset of the file on: who maps the file shares them.
-    pub(crate) fn share(&self, addr: u64, len: u64, file: BorrowedFd, offset: u64) -> io::Result<()> {
-        let at = GUARD_SIZE as usize + Self::offset(addr);
-        self.shared.mapping.share(at, Self::inside(addr, len as usize), file, offset)?;
-        self.change(|state| state.shared.push(addr..addr + len));
-        Ok(())
-    }
-
-    /// Makes a region of addresses that are never handed out: those of handles. All its pages can be touched.
-    pub(crate) fn place_above(&self, addr: u64, len: u64, region: Region) {
-        debug_assert!(addr >= HANDLE_BASE && addr + len <= MEMORY_SIZE);
-        let pages = (addr / PAGE_SIZE) as usize..((addr + len) / PAGE_SIZE) as usize;
-        self.change(|state| {
-            state.regions.push(Placed::new(region, addr, len, false));
-            let id = (state.regions.len() - 1) as u16;
-            state.pages[pages].fill(id);
-        });
     }
 
     /// Host address of guest address 0.

@@ -223,6 +223,8 @@ impl Supervisor {
     /// The host has no room.
     pub fn go_on(&mut self, object: u32) -> Result<(), LoaderError> {
         let file = sys::memory_file(&object_name(object), &[])?;
+        // From here on time limits what it does: each call takes some.
+        self.command.most_calls = u64::MAX;
         if let Some((index, call)) = self.stopped.take() {
             self.threads[index].state = State::Running;
             self.settle(index, &call, Outcome::File(file, true))?;

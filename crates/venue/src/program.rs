@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The most bytes of a program.
 const MOST_BYTES: u64 = 512 << 20;
 
+/// Why a kernel does not take a program that is to be stopped.
+pub(crate) const NOT_ONCE: &str = "a program goes on working in a kernel; use exec:, or --venue sim";
+
 /// A program that puts a policy in charge of a kernel.
 #[derive(Clone, Debug)]
 pub struct Program {

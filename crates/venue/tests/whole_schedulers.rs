@@ -35,8 +35,12 @@ fn loader() -> &'static PathBuf {
 }
 
 fn run(arguments: &str, executor: Executor) -> Result<RunResult, VenueError> {
+    run_as("exec-once", arguments, executor)
+}
+
+fn run_as(form: &str, arguments: &str, executor: Executor) -> Result<RunResult, VenueError> {
     let workload = Scenario::parse(SCENARIO, "three").unwrap().compile().unwrap();
-    let spec = PolicySpec::parse(&format!("exec-once:{} {arguments}", loader().display())).unwrap();
+    let spec = PolicySpec::parse(&format!("{form}:{} {arguments}", loader().display())).unwrap();
     let policy = Policy::find(&spec).unwrap();
     let executor = Some(executor);
     let request = Request { workload: &workload, scenario_hash: "", policy: &policy, seed: 1, executor, check: true };
@@ -93,4 +97,23 @@ fn what_a_loader_should_not_do_is_refused_and_named() {
         assert!(error.contains(told) && error.contains(named), "{what}: {error}");
     }
     assert!(!PathBuf::from("/etc/loader-was-here").exists());
+}
+
+#[test]
+fn a_program_goes_on_working_in_simulated_time() {
+    let switches = |form, arguments, executor| forced_switches(&run_as(form, arguments, executor).unwrap());
+    let once = switches("exec-once", "5000000 longer", Executor::Interpreter);
+    let live = switches("exec", "5000000 longer", Executor::Interpreter);
+    // After a sixth of the run slices are ten times as long.
+    assert!(once > 2 * live && live > once / 6, "{once} {live}");
+    assert_eq!(live, switches("exec", "5000000 longer", Executor::Machine));
+    assert_eq!(once, switches("exec", "5000000", Executor::Interpreter));
+    let cautions = run_as("exec", "5000000", Executor::Interpreter).unwrap().cautions;
+    assert!(cautions.iter().any(|caution| caution.contains("takes no CPU")), "{cautions:?}");
+}
+
+#[test]
+fn a_run_ends_with_the_program_of_its_policy() {
+    let error = run_as("exec", "5000000 leave", Executor::Interpreter).unwrap_err().to_string();
+    assert!(error.contains("failed at 100.") && error.contains("the policy's program: it ended"), "{error}");
 }

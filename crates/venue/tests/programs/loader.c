@@ -1,4 +1,4 @@
-// A scheduler's program in small: it loads a policy by bpf(2) alone and would sleep for ever then. One queue for all
+// A scheduler's program in small: it loads a policy by bpf(2) alone and sleeps for ever then. One queue for all
 // tasks; the slice is an argument, which the loader writes into memory that it shares with the policy. Another argument
 // names something that no loader should do, and is done before the policy is put in charge.
 #include <errno.h>
@@ -245,6 +245,12 @@ int main(int argc, char **argv)
 	union bpf_attr link = { .link_create = { .prog_fd = operations, .attach_type = ATTACH_OPERATIONS } };
 	if (bpf(BPF_LINK_CREATE, &link) < 0)
 		die("attach");
+	// Afterwards it changes the slice, and goes on or ends.
+	usleep(100000);
+	if (argc > 2 && !strcmp(argv[2], "longer"))
+		shared[0] = slice * 10;
+	if (argc > 2 && !strcmp(argv[2], "leave"))
+		return 7;
 	for (;;)
 		sleep(1);
 }
