@@ -9,6 +9,9 @@ use crate::type_table::{Structure, Type, TypeTable};
 /// The declarations of the functions that every BPF program has.
 pub(crate) const GENERIC_DECLARATIONS: &str = include_str!("kfuncs/declarations.h");
 
+/// Stands before the name of a tracepoint in that of its type.
+const TRACEPOINT: &str = "btf_trace_";
+
 /// What a member of a table of operations is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationMember {
@@ -63,6 +66,12 @@ impl KernelBtf {
         let bytes = maker.writer.finish();
         let types = Btf::parse(&bytes).expect("what we have written");
         KernelBtf { bytes, types, functions, variables }
+    }
+
+    /// The name of a function or a tracepoint that a program may watch, by its type.
+    pub(crate) fn watched(&self, ty: TypeId) -> Option<String> {
+        let name = &self.types.get(ty).ok()?.name;
+        Some(name.strip_prefix(TRACEPOINT).unwrap_or(name).to_string()).filter(|name| !name.is_empty())
     }
 
     /// The names of the functions that are declared, with the number of their parameters.
@@ -201,7 +210,7 @@ impl Maker {
             None => _ = self.writer.function(name, prototype),
             Some(name) => {
                 let pointer = self.writer.pointer(prototype);
-                self.writer.typedef(&format!("btf_trace_{name}"), pointer);
+                self.writer.typedef(&format!("{TRACEPOINT}{name}"), pointer);
             }
         }
     }

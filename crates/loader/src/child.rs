@@ -10,8 +10,6 @@ use std::os::unix::ffi::OsStrExt;
 
 /// `ADDR_NO_RANDOMIZE`: the same program has the same addresses.
 const NO_RANDOM_ADDRESSES: libc::c_ulong = 0x0004_0000;
-/// The most seconds of CPU time that a program may take in all. Time that it waits does not count.
-pub const CPU_SECONDS: u64 = 300;
 /// The most bytes of a file that it writes.
 const FILE_BYTES: u64 = 1 << 30;
 /// Bytes of its first thread's stack.
@@ -104,7 +102,6 @@ unsafe fn become_program(
         }
         libc::setsid();
         libc::personality(NO_RANDOM_ADDRESSES);
-        limit(libc::RLIMIT_CPU, CPU_SECONDS);
         limit(libc::RLIMIT_FSIZE, FILE_BYTES);
         limit(libc::RLIMIT_STACK, STACK_BYTES);
         limit(libc::RLIMIT_CORE, 0);

@@ -109,6 +109,14 @@ impl Process {
         object_of(&self.link(fd).ok()?)
     }
 
+    /// The CPU time that it has taken, in the host's units of 10 ms.
+    pub(crate) fn cpu_time(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // Behind its name, which may hold anything, come the state and 10 numbers before these two.
+        let behind = text.rsplit_once(')').map_or("", |(_, behind)| behind);
+        behind.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum()
+    }
+
     /// The threads that it has now, by the host's numbers.
     pub(crate) fn threads(&self) -> Vec<pid_t> {
         let Ok(entries) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Vec::new() };

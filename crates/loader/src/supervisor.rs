@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// The number by which a program knows itself.
 pub const PID: u32 = 1000;
+/// The most CPU time between two calls, in units of 10 ms. Time that it waits does not count.
+const CPU_UNITS: u64 = 6_000;
 /// Milliseconds between two looks at whether to stop.
 const LOOK_MS: i32 = 100;
 /// What is kept of the end of what it printed.
@@ -103,7 +105,7 @@ pub enum LoaderError {
     #[error("it made {0} system calls and was not ready{1}")]
     Endless(u64, String),
     /// It has used its time up.
-    #[error("it computed for {} s of CPU time and was not ready{tail}", child::CPU_SECONDS, tail = .0)]
+    #[error("it computed for {} s of CPU time without a system call{tail}", CPU_UNITS / 100, tail = .0)]
     Computes(String),
     /// All its threads wait for what never comes.
     #[error("all its threads wait for something that never comes{0}")]
@@ -251,9 +253,6 @@ impl Supervisor {
         match self.run(system, u64::MAX)? {
             Stand::Stopped => Ok(()),
             Stand::Waits(_) => Err(LoaderError::Stuck(self.tail())),
-            Stand::Ended(status) if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGXCPU => {
-                Err(LoaderError::Computes(self.tail()))
-            }
             Stand::Ended(status) => Err(LoaderError::Ended(how(status), self.tail())),
         }
     }
@@ -361,6 +360,8 @@ impl Supervisor {
 
     /// Waits until no thread computes any more: each has asked for something.
     fn collect(&mut self, system: &mut dyn System) -> Result<(), LoaderError> {
+        // What it had taken when it was first found computing.
+        let mut begun = None;
         while self.ended.is_none() {
             let running = self.threads.iter().any(|thread| matches!(thread.state, State::Running));
             if !(running || self.expected.is_some() && self.is_thread_missing()) {
@@ -375,10 +376,17 @@ impl Supervisor {
             match sys::poll(&mut fds, LOOK_MS) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
                 Err(_) | Ok(0) if system.is_to_stop() => return Err(LoaderError::Stopped),
-                Err(_) | Ok(0) => continue,
+                Err(_) | Ok(0) => {
+                    let now = self.process.cpu_time();
+                    if now - *begun.get_or_insert(now) > CPU_UNITS {
+                        return Err(LoaderError::Computes(self.tail()));
+                    }
+                    continue;
+                }
                 Ok(_) => {}
             }
             if fds[0].revents & libc::POLLIN != 0 {
+                begun = None;
                 self.receive()?;
             } else if fds[1].revents != 0 {
                 self.ended = Some(sys::wait(self.child.pid)?);

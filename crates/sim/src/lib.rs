@@ -68,4 +68,6 @@ pub struct Outcome {
     pub printed: Vec<(Time, String)>,
     /// Lines beyond those kept.
     pub printed_dropped: u64,
+    /// Events of a kernel that the policy's programs watch and that never happen here.
+    pub unseen: Vec<String>,
 }

@@ -21,7 +21,7 @@ pub struct Program {
     job: ProgramJob,
     /// Whether it does nothing after it has loaded its object.
     once: bool,
-    /// SHA-256 of the program, of its arguments and of the files that they name.
+    /// SHA-256 of the program, of its libraries, of its arguments and of the files that they name.
     hash: String,
     /// SHA-256 of the program's file, as it is and as a guest gets it.
     files: [String; 2],
@@ -42,6 +42,10 @@ impl Program {
             return Err(format!("{path} is no program for this machine; scripts are not taken"));
         }
         let mut hashed = format!("{}{}\n", sha256(&bytes), if once { " once" } else { "" });
+        // Of a library that is not found the venue speaks that needs it.
+        for (library, content) in schedlab_vm::libraries::of(Path::new(&path)).unwrap_or_default() {
+            let _ = writeln!(hashed, "{library:?} {}", sha256(&content));
+        }
         let mut files = Vec::new();
         for argument in &words[1..] {
             let _ = writeln!(hashed, "{argument:?}");

@@ -132,6 +132,10 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let layout = request.workload.machine.topology.into();
     let scheduler = &request.policy.scheduler;
     let simulates_kernel = matches!(scheduler, Scheduler::Object { .. } | Scheduler::Native(_) | Scheduler::Program(_));
+    let unseen = (!outcome.unseen.is_empty()).then(|| {
+        let events = outcome.unseen.join(", ");
+        format!("Programs of the policy watch {events}, of which nothing is simulated: they never run.")
+    });
     let of_program = match scheduler {
         Scheduler::Program(program) => Some(if program.once() { ONCE } else { LIVE }.to_string()),
         _ => None,
@@ -153,7 +157,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: Vec::new(),
-        cautions: request.policy.cautions_on(&layout).into_iter().chain(of_program).collect(),
+        cautions: request.policy.cautions_on(&layout).into_iter().chain(of_program).chain(unseen).collect(),
     }
 }
 

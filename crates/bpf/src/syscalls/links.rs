@@ -2,6 +2,7 @@
 
 use super::attributes::Attributes;
 use super::maps::MapObject;
+use super::programs::ProgramObject;
 use super::{Caller, Item, Reply, Syscalls, command, errno};
 use crate::btf::{BtfMember, Kind};
 use crate::object::{Member, StructOps};
@@ -24,10 +25,12 @@ impl<H> Syscalls<H> {
         let (number, item) = self.item(caller, fd)?;
         let attached = match item {
             Item::Map(map) if !map.value.is_empty() => Some(self.operations(caller, map)?),
-            // What would call it never happens here, or is not simulated.
             Item::Program(_) => None,
             _ => return Err(errno::EINVAL),
         };
+        if let Some(Item::Program(ProgramObject { watches: Some(watched), .. })) = self.items.get(number as usize) {
+            self.watched.insert(watched.clone());
+        }
         self.items.push(Item::Link(number));
         let link = self.items.len() as u32 - 1;
         Ok(match attached {

@@ -12,6 +12,7 @@ mod programs;
 
 pub use links::Attached;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -127,6 +128,8 @@ pub struct Syscalls<H> {
     executed: u64,
     /// Why programs that ran for a loader failed.
     faults: Vec<String>,
+    /// What programs were attached to; nothing of it ever calls them.
+    watched: BTreeSet<String>,
 }
 
 impl<H> Syscalls<H> {
@@ -153,6 +156,7 @@ impl<H> Syscalls<H> {
             is_stale: false,
             executed: 0,
             faults: Vec::new(),
+            watched: BTreeSet::new(),
         };
         Ok((syscalls, vm))
     }
@@ -173,6 +177,11 @@ impl<H> Syscalls<H> {
     /// Why programs that ran for a loader failed, in their order.
     pub fn faults(&self) -> &[String] {
         &self.faults
+    }
+
+    /// Functions and tracepoints to which programs were attached. Those are never called: nothing here is such an event.
+    pub fn watched(&self) -> impl Iterator<Item = &str> {
+        self.watched.iter().map(String::as_str)
     }
 
     /// Answers a call.

@@ -46,6 +46,8 @@ pub struct ProgramObject {
     pub kind: u32,
     pub id: ProgramId,
     pub instructions: u32,
+    /// What of the kernel it watches.
+    pub watches: Option<String>,
 }
 
 /// A program as it comes, with what it refers to found.
@@ -90,7 +92,8 @@ impl<H> Syscalls<H> {
         let state = vm.state_mut();
         // Subprograms are entries no more than those of an object are.
         let id = ProgramId(state.program.entries.len() as u32 - 1);
-        Ok(self.add(Item::Program(ProgramObject { name, kind, id, instructions: count }), None))
+        let watches = if kind == kind::TRACING { self.types.watched(at.u32(108)) } else { None };
+        Ok(self.add(Item::Program(ProgramObject { name, kind, id, instructions: count, watches }), None))
     }
 
     /// A name that no other program has: it is how operations are found.

@@ -393,6 +393,7 @@ impl Sim {
             ticks,
             printed: std::mem::take(&mut self.printed),
             printed_dropped: self.printed_dropped,
+            unseen: std::mem::take(&mut self.unseen),
         })
     }
 

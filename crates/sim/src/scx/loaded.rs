@@ -128,6 +128,8 @@ pub(super) fn load(
 impl Sim {
     /// Puts a program beside its scheduler. One that goes on has its first turn when the scheduler has begun.
     pub(super) fn accompany(&mut self, companion: Companion) {
+        let watched = companion.syscalls.watched().filter(|event| *event != REGISTRATION);
+        self.unseen = watched.map(String::from).collect();
         if companion.loads.goes_on() {
             (self.companion_at, self.companion) = (0, Some(Box::new(companion)));
         }

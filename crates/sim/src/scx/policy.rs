@@ -86,6 +86,8 @@ pub struct Sim {
     /// For each group the process number and the address of its first task.
     pub leaders: Vec<Option<(i32, u64)>>,
     memory_maps: u64,
+    /// Events of a kernel that the policy's programs watch and that never happen here.
+    pub(super) unseen: Vec<String>,
     /// The program beside its scheduler, and when it works next.
     pub(super) companion: Option<Box<Companion>>,
     pub(super) companion_at: u64,
@@ -127,6 +129,7 @@ impl Sim {
             restless: Restless::default(),
             leaders: vec![None; groups],
             memory_maps,
+            unseen: Vec::new(),
             companion: None,
             companion_at: u64::MAX,
             scratch,
