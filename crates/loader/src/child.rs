@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 /// `ADDR_NO_RANDOMIZE`: the same program has the same addresses.
 const NO_RANDOM_ADDRESSES: libc::c_ulong = 0x0004_0000;
 /// The most bytes of a file that it writes.
-const FILE_BYTES: u64 = 1 << 30;
+const FILE_BYTES: u64 = 64 << 20;
 /// Bytes of its first thread's stack.
 const STACK_BYTES: u64 = 8 << 20;
 /// What a child ends with that could not begin.

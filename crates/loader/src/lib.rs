@@ -8,6 +8,7 @@ mod calls;
 mod child;
 mod clock;
 mod filter;
+mod interface;
 mod machine;
 mod process;
 mod supervisor;
@@ -16,7 +17,8 @@ mod threads;
 mod tree;
 mod vdso;
 
+pub use interface::{Caller, Command, LoaderError, Reply, Stand, System};
 pub use machine::add_machine;
 pub use process::{Errno, Process, object_file};
-pub use supervisor::{Caller, Command, LoaderError, Reply, Stand, Supervisor, System};
+pub use supervisor::Supervisor;
 pub use tree::Files;

@@ -117,6 +117,12 @@ impl Process {
         behind.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum()
     }
 
+    /// Whether a thread sleeps in the host's kernel.
+    pub(crate) fn is_asleep(&self, tid: pid_t) -> bool {
+        let text = std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", self.pid)).unwrap_or_default();
+        text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with('S'))
+    }
+
     /// The threads that it has now, by the host's numbers.
     pub(crate) fn threads(&self) -> Vec<pid_t> {
         let Ok(entries) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return Vec::new() };

@@ -3,13 +3,13 @@
 use crate::calls::{self, Outcome};
 use crate::child::{self, Child};
 use crate::clock::{BPF_NS, CALL_NS, Clock, START_NS, YIELD_NS};
+use crate::interface::{CPU_UNITS, Caller, Command, LoaderError, Reply, Stand, System};
 use crate::process::{Errno, Process, object_name};
 use crate::sys::{self, Notification};
 use crate::threads::{Answer, On, State, Thread, Wait};
-use crate::tree::{Files, Tree};
+use crate::tree::Tree;
 use crate::vdso;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -17,106 +17,14 @@ use std::path::{Path, PathBuf};
 
 /// The number by which a program knows itself.
 pub const PID: u32 = 1000;
-/// The most CPU time between two calls, in units of 10 ms. Time that it waits does not count.
-const CPU_UNITS: u64 = 6_000;
+/// Looks in a row at which a thread that should compute waits inside of the host's kernel, for what only another of its
+/// threads could do: it will not come back.
+const ASLEEP_LOOKS: u32 = 50;
 /// Milliseconds between two looks at whether to stop.
 const LOOK_MS: i32 = 100;
 /// What is kept of the end of what it printed.
 const LINES: usize = 40;
 const TAIL_BYTES: u64 = 64 << 10;
-
-/// A program to be run.
-#[derive(Clone, Debug)]
-pub struct Command {
-    /// The program, by its whole path, and its arguments.
-    pub words: Vec<OsString>,
-    /// Where it believes that it is.
-    pub folder: PathBuf,
-    /// Real files that it may read beside its own: its libraries, what its arguments name.
-    pub reads: Vec<PathBuf>,
-    /// What its machine has.
-    pub files: Files,
-    /// CPUs of its machine.
-    pub cpus: u32,
-    /// The release of its kernel.
-    pub release: String,
-    /// Seed of its random numbers.
-    pub seed: u64,
-    /// The most calls that it may make without getting to where it is to be: one that goes round for ever is ended.
-    pub most_calls: u64,
-}
-
-/// Who asks.
-#[derive(Debug)]
-pub struct Caller<'a> {
-    /// The process.
-    pub process: &'a Process,
-    /// The CPU on which the thread runs: the first that it may.
-    pub cpu: u32,
-    /// Time since the machine started.
-    pub now_ns: u64,
-}
-
-/// What a machine answers.
-#[derive(Debug)]
-pub enum Reply {
-    /// A result.
-    Value(i64),
-    /// An error.
-    Error(Errno),
-    /// A descriptor of an object of this number, which is this file; an empty one where there is none.
-    Object(u32, Option<OwnedFd>),
-    /// Nothing yet: the program is where it was to be.
-    Stop,
-}
-
-/// The machine behind a program.
-pub trait System {
-    /// Answers bpf(2): the command, and where its attributes are and how many bytes.
-    fn bpf(&mut self, caller: &Caller<'_>, command: u32, attributes: u64, size: u32) -> Reply;
-
-    /// Whether everything is to stop.
-    fn is_to_stop(&mut self) -> bool {
-        false
-    }
-}
-
-/// Where a program is when nothing of it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stand {
-    /// The machine has not answered.
-    Stopped,
-    /// All threads wait, until then or for good.
-    Waits(Option<u64>),
-    /// It has ended, with this status.
-    Ended(i32),
-}
-
-/// Why a program cannot be run.
-#[derive(Debug, thiserror::Error)]
-pub enum LoaderError {
-    /// The host refuses.
-    #[error(
-        "cannot supervise a program here: {0}; it takes Linux 5.14 with seccomp user notifications, and the right to look \
-         into one's own children (kernel.yama.ptrace_scope below 2)"
-    )]
-    Host(io::Error),
-    /// It makes calls without end.
-    #[error("it made {0} system calls and was not ready{1}")]
-    Endless(u64, String),
-    /// It has used its time up.
-    #[error("it computed for {} s of CPU time without a system call{tail}", CPU_UNITS / 100, tail = .0)]
-    Computes(String),
-    /// All its threads wait for what never comes.
-    #[error("all its threads wait for something that never comes{0}")]
-    Stuck(String),
-    /// It ended.
-    #[error("it ended with {0} and was not ready{1}")]
-    Ended(String, String),
-    /// Somebody asked to stop.
-    #[error("stopped")]
-    Stopped,
-}
 
 /// A program at work.
 pub struct Supervisor {
@@ -143,12 +51,6 @@ pub struct Supervisor {
     stopped: Option<(usize, Notification)>,
     ended: Option<i32>,
     output: OwnedFd,
-}
-
-impl From<io::Error> for LoaderError {
-    fn from(error: io::Error) -> LoaderError {
-        LoaderError::Host(error)
-    }
 }
 
 impl Supervisor {
@@ -378,8 +280,15 @@ impl Supervisor {
                 Err(_) | Ok(0) if system.is_to_stop() => return Err(LoaderError::Stopped),
                 Err(_) | Ok(0) => {
                     let now = self.process.cpu_time();
-                    if now - *begun.get_or_insert(now) > CPU_UNITS {
+                    let (from, looks) = begun.get_or_insert((now, 0));
+                    if now - *from > CPU_UNITS {
                         return Err(LoaderError::Computes(self.tail()));
+                    }
+                    let running = |thread: &&Thread| matches!(thread.state, State::Running);
+                    let sleeps = |thread: &Thread| self.process.is_asleep(thread.tid);
+                    *looks = if self.threads.iter().filter(running).all(sleeps) { *looks + 1 } else { 0 };
+                    if *looks > ASLEEP_LOOKS {
+                        return Err(LoaderError::Stuck(self.tail()));
                     }
                     continue;
                 }

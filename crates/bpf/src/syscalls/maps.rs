@@ -14,6 +14,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// Tables of operations are maps too.
 pub const STRUCT_OPS: u32 = 26;
+/// The most bytes of a table of operations.
+const MOST_OPERATIONS: u32 = 1 << 16;
 /// Flags of a map.
 mod flag {
     /// Programs only read it.
@@ -58,6 +60,9 @@ impl<H> Syscalls<H> {
         let mut map =
             MapObject { definition, id: None, value: Vec::new(), value_type: at.u32(60), base: None, is_frozen: false };
         if map.definition.kind == STRUCT_OPS {
+            if map.definition.value_size > MOST_OPERATIONS {
+                return Err(errno::E2BIG);
+            }
             map.value = vec![0; map.definition.value_size as usize];
             return Ok(self.add(Item::Map(map), None));
         }

@@ -58,13 +58,14 @@ impl Sim {
         let (cpu_at, cpu) = self.core.cpu_timers.next();
         let at = timer_at.min(cpu_at);
         // What is simulated at an instant comes before what the policy's program does then.
-        if self.companion_at < at.min(end) {
+        let is_over = cpu_at == u64::MAX && self.core.world.is_over();
+        if self.companion_at < at.min(end) && !is_over {
             self.core.world.now_ns = self.core.world.now_ns.max(self.companion_at);
             self.companion_works();
             self.settle();
             return true;
         }
-        if at >= end || (cpu_at == u64::MAX && self.core.world.is_over()) {
+        if at >= end || is_over {
             return false;
         }
         debug_assert!(at >= self.core.world.now_ns, "time goes back from {} to {at}", self.core.world.now_ns);
