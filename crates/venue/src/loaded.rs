@@ -92,7 +92,8 @@ impl Loads for Loading {
                 let mut text = error.to_string();
                 let refused: Vec<&str> = supervisor.refused().collect();
                 let faults: Vec<&str> = machine.faults().iter().map(String::as_str).collect();
-                let lists = [("programs that it ran failed", faults), ("what it asked for and did not get", refused)];
+                let lists =
+                    [("what failed in the simulated kernel", faults), ("what it asked for and did not get", refused)];
                 for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
                     let _ = write!(text, "\n{what}: {}", list.join("; "));
                 }

@@ -66,6 +66,11 @@ impl<H> Syscalls<H> {
             map.value = vec![0; map.definition.value_size as usize];
             return Ok(self.add(Item::Map(map), None));
         }
+        if map.definition.kind == kind::USER_RINGBUF {
+            self.faults
+                .push(format!("a ring buffer from the program to its policy ({}) is not simulated", at.name(28)));
+            return Err(errno::EOPNOTSUPP);
+        }
         let btf = self.btf(caller, at.u32(48))?;
         let number = self.items.len() as u32;
         if map.definition.kind == kind::ARENA {
@@ -277,10 +282,6 @@ fn share(
         }
         Storage::Ring(ring) => {
             let len = RING_PAGES * PAGE_SIZE + 2 * ring.size();
-            caller.file(number, len).map(Some).map_err(refused)
-        }
-        Storage::Sink if definition.kind == kind::USER_RINGBUF => {
-            let len = RING_PAGES * PAGE_SIZE + 2 * u64::from(definition.max_entries);
             caller.file(number, len).map(Some).map_err(refused)
         }
         _ => Ok(None),

@@ -126,7 +126,7 @@ pub struct Syscalls<H> {
     is_stale: bool,
     /// Instructions that programs executed for loaders.
     executed: u64,
-    /// Why programs that ran for a loader failed.
+    /// What a loader asked for and was refused because it is not simulated, and why programs that ran for it failed.
     faults: Vec<String>,
     /// What programs were attached to; nothing of it ever calls them.
     watched: BTreeSet<String>,
@@ -174,7 +174,8 @@ impl<H> Syscalls<H> {
         self.executed
     }
 
-    /// Why programs that ran for a loader failed, in their order.
+    /// What a loader asked for and was refused because it is not simulated, and why programs that ran for it failed, in
+    /// their order.
     pub fn faults(&self) -> &[String] {
         &self.faults
     }

@@ -94,7 +94,7 @@ impl Machine<'_> {
         self.syscalls.call(self.vm, self.core, caller, command, attributes)
     }
 
-    /// Why programs that ran for the loader failed.
+    /// What the loader asked for and was refused because it is not simulated, and why programs that ran for it failed.
     pub fn faults(&self) -> &[String] {
         self.syscalls.faults()
     }
