@@ -82,8 +82,8 @@ pub enum Stand {
 pub enum LoaderError {
     /// The host refuses.
     #[error(
-        "cannot supervise a program here: {0}; it takes Linux 5.14 with seccomp user notifications, and the right to look \
-         into one's own children (kernel.yama.ptrace_scope below 2)"
+        "cannot supervise a program here: {0}; it takes Linux 5.14 with seccomp user notifications, and the right to read \
+         and write the memory of one's own children (kernel.yama.ptrace_scope below 2, proc_mem.force_override not never)"
     )]
     Host(io::Error),
     /// It makes calls without end.

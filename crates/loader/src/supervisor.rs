@@ -179,7 +179,7 @@ impl Supervisor {
             return Err(LoaderError::Endless(self.command.most_calls, self.tail()));
         }
         self.clock.now_ns += CALL_NS;
-        self.begin_program(&call);
+        self.begin_program(&call)?;
         let outcome = match libc::c_long::from(call.data.nr) {
             libc::SYS_bpf => self.bpf(index, &call, system),
             _ => calls::outcome(self, index, &call),
@@ -188,14 +188,12 @@ impl Supervisor {
     }
 
     /// The first call of the program itself comes when its functions that tell the time are already there.
-    fn begin_program(&mut self, call: &Notification) {
+    fn begin_program(&mut self, call: &Notification) -> Result<(), LoaderError> {
         if libc::c_long::from(call.data.nr) != libc::SYS_execve && !self.is_program {
             self.is_program = true;
-            if let Err(Errno(number)) = vdso::patch(self.child.pid) {
-                let error = io::Error::from_raw_os_error(number);
-                self.refuse(format!("its clock reads this machine's time: {error}"));
-            }
+            vdso::patch(self.child.pid).map_err(|Errno(number)| io::Error::from_raw_os_error(number))?;
         }
+        Ok(())
     }
 
     pub(crate) fn has_begun(&self) -> bool {
