@@ -13,9 +13,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// What a result says of a program that was stopped when it was in charge.
-pub(crate) const ONCE: &str = "The policy is as set up by its loader, whose later work is not simulated.";
+pub(crate) const ONCE: &str = "the policy is as set up by its loader, whose later work is not simulated";
 /// What it says of one that went on.
-pub(crate) const LIVE: &str = "The loader works beside the policy, and its work takes no CPU of the machine.";
+pub(crate) const LIVE: &str = "the policy's program works beside it, and its work takes no CPU of the machine";
 /// So many calls are enough for any loader to get ready: those that were tried make up to 60 thousand.
 const MOST_CALLS: u64 = 2_000_000;
 /// Nanoseconds of a unit of `/proc/stat`.

@@ -134,7 +134,7 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let simulates_kernel = matches!(scheduler, Scheduler::Object { .. } | Scheduler::Native(_) | Scheduler::Program(_));
     let unseen = (!outcome.unseen.is_empty()).then(|| {
         let events = outcome.unseen.join(", ");
-        format!("Programs of the policy watch {events}, of which nothing is simulated: they never run.")
+        format!("programs of the policy watch {events}, of which nothing is simulated: they never run")
     });
     let of_program = match scheduler {
         Scheduler::Program(program) => Some(if program.once() { ONCE } else { LIVE }.to_string()),
