@@ -72,7 +72,7 @@ fn masks_and_references_are_what_they_are_passed_as() {
         (117, "as a task, which it is not"),
         (118, "at last cpumask"),
         (119, "as a cpumask, which it does not hold"),
-        (120, "as a cpumask, which it is not"),
+        (120, "as a cpumask, which it does not hold"),
         (121, "at last cgroup"),
         (122, "as a cgroup, which it is not"),
         (123, "as a task_struct, which it does not hold"),

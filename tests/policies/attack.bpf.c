@@ -95,7 +95,8 @@ static __noinline void masks(struct task_struct *p)
 		bpf_cpumask_release(mask);
 		bpf_cpumask_set_cpu(1, mask);
 		return;
-	case 108: bpf_cpumask_test_cpu(0, (struct cpumask *)scratch); return;
+	/* Own memory is a mask as well, in a kernel too, where it is as long as one. */
+	case 108: bpf_cpumask_test_cpu(0, (struct cpumask *)&value->plain); return;
 	case 109: bpf_cpumask_weight(NULL); return;
 	case 110: bpf_cpumask_and((struct bpf_cpumask *)&value->plain, p->cpus_ptr, p->cpus_ptr); return;
 	case 111: bpf_kptr_xchg(&value->mask, (struct bpf_cpumask *)p->cpus_ptr); return;
@@ -132,7 +133,7 @@ static __noinline void masks(struct task_struct *p)
 		return;
 	case 126: bpf_loop(3, leak_one, p, 0); return;
 	case 127: bpf_cpumask_copy((struct bpf_cpumask *)((void *)bpf_cpumask_create() + 8), p->cpus_ptr); return;
-	case 128: scx_bpf_select_cpu_and(p, 0, 0, (struct cpumask *)scratch, 0); return;
+	case 128: scx_bpf_select_cpu_and(p, 0, 0, (struct cpumask *)&value->plain, 0); return;
 	case 129: scx_bpf_pick_idle_cpu((struct cpumask *)p, 0); return;
 	case 130: scx_bpf_dsq_insert((struct task_struct *)p->cpus_ptr, SCX_DSQ_GLOBAL, 1, 0); return;
 	case 131: scx_bpf_select_cpu_dfl(p, 0, 0, HIDE((bool *)&p->pid)); return;

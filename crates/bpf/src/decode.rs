@@ -16,6 +16,8 @@ pub enum Patch {
     Function(FunctionId),
     /// A call of a host function.
     Host(HostId),
+    /// A pointer of an arena as its loader knows it: the upper half.
+    ToUser(u32),
     /// Not to be executed: index of the reason.
     Unresolved(u32),
 }
@@ -130,6 +132,9 @@ impl Source<'_> {
         }
         if let Some(Patch::Unresolved(what)) = self.patches.get(&(self.start + at as u32)) {
             return Ok(Insn::Unresolved { what: *what });
+        }
+        if let Some(Patch::ToUser(high)) = self.patches.get(&(self.start + at as u32)) {
+            return Ok(Insn::ToUser { dst: written(raw.dst)?, src: raw.src, high: *high });
         }
         match raw.code & 7 {
             0 => self.constant(at, raw),

@@ -35,6 +35,10 @@ impl<H> Vm<H> {
         Vm { state, host: PhantomData }
     }
 
+    pub(crate) fn state_mut(&mut self) -> &mut VmState {
+        &mut self.state
+    }
+
     /// When and where the next call runs.
     #[inline]
     pub fn moment(&mut self) -> &mut Moment {

@@ -115,6 +115,10 @@ impl Run<'_> {
                     let value = sign_extend(from, self.get(src));
                     self.set(dst, if width == Width::W32 { u64::from(value as u32) } else { value });
                 }
+                Insn::ToUser { dst, src, high } => {
+                    let low = u64::from(self.get(src) as u32);
+                    self.set(dst, if low == 0 { 0 } else { low | u64::from(high) << 32 });
+                }
                 Insn::SwapBytes { size, dst } => self.set(dst, swap_bytes(size, self.get(dst))),
                 Insn::Truncate { size, dst } => self.set(dst, truncate(size, self.get(dst))),
                 Insn::Constant { dst, value } => self.set(dst, value),

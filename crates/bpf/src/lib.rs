@@ -19,6 +19,7 @@ mod helpers;
 mod hosted;
 mod interpreter;
 mod kernel;
+mod kernel_btf;
 mod kfuncs;
 mod linker;
 mod machine;
@@ -32,6 +33,7 @@ mod pool;
 mod program;
 mod references;
 mod sections;
+mod syscalls;
 mod text;
 mod timers;
 mod type_table;
@@ -43,6 +45,7 @@ pub use context::Moment;
 pub use fault::{Fault, FaultKind, SourceLine};
 pub use hosted::Vm;
 pub use kernel::{Call, Kernel, KernelFunction, KernelRoutine, KernelVariable};
+pub use kernel_btf::{KernelBtf, OperationMember};
 pub use memory::{Access, AccessError, GuestMemory, HANDLE_BASE, MEMORY_SIZE, MemoryError, PAGE_SIZE, Region, Word};
 pub use object::{
     ConstantInfo, ConstantValue, DataPlace, Difference, EnumeratorInfo, ExternInfo, LoadError, MapInfo, Member, Object,
@@ -50,6 +53,7 @@ pub use object::{
 };
 pub use options::{Executor, LoadOptions, OwnerTable, Value};
 pub use program::{Intrinsic, MapId, Program, ProgramId};
+pub use syscalls::{Attached, Caller, Reply, Syscalls};
 pub use text::format;
 pub use timers::{TimerAction, TimerRequest};
 pub use type_table::{Enumeration, Field, Structure, Type, TypeTable};

@@ -1,6 +1,9 @@
 //! Address space of the host for the memory of a simulation.
 
 use std::io;
+#[cfg(not(miri))]
+use std::os::fd::AsRawFd;
+use std::os::fd::BorrowedFd;
 
 /// Zeroed bytes of the host that are taken from the system as they are touched.
 #[derive(Debug)]
@@ -28,6 +31,18 @@ impl Mapping {
             true => Err(io::Error::last_os_error()),
             false => Ok(Mapping { start: start.cast(), len }),
         }
+    }
+
+    /// Puts pages of a file in the place of pages, which whoever maps the file shares then.
+    pub fn share(&self, at: usize, len: usize, file: BorrowedFd, offset: u64) -> io::Result<()> {
+        assert!(at <= self.len && len <= self.len - at && at.is_multiple_of(4096));
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+        // SAFETY: the range is inside the mapping, which is ours, and nobody holds a reference into it.
+        let shared = unsafe {
+            let start = self.start.add(at).cast();
+            libc::mmap(start, len, protection, flags, file.as_raw_fd(), offset as libc::off_t)
+        };
+        if shared == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     /// Gives whole pages back to the system, after which they read as zero; false if it keeps them.
@@ -60,6 +75,10 @@ impl Mapping {
 
     pub fn discard(&self, _at: usize, _len: usize) -> bool {
         false
+    }
+
+    pub fn share(&self, _at: usize, _len: usize, _file: BorrowedFd, _offset: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

@@ -4,6 +4,8 @@
 //! process and machine code that masks a pointer to 32 bits cannot reach anything else. Untouched memory reads as
 //! zero, and page 0 is never handed out: a load through a NULL kernel pointer reads 0, as in a kernel.
 
+mod sharing;
+
 use std::borrow::Cow;
 use std::cell::UnsafeCell;
 use std::ops::Range;
@@ -182,6 +184,8 @@ struct State {
     /// Region of each page.
     pages: Vec<u16>,
     account: Account,
+    /// What another process can see.
+    shared: Vec<Range<u64>>,
 }
 
 #[derive(Debug)]
@@ -227,6 +231,7 @@ impl GuestMemory {
             regions: vec![nothing],
             pages: vec![0; (MEMORY_SIZE / PAGE_SIZE) as usize],
             account: Account::default(),
+            shared: Vec::new(),
         };
         Ok(GuestMemory { base, shared: Rc::new(Shared { mapping, state: UnsafeCell::new(state) }) })
     }
@@ -282,8 +287,9 @@ impl GuestMemory {
     }
 
     fn mark(&self, addr: u64, len: u64, open: bool) {
-        let after = self.state().regions.partition_point(|placed| u64::from(placed.start) <= addr);
-        let id = if open { (after - 1) as u16 } else { 0 };
+        // They follow one another, and the last one is usually meant; those above all others come in between.
+        let found = self.state().regions.iter().rposition(|placed| u64::from(placed.start) <= addr).unwrap_or(0);
+        let id = if open { found as u16 } else { 0 };
         let pages = (addr / PAGE_SIZE) as usize..(addr + len).div_ceil(PAGE_SIZE) as usize;
         self.change(|state| state.pages[pages].fill(id));
     }
@@ -488,7 +494,8 @@ impl GuestMemory {
     pub fn discard(&self, addr: u64, len: u64) {
         debug_assert!(addr.is_multiple_of(PAGE_SIZE) && len.is_multiple_of(PAGE_SIZE));
         let at = GUARD_SIZE as usize + Self::offset(addr);
-        if !self.shared.mapping.discard(at, Self::inside(addr, len as usize)) {
+        let is_shared = self.state().shared.iter().any(|range| range.contains(&addr));
+        if is_shared || !self.shared.mapping.discard(at, Self::inside(addr, len as usize)) {
             self.zero(addr, len as usize);
         }
     }

@@ -181,7 +181,7 @@ impl Analysis<'_> {
             Insn::Alu { op: AluOp::Move, dst, operand, .. } => (of(operand), set(dst)),
             Insn::Alu { dst, operand, .. } => (set(dst) | of(operand), set(dst)),
             Insn::Negate { dst, .. } | Insn::SwapBytes { dst, .. } | Insn::Truncate { dst, .. } => (set(dst), set(dst)),
-            Insn::MoveSigned { dst, src, .. } => (set(src), set(dst)),
+            Insn::MoveSigned { dst, src, .. } | Insn::ToUser { dst, src, .. } => (set(src), set(dst)),
             Insn::Constant { dst, .. } => (0, set(dst)),
             Insn::Load { dst, base, .. } => (set(base), set(dst)),
             Insn::Store { base, operand, .. } => (set(base) | of(operand), 0),

@@ -4,12 +4,15 @@
 //! are final: addresses of globals and maps are guest addresses, functions are handles, host functions are addresses.
 //! Executing a block counts all its instructions when it is entered, so that both executors count the same.
 
+mod maps;
+
 use crate::constants::Constants;
 use crate::fault::{Fault, FaultKind, SourceLine};
 use crate::kernel::HostFn;
 use crate::memory::HANDLE_BASE;
 use crate::needs::Needs;
 pub use crate::sections::Section;
+pub use maps::{LinkedMap, MapLayout};
 
 /// Bytes of a BPF stack frame.
 pub const FRAME_SIZE: u64 = 512;
@@ -198,6 +201,16 @@ pub enum Insn {
         dst: Register,
         /// Operand.
         src: Register,
+    },
+    /// `dst = the low 32 bits of src`, with `high` above them unless they are zero: the pointer by which a loader knows a
+    /// place of an arena.
+    ToUser {
+        /// Result.
+        dst: Register,
+        /// Operand.
+        src: Register,
+        /// The upper half of all such pointers.
+        high: u32,
     },
     /// Reverses the low bytes of `dst` and clears the others.
     SwapBytes {
@@ -449,58 +462,6 @@ impl PartialEq for HostFunction {
 }
 
 impl Eq for HostFunction {}
-
-/// Where the values of a map lie, for code generators.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MapLayout {
-    /// Value `i` is at `base + i * stride` for `i < entries`; the key is a `u32`.
-    Array {
-        /// Guest address of value 0.
-        base: u64,
-        /// Bytes from a value to the next.
-        stride: u32,
-        /// Number of values.
-        entries: u32,
-    },
-    /// As an array, once for each CPU: value `i` of a CPU is at `base + cpu * cpu_stride + i * stride`.
-    PerCpuArray {
-        /// Guest address of value 0 of CPU 0.
-        base: u64,
-        /// Bytes from a value to the next.
-        stride: u32,
-        /// Number of values.
-        entries: u32,
-        /// Bytes from a CPU to the next.
-        cpu_stride: u64,
-        /// Number of CPUs.
-        cpus: u32,
-    },
-    /// The owner at guest address `a` has the index `(a - owners) / owner_stride < count`; the `u32` at
-    /// `table + index * 4` is the guest address of its value, 0 when it has none.
-    Storage {
-        /// Guest address of the table.
-        table: u64,
-        /// Guest address of owner 0.
-        owners: u64,
-        /// Bytes from an owner to the next.
-        owner_stride: u32,
-        /// Number of owners.
-        count: u32,
-    },
-    /// Only reachable through its helpers.
-    Opaque,
-}
-
-/// A map as the program sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkedMap {
-    /// Its name.
-    pub name: String,
-    /// The value of a pointer to the map.
-    pub address: u64,
-    /// Where its values lie.
-    pub layout: MapLayout,
-}
 
 /// An entry of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]

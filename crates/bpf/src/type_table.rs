@@ -188,6 +188,21 @@ impl TypeTable {
         self.aliases.get(name)
     }
 
+    /// All structures and unions, by name.
+    pub(crate) fn structures(&self) -> impl Iterator<Item = (&'static str, &Structure)> {
+        self.structures.iter().map(|(name, structure)| (*name, structure))
+    }
+
+    /// All enumerations, by name.
+    pub(crate) fn enumerations(&self) -> impl Iterator<Item = (&'static str, &Enumeration)> {
+        self.enumerations.iter().map(|(name, enumeration)| (*name, enumeration))
+    }
+
+    /// All typedefs, by name.
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = (&'static str, &Type)> {
+        self.aliases.iter().map(|(name, ty)| (*name, ty))
+    }
+
     /// A structure or union as a type, if the table has it.
     pub(crate) fn structure_type(&self, name: &str) -> Option<Type> {
         self.structures.get_key_value(name).map(|(name, _)| Type::Struct(name))

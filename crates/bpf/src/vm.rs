@@ -1,5 +1,7 @@
 //! The virtual machine, whatever its host: a loaded program with its maps and globals, ready to be called.
 
+mod bytes;
+
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Arc;

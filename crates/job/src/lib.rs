@@ -329,7 +329,7 @@ fn source(policy: &Policy) -> Option<Listing> {
             let shipped = catalog().iter().find(|shipped| shipped.name == name)?;
             Some(Listing::file(&format!("{name}.bpf.c"), shipped.source))
         }
-        Reference::Object(_) | Reference::Program(_) => None,
+        Reference::Object(_) | Reference::Program(_) | Reference::ProgramOnce(_) => None,
         Reference::Source(path) => {
             let text = file::text(&path).ok()?;
             Some(Listing::file(&path.file_name()?.to_string_lossy(), &text))

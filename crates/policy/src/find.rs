@@ -60,7 +60,7 @@ pub fn find(spec: &PolicySpec, others: &[&str]) -> Result<Policy, FindError> {
             let compiled = compile(path)?;
             Ok(found(compiled.object, compiled.warnings))
         }
-        Reference::Program(_) => Err(FindError::Program(spec.clone())),
+        Reference::Program(_) | Reference::ProgramOnce(_) => Err(FindError::Program(spec.clone())),
         Reference::Object(path) => match file::bytes(path, file::OBJECT_BYTES) {
             Ok(object) => Ok(found(object, String::new())),
             Err(error) => Err(FindError::Object { path: path.clone(), error }),

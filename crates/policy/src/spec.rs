@@ -24,10 +24,14 @@ pub enum Reference {
     Object(PathBuf),
     /// A whole scheduler: a program that loads its own object, and its arguments. There is at least one word.
     Program(Vec<String>),
+    /// The same as it stands when it has loaded its object and is in charge: what it would do later is left out.
+    ProgramOnce(Vec<String>),
 }
 
 /// Stands before the words of a program.
 const PROGRAM: &str = "exec:";
+/// Stands before those of a program that does nothing after it has loaded its object.
+const PROGRAM_ONCE: &str = "exec-once:";
 
 /// A text that names no policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +70,10 @@ impl PolicySpec {
     /// Reads one policy with its settings.
     pub fn parse(text: &str) -> Result<PolicySpec, SpecError> {
         if let Some(words) = text.strip_prefix(PROGRAM) {
-            return Ok(PolicySpec { reference: program(words, text)?, settings: Vec::new() });
+            return Ok(PolicySpec { reference: Reference::Program(program(words, text)?), settings: Vec::new() });
+        }
+        if let Some(words) = text.strip_prefix(PROGRAM_ONCE) {
+            return Ok(PolicySpec { reference: Reference::ProgramOnce(program(words, text)?), settings: Vec::new() });
         }
         // A colon in a folder's name is no separator.
         let file = text.split(['=', ',']).next().unwrap_or_default().rfind('/').map_or(0, |slash| slash + 1);
@@ -118,7 +125,7 @@ impl PolicySpec {
     pub fn name(&self) -> String {
         match &self.reference {
             Reference::Name(name) => name.clone(),
-            Reference::Program(words) => {
+            Reference::Program(words) | Reference::ProgramOnce(words) => {
                 let file = Path::new(&words[0]).file_name().unwrap_or_default().to_string_lossy();
                 Shown::name(&file).into_string()
             }
@@ -137,9 +144,8 @@ impl fmt::Display for PolicySpec {
         match &self.reference {
             Reference::Name(name) => f.write_str(name)?,
             Reference::Source(path) | Reference::Object(path) => write!(f, "{}", path.display())?,
-            Reference::Program(words) => {
-                write!(f, "{PROGRAM}{}", joined(words).ok_or(fmt::Error)?)?;
-            }
+            Reference::Program(words) => write!(f, "{PROGRAM}{}", joined(words).ok_or(fmt::Error)?)?,
+            Reference::ProgramOnce(words) => write!(f, "{PROGRAM_ONCE}{}", joined(words).ok_or(fmt::Error)?)?,
         }
         for (index, (key, value)) in self.settings.iter().enumerate() {
             write!(f, "{}{key}={value}", if index == 0 { ':' } else { ',' })?;
@@ -178,14 +184,14 @@ pub fn joined(words: &[String]) -> Option<String> {
 }
 
 /// The words of a program, split as a shell splits them; nothing is expanded.
-fn program(words: &str, text: &str) -> Result<Reference, SpecError> {
+fn program(words: &str, text: &str) -> Result<Vec<String>, SpecError> {
     let words = shlex::split(words).ok_or_else(|| SpecError::Quotes(text.into()))?;
     let is_named = words.first().is_some_and(|program| Path::new(program).file_name().is_some());
     // A shell's quotation can hold any character but this one.
     if !is_named || words.iter().any(|word| word.contains('\0')) {
         return Err(SpecError::Empty(text.into()));
     }
-    Ok(Reference::Program(words))
+    Ok(words)
 }
 
 /// Splits at commas that are outside of parentheses and quotation marks.
@@ -248,6 +254,9 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(words("exec:scx_lavd"), ["scx_lavd"]);
+        let once = PolicySpec::parse("exec-once:./scx_lavd -v").unwrap();
+        assert_eq!(once.reference, Reference::ProgramOnce(vec!["./scx_lavd".into(), "-v".into()]));
+        assert_eq!((once.name().as_str(), once.to_string().as_str()), ("scx_lavd", "exec-once:./scx_lavd -v"));
         assert_eq!(words("exec: ./a:b/scx_lavd  --slice-max=5 'a b'"), ["./a:b/scx_lavd", "--slice-max=5", "a b"]);
         let text = "rr:quantum=5ms,exec:./scx_layered 'f:a,b=c.json' --x=1,exec:scx_rusty --slice=3,eevdf";
         let list = PolicySpec::parse_list(text).unwrap();

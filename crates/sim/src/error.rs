@@ -42,6 +42,9 @@ pub enum RunError {
     /// Memory is used up.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// The program that is to load the policy did not get there.
+    #[error("{0}")]
+    Program(String),
     /// The policy failed. The run ends here.
     #[error("{0}")]
     Policy(PolicyFailure),

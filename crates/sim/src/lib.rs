@@ -71,6 +71,8 @@ pub struct Outcome {
     /// What a policy has counted of the limits of control groups since the warm-up, by their numbers; empty where it counts
     /// nothing.
     pub limits: Vec<Option<LimitCounters>>,
+    /// Events of a kernel that the policy's programs watch and that never happen here.
+    pub unseen: Vec<String>,
 }
 
 /// What a policy counts of a control group's limit, as `cpu.stat` does: periods, throttled periods, throttled nanoseconds,

@@ -212,7 +212,7 @@ impl VenueError {
                     use schedlab_bpf::LoadError::*;
                     matches!(error, Memory(_) | Machine(_))
                 }
-                RunError::Policy(_) | RunError::Memory(_) => true,
+                RunError::Policy(_) | RunError::Memory(_) | RunError::Program(_) => true,
             },
             VenueError::Trace(error) => {
                 matches!(error, schedlab_trace::Error::Write { .. } | schedlab_trace::Error::Unfinished { .. })

@@ -108,6 +108,7 @@ pub(crate) fn accepts(policy: &Policy) -> Result<(), VenueError> {
         Scheduler::Kernel => return Ok(()),
         Scheduler::Ideal(_) => "an ideal discipline exists in the simulator alone; use --venue sim".into(),
         Scheduler::Native(_) => "it is a part of the program and not of a kernel; use --venue sim".into(),
+        Scheduler::Program(ref program) if program.once() => crate::program::NOT_ONCE.into(),
         Scheduler::Object { .. } | Scheduler::Program(_) if schedlab_kernel::has_sched_ext() => return Ok(()),
         Scheduler::Object { .. } | Scheduler::Program(_) => format!(
             "the running kernel, {}, has no sched_ext; --venue vm runs it in one that has, --venue sim simulates it, and \

@@ -9,6 +9,7 @@ mod error;
 mod host;
 mod identity;
 mod inspect;
+mod loaded;
 mod machine;
 mod measured;
 mod monitor;

@@ -98,9 +98,10 @@ impl Policy {
                 return Policy::without_object(spec, KERNEL.into(), Scheduler::Kernel);
             }
         }
-        if let Reference::Program(words) = &spec.reference {
+        if let Reference::Program(words) | Reference::ProgramOnce(words) = &spec.reference {
             let cannot = |why| VenueError::Program { policy: spec.to_string(), why };
-            let program = Program::find(words).map_err(cannot)?;
+            let once = matches!(spec.reference, Reference::ProgramOnce(_));
+            let program = Program::find(words, once).map_err(cannot)?;
             return Ok(Policy {
                 label: spec.to_string(),
                 info: PolicyInfo { name: spec.name(), parameters: program.parameters() },

@@ -12,11 +12,16 @@ use std::path::{Path, PathBuf};
 /// The most bytes of a program.
 const MOST_BYTES: u64 = 512 << 20;
 
+/// Why a kernel does not take a program that is to be stopped.
+pub(crate) const NOT_ONCE: &str = "a program goes on working in a kernel; use exec:, or --venue sim";
+
 /// A program that puts a policy in charge of a kernel.
 #[derive(Clone, Debug)]
 pub struct Program {
     job: ProgramJob,
-    /// SHA-256 of the program, of its arguments and of the files that they name.
+    /// Whether it does nothing after it has loaded its object.
+    once: bool,
+    /// SHA-256 of the program, of its libraries, of its arguments and of the files that they name.
     hash: String,
     /// SHA-256 of the program's file, as it is and as a guest gets it.
     files: [String; 2],
@@ -24,7 +29,7 @@ pub struct Program {
 
 impl Program {
     /// Finds a program, which is looked for where a shell would, and the files that its arguments name.
-    pub(crate) fn find(words: &[String]) -> Result<Program, String> {
+    pub(crate) fn find(words: &[String], once: bool) -> Result<Program, String> {
         let program = find_program(&words[0]).map_err(|error| error.to_string())?;
         let whole = |path: &Path| {
             let path = std::path::absolute(path).map_err(|error| format!("cannot find the working folder: {error}"))?;
@@ -36,7 +41,11 @@ impl Program {
         if !bytes.starts_with(b"\x7fELF") {
             return Err(format!("{path} is no program for this machine; scripts are not taken"));
         }
-        let mut hashed = format!("{}\n", sha256(&bytes));
+        let mut hashed = format!("{}{}\n", sha256(&bytes), if once { " once" } else { "" });
+        // Of a library that is not found the venue speaks that needs it.
+        for (library, content) in schedlab_vm::libraries::of(Path::new(&path)).unwrap_or_default() {
+            let _ = writeln!(hashed, "{library:?} {}", sha256(&content));
+        }
         let mut files = Vec::new();
         for argument in &words[1..] {
             let _ = writeln!(hashed, "{argument:?}");
@@ -53,12 +62,17 @@ impl Program {
         let own = sha256(&bytes);
         let stripped = sha256(&schedlab_vm::libraries::without_sections(bytes));
         let job = ProgramJob { words, folder: text_of(folder)?, files };
-        Ok(Program { job, hash: sha256(hashed.as_bytes()), files: [own, stripped] })
+        Ok(Program { job, once, hash: sha256(hashed.as_bytes()), files: [own, stripped] })
     }
 
     /// What a kernel's side has to know.
     pub(crate) fn job(&self) -> &ProgramJob {
         &self.job
+    }
+
+    /// Whether what it does after it has loaded its object is left out.
+    pub(crate) fn once(&self) -> bool {
+        self.once
     }
 
     /// SHA-256 of all that decides what it does.
@@ -104,7 +118,7 @@ mod tests {
         let layers = folder.path().join("layers.json");
         std::fs::write(&layers, "[]").unwrap();
         let argument = format!("f:{}", layers.display());
-        let find = |text: &[&str]| Program::find(&words(text)).unwrap();
+        let find = |text: &[&str]| Program::find(&words(text), false).unwrap();
         let [plain, with] = [find(&["true"]), find(&["true", "-v", &argument])];
         assert!(plain.job.words[0].ends_with("/true") && plain.job.words[0].starts_with('/'));
         assert_eq!((plain.job.files.len(), with.job.files.as_slice()), (0, &[layers.display().to_string()][..]));
@@ -121,7 +135,7 @@ mod tests {
         let script = folder.path().join("script");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let error = |text: &str| Program::find(&words(&[text])).unwrap_err();
+        let error = |text: &str| Program::find(&words(&[text]), false).unwrap_err();
         assert!(error(script.to_str().unwrap()).contains("scripts are not taken"));
         assert!(error("./no-such-scheduler").contains("no-such-scheduler"));
     }

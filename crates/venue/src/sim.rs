@@ -1,5 +1,6 @@
 //! The simulated machine as a venue.
 
+use crate::loaded::{LIVE, Loading, ONCE};
 use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_bpf::{Object, Value};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
@@ -25,8 +26,9 @@ impl Venue for SimVenue {
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         let why = match policy.scheduler {
             Scheduler::Kernel => "it is the kernel that runs on this machine; use --venue host".into(),
-            Scheduler::Program(_) => "a program needs a kernel; use --venue vm".into(),
-            Scheduler::Object { .. } | Scheduler::Ideal(_) | Scheduler::Native(_) => return Ok(()),
+            Scheduler::Object { .. } | Scheduler::Program(_) | Scheduler::Ideal(_) | Scheduler::Native(_) => {
+                return Ok(());
+            }
         };
         Err(VenueError::NotHere { policy: policy.label.clone(), venue: self.name(), why })
     }
@@ -84,7 +86,13 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
             let options = Options { executor: Executor::Machine, settings: Vec::new(), seed };
             scx::run_native(workload, (object, native), &options, sink, control)
         }
-        Scheduler::Kernel | Scheduler::Program(_) => unreachable!("not accepted"),
+        Scheduler::Program(program) => {
+            let executor = request.executor.unwrap_or_else(|| default_executor(policy));
+            let options = Options { executor, settings: Vec::new(), seed };
+            let loading = Box::new(Loading::new(program, workload.machine.topology, seed));
+            scx::run_loaded(workload, loading, &options, sink, control)
+        }
+        Scheduler::Kernel => unreachable!("not accepted"),
     }
 }
 
@@ -167,7 +175,16 @@ pub(crate) fn check(request: &Request, collector: &Collector, validator: Option<
 
 fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
     let layout = request.workload.machine.topology.into();
-    let simulates_kernel = matches!(request.policy.scheduler, Scheduler::Object { .. } | Scheduler::Native(_));
+    let scheduler = &request.policy.scheduler;
+    let simulates_kernel = matches!(scheduler, Scheduler::Object { .. } | Scheduler::Native(_) | Scheduler::Program(_));
+    let unseen = (!outcome.unseen.is_empty()).then(|| {
+        let events = outcome.unseen.join(", ");
+        format!("programs of the policy watch {events}, of which nothing is simulated: they never run")
+    });
+    let of_program = match scheduler {
+        Scheduler::Program(program) => Some(if program.once() { ONCE } else { LIVE }.to_string()),
+        _ => None,
+    };
     RunIdentity {
         scenario: scenario_info(request.workload),
         policy: request.policy.info_on(&layout),
@@ -185,12 +202,15 @@ fn identity(venue: &str, request: &Request, outcome: &Outcome) -> RunIdentity {
         calibration: None,
         kernel_run_delay_ns: None,
         missing: Vec::new(),
-        cautions: [
-            request.policy.cautions_on(&layout),
-            request.workload.control_groups.remarks(),
-            unheeded(request.workload, request.policy),
-        ]
-        .concat(),
+        cautions: request
+            .policy
+            .cautions_on(&layout)
+            .into_iter()
+            .chain(request.workload.control_groups.remarks())
+            .chain(unheeded(request.workload, request.policy))
+            .chain(of_program)
+            .chain(unseen)
+            .collect(),
     }
 }
 

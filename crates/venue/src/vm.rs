@@ -83,6 +83,11 @@ impl Venue for VmVenue {
 
     fn accepts(&self, policy: &Policy) -> Result<(), VenueError> {
         match policy.scheduler {
+            Scheduler::Program(ref program) if program.once() => Err(VenueError::NotHere {
+                policy: policy.label.clone(),
+                venue: self.name(),
+                why: crate::program::NOT_ONCE.into(),
+            }),
             Scheduler::Kernel | Scheduler::Object { .. } | Scheduler::Program(_) => Ok(()),
             Scheduler::Ideal(_) | Scheduler::Native(_) => Err(VenueError::NotHere {
                 policy: policy.label.clone(),

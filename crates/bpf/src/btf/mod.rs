@@ -4,10 +4,12 @@
 mod ext;
 mod parse;
 mod query;
+mod write;
 
 pub use ext::{CoreRelocation, Ext, LineInfo};
 pub use parse::printable;
 pub use query::essential_name;
+pub use write::{Encoding, Writer};
 
 /// Number of a type in its BTF; 0 is `void`.
 pub type TypeId = u32;
@@ -35,6 +37,8 @@ pub struct BtfMember {
 pub struct SectionVariable {
     /// Its `Variable` or `Function` type.
     pub ty: TypeId,
+    /// Byte offset, which a compiler leaves to who loads the object.
+    pub offset: u32,
     /// Bytes.
     pub size: u32,
 }
@@ -131,7 +135,7 @@ pub struct BtfType {
 }
 
 /// All types of an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Btf {
     types: Vec<BtfType>,
     strings: Vec<u8>,

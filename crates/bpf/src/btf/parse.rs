@@ -126,8 +126,8 @@ impl Btf {
                 let mut variables = Vec::new();
                 for _ in 0..count {
                     let ty = reader.u32()?;
-                    reader.u32()?;
-                    variables.push(SectionVariable { ty, size: reader.u32()? });
+                    let offset = reader.u32()?;
+                    variables.push(SectionVariable { ty, offset, size: reader.u32()? });
                 }
                 Kind::DataSection(variables)
             }

@@ -8,6 +8,8 @@ use crate::program::MapId;
 
 /// About what it takes to make a page or to take it back.
 const STEPS_PER_PAGE: u64 = 64;
+/// What of an arena's pointer is a guest address.
+const LOW: u64 = u32::MAX as u64;
 /// Pages scanned for the price of one instruction.
 const PAGES_PER_STEP: u64 = 16;
 
@@ -15,8 +17,10 @@ host_functions! {
     /// `bpf_arena_alloc_pages(map, address, count, node, flags)`: pages next to one another, or NULL.
     fn alloc_pages(call, map: MapId, address: u64, count: u32) {
         let (arena, memory) = with(call, map)?;
-        let (address, looked_at) = match arena.take(memory, address, count) {
-            Ok(taken) => taken,
+        let user_base = arena.user_base;
+        let (address, looked_at) = match arena.take(memory, address & LOW, count) {
+            Ok((0, looked_at)) => (0, looked_at),
+            Ok((address, looked_at)) => (address | user_base, looked_at),
             Err(error) => return call.out_of_memory(&error),
         };
         let taken = if address == 0 { 0 } else { u64::from(count) };
@@ -27,7 +31,7 @@ host_functions! {
     /// `bpf_arena_free_pages(map, address, count)`.
     fn free_pages(call, map: MapId, address: u64, count: u32) {
         let (arena, memory) = with(call, map)?;
-        let given = arena.give(memory, address, count);
+        let given = arena.give(memory, address & LOW, count);
         call.charge(given * STEPS_PER_PAGE + u64::from(count) / PAGES_PER_STEP)?;
         Some(0)
     }

@@ -18,6 +18,12 @@ pub fn find(name: &str, arguments: usize) -> Option<&'static RawFunction> {
     FUNCTIONS.iter().find(|function| function.is(name, arguments))
 }
 
+/// All generic functions.
+#[cfg(test)]
+pub fn all() -> &'static [RawFunction] {
+    FUNCTIONS
+}
+
 const fn plain(name: &'static str, arguments: u8, routine: Routine) -> RawFunction {
     assert!(routine.arguments <= arguments, "it looks at more than is passed");
     RawFunction { name, arguments, routine, intrinsic: None }

@@ -12,6 +12,7 @@ use crate::object::{DataKind, DataSection, LoadError, Object};
 use crate::options::Value;
 
 /// The data of an object in guest memory.
+#[derive(Default)]
 pub struct Data {
     /// Address of each data section.
     pub sections: Addresses,

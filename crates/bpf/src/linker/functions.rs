@@ -24,6 +24,16 @@ use crate::vm::{CALL_DEPTH, LocalType};
 /// A function of the object: section, and index in it.
 type Place = (usize, usize);
 
+/// Numbers that libbpf puts where an instruction asks for what is not there, and what that was.
+const LEFT_OUT: [(std::ops::Range<u32>, &str); 3] = [
+    (195_896_080..195_896_081, "a field that the kernel lacks"),
+    (2_001_000_000..2_002_000_000, "a map that its loader left out"),
+    (2_002_000_000..2_003_000_000, "a function that the kernel lacks"),
+];
+
+/// What a cast between address spaces says when it makes a loader's pointer of an arena's.
+const TO_USER: i32 = 1 << 16;
+
 /// The linked code.
 pub struct Functions {
     /// The program, without its maps.
@@ -48,6 +58,10 @@ struct Linker<'a> {
     local_types: BTreeMap<u64, LocalType>,
     /// Whether what is missing is an error.
     strict: bool,
+    /// Whether any load may go through NULL: a loader has applied CO-RE, and which loads are of kernel types is not told.
+    probes_everywhere: bool,
+    /// The upper half of a loader's pointers into an arena; 0: it does not look at any.
+    user_half: u32,
     missing: Vec<String>,
     unlinked: Vec<String>,
 }
@@ -61,27 +75,71 @@ impl Functions {
         symbols: &Symbols,
         pointers: &[u64],
     ) -> Result<Functions, LoadError> {
-        let mut linker = Linker {
-            object,
-            kernel,
-            data,
-            symbols,
-            pointers,
-            program: Program::default(),
-            ids: BTreeMap::new(),
-            waiting: Vec::new(),
-            hosts: BTreeMap::new(),
-            local_types: BTreeMap::new(),
-            strict: true,
-            missing: Vec::new(),
-            unlinked: Vec::new(),
-        };
+        let mut linker = Linker::new(object, kernel, data, symbols, pointers, Program::default());
         let has_operations = object.code.iter().any(CodeSection::is_operation);
         linker.programs(|section| section.is_operation() || !has_operations)?;
         linker.refuse_missing()?;
         linker.strict = false;
         linker.programs(|section| has_operations && !section.is_operation())?;
         Ok(Functions { program: linker.program, local_types: linker.local_types })
+    }
+
+    /// Adds the programs of an object to a program that is there. What an instruction cannot do is an error, except where a
+    /// loader left it out on purpose. After an error nothing has been added.
+    pub fn add(
+        program: &mut Program,
+        object: &Object,
+        kernel: &Environment<'_>,
+        symbols: &Symbols,
+        pointers: &[u64],
+        user_half: u32,
+    ) -> Result<(), LoadError> {
+        let (functions, hosts, entries) = (program.functions.len(), program.hosts.len(), program.entries.len());
+        let data = Data::default();
+        let mut linker = Linker::new(object, kernel, &data, symbols, pointers, std::mem::take(program));
+        let known = linker.program.hosts.iter().enumerate();
+        linker.hosts = known.map(|(id, host)| ((host.name.clone(), host.call as usize), HostId(id as u32))).collect();
+        linker.probes_everywhere = true;
+        linker.user_half = user_half;
+        let linked = linker.programs(|_| true).and_then(|()| linker.refuse_missing());
+        *program = linker.program;
+        linked.inspect_err(|_| {
+            program.functions.truncate(functions);
+            program.hosts.truncate(hosts);
+            program.entries.truncate(entries);
+        })?;
+        // The first function is the program, the others are called by it.
+        program.entries.truncate(entries + 1);
+        Ok(())
+    }
+}
+
+impl<'a> Linker<'a> {
+    fn new(
+        object: &'a Object,
+        kernel: &'a Environment<'a>,
+        data: &'a Data,
+        symbols: &'a Symbols,
+        pointers: &'a [u64],
+        program: Program,
+    ) -> Linker<'a> {
+        Linker {
+            object,
+            kernel,
+            data,
+            symbols,
+            pointers,
+            program,
+            ids: BTreeMap::new(),
+            waiting: Vec::new(),
+            hosts: BTreeMap::new(),
+            local_types: BTreeMap::new(),
+            strict: true,
+            probes_everywhere: false,
+            user_half: 0,
+            missing: Vec::new(),
+            unlinked: Vec::new(),
+        }
     }
 }
 
@@ -187,6 +245,7 @@ impl Linker<'_> {
             at += if wide { 2 } else { 1 };
         }
         self.end_after_call(&mut insns, found.start, &mut patches);
+        let probes_anywhere = probes_anywhere || self.probes_everywhere;
         let is_probe = |slot: u32| probes_anywhere || section.core.get(&slot).is_some_and(is_field_offset);
         let source = Source { insns: &insns, start: found.start, patches: &patches, probes: &is_probe };
         let decoded = decode(&source).map_err(|error| wrong(error.slot, &error.what))?;
@@ -264,11 +323,17 @@ impl Linker<'_> {
             (0x85, None) if insn.src == 0 => Ok(Some(self.call_helper(insn.imm as u32))),
             (0x85, _) => Err("a call leads nowhere".to_string()),
             (0x18, Some(target)) => self.constant(target, insn, high).map(Some),
+            (0xbf, None) if insn.offset == 1 && insn.imm == TO_USER && self.user_half != 0 => {
+                Ok(Some(Patch::ToUser(self.user_half)))
+            }
             _ => Ok(None),
         }
     }
 
     fn call_helper(&mut self, number: u32) -> Patch {
+        if let Some((_, what)) = LEFT_OUT.iter().find(|(numbers, _)| numbers.contains(&number)) {
+            return self.unresolved(what.to_string());
+        }
         let name = helpers::name(number);
         match helpers::find(number) {
             Some(helper) => self.host(&name, helper.routine, helper.intrinsic),
@@ -309,6 +374,7 @@ impl Linker<'_> {
         let addend = u64::from(insn.imm as u32) | u64::from(high as u32) << 32;
         Ok(match target {
             Target::Map(map) => Patch::Constant(self.pointers[map]),
+            Target::Address(address) => Patch::Constant(address),
             Target::Data { section, offset } => {
                 let base = self.data.sections.get(&section).copied().unwrap_or(0);
                 Patch::Constant(base.wrapping_add(offset).wrapping_add(addend))

@@ -85,6 +85,30 @@ pub fn load(
     })
 }
 
+/// Adds the programs of an object to a machine. `user_half` is the upper half of a loader's pointers into an arena.
+pub fn add(
+    state: &mut VmState,
+    object: &Object,
+    kernel: &Environment<'_>,
+    pointers: &[u64],
+    user_half: u32,
+) -> Result<(), LoadError> {
+    let symbols = Symbols::resolve(object, kernel, &state.memory)?;
+    Functions::add(&mut state.program, object, kernel, &symbols, pointers, user_half)
+}
+
+/// Makes what was added ready to be called: by the interpreter, or as machine code.
+pub fn complete(state: &mut VmState, executor: Executor) -> Result<(), LoadError> {
+    functions::mark_locks(&mut state.program.hosts);
+    state.program.needs = functions::needs(&state.program)?;
+    if executor == Executor::Machine {
+        let machine = MachineCode::obtain(&state.program)?;
+        state.entry_code = machine.of_entries(&state.program);
+        state.machine = Some(machine);
+    }
+    Ok(())
+}
+
 /// The maps and the values of pointers to them, which are places in guest memory that hold nothing.
 fn make_maps(object: &Object, options: &LoadOptions, memory: &GuestMemory) -> Result<(Vec<Map>, Vec<u64>), LoadError> {
     let stride = MAP_POINTER_STRIDE as u32;

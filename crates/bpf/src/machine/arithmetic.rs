@@ -135,6 +135,17 @@ impl Translator<'_> {
         self.set_zero_extended(dst, value);
     }
 
+    /// The low 32 bits with `high` above them, unless they are zero.
+    pub(super) fn make_user_pointer(&mut self, dst: Register, src: Register, high: u32) {
+        let low = self.get_as(src, I32);
+        let low = self.builder.ins().uextend(I64, low);
+        let high = self.constant(I64, (u64::from(high) << 32) as i64);
+        let whole = self.builder.ins().bor(low, high);
+        let is_null = self.builder.ins().icmp_imm_s(IntCC::Equal, low, 0);
+        let value = self.builder.ins().select(is_null, low, whole);
+        self.set(dst, value);
+    }
+
     /// Reverses the low bytes of `dst` and clears the others.
     pub(super) fn swap_bytes(&mut self, size: Size, dst: Register) {
         let value = self.get_as(dst, type_of_size(size));

@@ -111,6 +111,7 @@ impl Translator<'_> {
             Insn::Alu { op, width, dst, operand } => self.alu(op, width, dst, operand),
             Insn::Negate { width, dst } => self.negate(width, dst),
             Insn::MoveSigned { width, from, dst, src } => self.move_signed(width, from, dst, src),
+            Insn::ToUser { dst, src, high } => self.make_user_pointer(dst, src, high),
             Insn::SwapBytes { size, dst } => self.swap_bytes(size, dst),
             Insn::Truncate { size, dst } => self.truncate(size, dst),
             Insn::Constant { dst, value } => self.set_constant(dst, value),

@@ -86,6 +86,7 @@ impl Registers {
             Insn::Alu { op, width, dst, operand } => self.set(dst, self.alu(op, width, dst, operand)),
             Insn::Negate { dst, .. }
             | Insn::MoveSigned { dst, .. }
+            | Insn::ToUser { dst, .. }
             | Insn::SwapBytes { dst, .. }
             | Insn::Truncate { dst, .. } => self.set(dst, Known::Nothing),
             Insn::Atomic { op: AtomicOp::CompareExchange, .. } => self.set(0, Known::Nothing),

@@ -80,6 +80,11 @@ impl Hash {
         found.copied()
     }
 
+    /// The slot of a key.
+    pub fn slot_of(&self, memory: &GuestMemory, key: &[u8]) -> Option<u32> {
+        self.find(memory, key)
+    }
+
     /// Guest address of a key's value on a CPU.
     pub fn lookup(&mut self, memory: &GuestMemory, key: &[u8], cpu: u32) -> Option<u64> {
         let slot = self.find(memory, key).filter(|_| self.cpu_stride == 0 || cpu < self.cpus)?;

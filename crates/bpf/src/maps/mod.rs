@@ -71,10 +71,12 @@ pub enum Storage {
     Sink,
 }
 
-/// An arena: pages that a program allocates for itself. Its pointers are guest addresses.
+/// An arena: pages that a program allocates for itself. The low 32 bits of its pointers are guest addresses.
 #[derive(Clone, Debug)]
 pub struct Arena {
     pub base: u64,
+    /// Where its loader has it, less the guest address: what stands above 32 bits of its pointers.
+    pub user_base: u64,
     /// Which pages are taken.
     pub taken: Vec<bool>,
     /// No free page is before this one.
@@ -240,7 +242,7 @@ impl Arena {
     fn new(name: &str, pages: u32, memory: &GuestMemory) -> Result<Arena, MemoryError> {
         let region = Region::whole(format!("arena {name}"), Access::ReadWrite);
         let base = memory.alloc_sparse(u64::from(pages) * PAGE_SIZE, PAGE_SIZE, region)?;
-        Ok(Arena { base, taken: vec![false; pages as usize], first_free: 0 })
+        Ok(Arena { base, user_base: 0, taken: vec![false; pages as usize], first_free: 0 })
     }
 
     /// Takes `count` pages next to one another, at `wanted` if that is not 0; gives their address, 0 when none are left,

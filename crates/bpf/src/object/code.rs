@@ -38,6 +38,8 @@ pub enum Target {
         offset: u64,
     },
     Map(usize),
+    /// A byte of guest memory.
+    Address(u64),
     /// A byte of a code section, likewise.
     Code {
         section: usize,

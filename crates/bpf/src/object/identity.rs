@@ -148,6 +148,8 @@ impl<'a> Comparison<'a> {
                 let low = |src: u8| got == RawInsn { src, imm: got.imm, ..first };
                 match target {
                     Target::Map(_) => same(low(MAP) && high(0)),
+                    // Only what is loaded already names addresses.
+                    Target::Address(_) => same(false),
                     Target::Data { section, .. } if self.data[section].kind == DataKind::Arena => {
                         same(low(MAP_VALUE) && high(loaded[1].imm.into()))
                     }

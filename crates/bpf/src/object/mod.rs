@@ -27,7 +27,7 @@ use crate::options::{LoadOptions, Value};
 use elf::Elf;
 
 /// A parsed object. Parse once, load as often as wanted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Object {
     pub(crate) btf: Btf,
     pub(crate) code: Vec<CodeSection>,
@@ -61,6 +61,11 @@ impl Object {
             externs,
             btf,
         })
+    }
+
+    /// An object of one section of code, whose types are known or not.
+    pub(crate) fn of_code(btf: Option<Btf>, section: CodeSection, externs: Vec<Extern>) -> Object {
+        Object { btf: btf.unwrap_or_default(), code: vec![section], externs, ..Object::default() }
     }
 
     /// The licence that the object declares, empty when none.

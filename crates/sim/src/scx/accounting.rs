@@ -76,6 +76,19 @@ impl Core {
     }
 
     /// Where a CPU's time went up to the end of the run. What it would have paid after the end is not counted.
+    pub fn time_so_far(&self, cpu: u32) -> CpuTime {
+        let (c, now) = (self.cpu(cpu), self.world.now_ns);
+        let since = now.saturating_sub(c.accounted_ns);
+        let (task, idle) = if c.current == NONE { (0, since) } else { (since, 0) };
+        CpuTime {
+            task: Time(c.task_ns + task),
+            idle: Time(c.idle_ns + idle),
+            // What is paid ahead is not over yet.
+            overhead: Time(c.overhead_ns - c.accounted_ns.saturating_sub(now)),
+        }
+    }
+
+    /// Where the time of a CPU went in all, at the end.
     pub fn final_time(&mut self, cpu: u32, end_ns: u64) -> CpuTime {
         self.account(cpu);
         let c = self.cpu_mut(cpu);

@@ -4,7 +4,7 @@
 use super::consts::*;
 use super::cpu::NONE;
 use super::entity::State;
-use super::layout::Pointer;
+use super::layout::{OwnMask, Pointer};
 use super::life::fill_weight;
 use super::ops::Op;
 use super::policy::Sim;
@@ -45,14 +45,16 @@ impl Sim {
 
     /// Sets the CPUs on which a task may run, by the index of the mask.
     pub fn set_allowed(&mut self, slot: u32, mask: u32) {
-        let (address, count) = {
+        let (shared, count, first) = {
             let mask = &self.core.allowed[mask as usize];
-            (mask.address, mask.len())
+            (mask.address, mask.len(), mask.word(0))
         };
+        let own = self.core.keeps_details.then(|| self.core.own_mask_of(slot));
         let entity = self.core.entity_mut(slot);
         (entity.allowed, entity.allowed_count) = (mask, count);
         let task = entity.task_mut();
-        (task.cpus_ptr, task.nr_cpus_allowed) = (Pointer(address), count as i32);
+        task.cpus_mask = OwnMask(first);
+        (task.cpus_ptr, task.nr_cpus_allowed) = (Pointer(own.unwrap_or(shared)), count as i32);
     }
 
     /// Sets the tasks free that were held on the CPU on which they started.

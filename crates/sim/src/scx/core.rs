@@ -138,6 +138,9 @@ pub struct Core {
     pub run_queues: (u64, u64),
     /// The control groups.
     pub cgroups: Cgroups,
+    /// Whether clocks of run queues and tasks' own masks are kept up, which costs time: for policies of which nothing is
+    /// known but what their loader made.
+    pub keeps_details: bool,
     /// The class above the policy.
     pub realtime: Realtime,
     /// The scheduler, where it is no BPF object.
@@ -220,6 +223,7 @@ impl Core {
             exit: None,
             run_queues: (0, 0),
             cgroups,
+            keeps_details: false,
             realtime: Realtime::new(exists, rules),
             native: None,
             memory,
@@ -290,6 +294,37 @@ impl Core {
         let slot = offset / TASK_STRIDE;
         (offset % TASK_STRIDE == 0 && slot < self.entities.len() && self.world.tasks.get(slot).is_some())
             .then_some(slot)
+    }
+
+    /// The address of the mask in a task's own structure.
+    pub fn own_mask_of(&self, slot: u32) -> u64 {
+        self.address_of(slot) + std::mem::offset_of!(GuestTask, cpus_mask) as u64
+    }
+
+    /// The mask at an address: one that was handed out, or the one of a task.
+    #[inline]
+    pub fn mask_at(&self, address: u64) -> Option<Mask> {
+        self.masks.get(address).or_else(|| {
+            let task = address.wrapping_sub(std::mem::offset_of!(GuestTask, cpus_mask) as u64);
+            self.slot_of(task).filter(|_| self.keeps_details).map(|slot| self.allowed(slot).clone())
+        })
+    }
+
+    /// Sets the clocks of a CPU's run queue, which is locked (`update_rq_clock`). All CPUs are alike and always of full
+    /// speed, so that the clock of averages is that of tasks, and no idle time is lost.
+    #[inline]
+    pub fn update_clocks(&self, cpu: u32) {
+        if self.keeps_details {
+            let (base, stride) = self.run_queues;
+            let at = base + stride * u64::from(cpu);
+            for offset in [
+                std::mem::offset_of!(GuestRq, clock),
+                std::mem::offset_of!(GuestRq, clock_task),
+                std::mem::offset_of!(GuestRq, clock_pelt),
+            ] {
+                self.memory.write(at + offset as u64, self.world.now_ns);
+            }
+        }
     }
 
     /// How many slots there are, of tasks that live and of such that have ended.

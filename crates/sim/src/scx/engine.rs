@@ -57,7 +57,15 @@ impl Sim {
         let timer_at = self.core.world.timers.next_ns();
         let (cpu_at, cpu) = self.core.cpu_timers.next();
         let at = timer_at.min(cpu_at);
-        if at >= end || (cpu_at == u64::MAX && self.core.world.is_over()) {
+        // What is simulated at an instant comes before what the policy's program does then.
+        let is_over = cpu_at == u64::MAX && self.core.world.is_over();
+        if self.companion_at < at.min(end) && !is_over {
+            self.core.world.now_ns = self.core.world.now_ns.max(self.companion_at);
+            self.companion_works();
+            self.settle();
+            return true;
+        }
+        if at >= end || is_over {
             return false;
         }
         if at >= self.throttling.warm_at_ns {
@@ -390,6 +398,7 @@ impl Sim {
             printed: std::mem::take(&mut self.printed),
             printed_dropped: self.printed_dropped,
             limits: self.counted_limits(),
+            unseen: std::mem::take(&mut self.unseen),
         })
     }
 

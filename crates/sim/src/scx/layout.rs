@@ -65,6 +65,17 @@ enumerations! {
     PreemptReason "scx_cpu_preempt_reason"
 }
 
+/// The CPUs of a task in its own structure: as many as one word holds. Kernel functions know the others too, by the address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct OwnMask(pub u64);
+
+impl GuestType for OwnMask {
+    fn describe() -> Type {
+        Type::Struct("cpumask")
+    }
+}
+
 macro_rules! structures {
     ($($(#[$doc:meta])* $rust:ident $kernel:literal { $($field:ident: $type:ty),* $(,)? })*) => {
         $(
@@ -167,11 +178,21 @@ structures! {
         thread_info: GuestThreadInfo,
         se: GuestEntity,
         comm: [u8; 16],
+        mempolicy: Pointer,
+        numa_preferred_nid: i32,
+        sched_info: GuestSchedInfo,
+        cpus_mask: OwnMask,
     }
+    /// How often a task got a CPU, how long it has waited for one, and since when it waits.
+    GuestSchedInfo "sched_info" { pcount: u64, run_delay: u64, last_queued: u64 }
+    /// A policy for memory, of which no task has one.
+    GuestMempolicy "mempolicy" { mode: u32, home_node: i32, nodes: u64 }
+    /// What a section of the C library of schedulers keeps: whether it reads under RCU.
+    GuestRcuGuard "class_rcu" { lock: Pointer }
     /// An address space: only its identity matters.
     GuestMm "mm_struct" { owner: Pointer, map_count: i32 }
     /// A run queue.
-    GuestRq "rq" { curr: Pointer, idle: Pointer, nr_running: u32, cpu: i32, clock: u64, clock_task: u64, scx: GuestRqScx }
+    GuestRq "rq" { curr: Pointer, idle: Pointer, nr_running: u32, cpu: i32, clock: u64, clock_task: u64, clock_pelt: u64, lost_idle_time: u64, scx: GuestRqScx }
     /// Its sched_ext part.
     GuestRqScx "scx_rq" { nr_running: u32, flags: u32, cpu_released: Truth, local_dsq: GuestDsq }
     /// A CPU's local dispatch queue as a policy may look at it.
@@ -246,6 +267,7 @@ pub fn type_table() -> TypeTable {
     table.structure("bpf_iter_scx_dsq", 48).field("__opaque", 0, Type::array(Type::U64, 6));
     table.structure("sched_ext_ops", 512);
     table.alias("cpumask_t", Type::Struct("cpumask"));
+    table.alias("class_rcu_t", Type::Struct("class_rcu"));
     for (name, values) in super::consts::ENUMS {
         let wide = values.iter().any(|v| v.1 > u32::MAX as u64);
         let enumeration = table.enumeration(name, if wide { 8 } else { 4 });

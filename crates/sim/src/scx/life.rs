@@ -138,6 +138,7 @@ impl Sim {
         (task.se.custom_slice, task.se.slice) = group.slice.map_or((0, 0), |slice| (1, slice.ns()));
         (task.cpu, task.thread_info.cpu) = (cpu, cpu);
         (task.wake_cpu, task.recent_used_cpu) = (cpu as i32, cpu as i32);
+        task.numa_preferred_nid = NUMA_NO_NODE;
         let name = group.name.as_bytes();
         let length = name.len().min(15);
         task.comm[..length].copy_from_slice(&name[..length]);
@@ -274,6 +275,9 @@ impl Sim {
         self.core.world.note_end();
     }
 }
+
+/// No node is better than another for a task's memory: nothing balances it.
+const NUMA_NO_NODE: i32 = -1;
 
 /// What a nice value is in a task (`set_load_weight`).
 pub(super) fn fill_weight(task: &mut GuestTask, class: Class, nice: i8) {

@@ -200,6 +200,13 @@ impl Masks {
         matches!(self.owner(address), Owner::Policy(_)).then(|| Mask::at(&self.memory, address, self.cpus))
     }
 
+    /// A mask that a policy keeps in memory of its own, a map or its variables: a kernel takes that as well.
+    #[cold]
+    pub fn in_memory(&self, address: u64) -> Option<Mask> {
+        let is_own = address.is_multiple_of(8) && self.memory.writable(address, MASK_BYTES.into());
+        is_own.then(|| Mask::at(&self.memory, address, self.cpus))
+    }
+
     /// Another reference to a mask of the policy's.
     pub fn acquire(&mut self, mask: &Mask) {
         if let Some(index) = self.index(mask.address)

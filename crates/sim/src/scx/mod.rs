@@ -25,6 +25,7 @@ mod iter;
 mod kfuncs;
 mod layout;
 mod life;
+pub mod loaded;
 mod mask;
 mod membership;
 pub mod native;
@@ -43,7 +44,8 @@ use crate::{Control, Options, Outcome};
 use layout::GuestRq;
 use native::Native;
 use schedlab_bpf::{
-    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region, Vm,
+    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region,
+    StructOps, Vm,
 };
 use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, trace::Sink, workload::Workload};
 use std::rc::Rc;
@@ -74,7 +76,19 @@ pub fn run(
     sink: &mut dyn Sink,
     control: &mut dyn Control,
 ) -> Result<Outcome, RunError> {
-    let mut sim = prepare(&Rc::new(workload.clone()), object, options, None)?;
+    let mut sim = prepare(&Rc::new(workload.clone()), Source::Object(object, None), options)?;
+    sim.run(sink, control)
+}
+
+/// The same under a scheduler that a program of its own loads.
+pub fn run_loaded(
+    workload: &Workload,
+    program: Box<dyn loaded::Loads>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    control: &mut dyn Control,
+) -> Result<Outcome, RunError> {
+    let mut sim = prepare(&Rc::new(workload.clone()), Source::Program(program), options)?;
     sim.run(sink, control)
 }
 
@@ -86,27 +100,31 @@ pub fn run_native(
     sink: &mut dyn Sink,
     control: &mut dyn Control,
 ) -> Result<Outcome, RunError> {
-    let mut sim = prepare(&Rc::new(workload.clone()), object, options, Some(native))?;
+    let mut sim = prepare(&Rc::new(workload.clone()), Source::Object(object, Some(native)), options)?;
     sim.run(sink, control)
 }
 
+/// Where a policy comes from.
+enum Source<'a> {
+    /// An object, which may call a scheduler of this program.
+    Object(&'a Object, Option<Box<dyn Native>>),
+    /// A program that loads it.
+    Program(Box<dyn loaded::Loads>),
+}
+
 /// Builds the machine and puts the policy in charge.
-fn prepare(
-    workload: &Rc<Workload>,
-    object: &Object,
-    options: &Options,
-    native: Option<Box<dyn Native>>,
-) -> Result<policy::Sim, RunError> {
-    let ops = object.ops()?;
-    let not_simulated = ops::not_simulated(ops);
-    if !not_simulated.is_empty() {
-        return Err(LoadError::Missing(not_simulated).into());
-    }
+fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Result<policy::Sim, RunError> {
+    let release = match &source {
+        Source::Object(object, _) => {
+            refuse_not_simulated(object.ops()?)?;
+            realtime::Release::of(object, &options.settings)
+        }
+        Source::Program(_) => realtime::Release::SIMULATED,
+    };
     let memory = GuestMemory::new()?;
     let world = World::new(workload, &workload.machine.costs, options.seed);
-    let mut core = core::Core::new(world, memory.clone(), realtime::Release::of(object, &options.settings))?;
+    let mut core = core::Core::new(world, memory.clone(), release)?;
     let mut kernel = kernel();
-    kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));
     kernel.variables = vec![add_run_queues(&mut core)?, add_frequency_drivers(&core)?];
     let (base, stride, count) = core.task_table();
     let topology = core.machine.topology;
@@ -120,17 +138,37 @@ fn prepare(
         cgroup_owners: core.cgroups.owners(),
         ..LoadOptions::default()
     };
-    let vm: Vm<core::Core> = object.load(&kernel, &options.settings, &load, memory)?;
+    let (vm, mut ops, native, companion): (Vm<core::Core>, _, _, _) = match source {
+        Source::Object(object, native) => {
+            kernel.functions.extend(native.as_ref().map(|_| native::FUNCTION));
+            let vm = object.load(&kernel, &options.settings, &load, memory)?;
+            let ops = ops::Operations::new(object.ops()?, &vm)?;
+            (vm, ops, native, None)
+        }
+        Source::Program(program) => {
+            core.keeps_details = true;
+            let (vm, table, companion) = loaded::load(program, kernel, &load, memory, &mut core)?;
+            refuse_not_simulated(&table)?;
+            let ops = ops::Operations::new(&table, &vm)?;
+            (vm, ops, None, Some(companion))
+        }
+    };
     // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
     let workload = core.world.workload.clone();
     add_masks(&mut core, &workload)?;
-    let mut ops = ops::Operations::new(ops, &vm)?;
     if let Some(native) = &native {
         ops.restrict(|operation| native.has(operation), native.flags());
     }
     core.sleepable = ops.sleepable;
     core.native = native;
-    Ok(policy::Sim::new(vm, ops, core)?)
+    let mut sim = policy::Sim::new(vm, ops, core)?;
+    companion.into_iter().for_each(|companion| sim.accompany(companion));
+    Ok(sim)
+}
+
+fn refuse_not_simulated(ops: &StructOps) -> Result<(), LoadError> {
+    let not_simulated = ops::not_simulated(ops);
+    if not_simulated.is_empty() { Ok(()) } else { Err(LoadError::Missing(not_simulated)) }
 }
 
 /// One mask for each group, then one for each other set in which its tasks may be, at their start or later.

@@ -3,6 +3,7 @@
 use super::core::{Core, DirectTask, Full, MAX_TASKS};
 use super::cpu::NONE;
 use super::layout::GuestMm;
+use super::loaded::Companion;
 use super::ops::{Op, Operations};
 use super::policy_timers::PolicyTimers;
 use super::restless::Restless;
@@ -88,6 +89,11 @@ pub struct Sim {
     /// For each group the process number and the address of its first task.
     pub leaders: Vec<Option<(i32, u64)>>,
     memory_maps: u64,
+    /// Events of a kernel that the policy's programs watch and that never happen here.
+    pub(super) unseen: Vec<String>,
+    /// The program beside its scheduler, and when it works next.
+    pub(super) companion: Option<Box<Companion>>,
+    pub(super) companion_at: u64,
     /// Scratch in guest memory for the structures that operations get as arguments.
     pub scratch: u64,
 }
@@ -129,6 +135,9 @@ impl Sim {
             restless: Restless::default(),
             leaders: vec![None; groups],
             memory_maps,
+            unseen: Vec::new(),
+            companion: None,
+            companion_at: u64::MAX,
             scratch,
         })
     }
@@ -203,6 +212,7 @@ impl Sim {
         self.core.running_op = Some(op);
         self.core.running_slot = slot;
         self.core.this_cpu = cpu;
+        self.core.update_clocks(cpu);
         let current = self.core.cpu(cpu).current_address;
         let current = if self.from_outside { 0 } else { current };
         *self.vm.moment() = Moment { now_ns: self.core.world.now_ns, current, cpu };
@@ -287,6 +297,13 @@ impl Sim {
 
     /// Timers that the policy set, lines that it printed, and masks that it let go of.
     #[cold]
+    /// Takes what programs left that ran for somebody else than the machine.
+    pub fn take_what_is_left(&mut self, cpu: u32) {
+        if self.vm.has_leftovers() {
+            self.take_leftovers(cpu);
+        }
+    }
+
     fn take_leftovers(&mut self, cpu: u32) {
         self.take_timer_requests(cpu);
         let now = Time(self.core.world.now_ns);

@@ -211,6 +211,7 @@ impl Sim {
             return;
         }
         self.core.end_waiting(slot);
+        self.core.entity_mut(slot).task_mut().sched_info.pcount += 1;
         self.call(Op::Running, cpu, slot, [address]);
         self.core.mark_stale(cpu);
     }

@@ -14,6 +14,7 @@ impl Core {
             return;
         }
         (entity.waiting_since_ns, entity.older, entity.younger) = (now, youngest, NONE);
+        entity.task_mut().sched_info.last_queued = now;
         match youngest {
             NONE => self.waiting = (slot, slot),
             last => {
@@ -26,11 +27,14 @@ impl Core {
     /// A task has a CPU, or wants none any more.
     #[inline(always)]
     pub fn end_waiting(&mut self, slot: u32) {
+        let now = self.world.now_ns;
         let entity = self.entity_mut(slot);
         if entity.waiting_since_ns == u64::MAX {
             return;
         }
-        entity.waiting_since_ns = u64::MAX;
+        let waited_ns = now - std::mem::replace(&mut entity.waiting_since_ns, u64::MAX);
+        let info = &mut entity.task_mut().sched_info;
+        (info.run_delay, info.last_queued) = (info.run_delay + waited_ns, 0);
         let (older, younger) = (entity.older, entity.younger);
         match older {
             NONE => self.waiting.0 = younger,

@@ -66,7 +66,8 @@ pub(super) struct AnyMask(pub Mask);
 impl Argument for AnyMask {
     #[inline]
     fn take(call: &mut Call<'_, '_>, words: &[u64]) -> Option<AnyMask> {
-        let Some(mask) = call.core.masks.get(words[0]) else { return refuse(call, words[0], "cpumask") };
+        let found = call.core.mask_at(words[0]).or_else(|| call.core.masks.in_memory(words[0]));
+        let Some(mask) = found else { return refuse(call, words[0], "cpumask") };
         // Machines of up to 512 CPUs go through a mask for nothing.
         call.check.charge(u64::from(mask.words() / 8))?;
         Some(AnyMask(mask))
@@ -79,9 +80,9 @@ pub(super) struct OwnMask(pub Mask);
 impl Argument for OwnMask {
     #[inline]
     fn take(call: &mut Call<'_, '_>, words: &[u64]) -> Option<OwnMask> {
-        match call.core.masks.get_own(words[0]) {
+        match call.core.masks.get_own(words[0]).or_else(|| call.core.masks.in_memory(words[0])) {
             Some(mask) => Some(OwnMask(mask)),
-            None if call.core.masks.get(words[0]).is_some() => {
+            None if call.core.mask_at(words[0]).is_some() => {
                 call.check.fail(format!("passes the cpumask at {:#x} to be written, which is the kernel's", words[0]))
             }
             None => refuse(call, words[0], "bpf_cpumask"),

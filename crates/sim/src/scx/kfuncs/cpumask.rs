@@ -26,6 +26,10 @@ kernel_functions! {
     }
 
     fn bpf_cpumask_acquire(call, mask: OwnMask) -> u64 {
+        if call.core.masks.get_own(mask.0.address).is_none() {
+            let text = format!("acquires the cpumask at {:#x}, which is memory of its own", mask.0.address);
+            return call.check.fail(text);
+        }
         call.core.masks.acquire(&mask.0);
         call.check.acquire(mask.0.address, OWN_MASK)?
     }

@@ -14,7 +14,7 @@ pub struct Release(pub u32, pub u32);
 
 impl Release {
     /// That of the simulated kernel.
-    const SIMULATED: Release = Release(KERNEL_VERSION >> 16, KERNEL_VERSION >> 8 & 0xff);
+    pub const SIMULATED: Release = Release(KERNEL_VERSION >> 16, KERNEL_VERSION >> 8 & 0xff);
 
     fn parse(text: &str) -> Option<Release> {
         let (major, minor) = text.split_once('.')?;

@@ -1,0 +1,105 @@
+//! Which system calls of a supervised program go to the kernel as they are. All others stop it and come to us.
+//!
+//! What passes touches the program's own memory and descriptors only, does not wait and tells nothing of this machine.
+
+use libc::{
+    BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO,
+    SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, sock_filter,
+};
+
+/// `AUDIT_ARCH_X86_64`, which libc does not name.
+const ARCHITECTURE: u32 = 0xc000_003e;
+/// Numbers from here on are those of the x32 form.
+const X32: u32 = 0x4000_0000;
+/// Where `struct seccomp_data` has the number and the architecture.
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+
+/// What the kernel answers itself.
+const PASSED: &[libc::c_long] = &[
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_dup,
+    libc::SYS_dup2,
+    libc::SYS_dup3,
+    libc::SYS_pipe,
+    libc::SYS_pipe2,
+    libc::SYS_eventfd2,
+    libc::SYS_epoll_create1,
+    libc::SYS_memfd_create,
+    libc::SYS_lseek,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_fstat,
+    libc::SYS_ftruncate,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_rseq,
+    libc::SYS_arch_prctl,
+    libc::SYS_membarrier,
+];
+
+/// The filter as the kernel takes it.
+pub fn program() -> Vec<sock_filter> {
+    let step =
+        |code: u32, jt: usize, jf: usize, k: u32| sock_filter { code: code as u16, jt: jt as u8, jf: jf as u8, k };
+    let load = |at| step(BPF_LD | BPF_W | BPF_ABS, 0, 0, at);
+    let give = |value| step(BPF_RET | BPF_K, 0, 0, value);
+    let mut steps = vec![
+        load(ARCHITECTURE_AT),
+        step(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCHITECTURE),
+        give(SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER_AT),
+        step(BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32),
+        give(SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+    ];
+    for (index, number) in PASSED.iter().enumerate() {
+        steps.push(step(BPF_JMP | BPF_JEQ | BPF_K, PASSED.len() - index, 0, *number as u32));
+    }
+    steps.push(give(SECCOMP_RET_USER_NOTIF));
+    steps.push(give(SECCOMP_RET_ALLOW));
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the filter as the kernel does.
+    fn answer(number: u32, architecture: u32) -> u32 {
+        let (steps, mut at, mut word) = (program(), 0, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = steps[at];
+            at += 1;
+            match u32::from(code) {
+                code if code == BPF_RET | BPF_K => return k,
+                code if code == BPF_LD | BPF_W | BPF_ABS => word = if k == NUMBER_AT { number } else { architecture },
+                code => {
+                    let holds = if code & 0xf0 == BPF_JEQ { word == k } else { word >= k };
+                    at += usize::from(if holds { jt } else { jf });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_listed_passes() {
+        for number in 0..600 {
+            let passes = PASSED.contains(&libc::c_long::from(number));
+            let wanted = if passes { SECCOMP_RET_ALLOW } else { SECCOMP_RET_USER_NOTIF };
+            assert_eq!(answer(number, ARCHITECTURE), wanted, "{number}");
+        }
+        assert_eq!(answer(libc::SYS_mmap as u32, 0x4000_0003), SECCOMP_RET_KILL_PROCESS);
+        assert_eq!(answer(X32 | 1, ARCHITECTURE), SECCOMP_RET_ERRNO | libc::ENOSYS as u32);
+    }
+}
