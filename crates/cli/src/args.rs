@@ -35,7 +35,6 @@ const USAGE: &str = "schedlab <COMMAND>; -h or --help, also behind a command; -V
 const TEMPLATE: &str = "\
 {about}
 {usage-heading} {usage}
-Commands:
 {subcommands}{after-help}";
 
 /// What stands below the verbs.

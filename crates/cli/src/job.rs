@@ -57,14 +57,19 @@ pub fn of(args: &SharedArgs, scenario: Scenario, specs: &[PolicySpec], more: Mor
 pub fn run(job: &Job, args: &SharedArgs, cache: Option<&Cache>) -> Result<Done, Failure> {
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
+    run_under(job, args, cache, &monitor)
+}
+
+/// The same under the eyes of somebody who watches more than these runs.
+pub fn run_under(job: &Job, args: &SharedArgs, cache: Option<&Cache>, monitor: &Arc<Monitor>) -> Result<Done, Failure> {
     let shares = job.shares()?;
     if !args.quiet {
         shares.iter().flat_map(|share| &share.remarks).for_each(|remark| output::remark(remark));
     }
     let total_ns = job.duration_ns(&shares);
-    let runner = Runner::new(cache, threads(args.threads), &monitor);
+    let runner = Runner::new(cache, threads(args.threads), monitor);
     let begin = Instant::now();
-    let done = progress::show(&monitor, total_ns, args.quiet, || job.run(&shares, &runner))?;
+    let done = progress::show(monitor, total_ns, args.quiet, || job.run(&shares, &runner))?;
     if !args.quiet && !done.sets.is_empty() {
         remarks(&done.sets, begin.elapsed().as_secs_f64());
         kept::remark(&runner);

@@ -3,7 +3,7 @@
 use crate::args::{QuotaArgs, SharedArgs};
 use crate::failure::Failure;
 use crate::job::{self, More};
-use crate::output;
+use crate::{interrupt, output};
 use schedlab_job::Done;
 use schedlab_job::quota::{self, Tried};
 use schedlab_model::ids::ControlGroupId;
@@ -12,8 +12,9 @@ use schedlab_model::scenario::{Notation, Scenario};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
 use schedlab_report::{Column, Percent, Table};
-use schedlab_venue::VenueError;
+use schedlab_venue::{Monitor, VenueError};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -66,6 +67,7 @@ struct Question<'a> {
     scenario: Scenario,
     path: String,
     group: String,
+    monitor: Arc<Monitor>,
 }
 
 /// Searches and prints.
@@ -76,7 +78,9 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     let scenario = job::scenario(&args.shared)?;
     let workload = scenario.compile().map_err(VenueError::from)?;
     let (path, group) = whose(&workload, &args)?;
-    let question = Question { args: &args, scenario, path, group };
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let question = Question { args: &args, scenario, path, group, monitor };
     let specs: Vec<_> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
     let mut policies = Vec::new();
     for spec in &specs {
@@ -161,7 +165,7 @@ impl Question<'_> {
         let scenario = set(scenario, "burst", burst.write())?;
         let quiet = SharedArgs { quiet: true, ..self.args.shared.clone() };
         let job = job::of(&quiet, scenario, std::slice::from_ref(spec), More::default())?;
-        let done = job::run(&job, &quiet, None)?;
+        let done = job::run_under(&job, &quiet, None, &self.monitor)?;
         self.read(done, quota, burst)
     }
 

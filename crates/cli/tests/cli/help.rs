@@ -14,6 +14,7 @@ fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
         "scenarios",
         "study",
         "overhead",
+        "quota",
         "sweep",
         "report",
         "agreement",
