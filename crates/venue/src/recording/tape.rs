@@ -3,7 +3,7 @@
 use super::RecordError;
 use super::programs::{Grouping, Programs};
 use crate::VenueError;
-use crate::replay::workload;
+use crate::replay::{unknown_time, workload};
 use crate::sim::scenario_info;
 use schedlab_import::Place;
 use schedlab_metrics::collector::{Collector, RunIdentity};
@@ -146,7 +146,9 @@ impl Tape {
             missing: [UNKNOWN.to_string()].into_iter().chain(label.missing.iter().cloned()).collect(),
             cautions: Vec::new(),
         });
-        Ok((known(result), summary, unwritten))
+        let mut result = known(result);
+        result.missing.extend(unknown_time(&result.cpus, result.duration_ns));
+        Ok((result, summary, unwritten))
     }
 
     fn header(&self, names: Vec<String>, label: &Label) -> Header {
