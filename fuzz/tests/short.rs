@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 fn inputs(name: &str) -> u64 {
     match name {
         "run" | "script" => 60,
-        "parquet" | "perfetto" | "import" | "trace-events" => 200,
+        "parquet" | "perfetto" | "trace-events" => 200,
+        name if name.starts_with("import") => 200,
         _ => 600,
     }
 }

@@ -85,7 +85,7 @@ pub enum Command {
     Check(CheckArgs),
     /// Record what this kernel's scheduler does, to a command or to all
     Record(RecordArgs),
-    /// Make a trace of what perf, ftrace or trace-cmd recorded
+    /// Make a trace of what perf, ftrace, trace-cmd or Perfetto recorded
     Import(ImportArgs),
     /// Put a policy in charge of this machine, and watch it
     Load(LoadArgs),
@@ -404,11 +404,19 @@ fn read_ring(text: &str) -> Result<usize, String> {
 /// What `import` takes.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
-    /// What `perf script`, ftrace's file `trace` or `trace-cmd report` says, with scheduler events in it
-    pub text: PathBuf,
-    /// The trace file: .parquet, .pftrace (Perfetto) or .txt; by default the text's name with .parquet
+    /// A recording: perf.data, trace.dat, Perfetto, or the text of `perf script`, ftrace's file `trace` or `trace-cmd report`;
+    /// compressed or not; - reads standard input
+    #[arg(value_name = "RECORDING")]
+    pub recording: PathBuf,
+    /// The trace file: .parquet, .pftrace (Perfetto) or .txt; by default the recording's name with .parquet
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// A group for the threads of one name of each program, as firefox:Compositor, and not one for each program
+    #[arg(long)]
+    pub roles: bool,
+    /// Also print what was passed over, since a trace of a scheduler does not show it
+    #[arg(long)]
+    pub passed_over: bool,
 }
 
 /// What `load` takes.

@@ -1,11 +1,12 @@
 //! Evidence as one self-contained page: it opens from disk, asks no network for anything, and answers before it shows why.
 //!
-//! A [`Document`] says what stands on the page. It is made of a comparison ([`of_comparison`]) or of a study
-//! ([`of_study`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
+//! A [`Document`] says what stands on the page. It is made of a comparison ([`of_comparison`]), of a study
+//! ([`of_study`]) or of two traces ([`of_contrast`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
 //! `schedlab_charts` keeps; its runtime is inside of the page, and everything that a stranger may have named is text.
 
 mod answer;
 mod comparison;
+mod contrast;
 mod document;
 mod evidence;
 mod picture;
@@ -14,6 +15,7 @@ mod render;
 mod study;
 
 pub use comparison::of_comparison;
+pub use contrast::of_contrast;
 pub use document::{Document, Listing, Provenance, Section, TableView, TimelineView};
 pub use evidence::{Evidence, Heard, Story};
 pub use study::of_study;

@@ -8,12 +8,15 @@
 //! missed, and counted as repaired. What is not known is credited to nobody: a CPU of which records are missing has no
 //! task meanwhile ([`Untraced::Unknown`]), and a task whose wake-up is missing has no latency ([`WakeSource::Untold`]).
 
+mod accounts;
+
 use crate::gaps::Gaps;
 use crate::record::{Comm, Departure, Record, RecordKind, Thread, Waker};
+use accounts::Account;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task of the trace; its place in [`Summary::tasks`] is its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub struct Summary {
     /// Missing steps that were put in. Zero when nothing was lost, but for a program that another than the first
     /// thread of its process started: the kernel swaps the two threads' numbers.
     pub repaired: u64,
+    /// Time of CPUs of which switches are missing that the kernel's accounts give to a task, in nanoseconds.
+    pub mended_ns: u64,
     /// Wakeups left out, of threads that ran or were runnable.
     pub redundant_wakeups: u64,
 }
@@ -58,6 +63,10 @@ pub struct Converter<G> {
     gaps: Gaps,
     /// Switches so far.
     switches: usize,
+    /// Accounts of CPU time so far.
+    accounts: usize,
+    /// When what an account says of a CPU comes to its end.
+    ends: BTreeSet<(u64, u32)>,
     events: Vec<Event>,
     summary: Summary,
 }
@@ -69,6 +78,10 @@ struct Cpu {
     untraced: Untraced,
     /// When it was last unknown who was there.
     unknown_until_ns: u64,
+    /// What the kernel last accounted for here.
+    account: Option<Account>,
+    /// Since when its task is there by an account alone.
+    mended_since_ns: Option<u64>,
 }
 
 struct Task {
@@ -108,6 +121,8 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             tells_of_others: true,
             gaps: Gaps::default(),
             switches: 0,
+            accounts: 0,
+            ends: BTreeSet::new(),
             events: Vec::new(),
             summary: Summary::default(),
         }
@@ -129,6 +144,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         if record.time_ns >= self.start_ns && !self.begun {
             self.begin();
         }
+        self.end_accounts(record.time_ns);
         self.take(record);
         sink.events(&self.events);
         self.events.clear();
@@ -139,7 +155,9 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         if !self.begun {
             self.begin();
         }
+        self.end_accounts(end_ns);
         self.doubt_waits(end_ns);
+        (0..self.cpus.len() as u32).for_each(|cpu| self.count_mended(end_ns, cpu));
         sink.events(&self.events);
         sink.finish(Time(end_ns.saturating_sub(self.start_ns)));
         let known = |task: Task| Known { thread: task.thread, comm: task.comm, group: task.group };
@@ -180,6 +198,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
                     self.say(now, cpu, task, word);
                 }
             }
+            RecordKind::Ran { thread, runtime_ns } => self.account(now, cpu, thread, runtime_ns),
             RecordKind::Lost => self.lose_sight(now, cpu),
             RecordKind::Tick => self.emit(now, cpu, EventKind::Tick),
             // A thread's end is the switch by which it leaves; for soft interrupts a trace has no event.
@@ -313,6 +332,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
     /// Tells that a CPU went from who is on it to `next`.
     fn tell_switch(&mut self, now: u64, cpu: u32, reason: Reason, next: Option<usize>) {
         let previous = self.on(cpu);
+        self.count_mended(now, cpu);
         let former = self.cpu(cpu);
         *former = Cpu { task: next, untraced: Untraced::Idle, ..*former };
         if let Some(task) = previous {
@@ -426,6 +446,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
             self.tell_switch(now, cpu, Reason::Blocked, None);
         }
         self.turn_to(now, cpu, Untraced::Unknown);
+        self.mend(now, cpu);
     }
 
     /// A step of this task was not told. That of one just adopted cannot have been.

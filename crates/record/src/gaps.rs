@@ -8,11 +8,45 @@ use std::collections::BTreeMap;
 /// until the CPU's next one. A bit for each.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
-    bits: Vec<u64>,
+    bits: Bits,
     switches: usize,
+    /// For each account of CPU time, whether its thread is known to have stayed on beyond it.
+    goes_on: Bits,
+    accounts: usize,
+    /// The last account of each CPU.
+    last_accounts: BTreeMap<u32, Account>,
     cpus: BTreeMap<u32, Came>,
     /// The CPU on which each thread of interest is.
     places: BTreeMap<i32, u32>,
+}
+
+/// A bit for each of a sequence.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn set(&mut self, place: usize) {
+        let word = place / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (place % 64);
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.0.get(place / 64).is_some_and(|word| word & (1 << (place % 64)) != 0)
+    }
+}
+
+/// The longest time between two accounts of a thread that stayed: interrupts, which the kernel does not count as its.
+const BETWEEN_ACCOUNTS_NS: u64 = 1_000_000;
+
+/// An account of CPU time.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    number: usize,
+    tid: i32,
+    until_ns: u64,
 }
 
 /// The last switch of a CPU.
@@ -39,6 +73,14 @@ impl Gaps {
                 }
                 self.leave(cpu);
                 self.come(cpu, tid(&next));
+                self.go_on(record.time_ns, cpu, previous.tid);
+                self.last_accounts.remove(&cpu);
+            }
+            RecordKind::Ran { thread, runtime_ns } => {
+                self.go_on(record.time_ns, cpu, thread.tid);
+                let until_ns = record.time_ns.saturating_add(runtime_ns);
+                self.last_accounts.insert(cpu, Account { number: self.accounts, tid: thread.tid, until_ns });
+                self.accounts += 1;
             }
             // Only a thread that has left its CPU can be moved.
             RecordKind::Migrate { thread, .. } if thread.followed => self.left_unseen(thread.tid),
@@ -48,6 +90,7 @@ impl Gaps {
             RecordKind::Lost => {
                 self.tear(cpu);
                 self.leave(cpu);
+                self.last_accounts.remove(&cpu);
             }
             _ => {}
         }
@@ -55,7 +98,22 @@ impl Gaps {
 
     /// Whether who came by this switch, from 0, stayed until the next one. So did who came by the last.
     pub fn stayed(&self, switch: usize) -> bool {
-        self.bits.get(switch / 64).is_none_or(|word| word & (1 << (switch % 64)) == 0)
+        !self.bits.has(switch)
+    }
+
+    /// Whether the thread of this account, from 0, had its CPU beyond it.
+    pub fn goes_on(&self, account: usize) -> bool {
+        self.goes_on.has(account)
+    }
+
+    /// A thread is on a CPU at this time; so it was since the account before, if that was of it too and not long ago.
+    fn go_on(&mut self, time_ns: u64, cpu: u32, tid: i32) {
+        if let Some(account) = self.last_accounts.get(&cpu)
+            && account.tid == tid
+            && time_ns <= account.until_ns.saturating_add(BETWEEN_ACCOUNTS_NS)
+        {
+            self.goes_on.set(account.number);
+        }
     }
 
     fn come(&mut self, cpu: u32, tid: i32) {
@@ -77,11 +135,7 @@ impl Gaps {
 
     fn tear(&mut self, cpu: u32) {
         let Some(came) = self.cpus.get(&cpu) else { return };
-        let word = came.switch / 64;
-        if self.bits.len() <= word {
-            self.bits.resize(word + 1, 0);
-        }
-        self.bits[word] |= 1 << (came.switch % 64);
+        self.bits.set(came.switch);
     }
 
     fn leave(&mut self, cpu: u32) {
@@ -143,6 +197,25 @@ mod tests {
         assert_eq!(stayed(&[switch(0, 0, 1), switch(1, 0, 1), switch(1, 1, 0)]), [false, true, true]);
         let kind = RecordKind::Migrate { thread: thread(1), from: 0, to: 1 };
         assert_eq!(stayed(&[switch(0, 0, 1), Record { time_ns: 0, cpu: 1, kind }]), [false]);
+    }
+
+    #[test]
+    fn an_account_goes_on_to_the_next_one_and_to_the_switch_away() {
+        let ran = |time_ns, tid, runtime_ns| Record {
+            time_ns,
+            cpu: 0,
+            kind: RecordKind::Ran { thread: thread(tid), runtime_ns },
+        };
+        let at = |time_ns, record| Record { time_ns, ..record };
+        let goes_on = |records: &[Record]| -> Vec<bool> {
+            let mut gaps = Gaps::default();
+            records.iter().for_each(|record| gaps.note(record));
+            (0..gaps.accounts).map(|account| gaps.goes_on(account)).collect()
+        };
+        let far = BETWEEN_ACCOUNTS_NS + 200;
+        assert_eq!(goes_on(&[ran(0, 1, 50), ran(60, 1, 40), at(110, switch(0, 1, 0))]), [true, true]);
+        assert_eq!(goes_on(&[ran(0, 1, 50), ran(far, 1, 40), at(far + 50, switch(0, 2, 0))]), [false, false]);
+        assert_eq!(goes_on(&[ran(0, 1, 50), at(60, switch(0, 1, 0)), ran(70, 1, 40)]), [true, false]);
     }
 
     #[test]

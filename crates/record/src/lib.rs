@@ -1,13 +1,12 @@
 //! What a kernel's scheduler did, as it was told: [`Record`]s, whoever tells them.
 //!
-//! They come from the recorder of `schedlab_kernel` or from the texts of other tools ([`text`]). A [`Spool`] keeps them
+//! They come from the recorder of `schedlab_kernel` or from what other tools recorded (`schedlab_import`). A [`Spool`] keeps them
 //! on disk, and a [`Converter`] makes the events of [`schedlab_model::trace`] of them. Nothing here asks a kernel.
 
 mod convert;
 mod gaps;
 mod record;
 mod spool;
-pub mod text;
 
 pub use convert::{Converter, Known, Summary};
 pub use gaps::Gaps;

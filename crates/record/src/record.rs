@@ -92,6 +92,13 @@ pub enum RecordKind {
         /// The name.
         comm: Comm,
     },
+    /// From now on this thread had this CPU, for so long at least, as the kernel's own account says.
+    Ran {
+        /// The thread.
+        thread: Thread,
+        /// How long.
+        runtime_ns: u64,
+    },
     /// Who is on the CPU, asked when the recorder begins to follow.
     Running {
         /// The thread, of interest or not.

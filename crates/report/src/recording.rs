@@ -21,6 +21,10 @@ pub struct Wholeness<'a> {
     pub repaired: u64,
     /// Tasks that were there and nobody had announced.
     pub adopted: u64,
+    /// Time of CPUs, in nanoseconds, that the kernel's accounts gave to tasks where switches were missing.
+    pub mended_ns: u64,
+    /// What the recording says beside what the trace shows.
+    pub passed_over: u64,
 }
 
 /// The page: what was recorded, the programs by CPU time, the CPUs, the events, and what to beware of.
@@ -30,7 +34,7 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
     let others = groups.split_off(groups.len().min(PROGRAMS));
     let mut page = heading(result, style);
     page += "\n";
-    page += &programs(&groups).show(style);
+    page += &programs(&groups, unknown_ns(result)).show(style);
     page += &remainder(&others);
     page += "\n";
     let outcome = Outcome::from(result.clone());
@@ -44,8 +48,14 @@ pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
             wholeness.repaired
         )
     });
+    let mended = (wholeness.mended_ns > 0).then(|| {
+        format!(
+            "{} of CPU time between missing switches is known from sched_stat_runtime alone, to some microseconds.",
+            duration(wholeness.mended_ns)
+        )
+    });
     let gaps = gaps(&outcome);
-    page + &warnings(texts(&gaps).chain(repaired.as_deref()), style)
+    page + &warnings(texts(&gaps).chain(repaired.as_deref()).chain(mended.as_deref()), style)
 }
 
 /// What was recorded, where and for how long.
@@ -58,13 +68,23 @@ fn heading(result: &RunResult, style: Style) -> String {
     wrap("", 4, &format!("{name}: {facts}")).replacen(name, &style.bold(name), 1)
 }
 
-fn programs(groups: &[&GroupResult]) -> Table {
+/// The time of all CPUs of which nobody knows who had it.
+fn unknown_ns(result: &RunResult) -> f64 {
+    let unknown: f64 = result.cpus.iter().filter_map(|cpu| cpu.unknown_frac).sum();
+    unknown * result.duration_ns as f64
+}
+
+/// A program may have had what is unknown, too: the most that it can have had stands beside what it is known to have had.
+fn at_most(groups: &[&GroupResult], unknown_ns: f64) -> Option<Column> {
+    let most = |group: &&GroupResult| Some(group.measures.cpu_ns as f64 + unknown_ns);
+    (unknown_ns > 0.0).then(|| Column::times("at most", groups.iter().map(most)).under("CPU"))
+}
+
+fn programs(groups: &[&GroupResult], unknown_ns: f64) -> Table {
     let rows: Vec<View> = groups.iter().map(|group| View::One(Part::Group(group))).collect();
     let own = |path: &str| column(&rows, path);
-    Table::new([
-        Column::words("program", groups.iter().map(|group| group.name.clone())),
-        own("count"),
-        own("cpu_ns"),
+    let first = [Column::words("program", groups.iter().map(|group| group.name.clone())), own("count"), own("cpu_ns")];
+    let rest = [
         own("cpu_share").headed("CPU", "%"),
         own("run_delay_ns.mean").under("wait for a CPU"),
         own("run_delay_ns.p99").under("wait for a CPU"),
@@ -72,7 +92,8 @@ fn programs(groups: &[&GroupResult]) -> Table {
         own("switches.voluntary"),
         own("switches.involuntary"),
         own("migrations"),
-    ])
+    ];
+    Table::new(first.into_iter().chain(at_most(groups, unknown_ns)).chain(rest))
 }
 
 /// The programs that have no row of their own.
@@ -92,39 +113,61 @@ fn records(wholeness: &Wholeness) -> String {
     if wholeness.adopted > 0 {
         text += &format!(", {} tasks first seen without a fork", wholeness.adopted);
     }
+    if wholeness.passed_over > 0 {
+        text += &format!(", {} others passed over", wholeness.passed_over);
+    }
     text
+}
+
+/// What was passed over, by kind: how many, and where the first is.
+pub fn passed_over<'a>(kinds: impl Iterator<Item = (&'a str, u64, &'a str)>, style: Style) -> String {
+    let kinds: Vec<_> = kinds.collect();
+    if kinds.is_empty() {
+        return "Nothing was passed over.\n".into();
+    }
+    let table = Table::new([
+        Column::words("passed over", kinds.iter().map(|(kind, ..)| (*kind).to_string())),
+        Column::words("how many", kinds.iter().map(|(_, count, _)| count.to_string())),
+        Column::words("first", kinds.iter().map(|(.., first)| (*first).to_string())),
+    ]);
+    table.show(style)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const WHOLE: Wholeness = Wholeness { records: 9, lost: &[], repaired: 0, adopted: 0 };
+    const WHOLE: Wholeness = Wholeness { records: 9, lost: &[], repaired: 0, adopted: 0, mended_ns: 0, passed_over: 0 };
 
     #[test]
     fn what_is_missing_stands_beside_what_is_there() {
         assert_eq!(records(&WHOLE), "9, none lost, 0 steps repaired");
         let lost = [("switch".to_string(), 3), ("fork".to_string(), 1)];
-        let torn = Wholeness { lost: &lost, repaired: 2, adopted: 4, ..WHOLE };
-        assert_eq!(records(&torn), "9, lost: 3 switch, 1 fork, 2 steps repaired, 4 tasks first seen without a fork");
+        let torn = Wholeness { lost: &lost, repaired: 2, adopted: 4, passed_over: 7, ..WHOLE };
+        let expected =
+            "9, lost: 3 switch, 1 fork, 2 steps repaired, 4 tasks first seen without a fork, 7 others passed over";
+        assert_eq!(records(&torn), expected);
+    }
+
+    #[test]
+    fn what_nobody_knows_may_have_been_anybodys() {
+        let group = small_group(0.5);
+        assert!(at_most(&[&group], 0.0).is_none());
+        let table = Table::new([at_most(&[&group], 2e6).unwrap()]).show(Style::PLAIN);
+        assert!(table.contains("at most ms\n") && table.trim_end().ends_with(" 2"), "{table}");
     }
 
     #[test]
     fn small_programs_are_told_together() {
-        let group = |share: f64| {
-            let measures = schedlab_model::result::Measures { cpu_share: share, ..Default::default() };
-            GroupResult {
-                name: "x".into(),
-                count: 2,
-                measures,
-                cv_of_task_means: None,
-                jain_of_tasks: None,
-                starved: None,
-            }
-        };
+        let group = |share: f64| small_group(share);
         let groups = [group(0.25), group(0.5)];
         let all: Vec<&GroupResult> = groups.iter().collect();
         assert_eq!(remainder(&all), "and 2 more programs, 4 tasks, with 75.0 % of CPU time\n");
         assert_eq!(remainder(&[]), "");
+    }
+
+    fn small_group(share: f64) -> GroupResult {
+        let measures = schedlab_model::result::Measures { cpu_share: share, ..Default::default() };
+        GroupResult { name: "x".into(), count: 2, measures, cv_of_task_means: None, jain_of_tasks: None, starved: None }
     }
 }

@@ -1,5 +1,6 @@
 //! The views of a trace as pages of text.
 
+pub mod contrast;
 pub mod latency;
 pub mod queue;
 pub mod status;

@@ -8,7 +8,7 @@ use schedlab_metrics::validator::{Expectations, Findings, Validator};
 use schedlab_model::control_group::ControlGroups;
 use schedlab_model::ids::CpuId;
 use schedlab_model::machine::Machine;
-use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
+use schedlab_model::result::{CpuResult, PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Workload};
@@ -69,7 +69,21 @@ pub fn remeasure<S: Sink>(path: &Path, listener: impl FnOnce(&Workload) -> S) ->
         // What a kernel takes for itself is in the tasks' time, and a CPU that serves others looks idle.
         (result.overhead_ns, result.work_conservation_violation) = (None, None);
     }
+    result.missing.extend(unknown_time(&result.cpus, result.duration_ns));
     Ok((Measured { result, curves }, listener))
+}
+
+/// What it means for the numbers that nobody knows who had the CPUs for a part of the time, if there is such a part.
+pub(crate) fn unknown_time(cpus: &[CpuResult], duration_ns: u64) -> Option<String> {
+    let unknown: f64 = cpus.iter().filter_map(|cpu| cpu.unknown_frac).sum();
+    let time = Time((unknown * duration_ns as f64).round() as u64);
+    let percent = 100.0 * unknown / cpus.len().max(1) as f64;
+    (time > Time::ZERO).then(|| {
+        format!(
+            "who had the CPUs for {time} ({percent:.2} % of their time), since events are missing: each group may have had up to \
+             that much more CPU time, and waits of that time are not known"
+        )
+    })
 }
 
 fn identity(header: &Header, workload: &Workload) -> RunIdentity {
@@ -118,5 +132,18 @@ pub(crate) fn workload(header: &Header) -> Workload {
         objects: Objects::default(),
         sources: Vec::new(),
         run: Run { duration: header.end, warmup: Time::ZERO, period_phase: Default::default(), seed: header.seed },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_which_nobody_knows_is_told_with_what_it_touches() {
+        let cpu = |unknown_frac| CpuResult { unknown_frac, ..CpuResult::default() };
+        assert_eq!(unknown_time(&[cpu(Some(0.0)), cpu(None)], 1_000_000_000), None);
+        let told = unknown_time(&[cpu(Some(0.25)), cpu(Some(0.0))], 1_000_000_000).unwrap();
+        assert!(told.starts_with("who had the CPUs for 250ms (12.50 % of their time)"), "{told}");
     }
 }

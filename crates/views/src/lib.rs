@@ -9,6 +9,7 @@
 //! | [`slices`] | the same, of all slices and wake-ups, packed for a picture that can be zoomed into |
 //! | [`course`] | how did loads, shares and statuses go over time? |
 //! | [`summary`] | what is in the trace? |
+//! | [`contrast`] | whose waits changed from one trace to another, where and why? |
 //!
 //! The first three are what Torrey, Coleman and Miller (*A comparison of interactivity in the Linux 2.6 scheduler and an
 //! MLFQ scheduler*, 2007) added to a kernel as system calls: `trace_pid`, `trace_queue`, `trace_status`. Here they need a
@@ -18,6 +19,7 @@
 //! asked for. What that is, a [`Selection`] says.
 
 pub mod buckets;
+pub mod contrast;
 pub mod course;
 pub mod latency;
 pub mod queue;

@@ -5,11 +5,13 @@ use crate::rng::Rng;
 use crate::{Answer, Target};
 use schedlab_guest::frame::{FrameReader, FrameWriter};
 use schedlab_guest::message::Message;
+use schedlab_import::testing::{self, Form, Packing};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{CpuId, GroupId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 use schedlab_trace::{Group, Header, Reader, Writer};
+use schedlab_venue::{Grouping, Place};
 use std::path::PathBuf;
 
 const TEXT_WORDS: &[&str] = &[
@@ -31,6 +33,11 @@ const TEXT_WORDS: &[&str] = &[
     "CPU:1 [LOST 7 EVENTS]\n",
     "cpus=2\n",
     "version = 7\n",
+    "sched_stat_runtime:",
+    " runtime=",
+    "==&gt;",
+    "\\n",
+    "{\"systemTraceEvents\":\"",
     "\n",
 ];
 
@@ -38,6 +45,9 @@ const TEXT_WORDS: &[&str] = &[
 pub fn all() -> Vec<Target> {
     vec![
         Target { name: "import", seeds: text_seeds, words: TEXT_WORDS, run: import },
+        Target { name: "import-perf", seeds: perf_seeds, words: &[], run: import },
+        Target { name: "import-trace", seeds: trace_cmd_seeds, words: &[], run: import },
+        Target { name: "import-perfetto", seeds: perfetto_seeds, words: &[], run: import },
         Target {
             name: "parquet",
             seeds: || vec![story("t.parquet", 1), story("t.parquet", 2)],
@@ -74,14 +84,34 @@ fn text_seeds() -> Vec<Vec<u8>> {
              cat-13      [001] d..2.     5.002003: sched_switch: prev_comm=cat prev_pid=13 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n";
     let trace_cmd = "cpus=2\n          <idle>-0     [001]     5.000003: sched_switch:         swapper/1:0 [120] R ==> cat:13 [120]\n\
              cat-13    [001]     5.002003: sched_switch:         cat:13 [120] S ==> swapper/1:0 [120]\n";
-    [perf, ftrace, trace_cmd].map(|text| text.as_bytes().to_vec()).into()
+    let page = format!("<html>\n<script class=\"trace-data\">\n{}</script>\n", ftrace.replace("==>", "==&gt;"));
+    let latency = "bash-12  1d..2. 16528us!: sched_switch: prev_comm=bash prev_pid=12 prev_prio=120 prev_state=1 next_comm=cat next_pid=13 \
+        next_prio=120\n";
+    [perf, ftrace, trace_cmd, &page, latency].map(|text| text.as_bytes().to_vec()).into()
 }
 
-/// A text becomes a trace that all laws hold for, or a line; and it is never a defect of ours.
+/// A small recording as perf writes it.
+fn perf_seeds() -> Vec<Vec<u8>> {
+    vec![testing::perf_data(false), testing::perf_data(true), testing::perf_pipe()]
+}
+
+/// As trace-cmd writes it.
+fn trace_cmd_seeds() -> Vec<Vec<u8>> {
+    [Packing::Version6, Packing::None, Packing::Zstd].map(testing::trace_dat).into()
+}
+
+/// As Perfetto writes it, with switches as messages and in columns, and as schedlab itself writes traces.
+fn perfetto_seeds() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<Vec<u8>> = [Form::Messages, Form::Compact, Form::Packed].map(testing::perfetto).into();
+    seeds.push(story("t.pftrace", 1));
+    seeds
+}
+
+/// A recording becomes a trace that all laws hold for, or a line; and it is never a defect of ours.
 fn import(bytes: &[u8]) -> Answer {
     let (folder, text) = file("e.txt", bytes);
     let trace = folder.path().join("e.parquet");
-    match schedlab_venue::import(&text, &trace) {
+    match schedlab_venue::import(&Place::of(&text), &trace, Grouping::Roles) {
         Err(error) => {
             let line = error.to_string();
             assert!(!line.contains("defect"), "{line}");

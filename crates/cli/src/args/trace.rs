@@ -12,6 +12,12 @@ pub struct TraceArgs {
     /// The trace file: .parquet or .pftrace
     #[arg(value_name = "FILE")]
     pub trace: PathBuf,
+    /// Compare with this trace, as what was before: whose waits changed, where and why
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// Also write the comparison as a page
+    #[arg(long, value_name = "PAGE", requires = "against")]
+    pub report: Option<PathBuf>,
     /// What to show; by default what is in the file.
     #[command(subcommand)]
     pub view: Option<View>,

@@ -33,7 +33,14 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
 /// The page of a recording, and where its trace is, or why there is none.
 pub fn print(recording: Recording, trace: &Path) -> Result<(), Failure> {
     let of = &recording.wholeness;
-    let wholeness = Wholeness { records: of.records, lost: &of.lost, repaired: of.repaired, adopted: of.adopted };
+    let wholeness = Wholeness {
+        records: of.records,
+        lost: &of.lost,
+        repaired: of.repaired,
+        adopted: of.adopted,
+        mended_ns: of.mended_ns,
+        passed_over: of.passed.total(),
+    };
     let page = recording::show(&recording.result, &wholeness, output::style());
     match recording.unwritten {
         None => output::print(&format!("{page}\nThe trace is in {}.\n", trace.display())),

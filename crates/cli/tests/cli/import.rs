@@ -63,7 +63,7 @@ fn files_that_are_not_there_or_not_to_be_written() {
         (&["import", "none.txt"], 2, "none.txt: the file cannot be read"),
         (&["import", "."], 2, ".: this is no file"),
         (&["import", "events.txt", "-o", "trace.json"], 2, "trace.json: unknown kind of trace file"),
-        (&["import", "events.txt", "-o", "events.txt"], 2, "would replace the text"),
+        (&["import", "events.txt", "-o", "events.txt"], 2, "would replace the recording"),
         (&["import", "events.txt", "-o", "none/trace.txt"], 1, "none/trace.txt: cannot write the trace"),
     ];
     for (args, code, part) in cases {
@@ -125,5 +125,48 @@ fn a_buffer_that_wrapped_credits_no_time_that_nobody_saw() {
     }
     assert!(page.starts_with("events.txt: 3s on 2 CPUs\n"), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("the first 10s of the text, in which the buffers of some CPUs had not begun"), "{page}");
+    assert!(
+        words.contains("the first 10s of the recording, in which the buffers of some CPUs had not begun"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_recording_comes_compressed_or_through_a_pipe() {
+    let lab = Lab::new();
+    lab.write("events.txt", PERF);
+    let script = "gzip -k events.txt && \"$0\" import events.txt.gz && \"$0\" import - -o piped.parquet <events.txt.gz";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-ec", script]).arg(env!("CARGO_BIN_EXE_schedlab")).current_dir(lab.path(""));
+    let output = shell.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let pages = String::from_utf8(output.stdout).unwrap();
+    assert!(pages.starts_with("events.txt.gz: 4ms on 2 CPUs\n") && pages.contains("\nstandard input: 4ms on 2 CPUs\n"));
+    assert_eq!(lab.files(), ["events.parquet", "events.txt", "events.txt.gz", "piped.parquet"]);
+}
+
+#[test]
+fn what_is_passed_over_is_counted_and_shown_on_request() {
+    let lab = Lab::new();
+    let chain = "\tffff8000 __schedule+0x12 ([kernel.kallsyms])\n\t7f23 [unknown] (libc.so.6)\n";
+    let other = "  sh    12 [000] 5.000500: irq:irq_handler_entry: irq=9 name=acpi\n";
+    lab.write("events.txt", format!("{}{chain}{other}{}", lines(0..3), lines(3..5)));
+    let page = lab.out(&["import", "events.txt"]);
+    assert!(page.split_whitespace().collect::<Vec<_>>().join(" ").contains("3 others passed over"), "{page}");
+    let page = lab.out(&["import", "events.txt", "--passed-over"]);
+    let row = |kind: &str| page.lines().find(|line| line.starts_with(kind)).unwrap_or_else(|| panic!("{kind}: {page}"));
+    assert!(row("irq_handler_entry").ends_with("1         line 6"), "{page}");
+    assert!(row("places of call chains").ends_with("2         line 4"), "{page}");
+}
+
+/// Some of the lines.
+fn lines(which: std::ops::Range<usize>) -> String {
+    PERF.split_inclusive('\n').skip(which.start).take(which.len()).collect()
+}
+
+#[test]
+fn a_file_of_another_kind_is_named_with_a_way() {
+    refused(b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00", &["this is a pcap file", "; record the scheduler with"]);
+    refused("{\"traceEvents\":[]}\n", &["this is a page or JSON, and no text of scheduler events is in it"]);
+    refused(PERF.replace(" [000]", "").replace(" [001]", ""), &["events.txt:1: an event without its CPU; print it"]);
 }

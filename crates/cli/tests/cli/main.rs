@@ -1,5 +1,6 @@
 //! The program as a user meets it: the built binary, its output, its exit codes, the files it leaves.
 
+mod against;
 mod agreement;
 mod bad_input;
 mod compare;

@@ -309,7 +309,7 @@ fn any_records_give_a_lawful_trace() {
             let (time, cpu) = (500 + step * 5, random(3) as u32);
             let (a, b) = (random(7) as i32, random(7) as i32);
             let how = [Departure::Preempted, Departure::Yielded, Departure::Blocked, Departure::Exited];
-            records.push(match random(9) {
+            records.push(match random(10) {
                 0..3 if a != b => switch(time, cpu, a, how[random(4) as usize], b),
                 3 => fork(time, a, b + 1),
                 4 => present(time, a + 1, random(2) == 0),
@@ -323,6 +323,7 @@ fn any_records_give_a_lawful_trace() {
                     Record { time_ns: time, cpu, kind: RecordKind::Exec { thread, former: b + 1, comm } }
                 }
                 8 => Record { time_ns: time, cpu, kind: RecordKind::Lost },
+                9 => ran(time, cpu, a + 1, random(200)),
                 _ => wakeup(time, cpu, a + 1, random(3) as u32, Waker::Task(b)),
             });
         }
@@ -351,4 +352,58 @@ fn a_status_is_the_priority_unless_a_policy_publishes_another() {
     let publishing = Record { time_ns: 300, cpu: 0, kind: RecordKind::Publishing };
     records = [vec![publishing, status(450, 10, 1), status(460, 10, 7)], records, vec![status(1_700, 10, 9)]].concat();
     assert_eq!(said(&records), ["0s 0 say 0 7", "700ns 0 say 0 9"]);
+}
+
+/// The kernel says that a thread has a CPU for so long from now on.
+fn ran(time_ns: u64, cpu: u32, tid: i32, runtime_ns: u64) -> Record {
+    Record { time_ns, cpu, kind: RecordKind::Ran { thread: thread(tid), runtime_ns } }
+}
+
+#[test]
+fn an_account_fills_what_is_missing_between_switches_and_no_more() {
+    // 11 came and left unseen, and so did 12, for whose time there is an account.
+    let (events, summary) = convert(&[
+        switch(1_000, 0, 0, Departure::Preempted, 10),
+        switch(2_000, 0, 10, Departure::Blocked, 11),
+        ran(2_500, 0, 12, 300),
+        switch(4_000, 0, 14, Departure::Blocked, 0),
+    ]);
+    let expected = [
+        "0s 0 fork 0 in 0 by -",
+        "0s 0 wake 0 to 0 by - Untold",
+        "0s 0 - Idle 0",
+        "1us 0 fork 1 in 0 by -",
+        "1us 0 wake 1 to 0 by - Untold",
+        "1us 0 0 Blocked 1",
+        "1us 0 1 Blocked -",
+        "1us 0 Unknown",
+        "1.5us 0 fork 2 in 0 by -",
+        "1.5us 0 wake 2 to 0 by - Untold",
+        "1.5us 0 - Idle 2",
+        "1.8us 0 2 Blocked -",
+        "1.8us 0 Unknown",
+        "3us 0 fork 3 in 0 by -",
+        "3us 0 wake 3 to 0 by - Untold",
+        "3us 0 - Idle 3",
+        "3us 0 3 Blocked -",
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(summary.mended_ns, 300);
+}
+
+#[test]
+fn an_account_that_goes_on_lasts_to_the_switch_away() {
+    let (events, summary) = convert(&[
+        switch(1_000, 0, 0, Departure::Preempted, 10),
+        switch(2_000, 0, 10, Departure::Blocked, 11),
+        // Interrupts between two accounts of a thread are not counted as its time, and it had the CPU all the same.
+        ran(2_500, 0, 12, 300),
+        ran(2_810, 0, 12, 500),
+        switch(3_320, 0, 12, Departure::Blocked, 0),
+        // Nothing is missing here, so the account says nothing new.
+        ran(3_400, 0, 13, 100),
+        switch(4_000, 0, 0, Departure::Preempted, 13),
+    ]);
+    assert!(events.contains(&"1.5us 0 - Idle 2".to_string()) && events.contains(&"2.32us 0 2 Blocked -".to_string()));
+    assert_eq!((summary.mended_ns, summary.repaired), (820, 0));
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with a recording.
 
 use crate::ErrorClass;
+use schedlab_import::Place;
 use schedlab_kernel::Lack;
 use std::io;
 use std::path::PathBuf;
@@ -30,19 +31,19 @@ pub enum RecordError {
         /// What the system says.
         error: io::Error,
     },
-    /// The text of another tool.
+    /// The recording of another tool.
     #[error(transparent)]
-    Text(#[from] schedlab_record::text::Error),
-    /// What the text tells cannot have been.
-    #[error("{}: this cannot have happened: {violation}; events are missing or changed in it, record it again", text.display())]
+    Import(#[from] schedlab_import::Error),
+    /// What the recording tells cannot have been.
+    #[error("{place}: this cannot have happened: {violation}; events are missing or changed in it, record it again")]
     Impossible {
-        /// The file.
-        text: PathBuf,
+        /// The recording.
+        place: Place,
         /// The first law that is broken.
         violation: String,
     },
-    /// The text and the trace are one file.
-    #[error("{}: the trace would replace the text that it is made of; name another file with -o", .0.display())]
+    /// The recording and the trace are one file.
+    #[error("{}: the trace would replace the recording that it is made of; name another file with -o", .0.display())]
     SameFile(PathBuf),
 }
 
@@ -50,8 +51,9 @@ impl RecordError {
     /// Whose fault it is.
     pub fn class(&self) -> ErrorClass {
         match self {
+            RecordError::Import(error) if !error.is_of_input() => ErrorClass::Failed,
             RecordError::Command { .. }
-            | RecordError::Text(_)
+            | RecordError::Import(_)
             | RecordError::Impossible { .. }
             | RecordError::SameFile(_) => ErrorClass::WrongInput,
             RecordError::Lack(_) | RecordError::Guard(_) | RecordError::Spool { .. } => ErrorClass::Failed,

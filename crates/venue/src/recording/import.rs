@@ -1,35 +1,29 @@
 //! A recording that another tool made.
 
+use super::programs::{self, Grouping};
 use super::tape::{self, FirstLook, Label, Tape};
 use super::{RecordError, Recording, Wholeness};
 use crate::VenueError;
+use schedlab_import::{Error, Place, Told};
 use schedlab_model::time::Time;
-use schedlab_record::text::{self, Told};
 use std::path::Path;
 
-/// Makes a trace of the text of scheduler events in the file `text`.
-pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
-    if text.is_dir() {
-        // Said before anything about the trace, whose name comes from the text's.
-        let what = "this is no file; save the text to one first";
-        return Err(RecordError::Text(text::Error::NoText { path: text.into(), what }).into());
-    }
-    if let (Ok(text), Ok(trace)) = (text.canonicalize(), trace.canonicalize())
-        && text == trace
-    {
-        return Err(RecordError::SameFile(trace).into());
+/// Makes a trace of what another tool recorded: a file, or what is piped into the program.
+pub fn import(place: &Place, trace: &Path, grouping: Grouping) -> Result<Recording, VenueError> {
+    if let Place::File(file) = place {
+        check(file, trace)?;
     }
     let (mut spool, folder) = tape::spool_for(trace)?;
-    let told = text::read(text, |record| spool.push(record)).map_err(RecordError::Text)?;
+    let told = schedlab_import::read(place, &folder, |record| spool.push(record)).map_err(RecordError::Import)?;
     let spool_failed = |error| RecordError::Spool { folder: folder.clone(), error };
     let mut spooled = spool.finish().map_err(spool_failed)?;
-    // What was there at the start is known only at the end of the text.
-    let mut look = FirstLook::default();
+    // What was there at the start is known only at the end of the recording.
+    let mut look = FirstLook::by(grouping);
     tape::in_order(&mut spooled, &told.before, told.start_ns, |record| look.note(record)).map_err(spool_failed)?;
     let records = spooled.count();
     let label = Label {
-        name: text.file_name().map_or_else(String::new, |name| super::programs::clean(&name.to_string_lossy())),
-        text: Some(text),
+        name: name(place),
+        source: Some(place),
         venue: "import",
         kernel: None,
         partial: false,
@@ -40,25 +34,53 @@ pub fn import(text: &Path, trace: &Path) -> Result<Recording, VenueError> {
         cpus: told.cpus.max(look.programs.cpus()).max(1),
         look,
         start_ns: told.start_ns,
-        end_ns: told.end_ns,
+        end_ns: told.end_ns.max(told.start_ns),
         lost: told.lost,
         before: told.before,
     };
     let (result, summary, unwritten) = tape.convert(&label, trace)?;
     let lost = if told.lost > 0 { vec![("events".to_string(), told.lost)] } else { Vec::new() };
-    Ok(Recording { result, wholeness: Wholeness::of(records, lost, &summary), ended: None, unwritten })
+    let wholeness = Wholeness { passed: told.passed, ..Wholeness::of(records, lost, &summary) };
+    Ok(Recording { result, wholeness, ended: None, unwritten })
 }
 
-/// What the text did not say.
+/// What can be said before anything about the trace, whose name comes from the recording's.
+fn check(file: &Path, trace: &Path) -> Result<(), RecordError> {
+    if file.is_dir() {
+        let what = "this is no file; save the recording to one first";
+        return Err(Error::Foreign { place: Place::of(file), what: what.into() }.into());
+    }
+    if let (Ok(file), Ok(trace)) = (file.canonicalize(), trace.canonicalize())
+        && file == trace
+    {
+        return Err(RecordError::SameFile(trace));
+    }
+    Ok(())
+}
+
+fn name(place: &Place) -> String {
+    match place {
+        Place::File(file) => file.file_name().map_or_else(String::new, |name| programs::clean(&name.to_string_lossy())),
+        Place::Standard => place.to_string(),
+    }
+}
+
+/// What the recording did not say.
 fn missing(told: &Told) -> Vec<String> {
-    let wakeups = "waits after a sleep, since the text has no wakeups; record sched:sched_wakeup too";
-    let mut missing: Vec<String> = (!told.has_wakeups).then(|| wakeups.into()).into_iter().collect();
+    let mut missing = Vec::new();
+    if !told.has_switches {
+        missing.push("who ran when, since the recording has no switches; record sched:sched_switch too".into());
+    }
+    if !told.has_wakeups {
+        missing.push("waits after a sleep, since the recording has no wakeups; record sched:sched_wakeup too".into());
+    }
     if told.overwritten > 0 {
         missing.push(format!("the time of {} older events, which had been overwritten", told.overwritten));
     }
     if told.start_ns > told.first_ns {
         let early = Time(told.start_ns - told.first_ns);
-        missing.push(format!("the first {early} of the text, in which the buffers of some CPUs had not begun"));
+        missing.push(format!("the first {early} of the recording, in which the buffers of some CPUs had not begun"));
     }
+    missing.extend(told.missing.iter().cloned());
     missing
 }

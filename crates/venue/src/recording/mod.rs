@@ -1,4 +1,4 @@
-//! What a kernel did, as a trace file and a result: recorded here, or told by the text of another tool.
+//! What a kernel did, as a trace file and a result: recorded here, or by another tool.
 //!
 //! A trace file begins with its groups, and those are the programs that ran, which are known at the end. So records are
 //! kept on disk: as the kernel wrote them while it is recorded, which takes the least time from what is recorded; then in
@@ -12,9 +12,11 @@ mod tape;
 
 pub use error::RecordError;
 pub use import::import;
+pub use programs::Grouping;
 
 use crate::host::kernel_release;
 use crate::{Monitor, VenueError};
+use schedlab_import::PassedOver;
 use schedlab_kernel::{Filter, Recorder, Stats};
 use schedlab_load::{Ended, Guarded};
 use schedlab_model::result::RunResult;
@@ -63,6 +65,10 @@ pub struct Wholeness {
     pub repaired: u64,
     /// Tasks that were there and nobody had announced; see [`Summary::adopted`].
     pub adopted: u64,
+    /// Time of CPUs that the kernel's accounts gave to tasks where switches were missing; see [`Summary::mended_ns`].
+    pub mended_ns: u64,
+    /// What a recording of another tool says beside what the trace shows.
+    pub passed: PassedOver,
 }
 
 /// Between two looks at the command.
@@ -93,7 +99,7 @@ pub fn record(order: &Order, monitor: &Monitor) -> Result<Recording, VenueError>
     };
     let label = Label {
         name: if order.command.is_empty() { "the whole machine".into() } else { words(order.command) },
-        text: None,
+        source: None,
         venue: "host",
         kernel: Some(kernel_release()),
         partial: monitor.is_stopped(),
@@ -139,7 +145,14 @@ fn take(order: &Order, monitor: &Monitor) -> Result<Taken, VenueError> {
 
 impl Wholeness {
     fn of(records: u64, lost: Vec<(String, u64)>, summary: &Summary) -> Wholeness {
-        Wholeness { records, lost, repaired: summary.repaired, adopted: summary.adopted }
+        Wholeness {
+            records,
+            lost,
+            repaired: summary.repaired,
+            adopted: summary.adopted,
+            mended_ns: summary.mended_ns,
+            passed: PassedOver::default(),
+        }
     }
 }
 

@@ -13,18 +13,49 @@ use std::collections::BTreeMap;
 /// The name for all programs beyond the limit. It is longer than any thread's name.
 const FURTHER: &str = "all further programs";
 
-/// The processes seen so far.
+/// What a group of a trace is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// All threads of all processes that ran a program.
+    #[default]
+    Programs,
+    /// Of those, the threads of one name, but for the number at its end.
+    Roles,
+}
+
+/// The processes seen so far, or their threads.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
-    /// The life that has a process number now; numbers are given away again.
+    grouping: Grouping,
+    /// The life that has a number now, of a process or of a thread; numbers are given away again.
     lives: BTreeMap<i32, usize>,
-    /// The name of each life: that of the process's first thread, as last heard.
+    /// The name of each life: that of the process's first thread, or of the thread, as last heard.
     names: Vec<Comm>,
+    /// The life of the process that each belongs to.
+    processes: Vec<usize>,
     cpus: u32,
     last_ns: u64,
 }
 
 impl Programs {
+    /// Groups in this way.
+    pub fn by(grouping: Grouping) -> Programs {
+        Programs { grouping, ..Programs::default() }
+    }
+
+    /// How threads are grouped.
+    pub fn grouping(&self) -> Grouping {
+        self.grouping
+    }
+
+    /// The number by which a thread's life is known.
+    fn number(&self, thread: &Thread) -> i32 {
+        match self.grouping {
+            Grouping::Programs => thread.tgid,
+            Grouping::Roles => thread.tid,
+        }
+    }
+
     /// Takes the next record.
     pub fn note(&mut self, record: &Record) {
         self.last_ns = record.time_ns;
@@ -42,10 +73,12 @@ impl Programs {
                 self.see(&thread);
                 self.see_cpu(from.max(to));
             }
-            RecordKind::Running { thread, .. } | RecordKind::Exit { thread } => self.see(&thread),
+            RecordKind::Running { thread, .. } | RecordKind::Exit { thread } | RecordKind::Ran { thread, .. } => {
+                self.see(&thread);
+            }
             RecordKind::Fork { child, comm, .. } => {
-                if child.tid == child.tgid {
-                    self.lives.remove(&child.tgid);
+                if self.number(&child) == child.tid {
+                    self.lives.remove(&child.tid);
                 }
                 self.name(&child, comm);
             }
@@ -63,9 +96,9 @@ impl Programs {
         }
     }
 
-    /// The life of the process that has this number now.
-    pub fn life(&self, tgid: i32) -> Option<usize> {
-        self.lives.get(&tgid).copied()
+    /// The life that this thread is part of now.
+    pub fn life(&self, thread: &Thread) -> Option<usize> {
+        self.lives.get(&self.number(thread)).copied()
     }
 
     /// The number of CPUs that any record spoke of, from 0.
@@ -82,8 +115,11 @@ impl Programs {
     /// programs are one.
     pub fn groups(&self) -> (Vec<String>, Vec<GroupId>) {
         let (mut programs, mut places) = (Vec::new(), BTreeMap::new());
-        let of_life = self.names.iter().map(|&comm| {
-            let name = program(comm);
+        let of_life = self.names.iter().zip(&self.processes).map(|(&comm, &process)| {
+            let name = match self.grouping {
+                Grouping::Programs => program(comm),
+                Grouping::Roles => role(self.names[process], comm),
+            };
             let fits = places.len() + 1 < MAX_GROUPS || places.contains_key(&name);
             let name = if fits { name } else { FURTHER.to_string() };
             *places.entry(name.clone()).or_insert_with(|| {
@@ -97,21 +133,27 @@ impl Programs {
 
     fn see(&mut self, thread: &Thread) {
         if thread.followed {
-            self.live(thread.tgid);
+            self.live(thread);
         }
     }
 
-    fn live(&mut self, tgid: i32) -> usize {
-        *self.lives.entry(tgid).or_insert_with(|| {
-            self.names.push(Comm::default());
-            self.names.len() - 1
-        })
+    fn live(&mut self, thread: &Thread) -> usize {
+        let number = self.number(thread);
+        if let Some(life) = self.lives.get(&number) {
+            return *life;
+        }
+        let process = (number != thread.tgid).then(|| self.live(&Thread { tid: thread.tgid, ..*thread }));
+        self.names.push(Comm::default());
+        let life = self.names.len() - 1;
+        self.processes.push(process.unwrap_or(life));
+        self.lives.insert(number, life);
+        life
     }
 
     /// A thread is called so. Another than the first names its process only until that is known.
     fn name(&mut self, thread: &Thread, comm: Comm) {
-        let life = self.live(thread.tgid);
-        if thread.tid == thread.tgid || self.names[life] == Comm::default() {
+        let life = self.live(thread);
+        if thread.tid == self.number(thread) || self.names[life] == Comm::default() {
             self.names[life] = comm;
         }
     }
@@ -126,6 +168,15 @@ fn program(comm: Comm) -> String {
     let name = comm.to_string();
     let kind = name.split('/').next().unwrap_or_default();
     clean(if kind.is_empty() { "unnamed" } else { kind })
+}
+
+/// The name of a role: that of the program, and that of the thread without a number at its end where it has another.
+fn role(process: Comm, thread: Comm) -> String {
+    let (process, thread) = (program(process), program(thread));
+    let kind = thread.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let kind = kind.trim_end_matches(['-', '_', '#', '.', ':', ' ']);
+    let kind = if kind.is_empty() { thread.as_str() } else { kind };
+    if process == thread || process == "unnamed" { kind.to_string() } else { format!("{process}:{kind}") }
 }
 
 /// A name that a process gave itself, without what a terminal would obey.
@@ -162,7 +213,7 @@ mod tests {
         records.iter().for_each(|record| programs.note(record));
         let (names, of_life) = programs.groups();
         assert_eq!(names, ["ls", "make"]);
-        assert_eq!(of_life[programs.life(11).unwrap()], GroupId(1));
+        assert_eq!(of_life[programs.life(&thread(11, 11)).unwrap()], GroupId(1));
         assert_eq!((programs.cpus(), programs.last_ns()), (2, 5));
     }
 
@@ -171,7 +222,25 @@ mod tests {
         let mut programs = Programs::default();
         [fork(10, 10, "cat"), fork(10, 10, "dog"), fork(20, 20, "cat")].iter().for_each(|record| programs.note(record));
         assert_eq!(programs.groups(), (vec!["cat".into(), "dog".into()], vec![GroupId(0), GroupId(1), GroupId(0)]));
-        assert_eq!((programs.life(10), programs.life(30)), (Some(1), None));
+        assert_eq!((programs.life(&thread(10, 10)), programs.life(&thread(30, 30))), (Some(1), None));
+    }
+
+    #[test]
+    fn threads_of_a_program_are_grouped_by_what_they_are_called() {
+        let mut programs = Programs::by(Grouping::Roles);
+        let records = [
+            fork(10, 10, "sh"),
+            exec(10, "firefox"),
+            fork(11, 10, "Compositor"),
+            fork(12, 10, "Worker-1"),
+            fork(13, 10, "Worker #2"),
+            fork(20, 20, "Worker-7"),
+        ];
+        records.iter().for_each(|record| programs.note(record));
+        let (names, of_life) = programs.groups();
+        assert_eq!(names, ["firefox", "firefox:Compositor", "firefox:Worker", "Worker"]);
+        let group = |tid, tgid| of_life[programs.life(&thread(tid, tgid)).unwrap()];
+        assert_eq!((group(12, 10), group(13, 10), group(20, 20)), (GroupId(2), GroupId(2), GroupId(3)));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! From records on disk to a trace file and a result.
 
 use super::RecordError;
-use super::programs::Programs;
+use super::programs::{Grouping, Programs};
 use crate::VenueError;
-use crate::replay::workload;
+use crate::replay::{unknown_time, workload};
 use crate::sim::scenario_info;
+use schedlab_import::Place;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::cpuset::CpuSet;
@@ -47,6 +48,11 @@ pub struct FirstLook {
 }
 
 impl FirstLook {
+    /// One that groups threads in this way.
+    pub fn by(grouping: Grouping) -> FirstLook {
+        FirstLook { programs: Programs::by(grouping), ..FirstLook::default() }
+    }
+
     /// Takes the next record.
     pub fn note(&mut self, record: &Record) {
         self.programs.note(record);
@@ -77,8 +83,8 @@ pub fn in_order(
 /// What else a reader needs to know.
 pub struct Label<'a> {
     pub name: String,
-    /// The text of another tool from which the records are.
-    pub text: Option<&'a Path>,
+    /// The recording of another tool from which the records are.
+    pub source: Option<&'a Place>,
     pub venue: &'static str,
     pub kernel: Option<String>,
     pub partial: bool,
@@ -114,10 +120,10 @@ impl Tape {
             RecordError::Spool { folder, error }
         })?;
         let (collector, (validator, writer)) = sinks;
-        lawful(&collector, validator).map_err(|error| match (label.text, error) {
-            // Our own recorder must not tell such a thing; another's text may have been changed by anybody.
-            (Some(text), VenueError::NotConserved { violation, .. }) => impossible(text, &violation),
-            (Some(text), VenueError::Unlawful { violation, .. }) => impossible(text, &violation),
+        lawful(&collector, validator).map_err(|error| match (label.source, error) {
+            // Our own recorder must not tell such a thing; another's recording may have been changed by anybody.
+            (Some(place), VenueError::NotConserved { violation, .. }) => impossible(place, &violation),
+            (Some(place), VenueError::Unlawful { violation, .. }) => impossible(place, &violation),
             (_, error) => error,
         })?;
         let unwritten = writer.close().err().map(VenueError::from);
@@ -140,7 +146,9 @@ impl Tape {
             missing: [UNKNOWN.to_string()].into_iter().chain(label.missing.iter().cloned()).collect(),
             cautions: Vec::new(),
         });
-        Ok((known(result), summary, unwritten))
+        let mut result = known(result);
+        result.missing.extend(unknown_time(&result.cpus, result.duration_ns));
+        Ok((result, summary, unwritten))
     }
 
     fn header(&self, names: Vec<String>, label: &Label) -> Header {
@@ -160,8 +168,8 @@ impl Tape {
 
     /// The second pass over the records.
     fn replay(&mut self, of_life: &[GroupId], sink: &mut impl Sink) -> std::io::Result<Summary> {
-        let programs = RefCell::new(Programs::default());
-        let group_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread.tgid).map(|life| of_life[life]);
+        let programs = RefCell::new(Programs::by(self.look.programs.grouping()));
+        let group_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread).map(|life| of_life[life]);
         let gaps = std::mem::take(&mut self.look.gaps);
         let mut converter = Converter::new(self.start_ns, group_of).with_gaps(gaps);
         in_order(&mut self.spooled, &self.before, self.start_ns, |record| {
@@ -172,8 +180,8 @@ impl Tape {
     }
 }
 
-fn impossible(text: &Path, violation: &dyn std::fmt::Display) -> VenueError {
-    RecordError::Impossible { text: text.into(), violation: violation.to_string() }.into()
+fn impossible(place: &Place, violation: &dyn std::fmt::Display) -> VenueError {
+    RecordError::Impossible { place: place.clone(), violation: violation.to_string() }.into()
 }
 
 /// Whatever the records were, the converter's events are lawful.

@@ -1,5 +1,6 @@
 //! `schedlab trace`: a trace file, looked at.
 
+mod against;
 mod latency;
 mod list;
 mod queue;
@@ -19,6 +20,12 @@ use source::Source;
 /// Prints the view that was asked for, or what there is to see.
 pub fn run(args: &TraceArgs) -> Result<(), Failure> {
     let source = Source::open(&args.trace)?;
+    if let Some(against) = &args.against {
+        if args.view.is_some() {
+            return Err(Failure::Input("--against compares whole traces; leave the view out".into()));
+        }
+        return against::run(&source, against, args.report.as_deref());
+    }
     match &args.view {
         None => summary(&source),
         Some(View::Latency(args)) => latency::run(&source, args),

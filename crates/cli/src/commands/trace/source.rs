@@ -44,6 +44,19 @@ impl<'a> Source<'a> {
         format!("{scenario} under {policy} in {venue}{lost}")
     }
 
+    /// The file's name, by which two traces are told apart.
+    pub fn label(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        schedlab_gate::Shown::name(&name.to_string_lossy()).into_string()
+    }
+
+    /// What the loss of events means for numbers that are made of the trace, if there was any.
+    pub fn loss(&self) -> Option<String> {
+        let lost = self.header.lost;
+        let what = "waits that begin or end where they were are not counted";
+        (lost > 0).then(|| format!("{}: {lost} events were lost, and {what}.", self.label()))
+    }
+
     /// The other facts of the header.
     pub fn facts(&self) -> String {
         let Header { end, cpus, seed, .. } = &self.header;

@@ -1,4 +1,4 @@
-//! Lines of `perf script`: `comm  pid [cpu] time: system:event: fields`, with `pid/tid` when it was asked for.
+//! Lines of `perf script`: `comm  pid [cpu] time: system:event: fields`, with `pid/tid` and `misc` when they were asked for.
 
 use super::line::{Line, around_cpu, number, time_and_event};
 
@@ -6,18 +6,13 @@ use super::line::{Line, around_cpu, number, time_and_event};
 pub fn line(text: &str) -> Option<Line<'_>> {
     around_cpu(text).find_map(|(task, cpu, rest)| {
         let (_, numbers) = task.trim_end().rsplit_once(char::is_whitespace)?;
-        let tid = numbers.rsplit('/').next().filter(|_| numbers.split('/').count() <= 2)?;
+        let (tgid, tid) = numbers.split_once('/').map_or((None, numbers), |(tgid, tid)| (Some(tgid), tid));
         let (sign, digits) = tid.strip_prefix('-').map_or((1, tid), |digits| (-1, digits));
-        let tid = sign * number::<i32>(digits)?;
-        let (time_ns, event, fields) = time_and_event(rest)?;
-        Some(Line { tid, cpu, in_interrupt: None, time_ns, event, fields })
+        let tid = sign * number::<i32>(digits).filter(|_| !digits.is_empty())?;
+        let tgid = tgid.map(|tgid| number(tgid).ok_or(())).transpose().ok()?;
+        let (time, event, fields) = time_and_event(rest)?;
+        Some(Line { tid, tgid, cpu, in_interrupt: None, time, event, fields })
     })
-}
-
-/// Whether it is a place in a call chain, as perf prints them under an event: an address and what is there.
-pub fn is_place(text: &str) -> bool {
-    let address = text.split_whitespace().next().unwrap_or_default();
-    text.starts_with([' ', '\t']) && address.len() >= 5 && address.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// How many events perf says it lost, as `PERF_RECORD_LOST lost 12`.
@@ -32,22 +27,25 @@ pub fn lost(line: &Line) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::Stamp;
     use super::*;
 
     #[test]
     fn lines_are_read_with_all_their_oddities() {
         let expected = Line {
             tid: 58,
+            tgid: None,
             cpu: 0,
             in_interrupt: None,
-            time_ns: 17_664_092_499_000,
+            time: Stamp::Ns(17_664_092_499_000),
             event: "sched_switch",
             fields: "prev_comm=x",
         };
         let tail = "[000] 17664.092499:       sched:sched_switch: prev_comm=x";
-        for head in ["kworker/0:1H-kb    58 ", " a [7] b 58 ", "x 58/58    "] {
+        for head in ["kworker/0:1H-kb    58 ", " a [7] b 58 "] {
             assert_eq!(line(&format!("{head}{tail}")), Some(expected), "{head}");
         }
+        assert_eq!(line(&format!("x 57/58    {tail}")), Some(Line { tgid: Some(57), ..expected }));
         assert_eq!(line(&format!("     :-1    -1 {tail}")), Some(Line { tid: -1, ..expected }));
         for wrong in ["", "x-58 ", "58 ", "x 1/2/3 ", "x y "] {
             assert_eq!(line(&format!("{wrong}{tail}")), None, "{wrong}");
@@ -55,8 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn places_and_losses_are_known() {
-        assert!(is_place("\tffffffff8113 __schedule+0x12 ([kernel.kallsyms])") && !is_place("  some words"));
+    fn losses_are_known() {
         let of = |text| lost(&line(text).unwrap());
         assert_eq!(of("sh 5 [001] 1.000000: PERF_RECORD_LOST lost 12"), Some(12));
         assert_eq!(of("sh 5 [001] 1.000000: sched:sched_switch: lost 12"), None);

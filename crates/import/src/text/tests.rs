@@ -1,10 +1,8 @@
-use super::*;
-use crate::convert::{Converter, Summary};
-use crate::gaps::Gaps;
-use crate::record::{Departure, RecordKind, Waker};
+use crate::{Place, Told, read};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::ids::GroupId;
 use schedlab_model::trace::{Event, EventKind, WakeSource};
+use schedlab_record::{Converter, Departure, Gaps, Record, RecordKind, Summary, Waker};
 
 const PERF: &str = "\
             sh    12 [000] 5.000001:       sched:sched_waking: comm=cat pid=13 prio=120 target_cpu=000
@@ -45,7 +43,7 @@ fn told(text: &[u8]) -> Result<(Told, Vec<Record>), String> {
     let path = folder.path().join("text");
     std::fs::write(&path, text).unwrap();
     let mut records = Vec::new();
-    let told = read(&path, |record| records.push(*record));
+    let told = read(&Place::of(&path), folder.path(), |record| records.push(*record));
     let place = path.display().to_string();
     told.map(|told| (told, records)).map_err(|error| error.to_string().replace(&place, "text"))
 }
@@ -181,12 +179,68 @@ fn a_number_given_away_again_without_a_fork_is_another_task() {
     assert_eq!((names, summary.repaired), (["sh", "cat", "ls", "dog"].map(String::from).to_vec(), 0));
 }
 
+/// How many scheduler events a text has, and how many others.
+fn counts(text: &str) -> (usize, u64) {
+    let (told, records) = told(text.as_bytes()).unwrap();
+    let named = |record: &&Record| !matches!(record.kind, RecordKind::Rename { .. });
+    (records.iter().filter(named).count(), told.passed.total())
+}
+
+#[test]
+fn what_stands_between_events_is_passed_over() {
+    let (events, others) = counts(FTRACE);
+    let between = [
+        " => __schedule\n => schedule\n",
+        "             cat-13      [001] ..... 5.000003: <user stack trace>\n =>  <00007f236d6f6353>\n",
+        "\tffffb7ad6b30 trace_sched_switch+0x8e0 (inlined)\n  file.c:12\n\t  7f23 [unknown] (libc)\n",
+        "             cat-13      [001] ..... 5.000003: print: a word\nand more of it\nxyz = 0x0 abc = 0x0\n",
+        "             cat-13      [001] ..... 5.000003: tracing_mark_write: E\n",
+    ];
+    for (text, more) in between.iter().zip([2, 2, 3, 3, 1]) {
+        let with = FTRACE.replacen("CPU:1 [LOST", &format!("{text}CPU:1 [LOST"), 1);
+        assert_eq!(counts(&with), (events, others + more), "{text}");
+    }
+}
+
+#[test]
+fn a_text_is_found_in_pages_scripts_and_json() {
+    let plain = told(FTRACE.as_bytes()).unwrap().1;
+    let escaped = |text: &str| text.replace('"', "\\\"").replace('\n', "\\n");
+    let long = "x".repeat(200_000);
+    for wrapped in [
+        format!(
+            "<!DOCTYPE html>\n<script>var x = \"{long}\";\n</script>\n<script class=\"trace-data\">\n{FTRACE}</script>\n"
+        ),
+        format!("<html>\n<script>\nvar linuxPerfData = \"\\\n{}\";\n</script>\n", FTRACE.replace('\n', "\\n\\\n")),
+        format!("<html><pre>\n{}</pre>\n", FTRACE.replace('<', "&lt;").replace('>', "&gt;")),
+        format!("{{\"traceEvents\":[],\"systemTraceEvents\":\"{}\"}}", escaped(FTRACE).replace('>', "\\u003e")),
+    ] {
+        let records = told(wrapped.as_bytes()).unwrap_or_else(|error| panic!("{error}: {wrapped}")).1;
+        assert_eq!(records, plain, "{}", &wrapped[..60]);
+    }
+}
+
+#[test]
+fn a_clock_that_counts_gives_counts_and_a_few_lines_out_of_order_are_sorted() {
+    let counted: String = FTRACE.replace("5.00000", "16748102819569");
+    let (of_counts, _) = told(counted.as_bytes()).unwrap();
+    assert_eq!(of_counts.end_ns, 167_481_028_195_695);
+    assert!(of_counts.missing[0].starts_with("real times, since the clock"), "{:?}", of_counts.missing);
+    let many = wrapped("");
+    let mut lines: Vec<&str> = many.lines().collect();
+    lines.swap(5, 6);
+    let (sorted, records) = told((lines.join("\n") + "\n").as_bytes()).unwrap();
+    assert_eq!(records, told(many.as_bytes()).unwrap().1);
+    assert!(sorted.missing[0].starts_with("the order of 1 lines"), "{:?}", sorted.missing);
+}
+
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
     let error = |text: &[u8]| told(text).unwrap_err();
     assert_eq!(error(b""), "text: the file is empty");
-    assert!(error(b"PERFILE2\0\0").contains("perf script"), "{}", error(b"PERFILE2\0\0"));
-    assert!(error(b"\x17\x08\x44tracing6").contains("trace-cmd report"));
+    for cut_off in [&b"PERFILE2\0\0"[..], b"\x17\x08\x44tracing6"] {
+        assert_eq!(error(cut_off), "text: the recording is damaged: its header is cut off");
+    }
     assert_eq!(error(b"a\0b\n"), "text:1: binary data, no text of scheduler events");
     assert!(error(b"Dear reader,\n").starts_with("text:1: no line of perf script"));
     assert!(error(&vec![b'x'; 1 << 17]).starts_with("text:1: no tool writes such a long line"));
@@ -196,7 +250,7 @@ fn what_is_wrong_is_told_with_its_line() {
     let far = "sh 12 [9999] 5.000001: sched:sched_waking: comm=a pid=1 prio=120 target_cpu=000\n";
     assert!(error(far.as_bytes()).starts_with("text:1: there is no CPU 9999"));
     let mixed = format!("{PERF}{}", FTRACE.lines().nth(4).unwrap().to_owned() + "\n");
-    assert!(error(mixed.as_bytes()).starts_with("text:9: no line of"));
+    assert!(error(mixed.as_bytes()).starts_with("text:9: no line like those before it"));
 }
 
 #[test]

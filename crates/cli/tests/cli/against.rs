@@ -1,0 +1,79 @@
+//! Two traces beside each other.
+
+use crate::lab::Lab;
+
+/// A worker is woken each millisecond and waits for so many microseconds, while another has the CPU.
+fn recording(rounds: u64, wait_us: u64) -> String {
+    let mut text = String::new();
+    let mut add = |us: u64, tid: u32, event: &str| {
+        text += &format!("  x    {tid} [000] {}.{:06}: sched:{event}\n", 5 + us / 1_000_000, us % 1_000_000);
+    };
+    let switch = |from: (&str, u32), state: &str, to: (&str, u32)| {
+        format!(
+            "sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state={state} ==> next_comm={} next_pid={} next_prio=120",
+            from.0, from.1, to.0, to.1
+        )
+    };
+    let (hog, web) = (("hog", 7), ("web", 8));
+    add(0, 0, &switch(("swapper/0", 0), "R", hog));
+    for round in 0..rounds {
+        let woken = round * 1000 + 100;
+        let came = woken + wait_us + round % 5;
+        add(woken, 7, "sched_wakeup: comm=web pid=8 prio=120 target_cpu=000");
+        add(came, 7, &switch(hog, "R", web));
+        add(came + 20, 8, &switch(web, "S", hog));
+    }
+    text
+}
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    for (name, rounds, wait) in [("old", 100, 100), ("new", 230, 300)] {
+        lab.write(&format!("{name}.txt"), recording(rounds, wait));
+        lab.out(&["import", &format!("{name}.txt")]);
+    }
+    lab
+}
+
+#[test]
+fn what_waits_longer_is_told_with_place_and_reason() {
+    let lab = lab();
+    let page = lab.out(&["trace", "new.parquet", "--against", "old.parquet"]);
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.starts_with("new.parquet against old.parquet Waits from being runnable to running."), "{page}");
+    let web = page.lines().find(|line| line.starts_with("web ")).unwrap();
+    assert!(web.ends_with("longer"), "{page}");
+    assert!(words.contains("web waits 2.9") && words.contains("Where: cpu0 +"), "{page}");
+    assert!(words.contains("Who had the CPU meanwhile: hog +"), "{page}");
+    // Why this CPU, why so long.
+    assert!(words.contains("web/0 waited 304us from") && words.contains("hog/0 304us had the CPU"), "{page}");
+    // The same both ways, and of a trace against itself nothing.
+    let back = lab.out(&["trace", "old.parquet", "--against", "new.parquet"]);
+    assert!(back.lines().any(|line| line.starts_with("web ") && line.ends_with("shorter")), "{back}");
+    let same = lab.out(&["trace", "old.parquet", "--against", "old.parquet"]);
+    assert!(same.contains("No wait changed by more than chance."), "{same}");
+}
+
+#[test]
+fn the_comparison_is_a_page_too() {
+    let lab = lab();
+    lab.out(&["trace", "new.parquet", "--against", "old.parquet", "--report", "page.html"]);
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.contains("<title>new.parquet against old.parquet</title>"));
+    assert!(page.contains("web waits longer for a CPU than before"));
+}
+
+#[test]
+fn what_does_not_fit_is_one_line() {
+    let lab = lab();
+    for (args, part) in [
+        (&["trace", "new.parquet", "--against", "none.parquet"][..], "none.parquet"),
+        (&["trace", "new.parquet", "--against", "old.txt"], "old.txt"),
+        (&["trace", "new.parquet", "--against", "old.parquet", "latency"], "leave the view out"),
+        (&["trace", "new.parquet", "--report", "page.html"], "--against"),
+    ] {
+        let output = lab.run(args);
+        assert_eq!(output.code, Some(2), "{args:?}: {}", output.err);
+        assert!(output.err.contains(part), "{args:?}: {}", output.err);
+    }
+}

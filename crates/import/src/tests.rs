@@ -1,0 +1,123 @@
+//! One recording in every format tells the same.
+
+use crate::testing::{Form, Packing, perf_data, perf_pipe, perf_text, perfetto, trace_dat};
+use crate::{Place, Told, read};
+use schedlab_record::{Record, RecordKind, Waker};
+use std::path::Path;
+
+fn told(bytes: &[u8]) -> Result<(Told, Vec<Record>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording");
+    std::fs::write(&path, bytes).unwrap();
+    let mut records = Vec::new();
+    let told = read(&Place::of(&path), folder.path(), |record| records.push(*record));
+    told.map(|told| (told, records)).map_err(|error| error.to_string().replace(&path.display().to_string(), "it"))
+}
+
+/// Writes the files, so that perf, trace-cmd and Perfetto can be asked what they read in them.
+#[test]
+#[ignore = "for a look by hand; the folder is in SCHEDLAB_RECORDINGS"]
+fn the_small_recordings_as_files() {
+    let folder = std::env::var("SCHEDLAB_RECORDINGS").unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(Path::new(&folder).join(name), bytes).unwrap();
+    write("perf.data", &perf_data(false));
+    write("z.perf.data", &perf_data(true));
+    write("pipe.perf.data", &perf_pipe());
+    write("v6.dat", &trace_dat(Packing::Version6));
+    write("v7.dat", &trace_dat(Packing::None));
+    write("v7z.dat", &trace_dat(Packing::Zstd));
+    write("messages.pftrace", &perfetto(Form::Messages));
+    write("compact.pftrace", &perfetto(Form::Compact));
+    write("perf.txt", perf_text().as_bytes());
+}
+
+#[test]
+fn perf_trace_cmd_and_perfetto_tell_the_same_to_the_nanosecond() {
+    let (expected, records) = told(&trace_dat(Packing::Version6)).unwrap();
+    assert_eq!((expected.start_ns, expected.end_ns, records.len()), (5_000_001_001, 5_000_099_991, 15));
+    for (name, bytes) in [
+        ("perf.data", perf_data(false)),
+        ("perf.data, compressed", perf_data(true)),
+        ("perf.data from a pipe", perf_pipe()),
+        ("trace.dat 7", trace_dat(Packing::None)),
+        ("trace.dat 7, compressed", trace_dat(Packing::Zstd)),
+    ] {
+        let (other, others) = told(&bytes).unwrap();
+        let same = |told: &Told| (told.start_ns, told.end_ns, told.before.clone(), told.has_wakeups, told.lost);
+        assert_eq!((same(&other), others), (same(&expected), records.clone()), "{name}");
+    }
+    // Perfetto has no account of CPU time, which is the first to name the shell.
+    let is_step = |record: &&Record| !matches!(record.kind, RecordKind::Ran { .. } | RecordKind::Rename { .. });
+    let steps = |records: &[Record]| records.iter().filter(is_step).copied().collect::<Vec<_>>();
+    for form in [Form::Messages, Form::Packed] {
+        assert_eq!(steps(&told(&perfetto(form)).unwrap().1), steps(&records), "{form:?}");
+    }
+}
+
+#[test]
+fn a_text_tells_less_of_who_woke_whom_and_nothing_else() {
+    let (_, records) = told(&perf_data(false)).unwrap();
+    let unsaid = |record: &Record| match record.kind {
+        RecordKind::Wakeup { thread, target, new, .. } => {
+            Record { kind: RecordKind::Wakeup { thread, target, waker: Waker::Unknown, new }, ..*record }
+        }
+        _ => *record,
+    };
+    let without_wakers = |records: &[Record]| records.iter().map(unsaid).collect::<Vec<_>>();
+    let (_, text) = told(perf_text().as_bytes()).unwrap();
+    assert_eq!(without_wakers(&text), without_wakers(&records));
+    let wakers = |records: &[Record]| -> Vec<Waker> {
+        let waker = |record: &Record| match record.kind {
+            RecordKind::Wakeup { waker, .. } => Some(waker),
+            _ => None,
+        };
+        records.iter().filter_map(waker).collect()
+    };
+    assert_eq!(wakers(&records), [Waker::Task(12), Waker::Interrupt, Waker::Task(13)]);
+}
+
+#[test]
+fn columns_leave_out_who_left_and_who_woke() {
+    let switches = |bytes: &[u8]| -> Vec<(u64, i32)> {
+        let came = |record: &Record| match record.kind {
+            RecordKind::Switch { next, .. } => Some((record.time_ns, next.tid)),
+            _ => None,
+        };
+        told(bytes).unwrap().1.iter().filter_map(came).collect()
+    };
+    assert_eq!(switches(&perfetto(Form::Compact)), switches(&perfetto(Form::Messages)));
+    let (_, records) = told(&perfetto(Form::Compact)).unwrap();
+    // Who woke is the task that came last, or an interrupt.
+    let waker = records.iter().filter_map(|record| match record.kind {
+        RecordKind::Wakeup { thread, waker, .. } => Some((thread.tid, waker)),
+        _ => None,
+    });
+    assert_eq!(waker.collect::<Vec<_>>(), [(13, Waker::Task(12)), (7, Waker::Interrupt), (12, Waker::Task(13))]);
+}
+
+#[test]
+fn a_recording_that_is_cut_off_or_changed_is_an_error_or_a_recording() {
+    let all = [
+        perf_data(false),
+        perf_data(true),
+        perf_pipe(),
+        trace_dat(Packing::Version6),
+        trace_dat(Packing::Zstd),
+        perfetto(Form::Compact),
+        perfetto(Form::Packed),
+    ];
+    for bytes in all {
+        for length in (0..bytes.len()).step_by(1 + bytes.len() / 40) {
+            if let Err(error) = told(&bytes[..length]) {
+                assert_eq!(error.lines().count(), 1, "{error}");
+            }
+        }
+        for place in (0..bytes.len()).step_by(1 + bytes.len() / 60) {
+            let mut changed = bytes.clone();
+            changed[place] ^= 0x80;
+            if let Err(error) = told(&changed) {
+                assert_eq!(error.lines().count(), 1, "{error}");
+            }
+        }
+    }
+}

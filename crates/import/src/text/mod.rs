@@ -1,0 +1,216 @@
+//! Scheduler events in the texts of other tools: `perf script`, ftrace's file `trace`, `trace-cmd report`, and pages and JSON
+//! in which such a text stands.
+//!
+//! Which tool it was shows in the first line of an event. A line that tells of no scheduler event is passed over and counted:
+//! events of others, call chains, stacks, the further lines of a print. One that names a scheduler event and cannot be read
+//! is an error, so that nothing is left out unseen.
+
+mod event;
+mod fields;
+mod ftrace;
+mod lack;
+mod latency;
+mod line;
+mod lines;
+mod perf;
+mod trace_cmd;
+
+use crate::error::Trouble;
+use crate::gather::Gather;
+use crate::input::Input;
+use crate::told::{Head, check_cpu};
+use line::{Line, Note, Stamp};
+use lines::Lines;
+use std::collections::BTreeSet;
+
+/// How many lines may come before the first event, where there is no page around them.
+const PREFACE: u64 = 1000;
+/// One line in so many may stand out of the order of time.
+const DISORDER: u64 = 10;
+/// What a clock cannot say that counts something else than time.
+const NO_CLOCK: &str = "real times, since the clock of the recording counts something else (counter, uptime, x86-tsc): each \
+                        count is taken for a nanosecond; record with the clock mono";
+
+/// Reads a text. `wrapped`: it stands in a page or in JSON.
+pub fn read(input: &Input, wrapped: bool, gather: &mut Gather) -> Result<(), Trouble> {
+    let mut lines = Lines::of(input, wrapped);
+    let mut reading = Reading {
+        gather,
+        wrapped,
+        grammar: None,
+        now_ns: 0,
+        seen: BTreeSet::new(),
+        announced: None,
+        unread: None,
+        events: 0,
+        disorder: 0,
+        first_disorder: None,
+    };
+    while let Some((number, text)) = lines.next()? {
+        reading.line(number, text).map_err(|trouble| match trouble {
+            Trouble::Damaged(what) => Trouble::Line(number, what),
+            other => other,
+        })?;
+    }
+    reading.end()
+}
+
+/// How events' lines are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grammar {
+    Perf,
+    /// That of trace-cmd too.
+    Ftrace,
+    Latency,
+}
+
+impl Grammar {
+    const ALL: [Grammar; 3] = [Grammar::Perf, Grammar::Ftrace, Grammar::Latency];
+
+    fn line(self, text: &str) -> Option<Line<'_>> {
+        match self {
+            Grammar::Perf => perf::line(text),
+            Grammar::Ftrace => ftrace::line(text),
+            Grammar::Latency => latency::line(text),
+        }
+    }
+}
+
+struct Reading<'a> {
+    gather: &'a mut Gather,
+    wrapped: bool,
+    /// That of the first event's line.
+    grammar: Option<Grammar>,
+    now_ns: u64,
+    /// The CPUs that told something.
+    seen: BTreeSet<u32>,
+    /// What is known of this CPU begins with the next event.
+    announced: Option<u32>,
+    /// The first line before any event that tells nothing.
+    unread: Option<(u64, String)>,
+    /// How many lines told of events, and how many of them of an earlier time than the one before.
+    events: u64,
+    disorder: u64,
+    first_disorder: Option<(u64, String)>,
+}
+
+impl Reading<'_> {
+    /// Takes a line; the error says what is wrong with it.
+    fn line(&mut self, number: u64, text: &str) -> Result<(), Trouble> {
+        if let Some(note) = line::note(text).or_else(|| ftrace::note(text)).or_else(|| trace_cmd::note(text)) {
+            return self.note(note);
+        }
+        let Some(line) = self.parse(text) else { return self.no_event(number, text) };
+        check_cpu(line.cpu).map_err(Trouble::Damaged)?;
+        self.see(number, &line);
+        let time_ns = line.time.ns();
+        if let Some(cpu) = self.announced.take() {
+            self.gather.started(time_ns, cpu)?;
+        }
+        if let Some(events) = perf::lost(&line) {
+            return self.gather.lost(time_ns, line.cpu, events);
+        }
+        if let Some(tgid) = line.tgid {
+            self.gather.process(line.tid, tgid);
+        }
+        let Line { tid, cpu, in_interrupt, .. } = line;
+        match event::of(line.event, line.fields).map_err(Trouble::Damaged)? {
+            Some(event) => self.gather.event(Head { time_ns, cpu, tid, in_interrupt }, event),
+            None => self.gather.passed(time_ns, line.event, || format!("line {number}")),
+        }
+    }
+
+    /// Notes when and where the line is.
+    fn see(&mut self, number: u64, line: &Line) {
+        self.events += 1;
+        self.seen.insert(line.cpu);
+        if let Stamp::Counts(_) = line.time {
+            self.gather.lacks(NO_CLOCK);
+        }
+        let time_ns = line.time.ns();
+        if time_ns < self.now_ns {
+            self.disorder += 1;
+            let (now, then) = (line::seconds(time_ns), line::seconds(self.now_ns));
+            self.first_disorder.get_or_insert_with(|| (number, format!("time goes back from {then} to {now}")));
+        }
+        self.now_ns = time_ns;
+    }
+
+    fn parse<'t>(&mut self, text: &'t str) -> Option<Line<'t>> {
+        if let Some(grammar) = self.grammar {
+            return grammar.line(text);
+        }
+        let (grammar, line) = Grammar::ALL.into_iter().find_map(|grammar| Some((grammar, grammar.line(text)?)))?;
+        self.grammar = Some(grammar);
+        Some(line)
+    }
+
+    /// A line that tells of no event.
+    fn no_event(&mut self, number: u64, text: &str) -> Result<(), Trouble> {
+        let is_amid = self.grammar.is_some();
+        if lack::names_event(text) && (is_amid || !self.wrapped) {
+            return Err(Trouble::Damaged(lack::of(text, is_amid)));
+        }
+        if is_amid || self.wrapped {
+            self.gather.facts.passed.count(kind(text), || format!("line {number}"));
+            return Ok(());
+        }
+        self.unread.get_or_insert_with(|| (number, lack::no_text(text)));
+        if number > PREFACE { self.end() } else { Ok(()) }
+    }
+
+    fn note(&mut self, note: Note) -> Result<(), Trouble> {
+        match note {
+            Note::Nothing | Note::Started(_) => {}
+            Note::Cpus(cpus) => self.gather.facts.cpus = cpus,
+            Note::Lost(cpu, events) => {
+                check_cpu(cpu).map_err(Trouble::Damaged)?;
+                self.gather.lost(self.now_ns, cpu, events)?;
+            }
+            Note::Buffer(overwritten, cpus) => {
+                (self.gather.facts.overwritten, self.gather.facts.cpus) = (overwritten, cpus);
+            }
+        }
+        // A CPU that has lost events before its first one begins there, too.
+        match note {
+            Note::Started(cpu) => self.announced = Some(cpu),
+            Note::Lost(cpu, _) if self.seen.insert(cpu) => self.announced = Some(cpu),
+            _ => {}
+        }
+        check_cpu(self.gather.facts.cpus.saturating_sub(1)).map_err(Trouble::Damaged)
+    }
+
+    /// Nothing more comes.
+    fn end(&mut self) -> Result<(), Trouble> {
+        if self.grammar.is_none() {
+            if self.wrapped {
+                return Err(Trouble::Foreign(lack::NO_TEXT_WITHIN.into()));
+            }
+            return self.unread.take().map_or(Ok(()), |(number, what)| Err(Trouble::Line(number, what)));
+        }
+        if let Some((number, what)) = self.first_disorder.take() {
+            if self.disorder > self.events / DISORDER {
+                let what = format!("{what}; sort the lines by time, or record them again");
+                return Err(Trouble::Line(number, what));
+            }
+            let lines = self.disorder;
+            self.gather.lacks(&format!("the order of {lines} lines, which were put in the order of their times"));
+        }
+        Ok(())
+    }
+}
+
+/// What a line is that stands below an event.
+fn kind(text: &str) -> &'static str {
+    let trimmed = text.trim_start();
+    let address = trimmed.split(char::is_whitespace).next().unwrap_or_default();
+    let is_address = address.len() >= 4 && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match () {
+        () if trimmed.starts_with("=>") => "lines of stacks",
+        () if trimmed.len() < text.len() && is_address => "places of call chains",
+        () => "lines that tell of no event",
+    }
+}
+
+#[cfg(test)]
+mod tests;

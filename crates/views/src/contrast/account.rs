@@ -1,0 +1,341 @@
+//! How long the tasks of each group waited for a CPU, where, and who had it.
+
+use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::names::{Label, Names};
+use schedlab_model::time::Time;
+use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource};
+use std::collections::{BTreeMap, HashMap};
+
+/// How many of the longest waits are kept.
+const WORST: usize = 3;
+
+/// Who had a CPU while a task waited for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Had {
+    /// A task of this group; none for a task whose fork was not seen.
+    Group(Option<GroupId>),
+    /// Nobody: it idled.
+    Idle,
+    /// Something that was not recorded.
+    Untraced,
+}
+
+/// What a group's tasks waited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// Waits whose begin and end are known, by the block in which they ended, and how long they were.
+    pub blocks: Vec<(u64, u64)>,
+    /// All time that a task of it was runnable and did not run, in nanoseconds.
+    pub total_ns: u64,
+    /// That time by CPU.
+    pub by_cpu: BTreeMap<CpuId, u64>,
+    /// That time by who had the CPU.
+    pub by_had: BTreeMap<Had, u64>,
+    /// That time as far as another CPU idled.
+    pub beside_idle_ns: u64,
+}
+
+impl Waited {
+    /// How many waits there were.
+    pub fn count(&self) -> u64 {
+        self.blocks.iter().map(|(count, _)| count).sum()
+    }
+}
+
+/// One of the longest waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// Who waited.
+    pub task: Label,
+    /// From then on.
+    pub from: Time,
+    /// Until then.
+    pub until: Time,
+    /// On whose run queue it began.
+    pub cpu: CpuId,
+    /// The task that woke it; none where none did, or it was preempted.
+    pub waker: Option<Label>,
+    /// It had run, and another was preferred.
+    pub was_preempted: bool,
+}
+
+impl Worst {
+    /// How long it was.
+    pub fn length(&self) -> Time {
+        self.until.since(self.from)
+    }
+}
+
+/// Goes over a trace.
+pub struct Account {
+    names: Names,
+    block: Time,
+    end: Time,
+    now: Time,
+    tasks: HashMap<TaskId, Task>,
+    cpus: Vec<Cpu>,
+    idle: usize,
+    groups: BTreeMap<Option<GroupId>, Waited>,
+    worst: Vec<Worst>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    group: Option<GroupId>,
+    /// The run queue on which it is, if it waits.
+    waits_on: Option<CpuId>,
+    /// The wait, if its begin is known.
+    since: Option<Worst>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cpu {
+    on: Option<TaskId>,
+    untraced: Untraced,
+    /// How many tasks of each group wait here.
+    waiting: BTreeMap<Option<GroupId>, u64>,
+    /// Up to when the waiting here is accounted for.
+    settled: Time,
+}
+
+impl Account {
+    /// For a trace with these groups, that ends then, in blocks of this length.
+    pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32, end: Time, block: Time) -> Account {
+        Account {
+            names: Names::new(groups),
+            block: block.max(Time(1)),
+            end,
+            now: Time::ZERO,
+            tasks: HashMap::new(),
+            cpus: vec![Cpu::default(); cpus as usize],
+            idle: cpus as usize,
+            groups: BTreeMap::new(),
+            worst: Vec::new(),
+        }
+    }
+
+    /// The names of groups and tasks.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// How long the trace is.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// How many whole blocks it has.
+    pub fn blocks(&self) -> usize {
+        (self.end.ns() / self.block.ns()) as usize
+    }
+
+    /// What each group waited, by its name.
+    pub fn groups(&self) -> impl Iterator<Item = (String, &Waited)> {
+        self.groups.iter().map(|(group, waited)| (self.name(*group), waited))
+    }
+
+    /// The name of a group, or what stands for tasks without one.
+    pub fn name(&self, group: Option<GroupId>) -> String {
+        group.map_or("(unknown)".into(), |group| self.names.group(group))
+    }
+
+    /// The longest waits, the longest first.
+    pub fn worst(&self) -> &[Worst] {
+        &self.worst
+    }
+
+    fn cpu(&mut self, cpu: CpuId) -> Option<&mut Cpu> {
+        self.cpus.get_mut(cpu.0 as usize)
+    }
+
+    /// Accounts for the waiting on a CPU since it was last asked for.
+    fn settle(&mut self, place: usize) {
+        let (now, idle) = (self.now, self.idle);
+        let Some(cpu) = self.cpus.get_mut(place) else { return };
+        let passed = now.since(cpu.settled).ns();
+        cpu.settled = now;
+        if passed == 0 || cpu.waiting.is_empty() {
+            return;
+        }
+        let idles = cpu.is_idle();
+        let had = match cpu.on {
+            Some(task) => Had::Group(self.names.get(task).map(|(group, _)| group)),
+            None if idles => Had::Idle,
+            None => Had::Untraced,
+        };
+        let is_beside_idle = idle > usize::from(idles);
+        for (group, count) in &cpu.waiting {
+            let waited = self.groups.entry(*group).or_default();
+            let waited_ns = passed.saturating_mul(*count);
+            let add = |sum: &mut u64| *sum = sum.saturating_add(waited_ns);
+            add(&mut waited.total_ns);
+            add(waited.by_cpu.entry(CpuId(place as u32)).or_default());
+            add(waited.by_had.entry(had).or_default());
+            if is_beside_idle {
+                add(&mut waited.beside_idle_ns);
+            }
+        }
+    }
+
+    /// Before a CPU turns from idle to something else or back: what all others' tasks waited beside it.
+    fn settle_all(&mut self) {
+        (0..self.cpus.len())
+            .filter(|&place| !self.cpus[place].waiting.is_empty())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|place| self.settle(place));
+    }
+
+    /// A CPU has this task from now on, or none and does this.
+    fn turn(&mut self, cpu: CpuId, on: Option<TaskId>, untraced: Untraced) {
+        let place = cpu.0 as usize;
+        let Some(before) = self.cpus.get(place).map(Cpu::is_idle) else { return };
+        let is_idle = on.is_none() && untraced == Untraced::Idle;
+        if before == is_idle {
+            self.settle(place);
+        } else {
+            self.settle(place);
+            self.settle_all();
+            self.idle = if is_idle { self.idle + 1 } else { self.idle - 1 };
+        }
+        (self.cpus[place].on, self.cpus[place].untraced) = (on, untraced);
+    }
+
+    /// A task waits on this CPU's run queue from now on.
+    fn enqueue(&mut self, task: TaskId, cpu: CpuId, since: Option<Worst>) {
+        self.dequeue(task);
+        self.settle(cpu.0 as usize);
+        let group = self.names.get(task).map(|(group, _)| group);
+        let Some(place) = self.cpu(cpu) else { return };
+        *place.waiting.entry(group).or_default() += 1;
+        self.tasks.insert(task, Task { group, waits_on: Some(cpu), since });
+    }
+
+    /// It does not wait any more. Gives the wait that it was in.
+    fn dequeue(&mut self, task: TaskId) -> Option<Worst> {
+        let Task { group, waits_on, since } = self.tasks.remove(&task)?;
+        let cpu = waits_on?;
+        self.settle(cpu.0 as usize);
+        let waiting = &mut self.cpu(cpu)?.waiting;
+        if let Some(count) = waiting.get_mut(&group) {
+            *count -= 1;
+            if *count == 0 {
+                waiting.remove(&group);
+            }
+        }
+        since
+    }
+
+    fn wait(&self, task: TaskId, cpu: CpuId, waker: Option<TaskId>, was_preempted: bool) -> Worst {
+        let waker = waker.map(|waker| self.names.label(waker));
+        Worst { task: self.names.label(task), from: self.now, until: self.now, cpu, waker, was_preempted }
+    }
+
+    /// A wait came to its end.
+    fn ended(&mut self, wait: Worst) {
+        let wait = Worst { until: self.now, ..wait };
+        let block = (self.now.ns() / self.block.ns()) as usize;
+        if block < self.blocks() {
+            let blocks = self.blocks();
+            let group = wait.task.place.map(|(group, _)| group);
+            let waited = self.groups.entry(group).or_default();
+            waited.blocks.resize(blocks, (0, 0));
+            let (count, sum) = &mut waited.blocks[block];
+            (*count, *sum) = (*count + 1, sum.saturating_add(wait.length().ns()));
+        }
+        let place = self.worst.partition_point(|other| other.length() >= wait.length());
+        if place < WORST {
+            self.worst.insert(place, wait);
+            self.worst.truncate(WORST);
+        }
+    }
+
+    fn switch(&mut self, cpu: CpuId, previous: Option<TaskId>, reason: Reason, next: Option<TaskId>) {
+        if let Some(task) = next
+            && let Some(wait) = self.dequeue(task)
+        {
+            self.ended(wait);
+        }
+        self.turn(cpu, next, Untraced::Idle);
+        if let Some(task) = previous
+            && matches!(reason, Reason::SliceEnd | Reason::Preempted | Reason::Yielded)
+        {
+            let wait = self.wait(task, cpu, None, true);
+            self.enqueue(task, cpu, Some(wait));
+        }
+    }
+}
+
+impl Cpu {
+    fn is_idle(&self) -> bool {
+        self.on.is_none() && self.untraced == Untraced::Idle
+    }
+}
+
+impl Sink for Account {
+    fn event(&mut self, event: &Event) {
+        self.now = event.time;
+        self.names.observe(event);
+        match event.kind {
+            EventKind::Wakeup { task, target, waker, source } => {
+                // Since when it waits is not known where that was not told.
+                let is_known = source != WakeSource::Untold;
+                let wait = is_known.then(|| self.wait(task, target, waker, false));
+                self.enqueue(task, target, wait);
+            }
+            EventKind::Migrate { task, to, .. } => {
+                if let Some(Task { waits_on: Some(_), since, .. }) = self.tasks.get(&task).copied() {
+                    self.enqueue(task, to, since);
+                }
+            }
+            EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
+            EventKind::Untraced { what } if self.cpu(event.cpu).is_some_and(|cpu| cpu.on.is_none()) => {
+                self.turn(event.cpu, None, what);
+            }
+            EventKind::Exit { task } => drop(self.dequeue(task)),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, end: Time) {
+        self.now = end;
+        self.settle_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_helpers::{fork, groups, switch, wakeup};
+
+    #[test]
+    fn waits_are_accounted_to_blocks_cpus_and_who_had_them() {
+        let mut account = Account::new(groups(), 2, Time(100), Time(50));
+        for event in [
+            fork(0, 0, 0),
+            fork(0, 1, 1),
+            wakeup(0, 0, 0),
+            switch(0, 0, None, Reason::Idle, Some(0)),
+            wakeup(10, 1, 0),
+            switch(20, 0, Some(0), Reason::Preempted, Some(1)),
+            switch(70, 0, Some(1), Reason::Blocked, Some(0)),
+            switch(80, 0, Some(0), Reason::Blocked, None),
+            wakeup(90, 1, 0),
+        ] {
+            account.event(&event);
+        }
+        account.finish(Time(100));
+        let waited: BTreeMap<String, Waited> = account.groups().map(|(name, waited)| (name, waited.clone())).collect();
+        let timer = &waited["timer"];
+        assert_eq!(timer.blocks, [(1, 10), (0, 0)]);
+        // The last one waits still, for a CPU that idles.
+        assert_eq!((timer.total_ns, timer.by_had[&Had::Idle]), (20, 10));
+        assert_eq!(timer.by_had[&Had::Group(Some(GroupId(0)))], 10);
+        // The other CPU idled all the time.
+        assert_eq!(timer.beside_idle_ns, 20);
+        let worker = &waited["worker"];
+        assert_eq!((worker.blocks.as_slice(), worker.by_cpu[&CpuId(0)]), (&[(1, 0), (1, 50)][..], 50));
+        assert_eq!(account.worst().iter().map(|wait| wait.length().ns()).collect::<Vec<_>>(), [50, 10, 0]);
+        assert!(account.worst()[0].was_preempted);
+    }
+}
