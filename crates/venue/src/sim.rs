@@ -75,7 +75,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         Scheduler::Object { object, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
             let mut settings = policy.settings(&workload.machine.topology.into());
-            settings.extend(phase(workload, object, &settings));
+            settings.extend(phase(workload, seed, object, &settings));
             let options = Options { executor, settings, seed };
             scx::run(workload, object, &options, sink, control)
         }
@@ -107,11 +107,11 @@ fn add_limits(measures: &mut RunMeasures, limits: &[Option<LimitCounters>]) {
 }
 
 /// When the scenario says that periods of limits begin, for a policy that has a parameter for it which is not set.
-fn phase(workload: &Workload, object: &Object, set: &[(String, Value)]) -> Option<(String, Value)> {
+fn phase(workload: &Workload, seed: u64, object: &Object, set: &[(String, Value)]) -> Option<(String, Value)> {
     let (name, bytes) = match workload.run.period_phase {
         PeriodPhase::At(Time::ZERO) => return None,
         PeriodPhase::At(time) => ("period_phase", time.ns().to_le_bytes().to_vec()),
-        PeriodPhase::Random => ("random_phase", vec![1]),
+        PeriodPhase::Random => ("phase_seed", seed.saturating_add(1).to_le_bytes().to_vec()),
     };
     let is_free = object.place_of(name).is_some() && set.iter().all(|(other, _)| other != name);
     is_free.then(|| (name.into(), Value::Bytes(bytes)))

@@ -282,3 +282,15 @@ fn they_can_be_left_out() {
     assert_shares(&seen, &[0.5, 0.5]);
     assert_eq!(held(&seen).0, [0.0; 0]);
 }
+
+/// Periods begin where the parameters say: so long after a multiple, or anywhere.
+#[test]
+fn periods_have_a_phase() {
+    let tables = group("a", "max = \"10ms/100ms\"") + &hogs("x", &within("a"), 1);
+    let ends =
+        |more: Settings| held(&see(1, "350ms", &tables, &[&[("version", V6_18), ("hz", 1000)], more].concat())).1;
+    assert_eq!(ends(&[("period_phase", 30_000_000)]), [30.0, 130.0, 230.0, 330.0]);
+    let drawn: Vec<Vec<f64>> = (1..=3).map(|seed| ends(&[("phase_seed", seed)])).collect();
+    assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2], "{drawn:?}");
+    assert!(drawn.iter().all(|ends| ends.windows(2).all(|two| (two[1] - two[0] - 100.0).abs() < 1e-6)), "{drawn:?}");
+}

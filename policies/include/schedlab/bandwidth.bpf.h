@@ -27,8 +27,9 @@
 
 PARAMETER(u64, period_phase, 0,
 	  "unit=ns range=0ns..1s about=How long after a whole number of its periods a limit's period begins.");
-PARAMETER(bool, random_phase, false,
-	  "about=Each control group's periods begin anywhere, as kernels since 6.12 have it, and not at `period_phase`.");
+PARAMETER(u64, phase_seed, 0,
+	  "about=Each control group's periods begin anywhere, as kernels since 6.12 have it: drawn from this number and the "
+	  "group's identity. 0: at `period_phase`.");
 
 /* sched_cfs_bandwidth_slice_us, min_cfs_rq_runtime, cfs_bandwidth_slack_period, min_bandwidth_expiration. */
 #define BANDWIDTH_SLICE (5 * NS_PER_MS)
@@ -458,6 +459,16 @@ static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 n
 	}
 }
 
+/* A number that has nothing to do with another number's (Steele, Lea and Flood 2014, SplitMix). */
+static inline u64 drawn(u64 from)
+{
+	u64 z = from * 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
 /* The first limit of a group, before it has tasks. */
 static s32 init_limit(u32 slot, const struct scx_cgroup_init_args *args)
 {
@@ -486,8 +497,8 @@ static s32 init_limit(u32 slot, const struct scx_cgroup_init_args *args)
 	if (!bpf_core_field_exists(args->bw_quota_us))
 		return 0;
 	set_limit(slot, args->bw_period_us, args->bw_quota_us, args->bw_burst_us, scx_bpf_now());
-	if (random_phase && group->period)
-		period->phase = bpf_get_prandom_u32() % group->period;
+	if (phase_seed && group->period)
+		period->phase = drawn(phase_seed + group->id) % group->period;
 	return 0;
 }
 

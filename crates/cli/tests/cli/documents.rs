@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Commands of documents that are not tried, by what is in them.
-const NOT_TRIED: [(&str, &str); 11] = [
+const NOT_TRIED: [(&str, &str); 12] = [
     (" load ", "puts a policy in charge of the machine that runs the tests"),
     ("study gpos", "takes minutes; smaller studies have tests"),
     ("study my.toml", "is that study again"),
@@ -16,6 +16,7 @@ const NOT_TRIED: [(&str, &str); 11] = [
     ("events.txt", "is a file of the reader's own"),
     ("theirs.bpf.o", "is a file of the reader's own"),
     ("--verify", "asks a kernel of that venue; has a test of its own"),
+    ("exec:scx_", "is a program that the reader installs"),
     ("--venue vm", "has tests of its own, which take such runs"),
     ("--venue sim,vm", "has them, too"),
 ];
