@@ -123,7 +123,7 @@ static inline void weigh_picked(struct fair_queue *q, struct fair_task *t, s32 c
 }
 
 /* The running task, which is charged. */
-static inline void weigh_running(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 now)
+static __noinline void weigh_running(struct fair_queue *q, struct fair_task *t, s32 cpu, u64 now)
 {
 	if (!t || !has_group_weights())
 		return;
@@ -218,7 +218,7 @@ static __noinline void take_back(u32 slot, s32 cpu, u64 now)
 }
 
 /* Takes back who has been released on a CPU. In dispatch(). */
-static inline void take_released(struct fair_queue *q, s32 cpu, u64 now)
+static __noinline void take_released(struct fair_queue *q, s32 cpu, u64 now)
 {
 	u32 next, step;
 
@@ -260,7 +260,7 @@ static void on_released(u32 slot, u32 cpu)
 }
 
 /* When the running task has to be looked at since its groups have no more to give. */
-static inline u64 limited_end(const struct fair_queue *q, u64 end, u64 now)
+static __noinline u64 limited_end(const struct fair_queue *q, u64 end, u64 now)
 {
 	u64 left, at;
 

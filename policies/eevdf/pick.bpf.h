@@ -229,7 +229,7 @@ __noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with
 }
 
 /* Whether a task that came preempts the running one, by its class, its slice and its deadline. */
-static bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_task *t, u64 now)
+static __always_inline bool preempts(struct fair_queue *q, s32 cpu, s32 pid, const struct fair_task *t, u64 now)
 {
 	const struct queue_clock *c = &q->clock;
 	const struct task_clock *k = &t->clock;
@@ -269,7 +269,7 @@ static inline bool is_lazy(const struct fair_task *t, s32 cpu)
 }
 
 /* A task came to wait where another one runs. It may preempt, or the slice of who runs may end earlier now. */
-static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
+static __always_inline bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
 	if (!q->resched)
 		q->resched = preempts(q, cpu, pid, t, now);

@@ -82,12 +82,17 @@ fn what_is_no_program_is_refused_before_anything_starts() {
         ("vm", "exec:./script", "script is no program for this machine; scripts are not taken"),
         ("vm", "exec:", "the name is missing"),
         ("vm", "exec:true 'a", "a quotation mark is not closed"),
-        ("sim", "exec:true", "cannot be run in the venue `sim`: a program needs a kernel; use --venue vm"),
+        ("sim", "exec:./script", "script is no program for this machine; scripts are not taken"),
+        ("vm", "exec-once:true", "cannot be run in the venue `vm`"),
     ] {
         let output = lab.run(&["run", "small.toml", "--venue", venue, "--policy", policy]);
         assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{policy}");
         assert!(output.err.contains(why) && output.err.lines().count() == 1, "{policy}: {}", output.err);
     }
+    // What a program does is known when it has run.
+    let output = lab.run(&["run", "small.toml", "--policy", "exec:true"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(1), ""));
+    assert!(output.err.contains("it ended with status 0 and was not ready"), "{}", output.err);
 }
 
 #[test]
