@@ -264,6 +264,7 @@ pub fn type_table() -> TypeTable {
     );
     table.structure("cpumask", MASK_BYTES).field("bits", 0, Type::array(Type::U64, MASK_BYTES / 8));
     table.structure("bpf_cpumask", MASK_BYTES).field("cpumask", 0, Type::Struct("cpumask"));
+    table.structure("bpf_iter_css", 24).field("__opaque", 0, Type::array(Type::U64, 3));
     table.structure("bpf_iter_scx_dsq", 48).field("__opaque", 0, Type::array(Type::U64, 6));
     table.structure("sched_ext_ops", 512);
     table.alias("cpumask_t", Type::Struct("cpumask"));
