@@ -1,5 +1,5 @@
 #!/bin/sh
-# How long an import takes and how much memory: a text of so many events (default ten million), and a tenth of it.
+# How long an import takes and how much memory: a text of this many events (default ten million), and a tenth of it.
 #
 #   bench/import.sh [EVENTS]
 #

@@ -33,7 +33,7 @@ impl Mapping {
         }
     }
 
-    /// Puts pages of a file in the place of pages, which whoever maps the file shares then.
+    /// Puts pages of a file in the place of pages, which are shared with each process that maps the file.
     pub fn share(&self, at: usize, len: usize, file: BorrowedFd, offset: u64) -> io::Result<()> {
         assert!(at <= self.len && len <= self.len - at && at.is_multiple_of(4096));
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);

@@ -1,6 +1,6 @@
 //! Numbers and strings in bytes that somebody else wrote.
 
-/// A part of a file, read from its front. Nothing is there beyond its end, and whoever asks for that gets nothing.
+/// A part of a file, read from its front. A read beyond its end gives nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<'a> {
     left: &'a [u8],

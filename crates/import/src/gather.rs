@@ -24,7 +24,7 @@ const PROCESSES: usize = 1 << 22;
 /// How much of a run is read at once.
 const BLOCK: usize = 1 << 15;
 
-/// What is told of an instant.
+/// What is known of an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     Event(Event),
@@ -34,7 +34,7 @@ pub enum What {
     Started,
 }
 
-/// What is told, of when and where.
+/// What is known, of when and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub head: Head,
@@ -108,7 +108,7 @@ impl Gather {
         self.put(Head { time_ns: begin_ns, ..head }, What::Event(event))
     }
 
-    /// Events of a CPU are missing here: so many, one at least.
+    /// Events of a CPU are missing here: this many, one at least.
     pub fn lost(&mut self, time_ns: u64, cpu: u32, count: u64) -> Result<(), Trouble> {
         self.facts.lost = self.facts.lost.saturating_add(count.max(1));
         self.put(Head { time_ns, cpu, tid: -1, in_interrupt: None }, What::Lost)

@@ -84,14 +84,14 @@ impl Input {
         self.length
     }
 
-    /// The first bytes, fewer where there are not so many.
+    /// The first bytes, fewer where there are not this many.
     pub fn start(&self, most: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.reader(0, most as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// So many bytes from a place in it; nothing where they are not all there.
+    /// this many bytes from a place in it; nothing where they are not all there.
     pub fn at(&self, offset: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
         if offset.checked_add(length).is_none_or(|end| end > self.length) {
             return Ok(None);
@@ -101,7 +101,7 @@ impl Input {
         Ok(Some(bytes))
     }
 
-    /// Reads from a place on, at most so many bytes.
+    /// Reads from a place on, at most this many bytes.
     pub fn reader(&self, offset: u64, most: u64) -> BufReader<Part<'_>> {
         let end = offset.saturating_add(most).min(self.length);
         BufReader::with_capacity(1 << 16, Part { file: &self.file, at: offset, end })

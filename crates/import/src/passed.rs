@@ -3,7 +3,7 @@
 use schedlab_gate::Shown;
 use std::collections::BTreeMap;
 
-/// The most kinds that are told apart.
+/// The most kinds that are kept apart.
 const KINDS: usize = 200;
 /// The kind of all further ones.
 const FURTHER: &str = "all further kinds";

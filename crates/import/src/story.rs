@@ -10,7 +10,7 @@ pub struct Story<F> {
     /// Whether wakings stand for wakeups, of which there are none.
     only_wakings: bool,
     has_wakeups: bool,
-    /// Which process a thread belongs to, where that is told.
+    /// Which process a thread belongs to, where that was recorded.
     processes: BTreeMap<i32, i32>,
     /// Who came last to each CPU, as far as switches were told.
     on: BTreeMap<u32, Task>,
@@ -146,7 +146,7 @@ impl<F: FnMut(&Record)> Story<F> {
         self.put(head, RecordKind::Wakeup { thread, target, waker, new });
     }
 
-    /// The thread of a task; a name that is new is told first.
+    /// The thread of a task; a new name is announced first.
     fn named(&mut self, head: &Head, task: &Task) -> Thread {
         let (thread, comm) = (self.thread(task.tid, task.priority), task.comm);
         self.seen.insert(task.tid);
@@ -167,7 +167,7 @@ impl<F: FnMut(&Record)> Story<F> {
         (self.each)(&Record { time_ns: head.time_ns, cpu: head.cpu, kind });
     }
 
-    /// Where no process is told, each thread is taken for one.
+    /// Where no process was recorded, each thread is taken for one.
     fn thread(&self, tid: i32, priority: i16) -> Thread {
         let tgid = self.processes.get(&tid).copied().unwrap_or(tid);
         Thread { tid, tgid, priority, followed: tid > 0 }

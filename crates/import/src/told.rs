@@ -101,7 +101,7 @@ impl Event {
     }
 }
 
-/// No machine has so many CPUs.
+/// No machine has this many CPUs.
 pub fn check_cpu(cpu: u32) -> Result<(), String> {
     if cpu < MAX_CPUS { Ok(()) } else { Err(format!("there is no CPU {cpu}; schedlab knows {MAX_CPUS}")) }
 }

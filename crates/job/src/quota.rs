@@ -19,7 +19,7 @@ const CLOSE: f64 = 0.02;
 /// A quota that was tried, and whether the target was met.
 pub type Tried = (Time, bool);
 
-/// The first quotas, for tasks that use so many CPUs without a limit on a machine with so many.
+/// The first quotas, for tasks that use this many CPUs without a limit on a machine with this many.
 pub fn grid(used_cpus: f64, machine_cpus: f64, period: Time) -> Vec<Time> {
     let least = (0.8 * used_cpus).max(MIN_QUOTA.ns() as f64 / period.ns() as f64);
     let most = machine_cpus.max(least);

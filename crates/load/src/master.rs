@@ -378,7 +378,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let first: CpuSet = group.start_on.into_iter().collect();
     let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
     let class = site.ranks.class(group.class);
-    // Before the CPUs, which kernels of old set anew with the group.
+    // Before the CPUs, which older kernels reset with the group.
     let enters = !group.control.inherits && group.control.begin != ControlGroupId::ROOT;
     let entered = if enters { site.control_groups.enter(group.control.begin) } else { Ok(()) };
     let refused = entered.is_err()

@@ -130,7 +130,7 @@ impl Process {
     }
 }
 
-/// A file in memory of so many bytes that stands for an object.
+/// A file in memory of this many bytes that stands for an object.
 ///
 /// # Errors
 ///

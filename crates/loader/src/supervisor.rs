@@ -311,7 +311,7 @@ impl Supervisor {
     fn receive(&mut self) -> Result<(), LoaderError> {
         let call = match sys::receive(self.listener()) {
             Ok(call) => call,
-            // Whoever asked is gone.
+            // The caller is gone.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -380,7 +380,7 @@ impl Supervisor {
         found.into_iter().map(|(_, index)| index).collect()
     }
 
-    /// Wakes at most so many threads that wait for a word; gives how many.
+    /// Wakes at most this many threads that wait for a word; gives how many.
     pub(crate) fn wake(&mut self, word: u64, most: usize, wanted: u32) -> usize {
         let is_meant =
             |wait: &Wait| matches!(wait.on, On::Word { address, bits } if address == word && bits & wanted != 0);

@@ -56,7 +56,7 @@ pub fn memory_file(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Which of these are ready, after at most so many milliseconds, or at once.
+/// Which of these are ready, after at most this many milliseconds, or at once.
 pub fn poll(fds: &mut [libc::pollfd], timeout_ms: c_int) -> io::Result<usize> {
     // SAFETY: the slice has this length.
     let ready = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout_ms) };

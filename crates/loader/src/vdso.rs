@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 /// The entry of the auxiliary vector with the address of these functions (`AT_SYSINFO_EHDR`).
 const ADDRESS: u64 = 33;
-/// At most so many bytes are looked at.
+/// At most this many bytes are looked at.
 const MOST_BYTES: usize = 64 << 10;
 
 /// What is there, and the call that it stands for; none for what there is no call for us to answer.

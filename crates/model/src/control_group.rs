@@ -215,7 +215,7 @@ impl Knobs {
 }
 
 impl ControlGroups {
-    /// Only the root of a machine with so many CPUs.
+    /// Only the root of a machine with this many CPUs.
     pub fn root_alone(machine_cpus: u32) -> ControlGroups {
         let root = ControlGroup {
             path: String::new(),

@@ -65,7 +65,7 @@ pub struct Converter<G> {
     switches: usize,
     /// Accounts of CPU time so far.
     accounts: usize,
-    /// When what an account says of a CPU comes to its end.
+    /// When the account of a CPU ends.
     ends: BTreeSet<(u64, u32)>,
     events: Vec<Event>,
     summary: Summary,

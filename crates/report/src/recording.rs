@@ -74,7 +74,7 @@ fn unknown_ns(result: &RunResult) -> f64 {
     unknown * result.duration_ns as f64
 }
 
-/// A program may have had what is unknown, too: the most that it can have had stands beside what it is known to have had.
+/// A program may have had what is unknown, too: the most that it can have had is printed beside what it is known to have had.
 fn at_most(groups: &[&GroupResult], unknown_ns: f64) -> Option<Column> {
     let most = |group: &&GroupResult| Some(group.measures.cpu_ns as f64 + unknown_ns);
     (unknown_ns > 0.0).then(|| Column::times("at most", groups.iter().map(most)).under("CPU"))

@@ -1,4 +1,4 @@
-//! What a loader is told of an object that it has.
+//! What a loader hears about an object that it has.
 
 use super::attributes::{Attributes, read_vec};
 use super::{Caller, Item, Reply, Syscalls};

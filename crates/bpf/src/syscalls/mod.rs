@@ -83,7 +83,7 @@ pub trait Caller {
     /// The number of the object behind one of its descriptors.
     fn object(&self, fd: i32) -> Option<u32>;
 
-    /// A file of so many bytes in memory, by which the process knows the object of this number.
+    /// A file of this many bytes in memory, by which the process knows the object of this number.
     fn file(&self, object: u32, len: u64) -> io::Result<OwnedFd>;
 
     /// The CPU on which it runs.

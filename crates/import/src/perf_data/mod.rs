@@ -1,7 +1,7 @@
 //! `perf.data`: samples of tracepoints, with what the kernel wrote of each in raw bytes.
 //!
 //! The layout is small and stands in the kernel's `tools/perf/Documentation/perf.data-file-format.txt`. It is read here and
-//! not by a library because the one that there is, linux-perf-data 0.13, believes what a file says of itself: it takes memory
+//! not by a library because the one that there is, linux-perf-data 0.13, believes the sizes that a file states: it takes memory
 //! by sizes in the header before it looks whether the file has so much, and keeps all samples in memory when no round ends.
 
 mod attr;

@@ -67,7 +67,7 @@ fn counts(bytes: &mut Bytes, format: u64) -> Option<()> {
     bytes.skip(length)
 }
 
-/// Leaves out so many words for each that the first word counts.
+/// Leaves out this many words for each that the first word counts.
 fn words(bytes: &mut Bytes, each: usize) -> Option<()> {
     let count = usize::try_from(bytes.u64()?).ok()?;
     bytes.skip(count.checked_mul(8 * each)?)

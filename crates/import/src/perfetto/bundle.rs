@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Interrupts, soft interrupts and interrupts that cannot be masked, among the flags of an event.
 const INTERRUPTS: u32 = 0x08 | 0x10 | 0x40;
-/// The priority of a task that has asked for none, where it is not told.
+/// The priority of a task that has asked for none, where that was not recorded.
 const NICE_0: i32 = 120;
 
 /// Where what is known of a CPU begins.
@@ -19,7 +19,7 @@ const NICE_0: i32 = 120;
 pub struct Begin {
     /// Its first event.
     pub first_ns: u64,
-    /// From when on it was recorded without a gap; zero where that is not told.
+    /// From when on it was recorded without a gap; zero where that was not recorded.
     pub known_from_ns: u64,
 }
 

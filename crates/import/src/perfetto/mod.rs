@@ -25,7 +25,7 @@ pub struct About {
     pub names: BTreeMap<i32, Comm>,
     /// The numbers of states.
     pub states: States,
-    /// New tasks are told by forks, and not by `task_newtask` alone.
+    /// New tasks are seen by forks, and not by `task_newtask` alone.
     pub has_forks: bool,
     overwritten: bool,
     /// Events that the kernel dropped, at the beginning and at the end.

@@ -37,7 +37,7 @@ pub enum What {
     WakeupNew((i32, &'static str), u32),
     /// A thread made another.
     Fork(i32, (i32, &'static str)),
-    /// A thread has had its CPU for so many nanoseconds.
+    /// A thread has had its CPU for this many nanoseconds.
     Ran((i32, &'static str), u64),
     /// A thread ends.
     Exit((i32, &'static str)),

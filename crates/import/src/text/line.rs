@@ -73,7 +73,7 @@ fn stamp(text: &str) -> Option<Stamp> {
     }
 }
 
-/// A decimal number in units of so many digits behind the point.
+/// A decimal number in units of this many digits behind the point.
 pub fn decimal(whole: &str, fraction: &str, digits: u32) -> Option<u64> {
     if whole.is_empty() || fraction.is_empty() {
         return None;

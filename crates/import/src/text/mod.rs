@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 /// How many lines may come before the first event, where there is no page around them.
 const PREFACE: u64 = 1000;
-/// One line in so many may stand out of the order of time.
+/// One line in this many may stand out of the order of time.
 const DISORDER: u64 = 10;
 /// What a clock cannot say that counts something else than time.
 const NO_CLOCK: &str = "real times, since the clock of the recording counts something else (counter, uptime, x86-tsc): each \

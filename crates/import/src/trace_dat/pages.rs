@@ -11,7 +11,7 @@ const USED: u64 = (1 << 27) - 1;
 /// What a page holds.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item<'a> {
-    /// Events were lost before the page, so many where that is known.
+    /// Events were lost before the page, this many where that is known.
     Lost(Option<u64>),
     /// An event and its bytes.
     Event(&'a [u8]),
@@ -67,7 +67,7 @@ fn entry<'a>(data: &mut Bytes<'a>, time_ns: &mut u64) -> Option<Entry<'a>> {
     let (kind, delta) = if data.big { (word >> 27, word & USED as u32) } else { (word & 0x1f, word >> 5) };
     let delta = u64::from(delta);
     match kind {
-        // The rest of the page is empty, or so many bytes were taken back.
+        // The rest of the page is empty, or this many bytes were taken back.
         29 if delta == 0 => return Some(Entry::End),
         29 => {
             let length = data.u32()?;

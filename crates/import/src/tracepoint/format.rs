@@ -1,4 +1,4 @@
-//! What a kernel says of one kind of event: `events/sched/sched_switch/format`.
+//! A kernel's description of one kind of event: `events/sched/sched_switch/format`.
 
 use crate::bytes::{Bytes, until_zero};
 use crate::told::{Event, States, Task};

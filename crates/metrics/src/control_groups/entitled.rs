@@ -8,7 +8,7 @@ use schedlab_model::control_group::{ControlGroups as Tree, Weight};
 use schedlab_model::ids::ControlGroupId;
 use std::collections::BTreeMap;
 
-/// With more groups than this nobody is told a share: it is computed whenever a task begins or ceases to want a CPU.
+/// With more groups than this there is no entitled share: it is computed whenever a task begins or ceases to want a CPU.
 const MAX_GROUPS: usize = 256;
 
 /// `cpu.idle` in the unit of task weights.

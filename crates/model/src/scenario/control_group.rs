@@ -329,7 +329,7 @@ pub(super) fn adjustment(
 }
 
 /// In which control groups a task may be, and the CPUs with which it begins. Where it stays in one, the CPUs that it chooses
-/// later are cut to those of that group here; else whoever runs it does that.
+/// later are cut to those of that group here; else the venue does that.
 pub(super) fn membership(
     task: &Task,
     chosen_cpus: Option<CpuSet>,

@@ -218,7 +218,7 @@ fn evidence(case: &Case, names: &Names) -> String {
     let cause = match (wait.was_preempted, wait.waker) {
         (true, _) => "preempted there".into(),
         (false, Some(waker)) => format!("woken by {}", names.show(waker)),
-        (false, None) => "woken by an interrupt or by somebody who is not told".into(),
+        (false, None) => "woken by an interrupt or an unknown task".into(),
     };
     let place = match (wait.was_preempted, case.ran_last) {
         (true, _) | (false, None) => String::new(),

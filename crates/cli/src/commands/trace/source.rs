@@ -44,7 +44,7 @@ impl<'a> Source<'a> {
         format!("{scenario} under {policy} in {venue}{lost}")
     }
 
-    /// The file's name, by which two traces are told apart.
+    /// The file's name, which tells two traces apart.
     pub fn label(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         schedlab_gate::Shown::name(&name.to_string_lossy()).into_string()
