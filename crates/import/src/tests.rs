@@ -3,7 +3,6 @@
 use crate::testing::{Form, Packing, perf_data, perf_pipe, perf_text, perfetto, trace_dat};
 use crate::{Place, Told, read};
 use schedlab_record::{Record, RecordKind, Waker};
-use std::path::Path;
 
 fn told(bytes: &[u8]) -> Result<(Told, Vec<Record>), String> {
     let folder = tempfile::tempdir().unwrap();
@@ -12,23 +11,6 @@ fn told(bytes: &[u8]) -> Result<(Told, Vec<Record>), String> {
     let mut records = Vec::new();
     let told = read(&Place::of(&path), folder.path(), |record| records.push(*record));
     told.map(|told| (told, records)).map_err(|error| error.to_string().replace(&path.display().to_string(), "it"))
-}
-
-/// Writes the files, so that perf, trace-cmd and Perfetto can be asked what they read in them.
-#[test]
-#[ignore = "for a look by hand; the folder is in SCHEDLAB_RECORDINGS"]
-fn the_small_recordings_as_files() {
-    let folder = std::env::var("SCHEDLAB_RECORDINGS").unwrap();
-    let write = |name: &str, bytes: &[u8]| std::fs::write(Path::new(&folder).join(name), bytes).unwrap();
-    write("perf.data", &perf_data(false));
-    write("z.perf.data", &perf_data(true));
-    write("pipe.perf.data", &perf_pipe());
-    write("v6.dat", &trace_dat(Packing::Version6));
-    write("v7.dat", &trace_dat(Packing::None));
-    write("v7z.dat", &trace_dat(Packing::Zstd));
-    write("messages.pftrace", &perfetto(Form::Messages));
-    write("compact.pftrace", &perfetto(Form::Compact));
-    write("perf.txt", perf_text().as_bytes());
 }
 
 #[test]
