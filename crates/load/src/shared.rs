@@ -70,8 +70,8 @@ pub struct TaskRecord {
     pub tid: AtomicI32,
     /// Its process.
     pub pid: AtomicI32,
-    /// Its group.
-    pub group: AtomicU32,
+    /// Its role.
+    pub role: AtomicU32,
     /// The number of the task that created it, plus one.
     pub parent: AtomicU32,
     /// When it was to begin: its birth or arrival.
@@ -314,14 +314,14 @@ impl Shared {
     }
 
     /// Numbers a new task; none when there are too many.
-    pub fn add_task(&self, group: u32, parent: Option<u32>, intended_ns: u64) -> Option<u32> {
+    pub fn add_task(&self, role: u32, parent: Option<u32>, intended_ns: u64) -> Option<u32> {
         let number = self.control().tasks.fetch_add(1, Relaxed);
         if number >= MAX_TASKS {
             self.control().tasks.store(MAX_TASKS, Relaxed);
             return None;
         }
         let record = self.task(number);
-        record.group.store(group, Relaxed);
+        record.role.store(role, Relaxed);
         record.parent.store(parent.map_or(0, |p| p + 1), Relaxed);
         record.intended_ns.store(intended_ns, Relaxed);
         record.run_delay_ns.store(u64::MAX, Relaxed);
@@ -392,6 +392,6 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!((shared.tasks(), shared.object(1)[2].load(Relaxed)), (1, 7));
         let record = shared.task(0);
-        assert_eq!((record.group.load(Relaxed), record.parent.load(Relaxed)), (3, 5));
+        assert_eq!((record.role.load(Relaxed), record.parent.load(Relaxed)), (3, 5));
     }
 }

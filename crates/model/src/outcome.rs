@@ -40,9 +40,9 @@ pub enum View<'a> {
     Several(&'a Numbers),
 }
 
-/// A group of an outcome.
+/// A role of an outcome.
 #[derive(Clone, Copy, Debug)]
-pub struct GroupView<'a> {
+pub struct RoleView<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its metrics.
@@ -174,17 +174,17 @@ impl Outcome {
         self.whole().get("duration_ns").unwrap_or(0.0).round() as u64
     }
 
-    /// The groups, in the order of the scenario.
-    pub fn groups(&self) -> Vec<GroupView<'_>> {
+    /// The roles, in the order of the scenario.
+    pub fn roles(&self) -> Vec<RoleView<'_>> {
         match self {
             Outcome::One(result) => {
-                let view = |group| View::One(Part::Group(group));
-                result.groups.iter().map(|group| GroupView { name: &group.name, metrics: view(group) }).collect()
+                let view = |role| View::One(Part::Role(role));
+                result.roles.iter().map(|role| RoleView { name: &role.name, metrics: view(role) }).collect()
             }
             Outcome::Several(result) => result
-                .groups
+                .roles
                 .iter()
-                .map(|group| GroupView { name: &group.name, metrics: View::Several(&group.metrics) })
+                .map(|role| RoleView { name: &role.name, metrics: View::Several(&role.metrics) })
                 .collect(),
         }
     }
@@ -225,9 +225,9 @@ impl Outcome {
         }
     }
 
-    /// The group of this name.
-    pub fn group(&self, name: &str) -> Option<GroupView<'_>> {
-        self.groups().into_iter().find(|group| group.name == name)
+    /// The role of this name.
+    pub fn role(&self, name: &str) -> Option<RoleView<'_>> {
+        self.roles().into_iter().find(|role| role.name == name)
     }
 }
 
@@ -318,11 +318,11 @@ impl<'de> Deserialize<'de> for Outcome {
         let json = Json::deserialize(deserializer)?;
         let form = json.get("schema").and_then(Json::as_str).unwrap_or_default().to_string();
         match form.as_str() {
-            result::SCHEMA if json.get("runs").is_some() => Err(D::Error::custom(
-                "it holds several runs in a form that kept only the numbers of the first: run it again",
-            )),
             result::SCHEMA => serde_json::from_value::<RunResult>(json).map(Outcome::from).map_err(D::Error::custom),
             runs::SCHEMA => serde_json::from_value::<RunsResult>(json).map(Outcome::from).map_err(D::Error::custom),
+            "schedlab.result/1" | "schedlab.runs/1" => {
+                Err(D::Error::custom(format!("its schema is `{form}`, of an earlier version: run it again")))
+            }
             _ => {
                 let known = format!("`{}` and `{}`", result::SCHEMA, runs::SCHEMA);
                 Err(D::Error::custom(format!("its field `schema` is `{form}`; known are {known}")))

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The name and version of this form, its first field.
-pub const SCHEMA: &str = "schedlab.runs/1";
+pub const SCHEMA: &str = "schedlab.runs/2";
 
 /// Several runs of one scenario under one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunsResult {
-    /// Always `schedlab.runs/1`.
+    /// Always `schedlab.runs/2`.
     pub schema: String,
     /// What was run.
     pub scenario: ScenarioInfo,
@@ -29,7 +29,7 @@ pub struct RunsResult {
     /// The runs.
     pub runs: Runs,
     /// One object for each `[[task]]` of the scenario, in file order.
-    pub groups: Vec<GroupRuns>,
+    pub roles: Vec<RoleRuns>,
     /// One object for each control group below the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub control_groups: Vec<ControlGroupRuns>,
@@ -62,12 +62,12 @@ pub struct Runs {
 /// Metrics of several runs, by their path.
 pub type Numbers = BTreeMap<String, Combined>;
 
-/// A group.
+/// A role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GroupRuns {
+pub struct RoleRuns {
     /// Its name.
     pub name: String,
-    /// Its metrics, by their path in the group of one run: `response_ns.p99`, `count`.
+    /// Its metrics, by their path in the role of one run: `response_ns.p99`, `count`.
     pub metrics: Numbers,
 }
 

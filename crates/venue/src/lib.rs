@@ -35,7 +35,7 @@ pub use native::{NativeMaker, NativeScheduler};
 pub use own_file::own_file;
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use program::Program;
-pub use recording::{Grouping, Order, RecordError, Recording, Wholeness, import, record};
+pub use recording::{Order, RecordError, Recording, RoleBy, Wholeness, import, record};
 pub use replay::{Measured, Replay, remeasure, replay};
 pub use schedlab_bpf::Executor;
 pub use schedlab_import::{PassedOver, Place};
@@ -53,7 +53,7 @@ pub use sim::SimVenue;
 pub use survey::{Support, survey};
 pub use vm::{VmVenue, guest_program};
 
-use schedlab_metrics::curve::GroupCurves;
+use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};
 use serde::{Deserialize, Serialize};
@@ -100,9 +100,9 @@ pub struct Request<'a> {
 pub struct Run {
     /// What is printed.
     pub result: RunResult,
-    /// How the times of each group are distributed.
-    pub curves: Vec<GroupCurves>,
-    /// The mean response times of consecutive batches of requests, for each group: what there is for an interval when
+    /// How the times of each role are distributed.
+    pub curves: Vec<RoleCurves>,
+    /// The mean response times of consecutive batches of requests, for each role: what there is for an interval when
     /// there is one run only.
     pub response_batches: Vec<BatchMeans>,
     /// Lines that the policy printed, each with the simulated time.

@@ -10,7 +10,7 @@ use schedlab_model::result::{Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_model::workload::{Group, Step, Workload};
+use schedlab_model::workload::{Role, Step, Workload};
 use schedlab_sim::{LimitCounters, Options, Outcome, PolicyFailure, RunError, ideal, scx};
 use std::mem::take;
 
@@ -123,8 +123,8 @@ fn unheeded(workload: &Workload, policy: &Policy) -> Vec<String> {
     let Ok(ops) = object.ops() else { return Vec::new() };
     let has = |names: &[&str]| names.iter().any(|name| ops.operation(name).is_some());
     let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, group)| is(group));
-    let weights = any(|group| group.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
-    let limits = any(|group| group.knobs.bandwidth.quota.is_some());
+    let weights = any(|role| role.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
+    let limits = any(|role| role.knobs.bandwidth.quota.is_some());
     let name = &policy.info.name;
     let mut told = Vec::new();
     if weights && !has(&["cgroup_set_weight"]) {
@@ -138,12 +138,12 @@ fn unheeded(workload: &Workload, policy: &Policy) -> Vec<String> {
 
 /// Real programs cannot be simulated.
 fn refuse_programs(workload: &Workload) -> Result<(), RunError> {
-    let is_real = |group: &&Group| group.program.steps.iter().any(|step| matches!(step, Step::Command(_)));
-    let Some(group) = workload.groups.iter().find(is_real) else { return Ok(()) };
+    let is_real = |role: &&Role| role.program.steps.iter().any(|step| matches!(step, Step::Command(_)));
+    let Some(role) = workload.roles.iter().find(is_real) else { return Ok(()) };
     Err(RunError::Unsupported(format!(
         "task `{}` is a real program (`command`), which cannot be simulated: use --venue host, or write what it does as \
          a `loop`",
-        group.name
+        role.name
     )))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Better, Combine, KEY, Level, Metric, Read, Round, Statistic, Unit};
 use crate::result::{
-    ControlGroupResult, CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts,
+    ControlGroupResult, CpuResult, Measures, Others, RatioSummary, RoleResult, RunResult, SchedulerCosts,
     SchedulerProgram, TimeSummary,
 };
 use std::borrow::Cow;
@@ -44,10 +44,10 @@ const BALANCE: &str = "Happe et al., equation Linux.1.a";
 
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
-    // Of a group.
-    group("count", Unit::Count, "tasks", |group| Some(group.count as f64)),
+    // Of a role.
+    role("count", Unit::Count, "tasks", |role| Some(role.count as f64)),
 
-    // Of a task, and of all tasks of a group together.
+    // Of a task, and of all tasks of a role together.
     task("requests", Unit::Count, "requests", |m| count(m.requests)).heads("requests", "done"),
     task("requests_open", Unit::Count, "open requests", |m| count(m.requests_open)).heads("requests", "open"),
     task("requests_late", Unit::Count, "late requests", |m| m.requests_late.and_then(count)).heads("requests", "late"),
@@ -72,11 +72,11 @@ const TABLE: &[Row] = &[
     task("switches.voluntary", Unit::Count, "switches of its own", |m| count(m.switches.voluntary)).heads("switches", "own"),
     task("switches.involuntary", Unit::Count, "forced switches", |m| count(m.switches.involuntary)).heads("switches", "forced"),
 
-    // Of a group again.
-    group("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |group| Some(group.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
-    group("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |group| group.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
-    group("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |group| group.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
-    group("starved", Unit::Count, "tasks that got no CPU", |group| group.starved.and_then(count)).heads("", "starved").better(Better::Lower),
+    // Of a role again.
+    role("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |role| Some(role.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
+    role("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |role| role.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
+    role("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |role| role.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
+    role("starved", Unit::Count, "tasks that got no CPU", |role| role.starved.and_then(count)).heads("", "starved").better(Better::Lower),
 
     // Of a control group.
     control_group("tasks", Unit::Count, "tasks in the control group", |group| count(group.tasks)).heads("", "tasks"),
@@ -203,8 +203,8 @@ const fn ratios(
     row(path, Unit::Ratio, name, Reader::Ratios(read)).heads(over, "").better(Better::Lower)
 }
 
-const fn group(path: &'static str, unit: Unit, name: &'static str, read: fn(&GroupResult) -> Option<f64>) -> Row {
-    row(path, unit, name, Reader::One(Read::Group(read)))
+const fn role(path: &'static str, unit: Unit, name: &'static str, read: fn(&RoleResult) -> Option<f64>) -> Row {
+    row(path, unit, name, Reader::One(Read::Role(read)))
 }
 
 const fn control_group(
@@ -290,7 +290,7 @@ impl Row {
     fn metric(self, path: String, read: Read) -> Metric {
         let level = match read {
             Read::Task(_) | Read::Times(..) | Read::Ratios(..) => Level::Task,
-            Read::Group(_) => Level::Group,
+            Read::Role(_) => Level::Role,
             Read::ControlGroup(_) | Read::ControlGroupTimes(..) => Level::ControlGroup,
             Read::Cpu(_) | Read::CpuLoad(_) => Level::Cpu,
             Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) | Read::Others(_) | Read::Program(_) => Level::Run,
