@@ -4,6 +4,7 @@ mod bochs;
 mod kvm;
 mod qemu;
 mod spec;
+mod still;
 mod trial;
 
 use crate::image::Image;

@@ -3,7 +3,7 @@
 //!
 //! It is right for one CPU only. Several take turns against one counter, so that two busy ones each have half the speed.
 
-use super::{Engine, Guest, KERNEL_PARAMETERS, emulator, version};
+use super::{Engine, Guest, KERNEL_PARAMETERS, emulator, still, version};
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
@@ -18,6 +18,14 @@ pub struct Qemu {
     /// The most CPUs that it takes. The time of more than one is false, which this lets see.
     pub max_cpus: u32,
 }
+
+/// Has the guest's CPU and QEMU's main loop take turns, which only a recording of the run makes them do. Nobody reads the recording.
+///
+/// The main loop passes idle time over. It looks at any time whether the CPU has halted, and adds the time to the next timer to a
+/// clock that may not yet have the instructions before the halt (`icount_start_warp_timer` beside `icount_process_data`): the clock
+/// then jumps some microseconds too far. While a run is recorded, the CPU holds a lock from its first instruction until all of them
+/// are counted.
+const EXCLUSIVE: &str = "rr=record,rrfile=/dev/null";
 
 impl Default for Qemu {
     /// 125 million instructions a second: what a slow processor does, and about what this emulator does.
@@ -62,8 +70,9 @@ impl Engine for Qemu {
         let mut command = machine(guest)?;
         command
             .args(["-accel", "tcg,thread=single", "-cpu", cpu(guest)])
-            .args(["-icount", &format!("shift={},sleep=off,align=off", self.shift)])
+            .args(["-icount", &format!("shift={},sleep=off,align=off,{EXCLUSIVE}", self.shift)])
             .args(["-seed", &(guest.seed & 0xffff_ffff).to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
+        still::stop_the_clock_of(&mut command, guest.folder)?;
         Ok(command)
     }
 }
