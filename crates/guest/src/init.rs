@@ -60,7 +60,7 @@ fn prepare() {
             mount(kind, place);
         }
     }
-    // Without waiting for a grace period when a thread changes its role, which costs seconds on a slow CPU; kernels before
+    // Without waiting for a grace period when a thread changes its group, which costs seconds on a slow CPU; kernels before
     // 6.0 do not know the word.
     if !mount_with("cgroup2", "/sys/fs/cgroup", "favordynmods") {
         mount("cgroup2", "/sys/fs/cgroup");

@@ -374,7 +374,7 @@ mod tests {
             Column::times("max", [Some(1000e6), Some(5e6)]).under("response").noted(vec![Some("Few.".into()), None]),
         ]);
         let expected = "                ── response ───\n\
-                        role    per s  mean ms  max ms\n\
+                        role     per s  mean ms  max ms\n\
                         worker    8.00      865    1000\n\
                         db      120.00        -       5\n";
         assert_eq!(table.show(Style::PLAIN), expected);
@@ -411,7 +411,7 @@ mod tests {
             Column::times("mean", [Some(250e3), None]).under("run delay"),
         ]);
         let expected = "       ──── response ────  run delay\n\
-                        role   p99 ms     max ms    mean ms\n\
+                        role    p99 ms     max ms    mean ms\n\
                         slow   4972.00  12940          0.250\n\
                         quick     1.23      2.346          -\n";
         assert_eq!(table.show(Style::PLAIN), expected);

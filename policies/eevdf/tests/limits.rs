@@ -20,9 +20,9 @@ fn responses(seen: &Seen, after_ms: f64) -> Vec<f64> {
     for event in &seen.events {
         let at = event.time.ns() as f64 / 1e6;
         match event.kind {
-            EventKind::RequestBegin { request, .. } => _ = began.insert(request, at),
-            EventKind::RequestEnd { request, .. } => {
-                all.extend(began.remove(&request).filter(|begin| *begin >= after_ms).map(|begin| at - begin))
+            EventKind::RequestBegin { task, .. } => _ = began.insert(task, at),
+            EventKind::RequestEnd { task, .. } => {
+                all.extend(began.remove(&task).filter(|begin| *begin >= after_ms).map(|begin| at - begin))
             }
             _ => {}
         }
@@ -104,11 +104,13 @@ fn a_full_pool_lets_it_through() {
             410 + 400 * round
         )
     };
-    let tasks: String = std::iter::once(warm.to_owned()).chain((0..3).map(task)).collect();
+    // A run ends with its last task, and a burst is counted at the refill after it.
+    let after = "[[task]]\nname = \"after\"\nonce = [{ sleep = \"1690ms\" }]\n";
+    let tasks: String = [warm.to_owned(), after.to_owned()].into_iter().chain((0..3).map(task)).collect();
     let seen = see(8, "1700ms", &limited(50, "burst = \"50ms\"", &tasks), EXACT);
     let ended = ends(&seen);
     for round in 0..3 {
-        let last = ended[1 + 8 * round..9 + 8 * round].iter().fold(0.0, |a: f64, b| a.max(*b));
+        let last = ended[2 + 8 * round..10 + 8 * round].iter().fold(0.0, |a: f64, b| a.max(*b));
         assert!((last - 420.0 - 400.0 * round as f64).abs() < 0.1, "round {round}: {last}");
     }
     let LimitCounters([_, throttled, _, bursts, burst_ns]) = seen.limits[1].unwrap();
@@ -152,10 +154,12 @@ fn a_hundredth_of_a_cpu_is_ten_milliseconds_of_a_second() {
     }
 }
 
-/// Weights of 50, 100 and 150 with hogs on all CPUs: neighbours differ by what the first has, within 35 %; and nested, a group
-/// of 1000 beside one of 1000 with two of 5000 in it: as much, within 15 % (the same file).
+/// Weights of 50, 100 and 150 with hogs on all CPUs: neighbours differ by what the first has, within 35 % (the same file). Nested, a
+/// group of 1000 beside one of 1000 with two of 5000 in it, that file expects halves within 15 %, which 7.3 does not give: a group
+/// weighs by its tasks there, up to the CPUs, and four that always run count as three (`tg_tasks`), so that it is 3 to 4. The
+/// kernel itself gave 43.2 and 56.8 % in a guest with four CPUs.
 #[test]
-fn weights_are_what_a_kernels_own_tests_expect() {
+fn weights_are_what_a_kernel_gives() {
     let leaf = |path: &str, weight: u32| {
         group(path, &format!("weight = {weight}")) + &hogs(&path.replace('/', "-"), &within(path), 4)
     };
@@ -168,18 +172,20 @@ fn weights_are_what_a_kernels_own_tests_expect() {
     assert!(((b - a) - a).abs() <= 0.35 * a && ((c - b) - a).abs() <= 0.35 * a, "{a} {b} {c}");
     let nested = leaf("a", 1000) + &group("p", "weight = 1000") + &leaf("p/b", 5000) + &leaf("p/c", 5000);
     let [a, p, b, c] = used(&nested)[..] else { panic!() };
-    assert!((a - p).abs() <= 0.15 * a && (b - c).abs() <= 0.15 * b, "{a} {p} {b} {c}");
+    assert!((a / (a + p) - 3.0 / 7.0).abs() < 0.005 && (b - c).abs() <= 0.01 * b, "{a} {p} {b} {c}");
 }
 
-/// The largest and the least weight: 102400 shares to 10.
+/// A weight of 10 beside one of 10000: 102 shares to 102400. The least weight, 1, would wait for longer than the 30 s for which
+/// sched_ext lets a task wait.
 #[test]
-fn the_range_of_weights_is_a_kernels() {
-    let tables = group("a", "weight = 1")
+fn a_small_weight_is_not_forgotten() {
+    let tables = group("a", "weight = 10")
         + &group("b", "weight = 10000")
         + &hogs("x", &within("a"), 1)
         + &hogs("y", &within("b"), 1);
-    let seen = see(1, "60s", &tables, &[("version", V7_3)]);
-    assert_shares(&seen, &[10.0 / 102_410.0, 102_400.0 / 102_410.0]);
+    let seen = see(1, "100s", &tables, &[("version", V7_3)]);
+    let share = seen.groups[0].sibling_share.unwrap();
+    assert!((share * 102_502.0 / 102.0 - 1.0).abs() < 0.05, "{share}");
 }
 
 /// Below saturation weights do not matter: each has a CPU.

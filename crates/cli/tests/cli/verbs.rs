@@ -179,7 +179,7 @@ fn scenarios_of_families_are_drawn_and_run() {
     lab.out(&["scenarios", "--family", "locks", "--seed", "7", "--cpus", "2", "--write", "drawn"]);
     let file = std::fs::read_to_string(lab.path("drawn").join("locks-7-2cpus.toml")).unwrap();
     assert_eq!(file, drawn);
-    assert_eq!(std::fs::read_dir(lab.path("drawn")).unwrap().count(), 2 * 18 + 1);
+    assert_eq!(std::fs::read_dir(lab.path("drawn")).unwrap().count(), 2 * 20 + 1);
     let run = |scenario: &str| lab.json(&["run", scenario, "--policy", "rr", "--cpus", "2", "--json"]);
     assert_eq!(run("family:locks:7"), run("drawn/locks-7-2cpus.toml"));
 }

@@ -156,7 +156,7 @@ mod tests {
 story: from wake-up to run, 0s to 100ms
 
                   ─────────── latency ───────────
-role   wake-ups  mean ms  p50 ms  p99 ms  max ms
+role    wake-ups  mean ms  p50 ms  p99 ms  max ms
 worker         2    10.00   0.000      20      20
 timer          2    15.12   0.250      30      30
 

@@ -98,7 +98,7 @@ mod tests {
         let expected = "\
 story: what the policy said about tasks, 0s to 100ms
 
-role   changes  status  time %
+role    changes  status  time %
 worker        2       1    20.0
                       2    80.0
 ";

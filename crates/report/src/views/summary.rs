@@ -71,7 +71,7 @@ mod tests {
         let expected = "\
 story: 100ms on 2 CPUs
 
-role   tasks
+role    tasks
 worker      2
 timer       1
 
