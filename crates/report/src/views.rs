@@ -1,6 +1,7 @@
 //! The views of a trace as pages of text.
 
 pub mod contrast;
+pub mod contrast_answer;
 pub mod latency;
 pub mod queue;
 pub mod status;

@@ -18,6 +18,9 @@ pub struct TraceArgs {
     /// Also write the comparison as a page
     #[arg(long, value_name = "PAGE", requires = "against")]
     pub report: Option<PathBuf>,
+    /// Print the comparison as JSON
+    #[arg(long, requires = "against")]
+    pub json: bool,
     /// What to show; by default what is in the file.
     #[command(subcommand)]
     pub view: Option<View>,

@@ -55,6 +55,29 @@ fn what_waits_longer_is_told_with_place_and_reason() {
 }
 
 #[test]
+fn the_comparison_is_json_too() {
+    let lab = lab();
+    let told = lab.json(&["trace", "new.parquet", "--against", "old.parquet", "--json"]);
+    assert_eq!(told["schema"], "schedlab.contrast/1");
+    assert_eq!(told["titles"], serde_json::json!(["old.parquet", "new.parquet"]));
+    let changes = told["changes"].as_array().unwrap();
+    let web = changes.iter().find(|change| change["name"] == "web").unwrap();
+    assert!(web["is_firm"] == true && web["ratio"]["low"].as_f64().unwrap() > 2.0, "{web}");
+    let means = [0, 1].map(|side| web["mean_ns"][side].as_f64().unwrap());
+    assert!((web["difference_ns"]["estimate"].as_f64().unwrap() - (means[1] - means[0])).abs() < 1.0, "{web}");
+    let more = |shift: &serde_json::Value| {
+        shift["after_ns_per_s"].as_f64().unwrap() - shift["before_ns_per_s"].as_f64().unwrap()
+    };
+    let waited = [0, 1].map(|side| web["waited_ns_per_s"][side].as_f64().unwrap());
+    let by_had: f64 = web["by_had"].as_array().unwrap().iter().map(more).sum();
+    assert!((by_had - (waited[1] - waited[0])).abs() < 1.0, "{web}");
+    let worst = &told["longest_waits"][1][0];
+    assert_eq!((&worst["task"], &worst["length_ns"]), (&"web/0".into(), &304_000.into()));
+    assert_eq!(worst["had_the_cpu"][0], serde_json::json!({ "what": "hog/0", "ns": 304_000 }));
+    assert_eq!(told["cautions"], serde_json::json!([]));
+}
+
+#[test]
 fn the_comparison_is_a_page_too() {
     let lab = lab();
     lab.out(&["trace", "new.parquet", "--against", "old.parquet", "--report", "page.html"]);

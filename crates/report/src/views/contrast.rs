@@ -243,7 +243,7 @@ fn evidence(case: &Case, names: &Names) -> String {
 }
 
 /// Who had the CPU, those of one program together, the longest first.
-fn by_program(case: &Case, names: &Names) -> Vec<(String, u64)> {
+pub(super) fn by_program(case: &Case, names: &Names) -> Vec<(String, u64)> {
     let mut programs: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for (who, time) in &case.had {
         let (program, task) = match who {

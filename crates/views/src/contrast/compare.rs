@@ -5,6 +5,7 @@ use schedlab_metrics::statistics::compare::{compare, leaves_out_equality};
 use schedlab_model::ids::CpuId;
 use schedlab_model::result::Interval;
 use schedlab_model::time::Time;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Into how many blocks the shorter trace is cut.
@@ -22,13 +23,15 @@ pub fn block_length(ends: [Time; 2]) -> Time {
 }
 
 /// How much more a role waited, for each second of the run, in nanoseconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shift {
     /// On which CPU, or who had it.
     pub what: String,
     /// Before, in nanoseconds for each second.
+    #[serde(rename = "before_ns_per_s")]
     pub before: f64,
     /// After.
+    #[serde(rename = "after_ns_per_s")]
     pub after: f64,
 }
 
@@ -40,7 +43,7 @@ impl Shift {
 }
 
 /// What changed for one role.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// Its name.
     pub name: String,
@@ -49,14 +52,19 @@ pub struct Change {
     /// The mean of the blocks' mean waits, in nanoseconds; absent where nobody waited.
     pub mean_ns: [Option<f64>; 2],
     /// Their difference, with its interval over blocks.
+    #[serde(rename = "difference_ns", skip_serializing_if = "Option::is_none")]
     pub difference: Option<Interval>,
     /// After over before, with its interval over blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Interval>,
     /// Whether that is more than chance; absent where there are too few blocks to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub is_firm: Option<bool>,
     /// Nanoseconds waited for each second of the run, in sum, before and after.
+    #[serde(rename = "waited_ns_per_s")]
     pub waited_per_s: [f64; 2],
     /// Of these, beside a CPU that idled.
+    #[serde(rename = "beside_idle_ns_per_s")]
     pub beside_idle_per_s: [f64; 2],
     /// Where: the CPUs on which it waited more or less, the largest changes first.
     pub by_cpu: Vec<Shift>,
@@ -65,15 +73,17 @@ pub struct Change {
 }
 
 /// Two traces beside each other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contrast {
     /// The roles, the largest change of waited time first.
     pub changes: Vec<Change>,
     /// How many whole blocks each trace has.
     pub blocks: [usize; 2],
     /// How long a block is.
+    #[serde(rename = "block_ns")]
     pub block: Time,
     /// How long each trace is.
+    #[serde(rename = "lengths_ns")]
     pub ends: [Time; 2],
     /// The level of each interval: together they hold with 95 %.
     pub level: f64,

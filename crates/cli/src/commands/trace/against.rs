@@ -1,17 +1,20 @@
 //! `schedlab trace FILE --against FILE`.
 
 use super::source::Source;
+use crate::args::TraceArgs;
 use crate::failure::Failure;
 use crate::{files, output, page};
 use schedlab_html::{Provenance, of_contrast};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_report::views::contrast::Pair;
+use schedlab_report::views::contrast_answer::Answer;
 use schedlab_views::contrast::{Account, Contrast, Evidence, block_length};
 use std::path::Path;
 
 /// Compares two traces, prints what changed, and writes the page if one is wanted.
-pub fn run(source: &Source, against: &Path, report: Option<&Path>) -> Result<(), Failure> {
+pub fn run(source: &Source, against: &Path, args: &TraceArgs) -> Result<(), Failure> {
+    let report = args.report.as_deref();
     report.map_or(Ok(()), |file| files::check([file]))?;
     let before = Source::open(against)?;
     let sides = [&before, source];
@@ -23,14 +26,18 @@ pub fn run(source: &Source, against: &Path, report: Option<&Path>) -> Result<(),
     let worst = [0, 1].map(|side: usize| (evidence[side].cases(), evidence[side].names()));
     let pair = Pair { titles: [&titles[0], &titles[1]], contrast: &contrast, worst };
     let cautions: Vec<String> = sides.iter().filter_map(|side| side.loss()).collect();
-    let mut text = pair.show(output::style());
-    cautions.iter().for_each(|caution| text += &format!("\n{caution}\n"));
-    output::print(&text)?;
+    if args.json {
+        output::print_json(&Answer::of(&pair, &cautions))?;
+    } else {
+        let mut text = pair.show(output::style());
+        cautions.iter().for_each(|caution| text += &format!("\n{caution}\n"));
+        output::print(&text)?;
+    }
     let Some(file) = report else { return Ok(()) };
     let facts = [0, 1].map(|side: usize| (["before", "after"][side].to_string(), sides[side].title()));
     let provenance = Provenance { facts: facts.into(), commands: vec![page::command()], ..Provenance::default() };
     page::write(file, &of_contrast(&pair, cautions, provenance))?;
-    output::print(&format!("\n{} is written\n", file.display()))
+    if args.json { Ok(()) } else { output::print(&format!("\n{} is written\n", file.display())) }
 }
 
 fn account(source: &Source, block: Time) -> Result<Account, Failure> {

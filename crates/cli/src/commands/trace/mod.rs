@@ -24,7 +24,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
         if args.view.is_some() {
             return Err(Failure::Input("--against compares whole traces; leave the view out".into()));
         }
-        return against::run(&source, against, args.report.as_deref());
+        return against::run(&source, against, args);
     }
     match &args.view {
         None => summary(&source),
