@@ -151,6 +151,9 @@ impl Chart {
                 ("color", Some("value")) => self.complete_colour_of_values(definition),
                 ("strokeDash" | "shape" | "opacity", Some("venue")) => self.complete_venue(channel, definition),
                 ("xOffset", Some("scheduler")) => definition["scale"] = json!({"domain": self.distinct("scheduler")}),
+                ("x", Some("x")) if self.kind == Kind::Grouped && !self.names_fit() => {
+                    definition["axis"] = json!({"labelAngle": -35, "labelLimit": 260});
+                }
                 ("x", Some("percentile")) => definition["sort"] = json!(self.distinct("percentile")),
                 _ => {}
             }
@@ -177,6 +180,16 @@ impl Chart {
             // As many ticks as powers of ten, since more would be those between them, too.
             definition["axis"]["tickCount"] = json!(decades.ceil());
         }
+    }
+
+    /// Whether the names below groups of bars stand side by side without touching.
+    fn names_fit(&self) -> bool {
+        const PANEL: f64 = 300.0;
+        const LETTER: f64 = 6.2;
+        let names = self.distinct("x");
+        let width = if self.distinct("panel").len() < 2 { WIDE as f64 } else { PANEL };
+        let longest = names.iter().filter_map(|name| name.as_str()).map(|name| name.chars().count()).max();
+        longest.unwrap_or(0) as f64 * LETTER * names.len() as f64 <= width
     }
 
     /// Over how many powers of ten the values go.

@@ -127,6 +127,18 @@ fn a_specification_has_what_the_chart_says() {
 }
 
 #[test]
+fn names_below_bars_are_tilted_where_they_would_touch() {
+    let angle = |names: [&str; 3]| {
+        let row =
+            |name: &&str| json!({"panel": "", "series": "a", "x": name, "value": 1.0}).as_object().unwrap().clone();
+        let chart = Chart::new(("id", "", ""), Kind::Grouped, names.iter().map(row).collect());
+        chart.specification(Look::Light)["spec"]["encoding"]["x"]["axis"]["labelAngle"].clone()
+    };
+    assert_eq!(angle(["rr", "fcfs", "ps"]), 0);
+    assert_eq!(angle(["rr", "alb:version=4.9,at_wakeup=false,period=1s", "ps"]), -35);
+}
+
+#[test]
 fn one_venue_needs_no_legend_and_one_panel_no_head() {
     let mut chart = rows::example(Kind::Lines, "rr");
     chart.rows.retain(|row| row["venue"] == "sim");

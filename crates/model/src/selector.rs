@@ -89,9 +89,19 @@ impl Selector {
         let value = match views.as_slice() {
             [] => None,
             [only] if !self.is_greatest() => only.of(self.found),
-            views => self.greatest(views, outcome.runs() as usize),
+            _ => self.greatest(outcome),
         };
         value.ok_or_else(|| format!("the result has no `{path}`{}", self.owner()))
+    }
+
+    /// What each run says, in the order of the seeds; nothing of a run that does not know it, and none where the result does
+    /// not have it. Of all of a list it is the greatest of the run.
+    pub fn each(&self, outcome: &Outcome) -> Vec<Option<f64>> {
+        let path = self.found.path();
+        let views = self.views(outcome).unwrap_or_default();
+        let each: Vec<Vec<Option<f64>>> = views.iter().map(|view| view.each(&path)).collect();
+        let of_run = |run: usize| each.iter().filter_map(|values| *values.get(run)?).reduce(f64::max);
+        (0..outcome.runs() as usize).map(of_run).collect()
     }
 
     fn is_greatest(&self) -> bool {
@@ -141,11 +151,8 @@ impl Selector {
     }
 
     /// The greatest of each run, and of those the mean.
-    fn greatest(&self, views: &[View], runs: usize) -> Option<Value> {
-        let path = self.found.path();
-        let each: Vec<Vec<Option<f64>>> = views.iter().map(|view| view.each(&path)).collect();
-        let of_run = |run: usize| each.iter().filter_map(|values| *values.get(run)?).reduce(f64::max);
-        let values: Vec<f64> = (0..runs).filter_map(of_run).collect();
+    fn greatest(&self, outcome: &Outcome) -> Option<Value> {
+        let values: Vec<f64> = self.each(outcome).into_iter().flatten().collect();
         let sum: f64 = values.iter().sum();
         let number = match self.found.metric.combine {
             Combine::Mean => sum / values.len() as f64,

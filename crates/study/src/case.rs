@@ -25,7 +25,7 @@ pub struct Case {
     pub runs: campaign::Case,
     /// The same under other seeds, or with small changes: how firm is what its runs say?
     pub further: Vec<campaign::Case>,
-    /// What differs in those.
+    /// What differs in those, or in its own runs where there are no further ones.
     pub beside: Beside,
 }
 
@@ -37,6 +37,8 @@ pub enum Beside {
     Seeds,
     /// Nothing is random: tick offset, work and sleep differ a little.
     SmallChanges,
+    /// Its own runs, each alone.
+    Runs,
 }
 
 impl Beside {
@@ -45,6 +47,7 @@ impl Beside {
         match self {
             Beside::Seeds => "seeds",
             Beside::SmallChanges => "small changes",
+            Beside::Runs => "runs alone",
         }
     }
 }
@@ -242,6 +245,6 @@ fn further(runs: &campaign::Case, seeds_in_all: u32) -> (Beside, Vec<campaign::C
                 copies(&runs.workload, more, base, Changes::Constants).into_iter().enumerate().map(other).collect(),
             )
         }
-        _ => (Beside::Seeds, Vec::new()),
+        _ => (Beside::Runs, Vec::new()),
     }
 }

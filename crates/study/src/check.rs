@@ -120,6 +120,9 @@ impl Study {
         if there.policy.as_ref().is_some_and(|policy| !run.policy.all().contains(policy)) {
             return Some(format!("the run `{}` has no such policy; it has {}", run.name, run.policy.all().join(", ")));
         }
+        if proof.middle.is_some() && !matches!(value.judged_by(), Published::Number(_)) {
+            return Some("`middle` needs a published number: does it lie there?".into());
+        }
         if there.asks().is_none() {
             return Some("a reason shows in one of `metric`, `share` and `status`".into());
         }

@@ -126,6 +126,9 @@ pub struct Proof {
     /// What has to be seen there.
     #[serde(default)]
     pub expect: Option<Bound>,
+    /// The part of the runs, each alone, in whose middle the value has to lie: the reason is that one run is one sample.
+    #[serde(default)]
+    pub middle: Option<f64>,
 }
 
 /// Ends between which a number has to lie.
@@ -214,6 +217,9 @@ pub struct NumberSpec {
     /// Which of several: the greatest where nothing is said.
     #[serde(default)]
     pub of: Choice,
+    /// It is an end of the middle of the runs, each alone, that has this part of them.
+    #[serde(default)]
+    pub middle: Option<f64>,
 }
 
 /// Which of several numbers.

@@ -173,9 +173,12 @@ pub struct ChartSpec {
     /// How wide a bar of a histogram is.
     #[serde(default)]
     pub bin: Option<String>,
-    /// Longer responses are not drawn in a histogram: it says how many there are.
+    /// Longer responses are not drawn in a histogram: it says how many there are. Of statuses: where the picture ends.
     #[serde(default)]
     pub to: Option<String>,
+    /// Of statuses: where the picture begins, from where its time counts.
+    #[serde(default)]
+    pub from: Option<String>,
     /// What a request computes, by which responses are divided into loads.
     #[serde(default)]
     pub demand: Option<String>,
@@ -239,6 +242,12 @@ impl ChartSpec {
         length_ns(&self.bin)
     }
 
+    /// Where a picture of statuses begins, and where it ends if that is said.
+    pub(crate) fn section(&self) -> (Time, Option<Time>) {
+        let read = |text: &Option<String>| text.as_deref().and_then(|text| Time::read(text).ok());
+        (read(&self.from).unwrap_or(Time(0)), read(&self.to))
+    }
+
     /// Where a histogram ends.
     pub(crate) fn to_ns(&self) -> u64 {
         self.to.as_ref().map_or(u64::MAX, |_| length_ns(&self.to))
@@ -261,6 +270,9 @@ impl ChartSpec {
                 wrong("bin", &self.bin).or_else(|| self.to.as_ref().and_then(|_| wrong("to", &self.to)))
             }
             ChartKind::Loads => wrong("demand", &self.demand),
+            ChartKind::Status => [("from", &self.from), ("to", &self.to)]
+                .into_iter()
+                .find_map(|(key, text)| text.as_ref().and_then(|_| wrong(key, text))),
             ChartKind::Bars | ChartKind::Lines if self.columns.is_empty() => {
                 Some(("column", "this picture needs `column`".into()))
             }

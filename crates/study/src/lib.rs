@@ -4,6 +4,7 @@
 //! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] has the cases run by
 //! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values beside the published ones.
 
+mod bench;
 mod blocks;
 mod case;
 mod check;
@@ -17,6 +18,7 @@ mod page;
 mod picture;
 mod runner;
 mod section;
+mod seen;
 mod statuses;
 mod table;
 mod verdict;

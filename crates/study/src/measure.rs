@@ -1,6 +1,6 @@
 //! Numbers out of what was seen.
 
-use crate::language::{Metric, Share};
+use crate::language::{Metric, Share, StatusSpec};
 use crate::runner::Observed;
 use schedlab_campaign::{Ear, Hearing};
 use schedlab_metrics::statistics::mean;
@@ -151,23 +151,42 @@ impl Sink for Listener<'_> {
 /// What a metric is in a unit, of several runs their mean; what is wrong, when it is not there.
 pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, String> {
     let value = match metric {
-        Metric::Path(path) => {
-            Selector::parse(path).map_err(|unknown| unknown.to_string())?.of(&observed.result)?.number
-        }
+        Metric::Path(path) => selector(path)?.of(&observed.result)?.number,
         Metric::Share(share) => {
-            let (from, to) = (Time::read(&share.from)?, Time::read(&share.to)?);
-            let shares: Vec<f64> = observed.responses.iter().filter_map(|run| run.share(share, from, to)).collect();
-            mean(&shares).ok_or_else(|| format!("no request of `{}` ended", share.role))?
+            mean(&shares(observed, share)?).ok_or_else(|| format!("no request of `{}` ended", share.role))?
         }
-        Metric::Status(status) => {
-            let at = Time::read(&status.at)?;
-            let words: Vec<f64> =
-                observed.statuses.iter().filter_map(|run| run.at(status, at)).map(|word| word as f64).collect();
-            mean(&words).ok_or_else(|| format!("nothing was said about `{}` by {}", status.role, status.at))?
-        }
+        Metric::Status(status) => mean(&words(observed, status)?)
+            .ok_or_else(|| format!("nothing was said about `{}` by {}", status.role, status.at))?,
         Metric::Overhead(_) => return Err("overhead is estimated from several cases".into()),
     };
     Ok(in_unit(value, unit))
+}
+
+/// What a metric is in each run alone, in a unit; of runs that do not have it nothing.
+pub fn look_up_each(observed: &Observed, metric: Metric, unit: &str) -> Vec<f64> {
+    let values = match metric {
+        Metric::Path(path) => {
+            selector(path).map(|selector| selector.each(&observed.result).into_iter().flatten().collect())
+        }
+        Metric::Share(share) => shares(observed, share),
+        Metric::Status(status) => words(observed, status),
+        Metric::Overhead(_) => Ok(Vec::new()),
+    };
+    values.unwrap_or_default().into_iter().map(|value| in_unit(value, unit)).collect()
+}
+
+fn selector(path: &str) -> Result<Selector, String> {
+    Selector::parse(path).map_err(|unknown| unknown.to_string())
+}
+
+fn shares(observed: &Observed, share: &Share) -> Result<Vec<f64>, String> {
+    let (from, to) = (Time::read(&share.from)?, Time::read(&share.to)?);
+    Ok(observed.responses.iter().filter_map(|run| run.share(share, from, to)).collect())
+}
+
+fn words(observed: &Observed, status: &StatusSpec) -> Result<Vec<f64>, String> {
+    let at = Time::read(&status.at)?;
+    Ok(observed.statuses.iter().filter_map(|run| run.at(status, at)).map(|word| word as f64).collect())
 }
 
 /// A number of nanoseconds, or a fraction, in a unit.

@@ -289,11 +289,12 @@ fn over_time(spec: &ChartSpec, shown: &Shown) -> Vec<Series> {
         points,
     };
     if spec.kind == ChartKind::Status {
+        let end = shown.case.runs.workload.run.end();
         let words = shown.observed.statuses.first().into_iter().flat_map(Statuses::words);
         let of = |(role, said): (&str, &[(Time, u64)])| {
             let own = if shown.label == shown.case.policy_name { String::new() } else { shown.label.clone() };
             let label: Vec<&str> = [role, &own].into_iter().filter(|part| !part.is_empty()).collect();
-            series(&label.join(", "), &shown.case.policy_name, stairs(spec, said))
+            series(&label.join(", "), &shown.case.policy_name, stairs(spec, said, end))
         };
         return words.filter(|(role, _)| is_wanted(role)).map(of).collect();
     }
@@ -325,26 +326,48 @@ fn summed(course: &Course, shares: &[f64]) -> Vec<Point> {
     std::iter::once(Point::at(0.0, 0.0)).chain(pieces(course, shares).iter().map(up_to)).collect()
 }
 
-/// What a status word says, as stairs: a word holds until the next.
-fn stairs(spec: &ChartSpec, said: &[(Time, u64)]) -> Vec<Point> {
+/// What a status word says, as stairs: a word holds until the next. Times count from where the picture begins, at which stands what
+/// held before; the last one holds to where it ends, or the run.
+fn stairs(spec: &ChartSpec, said: &[(Time, u64)], end: Option<Time>) -> Vec<Point> {
     let [lowest, bits] = spec.bits;
     let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |above| above - 1);
     let height = |word: u64| (word.checked_shr(lowest).unwrap_or(0) & mask) as f64 + spec.plus;
+    let (from, to) = spec.section();
+    let end = [to, end].into_iter().flatten().min();
+    let since = |time: Time| time.ns().saturating_sub(from.ns()) as f64 / 1e9;
+    let begin = said.partition_point(|(time, _)| *time <= from).saturating_sub(1);
     let mut points: Vec<Point> = Vec::new();
-    for (time, word) in said {
-        let (x, y) = (time.as_s(), height(*word));
+    for (time, word) in said[begin..].iter().take_while(|(time, _)| end.is_none_or(|end| *time <= end)) {
+        let (x, y) = (since(*time), height(*word));
         match points.last().map(|last| last.y) {
             Some(before) if before == y => {}
             Some(before) => points.extend([Point::at(x, before), Point::at(x, y)]),
             None => points.push(Point::at(x, y)),
         }
     }
+    let held = end.zip(points.last()).map(|(end, last)| Point::at(since(end), last.y));
+    points.extend(held);
     points
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_of_statuses_begins_with_what_held_before() {
+        let spec = "title = 't'\nkind = 'status'\nrun = 'r'\nfrom = '4s'\nto = '9s'";
+        let spec: ChartSpec = toml::from_str(spec).expect("a picture");
+        let said = [(0, 7), (3, 1), (5, 2), (6, 2), (8, 4), (10, 5)]
+            .map(|(second, word)| (Time(second * 1_000_000_000), word));
+        let points: Vec<(f64, f64)> =
+            stairs(&spec, &said, Some(Time(11_000_000_000))).iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(points, [(0.0, 1.0), (1.0, 1.0), (1.0, 2.0), (4.0, 2.0), (4.0, 4.0), (5.0, 4.0)]);
+        let whole = ChartSpec { from: None, to: None, ..spec };
+        let last = |end| stairs(&whole, &said, end).last().map(|point| (point.x, point.y));
+        assert_eq!(last(Some(Time(11_000_000_000))), Some((11.0, 5.0)));
+        assert_eq!(last(None), Some((10.0, 5.0)));
+    }
 
     #[test]
     fn a_distribution_has_as_many_points_as_a_picture_shows() {

@@ -23,9 +23,13 @@ impl Statuses {
         self.0.iter().map(|(role, words)| (role.as_str(), words.as_slice()))
     }
 
-    /// The part of the word that is asked for; none where nothing was said by then.
+    /// The part of the word that is asked for; none where nothing was said by then. Words begin with 0 and changes are heard: under a
+    /// policy that speaks of other tasks, the word of one of which nothing is ever heard is 0.
     pub fn at(&self, of: &StatusSpec, time: Time) -> Option<u64> {
         let words = self.0.get(&of.role)?;
+        if words.is_empty() && self.0.values().any(|others| !others.is_empty()) {
+            return Some(0);
+        }
         let (_, word) = words[..words.partition_point(|(since, _)| *since <= time)].last()?;
         let [lowest, bits] = of.bits;
         let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |above| above - 1);
@@ -85,5 +89,15 @@ mod tests {
         let at = |time, bits| statuses.at(&StatusSpec { role: "a".into(), at: String::new(), bits }, Time(time));
         assert_eq!([4, 5, 8, 9].map(|time| at(time, [0, 64])), [None, Some(0x176), Some(0x176), Some(0x80)]);
         assert_eq!((at(5, [0, 8]), at(5, [8, 1]), at(9, [8, 1])), (Some(0x76), Some(1), Some(0)));
+    }
+
+    #[test]
+    fn a_word_that_never_changes_is_the_first_one() {
+        let role = |name: &str, words: &[(Time, u64)]| (name.to_string(), words.to_vec());
+        let of = StatusSpec { role: "b".into(), at: String::new(), bits: [0, 64] };
+        let spoken = Statuses(BTreeMap::from([role("a", &[(Time(5), 7)]), role("b", &[])]));
+        assert_eq!(spoken.at(&of, Time(9)), Some(0));
+        let silent = Statuses(BTreeMap::from([role("a", &[]), role("b", &[])]));
+        assert_eq!(silent.at(&of, Time(9)), None);
     }
 }

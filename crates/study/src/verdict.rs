@@ -1,11 +1,8 @@
 //! A published value beside what was seen.
 
+use crate::bench::Bench;
 use crate::case::{Beside, Case, Experiment};
-use crate::claim::{Bound, Difference, Equation, Per, Proof, Published, ValueSpec};
-use crate::language::Metric;
-use crate::measure::{in_unit, look_up};
-use crate::overhead::{self, Missing};
-use crate::page::{number, with_unit};
+use crate::claim::{Bound, Equation, Per, Published, ValueSpec};
 use crate::runner::{CaseOutcome, Observed};
 use crate::words::Words;
 use schedlab_metrics::theory::multiprocessor as equations;
@@ -105,7 +102,7 @@ pub struct Judged {
     pub seen: Option<f64>,
     /// What an equation of the source says.
     pub predicted: Option<f64>,
-    /// How the verdict falls under other seeds or small changes, where that was tried.
+    /// How the verdict falls under other seeds, with small changes or in each run alone, where there are several.
     pub firmness: Option<Firmness>,
     /// The verdict.
     #[serde(flatten)]
@@ -115,9 +112,9 @@ pub struct Judged {
 /// How often a verdict falls the same way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Firmness {
-    /// How often it does, the study's own runs among them.
+    /// How often it does.
     pub same: u32,
-    /// How often it was tried.
+    /// How often it was looked at, the study's own runs among them.
     pub of: u32,
     /// What differed.
     pub beside: Beside,
@@ -176,104 +173,15 @@ pub fn judge(value: &ValueSpec, (experiment, outcomes): (&Experiment, &[CaseOutc
 }
 
 /// Why something is not there in the quick version.
-const LEFT_OUT: &str = "the quick version leaves it out";
+pub(crate) const LEFT_OUT: &str = "the quick version leaves it out";
 
 /// A value of an axis as people write it.
 pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// Where a value is held against what was seen.
-struct Bench<'a> {
-    value: &'a ValueSpec,
-    experiment: &'a Experiment,
-    outcomes: &'a [CaseOutcome],
-    words: &'a Words,
-}
-
-impl Bench<'_> {
-    fn held(&self, published: &Published, at: &Table) -> (Option<f64>, Verdict, Option<Firmness>) {
-        let Bench { value, experiment, outcomes, .. } = *self;
-        let under = |further: usize| seen(value, at, (experiment, outcomes), further);
-        let own = match under(0) {
-            Err(Missing::NotRun(reason)) => return (None, Verdict::NotRun { reason }, None),
-            Err(Missing::Refused(reason)) => return (None, Verdict::CannotTell { reason }, None),
-            Ok(own) => own,
-        };
-        let further: Vec<f64> = (1..).map_while(|further| under(further).ok()).collect();
-        let verdict = self.verdict(published, at, own);
-        let is_same = |seen: &&f64| self.verdict(published, at, **seen).words() == verdict.words();
-        let same = further.iter().filter(is_same).count();
-        let range = further.iter().fold((own, own), |(low, high), seen| (low.min(*seen), high.max(*seen)));
-        let beside = experiment.cases.iter().find(|case| case.is(&value.run, value.policy.as_ref(), at));
-        let firmness = beside.filter(|_| !further.is_empty()).map(|case| Firmness {
-            same: 1 + same as u32,
-            of: 1 + further.len() as u32,
-            beside: case.beside,
-            low: range.0,
-            high: range.1,
-        });
-        (Some(own), verdict, firmness)
-    }
-
-    /// What is to be said about a value that was seen.
-    fn verdict(&self, published: &Published, at: &Table, seen: f64) -> Verdict {
-        let value = self.value;
-        if !is_near(value, published, seen) {
-            return self.differs(published, at);
-        }
-        if let Some(reason) = &value.fit {
-            return Verdict::Fitted { reason: reason.clone() };
-        }
-        match value
-            .no_effect()
-            .filter(|nothing| is_near(value, published, *nothing) && !is_claimed(published, *nothing))
-        {
-            Some(nothing) => {
-                let reason = format!("what is let pass holds for {nothing} too, which is no effect at all");
-                Verdict::CannotTell { reason }
-            }
-            None => Verdict::Holds,
-        }
-    }
-
-    /// The reason for a difference stands where nothing has to show it, or what has to does.
-    fn differs(&self, published: &Published, at: &Table) -> Verdict {
-        let difference = self.value.differs.as_ref();
-        let why = difference.map(|difference| self.words.fill_or_keep(difference.why()));
-        match difference.and_then(Difference::proof).and_then(|proof| self.prove(proof, published, at)) {
-            Some(proof) => Verdict::Differs { reason: why.filter(|_| proof.holds), proof: Some(proof) },
-            None => Verdict::Differs { reason: why, proof: None },
-        }
-    }
-
-    /// Looks whether a reason shows; nothing where the quick version leaves out where it would.
-    fn prove(&self, proof: &Proof, published: &Published, at: &Table) -> Option<Proved> {
-        let there = proof.of(self.value);
-        let mut at = at.clone();
-        at.extend(proof.at.clone());
-        let place = there.policy.as_ref().map_or(String::new(), |policy| format!(" under `{policy}`"));
-        let varied: String = proof.at.iter().map(|(path, value)| format!(", {path} = {}", plain(value))).collect();
-        let place = format!("`{}`{place}{varied}", there.run);
-        match seen(&there, &at, (self.experiment, self.outcomes), 0) {
-            Err(Missing::NotRun(why)) if why == LEFT_OUT => None,
-            Err(Missing::NotRun(why)) => Some(Proved { holds: false, seen: format!("{place} was not run: {why}") }),
-            Err(Missing::Refused(why)) => Some(Proved { holds: false, seen: format!("{place} does not tell: {why}") }),
-            Ok(seen) => {
-                let holds = match &proof.expect {
-                    Some(bound) => bound.holds(seen),
-                    None => is_near(&there, published, seen),
-                };
-                let metric = proof.metric.as_ref().map_or(String::new(), |path| format!("`{path}` "));
-                let seen = with_unit(&number(seen), &there.unit);
-                Some(Proved { holds, seen: format!("{place} has {metric}{seen}") })
-            }
-        }
-    }
-}
-
 /// Whether what was published is this very number, or a range with it.
-fn is_claimed(published: &Published, number: f64) -> bool {
+pub(crate) fn is_claimed(published: &Published, number: f64) -> bool {
     match published {
         Published::Number(own) => *own == number,
         Published::Bound(bound) => bound.holds(number),
@@ -284,7 +192,7 @@ fn is_claimed(published: &Published, number: f64) -> bool {
 impl ValueSpec {
     /// What would be seen if there were no effect: what the study says; else one for a ratio between two cases, and zero for
     /// anything else but the word of a policy, which has no such value.
-    fn no_effect(&self) -> Option<f64> {
+    pub(crate) fn no_effect(&self) -> Option<f64> {
         let one = if self.unit == "%" { 100.0 } else { 1.0 };
         let default = match &self.per {
             Some(Per { run: None, policy: None, at, .. }) if at.is_empty() => None,
@@ -296,42 +204,7 @@ impl ValueSpec {
     }
 }
 
-fn seen(
-    value: &ValueSpec,
-    at: &Table,
-    (experiment, outcomes): (&Experiment, &[CaseOutcome]),
-    further: usize,
-) -> Result<f64, Missing> {
-    let metric = value.asks().expect("the study was checked");
-    let of = |run: &str, policy: Option<&String>, at: &Table, metric: Metric, unit: &str| match metric {
-        Metric::Overhead(_) if further > 0 => Err(Missing::NotRun("it is made of several cases".into())),
-        Metric::Overhead(metric) => {
-            let value = overhead::value((experiment, outcomes), (run, policy), at, metric)?;
-            Ok(in_unit(value, unit))
-        }
-        metric => {
-            let observed = experiment.observed(run, policy, at, outcomes).map_err(Missing::NotRun)?.under(further);
-            let observed = observed.ok_or_else(|| Missing::NotRun("there are no further runs".into()))?;
-            look_up(observed, metric, unit).map_err(Missing::NotRun)
-        }
-    };
-    // A ratio has no unit of time; a percentage of a ratio stays one.
-    let Some(per) = &value.per else { return of(&value.run, value.policy.as_ref(), at, metric, &value.unit) };
-    let Per { run, policy, at: elsewhere, metric: other } = per;
-    let mut there = at.clone();
-    there.extend(elsewhere.clone());
-    let divisor = of(
-        run.as_ref().unwrap_or(&value.run),
-        policy.as_ref().or(value.policy.as_ref()),
-        &there,
-        other.as_ref().map_or(metric, |path| Metric::Path(path)),
-        "",
-    )?;
-    let ratio = of(&value.run, value.policy.as_ref(), at, metric, "")? / divisor;
-    Ok(if value.unit == "%" { 100.0 * ratio } else { ratio })
-}
-
-fn is_near(value: &ValueSpec, published: &Published, seen: f64) -> bool {
+pub(crate) fn is_near(value: &ValueSpec, published: &Published, seen: f64) -> bool {
     let [least, most] = allowed(value, published);
     let is_number = !matches!(published, Published::List(_) | Published::Words(_));
     is_number && least.is_none_or(|least| seen >= least) && most.is_none_or(|most| seen <= most)

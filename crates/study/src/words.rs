@@ -2,10 +2,11 @@
 
 use crate::case::Experiment;
 use crate::claim::{Choice, NumberSpec};
-use crate::language::Question;
-use crate::measure::look_up;
+use crate::language::{Metric, Question};
+use crate::measure::{look_up, look_up_each};
 use crate::page::{number, with_unit};
-use crate::runner::CaseOutcome;
+use crate::runner::{CaseOutcome, Observed};
+use crate::seen::middle;
 use std::collections::BTreeMap;
 
 /// The numbers of a question as its words show them; why one is missing, otherwise.
@@ -55,7 +56,7 @@ fn found(spec: &NumberSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -
         for (case, outcome) in experiment.of_run(run, outcomes) {
             if case.is(run, spec.policy.as_ref(), &spec.at) {
                 match outcome {
-                    CaseOutcome::Ran(observed) => all.push(look_up(observed, metric, &spec.unit)?),
+                    CaseOutcome::Ran(observed) => all.extend(numbers(spec, metric, observed)?),
                     CaseOutcome::NotRun(why) => return Err(why.clone()),
                 }
             }
@@ -67,6 +68,13 @@ fn found(spec: &NumberSpec, experiment: &Experiment, outcomes: &[CaseOutcome]) -
     };
     let chosen = chosen.ok_or_else(|| format!("`{}` was not run", spec.run.all().join("`, `")))?;
     Ok(with_unit(&number(chosen), &spec.unit))
+}
+
+/// What a case has for a number: one, or both ends of the middle of its runs.
+fn numbers(spec: &NumberSpec, metric: Metric, observed: &Observed) -> Result<Vec<f64>, String> {
+    let own = look_up(observed, metric, &spec.unit)?;
+    let ends = spec.middle.and_then(|part| middle(look_up_each(observed, metric, &spec.unit), part));
+    Ok(ends.map_or_else(|| vec![own], |ends| ends.to_vec()))
 }
 
 #[cfg(test)]

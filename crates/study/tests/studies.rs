@@ -375,6 +375,52 @@ fn verdicts_and_cells_are_looked_at_under_other_seeds() {
     assert_eq!(page(&drawn, 1).questions[0].values[0].judged.firmness, None);
 }
 
+/// A case of many runs is looked at in each of them alone, and a published number that is one sample lies in their middle or not.
+#[test]
+fn many_runs_are_looked_at_one_by_one() {
+    let drawn = STUDY
+        .replace("loop = [{ compute = \"10ms\" }]", "loop = [{ compute = \"exp(9ms)\" }, { sleep = \"exp(1ms)\" }]")
+        .replace("policy = [", "runs = 8\npolicy = [");
+    let page = |value: &str| {
+        let (study, experiment) = plan(&format!("{drawn}\n[[question.value]]\n{CFS}{value}"), FULL).unwrap();
+        Page::new(&study, &experiment, &carry_out(&experiment, None))
+    };
+    let wide = page("published = 50\nwithin = 0.2");
+    assert_eq!(wide.questions[0].values[0].judged.firmness.as_ref().unwrap().words(), "8 of 8 runs alone");
+    let seen = wide.questions[0].values[0].judged.seen.unwrap();
+    let edge = page(&format!("published = {{ at_least = {seen} }}"));
+    let firmness = edge.questions[0].values[0].judged.firmness.clone().unwrap();
+    assert!((1..8).contains(&firmness.same) && firmness.low < seen && seen < firmness.high, "{firmness:?}");
+    let sample = |published: f64, more: &str| {
+        let value = format!(
+            "published = {published}\nwithin = 0\ndiffers.why = \"one sample\"\ndiffers.run = \"nice\"\n{more}"
+        );
+        let Verdict::Differs { reason, proof: Some(proof) } =
+            page(&value).questions[0].values[0].judged.verdict.clone()
+        else {
+            panic!("it differs")
+        };
+        assert_eq!(reason.is_some(), proof.holds);
+        (proof.holds, proof.seen)
+    };
+    let (holds, told) = sample(seen + 1e-6, "differs.middle = 0.75");
+    assert!(holds && told.starts_with("the middle 75 % of 8 runs of `nice` under `cfs`, each alone, are "), "{told}");
+    assert!(!sample(firmness.high + 1.0, "differs.middle = 0.75").0);
+    let per = "per = { policy = \"rr:quantum=5ms\" }\n";
+    let cfs = CFS.replace("unit = \"%\"\n", "");
+    let text = format!(
+        "{drawn}\n[[question.value]]\n{cfs}{per}published = 1.0000001\nwithin = 0\ndiffers.why = \"w\"\ndiffers.run = \"nice\"\ndiffers.middle = 0.9"
+    );
+    let (study, experiment) = plan(&text, FULL).unwrap();
+    let judged = Page::new(&study, &experiment, &carry_out(&experiment, None)).questions[0].values[0].judged.clone();
+    let Verdict::Differs { proof: Some(proof), .. } = &judged.verdict else { panic!("{judged:?}") };
+    assert!(proof.seen.contains("of 56 pairs of runs of `nice`"), "each run beside the seven others: {proof:?}");
+    let wrong = format!(
+        "{drawn}\n[[question.value]]\n{CFS}published = {{ at_least = 99 }}\ndiffers.why = \"w\"\ndiffers.run = \"nice\"\ndiffers.middle = 0.9"
+    );
+    assert!(plan(&wrong, FULL).err().expect("it is wrong").contains("`middle` needs a published number"));
+}
+
 /// What a study says about its runs is said of runs that were made.
 #[test]
 fn nothing_follows_from_what_was_not_run() {

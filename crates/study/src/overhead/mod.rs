@@ -9,6 +9,7 @@ pub use page::{Pages, page};
 use crate::case::{Case, Experiment};
 use crate::language::{OverheadMetric, OverheadSpec};
 use crate::runner::{CaseOutcome, Observed};
+use crate::seen::Look;
 use schedlab_metrics::combine::LEVEL;
 use schedlab_metrics::overhead::{self as estimators, Estimate};
 use schedlab_metrics::statistics::mean;
@@ -65,8 +66,9 @@ impl Lacks {
 }
 
 impl System {
-    /// What came of the cases of one run under one policy; without a run of a single task there is nothing to say.
-    fn of(spec: &OverheadSpec, name: Vec<String>, cases: &[(&Case, &CaseOutcome)]) -> System {
+    /// What came of the cases of one run under one policy, or of one block of them; without a run of a single task there is nothing
+    /// to say.
+    fn of(spec: &OverheadSpec, name: Vec<String>, cases: &[(&Case, &CaseOutcome)], block: Option<usize>) -> System {
         let seen = cases.iter().filter_map(|&(case, outcome)| match outcome {
             CaseOutcome::Ran(observed) => Some((tasks(case, spec)?, &**observed)),
             CaseOutcome::NotRun(_) => None,
@@ -76,10 +78,13 @@ impl System {
         let alone = seen.first().filter(|(tasks, _)| *tasks == 1).map(|(_, observed)| *observed);
         let points = alone.map_or(Vec::new(), |alone| {
             let piece = alone.pieces.first().copied().flatten();
-            let alone = alike(alone, piece);
-            let of = |(tasks, observed): &(u32, &Observed)| {
-                Point::of(spec, *tasks, observed, (&alone, &alike(observed, piece)))
+            let rates = |observed: &Observed| {
+                let rates = alike(observed, piece);
+                block.map_or(rates.clone(), |block| rates.get(block).copied().into_iter().collect())
             };
+            let alone = rates(alone);
+            let of =
+                |(tasks, observed): &(u32, &Observed)| Point::of(spec, *tasks, observed, (&alone, &rates(observed)));
             seen.iter().filter_map(of).collect()
         });
         System { name, venue: cases.first().map_or(VenueName::Sim, |(case, _)| case.runs.place.name), points }
@@ -206,7 +211,7 @@ fn systems(spec: &OverheadSpec, experiment: &Experiment, outcomes: &[CaseOutcome
         for policy in policies {
             let own: Vec<_> = cases.iter().filter(|(case, _)| case.policy_name == *policy).copied().collect();
             let run = (runs.all().len() > 1).then(|| run.clone());
-            systems.push(System::of(spec, run.into_iter().chain([policy.clone()]).collect(), &own));
+            systems.push(System::of(spec, run.into_iter().chain([policy.clone()]).collect(), &own, None));
         }
     }
     systems
@@ -226,6 +231,7 @@ pub fn value(
     (run, policy): (&str, Option<&String>),
     at: &Table,
     metric: OverheadMetric,
+    look: Look,
 ) -> Result<f64, Missing> {
     let not_run = |why: String| Err(Missing::NotRun(why));
     if experiment.left_out.iter().any(|name| name == run) {
@@ -242,8 +248,14 @@ pub fn value(
     }
     let tasks = at.get(&spec.count).map_or(Some(1), Value::as_integer).and_then(|tasks| u32::try_from(tasks).ok());
     let Some(tasks) = tasks else { return not_run(format!("`{}` is no number of tasks", spec.count)) };
-    let system = System::of(&spec, Vec::new(), &cases);
-    if let Some(why) = system.refused(tasks, metric) {
+    let block = match look {
+        Look::Together => None,
+        Look::Run(block) => Some(block),
+        Look::Further(_) => return not_run("it is made of several cases".into()),
+    };
+    let system = System::of(&spec, Vec::new(), &cases, block);
+    // A single block has no interval; nothing is claimed of it.
+    if let Some(why) = system.refused(tasks, metric).filter(|_| block.is_none()) {
         return Err(Missing::Refused(why));
     }
     system.value(tasks, metric).ok_or_else(|| Missing::NotRun(format!("with {tasks} tasks this is not known")))
@@ -253,7 +265,7 @@ pub fn value(
 /// as many as the study allows; none when nothing is lacking or no more are allowed.
 pub fn blocks_wanted(spec: &OverheadSpec, cases: &[(&Case, &CaseOutcome)]) -> Option<u32> {
     let limit = spec.blocks?;
-    let system = System::of(spec, Vec::new(), cases);
+    let system = System::of(spec, Vec::new(), cases, None);
     let lacks = system.points.iter().flat_map(|point| [point.lacks, point.variance_lacks]);
     lacks.flatten().filter_map(|lacks| lacks.next(limit)).max()
 }
