@@ -12,7 +12,7 @@ use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{Change, Group, Step};
+use schedlab_model::workload::{self, Change, Group, Pace, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -57,6 +57,8 @@ pub struct Worker<'a> {
     engine: Engine,
     rng: Rng,
     step: usize,
+    /// The last release of each of its timers.
+    releases: Vec<Option<u64>>,
     repeats: Vec<u32>,
     /// When it became ready: a request that opens its turn should have begun then.
     ready_ns: u64,
@@ -88,6 +90,7 @@ impl<'a> Worker<'a> {
             engine,
             rng,
             step: 0,
+            releases: Vec::new(),
             repeats: Vec::with_capacity(group.program.repeat_depth),
             ready_ns: 0,
             fresh: true,
@@ -145,6 +148,7 @@ impl<'a> Worker<'a> {
             Step::Answer => self.answer(),
             Step::RepeatBegin { times } => self.repeats.push(*times),
             Step::RepeatEnd { begin } => self.repeat(*begin),
+            Step::Period(pace) => return self.pace(pace, fresh),
             Step::Spawn(group, count) => self.spawner.spawn(group.0, *count, self.number),
             Step::Exit => return Next::End,
             step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
@@ -230,7 +234,8 @@ impl<'a> Worker<'a> {
                 let service = service.sample(&mut self.rng).ns();
                 return self.use_device(device.index(), service);
             }
-            Step::RequestBegin
+            Step::Period(_)
+            | Step::RequestBegin
             | Step::RequestEnd
             | Step::Answer
             | Step::RepeatBegin { .. }
@@ -250,6 +255,37 @@ impl<'a> Worker<'a> {
             self.engine.burn(now);
             left -= now;
         }
+    }
+
+    /// Done with its job, it waits for its next release, unless that is over. `fresh`: it has done nothing since its start.
+    fn pace(&mut self, pace: &Pace, fresh: bool) -> Next {
+        let now = now_ns();
+        let born = self.site.shared.task(self.number).intended_ns.load(Relaxed);
+        let timer = pace.timer as usize;
+        self.releases.resize(self.releases.len().max(timer + 1), None);
+        let last = self.releases[timer];
+        let release = pace.next(last, born, now);
+        self.releases[timer] = Some(release.at_ns);
+        if last.is_none() && !fresh {
+            self.note_release(pace.first_job(born), now);
+        }
+        self.note_release(release, now);
+        if release.at_ns > now {
+            return self.sleep(release.at_ns);
+        }
+        (self.ready_ns, self.fresh) = (release.at_ns, true);
+        Next::Step
+    }
+
+    fn note_release(&mut self, release: workload::Release, now: u64) {
+        let Some(place) = self.place() else { return };
+        let record = self.site.shared.request(place);
+        record.request.store(release.skipped, Relaxed);
+        record.intended_ns.store(release.at_ns, Relaxed);
+        record.begin_ns.store(now, Relaxed);
+        record.end_ns.store(release.deadline_ns, Relaxed);
+        record.fate.store(fate::RELEASE, Relaxed);
+        record.task.store(self.number + 1, Release);
     }
 
     fn sleep(&mut self, until: u64) -> Next {

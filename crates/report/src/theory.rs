@@ -212,6 +212,7 @@ pub fn draws(workload: &Workload) -> bool {
                 | Step::Send(..)
                 | Step::Recv(..)
                 | Step::Barrier(_)
+                | Step::Period(_)
                 | Step::Set(_)
                 | Step::Join(_)
                 | Step::Adjust(..)

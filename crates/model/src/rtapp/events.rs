@@ -12,6 +12,7 @@ pub(super) enum Event {
     Post,
     Barrier,
     Spawn,
+    Timer,
     /// Nothing, and why.
     Nothing(&'static str),
 }
@@ -28,7 +29,7 @@ pub(super) const EVENTS: [(&str, Event); 20] = [
     ("signal", Event::Nothing(SIGNALS)),
     ("resume", Event::Nothing(SIGNALS)),
     ("sleep", Event::Sleep),
-    ("timer", Event::Nothing("it waits for a point in time, which no sleep hits exactly: write `sleep` instead")),
+    ("timer", Event::Timer),
     ("broad", Event::Nothing(SIGNALS)),
     ("iorun", Event::Nothing(BYTES)),
     ("yield", Event::Yield),

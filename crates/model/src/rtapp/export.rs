@@ -4,7 +4,7 @@ use crate::{
     distribution::Distribution,
     scenario::{At, Fault, KindName, Role, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
-    workload::Class,
+    workload::{Class, Overrun},
 };
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -160,6 +160,7 @@ fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
     let nothing = || Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
     let (value, times) = match step.role() {
         Role::Works(time) | Role::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
+        Role::Paces => (timer(step, at)?, 1),
         Role::Yields => (text(""), 1),
         Role::Takes(_, name, times) | Role::Gives(_, name, times) => (text(name), times),
         Role::Meets(name) | Role::Locks(name) | Role::Unlocks(name) => (text(name), 1),
@@ -181,6 +182,29 @@ fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
         events.push((format!("{name}{}", events.len()), value.clone()));
     }
     Ok(())
+}
+
+/// A timer of rt-app counts from the begin of its thread or from its last use, and so does a `period` that does not skip.
+fn timer(step: &Step, at: &At) -> Result<Json, Fault> {
+    let Step::Period { period, offset, deadline, overrun, timer } = step else { unreachable!("only these pace") };
+    if offset.is_some() || deadline.is_some() {
+        let key = if offset.is_some() { "offset" } else { "deadline" };
+        return Err(at.key(key).fault(format!("rt-app cannot say `{key}`: remove it")));
+    }
+    let mode = match overrun.unwrap_or_default() {
+        Overrun::CatchUp => "absolute",
+        Overrun::Restart => "relative",
+        Overrun::Skip => {
+            let message = "a timer of rt-app skips nothing: write `overrun` as \"catch_up\" or \"restart\"";
+            return Err(at.key("overrun").fault(message));
+        }
+    };
+    let name = match timer.as_deref().unwrap_or_default() {
+        unique if unique.starts_with("unique") => unique.into(),
+        other => format!("unique{other}"),
+    };
+    let period = microseconds(period.0, &at.key("period"))?;
+    Ok(object([("ref", text(&name)), ("period", period), ("mode", text(mode))]))
 }
 
 fn constant(time: &Distribution, at: &At) -> Result<Json, Fault> {

@@ -11,7 +11,7 @@ use crate::{
     machine::MAX_CPUS,
     scenario::{Barrier, Machine, Run, Scenario, ScenarioError, Step, Task, Text, True, did_you_mean},
     time::Time,
-    workload::Class,
+    workload::{Class, Overrun},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -359,10 +359,31 @@ impl Importer<'_> {
             Event::Post => Step::Post { post: self.text(member)?, times: 1 },
             Event::Barrier => Step::Barrier { barrier: self.text(member)? },
             Event::Spawn => Step::Spawn { spawn: self.text(member)?, count: 1 },
+            Event::Timer => self.timer(member)?,
             Event::Nothing(reason) => {
                 let message = format!("the event \"{}\" cannot be carried over: {reason}", member.key);
                 return Err(self.wrong(member.byte, message));
             }
+        })
+    }
+}
+
+impl Importer<'_> {
+    /// A timer, which counts from the start of its thread. What an absent key means is what rt-app takes for it.
+    fn timer(&self, member: &Member) -> Result<Step, ScenarioError> {
+        let members = self.object(&member.node, &format!("\"{}\"", member.key))?;
+        self.known(members, &["ref", "period", "mode"])?;
+        let name = find(members, "ref").map_or(Ok("unknown".into()), |m| self.text(m))?;
+        let Some(period) = find(members, "period") else {
+            return Err(self.wrong(member.byte, format!("\"{}\" has no \"period\", a time in µs", member.key)));
+        };
+        let mode = find(members, "mode").map_or(Ok("relative".into()), |m| self.text(m))?;
+        Ok(Step::Period {
+            period: Text(self.microseconds(period)?),
+            offset: None,
+            deadline: None,
+            overrun: Some(if mode.starts_with("absolute") { Overrun::CatchUp } else { Overrun::Restart }),
+            timer: (name != "unique").then_some(name),
         })
     }
 }

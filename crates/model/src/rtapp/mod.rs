@@ -13,7 +13,7 @@
 //! | `instance`, `delay`, `cpus`, `policy`, `priority` | `count` (0: `spawned`), `start`, `cpus`, `class`, `nice` |
 //! | `loop` of a thread, of a phase | `loop` or `once`, `repeat` |
 //! | `runtime` | none: it burns wall time, however fast the CPU is |
-//! | `timer` | none: it waits until its last use plus the period, a point in time that no `sleep` hits |
+//! | `timer` | `period`; after an overrun `"relative"` begins anew, `"absolute"` catches up |
 //! | `wait`, `signal`, `broad`, `sync`, `suspend`, `resume` | none: a signal is lost when nobody waits, a `post` never |
 //! | `mem`, `memrun`, `iorun` | none: bytes are not a time |
 //! | `SCHED_DEADLINE`, `util_min`, `util_max`, `taskgroup`, `nodes_membind` | none |

@@ -92,7 +92,6 @@ fn barriers_count_each_use_by_each_instance() {
 fn what_cannot_be_carried_over_is_named() {
     for (body, part) in [
         ("\"runtime1\" : 5", "f:2:1: the event \"runtime1\" cannot be carried over: it burns wall time"),
-        ("\"run\" : 1, \"timer\" : { \"ref\" : \"t\", \"period\" : 5 }", "f:2:12: the event \"timer\" cannot"),
         ("\"wait\" : { \"ref\" : \"c\", \"mutex\" : \"m\" }", "the event \"wait\""),
         ("\"signal\" : \"c\"", "the event \"signal\""),
         ("\"broad\" : \"c\"", "the event \"broad\""),

@@ -46,6 +46,7 @@ fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
             Role::Works(length) | Role::Sleeps(length) if length.mean_ns() == 0.0 => Some(1),
             Role::Works(_)
             | Role::Sleeps(_)
+            | Role::Paces
             | Role::Uses(_)
             | Role::Gives(..)
             | Role::Takes(..)
@@ -227,6 +228,7 @@ fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), 
             }
             Role::Works(_)
             | Role::Sleeps(_)
+            | Role::Paces
             | Role::Changes(_)
             | Role::Uses(_)
             | Role::Yields

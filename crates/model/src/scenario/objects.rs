@@ -51,6 +51,7 @@ pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
         Role::Uses(io) => Some((ObjectKind::Device, &io.device)),
         Role::Works(_)
         | Role::Sleeps(_)
+        | Role::Paces
         | Role::Yields
         | Role::Changes(_)
         | Role::Spawns(..)

@@ -9,7 +9,8 @@ use super::{
 use crate::{
     control_group::ControlGroups,
     ids::GroupId,
-    workload::{self, Birth, Program},
+    time::Time,
+    workload::{self, Birth, Overrun, Pace, Program},
 };
 use std::collections::BTreeMap;
 
@@ -78,8 +79,9 @@ pub(crate) fn program(
     if group.body.is_empty() {
         return Err(at.fault("the program is empty: write at least one step, as { compute = \"5ms\" }"));
     }
-    let mut compiler =
-        Compiler { names, works, groups, tree, serves: works.serves(group), code: Vec::new(), depth: 0, deepest: 0 };
+    let serves = works.serves(group);
+    let (code, timers) = (Vec::new(), Vec::new());
+    let mut compiler = Compiler { names, works, groups, tree, serves, code, timers, depth: 0, deepest: 0 };
     let (begin, end) = if compiler.serves { served(group, works) } else { own(group, works) };
     for (index, step) in group.body.iter().enumerate() {
         if begin == Some(index) {
@@ -156,6 +158,8 @@ struct Compiler<'c> {
     /// Whether the program takes requests of others.
     serves: bool,
     code: Vec<workload::Step>,
+    /// Its timers, by number.
+    timers: Vec<Option<String>>,
     depth: usize,
     deepest: usize,
 }
@@ -167,6 +171,11 @@ impl Compiler<'_> {
         let code = match step {
             Step::Compute { compute } => Code::Compute(compute.0.clone()),
             Step::Sleep { sleep } => Code::Sleep(sleep.0.clone()),
+            Step::Period { period, offset, deadline, overrun, timer } => {
+                let times = [offset.as_ref(), deadline.as_ref()].map(|time| time.map(|time| time.0));
+                let pace = pace(period.0, times, self.timer(timer.as_deref()), at)?;
+                Code::Period(Pace { overrun: overrun.unwrap_or_default(), ..pace })
+            }
             Step::Yield { .. } => Code::Yield,
             Step::Wait { wait } => Code::Wait(id(ObjectKind::Semaphore, wait)),
             Step::Post { post, times } => Code::Post(
@@ -202,6 +211,15 @@ impl Compiler<'_> {
         };
         self.code.push(code);
         Ok(())
+    }
+
+    /// The number of a timer.
+    fn timer(&mut self, name: Option<&str>) -> u32 {
+        let known = self.timers.iter().position(|timer| timer.as_deref() == name);
+        known.unwrap_or_else(|| {
+            self.timers.push(name.map(Into::into));
+            self.timers.len() - 1
+        }) as u32
     }
 
     /// How much is given to an object at once. Requests are kept one by one.
@@ -241,6 +259,22 @@ impl Compiler<'_> {
 /// The change as executors take it; what is wrong with it, the group's checks say.
 fn change(set: &Change) -> workload::Change {
     workload::Change { cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()), nice: set.nice.map(|nice| nice as i8) }
+}
+
+/// The pace of a periodic task, which skips what it has missed.
+fn pace(period: Time, [offset, deadline]: [Option<Time>; 2], timer: u32, at: &At) -> Result<Pace, Fault> {
+    if period == Time::ZERO {
+        return Err(at.key("period").fault("a period of no time never ends: write a longer one"));
+    }
+    if let Some(offset) = offset.filter(|offset| *offset >= period) {
+        let message = format!("an offset of {offset} is no part of the period of {period}: write a shorter one");
+        return Err(at.key("offset").fault(message));
+    }
+    if deadline == Some(Time::ZERO) {
+        return Err(at.key("deadline").fault("no job is done at its release: write a longer deadline"));
+    }
+    let offset = offset.filter(|offset| *offset > Time::ZERO).unwrap_or(period);
+    Ok(Pace { timer, period, offset, deadline: deadline.unwrap_or(period), overrun: Overrun::default() })
 }
 
 fn at_least_one(number: u32, at: &At) -> Result<u32, Fault> {

@@ -56,7 +56,7 @@ impl<'s> Works<'s> {
     /// Whether a step waits for something from elsewhere and is no part of any request that has not begun.
     pub fn waits(&self, step: &Step) -> bool {
         match step.role() {
-            Role::Sleeps(_) | Role::Meets(_) => true,
+            Role::Sleeps(_) | Role::Paces | Role::Meets(_) => true,
             Role::Takes(..) => self.takes(step),
             Role::Repeats(_, steps) => steps.iter().all(|step| self.waits(step)),
             Role::Works(_)
@@ -92,7 +92,7 @@ impl<'s> Works<'s> {
 /// Whether steps do nothing but sleep.
 pub(crate) fn only_sleeps(step: &Step) -> bool {
     match step {
-        Step::Sleep { .. } => true,
+        Step::Sleep { .. } | Step::Period { .. } => true,
         Step::Repeat { steps, .. } => steps.iter().all(only_sleeps),
         _ => false,
     }
@@ -116,7 +116,7 @@ fn taken_for_work<'s>(steps: &'s [Step], head: &mut Head, show: &mut impl FnMut(
     for step in steps {
         match step.role() {
             Role::Takes(..) if !head.given => show(step, head.waits_only),
-            Role::Takes(..) | Role::Sleeps(_) | Role::Meets(_) => {}
+            Role::Takes(..) | Role::Sleeps(_) | Role::Paces | Role::Meets(_) => {}
             Role::Repeats(_, steps) => taken_for_work(steps, head, show),
             Role::Gives(..) | Role::Spawns(..) => (head.given, head.waits_only) = (true, false),
             Role::Works(_)

@@ -5,7 +5,7 @@
 //! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
 use super::{control_group::Adjustment, notation::Text, objects::ObjectKind};
-use crate::{cpuset::CpuSet, distribution::Distribution, scenario::error::did_you_mean};
+use crate::{cpuset::CpuSet, distribution::Distribution, scenario::error::did_you_mean, time::Time, workload::Overrun};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt};
@@ -15,8 +15,8 @@ use std::{borrow::Cow, fmt};
 pub struct StepKind {
     /// The key that names it.
     pub name: &'static str,
-    /// The other key that it may have.
-    pub more: Option<&'static str>,
+    /// The other keys that it may have.
+    pub more: &'static [&'static str],
     /// How it is written.
     pub example: &'static str,
     /// What the task does.
@@ -32,6 +32,8 @@ pub(crate) enum Role<'s> {
     Works(&'s Distribution),
     /// It sleeps.
     Sleeps(&'s Distribution),
+    /// It sleeps until the next multiple of a period.
+    Paces,
     /// It uses a device.
     Uses(&'s Io),
     /// It lets others run.
@@ -74,7 +76,7 @@ macro_rules! steps {
         more keys { $($other:ident: $other_form:ty),* }
         $($(#[$about:meta])* $variant:ident $name:literal {
             $(#[$key_meta:meta])* $key:ident: $form:ty,
-            $($(#[$more_meta:meta])* $more:ident: $more_form:ty,)?
+            $($(#[$more_meta:meta])* $more:ident: $more_form:ty,)*
         }
         $role:expr, $example:literal, $meaning:literal, $rt_app:expr;)*
     ) => {
@@ -85,14 +87,14 @@ macro_rules! steps {
         pub enum Step {
             $($(#[$about])* $variant {
                 $(#[$key_meta])* $key: $form,
-                $($(#[$more_meta])* $more: $more_form,)?
+                $($(#[$more_meta])* $more: $more_form,)*
             },)*
         }
 
         /// All kinds of steps.
         pub const STEPS: &[StepKind] = &[$(StepKind {
             name: $name,
-            more: [$(Some(stringify!($more)),)? None][0],
+            more: &[$(stringify!($more)),*],
             example: $example,
             meaning: $meaning,
             rt_app: $rt_app,
@@ -112,7 +114,7 @@ macro_rules! steps {
             /// What it does.
             #[allow(unused_variables)] // not every role needs every value
             pub(crate) fn role(&self) -> Role<'_> {
-                match self { $(Step::$variant { $key $(, $more)? } => $role),* }
+                match self { $(Step::$variant { $key $(, $more)* } => $role),* }
             }
         }
 
@@ -128,7 +130,7 @@ macro_rules! steps {
             /// Takes one step and the keys that belong to it.
             fn take_step(&mut self) -> Result<Step, String> {
                 $(if let Some($key) = self.$key.take() {
-                    return Ok(Step::$variant { $key $(, $more: More::or_absent(self.$more.take())?)? });
+                    return Ok(Step::$variant { $key $(, $more: More::or_absent(self.$more.take())?)* });
                 })*
                 let names: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
                 Err(format!("this step does nothing: name one of {}", names.join(", ")))
@@ -143,7 +145,10 @@ macro_rules! steps {
 }
 
 steps! {
-    more keys { times: u32, messages: u32, count: u32, steps: Vec<Step> }
+    more keys {
+        times: u32, messages: u32, count: u32, steps: Vec<Step>,
+        offset: Text<Time>, deadline: Text<Time>, overrun: Overrun, timer: String
+    }
 
     /// CPU work, as long as the task takes when it runs alone.
     Compute "compute" {
@@ -158,6 +163,26 @@ steps! {
         sleep: Text<Distribution>,
     }
     Role::Sleeps(sleep), r#"{ sleep = "10ms" }"#, "sleep from now on", Some("sleep");
+
+    /// Sleep until the next release of a periodic task.
+    Period "period" {
+        /// The time from one release to the next.
+        period: Text<Time>,
+        /// How long after the task's start the first release comes, less than a period; a whole period when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        offset: Option<Text<Time>>,
+        /// How long after its release a job is to be done; a period when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        deadline: Option<Text<Time>>,
+        /// What follows when a release is over already; `skip` when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        overrun: Option<Overrun>,
+        /// Which of the task's timers; all steps without it share one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timer: Option<String>,
+    }
+    Role::Paces, r#"{ period = "16ms", deadline = "10ms" }"#,
+    "sleep until the next release: the task's start plus a multiple of the period", Some("timer");
 
     /// Let others run first.
     Yield "yield" {
@@ -360,18 +385,24 @@ fn is_one(n: &u32) -> bool {
 }
 
 /// The value of a key beside the one that names a step.
-trait More: Sized {
+trait More<K>: Sized {
     /// The value, or what it is when the key is absent.
-    fn or_absent(value: Option<Self>) -> Result<Self, String>;
+    fn or_absent(value: Option<K>) -> Result<Self, String>;
 }
 
-impl More for u32 {
+impl More<u32> for u32 {
     fn or_absent(value: Option<u32>) -> Result<u32, String> {
         Ok(value.unwrap_or(one()))
     }
 }
 
-impl More for Vec<Step> {
+impl<K> More<K> for Option<K> {
+    fn or_absent(value: Option<K>) -> Result<Option<K>, String> {
+        Ok(value)
+    }
+}
+
+impl More<Vec<Step>> for Vec<Step> {
     fn or_absent(value: Option<Vec<Step>>) -> Result<Vec<Step>, String> {
         value.ok_or_else(|| "`repeat` needs its steps: { repeat = 3, steps = [ … ] }".into())
     }
@@ -406,7 +437,7 @@ impl Keys {
             return Err(format!("two steps in one table, `{}` and `{}`: give each its own {{ … }}", names.0, names.1));
         }
         let Some(key) = self.any_more() else { return Ok(step) };
-        let owners: Vec<&str> = STEPS.iter().filter(|kind| kind.more == Some(key)).map(|kind| kind.name).collect();
+        let owners: Vec<&str> = STEPS.iter().filter(|kind| kind.more.contains(&key)).map(|kind| kind.name).collect();
         Err(format!("`{key}` belongs to {}, not to `{}`: remove it", owners.join(" and "), step.name()))
     }
 }
@@ -470,6 +501,8 @@ mod tests {
             (r#"{ wait = "s", times = 2 }"#, "`times` belongs to post"),
             (r#"{ post = "s", messages = 2 }"#, "`messages` belongs to send and recv, not to `post`"),
             (r#"{ repeat = 2 }"#, "needs its steps"),
+            (r#"{ sleep = "5ms", overrun = "skip" }"#, "`overrun` belongs to period, not to `sleep`"),
+            (r#"{ period = "5ms", overrun = "wait" }"#, "unknown variant `wait`"),
             (r#"{ yield = false }"#, "`true`"),
             (r#"{}"#, "does nothing"),
             (r#"{ times = 2 }"#, "does nothing"),

@@ -55,6 +55,7 @@ fn nobody_waits_for_ever(
                     Role::Spawns(group, _) => born[numbers[group].index()] = true,
                     Role::Works(_)
                     | Role::Sleeps(_)
+                    | Role::Paces
                     | Role::Uses(_)
                     | Role::Yields
                     | Role::Meets(_)
@@ -177,6 +178,7 @@ fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
         Role::Takes(..)
         | Role::Works(_)
         | Role::Sleeps(_)
+        | Role::Paces
         | Role::Uses(_)
         | Role::Yields
         | Role::Locks(_)
@@ -194,6 +196,7 @@ fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
 
 fn takes_time(step: &Step) -> bool {
     match step.role() {
+        Role::Paces => true,
         Role::Works(time) | Role::Sleeps(time) => can_take_time(time),
         Role::Uses(io) => can_take_time(&io.service),
         Role::Yields
@@ -223,6 +226,7 @@ fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects:
         Role::Gives(..)
         | Role::Works(_)
         | Role::Sleeps(_)
+        | Role::Paces
         | Role::Uses(_)
         | Role::Yields
         | Role::Locks(_)

@@ -6,6 +6,7 @@ pub mod cpu_timers;
 mod lives;
 mod messages;
 pub mod objects;
+mod periodic;
 mod requests;
 mod room;
 mod steps;

@@ -180,6 +180,7 @@ impl World {
                 events.into_iter().for_each(|event| self.emit(cpu, event));
                 return Next::Again;
             }
+            Step::Period(pace) => return self.pace(slot, pace, cpu),
             Step::Spawn(group, count) => return self.spawn(slot, *group, *count),
             Step::Exit => return self.leave(slot),
             step => {
@@ -227,6 +228,7 @@ impl World {
             Some(step) => match step {
                 Step::Compute(_) | Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } => true,
                 Step::Sleep(_)
+                | Step::Period(_)
                 | Step::Yield
                 | Step::Wait(_)
                 | Step::Post(..)
@@ -298,9 +300,13 @@ impl World {
                 Next::Again
             }
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
-            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd | Step::Answer | Step::Spawn(..) | Step::Exit => {
-                unreachable!("done by step_of")
-            }
+            Step::Compute(_)
+            | Step::Period(_)
+            | Step::RequestBegin
+            | Step::RequestEnd
+            | Step::Answer
+            | Step::Spawn(..)
+            | Step::Exit => unreachable!("done by step_of"),
         }
     }
 

@@ -21,6 +21,10 @@ pub struct Task {
     pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,
+    /// When it was asked for: its start.
+    pub asked_ns: u64,
+    /// The last release of each of its timers; empty in a task that is not periodic.
+    releases: Vec<Option<u64>>,
     /// When it last became runnable; at first, when it was asked for.
     pub ready_ns: u64,
     /// Whether it has not yet done a step since then: a request that begins now began when the task became ready.
@@ -85,6 +89,8 @@ impl Task {
             work_ns: 0,
             owed_ns: 0,
             demand_ns: 0,
+            asked_ns,
+            releases: Vec::new(),
             ready_ns: asked_ns,
             fresh: true,
             in_request: false,
@@ -98,6 +104,18 @@ impl Task {
             leaving: false,
             rng: rng.child(id.0 as u64),
         }
+    }
+
+    /// The last release of one of its timers.
+    pub fn release_of(&self, timer: u32) -> Option<u64> {
+        self.releases.get(timer as usize).copied().flatten()
+    }
+
+    /// Keeps the last release of one of its timers.
+    pub fn set_release(&mut self, timer: u32, at_ns: u64) {
+        let timer = timer as usize;
+        self.releases.resize(self.releases.len().max(timer + 1), None);
+        self.releases[timer] = Some(at_ns);
     }
 
     /// After its last step.
