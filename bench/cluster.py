@@ -65,7 +65,7 @@ def _timed(what: str, work: Any) -> None:
 
 
 def _rows(folder: Path) -> bytes:
-    return polars.read_parquet(folder / "part-*.parquet").sort("run", "group").write_csv().encode()
+    return polars.read_parquet(folder / "part-*.parquet").sort("run", "role").write_csv().encode()
 
 
 def _kill_one(client: Any) -> None:

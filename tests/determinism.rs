@@ -7,7 +7,7 @@ use schedlab_model::time::Time;
 #[test]
 fn many_simulations_at_once_give_what_one_gives_alone() {
     let mut workload = generate::hogs(4, 9);
-    workload.groups[0].program.steps.push(schedlab_model::workload::Step::Sleep(
+    workload.roles[0].program.steps.push(schedlab_model::workload::Step::Sleep(
         schedlab_model::distribution::Distribution::Exponential(Time::from_ms(7)),
     ));
     workload.run.duration = Time::from_s(20);

@@ -11,7 +11,7 @@ use schedlab_sim::RunError;
 fn repeating(tasks: &str) -> Workload {
     let text = format!("name = \"t\"\n[machine]\ncpus = 1\n{tasks}[run]\nduration = \"1s\"\n");
     let mut workload = Scenario::parse(&text, "test").unwrap().compile().unwrap();
-    workload.groups.iter_mut().for_each(|group| group.program.repeats = true);
+    workload.roles.iter_mut().for_each(|role| role.program.repeats = true);
     workload
 }
 

@@ -5,40 +5,40 @@ use schedlab_bpf::Executor;
 use schedlab_catalogue::families;
 use schedlab_metrics::collector::Collector;
 use schedlab_model::ids::ObjectId;
-use schedlab_model::result::GroupResult;
-use schedlab_model::workload::{Group, Objects, Step, Workload};
+use schedlab_model::result::RoleResult;
+use schedlab_model::workload::{Objects, Role, Step, Workload};
 
-/// How many requests of a group make its median worth comparing.
+/// How many requests of a role make its median worth comparing.
 const ENOUGH: u64 = 150;
 
-/// Whether a group's requests end elsewhere: it hands on what it takes.
-fn hands_on(group: &Group, objects: &Objects) -> bool {
+/// Whether a role's requests end elsewhere: it hands on what it takes.
+fn hands_on(role: &Role, objects: &Objects) -> bool {
     let works = |channel: &ObjectId| objects.channels[channel.index()].work.is_some_and(|work| work.hands_on);
-    let takes = group.program.steps.iter().any(|step| matches!(step, Step::Recv(channel, _) if works(channel)));
-    takes && group.program.steps.iter().any(|step| matches!(step, Step::Send(channel, _) if works(channel)))
+    let takes = role.program.steps.iter().any(|step| matches!(step, Step::Recv(channel, _) if works(channel)));
+    takes && role.program.steps.iter().any(|step| matches!(step, Step::Send(channel, _) if works(channel)))
 }
 
-fn groups(workload: &Workload, policy: &str) -> Vec<GroupResult> {
+fn roles(workload: &Workload, policy: &str) -> Vec<RoleResult> {
     let mut collector = Collector::new(workload);
     lab::run_into(&mut collector, workload, policy, Executor::Machine, &[]).unwrap();
-    collector.into_measures().groups
+    collector.into_measures().roles
 }
 
-/// What is wrong with a run: groups with few requests, and backlogs.
+/// What is wrong with a run: roles with few requests, and backlogs.
 fn lacks(workload: &Workload, policy: &str) -> Vec<String> {
-    let results = groups(workload, policy);
+    let results = roles(workload, policy);
     let mut lacks = Vec::new();
-    for (group, result) in workload.groups.iter().zip(results) {
+    for (role, result) in workload.roles.iter().zip(results) {
         let measures = &result.measures;
-        if hands_on(group, &workload.objects) {
-            assert_eq!(measures.requests, 0, "{}: {}", workload.name, group.name);
+        if hands_on(role, &workload.objects) {
+            assert_eq!(measures.requests, 0, "{}: {}", workload.name, role.name);
             continue;
         }
         if measures.requests < ENOUGH {
-            lacks.push(format!("{} {}: {} has {} requests", workload.name, policy, group.name, measures.requests));
+            lacks.push(format!("{} {}: {} has {} requests", workload.name, policy, role.name, measures.requests));
         }
         if measures.requests_open > 20 + measures.requests / 10 {
-            lacks.push(format!("{} {}: {} has {} open", workload.name, policy, group.name, measures.requests_open));
+            lacks.push(format!("{} {}: {} has {} open", workload.name, policy, role.name, measures.requests_open));
         }
     }
     lacks
@@ -55,7 +55,7 @@ fn check(policy: &str, seeds: impl Iterator<Item = u64> + Clone, cpus: &[u32]) {
 }
 
 #[test]
-fn each_group_of_a_family_ends_enough_requests_under_round_robin() {
+fn each_role_of_a_family_ends_enough_requests_under_round_robin() {
     check("rr", 1..=12, &[1, 2, 4]);
 }
 

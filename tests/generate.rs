@@ -39,7 +39,7 @@ fn length() -> impl Strategy<Value = Distribution> {
     ]
 }
 
-/// Steps that cannot block forever: work, sleep, yields, disk, messages and semaphores that the group posts itself.
+/// Steps that cannot block forever: work, sleep, yields, disk, messages and semaphores that the role posts itself.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => length().prop_map(|l| vec![Step::Compute(l)]),
@@ -68,7 +68,7 @@ fn change(cpus: u32) -> impl Strategy<Value = Step> {
     })
 }
 
-fn group(cpus: u32) -> impl Strategy<Value = Group> {
+fn role(cpus: u32) -> impl Strategy<Value = Role> {
     let birth = prop_oneof![
         3 => Just(Birth::At(Time::ZERO)),
         1 => (0u64..100).prop_map(|ms| Birth::At(Time::from_ms(ms))),
@@ -92,7 +92,7 @@ fn group(cpus: u32) -> impl Strategy<Value = Group> {
                 steps.insert(1 + place.index(steps.len() - 1), change);
             }
             let start_on = pinned.then(|| allowed.iter().next().unwrap_or(CpuId(0)));
-            Group {
+            Role {
                 name: String::new(),
                 count: Some(count),
                 birth,
@@ -109,15 +109,15 @@ fn group(cpus: u32) -> impl Strategy<Value = Group> {
     )
 }
 
-/// A workload of one to four groups that runs for up to half a second.
+/// A workload of one to four roles that runs for up to half a second.
 pub fn workload() -> impl Strategy<Value = Workload> {
     machine()
         .prop_flat_map(|machine| {
             let cpus = machine.cpus();
-            (Just(machine), proptest::collection::vec(group(cpus), 1..5), 50u64..500, any::<u64>())
+            (Just(machine), proptest::collection::vec(role(cpus), 1..5), 50u64..500, any::<u64>())
         })
-        .prop_map(|(machine, mut groups, ms, seed)| {
-            groups.iter_mut().enumerate().for_each(|(i, g)| g.name = format!("g{i}"));
+        .prop_map(|(machine, mut roles, ms, seed)| {
+            roles.iter_mut().enumerate().for_each(|(i, g)| g.name = format!("g{i}"));
             let control_groups = ControlGroups::root_alone(machine.cpus());
             let objects = Objects {
                 semaphores: vec![Semaphore { name: "s".into(), initial: 1, work: None }],
@@ -130,7 +130,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                 name: "generated".into(),
                 about: String::new(),
                 machine,
-                groups,
+                roles,
                 control_groups,
                 objects,
                 sources: Vec::new(),
@@ -147,7 +147,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
 /// Tasks that only compute, all there from the start, on one CPU or more.
 pub fn hogs(cpus: u32, tasks: u32) -> Workload {
     let steps = vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_s(1))), Step::RequestEnd];
-    let group = Group {
+    let role = Role {
         name: "hog".into(),
         count: Some(tasks),
         birth: Birth::At(Time::ZERO),
@@ -172,7 +172,7 @@ pub fn hogs(cpus: u32, tasks: u32) -> Workload {
         name: "hogs".into(),
         about: String::new(),
         machine,
-        groups: vec![group],
+        roles: vec![role],
         control_groups,
         objects: Objects::default(),
         sources: Vec::new(),

@@ -4,7 +4,7 @@ use crate::lab;
 use schedlab_bpf::Executor;
 use schedlab_metrics::collector::Collector;
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::result::{GroupResult, TimeSummary};
+use schedlab_model::result::{RoleResult, TimeSummary};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
 
@@ -13,27 +13,27 @@ fn workload(cpus: u32, tables: &str) -> Workload {
     Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|error| panic!("{tables}: {error}"))
 }
 
-/// The groups of a run under a policy; the run obeys the laws of every trace.
-fn groups_under(policy: &str, workload: &Workload) -> Vec<GroupResult> {
+/// The roles of a run under a policy; the run obeys the laws of every trace.
+fn roles_under(policy: &str, workload: &Workload) -> Vec<RoleResult> {
     let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
     let mut sinks = (Collector::new(workload), validator);
     lab::run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
     let findings = sinks.1.into_findings();
     assert!(findings.is_lawful(), "{:#?}", findings.reported);
     sinks.0.conservation().unwrap();
-    let groups = sinks.0.into_measures().groups;
-    for group in groups.iter().filter(|group| group.measures.requests > 0) {
-        let m = &group.measures;
+    let roles = sinks.0.into_measures().roles;
+    for role in roles.iter().filter(|role| role.measures.requests > 0) {
+        let m = &role.measures;
         let parts = [m.response_worker_wait_ns, m.response_cpu_wait_ns, m.response_running_ns, m.response_blocked_ns];
         let sum: f64 = parts.iter().map(|part| part.map_or(0, |part| part.mean) as f64).sum();
         // Four means and the whole, each rounded to a nanosecond.
-        assert!((sum - m.response_ns.unwrap().mean as f64).abs() <= 2.5, "{}: {m:?}", group.name);
+        assert!((sum - m.response_ns.unwrap().mean as f64).abs() <= 2.5, "{}: {m:?}", role.name);
     }
-    groups
+    roles
 }
 
-fn groups(tables: &str) -> Vec<GroupResult> {
-    groups_under("fcfs", &workload(4, tables))
+fn roles(tables: &str) -> Vec<RoleResult> {
+    roles_under("fcfs", &workload(4, tables))
 }
 
 /// The least and the greatest in microseconds.
@@ -53,8 +53,8 @@ fn waiting_for_work_is_no_response() {
         "[[task]]\nname = \"feeder\"\narrivals = \"exp(16ms)\"\nonce = [{ send = \"q\" }]\n",
         "[[task]]\nname = \"feeder\"\nloop = [{ sleep = \"exp(16ms)\" }, { send = \"q\" }]\n",
     ] {
-        let groups = groups(&format!("{pool}{feed}"));
-        let measures = &groups[0].measures;
+        let roles = roles(&format!("{pool}{feed}"));
+        let measures = &roles[0].measures;
         assert!(measures.requests >= 3 && measures.requests_open <= 1, "{measures:?}");
         assert_eq!(measures.response_ns.unwrap().p50, 2_000_000, "{feed}");
     }
@@ -78,21 +78,21 @@ fn a_semaphore_a_barrier_and_a_repeat_are_waited_at_too() {
         ("{ compute = \"2ms\" }, { recv = \"q\" }", batch, (2000, 2000)),
         ("{ compute = \"1ms\" }, { recv = \"q\" }, { compute = \"1ms\" }", batch, (1000, 1000)),
     ] {
-        let groups = groups(&format!("[[task]]\nname = \"worker\"\nloop = [{steps}]\n{others}"));
-        assert!(groups[0].measures.requests >= 8, "{steps}: {:?}", groups[0].measures);
-        assert_eq!(range_us(groups[0].measures.response_ns), response, "{steps}");
+        let roles = roles(&format!("[[task]]\nname = \"worker\"\nloop = [{steps}]\n{others}"));
+        assert!(roles[0].measures.requests >= 8, "{steps}: {:?}", roles[0].measures);
+        assert_eq!(range_us(roles[0].measures.response_ns), response, "{steps}");
     }
 }
 
 /// A request goes through two pools; the second one answers, from the first birth on.
 #[test]
 fn a_request_crosses_pools() {
-    let groups = groups(&format!(
+    let roles = roles(&format!(
         "[[task]]\nname = \"first\"\nloop = [{{ recv = \"q\" }}, {{ compute = \"2ms\" }}, {{ send = \"r\" }}, {{ compute = \"1ms\" }}]\n\
          [[task]]\nname = \"second\"\nloop = [{{ recv = \"r\" }}, {{ io = {{ device = \"disk\", service = \"5ms\" }} }}, \
          {{ compute = \"3ms\" }}]\n{SOURCE}"
     ));
-    let (first, second) = (&groups[0].measures, &groups[1].measures);
+    let (first, second) = (&roles[0].measures, &roles[1].measures);
     assert_eq!((first.requests, first.requests_open, second.requests, second.requests_open), (0, 0, 3, 0));
     assert_eq!(range_us(second.response_ns), (10_000, 10_000));
     assert_eq!(
@@ -104,45 +104,45 @@ fn a_request_crosses_pools() {
 
 #[test]
 fn a_client_that_waits_for_its_answer_measures_the_round_trip() {
-    let groups = groups(
+    let roles = roles(
         "[[task]]\nname = \"client\"\nloop = [{ sleep = \"50ms\" }, { compute = \"1ms\" }, { send = \"q\" }, { recv = \"reply\" }, \
          { compute = \"1ms\" }]\n\
          [[task]]\nname = \"server\"\ncount = 2\nloop = [{ recv = \"q\" }, { compute = \"3ms\" }, { send = \"reply\" }]\n",
     );
-    assert_eq!(range_us(groups[0].measures.response_ns), (5000, 5000));
-    assert_eq!(range_us(groups[0].measures.response_blocked_ns), (3000, 3000));
-    assert_eq!(range_us(groups[1].measures.response_ns), (3000, 3000));
+    assert_eq!(range_us(roles[0].measures.response_ns), (5000, 5000));
+    assert_eq!(range_us(roles[0].measures.response_blocked_ns), (3000, 3000));
+    assert_eq!(range_us(roles[1].measures.response_ns), (3000, 3000));
 }
 
 #[test]
 fn an_answer_ends_a_request_before_the_pass_ends() {
-    let groups = groups(&format!(
+    let roles = roles(&format!(
         "[[task]]\nname = \"worker\"\nloop = [{{ recv = \"q\" }}, {{ compute = \"2ms\" }}, {{ answer = true }}, {{ compute = \"7ms\" }}]\n\
          [[task]]\nname = \"own\"\nloop = [{{ sleep = \"20ms\" }}, {{ compute = \"2ms\" }}, {{ answer = true }}, {{ compute = \"7ms\" }}]\n\
          {SOURCE}"
     ));
-    assert!(groups.iter().all(|group| range_us(group.measures.response_ns) == (2000, 2000)));
+    assert!(roles.iter().all(|role| range_us(role.measures.response_ns) == (2000, 2000)));
 }
 
 /// Fan-out: the first message carries the request on, the others are new ones. Each is answered once.
 #[test]
 fn every_request_is_answered_once() {
-    let groups = groups(&format!(
+    let roles = roles(&format!(
         "[[task]]\nname = \"front\"\nloop = [{{ recv = \"q\" }}, {{ compute = \"2ms\" }}, {{ send = \"r\", messages = 3 }}]\n\
          [[task]]\nname = \"back\"\ncount = 3\nloop = [{{ recv = \"r\" }}, {{ compute = \"1ms\" }}]\n{SOURCE}"
     ));
-    assert_eq!((groups[0].measures.requests, groups[1].measures.requests), (0, 9));
-    assert_eq!(range_us(groups[1].measures.response_ns), (1000, 3000));
+    assert_eq!((roles[0].measures.requests, roles[1].measures.requests), (0, 9));
+    assert_eq!(range_us(roles[1].measures.response_ns), (1000, 3000));
 }
 
 /// What no worker has taken is open at the end, with its age; a full channel and a slow pool lose nothing.
 #[test]
 fn overload_is_seen_as_open_requests() {
-    let groups = groups(
+    let roles = roles(
         "[[task]]\nname = \"worker\"\nloop = [{ recv = \"q\" }, { compute = \"20ms\" }]\n[channel.q]\ncapacity = 2\n\
          [[source]]\nchannel = \"q\"\narrivals = \"10ms\"\n",
     );
-    let measures = &groups[0].measures;
+    let measures = &roles[0].measures;
     // 99 come until the end, one each 20 ms is answered.
     assert_eq!((measures.requests, measures.requests_open), (49, 50));
     assert_eq!(measures.open_age_ns.unwrap().min, 10_000_000);
@@ -153,12 +153,12 @@ fn overload_is_seen_as_open_requests() {
 
 #[test]
 fn a_ring_of_pools_answers_at_each_stage() {
-    let groups = groups(
+    let roles = roles(
         "[[task]]\nname = \"a\"\nloop = [{ send = \"q\" }, { recv = \"r\" }, { compute = \"1ms\" }]\n\
          [[task]]\nname = \"b\"\nloop = [{ recv = \"q\" }, { compute = \"2ms\" }, { send = \"r\" }]\n",
     );
     assert_eq!(
-        (range_us(groups[0].measures.response_ns), range_us(groups[1].measures.response_ns)),
+        (range_us(roles[0].measures.response_ns), range_us(roles[1].measures.response_ns)),
         ((3000, 3000), (2000, 2000))
     );
 }
@@ -169,7 +169,7 @@ fn a_source_is_the_same_for_every_policy() {
     let text = "[[task]]\nname = \"worker\"\ncount = 6\nloop = [{ recv = \"q\" }, { compute = \"exp(2ms)\" }]\n\
                 [[source]]\nchannel = \"q\"\narrivals = \"exp(2500us)\"\nlimit = 200\n";
     for policy in ["fcfs", "rr", "cfs", "eevdf", "mlfq"] {
-        let measures = groups_under(policy, &workload(2, text)).remove(0).measures;
+        let measures = roles_under(policy, &workload(2, text)).remove(0).measures;
         assert_eq!((measures.requests, measures.requests_open), (200, 0), "{policy}");
     }
 }
@@ -187,8 +187,8 @@ fn the_last_message_may_be_late() {
         lab::run_into(&mut collector, &workload, "fcfs", Executor::Machine, &[]).map(|_| collector.into_measures())
     };
     let measures = run(2).unwrap();
-    assert_eq!((measures.duration_ns, measures.groups[0].measures.requests), (502_000_000, 2));
-    assert_eq!(range_us(measures.groups[0].measures.response_ns), (2000, 2000));
+    assert_eq!((measures.duration_ns, measures.roles[0].measures.requests), (502_000_000, 2));
+    assert_eq!(range_us(measures.roles[0].measures.response_ns), (2000, 2000));
     let error = run(3).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("waits for a message in the channel `q`"), "{error}");
 }

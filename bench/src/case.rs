@@ -1,7 +1,7 @@
 //! What is measured.
 
 use schedlab_model::control_group::ControlGroups;
-use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Step, Workload};
+use schedlab_model::workload::{Birth, Class, Kind, Objects, Program, Role, Run, Step, Workload};
 use schedlab_model::{cpuset::CpuSet, distribution::Distribution, machine::Machine, time::Time};
 
 /// One case: a machine full of tasks.
@@ -115,14 +115,14 @@ impl Case {
         let hog = vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_ms(250))), Step::RequestEnd];
         let busy = vec![Step::RequestBegin, ms(20), Step::RequestEnd, sleep(10)];
         let light = vec![Step::RequestBegin, ms(2), Step::RequestEnd, sleep(5)];
-        let groups = match self.mixed {
-            false => vec![self.group("compute", tasks, hog)],
+        let roles = match self.mixed {
+            false => vec![self.role("compute", tasks, hog)],
             true => {
                 let third = tasks / 3;
                 vec![
-                    self.group("compute", tasks - 2 * third, hog),
-                    self.group("busy", third, busy),
-                    self.group("light", third, light),
+                    self.role("compute", tasks - 2 * third, hog),
+                    self.role("busy", third, busy),
+                    self.role("light", third, light),
                 ]
             }
         };
@@ -131,7 +131,7 @@ impl Case {
             about: String::new(),
             // Hundreds of computing tasks on a CPU wait longer for their turn than a kernel would allow.
             machine: Machine { watchdog: Time::NEVER, ..Machine::flat(self.cpus) },
-            groups,
+            roles,
             control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),
@@ -139,8 +139,8 @@ impl Case {
         }
     }
 
-    fn group(&self, name: &str, count: u32, steps: Vec<Step>) -> Group {
-        Group {
+    fn role(&self, name: &str, count: u32, steps: Vec<Step>) -> Role {
+        Role {
             name: name.into(),
             count: Some(count),
             birth: Birth::At(Time::ZERO),

@@ -44,7 +44,7 @@ SHORT_MS, LONG_MS = 2.0, 20.0
 
 
 def jobs(load: float, seconds: int = 300) -> dict:
-    """Two groups of jobs that together keep one CPU busy for this part of the time."""
+    """Two roles of jobs that together keep one CPU busy for this part of the time."""
     per_ms = load / (0.9 * SHORT_MS + 0.1 * LONG_MS)
     gap = {"short": 1 / (0.9 * per_ms), "long": 1 / (0.1 * per_ms)}
     size = {"short": SHORT_MS, "long": LONG_MS}
@@ -65,13 +65,13 @@ print(comparison)
 # %% [markdown]
 # ## Loads
 #
-# Each load under each scheduler with five seeds; a row of `groups` for each run and size of job.
+# Each load under each scheduler with five seeds; a row of `roles` for each run and size of job.
 
 # %%
 LOADS = [0.3, 0.5, 0.7, 0.8]
 seen = pl.concat(
     schedlab.compare(jobs(load), policy="fcfs,rr:quantum=100us", runs=5, charts=False)
-    .groups.to_polars()
+    .roles.to_polars()
     .select("policy", "name", "seed", mean_ms=pl.col("response_ns.mean") / 1e6)
     .with_columns(load=pl.lit(load))
     for load in LOADS
@@ -124,7 +124,7 @@ table.select("policy", "name", "load", "mean_ms", "theory_ms").plot.line(
 quanta = {"100us": 0.1, "1ms": 1.0, "5ms": 5.0, "20ms": 20.0}
 by_quantum = pl.concat(
     schedlab.run(jobs(0.7), policy=f"rr:quantum={quantum}", runs=5, charts=False)
-    .groups.to_polars()
+    .roles.to_polars()
     .group_by("name")
     .agg(mean_ms=pl.col("response_ns.mean").mean() / 1e6)
     .with_columns(quantum_ms=pl.lit(milliseconds))

@@ -35,7 +35,7 @@ print(scenario.about)
 # ## One sweep
 #
 # The number of queues, the slice of the highest one, and how slices grow from queue to queue; five seeds each. A sweep keeps one
-# row for each run and group, and what is in the folder already is not run again.
+# row for each run and role, and what is in the folder already is not run again.
 
 # %%
 folder = tempfile.TemporaryDirectory()
@@ -65,7 +65,7 @@ print(sweep.runs, "runs,", sweep.failed, "failed;", len(rows), "rows:", ", ".joi
 
 # %%
 editor = (
-    rows.filter(group="editor", **{"policy.slices": "linear"})
+    rows.filter(role="editor", **{"policy.slices": "linear"})
     .group_by("policy.levels", "policy.step_ns")
     .agg(p99_ms=pl.col("response_ns.p99").mean() / 1e6)
     .sort("policy.levels", "policy.step_ns")
@@ -84,7 +84,7 @@ editor.plot.line(x="policy\\.levels:Q", y="p99_ms:Q", color="step_ms:N")
 
 # %%
 compilers = (
-    rows.filter(group="compiler")
+    rows.filter(role="compiler")
     .group_by("policy.step_ns", "policy.slices")
     .agg(pl.col("switches.involuntary").mean().round(0), pl.col("throughput_per_s").mean())
     .sort("policy.step_ns", "policy.slices")
@@ -104,7 +104,7 @@ assert forced[0] > forced[-1], "short slices force more switches"
 # %%
 comparison = schedlab.compare(scenario.replace({"run.duration": "10s"}), policy="mlfq,mlfq:starve=age(50ms),rr", runs=5)
 longest = (
-    comparison.groups.to_polars()
+    comparison.roles.to_polars()
     .filter(name="compiler")
     .group_by("policy", maintain_order=True)
     .agg(longest_wait_ms=pl.col("longest_wait_ns").max() / 1e6)

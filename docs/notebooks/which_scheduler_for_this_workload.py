@@ -54,7 +54,7 @@ print(comparison)
 # not seen a difference, which is not to say that there is none.
 
 # %%
-differences = comparison.differences.to_polars().filter(group="request", metric="response_ns.p99")
+differences = comparison.differences.to_polars().filter(role="request", metric="response_ns.p99")
 shown = differences.select("policy", "ratio", low="ratio_interval.low", high="ratio_interval.high", verdict="verdict")
 shown
 
@@ -64,9 +64,9 @@ shown
 # A scheduler that is good to requests takes the time from somebody.
 
 # %%
-groups = comparison.groups.to_polars()
+roles = comparison.roles.to_polars()
 costs = (
-    groups.group_by("policy", "name", maintain_order=True)
+    roles.group_by("policy", "name", maintain_order=True)
     .agg(
         p99_ms=pl.col("response_ns.p99").mean() / 1e6,
         cpu_share=pl.col("cpu_share").mean(),
@@ -92,7 +92,7 @@ loads = pl.concat(
         runs=5,
         charts=False,
     )
-    .groups.to_polars()
+    .roles.to_polars()
     .filter(name="request")
     .group_by("policy", maintain_order=True)
     .agg(p99_ms=pl.col("response_ns.p99").mean() / 1e6)

@@ -166,8 +166,8 @@ fn every_job_ends_when_the_definition_says() {
         (5.0, deterministic(), whole),
     ] {
         let mut workload = Queue::new(1, HAPPE, size).workload();
-        workload.groups[0].birth = Birth::Arrivals { first: Time::ZERO, gap };
-        workload.groups[0].count = Some(100_000);
+        workload.roles[0].birth = Birth::Arrivals { first: Time::ZERO, gap };
+        workload.roles[0].count = Some(100_000);
         let mut log = Log::default();
         RoundRobin(quantum).serve(&workload, &mut log);
         let ends: Vec<u64> = log.0.iter().map(|job| job.end_ns).collect();

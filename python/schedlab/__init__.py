@@ -6,7 +6,7 @@ A *scenario* says what tasks do, a *policy* decides who runs, a *venue* is where
 ```pycon
 >>> import schedlab
 >>> result = schedlab.run("heavy-load", policy="rr", seed=1)
->>> result.groups.to_polars().select("name", "requests").rows()
+>>> result.roles.to_polars().select("name", "requests").rows()
 [('worker', 476)]
 
 ```

@@ -42,21 +42,21 @@ class _Ran(_Shown):
         self._command = command
 
     @cached_property
-    def groups(self) -> Frame:
-        """A row for each policy, run and group of tasks: policies · runs · groups rows.
+    def roles(self) -> Frame:
+        """A row for each policy, run and role of tasks: policies · runs · roles rows.
 
         Columns: ``policy``, ``venue``, ``seed``, ``name``, ``count`` (tasks), and each metric by its path, as
         ``response_ns.p99``, ``throughput_per_s``, ``cpu_share``. Times in columns with ``_ns`` are nanoseconds, shares
-        are parts of 1, quantiles are within 1/256 of the true value; a metric that a group does not have is null.
+        are parts of 1, quantiles are within 1/256 of the true value; a metric that a role does not have is null.
         `schema("metrics")` has each one's meaning, unit and source.
         """
-        return self._done.frame("groups")
+        return self._done.frame("roles")
 
     @cached_property
     def tasks(self) -> Frame:
         """A row for each policy, run and task: policies · runs · tasks rows, none of a run with more than 256 tasks.
 
-        Columns: ``policy``, ``venue``, ``seed``, ``id``, ``group``, and the metrics of `groups`.
+        Columns: ``policy``, ``venue``, ``seed``, ``id``, ``role``, and the metrics of `roles`.
         """
         return self._done.frame("tasks")
 
@@ -74,7 +74,7 @@ class _Ran(_Shown):
     def means(self) -> Frame:
         """A row for each policy, part of the result and metric: over all runs.
 
-        Columns: ``policy``, ``venue``, ``of`` (group, cpu or run), ``name`` (of the group, or the CPU's number),
+        Columns: ``policy``, ``venue``, ``of`` (role, cpu or run), ``name`` (of the role, or the CPU's number),
         ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost events the sum), ``low`` and
         ``high`` (its bootstrap interval at 95 %; null with fewer than two runs), ``runs`` (how many know it).
         `schema("metrics")` says what each metric is.
@@ -146,7 +146,7 @@ class Comparison(_Ran):
 
     @cached_property
     def differences(self) -> Frame:
-        """A row for each further policy, group and metric: how it differs from the first policy.
+        """A row for each further policy, role and metric: how it differs from the first policy.
 
         Columns: ``ratio`` and ``difference`` (in the metric's own unit) with intervals at 95 %
         (``ratio_interval.low``, ``difference_interval.high``), ``cliffs_delta`` from -1 to 1 (Cliff 1993), ``verdict``
@@ -160,7 +160,7 @@ class Comparison(_Ran):
 
     @cached_property
     def theory(self) -> Frame:
-        """A row for each policy and group of which theory or a publication expects something.
+        """A row for each policy and role of which theory or a publication expects something.
 
         Columns: ``model`` (``M/M/1 FCFS``), ``expected_ns`` and ``measured_ns`` (mean response times), the measured
         one's interval at 95 %, ``published_ns`` and ``published_in``. Theory is that of queues (Harchol-Balter,

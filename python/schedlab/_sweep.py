@@ -20,10 +20,10 @@ class Sweep:
     folder: str | PathLike[str]
     """Where it lies: Parquet files that together are the table."""
     frame: Frame
-    """A row for each run and group; of a run that failed one with its ``error``.
+    """A row for each run and role; of a run that failed one with its ``error``.
 
-    Columns: ``run``, each axis by its path, ``policy``, ``venue``, ``seed``, ``group``, the measures that were asked
-    for, as in `Result.groups`, and ``error``.
+    Columns: ``run``, each axis by its path, ``policy``, ``venue``, ``seed``, ``role``, the measures that were asked
+    for, as in `Result.roles`, and ``error``.
     """
     runs: int
     """How many runs there are."""

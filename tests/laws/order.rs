@@ -30,10 +30,10 @@ fn arrivals(cpus: u32, gap_us: u64, work_us: u64, seed: u64) -> Workload {
     let mut workload = generate::hogs(cpus, 1);
     let steps =
         vec![Step::RequestBegin, Step::Compute(Distribution::Exponential(Time::from_us(work_us))), Step::RequestEnd];
-    let group = &mut workload.groups[0];
-    group.count = None;
-    group.birth = Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(Time::from_us(gap_us)) };
-    group.program = Program { steps, repeats: false, repeat_depth: 0 };
+    let role = &mut workload.roles[0];
+    role.count = None;
+    role.birth = Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(Time::from_us(gap_us)) };
+    role.program = Program { steps, repeats: false, repeat_depth: 0 };
     workload.run.duration = Time::from_s(5);
     workload.run.seed = seed;
     workload
@@ -49,21 +49,21 @@ proptest! {
         prop_assert_eq!(first_come_first_served(&run.events), Ok(()));
     }
 
-    /// Groups that never do anything at the same instant: their order in the file changes nothing.
+    /// Roles that never do anything at the same instant: their order in the file changes nothing.
     #[test]
     fn renaming_tasks_moves_only_ties(order in Just((0usize..5).collect::<Vec<_>>()).prop_shuffle(), policy in prop_oneof![Just("rr"), Just("mlfq")]) {
-        let group = |index: usize| {
-            let mut group = generate::hogs(2, 1).groups.remove(0);
+        let role = |index: usize| {
+            let mut role = generate::hogs(2, 1).roles.remove(0);
             // Odd primes of microseconds keep them apart.
             let us = [10_007u64, 23_003, 41_017, 3_001, 77_017][index];
-            group.name = format!("group {index}");
-            group.birth = Birth::At(Time::from_us(us / 7));
-            group.program.steps = vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_us(us))), Step::RequestEnd, Step::Sleep(Distribution::Constant(Time::from_us(us / 3 + 11)))];
-            group
+            role.name = format!("role {index}");
+            role.birth = Birth::At(Time::from_us(us / 7));
+            role.program.steps = vec![Step::RequestBegin, Step::Compute(Distribution::Constant(Time::from_us(us))), Step::RequestEnd, Step::Sleep(Distribution::Constant(Time::from_us(us / 3 + 11)))];
+            role
         };
         let responses = |order: &[usize]| {
             let mut workload = generate::hogs(2, 1);
-            workload.groups = order.iter().map(|&i| group(i)).collect();
+            workload.roles = order.iter().map(|&i| role(i)).collect();
             workload.run.duration = Time::from_s(2);
             let run = lab::run(&workload, policy).expect("it runs");
             request_ends(&workload, &run.events)
@@ -72,16 +72,14 @@ proptest! {
     }
 }
 
-/// When requests end, by the name of the group.
+/// When requests end, by the name of the role.
 fn request_ends(workload: &Workload, events: &[Event]) -> BTreeMap<String, Vec<Time>> {
-    let mut group_of = BTreeMap::new();
+    let mut role_of = BTreeMap::new();
     let mut ends: BTreeMap<String, Vec<Time>> = BTreeMap::new();
     for event in events {
         match event.kind {
-            EventKind::Fork { task, group, .. } => {
-                _ = group_of.insert(task, workload.groups[group.index()].name.clone())
-            }
-            EventKind::RequestEnd { task, .. } => ends.entry(group_of[&task].clone()).or_default().push(event.time),
+            EventKind::Fork { task, role, .. } => _ = role_of.insert(task, workload.roles[role.index()].name.clone()),
+            EventKind::RequestEnd { task, .. } => ends.entry(role_of[&task].clone()).or_default().push(event.time),
             _ => {}
         }
     }

@@ -31,7 +31,7 @@ def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
     compared = schedlab.compare("rr-vs-ps", policy="fcfs,rr", runs=2)
     result = schedlab.run(small, policy="rr", events=True)
     for frame, text in [
-        (compared.groups, schedlab.Result.groups.__doc__),
+        (compared.roles, schedlab.Result.roles.__doc__),
         (result.tasks, schedlab.Result.tasks.__doc__),
         (compared.cpus, schedlab.Result.cpus.__doc__),
         (compared.means, schedlab.Result.means.__doc__),
@@ -46,7 +46,7 @@ def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
     regular = {**small, "task": [{"name": "worker", "count": 2, "loop": [{"compute": "2ms"}]}]}
     exact = schedlab.compare(regular, "fcfs,rr")
     assert "under_changes.ratio_low" in exact.differences.columns, "where nothing is random"
-    assert compared.groups.columns[:5] == ["policy", "venue", "seed", "name", "count"]
+    assert compared.roles.columns[:5] == ["policy", "venue", "seed", "name", "count"]
     runnable = [name for name in compared.cpus.columns if name.startswith("runnable.")]
     assert runnable == sorted(runnable, key=lambda name: int(name.split(".")[1])) and len(runnable) > 10
 
@@ -54,9 +54,9 @@ def test_columns_are_those_of_the_texts(small: dict[str, Any]) -> None:
 def test_means_are_of_all_runs(small: dict[str, Any]) -> None:
     result = schedlab.run(small, policy="rr", runs=3)
     path = "response_ns.mean"
-    means = result.means.to_polars().filter(polars.col("of") == "group", polars.col("metric") == path)
-    assert means["value"][0] == pytest.approx(result.groups.to_polars()[path].mean())
-    assert means["value"][0] == result.data["groups"][0]["metrics"][path]["mean"] and means["runs"][0] == 3
+    means = result.means.to_polars().filter(polars.col("of") == "role", polars.col("metric") == path)
+    assert means["value"][0] == pytest.approx(result.roles.to_polars()[path].mean())
+    assert means["value"][0] == result.data["roles"][0]["metrics"][path]["mean"] and means["runs"][0] == 3
 
 
 def test_an_empty_frame_is_one_too(small: dict[str, Any]) -> None:
@@ -69,4 +69,4 @@ def test_a_library_that_is_missing_is_told(small: dict[str, Any], monkeypatch: p
 
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ImportError, match=r"pip install schedlab\[polars\]"):
-        schedlab.run(small, policy="rr").groups.to_polars()
+        schedlab.run(small, policy="rr").roles.to_polars()

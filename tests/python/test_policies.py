@@ -46,11 +46,11 @@ SHARES: dict[str, Any] = {
 
 def test_a_lottery_gives_shares_by_weight_and_the_seed_decides() -> None:
     result = schedlab.run(SHARES, policy=Lottery, seed=1, check=True)
-    rich, poor = (group["cpu_share"] for group in result.data["groups"])
+    rich, poor = (role["cpu_share"] for role in result.data["roles"])
     assert rich + poor == pytest.approx(1.0)
     assert rich / poor == pytest.approx(schedlab_weight(-5) / schedlab_weight(0), rel=0.1)
-    again, other = (schedlab.run(SHARES, policy=Lottery, seed=seed).data["groups"] for seed in (1, 2))
-    assert again == result.data["groups"] != other
+    again, other = (schedlab.run(SHARES, policy=Lottery, seed=seed).data["roles"] for seed in (1, 2))
+    assert again == result.data["roles"] != other
     assert result.data["policy"]["name"] == "Lottery"
 
 
@@ -92,7 +92,7 @@ def test_the_same_rules_give_the_same_run_as_a_bpf_object() -> None:
     }
     mine = schedlab.run(mixed, policy=Fifo, check=True).data
     shipped = schedlab.run(mixed, policy="fcfs", check=True).data
-    assert [group["response_ns"] for group in mine["groups"]] == [group["response_ns"] for group in shipped["groups"]]
+    assert [role["response_ns"] for role in mine["roles"]] == [role["response_ns"] for role in shipped["roles"]]
     assert mine["cpus"] == shipped["cpus"] and mine["events"] == shipped["events"]
 
 

@@ -29,12 +29,12 @@ def test_a_comparison_is_that_of_the_command_line(command_line: CommandLine, sma
 
 def test_frames_have_a_row_for_each_run_and_part(small: dict[str, Any]) -> None:
     comparison = schedlab.compare(small, policy=["rr", "mlfq"], runs=3)
-    groups = comparison.groups.to_polars()
-    assert len(groups) == len(comparison.groups) == 2 * 3 * 2
-    assert groups["seed"].n_unique() == 3 and groups["policy"].unique().sort().to_list() == ["mlfq", "rr"]
-    assert groups.schema["cpu_share"] == polars.Float64 and groups.schema["requests"] == polars.Int64
-    first = schedlab.run(small, policy="rr").data["groups"][0]
-    row = groups.row(0, named=True)
+    roles = comparison.roles.to_polars()
+    assert len(roles) == len(comparison.roles) == 2 * 3 * 2
+    assert roles["seed"].n_unique() == 3 and roles["policy"].unique().sort().to_list() == ["mlfq", "rr"]
+    assert roles.schema["cpu_share"] == polars.Float64 and roles.schema["requests"] == polars.Int64
+    first = schedlab.run(small, policy="rr").data["roles"][0]
+    row = roles.row(0, named=True)
     assert (row["name"], row["response_ns.p99"]) == ("worker", first["response_ns"]["p99"])
     assert len(comparison.tasks) == 2 * 3 * 3 and len(comparison.cpus) == 2 * 3
     assert comparison.tasks.to_pandas().shape[0] == 18
@@ -43,7 +43,7 @@ def test_frames_have_a_row_for_each_run_and_part(small: dict[str, Any]) -> None:
 
 
 def test_the_seed_decides(small: dict[str, Any]) -> None:
-    one, same, other = (schedlab.run(small, policy="rr", seed=seed).data["groups"] for seed in (1, 1, 2))
+    one, same, other = (schedlab.run(small, policy="rr", seed=seed).data["roles"] for seed in (1, 1, 2))
     assert one == same and one != other
 
 
@@ -98,4 +98,4 @@ def test_what_ships_is_listed(command_line: CommandLine) -> None:
 
 def test_a_real_kernel_runs_it_in_virtual_time(small: dict[str, Any]) -> None:
     one, same = (schedlab.run(small, policy="kernel", venue="vm", kernel="debian:12").data for _ in range(2))
-    assert one == same and one["venue"] == "vm" and one["groups"][0]["requests"] > 0
+    assert one == same and one["venue"] == "vm" and one["roles"][0]["requests"] > 0

@@ -47,11 +47,11 @@ DICTIONARY: dict[str, Any] = {
 
 def rows(frame: schedlab.Frame) -> bytes:
     """All rows as bytes, sorted."""
-    return frame.to_polars().sort("run", "group").write_csv().encode()
+    return frame.to_polars().sort("run", "role").write_csv().encode()
 
 
 def of_folder(folder: Path) -> bytes:
-    return polars.read_parquet(folder / "part-*.parquet").sort("run", "group").write_csv().encode()
+    return polars.read_parquet(folder / "part-*.parquet").sort("run", "role").write_csv().encode()
 
 
 def test_the_table_is_the_same_wherever_it_is_made(command_line: CommandLine, tmp_path: Path) -> None:

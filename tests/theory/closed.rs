@@ -13,7 +13,7 @@ use schedlab_sim::ideal::Discipline;
 
 /// `tasks` tasks that compute for 20 ms once, or for 250 ms and then think for 10 ms again and again.
 fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload {
-    let group = Group {
+    let role = Role {
         name: "task".into(),
         count: Some(tasks),
         birth: Birth::At(Time::ZERO),
@@ -30,7 +30,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         name: "closed".into(),
         about: String::new(),
         machine: Machine::flat(cpus),
-        groups: vec![group],
+        roles: vec![role],
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
@@ -42,7 +42,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
 fn requests(workload: &Workload, server: impl Server) -> Vec<(f64, f64)> {
     let mut events: Vec<Event> = Vec::new();
     server.serve(workload, &mut events);
-    let mut begins = vec![0.0; workload.groups[0].count.unwrap_or(0) as usize];
+    let mut begins = vec![0.0; workload.roles[0].count.unwrap_or(0) as usize];
     let mut requests = Vec::new();
     for event in events {
         match event.kind {

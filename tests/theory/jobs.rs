@@ -68,9 +68,9 @@ impl<F: FnMut(&Job)> Jobs<F> {
 impl<F: FnMut(&Job)> Sink for Jobs<F> {
     fn event(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Fork { task, group, .. } => {
+            EventKind::Fork { task, role, .. } => {
                 assert_eq!(task.0, self.first + self.pending.len() as u32, "tasks are numbered as they come");
-                self.pending.push_back(Pending { stream: group.index(), arrival_ns: event.time.ns(), done: None });
+                self.pending.push_back(Pending { stream: role.index(), arrival_ns: event.time.ns(), done: None });
             }
             EventKind::RequestEnd { task, demand, .. } => self.end(task, event.time.ns(), demand.ns()),
             _ => {}

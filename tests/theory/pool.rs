@@ -91,7 +91,7 @@ fn served(workload: &Workload, servers: usize, is_exact: bool) -> (Measures, f64
     sink.0.conservation().unwrap();
     assert!(sink.1.held as f64 > 0.9 * REQUESTS);
     let wait = sink.1.wait_ns as f64 / sink.1.held as f64 / 1e6;
-    (sink.0.into_measures().groups.remove(0).measures, wait)
+    (sink.0.into_measures().roles.remove(0).measures, wait)
 }
 
 /// The mean over the seeds of one number of the run, in milliseconds.

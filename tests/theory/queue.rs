@@ -73,7 +73,7 @@ impl Queue {
     }
 
     pub fn workload(&self) -> Workload {
-        let group = |(index, stream): (usize, &Stream)| Group {
+        let role = |(index, stream): (usize, &Stream)| Role {
             name: format!("stream{index}"),
             count: None,
             birth: Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(ms(1.0 / stream.rate)) },
@@ -95,7 +95,7 @@ impl Queue {
             name: "theory".into(),
             about: String::new(),
             machine: Machine::flat(self.cpus),
-            groups: self.streams.iter().enumerate().map(group).collect(),
+            roles: self.streams.iter().enumerate().map(role).collect(),
             control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),

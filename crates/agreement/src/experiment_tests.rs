@@ -63,7 +63,7 @@ fn a_policy_agrees_with_itself_and_not_with_another() {
     assert_eq!(agreement.cells[0].seeds, [1, 2, 3]);
     assert_eq!((agreement.counts.cells, agreement.counts.agrees, agreement.counts.biased), (2, 1, 1));
     // Moments wait for a long slice in one of the two.
-    assert_eq!(agreement.cells[1].deciding().unwrap().group, "moment");
+    assert_eq!(agreement.cells[1].deciding().unwrap().role, "moment");
     assert_eq!(agreement, judged(&cells, &options(3, 3), 4), "threads change nothing");
     let shown = agreement.show(schedlab_report::Style::PLAIN);
     assert!(shown.contains("\nBiased\n- mixed under rr:quantum=8ms in sim, 1 CPU: "), "{shown}");

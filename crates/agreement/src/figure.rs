@@ -1,13 +1,13 @@
 //! The figures of a result that are compared, and the verdict about each.
 
-use crate::observed::{GroupObserved, Observed};
+use crate::observed::{Observed, RoleObserved};
 use crate::report::{FigureReport, Verdict};
 use schedlab_metrics::statistics::equivalence::{Basis, Bias, Draws, Equivalence, Scale};
 use schedlab_metrics::statistics::mean;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A figure that is compared, of each group of tasks.
+/// A figure that is compared, of each role of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
@@ -17,7 +17,7 @@ pub enum Figure {
     P50,
     /// The 99th percentile of the response times.
     P99,
-    /// The group's part of the CPU time that all groups got.
+    /// The role's part of the CPU time that all roles got.
     Share,
 }
 
@@ -63,12 +63,12 @@ impl Figure {
         if self == Figure::Share { Scale::Difference } else { Scale::Ratio }
     }
 
-    fn value(self, group: &GroupObserved) -> Option<f64> {
+    fn value(self, role: &RoleObserved) -> Option<f64> {
         match self {
-            Figure::Mean => Some(group.response_ns?[0]),
-            Figure::P50 => Some(group.response_ns?[1]),
-            Figure::P99 => Some(group.response_ns?[2]),
-            Figure::Share => Some(group.share),
+            Figure::Mean => Some(role.response_ns?[0]),
+            Figure::P50 => Some(role.response_ns?[1]),
+            Figure::P99 => Some(role.response_ns?[2]),
+            Figure::Share => Some(role.share),
         }
     }
 }
@@ -88,7 +88,7 @@ type Runs = fn(&Sample) -> &Vec<Observed>;
 /// From this part on it is no wonder when few requests end.
 const MUCH: f64 = 0.1;
 
-/// What others took of the real runs: with them a response may take 1/(1 − part) times as long, and a group may have got so much
+/// What others took of the real runs: with them a response may take 1/(1 − part) times as long, and a role may have got so much
 /// less or more of the CPU time.
 fn taken(samples: &[Sample]) -> f64 {
     let parts: Vec<f64> = samples.iter().flat_map(|sample| &sample.real).map(|run| run.others).collect();
@@ -108,18 +108,18 @@ enum Found {
     Said(Verdict, String),
 }
 
-/// All figures of all groups, judged together.
+/// All figures of all roles, judged together.
 pub(crate) fn judged(samples: &[Sample], is_same_object: bool) -> Vec<FigureReport> {
     let Some(first) = samples.first().and_then(|sample| sample.real.first()) else { return Vec::new() };
-    let has_share = first.groups.len() > 1;
+    let has_share = first.roles.len() > 1;
     let figures = || Figure::ALL.into_iter().filter(move |figure| has_share || *figure != Figure::Share);
-    let all = (0..first.groups.len()).flat_map(|group| figures().map(move |figure| (group, figure)));
+    let all = (0..first.roles.len()).flat_map(|role| figures().map(move |figure| (role, figure)));
     let found: Vec<(usize, Figure, Found)> =
-        all.map(|(group, figure)| (group, figure, found(samples, group, figure))).collect();
+        all.map(|(role, figure)| (role, figure, found(samples, role, figure))).collect();
     let count = found.iter().filter(|(.., found)| matches!(found, Found::Bias(_))).count();
-    let report = |(group, figure, found): (usize, Figure, Found)| {
+    let report = |(role, figure, found): (usize, Figure, Found)| {
         let bound = figure.bound(is_same_object);
-        let mut report = of_means(samples, group, figure, bound);
+        let mut report = of_means(samples, role, figure, bound);
         match found {
             Found::Said(verdict, why) => (report.verdict, report.why) = (verdict, Some(why)),
             Found::Bias(bias) => tell(&mut report, &bias, (bound, count), taken(samples)),
@@ -130,15 +130,15 @@ pub(crate) fn judged(samples: &[Sample], is_same_object: bool) -> Vec<FigureRepo
 }
 
 /// The means over all runs, and no verdict yet.
-fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> FigureReport {
-    let over = |of: Runs, value: &dyn Fn(&GroupObserved) -> Option<f64>| {
-        let runs = samples.iter().flat_map(of).map(|run| &run.groups[group]);
+fn of_means(samples: &[Sample], role: usize, figure: Figure, bound: f64) -> FigureReport {
+    let over = |of: Runs, value: &dyn Fn(&RoleObserved) -> Option<f64>| {
+        let runs = samples.iter().flat_map(of).map(|run| &run.roles[role]);
         mean(&runs.filter_map(value).collect::<Vec<f64>>())
     };
     let (real, model): (Runs, Runs) = (|sample| &sample.real, |sample| &sample.copies);
-    let (value, requests) = (|run: &GroupObserved| figure.value(run), |run: &GroupObserved| Some(run.requests as f64));
+    let (value, requests) = (|run: &RoleObserved| figure.value(run), |run: &RoleObserved| Some(run.requests as f64));
     FigureReport {
-        group: samples[0].real[0].groups[group].name.clone(),
+        role: samples[0].real[0].roles[role].name.clone(),
         figure,
         verdict: Verdict::NotJudged,
         why: None,
@@ -158,9 +158,9 @@ fn of_means(samples: &[Sample], group: usize, figure: Figure, bound: f64) -> Fig
 }
 
 /// How far the simulator is off in one figure, or why that is not known.
-fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
+fn found(samples: &[Sample], role: usize, figure: Figure) -> Found {
     let requests = |runs: Runs| {
-        let counts = samples.iter().flat_map(runs).map(|run| run.groups[group].requests as f64);
+        let counts = samples.iter().flat_map(runs).map(|run| run.roles[role].requests as f64);
         mean(&counts.collect::<Vec<f64>>()).unwrap_or(0.0)
     };
     let (real, model) = (requests(|sample| &sample.real), requests(|sample| &sample.copies));
@@ -172,7 +172,7 @@ fn found(samples: &[Sample], group: usize, figure: Figure) -> Found {
         return Found::Said(verdict, why);
     }
     let values =
-        |runs: &[Observed]| runs.iter().map(|run| figure.value(&run.groups[group])).collect::<Option<Vec<f64>>>();
+        |runs: &[Observed]| runs.iter().map(|run| figure.value(&run.roles[role])).collect::<Option<Vec<f64>>>();
     let draws =
         samples.iter().map(|sample| Some(Draws { model: values(&sample.copies)?, real: values(&sample.real)? }));
     let Some(draws) = draws.collect::<Option<Vec<Draws>>>() else {

@@ -1,16 +1,16 @@
 use super::*;
 use crate::report::CellVerdict;
 
-/// A run whose groups have these requests, and times that are all the same.
-fn run(groups: &[(u64, f64)]) -> Observed {
-    let all: f64 = groups.iter().map(|(_, time)| time).sum();
-    let group = |(index, (requests, time)): (usize, &(u64, f64))| GroupObserved {
+/// A run whose roles have these requests, and times that are all the same.
+fn run(roles: &[(u64, f64)]) -> Observed {
+    let all: f64 = roles.iter().map(|(_, time)| time).sum();
+    let role = |(index, (requests, time)): (usize, &(u64, f64))| RoleObserved {
         name: format!("g{index}"),
         requests: *requests,
         response_ns: (*requests > 0).then_some([*time; 3]),
         share: time / all.max(1.0),
     };
-    Observed { groups: groups.iter().enumerate().map(group).collect(), tasks_on_cpus: vec![1], others: 0.0 }
+    Observed { roles: roles.iter().enumerate().map(role).collect(), tasks_on_cpus: vec![1], others: 0.0 }
 }
 
 /// Three seeds, each with a real run and four copies whose times are `apart` from it and spread by `noise` around that.
@@ -69,7 +69,7 @@ fn nothing_is_dropped_for_want_of_requests() {
 }
 
 #[test]
-fn shares_are_compared_in_points_where_there_are_several_groups() {
+fn shares_are_compared_in_points_where_there_are_several_roles() {
     let real = || vec![run(&[(500, 3e6), (500, 1e6)])];
     let sample = |second| Sample { real: real(), copies: vec![run(&[(500, 3e6), (500, second)]); 3] };
     let share = |second| judged(&[sample(second), sample(second)], true).remove(3);

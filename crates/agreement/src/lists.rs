@@ -18,7 +18,7 @@ impl Figure {
 impl FigureReport {
     /// Which it is: `p99 of worker`.
     pub(crate) fn name(&self) -> String {
-        format!("{} of {}", self.figure.word(), self.group)
+        format!("{} of {}", self.figure.word(), self.role)
     }
 
     /// How far it is off, and within what.
@@ -130,16 +130,16 @@ impl Agreement {
     }
 
     fn counted(&self, name: impl Fn(&CellReport) -> Option<String>) -> Vec<(String, Counts)> {
-        let mut groups: BTreeMap<String, Vec<&CellReport>> = BTreeMap::new();
+        let mut roles: BTreeMap<String, Vec<&CellReport>> = BTreeMap::new();
         let mut order: Vec<String> = Vec::new();
         for cell in &self.cells {
             let Some(name) = name(cell) else { continue };
-            if !groups.contains_key(&name) {
+            if !roles.contains_key(&name) {
                 order.push(name.clone());
             }
-            groups.entry(name).or_default().push(cell);
+            roles.entry(name).or_default().push(cell);
         }
-        let counts = |name: String| (name.clone(), Counts::of(groups[&name].iter().copied()));
+        let counts = |name: String| (name.clone(), Counts::of(roles[&name].iter().copied()));
         order.into_iter().map(counts).collect()
     }
 }

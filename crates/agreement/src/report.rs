@@ -65,7 +65,7 @@ pub struct CellReport {
     /// Why it failed, or why there is no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Each figure of each group.
+    /// Each figure of each role.
     pub figures: Vec<FigureReport>,
     /// How many tasks were on each CPU for the longest time, in ascending order, in the first real run. It does not decide.
     pub tasks_on_cpus_real: Vec<u32>,
@@ -103,11 +103,11 @@ pub enum Verdict {
     Biased,
 }
 
-/// A figure of a group.
+/// A figure of a role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureReport {
-    /// The group's name.
-    pub group: String,
+    /// The role's name.
+    pub role: String,
     /// Which figure.
     pub figure: Figure,
     /// What is concluded.

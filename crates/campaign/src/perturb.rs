@@ -49,15 +49,15 @@ pub fn copies(workload: &Workload, count: u32, seed: u64, changes: Changes) -> V
             }
         }
     }
-    for (index, group) in workload.groups.iter().enumerate() {
-        for (copy, place) in copies.iter_mut().zip(places(&format!("{}/arrivals", group.name))) {
-            if let Birth::Arrivals { gap, .. } = &mut copy.groups[index].birth {
+    for (index, role) in workload.roles.iter().enumerate() {
+        for (copy, place) in copies.iter_mut().zip(places(&format!("{}/arrivals", role.name))) {
+            if let Birth::Arrivals { gap, .. } = &mut copy.roles[index].birth {
                 change(gap, place);
             }
         }
-        for step in 0..group.program.steps.len() {
-            for (copy, place) in copies.iter_mut().zip(places(&format!("{}/{step}", group.name))) {
-                match &mut copy.groups[index].program.steps[step] {
+        for step in 0..role.program.steps.len() {
+            for (copy, place) in copies.iter_mut().zip(places(&format!("{}/{step}", role.name))) {
+                match &mut copy.roles[index].program.steps[step] {
                     Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) if changes == Changes::Steps => {
                         *time = time.scaled(factor(place));
                     }
@@ -104,7 +104,7 @@ mod tests {
         let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
         let of = |seed, changes| copies(&workload, 10, seed, changes);
         let [copies, again] = [1, 1].map(|seed| of(seed, Changes::Constants));
-        let steps = |copy: &Workload| copy.groups[0].program.steps.clone();
+        let steps = |copy: &Workload| copy.roles[0].program.steps.clone();
         let sleep = |copy: &Workload| {
             steps(copy).iter().rev().find_map(|step| match step {
                 Step::Sleep(Distribution::Constant(time)) => Some(time.ns()),

@@ -116,7 +116,7 @@ impl Variant {
     pub fn all(scenario: &Scenario, axes: &[Axis]) -> Result<Vec<Variant>, ScenarioError> {
         let pairs = |axis: &Axis| axis.values.iter().map(|value| (axis.path.clone(), value.clone())).collect();
         let axes: Vec<Vec<(String, Value)>> = axes.iter().map(pairs).collect();
-        let names = |workload: &Workload| workload.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+        let names = |workload: &Workload| workload.roles.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
         let all = combinations(&axes).into_iter().map(|settings| Variant::new(scenario, settings));
         let all: Vec<Variant> = all.collect::<Result<_, _>>()?;
         match all.iter().find(|variant| names(&variant.workload) != names(&all[0].workload)) {
@@ -224,7 +224,7 @@ mod tests {
         let all = Variant::all(&scenario, &axes).unwrap();
         assert_eq!(all.len(), 8);
         assert_eq!((all[0].name(), all[7].name()), ("nice=0 cpus=1".into(), "nice=5 cpus=2".into()));
-        assert_eq!((all[7].workload.groups[0].nice, all[7].workload.machine.cpus()), (5, 2));
+        assert_eq!((all[7].workload.roles[0].nice, all[7].workload.machine.cpus()), (5, 2));
         assert_ne!(all[0].scenario_hash, all[7].scenario_hash);
         let rr = Policy::find(&PolicySpec::parse("rr").unwrap()).unwrap();
         assert_eq!(all[1].policy(&rr).unwrap().label, "rr:quantum=2ms");

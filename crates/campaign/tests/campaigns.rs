@@ -65,7 +65,7 @@ fn outcomes_come_in_order_whatever_the_number_of_threads() {
         let set = RunSet::of(seen(a).to_vec(), 4);
         assert_eq!((set.result.policy(), set.runs.len()), (&case.policy.info, 4));
         assert_eq!(set.result.seeds(), case.seeds);
-        assert!(set.result.groups()[0].metrics.value("response_ns.mean").unwrap().interval.is_some());
+        assert!(set.result.roles()[0].metrics.value("response_ns.mean").unwrap().interval.is_some());
     }
 }
 
@@ -82,8 +82,8 @@ fn what_has_not_begun_is_missing_after_a_stop() {
 /// Tasks that never block starve the others under fcfs, which a kernel does not suffer for more than 30 s.
 fn starving() -> Workload {
     let mut workload = workload(1);
-    workload.groups[0].program.steps.truncate(2);
-    workload.groups[0].program.steps.push(Step::RequestEnd);
+    workload.roles[0].program.steps.truncate(2);
+    workload.roles[0].program.steps.push(Step::RequestEnd);
     workload.run.duration = Time::from_s(31);
     workload
 }
@@ -102,7 +102,7 @@ fn a_policy_that_fails_does_not_touch_the_others() {
 fn an_error_ends_all_or_its_own_case() {
     let mut workload = workload(2);
     // Fluid disciplines divide all CPUs among all tasks.
-    workload.groups[0].cpus = [CpuId(0)].into_iter().collect();
+    workload.roles[0].cpus = [CpuId(0)].into_iter().collect();
     let cases = cases(&workload, "rr,ps,fb", 2);
     for threads in [1, 4] {
         let monitor = Monitor::default();

@@ -15,11 +15,11 @@ pub enum Kind {
     Distribution,
     /// Tasks on each CPU as time goes by: `from_s`, `to_s`, `cpu`, `tasks`.
     CpuLoad,
-    /// How groups share CPU time as time goes by: `from_s`, `group`, `share` of 1.
-    GroupShare,
+    /// How roles share CPU time as time goes by: `from_s`, `role`, `share` of 1.
+    RoleShare,
     /// What a scheduler takes its tasks for as time goes by: `time_s`, `task`, `word`.
     Status,
-    /// Requests per second: `venue`, `group`, `nice`?, `per_s`, `low`?, `high`?.
+    /// Requests per second: `venue`, `role`, `nice`?, `per_s`, `low`?, `high`?.
     Throughput,
     /// Overhead by number of tasks: `venue`, `tasks`, `percent`, `low`?, `high`?.
     Overhead,
@@ -50,7 +50,7 @@ impl Kind {
         Kind::Percentiles,
         Kind::Distribution,
         Kind::CpuLoad,
-        Kind::GroupShare,
+        Kind::RoleShare,
         Kind::Status,
         Kind::Throughput,
         Kind::Overhead,
@@ -79,7 +79,7 @@ impl Kind {
             Kind::Percentiles => ("percentiles", include_str!("../specs/percentiles.vl.json")),
             Kind::Distribution => ("distribution", include_str!("../specs/distribution.vl.json")),
             Kind::CpuLoad => ("cpu-load", include_str!("../specs/cpu-load.vl.json")),
-            Kind::GroupShare => ("group-share", include_str!("../specs/group-share.vl.json")),
+            Kind::RoleShare => ("role-share", include_str!("../specs/role-share.vl.json")),
             Kind::Status => ("status", include_str!("../specs/status.vl.json")),
             Kind::Throughput => ("throughput", include_str!("../specs/throughput.vl.json")),
             Kind::Overhead => ("overhead", include_str!("../specs/overhead.vl.json")),

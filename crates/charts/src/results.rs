@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 type Candidates<'a> = [(String, &'a Outcome)];
 
 /// The charts of several schedulers on one scenario, each under its label; those without anything to show are left out.
-/// `nice` holds the nice values of groups, which results do not tell.
+/// `nice` holds the nice values of roles, which results do not tell.
 pub fn of_results(candidates: &[(String, &Outcome)], nice: &BTreeMap<String, i64>) -> Vec<Chart> {
     let response =
         ("response", "Response times", "From the begin of a request to its end. Bars are confidence intervals.");
@@ -46,10 +46,10 @@ fn row(label: &str, result: &Outcome, fields: Value) -> Row {
     row
 }
 
-/// The percentiles of a time, a panel for each group.
+/// The percentiles of a time, a panel for each role.
 fn times(candidates: &Candidates, title: (&str, &str, &str), summary: &str) -> Chart {
     let mut rows = Vec::new();
-    for (name, label, result, metrics) in by_group(candidates) {
+    for (name, label, result, metrics) in by_role(candidates) {
         for percentile in ["p50", "p90", "p99", "p999", "max"] {
             let Some(time) = metrics.value(&format!("{summary}.{percentile}")) else { continue };
             rows.push(row(label, result, time_fields(&name, percentile, time)));
@@ -81,11 +81,11 @@ fn range(rows: &[Row]) -> (f64, f64) {
 fn throughput(candidates: &Candidates, nice: &BTreeMap<String, i64>) -> Chart {
     let mut rows = Vec::new();
     for (label, result) in candidates {
-        for group in result.groups().into_iter().filter(|group| group.metrics.get("requests") > Some(0.0)) {
-            let Some(throughput) = group.metrics.value("throughput_per_s") else { continue };
+        for role in result.roles().into_iter().filter(|role| role.metrics.get("requests") > Some(0.0)) {
+            let Some(throughput) = role.metrics.value("throughput_per_s") else { continue };
             let fields = json!({
-                "group": group.name,
-                "nice": nice.get(group.name),
+                "role": role.name,
+                "nice": nice.get(role.name),
                 "per_s": throughput.number,
                 "low": throughput.interval.map(|interval| interval.low),
                 "high": throughput.interval.map(|interval| interval.high),
@@ -97,15 +97,15 @@ fn throughput(candidates: &Candidates, nice: &BTreeMap<String, i64>) -> Chart {
     Chart::new(("throughput", "Throughput", caption), Kind::Throughput, rows)
 }
 
-/// A panel for each group.
+/// A panel for each role.
 fn shares(candidates: &Candidates) -> Chart {
-    let shares = by_group(candidates).into_iter().filter_map(|(name, label, result, metrics)| {
+    let shares = by_role(candidates).into_iter().filter_map(|(name, label, result, metrics)| {
         let share = metrics.value("cpu_share")?;
         Some(row(label, result, percent(&name, share.number, share.interval)))
     });
-    let caption = "CPU time of each group, in parts of what the whole machine had.";
+    let caption = "CPU time of each role, in parts of what the whole machine had.";
     let axes = Axes { x: Some("CPU time (%)".into()), ..Axes::default() };
-    Chart { axes, ..Chart::new(("shares", "CPU time by group", caption), Kind::Bars, shares.collect()) }
+    Chart { axes, ..Chart::new(("shares", "CPU time by role", caption), Kind::Bars, shares.collect()) }
 }
 
 fn percent(panel: &str, fraction: f64, interval: Option<Interval>) -> Value {
@@ -170,17 +170,17 @@ fn machine_time(result: &Outcome) -> Option<f64> {
     (whole > 0.0).then_some(whole)
 }
 
-/// Each group of each candidate, with its metrics: group by group, in the order in which they first appear.
-fn by_group<'a>(candidates: &'a Candidates) -> Vec<(String, &'a str, &'a Outcome, View<'a>)> {
+/// Each role of each candidate, with its metrics: role by role, in the order in which they first appear.
+fn by_role<'a>(candidates: &'a Candidates) -> Vec<(String, &'a str, &'a Outcome, View<'a>)> {
     let mut names: Vec<&str> = Vec::new();
-    for group in candidates.iter().flat_map(|(_, result)| result.groups()) {
-        if !names.contains(&group.name) {
-            names.push(group.name);
+    for role in candidates.iter().flat_map(|(_, result)| result.roles()) {
+        if !names.contains(&role.name) {
+            names.push(role.name);
         }
     }
     let of = |name: &'a str| {
         candidates.iter().filter_map(move |(label, result)| {
-            Some((name.to_string(), label.as_str(), *result, result.group(name)?.metrics))
+            Some((name.to_string(), label.as_str(), *result, result.role(name)?.metrics))
         })
     };
     names.into_iter().flat_map(of).collect()
@@ -191,10 +191,10 @@ mod tests {
     use super::*;
     use schedlab_metrics::combine::combine;
     use schedlab_model::result::{
-        GroupResult, LoadDistribution, Measures, OverheadTimes, RunResult, ScenarioInfo, Summary,
+        LoadDistribution, Measures, OverheadTimes, RoleResult, RunResult, ScenarioInfo, Summary,
     };
 
-    fn group(name: &str, ns: u64) -> GroupResult {
+    fn role(name: &str, ns: u64) -> RoleResult {
         let response =
             Summary { count: 9, mean: ns, sd: None, cv: None, min: ns, p50: ns, p90: ns, p99: ns, p999: ns, max: ns };
         let measures = Measures {
@@ -204,23 +204,16 @@ mod tests {
             response_ns: Some(response),
             ..Measures::default()
         };
-        GroupResult {
-            name: name.into(),
-            count: 1,
-            measures,
-            cv_of_task_means: None,
-            jain_of_tasks: None,
-            starved: None,
-        }
+        RoleResult { name: name.into(), count: 1, measures, cv_of_task_means: None, jain_of_tasks: None, starved: None }
     }
 
-    fn result(groups: Vec<GroupResult>) -> RunResult {
+    fn result(roles: Vec<RoleResult>) -> RunResult {
         let scenario = ScenarioInfo { cpus: 2, ..ScenarioInfo::default() };
-        RunResult { scenario, venue: "vm".into(), duration_ns: 1100, warmup_ns: 100, groups, ..RunResult::default() }
+        RunResult { scenario, venue: "vm".into(), duration_ns: 1100, warmup_ns: 100, roles, ..RunResult::default() }
     }
 
     fn charts(result: impl Into<Outcome>, nice: &[(&str, i64)]) -> BTreeMap<String, Chart> {
-        let nice = nice.iter().map(|(group, nice)| (group.to_string(), *nice)).collect();
+        let nice = nice.iter().map(|(role, nice)| (role.to_string(), *nice)).collect();
         let result = result.into();
         let charts = of_results(&[("rr@vm".into(), &result), ("rr".into(), &result)], &nice);
         charts.into_iter().map(|chart| (chart.id.clone(), chart)).collect()
@@ -228,7 +221,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_in_milliseconds() {
-        let charts = charts(result(vec![group("a", 1_000_000), group("b", 90_000_000)]), &[]);
+        let charts = charts(result(vec![role("a", 1_000_000), role("b", 90_000_000)]), &[]);
         let response = &charts["response"];
         assert_eq!(response.rows.len(), 2 * 2 * 5);
         let first = json!({"scheduler": "rr@vm", "venue": "vm", "panel": "a", "percentile": "p50", "time_ms": 1.0});
@@ -238,7 +231,7 @@ mod tests {
 
     #[test]
     fn of_several_runs_there_are_means_and_intervals() {
-        let runs = [1_000_000, 5_000_000].map(|ns| result(vec![group("a", ns)]));
+        let runs = [1_000_000, 5_000_000].map(|ns| result(vec![role("a", ns)]));
         let charts = charts(combine(&[&runs[0], &runs[1]], 2), &[]);
         let p99 = &charts["response"].rows[2];
         assert_eq!((&p99["time_ms"], &p99["low_ms"], &p99["high_ms"]), (&json!(3.0), &json!(1.0), &json!(5.0)));
@@ -248,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn nice_values_are_of_the_groups_that_have_one() {
-        let charts = charts(result(vec![group("a", 1), group("b", 1)]), &[("b", -5)]);
+    fn nice_values_are_of_the_roles_that_have_one() {
+        let charts = charts(result(vec![role("a", 1), role("b", 1)]), &[("b", -5)]);
         let rows = &charts["throughput"].rows;
         assert_eq!((rows[0].get("nice"), &rows[1]["nice"], &rows[1]["per_s"]), (None, &json!(-5), &json!(4.5)));
         assert_eq!(charts["shares"].rows[0]["value"], 25.0);
@@ -280,6 +273,6 @@ mod tests {
     fn what_was_not_measured_has_no_chart() {
         let overhead_ns = Some(OverheadTimes::default());
         assert!(charts(RunResult { overhead_ns, ..result(vec![]) }, &[]).is_empty());
-        assert!(!charts(result(vec![group("a", 1)]), &[]).contains_key("wakeup-latency"));
+        assert!(!charts(result(vec![role("a", 1)]), &[]).contains_key("wakeup-latency"));
     }
 }

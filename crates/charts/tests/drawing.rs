@@ -13,7 +13,7 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Percentiles => &[("mark-symbol", 40), ("mark-rule", 30)],
         Kind::Distribution => &[("mark-line", 12)],
         Kind::CpuLoad => &[("mark-rect", 640)],
-        Kind::GroupShare => &[("mark-area", 12)],
+        Kind::RoleShare => &[("mark-area", 12)],
         Kind::Status => &[("mark-line", 6)],
         Kind::Throughput => &[("mark-rect", 12), ("mark-rule", 12)],
         Kind::Overhead => &[("mark-area", 4), ("mark-line", 4), ("mark-symbol", 24)],
@@ -27,15 +27,15 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
     }
 }
 
-/// How many shapes stand in the groups of a mark; axes, legends and titles are not of them.
+/// How many shapes stand in the roles of a mark; axes, legends and titles are not of them.
 fn count(svg: &str, mark: &str) -> usize {
-    let groups = svg.split("<g ").skip(1);
-    let of_marks = groups.filter(|group| {
-        let class = group.split("class=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("");
+    let roles = svg.split("<g ").skip(1);
+    let of_marks = roles.filter(|role| {
+        let class = role.split("class=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("");
         class.contains(mark) && class.contains("marks")
     });
     let shapes =
-        |group: &str| ["<path", "<line", "<text"].iter().map(|shape| group.matches(shape).count()).sum::<usize>();
+        |role: &str| ["<path", "<line", "<text"].iter().map(|shape| role.matches(shape).count()).sum::<usize>();
     of_marks.map(shapes).sum()
 }
 
@@ -94,7 +94,7 @@ fn names_cannot_break_out_of_the_drawing() {
     let specifications = Kind::ALL.map(|kind| {
         let mut chart = rows::example(kind, hostile);
         for row in &mut chart.rows {
-            for field in ["group", "task", "word", "panel", "what", "y", "series"] {
+            for field in ["role", "task", "word", "panel", "what", "y", "series"] {
                 if row.contains_key(field) {
                     row.insert(field.into(), hostile.into());
                 }

@@ -411,7 +411,7 @@ pub struct ImportArgs {
     /// The trace file: .parquet, .pftrace (Perfetto) or .txt; by default the recording's name with .parquet
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// A group for the threads of one name of each program, as firefox:Compositor, and not one for each program
+    /// A role for the threads of one name of each program, as firefox:Compositor, and not one for each program
     #[arg(long)]
     pub roles: bool,
     /// Also print what was passed over, since a trace of a scheduler does not show it

@@ -60,7 +60,7 @@ fn prepare() {
             mount(kind, place);
         }
     }
-    // Without waiting for a grace period when a thread changes its group, which costs seconds on a slow CPU; kernels before
+    // Without waiting for a grace period when a thread changes its role, which costs seconds on a slow CPU; kernels before
     // 6.0 do not know the word.
     if !mount_with("cgroup2", "/sys/fs/cgroup", "favordynmods") {
         mount("cgroup2", "/sys/fs/cgroup");
@@ -171,7 +171,7 @@ fn wait_for_any_part_of_a_tick(seed: u64) {
 }
 
 fn has_realtime(workload: &Workload) -> bool {
-    workload.groups.iter().any(|group| is_realtime(group.class))
+    workload.roles.iter().any(|role| is_realtime(role.class))
 }
 
 /// What cannot be said is missed by whoever waits for it.

@@ -1,6 +1,6 @@
 //! What came of a comparison, in a sentence, and how sure that is.
 
-use schedlab_model::outcome::{GroupView, Outcome};
+use schedlab_model::outcome::{Outcome, RoleView};
 use schedlab_report::Times;
 use schedlab_report::comparison::Comparison;
 
@@ -15,31 +15,28 @@ fn alone(comparison: &Comparison) -> String {
         return String::new();
     };
     let response =
-        |group: &GroupView| Some([group.metrics.get("response_ns.mean")?, group.metrics.get("response_ns.p99")?]);
-    let response = result.groups().into_iter().find_map(|group| Some((group.name, response(&group)?)));
-    let Some((group, response)) = response else { return waits(policy, result) };
+        |role: &RoleView| Some([role.metrics.get("response_ns.mean")?, role.metrics.get("response_ns.p99")?]);
+    let response = result.roles().into_iter().find_map(|role| Some((role.name, response(&role)?)));
+    let Some((role, response)) = response else { return waits(policy, result) };
     let values = response.map(Some);
     let times = Times::of(&values);
     let [mean, p99] = values.map(|value| format!("{} {}", times.show(value), times.unit));
-    format!("Under {policy} requests of {group} take {mean} on average; 99 in 100 take no more than {p99}.")
+    format!("Under {policy} requests of {role} take {mean} on average; 99 in 100 take no more than {p99}.")
 }
 
-/// What tasks waited where no request ended: those of the group that ran most.
+/// What tasks waited where no request ended: those of the role that ran most.
 fn waits(policy: &str, result: &Outcome) -> String {
-    let wait =
-        |group: &GroupView| Some([group.metrics.get("run_delay_ns.mean")?, group.metrics.get("run_delay_ns.p99")?]);
-    let time = |group: &GroupView| group.metrics.get("cpu_ns").unwrap_or(0.0);
+    let wait = |role: &RoleView| Some([role.metrics.get("run_delay_ns.mean")?, role.metrics.get("run_delay_ns.p99")?]);
+    let time = |role: &RoleView| role.metrics.get("cpu_ns").unwrap_or(0.0);
     let most =
-        result.groups().into_iter().filter(|group| wait(group).is_some()).max_by(|a, b| time(a).total_cmp(&time(b)));
-    let Some((group, waits)) = most.and_then(|group| Some((group.name, wait(&group)?))) else {
+        result.roles().into_iter().filter(|role| wait(role).is_some()).max_by(|a, b| time(a).total_cmp(&time(b)));
+    let Some((role, waits)) = most.and_then(|role| Some((role.name, wait(&role)?))) else {
         return format!("Under {policy} no request ended.");
     };
     let values = waits.map(Some);
     let times = Times::of(&values);
     let [mean, p99] = values.map(|value| format!("{} {}", times.show(value), times.unit));
-    format!(
-        "Under {policy} tasks of {group} wait {mean} for a CPU on average; 99 in 100 waits take no more than {p99}."
-    )
+    format!("Under {policy} tasks of {role} wait {mean} for a CPU on average; 99 in 100 waits take no more than {p99}.")
 }
 
 /// How sure the answer is.

@@ -18,7 +18,7 @@ const MOST_RANKINGS: usize = 40;
 /// The page of a comparison, or of a single scheduler. `heard` holds what was gathered of each of its policies.
 pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Provenance) -> Document {
     let Some(first) = comparison.results.first() else { return Document::default() };
-    let groups: Vec<String> = first.groups().iter().map(|group| group.name.to_string()).collect();
+    let roles: Vec<String> = first.roles().iter().map(|role| role.name.to_string()).collect();
     let candidates: Vec<(String, &Outcome)> = comparison.policies.iter().cloned().zip(&comparison.results).collect();
     let mut charts = of_results(&candidates, &provenance.nice);
     let response = pieces::distribution(
@@ -28,7 +28,7 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
             "How many requests were answered within which time; means over the runs.",
         ),
         heard,
-        &groups,
+        &roles,
         |curves| &curves.response,
     );
     let lead = response.or_else(|| take(&mut charts, "response")).or_else(|| take(&mut charts, "run-delay"));
@@ -39,7 +39,7 @@ pub fn of_comparison(comparison: &Comparison, heard: &[Heard], provenance: Prove
         confidence: confidence(comparison),
         cautions: comparison.cautions().into_iter().chain(comparison.failures.iter().cloned()).collect(),
         lead,
-        sections: sections(comparison, heard, &groups, charts),
+        sections: sections(comparison, heard, &roles, charts),
         provenance: Provenance { facts: [facts(comparison), provenance.facts].concat(), ..provenance },
     }
 }
@@ -64,13 +64,13 @@ fn told(comparison: &Comparison) -> &[Outcome] {
     if comparison.variants.is_empty() { &comparison.results[..1] } else { &comparison.results }
 }
 
-fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts: Vec<Chart>) -> Vec<Section> {
+fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: Vec<Chart>) -> Vec<Section> {
     let mut tables = comparison.tables().into_iter().map(|(title, table)| TableView::of(title, &table));
     let part = |id: &str, heading: &str| Section { id: id.into(), heading: heading.into(), ..Section::default() };
     let latency = pieces::distribution(
         ("wakeup-distribution", "Wake-up latency", "From runnable to running, for each wake-up; means over the runs."),
         heard,
-        groups,
+        roles,
         |curves| &curves.wakeup_latency,
     );
     let differences = differences(comparison);
@@ -80,7 +80,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts:
         ..part("speed", if comparison.has_requests() { "How fast" } else { "How long tasks wait" })
     };
     let how = Section {
-        charts: charts.into_iter().chain(pieces::cpu_load(heard)).chain(pieces::group_share(heard, groups)).collect(),
+        charts: charts.into_iter().chain(pieces::cpu_load(heard)).chain(pieces::role_share(heard, roles)).collect(),
         tables: tables.collect(),
         ..part("how", "How it comes about")
     };
@@ -106,7 +106,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], groups: &[String], charts:
 fn conclusion(comparison: &Comparison) -> Option<Section> {
     let conclusion = comparison.conclusion.as_ref()?;
     let more = conclusion.rankings.len().checked_sub(MOST_RANKINGS).filter(|more| *more > 0);
-    let about = "Each row is a question about a group; the largest difference comes first. A scheduler is best only if it \
+    let about = "Each row is a question about a role; the largest difference comes first. A scheduler is best only if it \
                  beats the second by at least 2 % and by more than chance. Brackets show the distance from the first.";
     let more = more.map(|more| format!("{more} smaller differences are left out; --json has all."));
     Some(Section {
@@ -151,7 +151,7 @@ fn differences(comparison: &Comparison) -> Option<TableView> {
         title: format!("Differences from {}", all[0].baseline),
         columns: vec![
             words("scheduler", &|difference| difference.policy.clone()),
-            words("group", &|difference| difference.group.clone()),
+            words("role", &|difference| difference.role.clone()),
             words("metric", &|difference| difference.metric.clone()),
             numbers("ratio", ratio, &|difference| difference.gap.ratio, false),
             numbers("from", interval, &end(|interval| interval.low), true),

@@ -113,7 +113,7 @@ pub struct Provenance {
     pub commands: Vec<String>,
     /// The files that went into it: scenario, policies.
     pub files: Vec<Listing>,
-    /// The nice values of groups, where the scenario is known.
+    /// The nice values of roles, where the scenario is known.
     pub nice: BTreeMap<String, i64>,
 }
 

@@ -1,7 +1,7 @@
 //! What was gathered about a scheduler's run beside its result.
 
 use crate::document::TimelineView;
-use schedlab_metrics::curve::GroupCurves;
+use schedlab_metrics::curve::RoleCurves;
 use schedlab_model::trace::{Event, Sink};
 use schedlab_model::{time::Time, workload::Workload};
 use schedlab_views::course::Course;
@@ -34,8 +34,8 @@ pub struct Heard {
     pub label: String,
     /// Where it ran.
     pub venue: String,
-    /// For each group of the result how its times are distributed; may be empty.
-    pub curves: Vec<GroupCurves>,
+    /// For each role of the result how its times are distributed; may be empty.
+    pub curves: Vec<RoleCurves>,
     /// How the run went; absent where its events are not known.
     pub course: Option<Course>,
     /// Who ran where.
@@ -45,13 +45,13 @@ pub struct Heard {
 impl Evidence {
     /// For runs of a workload.
     pub fn new(workload: &Workload) -> Evidence {
-        let groups = || workload.groups.iter().map(|group| group.name.clone());
+        let roles = || workload.roles.iter().map(|role| role.name.clone());
         let (cpus, end) = (workload.machine.cpus(), workload.run.duration);
-        Evidence { course: Course::new(groups(), cpus, end, PIECES), slices: Slices::new(groups(), cpus) }
+        Evidence { course: Course::new(roles(), cpus, end, PIECES), slices: Slices::new(roles(), cpus) }
     }
 
     /// What was heard of this scheduler.
-    pub fn end(self, label: &str, venue: &str, curves: Vec<GroupCurves>) -> Heard {
+    pub fn end(self, label: &str, venue: &str, curves: Vec<RoleCurves>) -> Heard {
         self.story().of(label, venue, curves)
     }
 
@@ -61,12 +61,12 @@ impl Evidence {
         let header = &packed.header;
         let is_empty = header.slices_per_cpu.iter().all(|count| *count == 0);
         let remark = header.kept_until_ns.map(|ns| format!("Too much happened to show all of it: up to {}.", Time(ns)));
-        let names = header.tasks.iter().map(|task| json!({ "label": task.label, "group": task.group }));
+        let names = header.tasks.iter().map(|task| json!({ "label": task.label, "role": task.role }));
         let head = json!({
             "cpus": header.cpus,
             "end_ns": header.end_ns,
             "tasks": names.collect::<Vec<_>>(),
-            "groups": header.groups,
+            "roles": header.roles,
             "slices_per_cpu": header.slices_per_cpu,
             "wakes": header.wakes,
             "kept_until_ns": header.kept_until_ns,
@@ -82,7 +82,7 @@ impl Evidence {
 
 impl Story {
     /// With what else is known of the scheduler.
-    pub fn of(self, label: &str, venue: &str, curves: Vec<GroupCurves>) -> Heard {
+    pub fn of(self, label: &str, venue: &str, curves: Vec<RoleCurves>) -> Heard {
         let Story { course, timeline } = self;
         let mut heard = Heard { label: String::new(), venue: venue.into(), curves, course, timeline };
         heard.name(label);

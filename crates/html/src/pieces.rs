@@ -2,25 +2,25 @@
 
 use crate::evidence::Heard;
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
-use schedlab_metrics::curve::{Curve, GroupCurves};
+use schedlab_metrics::curve::{Curve, RoleCurves};
 use schedlab_views::course::Course;
 use serde_json::{Value, json};
 
-/// How the times of groups are distributed; none where none are known. `of` picks the curve.
+/// How the times of roles are distributed; none where none are known. `of` picks the curve.
 pub fn distribution(
     (id, title, caption): (&str, &str, &str),
     heard: &[Heard],
-    groups: &[String],
-    of: fn(&GroupCurves) -> &Curve,
+    roles: &[String],
+    of: fn(&RoleCurves) -> &Curve,
 ) -> Option<Chart> {
     let mut rows = Vec::new();
     let mut range: Option<(u64, u64)> = None;
     for one in heard {
-        for (group, curves) in groups.iter().zip(&one.curves) {
+        for (role, curves) in roles.iter().zip(&one.curves) {
             let points = of(curves).points();
             for (value, fraction) in from_the_ground(points) {
                 rows.push(row(json!({
-                    "scheduler": one.label, "venue": one.venue, "panel": group,
+                    "scheduler": one.label, "venue": one.venue, "panel": role,
                     "time_ms": value as f64 / 1e6, "fraction": fraction,
                 })));
             }
@@ -55,25 +55,24 @@ pub fn cpu_load(heard: &[Heard]) -> Option<Chart> {
     (!rows.is_empty()).then(|| Chart::new(("cpu-load", "Tasks on each CPU over time", about), Kind::CpuLoad, rows))
 }
 
-/// Shares of groups over time; none where there is one group only.
-pub fn group_share(heard: &[Heard], groups: &[String]) -> Option<Chart> {
-    if groups.len() < 2 {
+/// Shares of roles over time; none where there is one role only.
+pub fn role_share(heard: &[Heard], roles: &[String]) -> Option<Chart> {
+    if roles.len() < 2 {
         return None;
     }
     let rows = each_course(heard, |label, course, rows| {
         let cpus = course.runnable().len() as f64;
-        for (group, means) in groups.iter().zip(course.shares()) {
+        for (role, means) in roles.iter().zip(course.shares()) {
             for (piece, had) in means.iter().enumerate() {
                 let share = (had / cpus * 1000.0).round() / 1000.0;
                 rows.push(row(json!({
-                    "scheduler": label, "from_s": second(course, piece), "group": group, "share": share,
+                    "scheduler": label, "from_s": second(course, piece), "role": role, "share": share,
                 })));
             }
         }
     });
-    let about = "CPU time of each group in parts of what the machine had, in short pieces of the first run.";
-    (!rows.is_empty())
-        .then(|| Chart::new(("group-share", "CPU time of groups over time", about), Kind::GroupShare, rows))
+    let about = "CPU time of each role in parts of what the machine had, in short pieces of the first run.";
+    (!rows.is_empty()).then(|| Chart::new(("role-share", "CPU time of roles over time", about), Kind::RoleShare, rows))
 }
 
 /// What policies say about tasks over time.

@@ -13,7 +13,7 @@
    *
    * @typedef {{
    *   cpus: number, end: number, runEnd: number, keptUntil: number | null,
-   *   tasks: {label: string, group: number | null}[], groups: string[],
+   *   tasks: {label: string, role: number | null}[], roles: string[],
    *   all: Lane, first: Uint32Array, lanes: Lane[],
    *   wakes: {time: Float64Array, waker: Uint32Array, woken: Uint32Array, source: Uint8Array},
    * }} Data
@@ -130,8 +130,8 @@
     });
     const wakes = decodeWakes(columns, header.wakes);
     const keptUntil = header.kept_until_ns ?? null;
-    const { cpus, tasks, groups, end_ns: runEnd } = header;
-    return { cpus, end: keptUntil ?? runEnd, runEnd, keptUntil, tasks, groups, all, first, lanes, wakes };
+    const { cpus, tasks, roles, end_ns: runEnd } = header;
+    return { cpus, end: keptUntil ?? runEnd, runEnd, keptUntil, tasks, roles, all, first, lanes, wakes };
   }
 
   /** The first place from `low` on, up to `high`, at which `values` is at least `bound`. */

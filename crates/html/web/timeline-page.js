@@ -3,8 +3,8 @@
 (() => {
   "use strict";
 
-  /** So many groups are named in the legend. */
-  const MOST_GROUPS = 12;
+  /** So many roles are named in the legend. */
+  const MOST_ROLES = 12;
 
   /** An element of a class, with a text, in a parent. */
   function add(parent, tag, className, text = "") {
@@ -27,7 +27,7 @@
   /** Two buttons of which one is on: what the lanes are. */
   function addChoice(bar, choose) {
     const choice = add(bar, "span", "tl-choice");
-    choice.setAttribute("role", "group");
+    choice.setAttribute("role", "role");
     choice.setAttribute("aria-label", "One lane for each");
     const buttons = { cpus: addButton(choice, "CPUs", "One lane for each CPU", () => choose("cpus")) };
     buttons.tasks = addButton(choice, "Tasks", "One lane for each task", () => choose("tasks"));
@@ -38,15 +38,15 @@
 
   function addLegend(root, data) {
     const legend = add(root, "div", "tl-legend");
-    const seen = new Set(data.tasks.map((task) => task.group ?? data.groups.length));
-    const groups = [...seen].sort((a, b) => a - b);
-    const chips = groups.slice(0, MOST_GROUPS).map((group) => {
+    const seen = new Set(data.tasks.map((task) => task.role ?? data.roles.length));
+    const roles = [...seen].sort((a, b) => a - b);
+    const chips = roles.slice(0, MOST_ROLES).map((role) => {
       const item = add(legend, "span", "tl-item");
       const chip = add(item, "span", "tl-chip");
-      item.append(data.groups[group] ?? "unknown");
-      return { group, chip };
+      item.append(data.roles[role] ?? "unknown");
+      return { role, chip };
     });
-    if (groups.length > MOST_GROUPS) add(legend, "span", "tl-item", `and ${groups.length - MOST_GROUPS} more`);
+    if (roles.length > MOST_ROLES) add(legend, "span", "tl-item", `and ${roles.length - MOST_ROLES} more`);
     return chips;
   }
 
@@ -110,7 +110,7 @@
 
   /**
    * The colours of a timeline on this page: of texts and lines as CSS, of tasks as pixels.
-   * Tasks of a group differ a little, so that a switch between them shows.
+   * Tasks of a role differ a little, so that a switch between them shows.
    */
   function theme(probe, data, options) {
     const { mix, pixel, fromHex, isDark, PALETTE } = timeline.picture;
@@ -118,18 +118,18 @@
     const [fg, muted, grid, panel] = ["fg", "muted", "grid", "panel"].map((name) => read(`var(--tl-${name})`));
     const palette = PALETTE[isDark(panel) ? "dark" : "light"].map(fromHex);
     const given = options.colours instanceof Map ? Object.fromEntries(options.colours) : options.colours ?? {};
-    const groups = [...data.groups, "unknown"].map((name, i) =>
+    const roles = [...data.roles, "unknown"].map((name, i) =>
       Object.hasOwn(given, name) ? read(given[name]) : palette[i % palette.length],
     );
-    const seen = groups.map(() => 0);
-    const tasks = data.tasks.map(({ group }) => {
-      const of = group ?? data.groups.length;
-      return mix(groups[of], panel, ((seen[of]++ % 3) * 0.35) / 2);
+    const seen = roles.map(() => 0);
+    const tasks = data.tasks.map(({ role }) => {
+      const of = role ?? data.roles.length;
+      return mix(roles[of], panel, ((seen[of]++ % 3) * 0.35) / 2);
     });
     const css = ([red, green, blue]) => `rgb(${red} ${green} ${blue})`;
     return {
       fg: css(fg), muted: css(muted), grid: css(grid), panel: css(panel),
-      groups: groups.map(css),
+      roles: roles.map(css),
       bright: Uint32Array.from(tasks, pixel),
       faded: Uint32Array.from(tasks, (colour) => pixel(mix(colour, panel, 0.78))),
       ink: tasks.map((colour) => (isDark(colour) ? "#fff" : "#111")),

@@ -12,11 +12,11 @@
   const INSTANT = 3;
   /** Numbers of threads begin here, so that none is that of a process. */
   const FIRST_TID = 1_000_000;
-  /** The process of tasks whose group is not known. */
+  /** The process of tasks whose role is not known. */
   const UNKNOWN_PID = FIRST_TID - 1;
 
   /** Kinds of tracks; a track's number is the kind times 2^40 and its place among its kind. */
-  const CPUS = 1, CPU = 2, GROUP = 3, TASK = 4;
+  const CPUS = 1, CPU = 2, ROLE = 3, TASK = 4;
   const uuid = (kind, number = 0) => kind * 2 ** 40 + number;
 
   /** Protobuf, into one growing array. */
@@ -137,25 +137,25 @@
     );
   }
 
-  function declareGroup(trace, group, name) {
+  function declareRole(trace, role, name) {
     declare(trace, (track) => {
-      track.number(1, uuid(GROUP, group === null ? 0 : group + 1));
+      track.number(1, uuid(ROLE, role === null ? 0 : role + 1));
       track.message(3, (process) => {
-        process.number(1, group === null ? UNKNOWN_PID : group + 1);
+        process.number(1, role === null ? UNKNOWN_PID : role + 1);
         process.string(6, name);
       });
     });
   }
 
   function declareTasks(trace, data) {
-    const groups = new Set(data.tasks.map((task) => task.group ?? null));
-    for (const group of groups) declareGroup(trace, group, group === null ? "unknown" : data.groups[group]);
-    data.tasks.forEach(({ label, group }, task) =>
+    const roles = new Set(data.tasks.map((task) => task.role ?? null));
+    for (const role of roles) declareRole(trace, role, role === null ? "unknown" : data.roles[role]);
+    data.tasks.forEach(({ label, role }, task) =>
       declare(trace, (track) => {
         track.number(1, uuid(TASK, task));
-        track.number(5, uuid(GROUP, (group ?? -1) + 1));
+        track.number(5, uuid(ROLE, (role ?? -1) + 1));
         track.message(4, (thread) => {
-          thread.number(1, (group ?? UNKNOWN_PID - 1) + 1);
+          thread.number(1, (role ?? UNKNOWN_PID - 1) + 1);
           thread.number(2, FIRST_TID + task);
           thread.string(5, label);
         });

@@ -62,10 +62,10 @@
     return found;
   }
 
-  /** The name of a task's group. */
-  function groupOf(data, task) {
-    const group = data.tasks[task].group;
-    return group === null || group === undefined ? "unknown" : data.groups[group];
+  /** The name of a task's role. */
+  function roleOf(data, task) {
+    const role = data.tasks[task].role;
+    return role === null || role === undefined ? "unknown" : data.roles[role];
   }
 
   function whyReady(data, slice) {
@@ -89,7 +89,7 @@
     const end = start[slice] + lengths[slice];
     const stillThere = reason[slice] === 0 && end >= data.end;
     const lines = [
-      `group ${groupOf(data, task[slice])}, CPU ${timeline.data.cpuOf(data, slice)}`,
+      `role ${roleOf(data, task[slice])}, CPU ${timeline.data.cpuOf(data, slice)}`,
       `ran ${length(lengths[slice])} from ${instant(start[slice], 1, data.end)}`,
       stillThere ? "was still there at the end" : LEFT[reason[slice]] ?? LEFT[0],
       ...whyReady(data, slice),
@@ -98,5 +98,5 @@
   }
 
   const timeline = (globalThis.schedlabTimeline ??= {});
-  timeline.words = { length, instant, roundStep, ticks, groupOf, describe };
+  timeline.words = { length, instant, roundStep, ticks, roleOf, describe };
 })();

@@ -72,7 +72,7 @@
 
     readTheme() {
       this.theme = timeline.page.theme(this.page.probe, this.data, this.options);
-      for (const { group, chip } of this.page.chips) chip.style.background = this.theme.groups[group];
+      for (const { role, chip } of this.page.chips) chip.style.background = this.theme.roles[role];
     }
 
     /** Makes lanes of `"cpus"` or of `"tasks"`. */
@@ -89,11 +89,11 @@
       return this.data.lanes.map((lane, cpu) => ({ lane, name: `CPU ${cpu}`, task: null }));
     }
 
-    /** Tasks that ran, by group and in the order of their coming. */
+    /** Tasks that ran, by role and in the order of their coming. */
     taskRows() {
       const { lanes } = timeline.data.byTask(this.data);
-      const rows = this.data.tasks.map(({ label, group }, task) => ({ lane: lanes[task], name: label, task, group }));
-      const place = (row) => row.group ?? Infinity;
+      const rows = this.data.tasks.map(({ label, role }, task) => ({ lane: lanes[task], name: label, task, role }));
+      const place = (row) => row.role ?? Infinity;
       return rows.filter((row) => row.lane.start.length > 0).sort((a, b) => place(a) - place(b) || a.task - b.task);
     }
 
@@ -459,7 +459,7 @@
    * Shows a timeline in an element.
    * @param {Data} data what `decode` gave
    * @param {{label?: string, colours?: Object<string, string> | Map<string, string>}} options the scheduler's name, and
-   * the colours of groups
+   * the colours of roles
    */
   function mount(element, data, options = {}) {
     return new Timeline(element, data, options);

@@ -298,7 +298,7 @@ impl Job {
 
     /// What gives the same again: a command, the scenario and the policies' sources.
     pub fn provenance(&self, command: String) -> Provenance {
-        let nice = self.workload().groups.iter().map(|group| (group.name.clone(), group.nice.into())).collect();
+        let nice = self.workload().roles.iter().map(|role| (role.name.clone(), role.nice.into())).collect();
         let mut files = vec![Listing::file(&format!("{}.toml", self.scenario.name), &self.scenario.to_toml())];
         for source in self.policies.iter().filter_map(source) {
             if !files.iter().any(|known| known.title == source.title) {

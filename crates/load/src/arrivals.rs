@@ -5,13 +5,13 @@ use schedlab_model::distribution::Distribution;
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::Birth;
 
-/// The arrivals of all groups in the order of time, drawn as the simulator draws them.
+/// The arrivals of all roles in the order of time, drawn as the simulator draws them.
 pub struct Arrivals<'a> {
     streams: Vec<Stream<'a>>,
 }
 
 struct Stream<'a> {
-    group: u32,
+    role: u32,
     gap: &'a Distribution,
     rng: Rng,
     left: u32,
@@ -21,12 +21,12 @@ struct Stream<'a> {
 impl<'a> Arrivals<'a> {
     /// Those of a run that begins at `start`.
     pub fn new(site: &'a Site, start: u64) -> Arrivals<'a> {
-        let groups = site.workload.groups.iter().enumerate();
-        let streams = groups.filter_map(|(index, group)| {
-            let Birth::Arrivals { first, gap } = &group.birth else { return None };
-            let rng = Rng::split(site.seed, &format!("arrivals/{}", group.name));
-            let left = group.count.unwrap_or(u32::MAX);
-            let mut stream = Stream { group: index as u32, gap, rng, left, next_ns: start + first.ns() };
+        let roles = site.workload.roles.iter().enumerate();
+        let streams = roles.filter_map(|(index, role)| {
+            let Birth::Arrivals { first, gap } = &role.birth else { return None };
+            let rng = Rng::split(site.seed, &format!("arrivals/{}", role.name));
+            let left = role.count.unwrap_or(u32::MAX);
+            let mut stream = Stream { role: index as u32, gap, rng, left, next_ns: start + first.ns() };
             stream.advance();
             Some(stream)
         });
@@ -42,10 +42,10 @@ impl<'a> Arrivals<'a> {
         self.first().map_or(u64::MAX, |stream| stream.next_ns)
     }
 
-    /// Takes the next arrival: its group and its instant.
+    /// Takes the next arrival: its role and its instant.
     pub fn pop(&mut self) -> (u32, u64) {
         let stream = self.first().expect("there is an arrival");
-        let arrival = (stream.group, stream.next_ns);
+        let arrival = (stream.role, stream.next_ns);
         stream.advance();
         arrival
     }

@@ -13,7 +13,7 @@ use crate::worker::{Spawner, Worker};
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{ControlGroupId, CpuId};
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{Birth, Group, Kind};
+use schedlab_model::workload::{Birth, Kind, Role};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::*;
 use std::thread::Scope;
@@ -50,7 +50,7 @@ pub mod code {
 /// A task that is to be created.
 #[derive(Clone, Copy, Debug)]
 struct Order {
-    group: u32,
+    role: u32,
     parent: Option<u32>,
     intended_ns: u64,
     /// Whether it waits at the gate.
@@ -96,9 +96,9 @@ struct Master<'scope, 'env> {
 /// A task creates its children itself, so that a scheduler sees who their parent is, and who pays. Only those that ask for
 /// more than it has are the master's to create: not every task may raise a child above itself.
 impl Spawner for Master<'_, '_> {
-    fn spawn(&self, group: u32, count: u32, parent: u32) {
-        let order = Order { group, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
-        if !self.may_come_from(&order, self.site.shared.task(parent).group.load(Relaxed)) {
+    fn spawn(&self, role: u32, count: u32, parent: u32) {
+        let order = Order { role, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
+        if !self.may_come_from(&order, self.site.shared.task(parent).role.load(Relaxed)) {
             return self.outbox.put(order, count);
         }
         for _ in 0..count {
@@ -134,39 +134,39 @@ impl<'env> Master<'_, 'env> {
     }
 
     fn is_process(&self, order: &Order) -> bool {
-        self.group(order.group).kind == Kind::Process
+        self.role(order.role).kind == Kind::Process
     }
 
-    fn group(&self, group: u32) -> &'env Group {
-        &self.site.workload.groups[group as usize]
+    fn role(&self, role: u32) -> &'env Role {
+        &self.site.workload.roles[role as usize]
     }
 
     /// Tasks that are born at a known instant, relative to the begin.
     fn first_orders(&self) -> Vec<Order> {
-        let groups = self.site.workload.groups.iter().enumerate();
-        groups
-            .flat_map(|(index, group)| {
-                let birth = match group.birth {
-                    Birth::At(time) => Some((time.ns(), group.count.unwrap_or(1))),
+        let roles = self.site.workload.roles.iter().enumerate();
+        roles
+            .flat_map(|(index, role)| {
+                let birth = match role.birth {
+                    Birth::At(time) => Some((time.ns(), role.count.unwrap_or(1))),
                     _ => None,
                 };
                 let (at, count) = birth.unwrap_or((0, 0));
-                let order = Order { group: index as u32, parent: None, intended_ns: at, at_gate: true };
+                let order = Order { role: index as u32, parent: None, intended_ns: at, at_gate: true };
                 (0..count).map(move |_| order)
             })
             .collect()
     }
 
-    /// Whether a task may come from one of another group: it begins with what that one has, and need not ask for more.
+    /// Whether a task may come from one of another role: it begins with what that one has, and need not ask for more.
     fn may_come_from(&self, order: &Order, parent: u32) -> bool {
-        let (child, parent) = (self.group(order.group), self.group(parent));
-        let same = |group: &Group| (group.class, group.slice);
+        let (child, parent) = (self.role(order.role), self.role(parent));
+        let same = |role: &Role| (role.class, role.slice);
         let worst = parent.changes().filter_map(|change| change.nice).fold(parent.nice, i8::max);
         same(child) == same(parent) && child.nice >= worst
     }
 
     fn number(&self, order: Order) -> Option<(u32, Order)> {
-        let number = self.site.shared.add_task(order.group, order.parent, order.intended_ns)?;
+        let number = self.site.shared.add_task(order.role, order.parent, order.intended_ns)?;
         Some((number, order))
     }
 
@@ -228,8 +228,8 @@ impl<'env> Master<'_, 'env> {
         self.site.gate.open();
         let placed = (0..self.site.shared.tasks()).filter_map(|number| {
             let record = self.site.shared.task(number);
-            let group = self.group(record.group.load(Relaxed));
-            group.start_on.map(|_| (record.tid.load(Relaxed), &group.cpus))
+            let role = self.role(record.role.load(Relaxed));
+            role.start_on.map(|_| (record.tid.load(Relaxed), &role.cpus))
         });
         control.freed_ns[0].store(now_ns(), Relaxed);
         // A task that has ended already needs no freedom.
@@ -267,8 +267,8 @@ impl<'env> Master<'_, 'env> {
             }
             let until = if is_warm { end } else { warmup };
             if next <= now {
-                let (group, intended_ns) = arrivals.pop();
-                self.create_here(Order { group, parent: None, intended_ns, at_gate: false });
+                let (role, intended_ns) = arrivals.pop();
+                self.create_here(Order { role, parent: None, intended_ns, at_gate: false });
                 control.arrivals.fetch_add(1, Relaxed);
             } else if idle && next == u64::MAX && control.alive.load(Acquire) == 0 {
                 return self.count_groups(Moment::End);
@@ -280,18 +280,18 @@ impl<'env> Master<'_, 'env> {
 
     /// Keeps what the kernel counts of the control groups now.
     fn count_groups(&self, moment: Moment) {
-        for (group, counters) in self.site.control_groups.counters().into_iter().enumerate() {
-            self.site.shared.count(moment, group, counters);
+        for (role, counters) in self.site.control_groups.counters().into_iter().enumerate() {
+            self.site.shared.count(moment, role, counters);
         }
     }
 
     /// A thread is born where its creator may be, so the master goes first to where the new one may be, and stays there.
     /// One of a real-time class does not wait behind others until it has that class.
     fn create_here(&self, order: Order) {
-        let (group, ranks) = (self.group(order.group), self.site.ranks);
+        let (role, ranks) = (self.role(order.role), self.site.ranks);
         // Who cannot be born there goes there by itself.
-        _ = attr::set_cpus(0, &group.cpus);
-        if !is_realtime(group.class) {
+        _ = attr::set_cpus(0, &role.cpus);
+        if !is_realtime(role.class) {
             return self.create_late(order);
         }
         ranks.hurry_with_children();
@@ -362,27 +362,27 @@ impl Spawner for Nobody {
     fn spawn(&self, _: u32, _: u32, _: u32) {}
 }
 
-/// In `ready`: a task was refused what its group asks for.
+/// In `ready`: a task was refused what its role asks for.
 const REFUSED_BIT: u32 = 1 << 31;
 
 /// A task from its first instruction to its last, in the thread or process that is the task.
 fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
-    let group = &site.workload.groups[order.group as usize];
+    let role = &site.workload.roles[order.role as usize];
     let record = site.shared.task(number);
     let control = site.shared.control();
-    attr::set_name(&group.name);
+    attr::set_name(&role.name);
     attr::set_punctual();
     // The working set of a task that is there from the begin is its own; others share one, since making it takes time.
     let engine = if order.at_gate { crate::algorithm::Engine::new(site.algorithm) } else { site.engine.clone() };
     let mut worker = Worker::new(site, spawner, number, engine);
-    let first: CpuSet = group.start_on.into_iter().collect();
-    let cpus = if order.at_gate && group.start_on.is_some() { &first } else { &group.cpus };
-    let class = site.ranks.class(group.class);
-    // Before the CPUs, which older kernels reset with the group.
-    let enters = !group.control.inherits && group.control.begin != ControlGroupId::ROOT;
-    let entered = if enters { site.control_groups.enter(group.control.begin) } else { Ok(()) };
+    let first: CpuSet = role.start_on.into_iter().collect();
+    let cpus = if order.at_gate && role.start_on.is_some() { &first } else { &role.cpus };
+    let class = site.ranks.class(role.class);
+    // Before the CPUs, which older kernels reset with the role.
+    let enters = !role.control.inherits && role.control.begin != ControlGroupId::ROOT;
+    let entered = if enters { site.control_groups.enter(role.control.begin) } else { Ok(()) };
     let refused = entered.is_err()
-        || attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, group.nice, group.slice)).is_err();
+        || attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, role.nice, role.slice)).is_err();
     record.pid.store(std::process::id() as i32, Relaxed);
     record.tid.store(attr::tid(), Release);
     if refused {
@@ -401,6 +401,6 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
 }
 
 /// The CPUs that a workload needs.
-pub fn cpus_needed(groups: &[Group]) -> Option<CpuId> {
-    groups.iter().flat_map(|group| group.all_cpus().flat_map(CpuSet::iter)).max()
+pub fn cpus_needed(roles: &[Role]) -> Option<CpuId> {
+    roles.iter().flat_map(|role| role.all_cpus().flat_map(CpuSet::iter)).max()
 }

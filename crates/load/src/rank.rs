@@ -24,9 +24,9 @@ pub struct Ranks {
 impl Ranks {
     /// Those of a workload; none when it asks for all priorities that there are.
     pub fn of(workload: &Workload) -> Option<Ranks> {
-        let asked = |priority| workload.groups.iter().any(|group| priority_of(group.class) == Some(priority));
+        let asked = |priority| workload.roles.iter().any(|role| priority_of(role.class) == Some(priority));
         let free = (LOWEST..=HIGHEST).rev().find(|&priority| !asked(priority))?;
-        let control = if workload.groups.iter().any(|group| is_realtime(group.class)) { HIGHEST } else { LOWEST };
+        let control = if workload.roles.iter().any(|role| is_realtime(role.class)) { HIGHEST } else { LOWEST };
         Some(Ranks { control, lowered_from: free + 1 })
     }
 
@@ -93,7 +93,7 @@ mod tests {
     fn given(classes: &[&str]) -> (u8, Vec<Class>) {
         let workload = workload(&classes.iter().map(|class| class.to_string()).collect::<Vec<_>>());
         let ranks = Ranks::of(&workload).unwrap();
-        (ranks.control, workload.groups.iter().map(|group| ranks.class(group.class)).collect())
+        (ranks.control, workload.roles.iter().map(|role| ranks.class(role.class)).collect())
     }
 
     #[test]

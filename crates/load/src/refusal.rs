@@ -6,13 +6,13 @@ use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
 use crate::shared::MAX_TASKS;
 use crate::{attributes, channel, master, program};
-use schedlab_model::workload::{Birth, ChannelKind, Class, Group, Kind, Step, Workload};
+use schedlab_model::workload::{Birth, ChannelKind, Class, Kind, Role, Step, Workload};
 
 /// Refuses a workload that cannot be run here as it says, or that takes the machine away from `others`.
 pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadError> {
     let refused = |text: String| Err(LoadError::Refused(text));
     let here = attributes::cpus().map_err(|error| LoadError::System { what: "read the allowed CPUs", error })?;
-    if let Some(most) = master::cpus_needed(&workload.groups)
+    if let Some(most) = master::cpus_needed(&workload.roles)
         && let Some(missing) = (0..=most.0).find(|&cpu| !here.contains(schedlab_model::ids::CpuId(cpu)))
     {
         return refused(format!(
@@ -23,15 +23,15 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
             (0..).take_while(|&cpu| here.contains(schedlab_model::ids::CpuId(cpu))).count().max(1),
         ));
     }
-    for group in &workload.groups {
-        if let Some(why) = of_group(group) {
-            return refused(format!("task `{}`: {why}", group.name));
+    for role in &workload.roles {
+        if let Some(why) = of_role(role) {
+            return refused(format!("task `{}`: {why}", role.name));
         }
     }
     if let Some(why) = of_sources(workload).or_else(|| of_channels(workload)) {
         return refused(why);
     }
-    if !workload.groups.iter().any(|group| is_realtime(group.class)) {
+    if !workload.roles.iter().any(|role| is_realtime(role.class)) {
         return Ok(());
     }
     if Ranks::of(workload).is_none() {
@@ -49,11 +49,11 @@ fn of_sources(workload: &Workload) -> Option<String> {
     for source in &workload.sources {
         let name = &workload.objects.channels[source.channel.index()].name;
         let sends = |step: &Step| matches!(step, Step::Send(channel, _) if *channel == source.channel);
-        if let Some(group) = workload.groups.iter().find(|group| group.program.steps.iter().any(sends)) {
+        if let Some(role) = workload.roles.iter().find(|role| role.program.steps.iter().any(sends)) {
             return Some(format!(
                 "the channel `{name}` gets messages from outside and from task `{}`, which only the simulator can do; \
                  give each a channel of its own",
-                group.name
+                role.name
             ));
         }
     }
@@ -76,34 +76,34 @@ fn of_channels(workload: &Workload) -> Option<String> {
     })
 }
 
-/// Why a group cannot be run.
-fn of_group(group: &Group) -> Option<String> {
-    if let Some(nice) = raised_to(group).filter(|nice| !may_raise_nice(*nice)) {
+/// Why a role cannot be run.
+fn of_role(role: &Role) -> Option<String> {
+    if let Some(nice) = raised_to(role).filter(|nice| !may_raise_nice(*nice)) {
         return Some(format!("nice {nice} needs root or CAP_SYS_NICE"));
     }
-    if is_realtime(group.class) && !is_root() {
+    if is_realtime(role.class) && !is_root() {
         return Some("a real-time class needs root or CAP_SYS_NICE".into());
     }
     let missing = |step: &Step| match step {
         Step::Command(words) => program::find(&words[0]).err(),
         _ => None,
     };
-    if let Some(lack) = group.program.steps.iter().find_map(missing) {
+    if let Some(lack) = role.program.steps.iter().find_map(missing) {
         return Some(lack.to_string());
     }
-    let spawns = group.program.steps.iter().any(|step| matches!(step, Step::Spawn(..)));
-    if spawns && group.kind == Kind::Process {
+    let spawns = role.program.steps.iter().any(|step| matches!(step, Step::Spawn(..)));
+    if spawns && role.kind == Kind::Process {
         return Some("`spawn` in a process of its own cannot be run on a real machine; make it a thread".into());
     }
-    let at_once = if matches!(group.birth, Birth::At(_)) { group.count.unwrap_or(1) } else { 0 };
+    let at_once = if matches!(role.birth, Birth::At(_)) { role.count.unwrap_or(1) } else { 0 };
     (at_once > MAX_TASKS / 2).then(|| format!("{at_once} tasks are too many for a real machine"))
 }
 
 /// The lowest nice value that needs a right: a negative one, and a lower one than the task had before.
-fn raised_to(group: &Group) -> Option<i8> {
-    let first = if matches!(group.class, Class::Idle) { 0 } else { group.nice };
-    let passes = if group.program.repeats { 2 } else { 1 };
-    let later = (0..passes).flat_map(|_| group.changes().filter_map(|change| change.nice));
+fn raised_to(role: &Role) -> Option<i8> {
+    let first = if matches!(role.class, Class::Idle) { 0 } else { role.nice };
+    let passes = if role.program.repeats { 2 } else { 1 };
+    let later = (0..passes).flat_map(|_| role.changes().filter_map(|change| change.nice));
     let all: Vec<i8> = [0, first].into_iter().chain(later).collect();
     all.windows(2).filter(|two| two[1] < two[0]).map(|two| two[1]).min()
 }
@@ -133,9 +133,9 @@ mod tests {
         for family in families::all() {
             for (seed, cpus) in (1..=40).flat_map(|seed| [1, 2, 4].map(|cpus| (seed, cpus))) {
                 let workload = family.scenario(seed, cpus).compile().unwrap();
-                let of_groups = workload.groups.iter().filter_map(of_group);
+                let of_roles = workload.roles.iter().filter_map(of_role);
                 let whys: Vec<String> =
-                    of_groups.chain(of_sources(&workload)).filter(|why| !is_of_rights(why)).collect();
+                    of_roles.chain(of_sources(&workload)).filter(|why| !is_of_rights(why)).collect();
                 assert!(whys.is_empty() && Ranks::of(&workload).is_some(), "{}: {whys:?}", workload.name);
             }
         }
@@ -148,7 +148,7 @@ mod tests {
                 "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n[[task]]\nname = \"t\"\n{nice}\
                  {key} = [{{ set = {{ nice = 5 }} }}, {{ compute = \"1ms\" }}, {{ set = {{ nice = 9 }} }}]\n"
             );
-            raised_to(&schedlab_model::scenario::Scenario::parse(&text, "t").unwrap().compile().unwrap().groups[0])
+            raised_to(&schedlab_model::scenario::Scenario::parse(&text, "t").unwrap().compile().unwrap().roles[0])
         };
         assert_eq!([raised("once", ""), raised("loop", "")], [None, Some(5)]);
         assert_eq!([raised("once", "nice = 7\n"), raised("once", "nice = -7\n")], [Some(5), Some(-7)]);
@@ -173,7 +173,7 @@ mod tests {
                     [[task]]\nname = \"a\"\nkind = \"process\"\nloop = [{ spawn = \"b\" }, { sleep = \"1ms\" }]\n\
                     [[task]]\nname = \"b\"\nspawned = true\nonce = [{ compute = \"1ms\" }]\n";
         let workload = schedlab_model::scenario::Scenario::parse(text, "t").unwrap().compile().unwrap();
-        assert!(of_group(&workload.groups[0]).is_some_and(|why| why.contains("make it a thread")));
-        assert_eq!(of_group(&workload.groups[1]), None);
+        assert!(of_role(&workload.roles[0]).is_some_and(|why| why.contains("make it a thread")));
+        assert_eq!(of_role(&workload.roles[1]), None);
     }
 }

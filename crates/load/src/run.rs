@@ -56,8 +56,8 @@ pub struct TaskReport {
     pub tid: i32,
     /// Its process.
     pub pid: i32,
-    /// The index of its group.
-    pub group: u32,
+    /// The index of its role.
+    pub role: u32,
     /// The number of the task that created it.
     pub parent: Option<u32>,
     /// When it should have begun.
@@ -125,8 +125,8 @@ pub struct WaitingReport {
     pub from: Option<u32>,
     /// Since when it waits.
     pub queued_ns: u64,
-    /// The group for which it waits.
-    pub group: u32,
+    /// The role for which it waits.
+    pub role: u32,
 }
 
 /// What the kernel has counted for all tasks of a run, from their begins to their ends, in nanoseconds.
@@ -234,19 +234,19 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     // With all that the tasks started, wherever it has gone.
     drop(guarded);
     if let Some((task, failure)) = program::failure(&site.shared) {
-        return Err(LoadError::Failed(of_program(workload, site.shared.task(task).group.load(Relaxed), failure)));
+        return Err(LoadError::Failed(of_program(workload, site.shared.task(task).role.load(Relaxed), failure)));
     }
     judge(status)?;
     Ok(report(&site, partial))
 }
 
-fn of_program(workload: &Workload, group: u32, failure: program::Failure) -> String {
-    let group = &workload.groups[group as usize];
-    let words = group.program.steps.iter().find_map(|step| match step {
+fn of_program(workload: &Workload, role: u32, failure: program::Failure) -> String {
+    let role = &workload.roles[role as usize];
+    let words = role.program.steps.iter().find_map(|step| match step {
         Step::Command(words) => Some(words.join(" ")),
         _ => None,
     });
-    format!("task `{}`: the program `{}` {failure}", group.name, words.unwrap_or_default())
+    format!("task `{}`: the program `{}` {failure}", role.name, words.unwrap_or_default())
 }
 
 /// Waits until the process has ended, but not for long, and not when the other descriptor is readable.
@@ -337,12 +337,12 @@ fn report(site: &Site, partial: bool) -> Report {
     let control = shared.control();
     let start_ns = control.start_ns.load(Relaxed);
     let since = |ns: u64| ns.saturating_sub(start_ns);
-    let counted = |group: usize| shared.counted(Moment::End, group).since(shared.counted(Moment::Begin, group));
+    let counted = |role: usize| shared.counted(Moment::End, role).since(shared.counted(Moment::Begin, role));
     let control_groups = match site.control_groups.is_empty() {
         true => Vec::new(),
         false => (0..site.workload.control_groups.len()).map(counted).collect(),
     };
-    let joins = shared.joins().map(|(at, task, group)| (since(at), task, ControlGroupId(group))).collect();
+    let joins = shared.joins().map(|(at, task, role)| (since(at), task, ControlGroupId(role))).collect();
     let tasks: Vec<TaskReport> = (0..shared.tasks())
         .map(|number| {
             let record = shared.task(number);
@@ -350,7 +350,7 @@ fn report(site: &Site, partial: bool) -> Report {
             TaskReport {
                 tid: record.tid.load(Relaxed),
                 pid: record.pid.load(Relaxed),
-                group: record.group.load(Relaxed),
+                role: record.role.load(Relaxed),
                 parent: record.parent.load(Relaxed).checked_sub(1),
                 intended_ns: since(record.intended_ns.load(Relaxed)),
                 began_ns: some(record.began_ns.load(Relaxed)),
@@ -402,7 +402,7 @@ fn requests(site: &Site, start_ns: u64) -> Vec<RequestReport> {
             request,
             from: record.from.load(Relaxed).checked_sub(1),
             queued_ns: since(record.queued_ns.load(Relaxed)),
-            group: shared.task(task).group.load(Relaxed),
+            role: shared.task(task).role.load(Relaxed),
         });
         Some(RequestReport {
             task,
@@ -447,20 +447,20 @@ fn waiting(site: &Site, start_ns: u64, end_ns: u64) -> Vec<WaitingReport> {
     let queues = semaphores
         .map(|(index, work)| (work, site.at_semaphore(index)))
         .chain(channels.map(|(index, work)| (work, site.at_channel(index))));
-    let sent = queues.filter_map(|(work, queue)| Some((work?.group.0, queue?))).flat_map(|(group, queue)| {
+    let sent = queues.filter_map(|(work, queue)| Some((work?.role.0, queue?))).flat_map(|(role, queue)| {
         queue.left().into_iter().map(move |request| WaitingReport {
             request: request.id,
             from: request.from,
             queued_ns: request.queued_ns.saturating_sub(start_ns),
-            group,
+            role,
         })
     });
     let unclaimed = site.outside.iter().enumerate().flat_map(|(channel, outside)| {
-        let group = objects.channels[channel].work.map_or(0, |work| work.group.0);
+        let role = objects.channels[channel].work.map_or(0, |work| work.role.0);
         let claimed = site.shared.object(site.claims(channel))[0].load(Relaxed);
         let come = outside.iter().flat_map(|outside| outside.at_ns.iter().zip(outside.first_id..));
         let left = come.skip(claimed as usize).take_while(move |(at_ns, _)| **at_ns <= end_ns);
-        left.map(move |(&queued_ns, request)| WaitingReport { request, from: None, queued_ns, group })
+        left.map(move |(&queued_ns, request)| WaitingReport { request, from: None, queued_ns, role })
     });
     sent.chain(unclaimed).collect()
 }

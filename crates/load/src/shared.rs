@@ -70,8 +70,8 @@ pub struct TaskRecord {
     pub tid: AtomicI32,
     /// Its process.
     pub pid: AtomicI32,
-    /// Its group.
-    pub group: AtomicU32,
+    /// Its role.
+    pub role: AtomicU32,
     /// The number of the task that created it, plus one.
     pub parent: AtomicU32,
     /// When it was to begin: its birth or arrival.
@@ -182,7 +182,7 @@ impl WaitingRecord {
 pub struct JoinRecord {
     at_ns: AtomicU64,
     task: AtomicU32,
-    group: AtomicU32,
+    role: AtomicU32,
 }
 
 /// When counters are read.
@@ -251,12 +251,12 @@ impl Shared {
     }
 
     /// Notes that a task is in another control group; not if too many have been noted.
-    pub fn note_join(&self, task: u32, group: u32) {
+    pub fn note_join(&self, task: u32, role: u32) {
         let place = self.control().joins.fetch_add(1, Relaxed);
         if place < MAX_JOINS {
             let record = self.join(place);
             record.task.store(task, Relaxed);
-            record.group.store(group, Relaxed);
+            record.role.store(role, Relaxed);
             record.at_ns.store(crate::clock::now_ns(), Release);
         }
     }
@@ -266,7 +266,7 @@ impl Shared {
         let count = self.control().joins.load(Relaxed).min(MAX_JOINS);
         (0..count).map(|place| {
             let record = self.join(place);
-            (record.at_ns.load(Acquire), record.task.load(Relaxed), record.group.load(Relaxed))
+            (record.at_ns.load(Acquire), record.task.load(Relaxed), record.role.load(Relaxed))
         })
     }
 
@@ -277,19 +277,19 @@ impl Shared {
     }
 
     /// Keeps what the kernel counts of a control group.
-    pub fn count(&self, moment: Moment, group: usize, counters: Counters) {
-        let numbers = self.counters(moment, group);
+    pub fn count(&self, moment: Moment, role: usize, counters: Counters) {
+        let numbers = self.counters(moment, role);
         numbers.iter().zip(counters.to_numbers()).for_each(|(place, number)| place.store(number, Relaxed));
     }
 
     /// What was kept.
-    pub fn counted(&self, moment: Moment, group: usize) -> Counters {
-        Counters::from_numbers(self.counters(moment, group).each_ref().map(|place| place.load(Relaxed)))
+    pub fn counted(&self, moment: Moment, role: usize) -> Counters {
+        Counters::from_numbers(self.counters(moment, role).each_ref().map(|place| place.load(Relaxed)))
     }
 
-    fn counters(&self, moment: Moment, group: usize) -> &[AtomicU64; COUNTERS] {
-        assert!(group <= MAX_CONTROL_GROUPS);
-        let place = moment as usize * (MAX_CONTROL_GROUPS + 1) + group;
+    fn counters(&self, moment: Moment, role: usize) -> &[AtomicU64; COUNTERS] {
+        assert!(role <= MAX_CONTROL_GROUPS);
+        let place = moment as usize * (MAX_CONTROL_GROUPS + 1) + role;
         // SAFETY: as above.
         unsafe { &*self.base.add(STEERING_BYTES + JOIN_BYTES).cast::<[AtomicU64; COUNTERS]>().add(place) }
     }
@@ -317,14 +317,14 @@ impl Shared {
     }
 
     /// Numbers a new task; none when there are too many.
-    pub fn add_task(&self, group: u32, parent: Option<u32>, intended_ns: u64) -> Option<u32> {
+    pub fn add_task(&self, role: u32, parent: Option<u32>, intended_ns: u64) -> Option<u32> {
         let number = self.control().tasks.fetch_add(1, Relaxed);
         if number >= MAX_TASKS {
             self.control().tasks.store(MAX_TASKS, Relaxed);
             return None;
         }
         let record = self.task(number);
-        record.group.store(group, Relaxed);
+        record.role.store(role, Relaxed);
         record.parent.store(parent.map_or(0, |p| p + 1), Relaxed);
         record.intended_ns.store(intended_ns, Relaxed);
         record.run_delay_ns.store(u64::MAX, Relaxed);
@@ -395,6 +395,6 @@ mod tests {
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!((shared.tasks(), shared.object(1)[2].load(Relaxed)), (1, 7));
         let record = shared.task(0);
-        assert_eq!((record.group.load(Relaxed), record.parent.load(Relaxed)), (3, 5));
+        assert_eq!((record.role.load(Relaxed), record.parent.load(Relaxed)), (3, 5));
     }
 }

@@ -19,9 +19,9 @@ pub fn find(site: &Site) -> Option<String> {
     }
     let waiting = before.iter().map(|&(task, _)| {
         let record = site.shared.task(task);
-        let group = record.group.load(Relaxed);
+        let role = record.role.load(Relaxed);
         let step = record.waits_at.load(Relaxed) as usize;
-        (schedlab_model::ids::GroupId(group), &site.workload.groups[group as usize].program.steps[step])
+        (schedlab_model::ids::RoleId(role), &site.workload.roles[role as usize].program.steps[step])
     });
     Some(site.workload.standstill(waiting))
 }

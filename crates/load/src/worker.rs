@@ -12,7 +12,7 @@ use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{self, Change, Group, Pace, Step};
+use schedlab_model::workload::{self, Change, Pace, Role, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -35,8 +35,8 @@ impl From<Waited> for Next {
 
 /// Creates tasks while the run goes on.
 pub trait Spawner {
-    /// Creates `count` tasks of a group on behalf of a task.
-    fn spawn(&self, group: u32, count: u32, parent: u32);
+    /// Creates `count` tasks of a role on behalf of a task.
+    fn spawn(&self, role: u32, count: u32, parent: u32);
 }
 
 /// A request that a task took.
@@ -53,7 +53,7 @@ pub struct Worker<'a> {
     site: &'a Site<'a>,
     spawner: &'a dyn Spawner,
     number: u32,
-    group: &'a Group,
+    role: &'a Role,
     engine: Engine,
     rng: Rng,
     step: usize,
@@ -80,18 +80,18 @@ pub struct Worker<'a> {
 impl<'a> Worker<'a> {
     /// The task with a number. Its random numbers are those of the simulated task of that number.
     pub fn new(site: &'a Site<'a>, spawner: &'a dyn Spawner, number: u32, engine: Engine) -> Worker<'a> {
-        let group = &site.workload.groups[site.shared.task(number).group.load(Relaxed) as usize];
-        let rng = Rng::split(site.seed, &format!("task/{}", group.name)).child(u64::from(number));
+        let role = &site.workload.roles[site.shared.task(number).role.load(Relaxed) as usize];
+        let rng = Rng::split(site.seed, &format!("task/{}", role.name)).child(u64::from(number));
         Worker {
             site,
             spawner,
             number,
-            group,
+            role,
             engine,
             rng,
             step: 0,
             releases: Vec::new(),
-            repeats: Vec::with_capacity(group.program.repeat_depth),
+            repeats: Vec::with_capacity(role.program.repeat_depth),
             ready_ns: 0,
             fresh: true,
             demand_ns: 0,
@@ -110,7 +110,7 @@ impl<'a> Worker<'a> {
 
     /// The step that comes next, if one does.
     pub fn next_step(&self) -> Option<&'a Step> {
-        self.group.program.steps.get(self.step)
+        self.role.program.steps.get(self.step)
     }
 
     /// Does one step.
@@ -134,7 +134,7 @@ impl<'a> Worker<'a> {
     }
 
     fn next(&mut self) -> Next {
-        let program = &self.group.program;
+        let program = &self.role.program;
         let Some(step) = program.steps.get(self.step) else {
             self.step = 0;
             return if program.repeats { Next::Step } else { Next::End };
@@ -149,7 +149,7 @@ impl<'a> Worker<'a> {
             Step::RepeatBegin { times } => self.repeats.push(*times),
             Step::RepeatEnd { begin } => self.repeat(*begin),
             Step::Period(pace) => return self.pace(pace, fresh),
-            Step::Spawn(group, count) => self.spawner.spawn(group.0, *count, self.number),
+            Step::Spawn(role, count) => self.spawner.spawn(role.0, *count, self.number),
             Step::Exit => return Next::End,
             step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
             step @ (Step::Wait(_) | Step::Lock(_) | Step::Barrier(_) | Step::Send(..) | Step::Recv(..)) => {
@@ -223,9 +223,9 @@ impl<'a> Worker<'a> {
                 self.take_from(site.at_channel(c.index()), *n, since);
             }
             Step::Set(change) => return self.change(change),
-            Step::Join(group) => return self.join(*group),
-            Step::Adjust(group, change) => {
-                if self.site.control_groups.adjust(*group, change).is_err() {
+            Step::Join(role) => return self.join(*role),
+            Step::Adjust(role, change) => {
+                if self.site.control_groups.adjust(*role, change).is_err() {
                     return Next::End;
                 }
             }
@@ -325,11 +325,11 @@ impl<'a> Worker<'a> {
         if cpus.is_ok() { Next::Step } else { Next::End }
     }
 
-    fn join(&self, group: ControlGroupId) -> Next {
-        if self.site.control_groups.enter(group).is_err() {
+    fn join(&self, role: ControlGroupId) -> Next {
+        if self.site.control_groups.enter(role).is_err() {
             return Next::End;
         }
-        self.site.shared.note_join(self.number, group.0);
+        self.site.shared.note_join(self.number, role.0);
         Next::Step
     }
 
@@ -380,7 +380,7 @@ impl<'a> Worker<'a> {
     fn place(&mut self) -> Option<u32> {
         let shared = &self.site.shared;
         if self.places.is_empty() {
-            let count = if self.group.program.repeats { PLACES } else { 1 };
+            let count = if self.role.program.repeats { PLACES } else { 1 };
             let from = shared.control().requests.fetch_add(count, Relaxed).min(MAX_REQUESTS);
             self.places = from..(from + count).min(MAX_REQUESTS);
         }

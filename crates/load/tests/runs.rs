@@ -56,7 +56,7 @@ fn every_task_does_all_of_its_program_once() {
     assert_eq!((report.tasks.len(), report.requests.len(), report.requests_lost, report.dropped), (5, 5, 0, 0));
     for request in &report.requests {
         let task = &report.tasks[request.task as usize];
-        assert_eq!(request.demand_ns, if task.group == 0 { 3_000_000 } else { 2_000_000 });
+        assert_eq!(request.demand_ns, if task.role == 0 { 3_000_000 } else { 2_000_000 });
         // As much work as was asked for costs as much CPU time as the best of the measurements, or half of that when a
         // neighbour on the other thread of the core has left since.
         assert!(task.cpu_ns as f64 >= 0.45 * request.demand_ns as f64, "{task:?}");
@@ -79,9 +79,8 @@ fn shared_objects_work_across_processes() {
         "20s",
     );
     // The process has one of its own; the thread answers each message.
-    let of = |group: u32| {
-        report.requests.iter().filter(|r| report.tasks[r.task as usize].group == group && r.answered).count()
-    };
+    let of =
+        |role: u32| report.requests.iter().filter(|r| report.tasks[r.task as usize].role == role && r.answered).count();
     assert_eq!((of(0), of(1)), (1, 50), "both came to the end");
 }
 
@@ -261,8 +260,8 @@ fn a_process_outlives_the_thread_that_forked_it() {
         (4, 0, 3),
         "two threads of one process, and two processes"
     );
-    let parent = report.tasks.iter().find(|task| task.group == 0).unwrap();
-    let children: Vec<_> = report.tasks.iter().filter(|task| task.group == 1).collect();
+    let parent = report.tasks.iter().find(|task| task.role == 0).unwrap();
+    let children: Vec<_> = report.tasks.iter().filter(|task| task.role == 1).collect();
     assert!(
         children.iter().all(|child| child.parent == Some(0) && child.ended_ns > parent.ended_ns),
         "{:?}",
@@ -270,7 +269,7 @@ fn a_process_outlives_the_thread_that_forked_it() {
     );
 }
 
-/// A command that leaves its session, its group and its parent, and would go on.
+/// A command that leaves its session, its role and its parent, and would go on.
 fn runaway(mark: &str) -> String {
     let script = format!("setsid sh -c 'sleep {mark} & sleep {mark}' & (setsid sleep {mark} &) ; exec sleep {mark}");
     format!("[[task]]\nname = \"runaway\"\ncommand = [\"sh\", \"-c\", {script:?}]\n")
@@ -323,25 +322,25 @@ fn assert_ends_all(tables: &str, signal: i32, is_part: impl Fn(&std::path::Path,
     drop(writer);
     let mut number = [0; 4];
     reader.read_exact(&mut number).unwrap();
-    let group = i32::from_ne_bytes(number);
+    let role = i32::from_ne_bytes(number);
     reader.read_exact(&mut number).unwrap();
     // SAFETY: our own child, and plain numbers.
     unsafe {
         libc::kill(program, signal);
         libc::waitpid(program, std::ptr::null_mut(), 0);
     }
-    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| is_part(&entry.path(), group));
+    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| is_part(&entry.path(), role));
     let patience = 1000;
     let tries = (0..patience).take_while(|_| alive()).map(|_| std::thread::sleep(std::time::Duration::from_millis(10)));
     assert!(tries.count() < patience, "something of the run is still there");
 }
 
 /// Whether a process in `/proc` is alive and belongs to a process group.
-fn leads_to(process: &std::path::Path, group: i32) -> bool {
+fn leads_to(process: &std::path::Path, role: i32) -> bool {
     let Ok(stat) = std::fs::read_to_string(process.join("stat")) else { return false };
     let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let state = fields.next();
-    state.is_some_and(|state| state != "Z") && fields.nth(1).and_then(|field| field.parse().ok()) == Some(group)
+    state.is_some_and(|state| state != "Z") && fields.nth(1).and_then(|field| field.parse().ok()) == Some(role)
 }
 
 /// Without an end of its own a run ends with its last task.
@@ -409,8 +408,8 @@ fn requests_keep_their_birth_from_task_to_task() {
          [[task]]\nname = \"third\"\nloop = [{ wait = \"s\" }]\n",
         "1s",
     );
-    let of = |group: u32| report.requests.iter().filter(move |r| report.tasks[r.task as usize].group == group);
-    assert_eq!([0, 1, 2, 3].map(|group| of(group).count()), [1, 10, 10, 10]);
+    let of = |role: u32| report.requests.iter().filter(move |r| report.tasks[r.task as usize].role == role);
+    assert_eq!([0, 1, 2, 3].map(|role| of(role).count()), [1, 10, 10, 10]);
     for last in of(3) {
         let same = |request: &&schedlab_load::RequestReport| {
             request.taken.unwrap().request == last.taken.unwrap().request && request.intended_ns == last.intended_ns

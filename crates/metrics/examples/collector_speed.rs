@@ -7,19 +7,19 @@ use schedlab_metrics::collector::Collector;
 use schedlab_metrics::histogram::Histogram;
 use schedlab_model::control_group::ControlGroups;
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::machine::Machine;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
-use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Workload};
+use schedlab_model::workload::{Birth, Class, Kind, Objects, Program, Role, Run, Workload};
 use std::collections::VecDeque;
 use std::hint::black_box;
 
 const SWITCHES: u64 = 10_000_000;
 
 fn workload(cpus: u32) -> Workload {
-    let group = Group {
+    let role = Role {
         name: "worker".into(),
         count: None,
         birth: Birth::Spawned,
@@ -36,7 +36,7 @@ fn workload(cpus: u32) -> Workload {
         name: "speed".into(),
         about: String::new(),
         machine: Machine::flat(cpus),
-        groups: vec![group],
+        roles: vec![role],
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
@@ -52,7 +52,7 @@ fn events(cpus: u32, tasks_per_cpu: u32, block_every: u64, sink: &mut impl Sink)
     let mut queues = vec![VecDeque::new(); cpus as usize];
     for id in 0..cpus * tasks_per_cpu {
         let (task, target) = (TaskId(id), CpuId(id % cpus));
-        push(&mut send, Time(0), 0, EventKind::Fork { task, group: GroupId(0), parent: None });
+        push(&mut send, Time(0), 0, EventKind::Fork { task, role: RoleId(0), parent: None });
         push(&mut send, Time(0), 0, EventKind::Wakeup { task, target, waker: None, source: WakeSource::Fork });
         push(&mut send, Time(0), 0, EventKind::RequestBegin { task, intended: Time(0), request: None });
         queues[target.index()].push_back(task);

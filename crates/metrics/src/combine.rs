@@ -5,7 +5,7 @@ use schedlab_model::metric::{Combine, Found, Part};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::{EngineInfo, Provenance, RunResult};
 use schedlab_model::runs::{
-    Combined, ControlGroupRuns, CpuRuns, Estimate, GroupRuns, Numbers, Runs, RunsResult, SCHEMA, Total,
+    Combined, ControlGroupRuns, CpuRuns, Estimate, Numbers, RoleRuns, Runs, RunsResult, SCHEMA, Total,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,17 +22,17 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         return first.clone().into();
     }
     let resamples = Drawn { seed: first.seed, by_count: RefCell::default() };
-    let groups = first.groups.iter().enumerate().map(|(index, group)| GroupRuns {
-        name: group.name.clone(),
-        metrics: numbers(&parts(runs, |run| Part::Group(&run.groups[index])), Some(&resamples)),
+    let roles = first.roles.iter().enumerate().map(|(index, role)| RoleRuns {
+        name: role.name.clone(),
+        metrics: numbers(&parts(runs, |run| Part::Role(&run.roles[index])), Some(&resamples)),
     });
     let cpus = first.cpus.iter().enumerate().map(|(index, cpu)| CpuRuns {
         id: cpu.id,
         metrics: numbers(&parts(runs, |run| Part::Cpu(&run.cpus[index])), Some(&resamples)),
     });
-    let control_groups = first.control_groups.iter().enumerate().map(|(index, group)| ControlGroupRuns {
-        path: group.path.clone(),
-        knobs: group.knobs.clone(),
+    let control_groups = first.control_groups.iter().enumerate().map(|(index, role)| ControlGroupRuns {
+        path: role.path.clone(),
+        knobs: role.knobs.clone(),
         metrics: numbers(&parts(runs, |run| Part::ControlGroup(&run.control_groups[index])), Some(&resamples)),
     });
     let missing = once_each(runs.iter().flat_map(|run| &run.missing));
@@ -45,7 +45,7 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         warmup_ns: runs.iter().map(|run| run.warmup_ns).max().unwrap_or(0),
         provenance: common(&first.provenance),
         runs: Runs { count: runs.len() as u32, seeds: runs.iter().map(|run| run.seed).collect() },
-        groups: groups.collect(),
+        roles: roles.collect(),
         control_groups: control_groups.collect(),
         cpus: cpus.collect(),
         metrics: numbers(&parts(runs, Part::Run), Some(&resamples)),
@@ -60,14 +60,14 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
 /// The tasks of several runs, each with its means and without intervals; none where the runs have other tasks, as where
 /// arrivals make them.
 pub fn tasks(runs: &[&RunResult]) -> Option<Vec<TaskRuns>> {
-    let names = |run: &RunResult| run.tasks.iter().map(|task| (task.id, task.group.clone())).collect::<Vec<_>>();
+    let names = |run: &RunResult| run.tasks.iter().map(|task| (task.id, task.role.clone())).collect::<Vec<_>>();
     let first = names(runs.first()?);
     if runs.iter().any(|run| names(run) != first) {
         return None;
     }
-    let task = |(index, (id, group)): (usize, (u32, String))| {
+    let task = |(index, (id, role)): (usize, (u32, String))| {
         let metrics = numbers(&parts(runs, |run| Part::Task(&run.tasks[index].measures)), None);
-        TaskRuns { id, group, metrics }
+        TaskRuns { id, role, metrics }
     };
     Some(first.into_iter().enumerate().map(task).collect())
 }
@@ -76,8 +76,8 @@ pub fn tasks(runs: &[&RunResult]) -> Option<Vec<TaskRuns>> {
 pub struct TaskRuns {
     /// Its number.
     pub id: u32,
-    /// Its group's name.
-    pub group: String,
+    /// Its role's name.
+    pub role: String,
     /// Its metrics.
     pub metrics: Numbers,
 }
@@ -148,7 +148,7 @@ fn once_each<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
 mod tests {
     use super::*;
     use schedlab_model::metric;
-    use schedlab_model::result::{ControlGroupResult, CpuResult, GroupResult, LoadDistribution, Measures, Summary};
+    use schedlab_model::result::{ControlGroupResult, CpuResult, LoadDistribution, Measures, RoleResult, Summary};
 
     /// A run whose numbers are all made of `x`; requests end in runs with an even one only.
     fn run(x: u64) -> RunResult {
@@ -174,7 +174,7 @@ mod tests {
         RunResult {
             seed: x,
             duration_ns: 100 * x,
-            groups: vec![GroupResult {
+            roles: vec![RoleResult {
                 name: "g".into(),
                 count: x,
                 measures,
@@ -209,7 +209,7 @@ mod tests {
             let found = metric::find(&metric.path).unwrap();
             let values: Vec<f64> = runs.iter().filter_map(|run| found.of(part(run, found))).collect();
             let view = match metric.level {
-                metric::Level::Task | metric::Level::Group => outcome.groups()[0].metrics,
+                metric::Level::Task | metric::Level::Role => outcome.roles()[0].metrics,
                 metric::Level::ControlGroup => outcome.control_groups()[0].metrics,
                 metric::Level::Cpu => outcome.cpus()[0].metrics,
                 metric::Level::Run => outcome.whole(),
@@ -220,7 +220,7 @@ mod tests {
             let whole = if metric.combine == Combine::Sum { sum } else { sum / values.len() as f64 };
             assert!(value.is_none_or(|value| (value.number - whole).abs() < 1e-9), "{}: {value:?}", metric.path);
         }
-        let response = outcome.groups()[0].metrics.value("response_ns.mean").unwrap();
+        let response = outcome.roles()[0].metrics.value("response_ns.mean").unwrap();
         assert_eq!((response.number, response.n), (30.0, 2));
         assert!(response.interval.unwrap().low < 30.0 && 30.0 < response.interval.unwrap().high);
         assert_eq!(outcome.whole().get("lost"), Some(7.0));
@@ -228,7 +228,7 @@ mod tests {
 
     fn part(run: &RunResult, found: Found) -> Part<'_> {
         match found.metric.level {
-            metric::Level::Task | metric::Level::Group => Part::Group(&run.groups[0]),
+            metric::Level::Task | metric::Level::Role => Part::Role(&run.roles[0]),
             metric::Level::ControlGroup => Part::ControlGroup(&run.control_groups[0]),
             metric::Level::Cpu => Part::Cpu(&run.cpus[0]),
             metric::Level::Run => Part::Run(run),

@@ -13,9 +13,9 @@ pub struct Curve {
     points: Vec<(u64, f64)>,
 }
 
-/// The curves of a group of tasks, in nanoseconds.
+/// The curves of a role of tasks, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GroupCurves {
+pub struct RoleCurves {
     /// Request begin to end.
     pub response: Curve,
     /// Runnable to first run, for each wake-up.

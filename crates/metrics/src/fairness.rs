@@ -1,6 +1,6 @@
 //! Fairness: the kernel's weights, and Jain's index.
 
-use schedlab_model::workload::{Class, Group};
+use schedlab_model::workload::{Class, Role};
 
 /// The share of CPU time that each nice value from −20 to 19 stands for: 1024 · 1.25^(−nice), rounded as the kernel has
 /// it (`sched_prio_to_weight` in `kernel/sched/core.c`). One step of nice is about 10 % of CPU time between two tasks.
@@ -12,10 +12,10 @@ const NICE_WEIGHTS: [u32; 40] = [
 /// The weight of `SCHED_IDLE` (`WEIGHT_IDLEPRIO` in `kernel/sched/sched.h`).
 const IDLE_WEIGHT: u32 = 3;
 
-/// The kernel's weight of a task of this group; none for the real-time classes, which do not share by weight.
-pub fn weight(group: &Group) -> Option<u32> {
-    match group.class {
-        Class::Other | Class::Batch => Some(NICE_WEIGHTS[(i32::from(group.nice) + 20).clamp(0, 39) as usize]),
+/// The kernel's weight of a task of this role; none for the real-time classes, which do not share by weight.
+pub fn weight(role: &Role) -> Option<u32> {
+    match role.class {
+        Class::Other | Class::Batch => Some(NICE_WEIGHTS[(i32::from(role.nice) + 20).clamp(0, 39) as usize]),
         Class::Idle => Some(IDLE_WEIGHT),
         Class::Fifo(_) | Class::RoundRobin(_) => None,
     }

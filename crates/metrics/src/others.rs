@@ -8,7 +8,7 @@
 //! ran. Tasks that sleep while others run lose nothing by them.
 
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced};
 use schedlab_model::workload::Workload;
@@ -54,14 +54,14 @@ pub struct OthersWatch {
     now: Time,
     from: Time,
     tasks: Vec<Task>,
-    set_of_group: Vec<usize>,
+    set_of_role: Vec<usize>,
     sets: Vec<Allowed>,
     /// Whether others hold each CPU.
     held: Vec<bool>,
     wanted_ns: u64,
 }
 
-/// The CPUs on which the tasks of one or more groups are allowed.
+/// The CPUs on which the tasks of one or more roles are allowed.
 #[derive(Debug)]
 struct Allowed {
     cpus: CpuSet,
@@ -87,12 +87,12 @@ impl OthersWatch {
     /// For a run of this workload, whose events tell of CPUs that run others.
     pub fn new(workload: &Workload) -> OthersWatch {
         let mut sets: Vec<Allowed> = Vec::new();
-        let mut set_of_group = Vec::new();
-        for group in &workload.groups {
+        let mut set_of_role = Vec::new();
+        for role in &workload.roles {
             // Where tasks change their CPUs, others may have been in the way on any of them.
-            let cpus = group.possible_cpus();
+            let cpus = role.possible_cpus();
             let known = sets.iter().position(|set| set.cpus == cpus);
-            set_of_group.push(known.unwrap_or(sets.len()));
+            set_of_role.push(known.unwrap_or(sets.len()));
             if known.is_none() {
                 sets.push(Allowed { cpus, waiting: 0, held: 0 });
             }
@@ -102,7 +102,7 @@ impl OthersWatch {
             now: Time::ZERO,
             from: workload.run.warmup,
             tasks: Vec::new(),
-            set_of_group,
+            set_of_role,
             sets,
             held: vec![false; cpus],
             wanted_ns: 0,
@@ -138,9 +138,9 @@ impl OthersWatch {
         }
     }
 
-    fn fork(&mut self, task: TaskId, group: GroupId) {
+    fn fork(&mut self, task: TaskId, role: RoleId) {
         self.tasks.resize(self.tasks.len().max(task.index() + 1), Task::default());
-        self.tasks[task.index()].set = self.set_of_group.get(group.index()).copied().unwrap_or(0);
+        self.tasks[task.index()].set = self.set_of_role.get(role.index()).copied().unwrap_or(0);
     }
 
     fn becomes(&mut self, task: TaskId, activity: Activity) {
@@ -160,7 +160,7 @@ impl Sink for OthersWatch {
     fn event(&mut self, event: &Event) {
         self.pass(event.time);
         match event.kind {
-            EventKind::Fork { task, group, .. } => self.fork(task, group),
+            EventKind::Fork { task, role, .. } => self.fork(task, role),
             EventKind::Wakeup { task, .. } if self.is(task, Activity::Off) => self.becomes(task, Activity::Waiting),
             EventKind::Exit { task } if self.is(task, Activity::Waiting) => self.becomes(task, Activity::Off),
             EventKind::Untraced { what } => self.turn(event.cpu, what == Untraced::Others),

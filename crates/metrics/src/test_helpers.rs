@@ -2,16 +2,16 @@
 
 use schedlab_model::control_group::ControlGroups;
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::machine::Machine;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, WakeSource};
-use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Workload};
+use schedlab_model::workload::{Birth, Class, Kind, Objects, Program, Role, Run, Workload};
 
-/// A group that may run on these CPUs; what its tasks do is of no importance here.
-pub fn group(name: &str, cpus: CpuSet) -> Group {
-    Group {
+/// A role that may run on these CPUs; what its tasks do is of no importance here.
+pub fn role(name: &str, cpus: CpuSet) -> Role {
+    Role {
         name: name.into(),
         count: Some(1),
         birth: Birth::At(Time::ZERO),
@@ -26,13 +26,13 @@ pub fn group(name: &str, cpus: CpuSet) -> Group {
     }
 }
 
-/// A workload with these groups on so many CPUs.
-pub fn workload(cpus: u32, groups: Vec<Group>, warmup: u64) -> Workload {
+/// A workload with these roles on so many CPUs.
+pub fn workload(cpus: u32, roles: Vec<Role>, warmup: u64) -> Workload {
     Workload {
         name: "test".into(),
         about: String::new(),
         machine: Machine::flat(cpus),
-        groups,
+        roles,
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
@@ -40,13 +40,13 @@ pub fn workload(cpus: u32, groups: Vec<Group>, warmup: u64) -> Workload {
     }
 }
 
-/// A workload of one group that may run everywhere.
+/// A workload of one role that may run everywhere.
 pub fn plain(cpus: u32) -> Workload {
-    workload(cpus, vec![group("worker", CpuSet::first(cpus))], 0)
+    workload(cpus, vec![role("worker", CpuSet::first(cpus))], 0)
 }
 
 pub fn fork(time: u64, task: u32) -> Event {
-    event(time, 0, EventKind::Fork { task: TaskId(task), group: GroupId(0), parent: None })
+    event(time, 0, EventKind::Fork { task: TaskId(task), role: RoleId(0), parent: None })
 }
 
 pub fn wakeup(time: u64, task: u32, target: u32) -> Event {
@@ -93,26 +93,26 @@ pub struct RandomRun {
     pub end: u64,
     rng: Rng,
     now: u64,
-    /// Living tasks: number, group, state, whether a request is open.
+    /// Living tasks: number, role, state, whether a request is open.
     tasks: Vec<(u32, usize, State, bool)>,
     forked: u32,
     current: Vec<Option<u32>>,
 }
 
 impl RandomRun {
-    /// So many random steps on 1 to 4 CPUs with 1 to 3 groups of random allowed sets.
+    /// So many random steps on 1 to 4 CPUs with 1 to 3 roles of random allowed sets.
     pub fn new(seed: u64, steps: u32, warmup: u64) -> RandomRun {
         let mut rng = Rng::split(seed, "random run");
         let cpus = 1 + rng.below(4) as u32;
-        let groups = (0..1 + rng.below(3))
+        let roles = (0..1 + rng.below(3))
             .map(|i| {
                 let mut set: CpuSet = (0..cpus).map(CpuId).filter(|_| rng.below(2) == 0).collect();
                 set.insert(CpuId(rng.below(u64::from(cpus)) as u32));
-                group(&format!("g{i}"), if rng.below(2) == 0 { CpuSet::first(cpus) } else { set })
+                role(&format!("g{i}"), if rng.below(2) == 0 { CpuSet::first(cpus) } else { set })
             })
             .collect();
         let mut run = RandomRun {
-            workload: workload(cpus, groups, warmup),
+            workload: workload(cpus, roles, warmup),
             events: Vec::new(),
             end: 0,
             rng,
@@ -139,8 +139,8 @@ impl RandomRun {
         self.events.push(event(self.now, cpu, kind));
     }
 
-    fn allowed(&self, group: usize) -> Vec<u32> {
-        self.workload.groups[group].cpus.iter().map(|cpu| cpu.0).collect()
+    fn allowed(&self, role: usize) -> Vec<u32> {
+        self.workload.roles[role].cpus.iter().map(|cpu| cpu.0).collect()
     }
 
     fn step(&mut self) {
@@ -158,11 +158,11 @@ impl RandomRun {
     }
 
     fn fork(&mut self, cpu: u32) {
-        let group = self.below(self.workload.groups.len());
+        let role = self.below(self.workload.roles.len());
         let task = self.forked;
         self.forked += 1;
-        self.tasks.push((task, group, State::Off, false));
-        self.push(cpu, EventKind::Fork { task: TaskId(task), group: GroupId(group as u32), parent: None });
+        self.tasks.push((task, role, State::Off, false));
+        self.push(cpu, EventKind::Fork { task: TaskId(task), role: RoleId(role as u32), parent: None });
     }
 
     fn wake(&mut self, cpu: u32) {
@@ -171,8 +171,8 @@ impl RandomRun {
             return;
         }
         let index = off[self.below(off.len())];
-        let (task, group, ..) = self.tasks[index];
-        let allowed = self.allowed(group);
+        let (task, role, ..) = self.tasks[index];
+        let allowed = self.allowed(role);
         let target = allowed[self.below(allowed.len())];
         self.tasks[index].2 = State::Waiting(target);
         let source = WakeSource::Timer;

@@ -15,7 +15,7 @@ pub const MAX_REPORTED: usize = 20;
 /// What a trace knows about itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expectations<'a> {
-    /// The workload that ran, when it is known: its CPUs, groups and allowed sets bound what may happen.
+    /// The workload that ran, when it is known: its CPUs, roles and allowed sets bound what may happen.
     pub workload: Option<&'a Workload>,
     /// Whether events are missing, at the beginning or between. What a missing event may explain is then no violation:
     /// an unknown task, a task or CPU in another state than seen last, an unpaired request.
@@ -74,7 +74,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct TaskFacts {
     state: State,
-    group: Option<usize>,
+    role: Option<usize>,
     /// Its end was announced while it was on a CPU, at this time.
     exit: Option<Time>,
     request_open: bool,
@@ -167,27 +167,27 @@ impl<'a> Validator<'a> {
     }
 
     fn check_allowed(&mut self, event: &Event, id: TaskId, cpu: CpuId) {
-        let group = self.tasks.get(&id).and_then(|task| task.group);
-        if let (Some(workload), Some(group)) = (self.expectations.workload, group) {
-            let group = &workload.groups[group];
-            if !group.all_cpus().any(|cpus| cpus.contains(cpu)) {
-                let what = format!("a task of {:?} on CPU {cpu}, allowed are {}", group.name, group.possible_cpus());
+        let role = self.tasks.get(&id).and_then(|task| task.role);
+        if let (Some(workload), Some(role)) = (self.expectations.workload, role) {
+            let role = &workload.roles[role];
+            if !role.all_cpus().any(|cpus| cpus.contains(cpu)) {
+                let what = format!("a task of {:?} on CPU {cpu}, allowed are {}", role.name, role.possible_cpus());
                 self.report(event, Some(id), what);
             }
         }
     }
 
-    fn fork(&mut self, event: &Event, id: TaskId, group: usize) {
+    fn fork(&mut self, event: &Event, id: TaskId, role: usize) {
         if self.tasks.contains_key(&id) || self.ended.contains(id.0) {
             self.report(event, Some(id), "a task comes to be for the second time");
         }
-        let groups = self.expectations.workload.map(|workload| workload.groups.len());
-        if let Some(groups) = groups.filter(|&groups| group >= groups) {
-            self.report(event, Some(id), format!("group {group} does not exist, the workload has {groups}"));
+        let roles = self.expectations.workload.map(|workload| workload.roles.len());
+        if let Some(roles) = roles.filter(|&roles| role >= roles) {
+            self.report(event, Some(id), format!("role {role} does not exist, the workload has {roles}"));
         }
-        let group = (groups.is_some_and(|groups| group < groups)).then_some(group);
+        let role = (roles.is_some_and(|roles| role < roles)).then_some(role);
         self.findings.tasks += 1;
-        self.tasks.insert(id, TaskFacts::new(State::Off, group, event.time));
+        self.tasks.insert(id, TaskFacts::new(State::Off, role, event.time));
     }
 
     fn exit(&mut self, event: &Event, id: TaskId) {
@@ -373,8 +373,8 @@ impl<'a> Validator<'a> {
 }
 
 impl TaskFacts {
-    fn new(state: State, group: Option<usize>, since: Time) -> TaskFacts {
-        TaskFacts { state, group, exit: None, request_open: false, ran_ns: 0, since }
+    fn new(state: State, role: Option<usize>, since: Time) -> TaskFacts {
+        TaskFacts { state, role, exit: None, request_open: false, ran_ns: 0, since }
     }
 
     fn half_ended(&self) -> Option<&'static str> {
@@ -395,11 +395,11 @@ impl Sink for Validator<'_> {
         self.now = self.now.max(event.time);
         self.check_cpu(event, event.cpu);
         match event.kind {
-            EventKind::Fork { task, group, parent } => {
+            EventKind::Fork { task, role, parent } => {
                 if let Some(parent) = parent {
                     self.task(event, parent, State::Off);
                 }
-                self.fork(event, task, group.index());
+                self.fork(event, task, role.index());
             }
             EventKind::Exit { task } => self.exit(event, task),
             EventKind::Wakeup { task, target, waker, source } => {

@@ -91,7 +91,7 @@ costs! {
     process_start
     /// As `exit`, of a process, whose memory goes with it (`exit_mm`).
     process_exit
-    /// Creating a task of a group with `arrivals`, beside its wakeup, paid by the CPU on which a task of the system does it that
+    /// Creating a task of a role with `arrivals`, beside its wakeup, paid by the CPU on which a task of the system does it that
     /// comes before all others.
     arrival
     /// The kernel's thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU

@@ -36,8 +36,8 @@ ids! {
     TaskId "task ";
     /// A CPU of the machine, from 0.
     CpuId "cpu ";
-    /// A `[[task]]` of the scenario, in file order: all its instances are one group.
-    GroupId "group ";
+    /// A `[[task]]` of the scenario, in file order: all its instances are one role.
+    RoleId "role ";
     /// A semaphore, lock, channel, barrier or device of the scenario, each kind from 0.
     ObjectId "object ";
     /// A control group of the scenario, in the order in which a kernel would make them: a parent before its children.

@@ -1,7 +1,7 @@
-//! What people call a task: the name of its group and its number in it, `worker/3`.
+//! What people call a task: the name of its role and its number in it, `worker/3`.
 
 use crate::{
-    ids::{GroupId, TaskId},
+    ids::{RoleId, TaskId},
     time::Time,
     trace::{Event, EventKind},
 };
@@ -13,27 +13,27 @@ use std::{collections::HashMap, mem};
 pub struct Label {
     /// The task.
     pub task: TaskId,
-    /// Its group and its number in it; none when its fork was not seen.
-    pub place: Option<(GroupId, u32)>,
+    /// Its role and its number in it; none when its fork was not seen.
+    pub place: Option<(RoleId, u32)>,
 }
 
-/// Gives tasks their names as the events stream by. The instances of a group are numbered from 0 in the order of
+/// Gives tasks their names as the events stream by. The instances of a role are numbered from 0 in the order of
 /// their forks. A task is forgotten after the instant of its exit, so memory follows the tasks that are alive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Names {
-    groups: Vec<String>,
-    instances: HashMap<GroupId, u32>,
-    tasks: HashMap<TaskId, (GroupId, u32)>,
+    roles: Vec<String>,
+    instances: HashMap<RoleId, u32>,
+    tasks: HashMap<TaskId, (RoleId, u32)>,
     /// Tasks that ended at `now`: the switch away from them may still come.
     ended: Vec<TaskId>,
     now: Time,
 }
 
 impl Names {
-    /// No tasks yet; the names of the groups, by [`GroupId`].
-    pub fn new(groups: impl IntoIterator<Item = String>) -> Names {
-        let groups = groups.into_iter().collect();
-        Names { groups, instances: HashMap::new(), tasks: HashMap::new(), ended: Vec::new(), now: Time::ZERO }
+    /// No tasks yet; the names of the roles, by [`RoleId`].
+    pub fn new(roles: impl IntoIterator<Item = String>) -> Names {
+        let roles = roles.into_iter().collect();
+        Names { roles, instances: HashMap::new(), tasks: HashMap::new(), ended: Vec::new(), now: Time::ZERO }
     }
 
     /// Takes notice of an event, and gives the tasks that are forgotten with it. Must see all events, before names of
@@ -48,9 +48,9 @@ impl Names {
             }
         }
         match event.kind {
-            EventKind::Fork { task, group, .. } => {
-                let next = self.instances.entry(group).or_default();
-                self.tasks.insert(task, (group, *next));
+            EventKind::Fork { task, role, .. } => {
+                let next = self.instances.entry(role).or_default();
+                self.tasks.insert(task, (role, *next));
                 *next += 1;
             }
             EventKind::Exit { task } => self.ended.push(task),
@@ -59,14 +59,14 @@ impl Names {
         forgotten
     }
 
-    /// The group of a task and its number in it, if its fork was seen.
-    pub fn get(&self, task: TaskId) -> Option<(GroupId, u32)> {
+    /// The role of a task and its number in it, if its fork was seen.
+    pub fn get(&self, task: TaskId) -> Option<(RoleId, u32)> {
         self.tasks.get(&task).copied()
     }
 
-    /// The name of a group; `group4` when it has none.
-    pub fn group(&self, group: GroupId) -> String {
-        self.groups.get(group.index()).cloned().unwrap_or_else(|| format!("group{group}"))
+    /// The name of a role; `role4` when it has none.
+    pub fn role(&self, role: RoleId) -> String {
+        self.roles.get(role.index()).cloned().unwrap_or_else(|| format!("role{role}"))
     }
 
     /// What the name of a task is made of.
@@ -77,7 +77,7 @@ impl Names {
     /// The name that a label stands for; `task17` for a task whose fork was not seen.
     pub fn show(&self, label: Label) -> String {
         match label.place {
-            Some((group, instance)) => format!("{}/{instance}", self.group(group)),
+            Some((role, instance)) => format!("{}/{instance}", self.role(role)),
             None => format!("task{}", label.task),
         }
     }
@@ -98,20 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn instances_are_numbered_in_their_group_and_forgotten_after_their_end() {
+    fn instances_are_numbered_in_their_role_and_forgotten_after_their_end() {
         let mut names = Names::new(["worker".into(), "timer".into()]);
-        for (task, group) in [(0, 0), (1, 1), (2, 0), (3, 7)] {
-            let (task, group) = (TaskId(task), GroupId(group));
-            names.observe(&at(0, EventKind::Fork { task, group, parent: None }));
+        for (task, role) in [(0, 0), (1, 1), (2, 0), (3, 7)] {
+            let (task, role) = (TaskId(task), RoleId(role));
+            names.observe(&at(0, EventKind::Fork { task, role, parent: None }));
         }
         let shown = [0, 1, 2, 3, 4].map(|task| names.task(TaskId(task)));
-        assert_eq!(shown, ["worker/0", "timer/0", "worker/1", "group7/0", "task4"]);
+        assert_eq!(shown, ["worker/0", "timer/0", "worker/1", "role7/0", "task4"]);
         let before = names.label(TaskId(0));
         names.observe(&at(1, EventKind::Exit { task: TaskId(0) }));
-        assert_eq!(names.get(TaskId(0)), Some((GroupId(0), 0)));
+        assert_eq!(names.get(TaskId(0)), Some((RoleId(0), 0)));
         assert_eq!(names.observe(&at(2, EventKind::Tick)), [TaskId(0)]);
         assert_eq!((names.get(TaskId(0)), names.show(before)), (None, "worker/0".into()));
-        names.observe(&at(2, EventKind::Fork { task: TaskId(9), group: GroupId(0), parent: None }));
+        names.observe(&at(2, EventKind::Fork { task: TaskId(9), role: RoleId(0), parent: None }));
         assert_eq!(names.task(TaskId(9)), "worker/2");
     }
 }

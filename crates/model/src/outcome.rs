@@ -40,9 +40,9 @@ pub enum View<'a> {
     Several(&'a Numbers),
 }
 
-/// A group of an outcome.
+/// A role of an outcome.
 #[derive(Clone, Copy, Debug)]
-pub struct GroupView<'a> {
+pub struct RoleView<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its metrics.
@@ -174,17 +174,17 @@ impl Outcome {
         self.whole().get("duration_ns").unwrap_or(0.0).round() as u64
     }
 
-    /// The groups, in the order of the scenario.
-    pub fn groups(&self) -> Vec<GroupView<'_>> {
+    /// The roles, in the order of the scenario.
+    pub fn roles(&self) -> Vec<RoleView<'_>> {
         match self {
             Outcome::One(result) => {
-                let view = |group| View::One(Part::Group(group));
-                result.groups.iter().map(|group| GroupView { name: &group.name, metrics: view(group) }).collect()
+                let view = |role| View::One(Part::Role(role));
+                result.roles.iter().map(|role| RoleView { name: &role.name, metrics: view(role) }).collect()
             }
             Outcome::Several(result) => result
-                .groups
+                .roles
                 .iter()
-                .map(|group| GroupView { name: &group.name, metrics: View::Several(&group.metrics) })
+                .map(|role| RoleView { name: &role.name, metrics: View::Several(&role.metrics) })
                 .collect(),
         }
     }
@@ -193,21 +193,17 @@ impl Outcome {
     pub fn control_groups(&self) -> Vec<ControlGroupView<'_>> {
         match self {
             Outcome::One(result) => {
-                let view = |group| View::One(Part::ControlGroup(group));
-                let groups = result.control_groups.iter();
-                groups
-                    .map(|group| ControlGroupView { path: &group.path, knobs: &group.knobs, metrics: view(group) })
+                let view = |role| View::One(Part::ControlGroup(role));
+                let roles = result.control_groups.iter();
+                roles
+                    .map(|role| ControlGroupView { path: &role.path, knobs: &role.knobs, metrics: view(role) })
                     .collect()
             }
             Outcome::Several(result) => {
-                let groups = result.control_groups.iter();
+                let roles = result.control_groups.iter();
                 let view = |numbers| View::Several(numbers);
-                groups
-                    .map(|group| ControlGroupView {
-                        path: &group.path,
-                        knobs: &group.knobs,
-                        metrics: view(&group.metrics),
-                    })
+                roles
+                    .map(|role| ControlGroupView { path: &role.path, knobs: &role.knobs, metrics: view(&role.metrics) })
                     .collect()
             }
         }
@@ -225,9 +221,9 @@ impl Outcome {
         }
     }
 
-    /// The group of this name.
-    pub fn group(&self, name: &str) -> Option<GroupView<'_>> {
-        self.groups().into_iter().find(|group| group.name == name)
+    /// The role of this name.
+    pub fn role(&self, name: &str) -> Option<RoleView<'_>> {
+        self.roles().into_iter().find(|role| role.name == name)
     }
 }
 

@@ -38,7 +38,7 @@ pub struct RunResult {
     /// What the numbers come from.
     pub provenance: Provenance,
     /// One object for each `[[task]]` of the scenario, in file order.
-    pub groups: Vec<GroupResult>,
+    pub roles: Vec<RoleResult>,
     /// One object for each control group below the root, parents first; absent in a scenario without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub control_groups: Vec<ControlGroupResult>,
@@ -239,9 +239,9 @@ pub struct Interval {
     pub level: f64,
 }
 
-/// The metrics of one `[[task]]` group over all its task instances.
+/// The metrics of one `[[task]]` role over all its task instances.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GroupResult {
+pub struct RoleResult {
     /// Its name.
     pub name: String,
     /// How many task instances there were.
@@ -266,14 +266,14 @@ pub struct GroupResult {
 pub struct TaskResult {
     /// Its number, in the order of creation.
     pub id: u32,
-    /// Its group's name.
-    pub group: String,
+    /// Its role's name.
+    pub role: String,
     /// The metrics.
     #[serde(flatten)]
     pub measures: Measures,
 }
 
-/// The metrics of a task or a group. `Default` has nothing in it: counts of zero and no summaries.
+/// The metrics of a task or a role. `Default` has nothing in it: counts of zero and no summaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measures {
     /// Requests that ended. A request is one pass of a `loop` or the whole of a `once`, without think time; or what a
@@ -538,7 +538,7 @@ mod tests {
                 engine: None,
                 kernel: None,
             },
-            groups: vec![GroupResult {
+            roles: vec![RoleResult {
                 name: "g".into(),
                 count: 1,
                 measures: measures.clone(),
@@ -546,7 +546,7 @@ mod tests {
                 jain_of_tasks: Some(1.0),
                 starved: Some(0),
             }],
-            tasks: vec![TaskResult { id: 0, group: "g".into(), measures }],
+            tasks: vec![TaskResult { id: 0, role: "g".into(), measures }],
             cpus: vec![CpuResult {
                 id: 0,
                 busy_frac: 0.5,
@@ -588,11 +588,11 @@ mod tests {
     #[test]
     fn absent_is_not_written_and_metrics_stand_in_the_object_itself() {
         let value = serde_json::to_value(example()).unwrap();
-        assert_eq!(value["groups"][0]["response_ns"]["p50"], 5);
+        assert_eq!(value["roles"][0]["response_ns"]["p50"], 5);
         assert_eq!(value["tasks"][0]["id"], 0);
         assert_eq!(value["cpus"][0]["runnable"]["1"], 0.5);
         assert_eq!(value["load_distribution"]["true"]["10"], 0.25);
-        assert!(value["groups"][0]["response_ns"].get("sd").is_none());
+        assert!(value["roles"][0]["response_ns"].get("sd").is_none());
         assert!(!value.to_string().contains("null"), "{value}");
     }
 }

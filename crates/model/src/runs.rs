@@ -29,7 +29,7 @@ pub struct RunsResult {
     /// The runs.
     pub runs: Runs,
     /// One object for each `[[task]]` of the scenario, in file order.
-    pub groups: Vec<GroupRuns>,
+    pub roles: Vec<RoleRuns>,
     /// One object for each control group below the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub control_groups: Vec<ControlGroupRuns>,
@@ -62,12 +62,12 @@ pub struct Runs {
 /// Metrics of several runs, by their path.
 pub type Numbers = BTreeMap<String, Combined>;
 
-/// A group.
+/// A role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GroupRuns {
+pub struct RoleRuns {
     /// Its name.
     pub name: String,
-    /// Its metrics, by their path in the group of one run: `response_ns.p99`, `count`.
+    /// Its metrics, by their path in the role of one run: `response_ns.p99`, `count`.
     pub metrics: Numbers,
 }
 

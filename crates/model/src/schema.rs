@@ -71,8 +71,8 @@ pub(crate) fn description(level: Level, path: &str) -> Option<String> {
 /// Where in the schema of a result the parts of a level are described.
 fn roots(level: Level) -> &'static [&'static str] {
     match level {
-        Level::Task => &["/$defs/GroupResult", "/$defs/TaskResult"],
-        Level::Group => &["/$defs/GroupResult"],
+        Level::Task => &["/$defs/RoleResult", "/$defs/TaskResult"],
+        Level::Role => &["/$defs/RoleResult"],
         Level::ControlGroup => &["/$defs/ControlGroupResult"],
         Level::Cpu => &["/$defs/CpuResult"],
         Level::Run => &[""],
@@ -137,8 +137,8 @@ mod tests {
     fn a_result_says_the_units_and_sources_of_its_metrics() {
         let schema = result();
         assert_eq!(schema["properties"]["jain"]["source"], "Jain, Chiu and Hawe 1984");
-        let group = &schema["$defs"]["GroupResult"]["properties"];
-        assert_eq!((&group["response_ns"]["unit"], &group["cpu_share"]["unit"]), (&json!("ns"), &json!("fraction")));
+        let role = &schema["$defs"]["RoleResult"]["properties"];
+        assert_eq!((&role["response_ns"]["unit"], &role["cpu_share"]["unit"]), (&json!("ns"), &json!("fraction")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A number of a whole result, by its path: `groups.worker.response_ns.p99`, `cpus.0.busy_frac`, `jain`.
+//! A number of a whole result, by its path: `roles.worker.response_ns.p99`, `cpus.0.busy_frac`, `jain`.
 
 use crate::metric::{Combine, Found, Level, Part, Unit, Unknown, find};
 use crate::outcome::{Outcome, Value, View};
@@ -13,7 +13,7 @@ pub struct Selector {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Whose {
     Run,
-    Groups(Pick),
+    Roles(Pick),
     Tasks(Pick),
     Cpus(Pick),
     ControlGroups(Pick),
@@ -41,14 +41,14 @@ impl Pick {
 type List = (&'static str, fn(Pick) -> Whose, &'static [Level]);
 
 const LISTS: [List; 4] = [
-    ("groups.", Whose::Groups, &[Level::Task, Level::Group]),
+    ("roles.", Whose::Roles, &[Level::Task, Level::Role]),
     ("tasks.", Whose::Tasks, &[Level::Task]),
     ("cpus.", Whose::Cpus, &[Level::Cpu]),
     ("control_groups.", Whose::ControlGroups, &[Level::ControlGroup]),
 ];
 
 impl Selector {
-    /// Reads a path. `groups`, `tasks`, `cpus` and `control_groups` are followed by a name or number, or by `*` for the greatest of all; a
+    /// Reads a path. `roles`, `tasks`, `cpus` and `control_groups` are followed by a name or number, or by `*` for the greatest of all; a
     /// metric of the run stands alone.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Selector {
     pub fn parse(path: &str) -> Result<Selector, Unknown> {
         for (prefix, whose, levels) in LISTS {
             let Some(rest) = path.strip_prefix(prefix) else { continue };
-            // The name of a group may have dots: the longest metric after one is meant.
+            // The name of a role may have dots: the longest metric after one is meant.
             let mut dots = rest.match_indices('.').map(|(at, _)| at);
             let known = dots.find_map(|at| Some((&rest[..at], find(&rest[at + 1..]).ok()?)));
             let here = known.filter(|(_, found)| levels.contains(&found.metric.level));
@@ -97,7 +97,7 @@ impl Selector {
     fn is_greatest(&self) -> bool {
         match &self.whose {
             Whose::Run => false,
-            Whose::Groups(pick) | Whose::Tasks(pick) | Whose::Cpus(pick) | Whose::ControlGroups(pick) => {
+            Whose::Roles(pick) | Whose::Tasks(pick) | Whose::Cpus(pick) | Whose::ControlGroups(pick) => {
                 *pick == Pick::All
             }
         }
@@ -106,7 +106,7 @@ impl Selector {
     /// In words, whose it is.
     fn owner(&self) -> String {
         match &self.whose {
-            Whose::Groups(Pick::One(name)) => format!(" of group `{name}`"),
+            Whose::Roles(Pick::One(name)) => format!(" of role `{name}`"),
             Whose::Tasks(Pick::One(id)) => format!(" of task {id}"),
             Whose::Cpus(Pick::One(id)) => format!(" of CPU {id}"),
             Whose::ControlGroups(Pick::One(path)) => format!(" of control group `{path}`"),
@@ -118,13 +118,13 @@ impl Selector {
     fn views<'a>(&self, outcome: &'a Outcome) -> Result<Vec<View<'a>>, String> {
         Ok(match &self.whose {
             Whose::Run => vec![outcome.whole()],
-            Whose::Groups(pick) => {
-                let groups = outcome.groups().into_iter().filter(|group| pick.takes(group.name));
-                groups.map(|group| group.metrics).collect()
+            Whose::Roles(pick) => {
+                let roles = outcome.roles().into_iter().filter(|role| pick.takes(role.name));
+                roles.map(|role| role.metrics).collect()
             }
             Whose::ControlGroups(pick) => {
-                let groups = outcome.control_groups().into_iter().filter(|group| pick.takes(group.path));
-                groups.map(|group| group.metrics).collect()
+                let roles = outcome.control_groups().into_iter().filter(|role| pick.takes(role.path));
+                roles.map(|role| role.metrics).collect()
             }
             Whose::Cpus(pick) => {
                 let cpus = outcome.cpus().into_iter().filter(|cpu| pick.takes(&cpu.id.to_string()));
@@ -132,7 +132,7 @@ impl Selector {
             }
             Whose::Tasks(pick) => {
                 let Some(result) = outcome.as_one() else {
-                    return Err("several runs have no tasks in common: ask for a group, or for one run".into());
+                    return Err("several runs have no tasks in common: ask for a role, or for one run".into());
                 };
                 let tasks = result.tasks.iter().filter(|task| pick.takes(&task.id.to_string()));
                 tasks.map(|task| View::One(Part::Task(&task.measures))).collect()
@@ -158,20 +158,20 @@ impl Selector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{CpuResult, GroupResult, Measures, RunResult, Summary};
+    use crate::result::{CpuResult, Measures, RoleResult, RunResult, Summary};
     use std::collections::BTreeMap;
 
     fn outcome() -> Outcome {
         let response =
             Summary { count: 1, mean: 5, sd: None, cv: None, min: 5, p50: 7, p90: 5, p99: 5, p999: 5, max: 5 };
-        let group = |name: &str, migrations| GroupResult {
+        let role = |name: &str, migrations| RoleResult {
             name: name.into(),
             measures: Measures { response_ns: Some(response), migrations, ..Measures::default() },
-            ..GroupResult::default()
+            ..RoleResult::default()
         };
         let cpu = CpuResult { runnable: BTreeMap::from([(4, 0.5)]), ..CpuResult::default() };
-        let groups = vec![group("a", 3), group("b.c", 8)];
-        RunResult { groups, cpus: vec![cpu], jain: Some(0.5), ..RunResult::default() }.into()
+        let roles = vec![role("a", 3), role("b.c", 8)];
+        RunResult { roles, cpus: vec![cpu], jain: Some(0.5), ..RunResult::default() }.into()
     }
 
     fn number(path: &str) -> Result<f64, String> {
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn numbers_are_found_by_name_and_number() {
-        assert_eq!(number("groups.a.response_ns.p50"), Ok(7.0));
-        assert_eq!(number("groups.b.c.migrations"), Ok(8.0));
-        assert_eq!(number("groups.*.migrations"), Ok(8.0));
+        assert_eq!(number("roles.a.response_ns.p50"), Ok(7.0));
+        assert_eq!(number("roles.b.c.migrations"), Ok(8.0));
+        assert_eq!(number("roles.*.migrations"), Ok(8.0));
         assert_eq!((number("cpus.0.runnable.4"), number("cpus.0.runnable.5")), (Ok(0.5), Ok(0.0)));
         assert_eq!(number("jain"), Ok(0.5));
     }
@@ -192,15 +192,15 @@ mod tests {
     fn what_is_not_there_is_told_with_a_remedy() {
         let told = |path: &str| number(path).unwrap_err();
         assert_eq!(
-            told("groups.a.response_ns.p98"),
+            told("roles.a.response_ns.p98"),
             "there is no metric `response_ns.p98`: did you mean `response_ns.p90`?"
         );
-        assert_eq!(told("groups.a.response_ns"), "there is no metric `response_ns`: did you mean `response_ns.mean`?");
+        assert_eq!(told("roles.a.response_ns"), "there is no metric `response_ns`: did you mean `response_ns.mean`?");
         assert!(told("jian").contains("did you mean `jain`?"), "{}", told("jian"));
-        // A metric of the run is none of a group, and one of a group none of the run.
-        assert_eq!(told("groups.a.jain"), "there is no metric `jain` here, it is one of the whole run: `jain` alone");
-        assert!(told("response_ns.p50").contains("`groups.NAME.response_ns.p50`"), "{}", told("response_ns.p50"));
-        assert_eq!(told("groups.x.response_ns.p50"), "the result has no `response_ns.p50` of group `x`");
-        assert_eq!(told("groups.a.turnaround_ns.max"), "the result has no `turnaround_ns.max` of group `a`");
+        // A metric of the run is none of a role, and one of a role none of the run.
+        assert_eq!(told("roles.a.jain"), "there is no metric `jain` here, it is one of the whole run: `jain` alone");
+        assert!(told("response_ns.p50").contains("`roles.NAME.response_ns.p50`"), "{}", told("response_ns.p50"));
+        assert_eq!(told("roles.x.response_ns.p50"), "the result has no `response_ns.p50` of role `x`");
+        assert_eq!(told("roles.a.turnaround_ns.max"), "the result has no `turnaround_ns.max` of role `a`");
     }
 }

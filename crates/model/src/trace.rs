@@ -23,8 +23,8 @@ pub enum EventKind {
     Fork {
         /// The new task.
         task: TaskId,
-        /// Its group.
-        group: GroupId,
+        /// Its role.
+        role: RoleId,
         /// Who created it; none at the start of the run and for arrivals.
         parent: Option<TaskId>,
     },
@@ -71,8 +71,8 @@ pub enum EventKind {
         request: RequestId,
         /// Who sent it or had it; none for one from outside of the machine.
         task: Option<TaskId>,
-        /// The group that takes it.
-        group: GroupId,
+        /// The role that takes it.
+        role: RoleId,
     },
     /// A task begins with a request, of its own or taken from where requests wait. One that waits for requests has them from
     /// its wake-up on, until another task takes them first.

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The most groups of a workload or a trace: results, tables and pages compare each with each.
-pub const MAX_GROUPS: usize = 4096;
+/// The most roles of a workload or a trace: results, tables and pages compare each with each.
+pub const MAX_ROLES: usize = 4096;
 
 /// The most tasks that there may be at once: a simulation takes a kilobyte of memory for each.
 pub const MAX_TASKS_AT_ONCE: u64 = 1 << 20;
@@ -24,8 +24,8 @@ pub struct Workload {
     pub about: String,
     /// Where it runs.
     pub machine: Machine,
-    /// The task groups, in file order. Indexed by [`GroupId`].
-    pub groups: Vec<Group>,
+    /// The roles, in file order. Indexed by [`RoleId`].
+    pub roles: Vec<Role>,
     /// The control groups in which tasks may be.
     pub control_groups: ControlGroups,
     /// Semaphores, locks, channels, barriers, devices.
@@ -59,12 +59,12 @@ impl Run {
 
 /// One `[[task]]` table: `count` like tasks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Group {
+pub struct Role {
     /// The name, unique in the workload.
     pub name: String,
     /// Tasks created at `start`; with `arrivals`, the most that ever arrive (or no bound).
     pub count: Option<u32>,
-    /// When the tasks come to be. A group without a birth of its own waits for a `spawn`.
+    /// When the tasks come to be. A role without a birth of its own waits for a `spawn`.
     pub birth: Birth,
     /// The CPU on which the tasks are first placed, before they are free to move.
     pub start_on: Option<CpuId>,
@@ -84,7 +84,7 @@ pub struct Group {
     pub program: Program,
 }
 
-impl Group {
+impl Role {
     /// What its tasks change about themselves, in the order of their program.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         self.program.steps.iter().filter_map(|step| match step {
@@ -123,7 +123,7 @@ impl Group {
     }
 }
 
-/// When the tasks of a group come to be.
+/// When the tasks of a role come to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Birth {
     /// All at one instant, in order.
@@ -157,7 +157,7 @@ pub enum Class {
 /// Thread or process; a switch between processes also changes the address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// A thread of the group's process, or of its parent's if it is spawned.
+    /// A thread of the role's process, or of its parent's if it is spawned.
     Thread,
     /// A process of its own.
     Process,
@@ -209,8 +209,8 @@ pub enum Step {
     Join(ControlGroupId),
     /// Write knobs of a control group.
     Adjust(ControlGroupId, KnobChange),
-    /// Create this many tasks of a group.
-    Spawn(GroupId, u32),
+    /// Create this many tasks of a role.
+    Spawn(RoleId, u32),
     /// Run a real program, given as its words, and wait for its end. Not to be simulated.
     Command(Vec<String>),
     /// End this task.
@@ -339,8 +339,8 @@ pub struct Semaphore {
 /// for a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// The group that takes them, the first in file order; those that wait at the end of a run count there.
-    pub group: GroupId,
+    /// The role that takes them, the first in file order; those that wait at the end of a run count there.
+    pub role: RoleId,
     /// Whether a task that has a request hands it on by sending here. Not where messages go round in a ring: there each
     /// one is a new request.
     pub hands_on: bool,
@@ -450,14 +450,14 @@ pub enum ChannelKind {
 }
 
 impl Workload {
-    /// Says that tasks of these groups, which are all that is left, wait at these steps for what nobody gives any more.
-    pub fn standstill<'a>(&self, waiting: impl IntoIterator<Item = (GroupId, &'a Step)>) -> String {
-        let mut counts: BTreeMap<(GroupId, String), u64> = BTreeMap::new();
-        for (group, step) in waiting {
-            *counts.entry((group, self.objects.awaited(step))).or_default() += 1;
+    /// Says that tasks of these roles, which are all that is left, wait at these steps for what nobody gives any more.
+    pub fn standstill<'a>(&self, waiting: impl IntoIterator<Item = (RoleId, &'a Step)>) -> String {
+        let mut counts: BTreeMap<(RoleId, String), u64> = BTreeMap::new();
+        for (role, step) in waiting {
+            *counts.entry((role, self.objects.awaited(step))).or_default() += 1;
         }
-        let one = |((group, object), count): (&(GroupId, String), &u64)| {
-            let name = &self.groups[group.index()].name;
+        let one = |((role, object), count): (&(RoleId, String), &u64)| {
+            let name = &self.roles[role.index()].name;
             let (tasks, wait) = if *count == 1 { ("a task", "waits") } else { ("tasks", "wait") };
             let count = if *count == 1 { String::new() } else { format!("{count} ") };
             format!("{count}{tasks} of `{name}` {wait} for {object}")

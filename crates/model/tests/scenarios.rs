@@ -34,7 +34,7 @@ fn all_compile_and_say_what_they_show() {
             "the file is named as the scenario"
         );
         assert!(scenario.about.ends_with('.'), "{}", scenario.name);
-        assert_eq!(workload.groups.len(), scenario.tasks.len());
+        assert_eq!(workload.roles.len(), scenario.tasks.len());
     }
 }
 
@@ -121,7 +121,7 @@ fn the_result_schema_describes_a_result() {
         "policy": { "name": "rr", "parameters": { "quantum": 5, "boost": true, "label": "x", "shift": -1 } },
         "venue": "sim", "seed": 1, "duration_ns": 10, "warmup_ns": 0,
         "provenance": { "version": "0.1.0", "scenario_hash": "00" },
-        "groups": [], "tasks": [],
+        "roles": [], "tasks": [],
         "cpus": [{ "id": 0, "busy_frac": 1.0, "idle_frac": 0.0, "overhead_frac": 0.0, "runnable": { "3": 1.0 } }],
         "events": { "switches": 0, "wakeups": 0, "migrations": 0, "ticks": 0, "forks": 0, "exits": 0 },
         "lost": 0, "partial": false,

@@ -25,13 +25,13 @@ use std::path::PathBuf;
 use toml::Value;
 
 /// The first columns of a table of runs.
-const HEAD: [&str; 7] = ["policy", "venue", "seed", "name", "id", "group", "count"];
+const HEAD: [&str; 7] = ["policy", "venue", "seed", "name", "id", "role", "count"];
 
 /// The columns of a table of means.
 const MEANS: [&str; 9] = ["policy", "venue", "of", "name", "metric", "value", "low", "high", "runs"];
 
 /// The first columns of a table of differences.
-const DIFFERENCE: [&str; 5] = ["baseline", "policy", "group", "metric", "evidence"];
+const DIFFERENCE: [&str; 5] = ["baseline", "policy", "role", "metric", "evidence"];
 
 /// What came of a call of `run` or `compare`.
 #[pyclass(frozen, module = "schedlab._schedlab")]
@@ -168,7 +168,7 @@ impl Done {
         self.comparison.show(Style::PLAIN)
     }
 
-    /// A row for each run and one of its `groups`, `tasks` or `cpus`; for each metric over the runs (`means`); or for each of the comparison's `differences` or
+    /// A row for each run and one of its `roles`, `tasks` or `cpus`; for each metric over the runs (`means`); or for each of the comparison's `differences` or
     /// of what its `theory` says.
     fn frame(&self, of: &str) -> PyResult<Frame> {
         let plain = |list: Json| list.as_array().into_iter().flatten().map(flatten).collect::<Vec<_>>();
@@ -216,13 +216,13 @@ impl Done {
 /// A row for each part of a run, with the metrics that it has.
 fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
     let parts: Vec<(Json, Part)> = match of {
-        "groups" => result.groups.iter().map(|group| (json!({ "name": group.name }), Part::Group(group))).collect(),
+        "roles" => result.roles.iter().map(|role| (json!({ "name": role.name }), Part::Role(role))).collect(),
         "tasks" => {
-            let head = |task: &TaskResult| json!({ "id": task.id, "group": task.group });
+            let head = |task: &TaskResult| json!({ "id": task.id, "role": task.role });
             result.tasks.iter().map(|task| (head(task), Part::Task(&task.measures))).collect()
         }
         "cpus" => result.cpus.iter().map(|cpu| (json!({ "id": cpu.id }), Part::Cpu(cpu))).collect(),
-        other => return Err(input(format!("there is no table `{other}`; there are groups, tasks, cpus and means"))),
+        other => return Err(input(format!("there is no table `{other}`; there are roles, tasks, cpus and means"))),
     };
     let row = |(head, part): (Json, Part)| {
         let mut row = flatten(&json!({ "policy": label, "venue": result.venue, "seed": result.seed }));
@@ -244,10 +244,10 @@ fn number(found: Found, part: Part) -> Option<Json> {
 
 /// A row for each part of an outcome and each of its metrics: over the runs.
 fn means(label: &str, outcome: &Outcome) -> Vec<Row> {
-    let groups = outcome.groups().into_iter().map(|group| ("group", group.name.to_string(), group.metrics));
+    let roles = outcome.roles().into_iter().map(|role| ("role", role.name.to_string(), role.metrics));
     let cpus = outcome.cpus().into_iter().map(|cpu| ("cpu", cpu.id.to_string(), cpu.metrics));
     let whole = [("run", String::new(), outcome.whole())];
-    let rows = groups.chain(cpus).chain(whole).flat_map(|(of, name, metrics)| {
+    let rows = roles.chain(cpus).chain(whole).flat_map(|(of, name, metrics)| {
         metrics.known().into_iter().map(move |(path, value)| {
             let interval = value.interval;
             json!({

@@ -269,7 +269,7 @@ impl Task {
         Ok(self.view()?.pid)
     }
 
-    /// Its name: group and number in it.
+    /// Its name: role and number in it.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.view()?.name)

@@ -13,7 +13,7 @@ mod accounts;
 use crate::gaps::Gaps;
 use crate::record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 use accounts::Account;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,8 @@ pub struct Known {
     pub thread: Thread,
     /// Its name, as last seen; empty when it was never told.
     pub comm: Comm,
-    /// Its group.
-    pub group: GroupId,
+    /// Its role.
+    pub role: RoleId,
 }
 
 /// What came of the records.
@@ -52,7 +52,7 @@ pub struct Converter<G> {
     begun: bool,
     /// A policy publishes words about tasks; else a task's status is the kernel's priority.
     publishing: bool,
-    group_of: G,
+    role_of: G,
     /// Threads by number; none stands for one that the caller does not want.
     numbers: BTreeMap<i32, Option<usize>>,
     tasks: Vec<Task>,
@@ -87,7 +87,7 @@ struct Cpu {
 struct Task {
     thread: Thread,
     comm: Comm,
-    group: GroupId,
+    role: RoleId,
     state: State,
     /// The CPU where it runs or would.
     home: u32,
@@ -106,15 +106,15 @@ enum State {
     Ended,
 }
 
-impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
+impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
     /// For a recording that began at `start_ns` (`Recorder::started_ns` of `schedlab_kernel`), which becomes the time zero.
-    /// `group_of` is asked once for each thread of interest; none leaves the thread out, as if it were idle.
-    pub fn new(start_ns: u64, group_of: G) -> Converter<G> {
+    /// `role_of` is asked once for each thread of interest; none leaves the thread out, as if it were idle.
+    pub fn new(start_ns: u64, role_of: G) -> Converter<G> {
         Converter {
             start_ns,
             begun: false,
             publishing: false,
-            group_of,
+            role_of,
             numbers: BTreeMap::new(),
             tasks: Vec::new(),
             cpus: Vec::new(),
@@ -160,7 +160,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         (0..self.cpus.len() as u32).for_each(|cpu| self.count_mended(end_ns, cpu));
         sink.events(&self.events);
         sink.finish(Time(end_ns.saturating_sub(self.start_ns)));
-        let known = |task: Task| Known { thread: task.thread, comm: task.comm, group: task.group };
+        let known = |task: Task| Known { thread: task.thread, comm: task.comm, role: task.role };
         self.summary.tasks = self.tasks.into_iter().map(known).collect();
         self.summary
     }
@@ -237,9 +237,9 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
         self.summary = Summary::default();
         let mut places = vec![None; self.tasks.len()];
         for (old, mut task) in std::mem::take(&mut self.tasks).into_iter().enumerate() {
-            let group = if task.state == State::Ended { None } else { (self.group_of)(&task.thread, &task.comm) };
-            if let Some(group) = group {
-                task.group = group;
+            let role = if task.state == State::Ended { None } else { (self.role_of)(&task.thread, &task.comm) };
+            if let Some(role) = role {
+                task.role = role;
                 places[old] = Some(self.tasks.len());
                 self.tasks.push(task);
             }
@@ -296,13 +296,13 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
 
     /// A new task.
     fn add(&mut self, now: u64, cpu: u32, thread: &Thread, comm: Comm, parent: Option<usize>) -> Option<usize> {
-        // Before the start nobody is asked for groups, since names may come later.
-        let group = if self.begun { (self.group_of)(thread, &comm) } else { Some(GroupId(0)) };
-        let task = group.map(|group| {
+        // Before the start nobody is asked for roles, since names may come later.
+        let role = if self.begun { (self.role_of)(thread, &comm) } else { Some(RoleId(0)) };
+        let task = role.map(|role| {
             self.tasks.push(Task {
                 thread: *thread,
                 comm,
-                group,
+                role,
                 state: State::New,
                 home: cpu,
                 runnable_ns: now,
@@ -318,8 +318,8 @@ impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
     }
 
     fn tell_fork(&mut self, now: u64, cpu: u32, task: usize, parent: Option<usize>) {
-        let (group, parent) = (self.tasks[task].group, parent.map(id));
-        self.emit(now, cpu, EventKind::Fork { task: id(task), group, parent });
+        let (role, parent) = (self.tasks[task].role, parent.map(id));
+        self.emit(now, cpu, EventKind::Fork { task: id(task), role, parent });
     }
 
     fn tell_wakeup(&mut self, now: u64, cpu: u32, task: usize, target: u32, waker: Option<usize>, source: WakeSource) {

@@ -5,7 +5,7 @@ use crate::result::{duration, has_intervals};
 use crate::table::MARK;
 use crate::{Column, Style, wrap};
 use schedlab_model::metric;
-use schedlab_model::outcome::{GroupView, Outcome};
+use schedlab_model::outcome::{Outcome, RoleView};
 
 /// With fewer runs than this intervals are too narrow.
 const FEWEST_RUNS: u32 = 10;
@@ -26,7 +26,7 @@ pub enum Reach {
     All,
     /// All of the result: every number gets a mark, and the caution follows the table.
     Marked,
-    /// Response times of these groups.
+    /// Response times of these roles.
     Responses(Vec<usize>),
     /// Intervals over runs.
     Intervals,
@@ -46,19 +46,19 @@ pub enum Number {
 }
 
 impl Caution {
-    fn touches(&self, number: Number, group: usize) -> bool {
+    fn touches(&self, number: Number, role: usize) -> bool {
         match &self.reach {
             Reach::All | Reach::Marked => true,
-            Reach::Responses(groups) => number == Number::Response && groups.contains(&group),
+            Reach::Responses(roles) => number == Number::Response && roles.contains(&role),
             Reach::Intervals => number == Number::Interval,
             Reach::Nothing => false,
         }
     }
 }
 
-/// What is to be known about a number of a group; none where nothing touches it.
-pub fn note(cautions: &[Caution], number: Number, group: usize) -> Option<String> {
-    let touching = cautions.iter().filter(|caution| caution.touches(number, group));
+/// What is to be known about a number of a role; none where nothing touches it.
+pub fn note(cautions: &[Caution], number: Number, role: usize) -> Option<String> {
+    let touching = cautions.iter().filter(|caution| caution.touches(number, role));
     let texts: Vec<&str> = touching.map(|caution| caution.text.as_str()).collect();
     (!texts.is_empty()).then(|| texts.join(" "))
 }
@@ -81,14 +81,14 @@ pub(crate) fn noted(
     columns.into_iter().map(with_notes).collect()
 }
 
-/// What a reader has to know before believing the numbers of a policy. `shown` are the metrics of groups that are shown.
+/// What a reader has to know before believing the numbers of a policy. `shown` are the metrics of roles that are shown.
 pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> {
     let mut cautions = gaps(result);
     cautions.extend(legend(result, policy).map(|text| Caution { text, reach: Reach::Marked }));
-    let groups = result.groups();
-    cautions.extend(silence(&groups));
-    cautions.extend(groups.iter().flat_map(|group| partly_known(group, policy, result.runs(), shown)));
-    let starving = groups.iter().enumerate().filter_map(|(index, group)| Some((index, starved(group, policy)?)));
+    let roles = result.roles();
+    cautions.extend(silence(&roles));
+    cautions.extend(roles.iter().flat_map(|role| partly_known(role, policy, result.runs(), shown)));
+    let starving = roles.iter().enumerate().filter_map(|(index, role)| Some((index, starved(role, policy)?)));
     cautions.extend(starving.map(|(index, text)| Caution { text, reach: Reach::Responses(vec![index]) }));
     if (2..FEWEST_RUNS).contains(&result.runs()) && has_intervals(result) {
         let text = format!("Intervals of fewer than {FEWEST_RUNS} runs are too narrow; take --runs 30.");
@@ -97,22 +97,22 @@ pub fn cautions(result: &Outcome, policy: &str, shown: &[&str]) -> Vec<Caution> 
     cautions
 }
 
-/// Groups without a response time.
-fn silence(groups: &[GroupView]) -> Option<Caution> {
-    let is_silent = |(_, group): &(usize, &GroupView)| {
-        group.metrics.get("requests") == Some(0.0) && group.metrics.get("count") > Some(0.0)
+/// Roles without a response time.
+fn silence(roles: &[RoleView]) -> Option<Caution> {
+    let is_silent = |(_, role): &(usize, &RoleView)| {
+        role.metrics.get("requests") == Some(0.0) && role.metrics.get("count") > Some(0.0)
     };
-    let (indices, groups): (Vec<usize>, Vec<&GroupView>) = groups.iter().enumerate().filter(is_silent).unzip();
-    let names = groups.iter().map(|group| group.name).collect::<Vec<_>>().join(", ");
+    let (indices, roles): (Vec<usize>, Vec<&RoleView>) = roles.iter().enumerate().filter(is_silent).unzip();
+    let names = roles.iter().map(|role| role.name).collect::<Vec<_>>().join(", ");
     let text = format!("No request of {names} ended while it was measured; a longer --duration may show some.");
     (!indices.is_empty()).then_some(Caution { text, reach: Reach::Responses(indices) })
 }
 
 /// Means that are of some runs only, since the others do not know the metric.
-fn partly_known(group: &GroupView, policy: &str, runs: u32, shown: &[&str]) -> Vec<Caution> {
+fn partly_known(role: &RoleView, policy: &str, runs: u32, shown: &[&str]) -> Vec<Caution> {
     let mut names: Vec<(u32, &str)> = Vec::new();
     for path in shown {
-        let of = group.metrics.value(path).map_or(runs, |value| value.n);
+        let of = role.metrics.value(path).map_or(runs, |value| value.n);
         let name = &*metric::known(path).metric.name;
         if of < runs && !names.contains(&(of, name)) {
             names.push((of, name));
@@ -123,7 +123,7 @@ fn partly_known(group: &GroupView, policy: &str, runs: u32, shown: &[&str]) -> V
         let these = names.iter().filter(|(n, _)| *n == of).map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
         let text = format!(
             "Under {policy}, {these} of {}: means of {of} of the {runs} runs; the others have none.",
-            group.name
+            role.name
         );
         cautions.push(Caution { text, reach: Reach::Nothing });
     }
@@ -151,8 +151,8 @@ pub(crate) fn gaps(result: &Outcome) -> Vec<Caution> {
 
 /// Requests that never end are in no response time, so a policy that lets some starve looks fast. Of several runs each is
 /// looked at by itself.
-pub(crate) fn starved(group: &GroupView, policy: &str) -> Option<String> {
-    let each = |path: &str| group.metrics.each(path);
+pub(crate) fn starved(role: &RoleView, policy: &str) -> Option<String> {
+    let each = |path: &str| role.metrics.each(path);
     let [waits, ages, responses] = ["longest_wait_ns", "open_age_ns.max", "response_ns.max"].map(each);
     // A request of a task that never ran has not begun, but its task waits.
     let wait = |run: usize| {
@@ -167,9 +167,9 @@ pub(crate) fn starved(group: &GroupView, policy: &str) -> Option<String> {
         all => format!("in {} of {all} runs ", starving.len()),
     };
     let up_to = if starving.len() > 1 { "up to " } else { "" };
-    let group = group.name;
+    let role = role.name;
     Some(format!(
-        "Under {policy} {runs}a task of {group} waited for {up_to}{longest}: the response times do not show what never \
+        "Under {policy} {runs}a task of {role} waited for {up_to}{longest}: the response times do not show what never \
          ends."
     ))
 }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(note(&marked, Number::Other, 3).unwrap(), "Others.");
         assert!(are_marking(&marked) && !are_marking(&cautions) && texts(&marked).next().is_none());
         assert_eq!(legends(&[&cautions[..], &marked].concat(), Style::PLAIN), "* Others.\n");
-        let at = |number, group| note(&cautions, number, group).unwrap();
+        let at = |number, role| note(&cautions, number, role).unwrap();
         assert_eq!(at(Number::Response, 1), "Lost. Starves.");
         assert_eq!((at(Number::Response, 0), at(Number::Other, 1)), ("Lost.".into(), "Lost.".into()));
         assert_eq!(at(Number::Interval, 0), "Lost. Narrow.");

@@ -37,14 +37,14 @@ impl Fragile {
     }
 }
 
-/// A metric of a group under a policy as the scenario stands, and under small changes of it.
+/// A metric of a role under a policy as the scenario stands, and under small changes of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The policy as the user wrote it.
     pub policy: String,
-    /// The group.
-    pub group: String,
-    /// The path of the metric in the group: `response_ns.mean`.
+    /// The role.
+    pub role: String,
+    /// The path of the metric in the role: `response_ns.mean`.
     pub metric: String,
     /// How many copies were run.
     pub copies: u32,
@@ -76,20 +76,20 @@ pub struct ChangedDifference {
 /// The metrics whose range the tables show.
 pub(crate) const METRICS: [&str; 4] = ["response_ns.mean", "response_ns.p99", "throughput_per_s", "cpu_share"];
 
-/// What small changes do to the metrics of a policy's groups; nothing where no copies were run.
+/// What small changes do to the metrics of a policy's roles; nothing where no copies were run.
 pub(crate) fn of(policy: &str, result: &Outcome, copies: &[&RunResult]) -> Vec<Change> {
     let mut changes = Vec::new();
-    for (index, group) in result.groups().into_iter().enumerate() {
+    for (index, role) in result.roles().into_iter().enumerate() {
         for metric in METRICS {
-            let get = |copy: &&RunResult| known(metric).of(Part::Group(&copy.groups[index]));
+            let get = |copy: &&RunResult| known(metric).of(Part::Role(&copy.roles[index]));
             let values: Option<Vec<f64>> = copies.iter().map(get).collect();
             let values = values.filter(|values| !values.is_empty());
-            let (Some(value), Some(values)) = (group.metrics.get(metric), values) else {
+            let (Some(value), Some(values)) = (role.metrics.get(metric), values) else {
                 continue;
             };
             let (low, high) = range(value, values);
-            let (policy, group, metric) = (policy.into(), group.name.into(), metric.into());
-            changes.push(Change { policy, group, metric, copies: copies.len() as u32, value, low, high });
+            let (policy, role, metric) = (policy.into(), role.name.into(), metric.into());
+            changes.push(Change { policy, role, metric, copies: copies.len() as u32, value, low, high });
         }
     }
     changes
@@ -150,8 +150,8 @@ pub(crate) fn table(names: Vec<Column>, rows: &[(&str, &str)], changes: &[Change
     }
     let mut columns = names;
     for (metric, head) in [("response_ns.mean", "mean response"), ("response_ns.p99", "p99 of response")] {
-        let find = |(policy, group): &(&str, &str)| {
-            changes.iter().find(|change| (&*change.policy, &*change.group, &*change.metric) == (policy, group, metric))
+        let find = |(policy, role): &(&str, &str)| {
+            changes.iter().find(|change| (&*change.policy, &*change.role, &*change.metric) == (policy, role, metric))
         };
         let column = |of: fn(&Change) -> f64| rows.iter().map(move |row| find(row).map(of)).collect::<Vec<_>>();
         let cells = [column(|change| change.value), column(|change| change.low), column(|change| change.high)];

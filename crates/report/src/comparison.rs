@@ -11,7 +11,7 @@ use crate::result::{heading, load, names, speed_columns};
 use crate::theory::{Queue, draws};
 use crate::{Column, Style, Table, WIDTH, column, columns_of, others, sketch, wrap};
 use schedlab_metrics::combine::LEVEL;
-use schedlab_metrics::curve::{Curve, GroupCurves};
+use schedlab_metrics::curve::{Curve, RoleCurves};
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::outcome::{Outcome, View};
 use schedlab_model::result::{Interval, RunResult};
@@ -32,10 +32,10 @@ pub struct Candidate<'a> {
     pub label: String,
     /// What came of it.
     pub result: &'a Outcome,
-    /// The response times of the first run in batches, for each group.
+    /// The response times of the first run in batches, for each role.
     pub batches: &'a [BatchMeans],
-    /// For each group how its times are distributed; nothing where that is not known.
-    pub curves: &'a [GroupCurves],
+    /// For each role how its times are distributed; nothing where that is not known.
+    pub curves: &'a [RoleCurves],
     /// What its tasks do, where that is known.
     pub workload: Option<&'a Workload>,
     /// What is varied about its scenario, by path.
@@ -78,7 +78,7 @@ pub struct Comparison {
     /// Who does best at what; absent where there is one policy only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
-    /// How each other policy differs from the baseline, by policy, group and metric.
+    /// How each other policy differs from the baseline, by policy, role and metric.
     pub differences: Vec<Difference>,
     /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,17 +92,17 @@ pub struct Comparison {
     /// Differences that may be what others took of the machine, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inconclusive: Vec<String>,
-    /// For each policy and group how its times are distributed; no part of the form.
+    /// For each policy and role how its times are distributed; no part of the form.
     #[serde(skip)]
-    curves: Vec<Vec<GroupCurves>>,
+    curves: Vec<Vec<RoleCurves>>,
 }
 
-/// A metric of a group under two policies.
+/// A metric of a role under two policies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// The group.
-    pub group: String,
-    /// The path of the metric in the group: `response_ns.mean`.
+    /// The role.
+    pub role: String,
+    /// The path of the metric in the role: `response_ns.mean`.
     pub metric: String,
     /// The policy that the other is compared with.
     pub baseline: String,
@@ -152,7 +152,7 @@ const COMPARED_WAITS: [&str; 5] =
 
 /// Whether nothing in these outcomes is a request.
 fn are_without_requests<'a>(mut outcomes: impl Iterator<Item = &'a Outcome>) -> bool {
-    !outcomes.any(|outcome| outcome.groups().iter().any(has_requests))
+    !outcomes.any(|outcome| outcome.roles().iter().any(has_requests))
 }
 
 impl Comparison {
@@ -206,15 +206,15 @@ impl Comparison {
         self.fragile.extend(fragile.iter().map(Fragile::words));
         let Some(mut conclusion) = self.conclusion.take() else { return self };
         let starving = |(policy, result): (&String, &Outcome)| {
-            let groups = result.groups();
-            let starving = groups.iter().filter(|group| starved(group, policy).is_some());
-            starving.map(|group| (policy.clone(), group.name.to_string())).collect::<Vec<_>>()
+            let roles = result.roles();
+            let starving = roles.iter().filter(|role| starved(role, policy).is_some());
+            starving.map(|role| (policy.clone(), role.name.to_string())).collect::<Vec<_>>()
         };
         let result = |name: &str| Some(&self.results[self.policies.iter().position(|policy| policy == name)?]);
         self.inconclusive = conclusion.doubt(result);
         conclusion.settle(&Facts {
             policies: &self.policies,
-            groups: self.results.first().map_or(0, |result| result.groups().len()),
+            roles: self.results.first().map_or(0, |result| result.roles().len()),
             starving: self.policies.iter().zip(&self.results).flat_map(starving).collect(),
             fragile: fragile.iter().map(|one| one.policy.clone()).collect(),
             failed,
@@ -248,8 +248,8 @@ impl Comparison {
         };
         if let [baseline, others @ ..] = candidates {
             for other in others {
-                for group in 0..baseline.result.groups().len() {
-                    let pair = Pair { baseline, other, group, random };
+                for role in 0..baseline.result.roles().len() {
+                    let pair = Pair { baseline, other, role, random };
                     differences.extend(compared.iter().filter_map(|path| pair.difference(path)));
                 }
             }
@@ -282,7 +282,7 @@ pub fn schema() -> serde_json::Value {
 
 fn theory(candidate: &Candidate, published: &[Published], random: bool) -> Option<Theory> {
     let queue = candidate.workload.and_then(Queue::of);
-    let measured = candidate.result.groups().first()?.metrics.value("response_ns.mean")?;
+    let measured = candidate.result.roles().first()?.metrics.value("response_ns.mean")?;
     // Of a run that repeats exactly they would make an interval of what does not vary.
     let in_batches = || candidate.batches.first().filter(|_| random).and_then(|batches| batches.interval(LEVEL));
     let policy = candidate.result.policy();
@@ -300,7 +300,7 @@ fn theory(candidate: &Candidate, published: &[Published], random: bool) -> Optio
     })
 }
 
-/// The metrics of groups that have no requests.
+/// The metrics of roles that have no requests.
 const WAITS: [&str; 6] = [
     "run_delay_ns.mean",
     "run_delay_ns.p99",
@@ -310,7 +310,7 @@ const WAITS: [&str; 6] = [
     "cpu_share",
 ];
 
-/// The metrics of groups in its tables.
+/// The metrics of roles in its tables.
 const SHOWN: [&str; 9] = [
     "throughput_per_s",
     "response_ns.mean",
@@ -354,8 +354,8 @@ impl Comparison {
         let first =
             if self.has_requests() { ("How fast", self.speed()) } else { ("How long tasks wait", self.waits()) };
         let mut tables = vec![first, ("How", self.behaviour())];
-        let groups = control_groups::compared(self.what(), &self.policies, &self.results);
-        tables.extend(groups.map(|table| ("Control groups", table)));
+        let roles = control_groups::compared(self.what(), &self.policies, &self.results);
+        tables.extend(roles.map(|table| ("Control groups", table)));
         tables.extend(costs::table(&self.policies, &self.results).map(|table| ("What the scheduler takes", table)));
         if !self.theory.is_empty() {
             tables.push(("Beside theory", self.beside_theory()));
@@ -367,12 +367,12 @@ impl Comparison {
     /// How the response times are distributed, drawn small.
     fn sketches(&self) -> Option<Table> {
         let none = Curve::default();
-        let curve = |policy: usize, group: usize| {
-            self.curves.get(policy).and_then(|groups| groups.get(group)).map_or(&none, |curves| &curves.response)
+        let curve = |policy: usize, role: usize| {
+            self.curves.get(policy).and_then(|roles| roles.get(role)).map_or(&none, |curves| &curves.response)
         };
-        let groups = names(self.results.first()?).map(|group| columns_of(&group)).max()?;
+        let roles = names(self.results.first()?).map(|role| columns_of(&role)).max()?;
         let policies = self.policies.iter().map(|policy| columns_of(policy)).max()?;
-        let width = WIDTH.saturating_sub(policies.max(6) + groups.max(5) + 4);
+        let width = WIDTH.saturating_sub(policies.max(6) + roles.max(5) + 4);
         sketch::table(self.names(), &self.rows(curve).collect::<Vec<_>>(), width)
     }
 
@@ -406,23 +406,23 @@ impl Comparison {
         };
         let of = |name: &str| {
             let policy = self.policies.iter().position(|policy| policy == name)?;
-            let group = names(&self.results[policy]).position(|name| name == difference.group)?;
-            note(&self.cautions_of(policy), number, group)
+            let role = names(&self.results[policy]).position(|name| name == difference.role)?;
+            note(&self.cautions_of(policy), number, role)
         };
         of(&difference.policy).or_else(|| of(&difference.baseline))
     }
 
-    /// The columns of policies and groups with what is to be known about their numbers.
+    /// The columns of policies and roles with what is to be known about their numbers.
     fn noted(&self, columns: Vec<Column>) -> Vec<Column> {
         let cautions: Vec<Vec<Caution>> = (0..self.policies.len()).map(|policy| self.cautions_of(policy)).collect();
         let marks: Vec<bool> = self.rows(|policy, _| are_marking(&cautions[policy])).collect();
-        noted(columns, &marks, &|number| self.rows(|policy, group| note(&cautions[policy], number, group)).collect())
+        noted(columns, &marks, &|number| self.rows(|policy, role| note(&cautions[policy], number, role)).collect())
     }
 
-    /// One value for each policy and group, in the order of the rows.
+    /// One value for each policy and role, in the order of the rows.
     fn rows<'a, T>(&'a self, of: impl Fn(usize, usize) -> T + 'a) -> impl Iterator<Item = T> + 'a {
-        let groups = self.results.first().map_or(0, |result| result.groups().len());
-        (0..self.results.len() * groups).map(move |row| of(row / groups, row % groups))
+        let roles = self.results.first().map_or(0, |result| result.roles().len());
+        (0..self.results.len() * roles).map(move |row| of(row / roles, row % roles))
     }
 
     /// What is compared: policies, or variants under one of them.
@@ -433,9 +433,9 @@ impl Comparison {
 
     /// The name of the policy in its first row.
     fn names(&self) -> Vec<Column> {
-        let policy = |policy: usize, group| if group == 0 { self.policies[policy].clone() } else { String::new() };
-        let groups = self.results.iter().flat_map(names);
-        vec![Column::words(self.what(), self.rows(policy)), Column::words("group", groups)]
+        let policy = |policy: usize, role| if role == 0 { self.policies[policy].clone() } else { String::new() };
+        let roles = self.results.iter().flat_map(names);
+        vec![Column::words(self.what(), self.rows(policy)), Column::words("role", roles)]
     }
 
     fn metrics(&self) -> Vec<View<'_>> {
@@ -466,13 +466,13 @@ impl Comparison {
     fn behaviour(&self) -> Table {
         let rows = self.metrics();
         let once = |of: &dyn Fn(&Outcome) -> String| -> Vec<String> {
-            self.rows(|policy, group| if group == 0 { of(&self.results[policy]) } else { String::new() }).collect()
+            self.rows(|policy, role| if role == 0 { of(&self.results[policy]) } else { String::new() }).collect()
         };
         let jain = |result: &Outcome| result.whole().get("jain").map_or("-".into(), |jain| format!("{jain:.4}"));
         // What the names and five columns of numbers leave.
         let longest = |names: &mut dyn Iterator<Item = String>| names.map(|name| columns_of(&name)).max().unwrap_or(0);
-        let groups = longest(&mut names(&self.results[0]));
-        let room = WIDTH.saturating_sub(40 + longest(&mut self.policies.iter().cloned()) + groups).clamp(20, 40);
+        let roles = longest(&mut names(&self.results[0]));
+        let room = WIDTH.saturating_sub(40 + longest(&mut self.policies.iter().cloned()) + roles).clamp(20, 40);
         let load_of = |result: &Outcome| {
             let actual = result.whole().distribution("load_distribution.true");
             actual.map_or("-".into(), |actual| load(&actual, room))
@@ -488,7 +488,7 @@ impl Comparison {
 
     fn under_changes(&self) -> Option<Table> {
         let name =
-            |policy: usize, group: usize| (self.policies[policy].as_str(), self.results[policy].groups()[group].name);
+            |policy: usize, role: usize| (self.policies[policy].as_str(), self.results[policy].roles()[role].name);
         changes::table(self.names(), &self.rows(name).collect::<Vec<_>>(), &self.changes)
     }
 

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_slow_group_does_not_take_the_digits_of_the_others() {
+    fn one_slow_role_does_not_take_the_digits_of_the_others() {
         let shown = |values: &[f64]| {
             let values: Vec<_> = values.iter().copied().map(Some).collect();
             let times = Times::of(&values);

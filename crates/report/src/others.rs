@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::Style;
     use crate::comparison::{Candidate, Comparison};
-    use schedlab_model::result::{CpuResult, GroupResult, Measures, Others, RunResult, ScenarioInfo, Summary};
+    use schedlab_model::result::{CpuResult, Measures, Others, RoleResult, RunResult, ScenarioInfo, Summary};
 
     fn result(others: Option<Others>, by_cpu: &[f64]) -> Outcome {
         let cpu =
@@ -193,8 +193,8 @@ mod tests {
             max: mean_ns,
         };
         let measures = Measures { requests: 1, response_ns: Some(times), ..Measures::default() };
-        let groups = vec![GroupResult { name: "worker".into(), count: 1, measures, ..GroupResult::default() }];
-        RunResult { venue: venue.into(), groups, others, ..RunResult::default() }.into()
+        let roles = vec![RoleResult { name: "worker".into(), count: 1, measures, ..RoleResult::default() }];
+        RunResult { venue: venue.into(), roles, others, ..RunResult::default() }.into()
     }
 
     fn comparison(sim_ns: u64, host_ns: u64, part: f64) -> Comparison {

@@ -1,4 +1,4 @@
-//! Two policies side by side: how they differ in a metric of a group, and what that rests on.
+//! Two policies side by side: how they differ in a metric of a role, and what that rests on.
 
 use crate::changes::{ChangedDifference, of_difference};
 use crate::comparison::{Candidate, Difference};
@@ -11,11 +11,11 @@ use schedlab_model::result::RunResult;
 /// With fewer batches of requests than this a single run has no interval.
 const LEAST_BATCHES: usize = 10;
 
-/// Two policies and a group.
+/// Two policies and a role.
 pub(crate) struct Pair<'a> {
     pub baseline: &'a Candidate<'a>,
     pub other: &'a Candidate<'a>,
-    pub group: usize,
+    pub role: usize,
     pub random: bool,
 }
 
@@ -23,17 +23,17 @@ impl Pair<'_> {
     /// How the other differs from the baseline in a metric; none where one of them does not know it.
     pub fn difference(&self, path: &str) -> Option<Difference> {
         let (gap, effect) = self.measure(path)?;
-        let group = self.baseline.result.groups()[self.group].name;
+        let role = self.baseline.result.roles()[self.role].name;
         let metric = metric::known(path).metric;
         let words = verdict(&gap, &effect, (&self.baseline.label, &self.other.label), metric);
         Some(Difference {
-            group: group.into(),
+            role: role.into(),
             metric: path.to_string(),
             baseline: self.baseline.label.clone(),
             policy: self.other.label.clone(),
             gap,
             cliffs_delta: effect.cliffs_delta,
-            verdict: format!("{group}, {}: {words}", metric.name),
+            verdict: format!("{role}, {}: {words}", metric.name),
         })
     }
 
@@ -44,7 +44,7 @@ impl Pair<'_> {
 
     fn measure(&self, path: &str) -> Option<(Gap, Effect)> {
         let values = |candidate: &Candidate| -> Vec<(u64, Option<f64>)> {
-            let each = candidate.result.groups()[self.group].metrics.each(path);
+            let each = candidate.result.roles()[self.role].metrics.each(path);
             candidate.result.seeds().iter().copied().zip(each).collect()
         };
         let (first, second) = (values(self.baseline), values(self.other));
@@ -77,7 +77,7 @@ impl Pair<'_> {
 
     /// What small changes do to a difference that repeats exactly.
     fn under_changes(&self, path: &str, effect: &Effect) -> Option<ChangedDifference> {
-        let value = |run: &RunResult| metric::known(path).of(Part::Group(&run.groups[self.group]));
+        let value = |run: &RunResult| metric::known(path).of(Part::Role(&run.roles[self.role]));
         let copies = self.baseline.copies.iter().zip(&self.other.copies);
         let pairs: Option<Vec<(f64, f64)>> = copies.map(|(one, other)| value(one).zip(value(other))).collect();
         of_difference(effect, &pairs?)
@@ -85,7 +85,7 @@ impl Pair<'_> {
 
     /// The batches of both sides, where the metric is one that is kept in batches and there are enough.
     fn batches(&self, path: &str) -> Option<(Vec<f64>, Vec<f64>)> {
-        let of = |candidate: &Candidate| candidate.batches.get(self.group).map_or(Vec::new(), BatchMeans::means);
+        let of = |candidate: &Candidate| candidate.batches.get(self.role).map_or(Vec::new(), BatchMeans::means);
         let (a, b) = (of(self.baseline), of(self.other));
         (path == "response_ns.mean" && a.len().min(b.len()) >= LEAST_BATCHES).then_some((a, b))
     }
@@ -100,13 +100,13 @@ impl Candidate<'_> {
     /// Whether a mean response time repeats exactly where it might not: from run to run, or within the only run. Then
     /// chance has not touched it, and its repeating says nothing about what chance would do.
     pub fn repeats_exactly(&self) -> bool {
-        self.result.groups().iter().enumerate().any(|(index, group)| match self.result.runs() {
+        self.result.roles().iter().enumerate().any(|(index, role)| match self.result.runs() {
             1 => {
                 let means = self.batches.get(index).map_or(Vec::new(), BatchMeans::means);
                 means.len() >= LEAST_BATCHES && is_repeated(&means)
             }
             _ => {
-                let means: Option<Vec<f64>> = group.metrics.each("response_ns.mean").into_iter().collect();
+                let means: Option<Vec<f64>> = role.metrics.each("response_ns.mean").into_iter().collect();
                 means.is_some_and(|means| means.len() > 1 && is_repeated(&means))
             }
         })

@@ -5,7 +5,7 @@ use crate::result::{cpus, duration, events, facts};
 use crate::{Column, Percent, Style, Table, column, wrap};
 use schedlab_model::metric::Part;
 use schedlab_model::outcome::{Outcome, View};
-use schedlab_model::result::{GroupResult, RunResult};
+use schedlab_model::result::{RoleResult, RunResult};
 
 /// Programs that used less CPU time than so many others are told together.
 const PROGRAMS: usize = 20;
@@ -29,12 +29,12 @@ pub struct Wholeness<'a> {
 
 /// The page: what was recorded, the programs by CPU time, the CPUs, the events, and what to beware of.
 pub fn show(result: &RunResult, wholeness: &Wholeness, style: Style) -> String {
-    let mut groups: Vec<&GroupResult> = result.groups.iter().collect();
-    groups.sort_by(|a, b| b.measures.cpu_ns.cmp(&a.measures.cpu_ns).then_with(|| a.name.cmp(&b.name)));
-    let others = groups.split_off(groups.len().min(PROGRAMS));
+    let mut roles: Vec<&RoleResult> = result.roles.iter().collect();
+    roles.sort_by(|a, b| b.measures.cpu_ns.cmp(&a.measures.cpu_ns).then_with(|| a.name.cmp(&b.name)));
+    let others = roles.split_off(roles.len().min(PROGRAMS));
     let mut page = heading(result, style);
     page += "\n";
-    page += &programs(&groups, unknown_ns(result)).show(style);
+    page += &programs(&roles, unknown_ns(result)).show(style);
     page += &remainder(&others);
     page += "\n";
     let outcome = Outcome::from(result.clone());
@@ -75,15 +75,15 @@ fn unknown_ns(result: &RunResult) -> f64 {
 }
 
 /// A program may have had what is unknown, too: the most that it can have had is printed beside what it is known to have had.
-fn at_most(groups: &[&GroupResult], unknown_ns: f64) -> Option<Column> {
-    let most = |group: &&GroupResult| Some(group.measures.cpu_ns as f64 + unknown_ns);
-    (unknown_ns > 0.0).then(|| Column::times("at most", groups.iter().map(most)).under("CPU"))
+fn at_most(roles: &[&RoleResult], unknown_ns: f64) -> Option<Column> {
+    let most = |role: &&RoleResult| Some(role.measures.cpu_ns as f64 + unknown_ns);
+    (unknown_ns > 0.0).then(|| Column::times("at most", roles.iter().map(most)).under("CPU"))
 }
 
-fn programs(groups: &[&GroupResult], unknown_ns: f64) -> Table {
-    let rows: Vec<View> = groups.iter().map(|group| View::One(Part::Group(group))).collect();
+fn programs(roles: &[&RoleResult], unknown_ns: f64) -> Table {
+    let rows: Vec<View> = roles.iter().map(|role| View::One(Part::Role(role))).collect();
     let own = |path: &str| column(&rows, path);
-    let first = [Column::words("program", groups.iter().map(|group| group.name.clone())), own("count"), own("cpu_ns")];
+    let first = [Column::words("program", roles.iter().map(|role| role.name.clone())), own("count"), own("cpu_ns")];
     let rest = [
         own("cpu_share").headed("CPU", "%"),
         own("run_delay_ns.mean").under("wait for a CPU"),
@@ -93,16 +93,16 @@ fn programs(groups: &[&GroupResult], unknown_ns: f64) -> Table {
         own("switches.involuntary"),
         own("migrations"),
     ];
-    Table::new(first.into_iter().chain(at_most(groups, unknown_ns)).chain(rest))
+    Table::new(first.into_iter().chain(at_most(roles, unknown_ns)).chain(rest))
 }
 
 /// The programs that have no row of their own.
-fn remainder(others: &[&GroupResult]) -> String {
+fn remainder(others: &[&RoleResult]) -> String {
     if others.is_empty() {
         return String::new();
     }
-    let tasks: u64 = others.iter().map(|group| group.count).sum();
-    let share: f64 = others.iter().map(|group| group.measures.cpu_share).sum();
+    let tasks: u64 = others.iter().map(|role| role.count).sum();
+    let share: f64 = others.iter().map(|role| role.measures.cpu_share).sum();
     format!("and {} more programs, {tasks} tasks, with {} % of CPU time\n", others.len(), Percent::show(Some(share)))
 }
 
@@ -151,23 +151,23 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_may_have_been_anybodys() {
-        let group = small_group(0.5);
-        assert!(at_most(&[&group], 0.0).is_none());
-        let table = Table::new([at_most(&[&group], 2e6).unwrap()]).show(Style::PLAIN);
+        let role = small_role(0.5);
+        assert!(at_most(&[&role], 0.0).is_none());
+        let table = Table::new([at_most(&[&role], 2e6).unwrap()]).show(Style::PLAIN);
         assert!(table.contains("at most ms\n") && table.trim_end().ends_with(" 2"), "{table}");
     }
 
     #[test]
     fn small_programs_are_told_together() {
-        let group = |share: f64| small_group(share);
-        let groups = [group(0.25), group(0.5)];
-        let all: Vec<&GroupResult> = groups.iter().collect();
+        let role = |share: f64| small_role(share);
+        let roles = [role(0.25), role(0.5)];
+        let all: Vec<&RoleResult> = roles.iter().collect();
         assert_eq!(remainder(&all), "and 2 more programs, 4 tasks, with 75.0 % of CPU time\n");
         assert_eq!(remainder(&[]), "");
     }
 
-    fn small_group(share: f64) -> GroupResult {
+    fn small_role(share: f64) -> RoleResult {
         let measures = schedlab_model::result::Measures { cpu_share: share, ..Default::default() };
-        GroupResult { name: "x".into(), count: 2, measures, cv_of_task_means: None, jain_of_tasks: None, starved: None }
+        RoleResult { name: "x".into(), count: 2, measures, cv_of_task_means: None, jain_of_tasks: None, starved: None }
     }
 }

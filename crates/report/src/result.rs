@@ -17,7 +17,7 @@ const CPUS_IN_DETAIL: usize = 16;
 /// What the loads of a CPU take of a line at most.
 const MOST_OF_LOADS: usize = 45;
 
-/// What is shown of each group: first how fast it is.
+/// What is shown of each role: first how fast it is.
 const SPEED: [&str; 5] =
     ["throughput_per_s", "response_ns.mean", "response_ns.p50", "response_ns.p99", "response_ns.max"];
 /// And then how that comes about.
@@ -25,16 +25,16 @@ const WAITS: [&str; 3] = ["run_delay_ns.mean", "run_delay_ns.p99", "longest_wait
 const DOINGS: [&str; 4] = ["wakeup_latency_ns.p99", "switches.voluntary", "switches.involuntary", "migrations"];
 const SPREAD: &str = "cv_of_task_means.population";
 
-/// The page: what ran, the groups, the CPUs, the machine as a whole, and what to beware of.
+/// The page: what ran, the roles, the CPUs, the machine as a whole, and what to beware of.
 pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
     let shown = [&SPEED[..], &WAITS, &DOINGS, &[SPREAD]].concat();
     let cautions = cautions(result, policy, &shown);
     let what = format!("{} under {policy}", result.scenario().name);
     let mut page = heading(std::slice::from_ref(result), &what, style);
     page += "\n";
-    page += &groups(result, &cautions).show(style);
+    page += &roles(result, &cautions).show(style);
     page += "\n";
-    page += &more_of_groups(result, &cautions).show(style);
+    page += &more_of_roles(result, &cautions).show(style);
     page += &legends(&cautions, style);
     page += "\n";
     if let Some(parts) = parts_of_responses(result) {
@@ -58,16 +58,16 @@ pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
 /// One table row for each task instance; of several runs the means of the tasks that they have in common.
 pub fn tasks(runs: &[&RunResult], style: Style) -> String {
     let Some(tasks) = combine::tasks(runs) else {
-        return "The runs have different tasks: only groups can be compared.\n".into();
+        return "The runs have different tasks: only roles can be compared.\n".into();
     };
     if tasks.is_empty() {
-        return "There were too many tasks to tell them apart: only groups are known.\n".into();
+        return "There were too many tasks to tell them apart: only roles are known.\n".into();
     }
     let rows: Vec<View> = tasks.iter().map(|task| View::Several(&task.metrics)).collect();
     let own = |path: &str| column(&rows, path);
     Table::new([
         Column::numbers("task", tasks.iter().map(|task| task.id.to_string())),
-        Column::words("group", tasks.iter().map(|task| task.group.clone())),
+        Column::words("role", tasks.iter().map(|task| task.role.clone())),
         own("requests").headed("", "requests"),
         own("response_ns.mean"),
         own("response_ns.max"),
@@ -118,14 +118,14 @@ pub(crate) fn duration(ns: u64) -> String {
     Time((ns + step / 2) / step * step).to_string()
 }
 
-/// The groups' names.
+/// The roles' names.
 pub(crate) fn names(result: &Outcome) -> impl Iterator<Item = String> {
-    result.groups().into_iter().map(|group| group.name.to_string()).collect::<Vec<_>>().into_iter()
+    result.roles().into_iter().map(|role| role.name.to_string()).collect::<Vec<_>>().into_iter()
 }
 
-/// The rows of the groups.
+/// The rows of the roles.
 pub(crate) fn rows(result: &Outcome) -> Vec<View<'_>> {
-    result.groups().into_iter().map(|group| group.metrics).collect()
+    result.roles().into_iter().map(|role| role.metrics).collect()
 }
 
 /// The columns that answer "how fast?", for rows of metrics.
@@ -133,25 +133,25 @@ pub(crate) fn speed_columns<'a>(rows: &'a [View<'a>]) -> impl Iterator<Item = Co
     SPEED.iter().map(move |path| column(rows, path))
 }
 
-fn groups(result: &Outcome, cautions: &[Caution]) -> Table {
+fn roles(result: &Outcome, cautions: &[Caution]) -> Table {
     let rows = rows(result);
     let mut measured = vec![column(&rows, "requests")];
     measured.extend(speed_columns(&rows));
     measured.push(column(&rows, "cpu_share"));
-    let mut columns = vec![Column::words("group", names(result)), column(&rows, "count")];
+    let mut columns = vec![Column::words("role", names(result)), column(&rows, "count")];
     columns.extend(noted_rows(measured, cautions, rows.len()));
     Table::new(columns)
 }
 
-/// Columns with a row for each group, with what is to be known about their numbers.
+/// Columns with a row for each role, with what is to be known about their numbers.
 fn noted_rows(columns: Vec<Column>, cautions: &[Caution], rows: usize) -> Vec<Column> {
     let marks = vec![are_marking(cautions); rows];
-    noted(columns, &marks, &|number| (0..rows).map(|group| note(cautions, number, group)).collect())
+    noted(columns, &marks, &|number| (0..rows).map(|role| note(cautions, number, role)).collect())
 }
 
-fn more_of_groups(result: &Outcome, cautions: &[Caution]) -> Table {
+fn more_of_roles(result: &Outcome, cautions: &[Caution]) -> Table {
     let rows = rows(result);
-    let mut columns = vec![Column::words("group", names(result))];
+    let mut columns = vec![Column::words("role", names(result))];
     columns.extend(WAITS.iter().map(|path| column(&rows, path).under("wait for a CPU")));
     columns.extend(DOINGS.iter().map(|path| column(&rows, path)));
     if rows.iter().any(|row| row.get(SPREAD).is_some()) {
@@ -172,7 +172,7 @@ const PARTS: [&str; 4] = [
 fn parts_of_responses(result: &Outcome) -> Option<Table> {
     let rows = rows(result);
     rows.iter().any(|row| row.get(PARTS[0]).is_some()).then(|| {
-        let mut columns = vec![Column::words("group", names(result))];
+        let mut columns = vec![Column::words("role", names(result))];
         columns.extend(PARTS.iter().map(|path| column(&rows, path)));
         columns.push(column(&rows, "requests_open"));
         Table::new(columns)
@@ -309,7 +309,7 @@ fn overhead(whole: View) -> Option<String> {
 
 /// Whether anything varied from run to run.
 pub(crate) fn has_intervals(result: &Outcome) -> bool {
-    let parts = result.groups().into_iter().map(|group| group.metrics).chain([result.whole()]);
+    let parts = result.roles().into_iter().map(|role| role.metrics).chain([result.whole()]);
     parts.into_iter().flat_map(View::known).any(|(_, value)| value.interval.is_some())
 }
 
@@ -324,9 +324,9 @@ fn intervals(result: &Outcome, cautions: &[Caution]) -> Table {
     ];
     let mut rows: Vec<[String; 5]> = Vec::new();
     let (mut notes, mut level) = (Vec::new(), None);
-    for (index, group) in result.groups().into_iter().enumerate() {
+    for (index, role) in result.roles().into_iter().enumerate() {
         for (path, name) in METRICS {
-            let Some(interval) = group.metrics.value(path).and_then(|value| value.interval) else { continue };
+            let Some(interval) = role.metrics.value(path).and_then(|value| value.interval) else { continue };
             let values = [Some(interval.estimate), Some(interval.low), Some(interval.high)];
             let (name, [estimate, low, high]) = if metric::known(path).metric.unit == Unit::Ns {
                 let times = Times::of(&values);
@@ -335,7 +335,7 @@ fn intervals(result: &Outcome, cautions: &[Caution]) -> Table {
                 let quantity = Quantity::of(&values);
                 (name.to_string(), values.map(|value| quantity.show(value)))
             };
-            rows.push([group.name.into(), name, estimate, low, high]);
+            rows.push([role.name.into(), name, estimate, low, high]);
             notes.push(note(cautions, Number::Interval, index));
             level = Some(interval.level);
         }
@@ -343,7 +343,7 @@ fn intervals(result: &Outcome, cautions: &[Caution]) -> Table {
     let cells = |column: usize| rows.iter().map(move |row| row[column].clone());
     let over = level.map_or(String::new(), |level| format!("{} % interval", 100.0 * level));
     Table::new([
-        Column::words("group", cells(0)),
+        Column::words("role", cells(0)),
         Column::words("metric", cells(1)),
         Column::numbers("mean of runs", cells(2)),
         Column::numbers("from", cells(3)).under(&over).noted(notes.clone()),

@@ -79,7 +79,7 @@ impl Scale {
     }
 }
 
-/// The distributions of the response times of policies and groups, in the order of the rows; none where there is nothing
+/// The distributions of the response times of policies and roles, in the order of the rows; none where there is nothing
 /// to see. `width` is what names may leave.
 pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Table> {
     let scale = Scale::of(curves)?;
@@ -135,7 +135,7 @@ mod tests {
         let names = || {
             vec![
                 Column::words("policy", [long("a"), long("b")]),
-                Column::words("group", ["g".repeat(30), "g".repeat(30)]),
+                Column::words("role", ["g".repeat(30), "g".repeat(30)]),
             ]
         };
         let curves = [&curve(&[1_000_000]), &curve(&[2_000_000])];

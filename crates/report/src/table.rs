@@ -368,25 +368,25 @@ mod tests {
     #[test]
     fn numbers_stand_at_the_right_and_shared_heads_above() {
         let table = Table::new([
-            Column::words("group", words(&["worker", "db"])),
+            Column::words("role", words(&["worker", "db"])),
             Column::numbers("per s", words(&["8.00", "120.00"])),
             Column::times("mean", [Some(865e6), None]).under("response"),
             Column::times("max", [Some(1000e6), Some(5e6)]).under("response").noted(vec![Some("Few.".into()), None]),
         ]);
         let expected = "                ── response ───\n\
-                        group    per s  mean ms  max ms\n\
+                        role    per s  mean ms  max ms\n\
                         worker    8.00      865    1000\n\
                         db      120.00        -       5\n";
         assert_eq!(table.show(Style::PLAIN), expected);
         let coloured = table.show(Style { colours: true });
-        assert!(coloured.contains("\x1b[1mgroup") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
+        assert!(coloured.contains("\x1b[1mrole") && coloured.contains("\x1b[33m  1000\x1b[0m"), "{coloured}");
     }
 
     #[test]
     fn a_mark_stands_behind_a_number_and_moves_nothing() {
         let table = |marks: Vec<bool>| {
             Table::new([
-                Column::words("group", words(&["worker", "db"])).marked(vec![true; 2]),
+                Column::words("role", words(&["worker", "db"])).marked(vec![true; 2]),
                 Column::times("mean", [Some(865.5e6), None]).under("response").marked(marks.clone()),
                 Column::times("max", [Some(1000e6), Some(5e6)]).under("response").marked(marks),
             ])
@@ -405,18 +405,18 @@ mod tests {
     #[test]
     fn all_times_of_a_table_have_one_unit_and_points_below_one_another() {
         let table = Table::new([
-            Column::words("group", words(&["slow", "quick"])),
+            Column::words("role", words(&["slow", "quick"])),
             Column::times("p99", [Some(4_972e6), Some(1_234_567.0)]).under("response"),
             Column::times("max", [Some(12_940e6), Some(2_345_678.0)]).under("response"),
             Column::times("mean", [Some(250e3), None]).under("run delay"),
         ]);
         let expected = "       ──── response ────  run delay\n\
-                        group   p99 ms     max ms    mean ms\n\
+                        role   p99 ms     max ms    mean ms\n\
                         slow   4972.00  12940          0.250\n\
                         quick     1.23      2.346          -\n";
         assert_eq!(table.show(Style::PLAIN), expected);
         let heads: Vec<&str> = table.columns().iter().map(Column::head).collect();
-        assert_eq!(heads, ["group", "p99 ms", "max ms", "mean ms"]);
+        assert_eq!(heads, ["role", "p99 ms", "max ms", "mean ms"]);
     }
 
     #[test]
@@ -424,7 +424,7 @@ mod tests {
         let long = "policy:with=many,settings=that,are=the-same,level=";
         let table = Table::new([
             Column::words("policy", [format!("{long}1"), format!("{long}2"), format!("{long}1")]),
-            Column::words("group", words(&["a-group-with-a-rather-long-name", "b", "c"])),
+            Column::words("role", words(&["a-role-with-a-rather-long-name", "b", "c"])),
             Column::drawings("responses", ["█".repeat(40), "▁".repeat(40), "-".into()]),
         ]);
         let text = table.show(Style::PLAIN);

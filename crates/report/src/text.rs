@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(shorten("schedule", 5), "sche…");
         let all = |texts: &[&str]| shorten_all(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>(), 7);
         assert_eq!(all(&["scheduler-a", "scheduler-b"]), ["sch…r-a", "sch…r-b"]);
-        assert_eq!(all(&["scheduler-a", "group-number-b"]), ["schedu…", "group-…"]);
+        assert_eq!(all(&["scheduler-a", "role-number-b"]), ["schedu…", "role-…"]);
     }
 }

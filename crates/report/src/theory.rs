@@ -1,6 +1,6 @@
 //! What queueing theory says about a scenario that is one of its queues.
 //!
-//! That is a single group whose tasks arrive by a Poisson process and compute once, or a pool of workers that answers what
+//! That is a single role whose tasks arrive by a Poisson process and compute once, or a pool of workers that answers what
 //! comes from outside by a Poisson process, on CPUs where nothing costs time.
 //! The formulas are those of `schedlab_metrics::theory`.
 
@@ -72,17 +72,17 @@ fn poisson_into(workload: &Workload, channel: ObjectId) -> Option<&Time> {
 impl Queue {
     /// The queue that a workload is, if it is one.
     pub fn of(workload: &Workload) -> Option<Queue> {
-        let [group] = workload.groups.as_slice() else { return None };
+        let [role] = workload.roles.as_slice() else { return None };
         let cpus = workload.machine.cpus();
-        let plain = matches!(group.class, Class::Other | Class::Batch) && group.cpus.len() == cpus;
+        let plain = matches!(role.class, Class::Other | Class::Batch) && role.cpus.len() == cpus;
         let free = workload.machine.costs == Costs::default();
-        let (gap, size, workers) = match (group.program.steps.as_slice(), &group.birth) {
+        let (gap, size, workers) = match (role.program.steps.as_slice(), &role.birth) {
             (
                 [Step::RequestBegin, Step::Compute(size), Step::RequestEnd],
                 Birth::Arrivals { gap: Distribution::Exponential(gap), .. },
             ) => (gap, size, None),
-            ([Step::Recv(channel, 1), Step::Compute(size), Step::Answer], Birth::At(_)) if group.program.repeats => {
-                (poisson_into(workload, *channel)?, size, Some(group.count?))
+            ([Step::Recv(channel, 1), Step::Compute(size), Step::Answer], Birth::At(_)) if role.program.repeats => {
+                (poisson_into(workload, *channel)?, size, Some(role.count?))
             }
             _ => return None,
         };
@@ -200,9 +200,9 @@ pub fn draws(workload: &Workload) -> bool {
     let drawn = |distribution: &Distribution| !matches!(distribution, Distribution::Constant(_));
     let comes = |source: &Source| matches!(&source.schedule, Schedule::Drawn { gap, .. } if drawn(gap));
     workload.sources.iter().any(comes)
-        || workload.groups.iter().any(|group| {
-            let arrivals = matches!(&group.birth, Birth::Arrivals { gap, .. } if drawn(gap));
-            let steps = group.program.steps.iter().any(|step| match step {
+        || workload.roles.iter().any(|role| {
+            let arrivals = matches!(&role.birth, Birth::Arrivals { gap, .. } if drawn(gap));
+            let steps = role.program.steps.iter().any(|step| match step {
                 Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
                 Step::Yield
                 | Step::Wait(_)

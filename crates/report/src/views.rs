@@ -39,9 +39,9 @@ fn source(source: WakeSource) -> &'static str {
     }
 }
 
-/// A group's name, or what stands for those that have none.
-fn group_of(label: Label, names: &Names) -> String {
-    label.place.map_or("(unknown)".into(), |(group, _)| names.group(group))
+/// A role's name, or what stands for those that have none.
+fn role_of(label: Label, names: &Names) -> String {
+    label.place.map_or("(unknown)".into(), |(role, _)| names.role(role))
 }
 
 fn plural(count: u64, one: &str, many: &str) -> String {

@@ -50,12 +50,12 @@ pub enum RunError {
     Policy(PolicyFailure),
     /// A program of the scenario never lets time go by.
     #[error(
-        "the tasks of group '{group}' do endless steps at {time} without any time going by ({steps} so far); add a \
+        "the tasks of role '{role}' do endless steps at {time} without any time going by ({steps} so far); add a \
          compute or sleep step"
     )]
     Stuck {
-        /// The group of the task that did the last step.
-        group: String,
+        /// The role of the task that did the last step.
+        role: String,
         /// Steps of all tasks at that instant.
         steps: u64,
         /// The simulated time.
@@ -63,12 +63,12 @@ pub enum RunError {
     },
     /// The scenario has more tasks alive at once than guest memory has places for.
     #[error(
-        "group '{group}' begins one more task at {time} while {limit} are alive, and no more fit; spread arrivals over \
+        "role '{role}' begins one more task at {time} while {limit} are alive, and no more fit; spread arrivals over \
          time or let tasks end"
     )]
     TooManyTasks {
-        /// The group of the task that found no place.
-        group: String,
+        /// The role of the task that found no place.
+        role: String,
         /// The most tasks alive at once.
         limit: u32,
         /// The simulated time.

@@ -22,8 +22,8 @@ impl Ear for CourseEar {
     }
 
     fn listen<'a>(&self, workload: &'a Workload) -> Box<dyn Hearing + 'a> {
-        let groups = workload.groups.iter().map(|group| group.name.clone());
-        Box::new(Hearer(Course::new(groups, workload.machine.cpus(), workload.run.duration, PIECES)))
+        let roles = workload.roles.iter().map(|role| role.name.clone());
+        Box::new(Hearer(Course::new(roles, workload.machine.cpus(), workload.run.duration, PIECES)))
     }
 }
 

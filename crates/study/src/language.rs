@@ -167,9 +167,9 @@ pub struct ChartSpec {
     /// Where on what is varied; everywhere where nothing is said.
     #[serde(default)]
     pub at: Table,
-    /// Of which group: responses; over time of all of them where nothing is said.
+    /// Of which role: responses; over time of all of them where nothing is said.
     #[serde(default)]
-    pub group: String,
+    pub role: String,
     /// How wide a bar of a histogram is.
     #[serde(default)]
     pub bin: Option<String>,
@@ -215,9 +215,9 @@ pub enum ChartKind {
     Lines,
     /// Tasks on each CPU over time.
     Tasks,
-    /// CPU time that groups have had so far, over time.
+    /// CPU time that roles have had so far, over time.
     RunTime,
-    /// What the policy says about the first task of each group, over time.
+    /// What the policy says about the first task of each role, over time.
     Status,
 }
 
@@ -285,8 +285,8 @@ pub struct OverheadSpec {
     pub item: Option<OneOrMany>,
     /// Of which run, or runs.
     pub run: OneOrMany,
-    /// The group whose requests are the computations.
-    pub group: String,
+    /// The role whose requests are the computations.
+    pub role: String,
     /// The path by which its number of tasks is varied, from one on.
     pub count: String,
     /// To how many computations of each task the times are brought.
@@ -342,7 +342,7 @@ pub(crate) fn only<const N: usize>(metrics: [Option<Metric<'_>>; N]) -> Option<M
 pub struct Column {
     /// Its head.
     pub head: String,
-    /// A path in the result, as `groups.worker.response_ns.p50`; groups and tasks stand there by name or number.
+    /// A path in the result, as `roles.worker.response_ns.p50`; roles and tasks stand there by name or number.
     #[serde(default)]
     pub metric: Option<String>,
     /// Or a part of the responses.
@@ -385,7 +385,7 @@ pub struct Asked {
 impl Asked {
     /// Those who listen for it.
     pub fn ears(&self) -> Vec<Arc<dyn Ear>> {
-        let section = self.overhead.as_ref().map(|overhead| SectionEar { group: overhead.group.clone() });
+        let section = self.overhead.as_ref().map(|overhead| SectionEar { role: overhead.role.clone() });
         let ears: [Option<Arc<dyn Ear>>; 4] = [
             self.responses.then(|| Arc::new(ResponseEar) as _),
             self.statuses.then(|| Arc::new(StatusEar) as _),
@@ -396,12 +396,12 @@ impl Asked {
     }
 }
 
-/// What a policy says about the first task of a group at an instant: its status word, or a part of it.
+/// What a policy says about the first task of a role at an instant: its status word, or a part of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusSpec {
-    /// The group.
-    pub group: String,
+    /// The role.
+    pub role: String,
     /// When.
     pub at: String,
     /// The lowest bit of the part, and how many bits it has.
@@ -413,12 +413,12 @@ fn whole_word() -> [u32; 2] {
     [0, 64]
 }
 
-/// The part of a group's requests whose response times lie in a range.
+/// The part of a role's requests whose response times lie in a range.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The group.
-    pub group: String,
+    /// The role.
+    pub role: String,
     /// From here.
     pub from: String,
     /// To here, this itself not included.

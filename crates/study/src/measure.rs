@@ -4,7 +4,7 @@ use crate::language::{Metric, Share};
 use crate::runner::Observed;
 use schedlab_campaign::{Ear, Hearing};
 use schedlab_metrics::statistics::mean;
-use schedlab_model::ids::{GroupId, RequestId, TaskId};
+use schedlab_model::ids::{RequestId, RoleId, TaskId};
 use schedlab_model::scenario::Notation;
 use schedlab_model::selector::Selector;
 use schedlab_model::time::Time;
@@ -20,29 +20,29 @@ pub const NAME: &str = "responses";
 /// How often each length of time occurred, in nanoseconds.
 type Counts = BTreeMap<u64, u64>;
 
-/// Response times of each group.
+/// Response times of each role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Responses(BTreeMap<String, GroupResponses>);
+pub struct Responses(BTreeMap<String, RoleResponses>);
 
-/// Those of a group.
+/// Those of a role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct GroupResponses {
+struct RoleResponses {
     from_begin: Counts,
     from_first_run: Counts,
 }
 
 impl Responses {
-    /// How often a group's responses were of each length, in nanoseconds.
-    pub fn counts(&self, group: &str, from_first_run: bool) -> impl Iterator<Item = (&u64, &u64)> {
-        let group = self.0.get(group);
-        let counts = group.map(|group| if from_first_run { &group.from_first_run } else { &group.from_begin });
+    /// How often a role's responses were of each length, in nanoseconds.
+    pub fn counts(&self, role: &str, from_first_run: bool) -> impl Iterator<Item = (&u64, &u64)> {
+        let role = self.0.get(role);
+        let counts = role.map(|role| if from_first_run { &role.from_first_run } else { &role.from_begin });
         counts.into_iter().flatten()
     }
 
-    /// The part of a group's responses from `from` to before `to`; none where there are no responses.
+    /// The part of a role's responses from `from` to before `to`; none where there are no responses.
     fn share(&self, of: &Share, from: Time, to: Time) -> Option<f64> {
-        let group = self.0.get(&of.group)?;
-        let counts = if of.from_first_run { &group.from_first_run } else { &group.from_begin };
+        let role = self.0.get(&of.role)?;
+        let counts = if of.from_first_run { &role.from_first_run } else { &role.from_begin };
         let all: u64 = counts.values().sum();
         let within: u64 =
             counts.iter().filter(|(length, _)| (from.ns()..to.ns()).contains(length)).map(|(_, n)| n).sum();
@@ -62,7 +62,7 @@ impl Ear for ResponseEar {
         Box::new(Listener {
             workload,
             tasks: BTreeMap::new(),
-            groups: vec![GroupResponses::default(); workload.groups.len()],
+            roles: vec![RoleResponses::default(); workload.roles.len()],
         })
     }
 }
@@ -71,12 +71,12 @@ impl Ear for ResponseEar {
 struct Listener<'a> {
     workload: &'a Workload,
     tasks: BTreeMap<TaskId, Heard>,
-    groups: Vec<GroupResponses>,
+    roles: Vec<RoleResponses>,
 }
 
 /// What is known of a task.
 struct Heard {
-    group: GroupId,
+    role: RoleId,
     runs: bool,
     open: Vec<Open>,
 }
@@ -96,21 +96,21 @@ impl Listener<'_> {
         if now < self.workload.run.warmup {
             return;
         }
-        let group = &mut self.groups[heard.group.index()];
-        let mut count = |counts: fn(&mut GroupResponses) -> &mut Counts, since: Option<Time>| {
+        let role = &mut self.roles[heard.role.index()];
+        let mut count = |counts: fn(&mut RoleResponses) -> &mut Counts, since: Option<Time>| {
             if let Some(since) = since {
-                *counts(group).entry(now.ns() - since.ns()).or_default() += 1;
+                *counts(role).entry(now.ns() - since.ns()).or_default() += 1;
             }
         };
-        count(|group| &mut group.from_begin, Some(begun));
-        count(|group| &mut group.from_first_run, first_run);
+        count(|role| &mut role.from_begin, Some(begun));
+        count(|role| &mut role.from_first_run, first_run);
     }
 }
 
 impl Hearing for Listener<'_> {
     fn end(self: Box<Self>) -> Value {
-        let names = self.workload.groups.iter().map(|group| group.name.clone());
-        json!(Responses(names.zip(self.groups).collect()))
+        let names = self.workload.roles.iter().map(|role| role.name.clone());
+        json!(Responses(names.zip(self.roles).collect()))
     }
 }
 
@@ -118,8 +118,8 @@ impl Sink for Listener<'_> {
     fn event(&mut self, event: &Event) {
         let now = event.time;
         match event.kind {
-            EventKind::Fork { task, group, .. } => {
-                self.tasks.insert(task, Heard { group, runs: false, open: Vec::new() });
+            EventKind::Fork { task, role, .. } => {
+                self.tasks.insert(task, Heard { role, runs: false, open: Vec::new() });
             }
             EventKind::RequestBegin { task, intended, request } => {
                 if let Some(heard) = self.tasks.get_mut(&task) {
@@ -157,13 +157,13 @@ pub fn look_up(observed: &Observed, metric: Metric, unit: &str) -> Result<f64, S
         Metric::Share(share) => {
             let (from, to) = (Time::read(&share.from)?, Time::read(&share.to)?);
             let shares: Vec<f64> = observed.responses.iter().filter_map(|run| run.share(share, from, to)).collect();
-            mean(&shares).ok_or_else(|| format!("no request of `{}` ended", share.group))?
+            mean(&shares).ok_or_else(|| format!("no request of `{}` ended", share.role))?
         }
         Metric::Status(status) => {
             let at = Time::read(&status.at)?;
             let words: Vec<f64> =
                 observed.statuses.iter().filter_map(|run| run.at(status, at)).map(|word| word as f64).collect();
-            mean(&words).ok_or_else(|| format!("nothing was said about `{}` by {}", status.group, status.at))?
+            mean(&words).ok_or_else(|| format!("nothing was said about `{}` by {}", status.role, status.at))?
         }
         Metric::Overhead(_) => return Err("overhead is estimated from several cases".into()),
     };
@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn shares_of_responses() {
         let counts = BTreeMap::from([(10, 1), (20, 3)]);
-        let group = GroupResponses { from_begin: counts, ..GroupResponses::default() };
-        let all = Responses(BTreeMap::from([("a".to_string(), group)]));
-        let share = |group: &str, from_first_run: bool| Share {
-            group: group.into(),
+        let role = RoleResponses { from_begin: counts, ..RoleResponses::default() };
+        let all = Responses(BTreeMap::from([("a".to_string(), role)]));
+        let share = |role: &str, from_first_run: bool| Share {
+            role: role.into(),
             from: String::new(),
             to: String::new(),
             from_first_run,

@@ -38,7 +38,7 @@ pub struct ChartPage {
 /// What belongs together in a picture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
-    /// Whose it is: a policy, a group, a task, a CPU.
+    /// Whose it is: a policy, a role, a task, a CPU.
     pub label: String,
     /// In which part of the picture; empty where there is only one.
     pub panel: String,
@@ -151,7 +151,7 @@ type Counts = std::collections::BTreeMap<u64, u64>;
 fn of_responses(spec: &ChartSpec, shown: &Shown, points: fn(&ChartSpec, &Counts) -> Vec<Point>) -> Series {
     let mut all = Counts::new();
     for run in &shown.observed.responses {
-        for (length, count) in run.counts(&spec.group, spec.from_first_run) {
+        for (length, count) in run.counts(&spec.role, spec.from_first_run) {
             *all.entry(*length).or_default() += count;
         }
     }
@@ -281,7 +281,7 @@ fn point(column: &Column, observed: &Observed, (x, name): (f64, &str)) -> Option
 /// How the first run of a case went.
 fn over_time(spec: &ChartSpec, shown: &Shown) -> Vec<Series> {
     let venue = shown.case.runs.place.name;
-    let is_wanted = |group: &str| spec.group.is_empty() || group == spec.group;
+    let is_wanted = |role: &str| spec.role.is_empty() || role == spec.role;
     let series = |label: &str, panel: &str, points: Vec<Point>| Series {
         label: label.into(),
         panel: panel.into(),
@@ -290,21 +290,21 @@ fn over_time(spec: &ChartSpec, shown: &Shown) -> Vec<Series> {
     };
     if spec.kind == ChartKind::Status {
         let words = shown.observed.statuses.first().into_iter().flat_map(Statuses::words);
-        let of = |(group, said): (&str, &[(Time, u64)])| {
+        let of = |(role, said): (&str, &[(Time, u64)])| {
             let own = if shown.label == shown.case.policy_name { String::new() } else { shown.label.clone() };
-            let label: Vec<&str> = [group, &own].into_iter().filter(|part| !part.is_empty()).collect();
+            let label: Vec<&str> = [role, &own].into_iter().filter(|part| !part.is_empty()).collect();
             series(&label.join(", "), &shown.case.policy_name, stairs(spec, said))
         };
-        return words.filter(|(group, _)| is_wanted(group)).map(of).collect();
+        return words.filter(|(role, _)| is_wanted(role)).map(of).collect();
     }
     let Some(course) = shown.observed.courses.first() else { return Vec::new() };
     if spec.kind == ChartKind::Tasks {
         let cpus = course.runnable().into_iter().enumerate();
         return cpus.map(|(cpu, means)| series(&cpu.to_string(), &shown.label, pieces(course, &means))).collect();
     }
-    let groups = shown.case.runs.workload.groups.iter().map(|group| group.name.as_str()).zip(course.shares());
-    let wanted = groups.filter(|(group, _)| is_wanted(group));
-    wanted.map(|(group, shares)| series(group, &shown.label, summed(course, &shares))).collect()
+    let roles = shown.case.runs.workload.roles.iter().map(|role| role.name.as_str()).zip(course.shares());
+    let wanted = roles.filter(|(role, _)| is_wanted(role));
+    wanted.map(|(role, shares)| series(role, &shown.label, summed(course, &shares))).collect()
 }
 
 /// The means of pieces, each at its begin, in seconds.

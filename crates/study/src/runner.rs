@@ -23,7 +23,7 @@ pub struct Observed {
     pub statuses: Vec<Statuses>,
     /// How each run went over time.
     pub courses: Vec<Course>,
-    /// How the response times of each group are distributed, in the order of the result's groups.
+    /// How the response times of each role are distributed, in the order of the result's roles.
     pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
     pub rates: Vec<f64>,
@@ -35,13 +35,13 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// How the response times of a group are distributed; of the first group that has some, where none is named.
-    pub fn responses_of(&self, group: Option<&str>) -> Option<&Curve> {
-        let groups = self.result.groups();
-        let groups = groups.iter().zip(&self.curves).filter(|(_, curve)| !curve.points().is_empty());
-        groups
+    /// How the response times of a role are distributed; of the first role that has some, where none is named.
+    pub fn responses_of(&self, role: Option<&str>) -> Option<&Curve> {
+        let roles = self.result.roles();
+        let roles = roles.iter().zip(&self.curves).filter(|(_, curve)| !curve.points().is_empty());
+        roles
             .into_iter()
-            .find(|(own, _)| group.is_none_or(|name| name == "*" || own.name == name))
+            .find(|(own, _)| role.is_none_or(|name| name == "*" || own.name == name))
             .map(|(_, curve)| curve)
     }
 
@@ -109,7 +109,7 @@ pub(crate) fn whole(wanted: usize, made: Made) -> Result<Vec<Seen>, String> {
 /// The runs of a case as one.
 pub(crate) fn together(case: &Case, seen: Vec<Seen>) -> Result<Observed, String> {
     let rates = match &case.asked.overhead {
-        Some(overhead) => rates(&seen, &section::name(&overhead.group))?,
+        Some(overhead) => rates(&seen, &section::name(&overhead.role))?,
         None => Vec::new(),
     };
     let piece = |seen: &Seen| seen.run.result.calibration.as_ref().map(|calibration| calibration.ns_per_piece);

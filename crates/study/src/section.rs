@@ -1,39 +1,39 @@
 //! How fast equal tasks compute together, seen from outside: by the instants at which their computations end.
 
 use schedlab_campaign::{Ear, Hearing};
-use schedlab_model::ids::{GroupId, TaskId};
+use schedlab_model::ids::{RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What is heard of a group is kept under this name.
-pub fn name(group: &str) -> String {
-    format!("rate of {group}")
+/// What is heard of a role is kept under this name.
+pub fn name(role: &str) -> String {
+    format!("rate of {role}")
 }
 
-/// Hears how fast a group computes whose requests are the computations.
+/// Hears how fast a role computes whose requests are the computations.
 pub struct SectionEar {
-    /// The group.
-    pub group: String,
+    /// The role.
+    pub role: String,
 }
 
 impl Ear for SectionEar {
     fn name(&self) -> String {
-        name(&self.group)
+        name(&self.role)
     }
 
     fn listen<'a>(&self, workload: &'a Workload) -> Box<dyn Hearing + 'a> {
-        let number = workload.groups.iter().position(|known| known.name == self.group);
-        let group = number.map(|number| GroupId(number as u32));
-        Box::new(Section { group, warmup: workload.run.warmup, tasks: BTreeMap::new() })
+        let number = workload.roles.iter().position(|known| known.name == self.role);
+        let role = number.map(|number| RoleId(number as u32));
+        Box::new(Section { role, warmup: workload.run.warmup, tasks: BTreeMap::new() })
     }
 }
 
 /// What was heard of it.
 struct Section {
-    group: Option<GroupId>,
+    role: Option<RoleId>,
     warmup: Time,
     tasks: BTreeMap<TaskId, Computations>,
 }
@@ -74,7 +74,7 @@ impl Hearing for Section {
 impl Sink for Section {
     fn event(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Fork { task, group, .. } if Some(group) == self.group => {
+            EventKind::Fork { task, role, .. } if Some(role) == self.role => {
                 self.tasks.insert(task, Computations::default());
             }
             EventKind::RequestBegin { task, .. } => {
@@ -99,7 +99,7 @@ mod tests {
     fn section(tasks: &[&[u64]], warmup: u64) -> Section {
         let computations = |bounds: &&[u64]| Computations { bounds: bounds.iter().map(|&s| Time::from_s(s)).collect() };
         let tasks = tasks.iter().map(computations).enumerate().map(|(id, task)| (TaskId(id as u32), task));
-        Section { group: None, warmup: Time::from_s(warmup), tasks: tasks.collect() }
+        Section { role: None, warmup: Time::from_s(warmup), tasks: tasks.collect() }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a policy says about the first task of each group, as it goes.
+//! What a policy says about the first task of each role, as it goes.
 
 use crate::language::StatusSpec;
 use schedlab_campaign::{Ear, Hearing};
@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 /// What is heard of statuses is kept under this name.
 pub const NAME: &str = "statuses";
 
-/// By group: when its first task's status became which word.
+/// By role: when its first task's status became which word.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statuses(BTreeMap<String, Vec<(Time, u64)>>);
 
 impl Statuses {
-    /// By group: when its first task's status became which word.
+    /// By role: when its first task's status became which word.
     pub fn words(&self) -> impl Iterator<Item = (&str, &[(Time, u64)])> {
-        self.0.iter().map(|(group, words)| (group.as_str(), words.as_slice()))
+        self.0.iter().map(|(role, words)| (role.as_str(), words.as_slice()))
     }
 
     /// The part of the word that is asked for; none where nothing was said by then.
     pub fn at(&self, of: &StatusSpec, time: Time) -> Option<u64> {
-        let words = self.0.get(&of.group)?;
+        let words = self.0.get(&of.role)?;
         let (_, word) = words[..words.partition_point(|(since, _)| *since <= time)].last()?;
         let [lowest, bits] = of.bits;
         let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |above| above - 1);
@@ -49,21 +49,21 @@ impl Ear for StatusEar {
 /// Writes statuses down while a run goes on.
 struct Hearer<'a> {
     workload: &'a Workload,
-    /// The first task of each group, and what was said about it.
+    /// The first task of each role, and what was said about it.
     heard: BTreeMap<usize, (TaskId, Vec<(Time, u64)>)>,
 }
 
 impl Hearing for Hearer<'_> {
     fn end(self: Box<Self>) -> Value {
-        let name = |group: usize| self.workload.groups[group].name.clone();
-        json!(Statuses(self.heard.into_iter().map(|(group, (_, words))| (name(group), words)).collect()))
+        let name = |role: usize| self.workload.roles[role].name.clone();
+        json!(Statuses(self.heard.into_iter().map(|(role, (_, words))| (name(role), words)).collect()))
     }
 }
 
 impl Sink for Hearer<'_> {
     fn event(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Fork { task, group, .. } => _ = self.heard.entry(group.index()).or_insert((task, Vec::new())),
+            EventKind::Fork { task, role, .. } => _ = self.heard.entry(role.index()).or_insert((task, Vec::new())),
             EventKind::Status { task, word } => {
                 if let Some((_, words)) = self.heard.values_mut().find(|(first, _)| *first == task) {
                     words.push((event.time, word));
@@ -82,7 +82,7 @@ mod tests {
     fn a_word_holds_until_the_next() {
         let words = vec![(Time(5), 0x176), (Time(9), 0x80)];
         let statuses = Statuses(BTreeMap::from([("a".to_string(), words)]));
-        let at = |time, bits| statuses.at(&StatusSpec { group: "a".into(), at: String::new(), bits }, Time(time));
+        let at = |time, bits| statuses.at(&StatusSpec { role: "a".into(), at: String::new(), bits }, Time(time));
         assert_eq!([4, 5, 8, 9].map(|time| at(time, [0, 64])), [None, Some(0x176), Some(0x176), Some(0x80)]);
         assert_eq!((at(5, [0, 8]), at(5, [8, 1]), at(9, [8, 1])), (Some(0x76), Some(1), Some(0)));
     }

@@ -84,11 +84,11 @@ impl TablePage {
             let ends = [values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?];
             (values.len() > 1).then_some(ends)
         };
-        // Of the group that the table is about.
-        let group = spec.columns.iter().find_map(group_of);
+        // Of the role that the table is about.
+        let role = spec.columns.iter().find_map(role_of);
         let responses = |outcome: &CaseOutcome| match outcome {
             CaseOutcome::Ran(observed) if spec.across.is_none() => {
-                observed.responses_of(group).cloned().unwrap_or_default()
+                observed.responses_of(role).cloned().unwrap_or_default()
             }
             _ => Curve::default(),
         };
@@ -209,11 +209,11 @@ impl TablePage {
     }
 }
 
-/// The group whose response times a column shows.
-fn group_of(column: &ColumnSpec) -> Option<&str> {
+/// The role whose response times a column shows.
+fn role_of(column: &ColumnSpec) -> Option<&str> {
     if let Some(share) = &column.share {
-        return Some(&share.group);
+        return Some(&share.role);
     }
-    let (group, rest) = column.metric.as_deref()?.strip_prefix("groups.")?.split_once('.')?;
-    rest.starts_with("response_ns").then_some(group)
+    let (role, rest) = column.metric.as_deref()?.strip_prefix("roles.")?.split_once('.')?;
+    rest.starts_with("response_ns").then_some(role)
 }

@@ -40,14 +40,14 @@ title = "Shares of b"
 item = "figure 1"
 kind = "bars"
 run = "nice"
-column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
+column = [{ head = "b", metric = "roles.b.cpu_share", unit = "%" }]
 
 [[question.value]]
 what = "share of b"
 item = "table I"
 run = "nice"
 policy = "cfs"
-metric = "groups.b.cpu_share"
+metric = "roles.b.cpu_share"
 unit = "%"
 published = 25
 within = 0.05
@@ -57,7 +57,7 @@ what = "share of b, without weights"
 item = ["table I", "figure 1"]
 run = "nice"
 policy = "rr"
-metric = "groups.b.cpu_share"
+metric = "roles.b.cpu_share"
 unit = "%"
 published = 25
 within = 0.05

@@ -38,7 +38,7 @@ quick = { over = { "task.b.nice" = [5] } }
 [[question.table]]
 title = "Shares"
 run = "nice"
-column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
+column = [{ head = "b", metric = "roles.b.cpu_share", unit = "%" }]
 "#;
 
 /// As the file says, and nothing beside it.
@@ -53,7 +53,7 @@ fn judged(value: &str, quick: bool) -> Vec<(Verdict, Option<f64>)> {
     page.questions[0].values.iter().map(|row| (row.judged.verdict.clone(), row.judged.seen)).collect()
 }
 
-const CFS: &str = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nmetric = \"groups.b.cpu_share\"\nunit = \"%\"\n";
+const CFS: &str = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nmetric = \"roles.b.cpu_share\"\nunit = \"%\"\n";
 
 #[test]
 fn values_hold_or_differ_by_what_is_allowed() {
@@ -73,12 +73,12 @@ fn values_hold_or_differ_by_what_is_allowed() {
 #[test]
 fn rows_of_cases_have_their_distribution_on_a_terminal_and_nowhere_else() {
     let page = |column: &str| {
-        let text = STUDY.replace("{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }", column);
+        let text = STUDY.replace("{ head = \"b\", metric = \"roles.b.cpu_share\", unit = \"%\" }", column);
         let (study, experiment) = plan(&text, FULL).unwrap();
         let outcomes = carry_out(&experiment, None);
         Page::new(&study, &experiment, &outcomes)
     };
-    let narrow = page("{ head = \"b\", metric = \"groups.b.response_ns.mean\", unit = \"ms\" }");
+    let narrow = page("{ head = \"b\", metric = \"roles.b.response_ns.mean\", unit = \"ms\" }");
     let shown = narrow.show(Style::PLAIN);
     assert_eq!(shown.lines().filter(|line| line.contains('█')).count(), 4, "a line for each case:\n{shown}");
     assert!(shown.contains(" ms\n") && shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
@@ -93,11 +93,11 @@ fn lists_go_along_an_axis_and_ratios_are_between_cases() {
     assert!(judged(&along, false).iter().all(|(verdict, _)| *verdict == Verdict::Holds));
     let quick = judged(&along, true);
     assert!(matches!(quick[..], [(Verdict::NotRun { .. }, None), (Verdict::Holds, Some(_))]), "{quick:?}");
-    let ratio = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nat = { \"task.b.nice\" = 5 }\nmetric = \"groups.b.cpu_share\"\n\
+    let ratio = "what = \"b\"\nrun = \"nice\"\npolicy = \"cfs\"\nat = { \"task.b.nice\" = 5 }\nmetric = \"roles.b.cpu_share\"\n\
                  per = { policy = \"rr:quantum=5ms\" }\npublished = 0.5\nwithin = 0.05";
     assert!(matches!(judged(ratio, false)[..], [(Verdict::Holds, Some(_))]));
     let share = "what = \"b\"\nrun = \"nice\"\npolicy = \"rr:quantum=5ms\"\nunit = \"%\"\npublished = 100\nwithin = 0.02\n\
-                 share = { group = \"b\", from = \"15ms\", to = \"25ms\" }";
+                 share = { role = \"b\", from = \"15ms\", to = \"25ms\" }";
     assert!(matches!(judged(share, false)[..], [(Verdict::Holds, Some(_))]));
 }
 
@@ -157,7 +157,7 @@ fn mistakes_are_told_with_their_place() {
         wrong("compute = \"10ms\" }]\n[[scenario.hogs.task]]", "compute = \"10\" }]\n[[scenario.hogs.task]]")
             .starts_with("s.toml:")
     );
-    assert!(wrong("groups.b.cpu_share", "groups.b.nothing").contains("there is no metric `nothing`"));
+    assert!(wrong("roles.b.cpu_share", "roles.b.nothing").contains("there is no metric `nothing`"));
     let value = |more: &str| plan(&format!("{STUDY}[[question.value]]\n{CFS}{more}"), FULL).err().expect("it is wrong");
     assert!(value("published = 1").contains("how far off may it be?"));
     assert!(value("published = [1]\nwithin = 1.0").contains("needs `along`"));
@@ -166,7 +166,7 @@ fn mistakes_are_told_with_their_place() {
             .contains("1 values were published and `task.b.nice` has 2")
     );
     assert!(
-        value("published = 1\nwithin = 1.0\nshare = { group = \"b\", from = \"1ms\", to = \"2ms\" }")
+        value("published = 1\nwithin = 1.0\nshare = { role = \"b\", from = \"1ms\", to = \"2ms\" }")
             .contains("one of them")
     );
 }
@@ -198,7 +198,7 @@ runs = 2
 [[question.overhead]]
 title = "Overhead"
 run = "runs"
-group = "compute"
+role = "compute"
 count = "task.compute.count"
 computations = 10000
 "#;
@@ -297,7 +297,7 @@ fn a_map_has_an_axis_on_each_side_and_statuses_are_heard() {
     let text = STUDY
         .replace("column = [{ head = \"b\", metric", "across = \"task.b.nice\"\ncolumn = [{ head = \"b\", metric")
         + "[[question.table]]\ntitle = \"S\"\nrun = \"levels\"\n\
-           column = [{ head = \"s\", status = { group = \"a\", at = \"1s\" } }]\n\
+           column = [{ head = \"s\", status = { role = \"a\", at = \"1s\" } }]\n\
            [[question.run]]\nname = \"levels\"\nscenario = \"hogs\"\npolicy = \"mlfq\"\n";
     let (study, experiment) = plan(&text, FULL).unwrap();
     let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
@@ -454,7 +454,7 @@ fn a_reason_has_to_show() {
     let refuted = verdict("differs.policy = \"rr:quantum=5ms\"");
     let Verdict::Differs { reason: None, proof: Some(proof) } = &refuted else { panic!("{refuted:?}") };
     assert!(!proof.holds && proof.seen.contains("50 %"), "{proof:?}");
-    let elsewhere = "differs.metric = \"groups.a.cpu_share\"\ndiffers.expect = { at_least = LOW }";
+    let elsewhere = "differs.metric = \"roles.a.cpu_share\"\ndiffers.expect = { at_least = LOW }";
     assert!(matches!(verdict(&elsewhere.replace("LOW", "49")), Verdict::Differs { reason: Some(_), .. }));
     assert!(matches!(verdict(&elsewhere.replace("LOW", "51")), Verdict::Differs { reason: None, .. }));
     let page = page_with(&format!("[[question.value]]\n{value}differs.policy = \"rr:quantum=5ms\""), FULL);
@@ -467,15 +467,15 @@ fn a_reason_has_to_show() {
         |more: &str| plan(&format!("{STUDY}[[question.value]]\n{value}{more}"), FULL).err().expect("it is wrong");
     assert!(wrong("").contains("a reason has to show somewhere else"));
     assert!(wrong("differs.run = \"nicer\"").contains("there is no run `nicer`"));
-    assert!(wrong("differs.metric = \"groups.a.cpu_share\"").contains("another metric needs `expect`"));
+    assert!(wrong("differs.metric = \"roles.a.cpu_share\"").contains("another metric needs `expect`"));
 }
 
 /// Words are made from the numbers of this run.
 #[test]
 fn answers_speak_of_what_was_seen() {
     let asks = "asks = \"Who gets what?\"";
-    let number = "number.most = { run = \"nice\", metric = \"groups.b.cpu_share\", unit = \"%\" }\n\
-                  number.least = { run = \"nice\", policy = \"cfs\", metric = \"groups.b.cpu_share\", unit = \"%\", of = \"min\" }";
+    let number = "number.most = { run = \"nice\", metric = \"roles.b.cpu_share\", unit = \"%\" }\n\
+                  number.least = { run = \"nice\", policy = \"cfs\", metric = \"roles.b.cpu_share\", unit = \"%\", of = \"min\" }";
     let text = STUDY.replace(asks, &format!("{asks}\nanswer = \"From {{least}} to {{most}}.\"\n{number}"));
     let (study, experiment) = plan(&text, FULL).unwrap();
     let page = Page::new(&study, &experiment, &carry_out(&experiment, None));
@@ -513,11 +513,11 @@ fn pictures_are_drawn_of_what_was_seen() {
         |rest: &str| format!("[[question.chart]]\ntitle = \"T\"\nplace = \"figure 1\"\nrun = \"nice\"\n{rest}\n");
     let at = "at = { \"task.b.nice\" = 0 }\n";
     let all = [
-        chart(&format!("kind = \"histogram\"\n{at}group = \"b\"\nbin = \"5ms\"")),
-        chart(&format!("kind = \"loads\"\n{at}group = \"b\"\ndemand = \"10ms\"")),
-        chart(&format!("kind = \"distribution\"\n{at}group = \"b\"\npolicy = \"rr:quantum=5ms\"")),
-        chart("kind = \"bars\"\ncolumn = [{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }]"),
-        chart("kind = \"lines\"\ncolumn = [{ head = \"b\", metric = \"groups.b.cpu_share\", unit = \"%\" }]"),
+        chart(&format!("kind = \"histogram\"\n{at}role = \"b\"\nbin = \"5ms\"")),
+        chart(&format!("kind = \"loads\"\n{at}role = \"b\"\ndemand = \"10ms\"")),
+        chart(&format!("kind = \"distribution\"\n{at}role = \"b\"\npolicy = \"rr:quantum=5ms\"")),
+        chart("kind = \"bars\"\ncolumn = [{ head = \"b\", metric = \"roles.b.cpu_share\", unit = \"%\" }]"),
+        chart("kind = \"lines\"\ncolumn = [{ head = \"b\", metric = \"roles.b.cpu_share\", unit = \"%\" }]"),
         chart(&format!("kind = \"tasks\"\n{at}policy = \"cfs\"")),
         chart(&format!("kind = \"run-time\"\n{at}policy = \"cfs\"")),
     ];
@@ -539,7 +539,7 @@ fn pictures_are_drawn_of_what_was_seen() {
     let [a, b] = &charts[6].series[..] else { panic!("{:?}", charts[6]) };
     let had = a.points.last().unwrap().y + b.points.last().unwrap().y;
     assert!((had - 2.0).abs() < 0.01, "they had all of two seconds, and not {had}: {a:?}");
-    let wrong = plan(&format!("{STUDY}{}", chart("kind = \"histogram\"\ngroup = \"b\"")), FULL).err().unwrap();
+    let wrong = plan(&format!("{STUDY}{}", chart("kind = \"histogram\"\nrole = \"b\"")), FULL).err().unwrap();
     assert!(wrong.contains("this picture needs `bin`, a time"), "{wrong}");
 }
 

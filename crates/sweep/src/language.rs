@@ -192,7 +192,7 @@ impl Sweep {
             match find(measure) {
                 Err(unknown) => return wrong(unknown.to_string()),
                 Ok(found) if found.metric.level == Level::Cpu => {
-                    return wrong(format!("`{measure}` is one of each CPU; a row is about a group, or the whole run"));
+                    return wrong(format!("`{measure}` is one of each CPU; a row is about a role, or the whole run"));
                 }
                 Ok(_) => {}
             }

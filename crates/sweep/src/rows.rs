@@ -1,4 +1,4 @@
-//! The rows of a sweep's table: one for each run and group, or for a run that failed.
+//! The rows of a sweep's table: one for each run and role, or for a run that failed.
 
 use crate::axis::{Kind, as_number, as_word};
 use crate::plan::{Column, Plan};
@@ -15,7 +15,7 @@ pub(crate) const RUN: &str = "run";
 const POLICY: &str = "policy";
 const VENUE: &str = "venue";
 const SEED: &str = "seed";
-const GROUP: &str = "group";
+const ROLE: &str = "role";
 const ERROR: &str = "error";
 
 /// A row of what was measured.
@@ -23,8 +23,8 @@ const ERROR: &str = "error";
 pub struct Row {
     /// The run, by its place in the plan.
     pub run: usize,
-    /// The group; absent where the run failed.
-    pub group: Option<String>,
+    /// The role; absent where the run failed.
+    pub role: Option<String>,
     /// One for each measure of the plan.
     pub values: Vec<Option<f64>>,
     /// What the run failed of.
@@ -32,20 +32,20 @@ pub struct Row {
 }
 
 impl Row {
-    /// The rows of a run that came to its end: one for each group. A measure of the whole machine stands in each.
+    /// The rows of a run that came to its end: one for each role. A measure of the whole machine stands in each.
     pub(crate) fn of_result(run: usize, result: &RunResult, measures: &[String]) -> Vec<Row> {
         let measures: Vec<_> = measures.iter().map(|path| known(path)).collect();
-        let row = |group: &schedlab_model::result::GroupResult| {
-            let value = |measure| Found::of(measure, Part::Group(group)).or_else(|| measure.of(Part::Run(result)));
+        let row = |role: &schedlab_model::result::RoleResult| {
+            let value = |measure| Found::of(measure, Part::Role(role)).or_else(|| measure.of(Part::Run(result)));
             let values = measures.iter().map(value).collect();
-            Row { run, group: Some(group.name.clone()), values, error: None }
+            Row { run, role: Some(role.name.clone()), values, error: None }
         };
-        result.groups.iter().map(row).collect()
+        result.roles.iter().map(row).collect()
     }
 
     /// The row of a run that failed.
     pub(crate) fn of_error(run: usize, error: String, measures: &[String]) -> Row {
-        Row { run, group: None, values: vec![None; measures.len()], error: Some(error) }
+        Row { run, role: None, values: vec![None; measures.len()], error: Some(error) }
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn schema(plan: &Plan) -> SchemaRef {
         word(POLICY, false),
         word(VENUE, false),
         Field::new(SEED, DataType::UInt64, false),
-        word(GROUP, true),
+        word(ROLE, true),
     ]);
     fields.extend(plan.measures.iter().map(|measure| Field::new(measure, DataType::Float64, true)));
     fields.push(word(ERROR, true));
@@ -98,7 +98,7 @@ pub(crate) fn batch(plan: &Plan, rows: &[Row]) -> RecordBatch {
     columns.push(words(runs().map(|run| Some(plan.policy_name(run).to_string())).collect()));
     columns.push(words(runs().map(|_| Some(plan.venue().name().to_string())).collect()));
     columns.push(Arc::new(runs().map(|run| Some(run.seed)).collect::<UInt64Array>()));
-    columns.push(words(rows.iter().map(|row| row.group.clone()).collect()));
+    columns.push(words(rows.iter().map(|row| row.role.clone()).collect()));
     let measure =
         |index: usize| Arc::new(rows.iter().map(|row| row.values[index]).collect::<Float64Array>()) as ArrayRef;
     columns.extend((0..plan.measures.len()).map(measure));
@@ -122,5 +122,5 @@ pub(crate) fn row(batch: &RecordBatch, index: usize, run: usize, plan: &Plan) ->
         Some(column.is_valid(index).then(|| column.value(index)))
     };
     let values = plan.measures.iter().map(number).collect::<Option<_>>()?;
-    Some(Row { run, group: word(GROUP)?, values, error: word(ERROR)? })
+    Some(Row { run, role: word(ROLE)?, values, error: word(ERROR)? })
 }

@@ -82,7 +82,7 @@ fn the_table_is_the_same_at_any_number_of_threads() {
     assert_eq!(bytes(one.path()), bytes(two.path()), "rows of a part stand in the order of the plan");
     let batch = batch(&parts(one.path())[0]);
     let names: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let expected = "run policy.quantum_ns task.a.count policy venue seed group response_ns.mean jain error";
+    let expected = "run policy.quantum_ns task.a.count policy venue seed role response_ns.mean jain error";
     assert_eq!(names.join(" "), expected);
     let quanta = batch.column_by_name("policy.quantum_ns").unwrap().as_primitive::<Int64Type>();
     assert_eq!((quanta.value(0), quanta.value(23)), (1_000_000, 5_000_000));

@@ -2,7 +2,7 @@
 
 use crate::words::{Kind, Words};
 use schedlab_model::{
-    ids::{ControlGroupId, CpuId, GroupId, RequestId, TaskId},
+    ids::{ControlGroupId, CpuId, RequestId, RoleId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
@@ -10,7 +10,7 @@ use schedlab_model::{
 /// What the numbers of a field are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The number of a task, group or CPU, or how many there are of something.
+    /// The number of a task, role or CPU, or how many there are of something.
     Id,
     /// Nanoseconds, or a policy's word.
     Wide,
@@ -43,7 +43,7 @@ macro_rules! fields {
 
 fields! {
     Task "task" Form::Id;
-    Group "group" Form::Id;
+    Role "role" Form::Id;
     Parent "parent" Form::Id;
     TargetCpu "target_cpu" Form::Id;
     Waker "waker" Form::Id;
@@ -70,9 +70,9 @@ fields! {
 /// Shows `take` every field that the event has.
 pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
     match *kind {
-        EventKind::Fork { task, group, parent } => {
+        EventKind::Fork { task, role, parent } => {
             take(Field::Task, task.0.into());
-            take(Field::Group, group.0.into());
+            take(Field::Role, role.0.into());
             if let Some(parent) = parent {
                 take(Field::Parent, parent.0.into());
             }
@@ -101,8 +101,8 @@ pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
             take(Field::ToCpu, to.0.into());
         }
         EventKind::Tick => {}
-        EventKind::RequestQueue { request, task, group } => {
-            take(Field::Group, group.0.into());
+        EventKind::RequestQueue { request, task, role } => {
+            take(Field::Role, role.0.into());
             if let Some(task) = task {
                 take(Field::Task, task.0.into());
             }
@@ -184,7 +184,7 @@ impl Row {
         let task = || id(Field::Task).map(TaskId);
         let kind = match kind {
             Kind::Fork => {
-                EventKind::Fork { task: task()?, group: GroupId(id(Field::Group)?), parent: maybe_task(Field::Parent) }
+                EventKind::Fork { task: task()?, role: RoleId(id(Field::Role)?), parent: maybe_task(Field::Parent) }
             }
             Kind::Exit => EventKind::Exit { task: task()? },
             Kind::Wakeup => EventKind::Wakeup {
@@ -205,7 +205,7 @@ impl Row {
             Kind::RequestQueue => EventKind::RequestQueue {
                 request: RequestId(id(Field::Request)?),
                 task: maybe_task(Field::Task),
-                group: GroupId(id(Field::Group)?),
+                role: RoleId(id(Field::Role)?),
             },
             Kind::RequestBegin => EventKind::RequestBegin {
                 task: task()?,

@@ -7,7 +7,7 @@ use schedlab_model::{
     machine::MAX_CPUS,
     scenario::MAX_CONTROL_GROUPS,
     time::Time,
-    workload::{MAX_GROUPS, Workload},
+    workload::{MAX_ROLES, Workload},
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,8 @@ pub struct Header {
     pub seed: u64,
     /// The CPUs of the machine, numbered from 0.
     pub cpus: u32,
-    /// The task groups, by [`schedlab_model::ids::GroupId`].
-    pub groups: Vec<Group>,
+    /// The roles, by [`schedlab_model::ids::RoleId`].
+    pub roles: Vec<Role>,
     /// The paths of the control groups, by [`schedlab_model::ids::ControlGroupId`]; empty where there is only the root.
     pub control_groups: Vec<String>,
     /// The end of the run. In the header of a file that was read: the true end.
@@ -37,9 +37,9 @@ pub struct Header {
     pub lost: u64,
 }
 
-/// A group of like tasks.
+/// A role: like tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct Role {
     /// Its name.
     pub name: String,
     /// The CPUs on which its tasks may run.
@@ -64,24 +64,24 @@ impl Header {
             venue: venue.to_owned(),
             seed: workload.run.seed,
             cpus: workload.machine.cpus(),
-            groups: workload.groups.iter().map(|g| Group { name: g.name.clone(), cpus: g.possible_cpus() }).collect(),
+            roles: workload.roles.iter().map(|g| Role { name: g.name.clone(), cpus: g.possible_cpus() }).collect(),
             control_groups: match workload.control_groups.is_empty() {
                 true => Vec::new(),
-                false => workload.control_groups.iter().map(|(_, group)| group.path.clone()).collect(),
+                false => workload.control_groups.iter().map(|(_, role)| role.path.clone()).collect(),
             },
             end: workload.run.duration,
             lost: 0,
         }
     }
 
-    /// The names of the groups.
-    pub(crate) fn group_names(&self) -> impl Iterator<Item = String> + '_ {
-        self.groups.iter().map(|group| group.name.clone())
+    /// The names of the roles.
+    pub(crate) fn role_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.roles.iter().map(|role| role.name.clone())
     }
 
     /// The header as one line of JSON.
     pub fn to_json(&self) -> String {
-        let groups = self.groups.iter().map(|g| GroupJson { name: g.name.clone(), cpus: g.cpus.to_string() });
+        let roles = self.roles.iter().map(|g| RoleJson { name: g.name.clone(), cpus: g.cpus.to_string() });
         let json = HeaderJson {
             schema: SCHEMA.to_owned(),
             scenario: self.scenario.clone(),
@@ -89,7 +89,7 @@ impl Header {
             venue: self.venue.clone(),
             seed: self.seed,
             cpus: self.cpus,
-            groups: groups.collect(),
+            roles: roles.collect(),
             control_groups: self.control_groups.clone(),
             // A run to the end of its last task does not know its end before: no clock runs longer.
             end_ns: self.end.min(Time::LATEST).ns(),
@@ -107,10 +107,10 @@ impl Header {
             return Err(HeaderError::Newer(visible(&schema)));
         }
         let json: HeaderJson = serde_json::from_str(text).map_err(invalid)?;
-        let groups = json.groups.into_iter().map(|group| match parse_cpus(&group.cpus) {
-            Some(cpus) => Ok(Group { name: visible(&group.name), cpus }),
+        let roles = json.roles.into_iter().map(|role| match parse_cpus(&role.cpus) {
+            Some(cpus) => Ok(Role { name: visible(&role.name), cpus }),
             None => {
-                let list = Shown::name(&group.cpus);
+                let list = Shown::name(&role.cpus);
                 Err(HeaderError::Invalid(format!("its header: `{list}` is no list of CPUs")))
             }
         });
@@ -120,8 +120,8 @@ impl Header {
         if !(1..=MAX_CPUS).contains(&json.cpus) {
             return Err(too_many("CPUs", json.cpus.into(), MAX_CPUS.into()));
         }
-        if groups.len() > MAX_GROUPS {
-            return Err(too_many("groups", groups.len() as u64, MAX_GROUPS as u64));
+        if roles.len() > MAX_ROLES {
+            return Err(too_many("roles", roles.len() as u64, MAX_ROLES as u64));
         }
         if json.control_groups.len() > MAX_CONTROL_GROUPS + 1 {
             return Err(too_many("control groups", json.control_groups.len() as u64, MAX_CONTROL_GROUPS as u64));
@@ -130,7 +130,7 @@ impl Header {
             return Err(too_many("nanoseconds", json.end_ns, Time::LATEST.ns()));
         }
         Ok(Header {
-            groups: groups.collect::<Result<_, _>>()?,
+            roles: roles.collect::<Result<_, _>>()?,
             control_groups: json.control_groups.iter().map(|path| visible(path)).collect(),
             scenario: visible(&json.scenario),
             policy: visible(&json.policy),
@@ -156,7 +156,7 @@ struct HeaderJson {
     venue: String,
     seed: u64,
     cpus: u32,
-    groups: Vec<GroupJson>,
+    roles: Vec<RoleJson>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     control_groups: Vec<String>,
     end_ns: u64,
@@ -164,7 +164,7 @@ struct HeaderJson {
 }
 
 #[derive(Serialize, Deserialize)]
-struct GroupJson {
+struct RoleJson {
     name: String,
     cpus: String,
 }
@@ -202,11 +202,11 @@ mod tests {
     #[test]
     fn names_become_visible_lines() {
         let mut strange = header();
-        (strange.scenario, strange.policy, strange.groups[0].name) =
+        (strange.scenario, strange.policy, strange.roles[0].name) =
             ("\u{1b}[2J".into(), "a\nb".into(), "n".repeat(1 << 20));
         let read = Header::from_json(&strange.to_json()).unwrap();
         assert_eq!((read.scenario.as_str(), read.policy.as_str()), ("\\u{1b}[2J", "a\\nb"));
-        assert!(read.groups[0].name.len() < 200);
+        assert!(read.roles[0].name.len() < 200);
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod writer;
 pub use check::{Report, check};
 pub use error::Error;
 pub use format::Format;
-pub use header::{Group, Header, SCHEMA};
+pub use header::{Header, Role, SCHEMA};
 pub use reader::Reader;
 pub use schedlab_gate::own::Partial;
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 //! In the Perfetto UI a trace shows
 //! - one track per CPU with who ran (scheduling events in the kernel's own form, so that Perfetto's tables of
 //!   scheduling, `sched` and `thread_state`, are filled too),
-//! - one process per group and in it one track per task, with slices `running`, `runnable` and `blocked`; below it the
+//! - one process per role and in it one track per task, with slices `running`, `runnable` and `blocked`; below it the
 //!   task's requests, and what the policy said about it as a counter,
 //! - an arrow from each waker to the task that it woke,
 //! - ticks and overhead on a track per CPU.

@@ -1,15 +1,15 @@
 //! Runs for the tests.
 
-use crate::header::{Group, Header};
+use crate::header::{Header, Role};
 use proptest::prelude::*;
 use schedlab_model::{
     cpuset::CpuSet,
-    ids::{ControlGroupId, CpuId, GroupId, RequestId, TaskId},
+    ids::{ControlGroupId, CpuId, RequestId, RoleId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
 
-/// Two groups on two CPUs.
+/// Two roles on two CPUs.
 pub(crate) fn header() -> Header {
     Header {
         scenario: "three".into(),
@@ -17,9 +17,9 @@ pub(crate) fn header() -> Header {
         venue: "sim".into(),
         seed: 7,
         cpus: 2,
-        groups: vec![
-            Group { name: "worker".into(), cpus: CpuSet::first(2) },
-            Group { name: "timer".into(), cpus: [CpuId(1)].into_iter().collect() },
+        roles: vec![
+            Role { name: "worker".into(), cpus: CpuSet::first(2) },
+            Role { name: "timer".into(), cpus: [CpuId(1)].into_iter().collect() },
         ],
         control_groups: vec![String::new(), "web".into()],
         end: Time::from_ms(20),
@@ -30,17 +30,17 @@ pub(crate) fn header() -> Header {
 /// A run of two tasks in which each kind of event happens.
 pub(crate) fn story() -> Vec<Event> {
     let (first, second) = (TaskId(0), TaskId(1));
-    let group = GroupId(0);
+    let role = RoleId(0);
     let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };
     let wakeup = |task, waker| EventKind::Wakeup { task, target: CpuId(0), waker, source: WakeSource::Fork };
     let (at, deadline) = (Time::from_ms(16), Time::from_ms(24));
     let release = |task| EventKind::Release { task, release: at, deadline, skipped: 1 };
     let lines = [
-        (0, 0, EventKind::Fork { task: first, group, parent: None }),
+        (0, 0, EventKind::Fork { task: first, role, parent: None }),
         (0, 0, wakeup(first, None)),
         (0, 0, switch(None, Reason::Idle, Some(first))),
         (0, 0, EventKind::RequestBegin { task: first, intended: Time::ZERO, request: None }),
-        (0, 1, EventKind::Fork { task: second, group, parent: Some(first) }),
+        (0, 1, EventKind::Fork { task: second, role, parent: Some(first) }),
         (0, 1, wakeup(second, Some(first))),
         (4_000, 0, EventKind::Tick),
         (10_000, 0, EventKind::Overhead { what: Overhead::Switch, length: Time::from_us(2) }),
@@ -77,9 +77,9 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
     let sources = [WakeSource::Fork, WakeSource::Timer, WakeSource::Pipe, WakeSource::Untold];
     let overheads = [Overhead::Switch, Overhead::Wakeup, Overhead::Migration, Overhead::Tick, Overhead::Policy];
     prop_oneof![
-        (task(), 0..3u32, maybe()).prop_map(|(task, group, parent)| EventKind::Fork {
+        (task(), 0..3u32, maybe()).prop_map(|(task, role, parent)| EventKind::Fork {
             task,
-            group: GroupId(group),
+            role: RoleId(role),
             parent
         }),
         task().prop_map(|task| EventKind::Exit { task }),
@@ -99,15 +99,15 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             demand,
             request
         }),
-        (any::<u32>(), maybe(), 0..3u32).prop_map(|(request, task, group)| EventKind::RequestQueue {
+        (any::<u32>(), maybe(), 0..3u32).prop_map(|(request, task, role)| EventKind::RequestQueue {
             request: RequestId(request),
             task,
-            group: GroupId(group),
+            role: RoleId(role),
         }),
         (task(), any::<u64>()).prop_map(|(task, word)| EventKind::Status { task, word }),
         prop::sample::select(vec![Untraced::Idle, Untraced::Others, Untraced::Unknown])
             .prop_map(|what| EventKind::Untraced { what }),
-        (task(), 0..9u32).prop_map(|(task, group)| EventKind::Join { task, control_group: ControlGroupId(group) }),
+        (task(), 0..9u32).prop_map(|(task, role)| EventKind::Join { task, control_group: ControlGroupId(role) }),
         (task(), any::<bool>()).prop_map(|(task, on)| EventKind::Throttle { task, on }),
         (task(), length(), length(), any::<u32>())
             .prop_map(|(task, release, deadline, skipped)| { EventKind::Release { task, release, deadline, skipped } }),

@@ -46,12 +46,12 @@ impl<W: Write> Encoder<W> {
         let Header { scenario, policy, venue, seed, cpus, .. } = header;
         let unit = if *cpus == 1 { "CPU" } else { "CPUs" };
         writeln!(out, "# {SCHEMA}: scenario {scenario}, policy {policy}, venue {venue}, seed {seed}, {cpus} {unit}")?;
-        let group = header.groups.iter().map(|group| group.name.chars().count()).max().unwrap_or(0);
+        let role = header.roles.iter().map(|role| role.name.chars().count()).max().unwrap_or(0);
         // A slash and one digit; the odd name that is longer only shifts its own line.
-        let name = group.max(2) + 2;
+        let name = role.max(2) + 2;
         Ok(Encoder {
             out,
-            names: Names::new(header.group_names()),
+            names: Names::new(header.role_names()),
             control_groups: header.control_groups.clone(),
             width: 2 * name + 3,
         })

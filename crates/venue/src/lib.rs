@@ -53,7 +53,7 @@ pub use sim::SimVenue;
 pub use survey::{Support, survey};
 pub use vm::{VmVenue, guest_program};
 
-use schedlab_metrics::curve::GroupCurves;
+use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_model::{result::RunResult, time::Time, trace::Sink, workload::Workload};
 use serde::{Deserialize, Serialize};
@@ -100,9 +100,9 @@ pub struct Request<'a> {
 pub struct Run {
     /// What is printed.
     pub result: RunResult,
-    /// How the times of each group are distributed.
-    pub curves: Vec<GroupCurves>,
-    /// The mean response times of consecutive batches of requests, for each group: what there is for an interval when
+    /// How the times of each role are distributed.
+    pub curves: Vec<RoleCurves>,
+    /// The mean response times of consecutive batches of requests, for each role: what there is for an interval when
     /// there is one run only.
     pub response_batches: Vec<BatchMeans>,
     /// Lines that the policy printed, each with the simulated time.

@@ -3,7 +3,7 @@
 use crate::policy::{Discipline, discipline};
 use crate::sim::scenario_info;
 use schedlab_metrics::collector::{Collector, RunIdentity};
-use schedlab_metrics::curve::GroupCurves;
+use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::validator::{Expectations, Findings, Validator};
 use schedlab_model::control_group::ControlGroups;
 use schedlab_model::ids::CpuId;
@@ -11,7 +11,7 @@ use schedlab_model::machine::Machine;
 use schedlab_model::result::{CpuResult, PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_model::workload::{Birth, Class, Group, Kind, Objects, Program, Run, Workload};
+use schedlab_model::workload::{Birth, Class, Kind, Objects, Program, Role, Run, Workload};
 use schedlab_trace::{Error, Header, Reader, Report, check};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,8 +40,8 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
 pub struct Measured {
     /// The measures, as far as a trace tells.
     pub result: RunResult,
-    /// How the times of each group are distributed.
-    pub curves: Vec<GroupCurves>,
+    /// How the times of each role are distributed.
+    pub curves: Vec<RoleCurves>,
 }
 
 /// What is not in a trace.
@@ -80,7 +80,7 @@ pub(crate) fn unknown_time(cpus: &[CpuResult], duration_ns: u64) -> Option<Strin
     let percent = 100.0 * unknown / cpus.len().max(1) as f64;
     (time > Time::ZERO).then(|| {
         format!(
-            "who had the CPUs for {time} ({percent:.2} % of their time), since events are missing: each group may have had up to \
+            "who had the CPUs for {time} ({percent:.2} % of their time), since events are missing: each role may have had up to \
              that much more CPU time, and waits of that time are not known"
         )
     })
@@ -108,17 +108,17 @@ fn identity(header: &Header, workload: &Workload) -> RunIdentity {
     }
 }
 
-/// As much of the workload as the header tells: the CPUs, the groups and where their tasks may run.
+/// As much of the workload as the header tells: the CPUs, the roles and where their tasks may run.
 pub(crate) fn workload(header: &Header) -> Workload {
-    let group = |group: &schedlab_trace::Group| Group {
-        name: group.name.clone(),
+    let role = |role: &schedlab_trace::Role| Role {
+        name: role.name.clone(),
         count: None,
         birth: Birth::At(Time::ZERO),
         start_on: None::<CpuId>,
         nice: 0,
         slice: None,
         class: Class::Other,
-        cpus: group.cpus.clone(),
+        cpus: role.cpus.clone(),
         kind: Kind::Thread,
         control: Default::default(),
         program: Program { steps: Vec::new(), repeats: false, repeat_depth: 0 },
@@ -127,7 +127,7 @@ pub(crate) fn workload(header: &Header) -> Workload {
         name: header.scenario.clone(),
         about: String::new(),
         machine: Machine::flat(header.cpus),
-        groups: header.groups.iter().map(group).collect(),
+        roles: header.roles.iter().map(role).collect(),
         control_groups: ControlGroups::root_alone(header.cpus),
         objects: Objects::default(),
         sources: Vec::new(),

@@ -10,7 +10,7 @@ use schedlab_model::result::{Provenance, ScenarioInfo};
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_model::workload::{Group, Step, Workload};
+use schedlab_model::workload::{Role, Step, Workload};
 use schedlab_sim::{LimitCounters, Options, Outcome, PolicyFailure, RunError, ideal, scx};
 use std::mem::take;
 
@@ -98,11 +98,11 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
 
 /// What a policy counts of limits; the root has no result.
 fn add_limits(measures: &mut RunMeasures, limits: &[Option<LimitCounters>]) {
-    for (group, counters) in measures.control_groups.iter_mut().zip(limits.iter().skip(1)) {
+    for (role, counters) in measures.control_groups.iter_mut().zip(limits.iter().skip(1)) {
         let Some(LimitCounters([periods, throttled, throttled_ns, bursts, burst_ns])) = counters else { continue };
-        (group.nr_periods, group.nr_throttled, group.throttled_ns) =
+        (role.nr_periods, role.nr_throttled, role.throttled_ns) =
             (Some(*periods), Some(*throttled), Some(*throttled_ns));
-        (group.nr_bursts, group.burst_ns) = (Some(*bursts), Some(*burst_ns));
+        (role.nr_bursts, role.burst_ns) = (Some(*bursts), Some(*burst_ns));
     }
 }
 
@@ -122,9 +122,9 @@ fn unheeded(workload: &Workload, policy: &Policy) -> Vec<String> {
     let Scheduler::Object { object, .. } = &policy.scheduler else { return Vec::new() };
     let Ok(ops) = object.ops() else { return Vec::new() };
     let has = |names: &[&str]| names.iter().any(|name| ops.operation(name).is_some());
-    let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, group)| is(group));
-    let weights = any(|group| group.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
-    let limits = any(|group| group.knobs.bandwidth.quota.is_some());
+    let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, role)| is(role));
+    let weights = any(|role| role.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
+    let limits = any(|role| role.knobs.bandwidth.quota.is_some());
     let name = &policy.info.name;
     let mut told = Vec::new();
     if weights && !has(&["cgroup_set_weight"]) {
@@ -138,12 +138,12 @@ fn unheeded(workload: &Workload, policy: &Policy) -> Vec<String> {
 
 /// Real programs cannot be simulated.
 fn refuse_programs(workload: &Workload) -> Result<(), RunError> {
-    let is_real = |group: &&Group| group.program.steps.iter().any(|step| matches!(step, Step::Command(_)));
-    let Some(group) = workload.groups.iter().find(is_real) else { return Ok(()) };
+    let is_real = |role: &&Role| role.program.steps.iter().any(|step| matches!(step, Step::Command(_)));
+    let Some(role) = workload.roles.iter().find(is_real) else { return Ok(()) };
     Err(RunError::Unsupported(format!(
         "task `{}` is a real program (`command`), which cannot be simulated: use --venue host, or write what it does as \
          a `loop`",
-        group.name
+        role.name
     )))
 }
 

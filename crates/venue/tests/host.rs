@@ -45,7 +45,7 @@ fn run(tasks: &str, duration: &str) -> (Vec<Event>, Run) {
 /// Whether the kernel's events were recorded; a result without them says so.
 fn is_recorded(result: &RunResult) -> bool {
     let lacks = result.missing.iter().any(|missing| missing.starts_with("waits, migrations"));
-    assert_eq!(lacks, result.groups[0].measures.run_delay_ns.is_none(), "{:?}", result.missing);
+    assert_eq!(lacks, result.roles[0].measures.run_delay_ns.is_none(), "{:?}", result.missing);
     if lacks {
         skip::skip(&result.missing.join("; "));
     }
@@ -83,7 +83,7 @@ fn differences(events: &[Event]) -> Vec<(f64, f64)> {
 fn tasks_and_kernel_agree_on_response_times() {
     let (events, run) = run(THREE, "600ms");
     if !is_recorded(&run.result) {
-        return assert!(run.result.groups[0].measures.response_ns.is_some());
+        return assert!(run.result.roles[0].measures.response_ns.is_some());
     }
     let differences = differences(&events);
     assert!(differences.len() > 50, "{} requests", differences.len());
@@ -123,13 +123,13 @@ fn waits(events: &[Event]) -> (f64, f64) {
 fn derived_waits_agree_with_the_kernels_own_counters() {
     let (events, run) = run("[[task]]\nname = \"a\"\ncount = 4\nonce = [{ compute = \"150ms\" }]\n", "20s");
     let result = run.result;
-    let group = &result.groups[0].measures;
-    assert_eq!(group.requests, 4);
+    let role = &result.roles[0].measures;
+    assert_eq!(role.requests, 4);
     if !is_recorded(&result) {
         return;
     }
     let (least, most) = waits(&events);
-    let derived = group.run_delay_ns.map(|delay| delay.mean as f64 * delay.count as f64).unwrap();
+    let derived = role.run_delay_ns.map(|delay| delay.mean as f64 * delay.count as f64).unwrap();
     assert!((derived / most - 1.0).abs() < 0.001, "{derived} measured, {most} by the events");
     let counted = result.kernel_run_delay_ns.expect("the kernel counts") as f64;
     // Where the kernel did not tell some switches, the waits around them are guesses.
@@ -149,25 +149,25 @@ fn a_task_creates_its_threads_itself() {
          [[task]]\nname = \"child\"\nnice = 7\n{program}[[task]]\nname = \"better\"\n{program}"
     );
     let (events, run) = run(&tasks, "20s");
-    assert_eq!(run.result.groups.iter().map(|group| group.count).collect::<Vec<_>>(), [1, 3, 1]);
+    assert_eq!(run.result.roles.iter().map(|role| role.count).collect::<Vec<_>>(), [1, 3, 1]);
     if !is_recorded(&run.result) {
         return;
     }
     let mut parents: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for event in &events {
-        if let EventKind::Fork { task, group, parent } = event.kind {
-            parents.entry(group.index()).or_default().push((task, parent));
+        if let EventKind::Fork { task, role, parent } = event.kind {
+            parents.entry(role.index()).or_default().push((task, parent));
         }
     }
-    let of = |group: usize| parents[&group].iter().map(|(_, parent)| *parent).collect::<Vec<_>>();
+    let of = |role: usize| parents[&role].iter().map(|(_, parent)| *parent).collect::<Vec<_>>();
     assert_eq!((of(1), of(2)), (vec![Some(parents[&0][0].0); 3], vec![None]));
 }
 
 #[test]
 fn the_same_scenario_runs_in_both_venues() {
     let (_, host) = run(THREE, "200ms");
-    assert_eq!((host.result.venue.as_str(), host.result.groups[0].count), ("host", 3));
-    assert!(host.result.groups[0].measures.requests > 0 && !host.result.partial);
+    assert_eq!((host.result.venue.as_str(), host.result.roles[0].count), ("host", 3));
+    assert!(host.result.roles[0].measures.requests > 0 && !host.result.partial);
     let kernel = host.result.provenance.kernel.unwrap();
     assert!(kernel.starts_with("Linux "), "{kernel}");
     let error = SimVenue.accepts(&policy("kernel")).unwrap_err().to_string();

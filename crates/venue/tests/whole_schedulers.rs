@@ -48,7 +48,7 @@ fn run_as(form: &str, arguments: &str, executor: Executor) -> Result<RunResult, 
 }
 
 fn forced_switches(result: &RunResult) -> u64 {
-    result.groups[0].measures.switches.involuntary
+    result.roles[0].measures.switches.involuntary
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! How a run went over time: tasks on each CPU, shares of groups, what the policy said, in pieces of equal length.
+//! How a run went over time: tasks on each CPU, shares of roles, what the policy said, in pieces of equal length.
 
 use crate::timeline::round_step;
 use schedlab_model::{
-    ids::{CpuId, GroupId, TaskId},
+    ids::{CpuId, RoleId, TaskId},
     names::{Label, Names},
     time::Time,
     trace::{Event, EventKind, Reason, Sink},
@@ -33,8 +33,8 @@ pub struct Course {
     most: u32,
     end: Time,
     cpus: Vec<Cpu>,
-    /// CPU time of each group in each piece, in nanoseconds.
-    groups: Vec<Vec<u64>>,
+    /// CPU time of each role in each piece, in nanoseconds.
+    roles: Vec<Vec<u64>>,
     /// Where the tasks are now: of no use when the run is over.
     #[serde(skip)]
     tasks: HashMap<TaskId, Task>,
@@ -49,13 +49,13 @@ struct Cpu {
     settled: Time,
     /// Tasks × nanoseconds in each piece.
     pieces: Vec<u64>,
-    /// Who runs, and since when that is in no piece of its group yet.
+    /// Who runs, and since when that is in no piece of its role yet.
     running: Option<(TaskId, Time)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
-    group: Option<GroupId>,
+    role: Option<RoleId>,
     /// On whose queue it is, or where it runs.
     place: Option<CpuId>,
 }
@@ -72,17 +72,17 @@ pub struct Words {
 }
 
 impl Course {
-    /// For a trace with these groups and CPUs that ends at `end`, in at most `pieces` pieces. Where the end is not known
+    /// For a trace with these roles and CPUs that ends at `end`, in at most `pieces` pieces. Where the end is not known
     /// before ([`Time::NEVER`]), pieces grow with the trace.
-    pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32, end: Time, pieces: u32) -> Course {
-        let groups: Vec<String> = groups.into_iter().collect();
+    pub fn new(roles: impl IntoIterator<Item = String>, cpus: u32, end: Time, pieces: u32) -> Course {
+        let roles: Vec<String> = roles.into_iter().collect();
         Course {
             step: if end == Time::NEVER { Time(1) } else { round_step(end, pieces) },
             most: pieces,
             end,
             cpus: vec![Cpu::default(); cpus as usize],
-            groups: vec![Vec::new(); groups.len()],
-            names: Names::new(groups),
+            roles: vec![Vec::new(); roles.len()],
+            names: Names::new(roles),
             tasks: HashMap::new(),
             statuses: Vec::new(),
         }
@@ -98,7 +98,7 @@ impl Course {
         self.end
     }
 
-    /// The names of tasks and groups.
+    /// The names of tasks and roles.
     pub fn names(&self) -> &Names {
         &self.names
     }
@@ -108,9 +108,9 @@ impl Course {
         self.cpus.iter().map(|cpu| self.means(&cpu.pieces)).collect()
     }
 
-    /// For each group the CPUs that it had, on average, in each piece.
+    /// For each role the CPUs that it had, on average, in each piece.
     pub fn shares(&self) -> Vec<Means> {
-        self.groups.iter().map(|pieces| self.means(pieces)).collect()
+        self.roles.iter().map(|pieces| self.means(pieces)).collect()
     }
 
     /// What the policy said about tasks, in the order in which it first spoke of them.
@@ -128,7 +128,7 @@ impl Course {
     /// Makes one piece of each `count`.
     fn join(&mut self, count: u64) {
         let of_cpus = self.cpus.iter_mut().map(|cpu| &mut cpu.pieces);
-        for pieces in of_cpus.chain(&mut self.groups) {
+        for pieces in of_cpus.chain(&mut self.roles) {
             *pieces = pieces.chunks(count as usize).map(|some| some.iter().sum()).collect();
         }
         self.step = Time(self.step.ns() * count);
@@ -167,8 +167,8 @@ impl Course {
         let Some(here) = self.cpus.get_mut(cpu.index()) else { return };
         let running = std::mem::replace(&mut here.running, next.map(|task| (task, now)));
         let Some((task, since)) = running else { return };
-        let group = self.tasks.get(&task).and_then(|task| task.group);
-        if let Some(pieces) = group.and_then(|group| self.groups.get_mut(group.index())) {
+        let role = self.tasks.get(&task).and_then(|task| task.role);
+        if let Some(pieces) = role.and_then(|role| self.roles.get_mut(role.index())) {
             add(pieces, since, now, 1, self.step);
         }
     }
@@ -220,8 +220,8 @@ impl Sink for Course {
         let now = event.time;
         self.reach(now);
         match event.kind {
-            EventKind::Fork { task, group, .. } => {
-                self.tasks.entry(task).or_default().group = Some(group);
+            EventKind::Fork { task, role, .. } => {
+                self.tasks.entry(task).or_default().role = Some(role);
             }
             EventKind::Wakeup { task, target, .. } => self.put(task, Some(target), now),
             // One that waits for nothing is on no queue, wherever it will wake up.
@@ -256,17 +256,17 @@ impl Sink for Course {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_helpers::{exit, fork, groups, migrate, says, switch, wakeup};
+    use crate::test_helpers::{exit, fork, migrate, roles, says, switch, wakeup};
 
     fn course(events: &[Event]) -> Course {
-        let mut course = Course::new(groups(), 2, Time(100), 10);
+        let mut course = Course::new(roles(), 2, Time(100), 10);
         course.events(events);
         course.finish(Time(100));
         course
     }
 
     #[test]
-    fn tasks_on_cpus_and_shares_of_groups() {
+    fn tasks_on_cpus_and_shares_of_roles() {
         let course = course(&[
             fork(0, 0, 0),
             fork(0, 1, 1),
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn where_the_end_is_not_known_pieces_grow_up_to_it() {
         let open = |end: u64, events: &[Event]| {
-            let mut course = Course::new(groups(), 1, Time::NEVER, 10);
+            let mut course = Course::new(roles(), 1, Time::NEVER, 10);
             course.events(events);
             course.finish(Time(end));
             course

@@ -3,14 +3,14 @@
 use crate::{Roster, Wait, WaitEnd, buckets::Buckets, waits::Waits};
 use schedlab_metrics::{collector::MAX_TASKS_IN_DETAIL, histogram::Histogram};
 use schedlab_model::{
-    ids::{GroupId, TaskId},
+    ids::{RoleId, TaskId},
     names::Label,
     time::Time,
     trace::{Event, Sink},
 };
 use std::collections::BTreeMap;
 
-/// The waits of a group or a task.
+/// The waits of a role or a task.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     /// Those after which the task ran, in ns.
@@ -46,8 +46,8 @@ impl Latencies {
 pub struct Latency {
     roster: Roster,
     waits: Waits,
-    /// None stands for tasks of unknown group.
-    groups: BTreeMap<Option<GroupId>, Latencies>,
+    /// None stands for tasks of unknown role.
+    roles: BTreeMap<Option<RoleId>, Latencies>,
     /// None once there were too many tasks to tell them apart.
     tasks: Option<BTreeMap<TaskId, (Label, Latencies)>>,
     /// The selected waits that lasted until the end.
@@ -57,8 +57,8 @@ pub struct Latency {
 impl Latency {
     /// For the tasks and the time that the roster's selection says.
     pub fn new(roster: Roster) -> Latency {
-        let (groups, tasks) = (BTreeMap::new(), Some(BTreeMap::new()));
-        Latency { roster, waits: Waits::default(), groups, tasks, open: Vec::new() }
+        let (roles, tasks) = (BTreeMap::new(), Some(BTreeMap::new()));
+        Latency { roster, waits: Waits::default(), roles, tasks, open: Vec::new() }
     }
 
     /// Takes an event, and gives the selected wait that ended with it.
@@ -73,7 +73,7 @@ impl Latency {
         if !self.roster.selection().covers(wait.woken) || !self.roster.wants(label.task) {
             return None;
         }
-        self.groups.entry(label.place.map(|(group, _)| group)).or_default().record(&wait);
+        self.roles.entry(label.place.map(|(role, _)| role)).or_default().record(&wait);
         if let Some(tasks) = &mut self.tasks {
             tasks.entry(label.task).or_insert_with(|| (label, Latencies::default())).1.record(&wait);
             if tasks.len() > MAX_TASKS_IN_DETAIL {
@@ -88,9 +88,9 @@ impl Latency {
         &self.roster
     }
 
-    /// The groups with a wait, those without a name first.
-    pub fn groups(&self) -> impl Iterator<Item = (Option<GroupId>, &Latencies)> {
-        self.groups.iter().map(|(&group, latencies)| (group, latencies))
+    /// The roles with a wait, those without a name first.
+    pub fn roles(&self) -> impl Iterator<Item = (Option<RoleId>, &Latencies)> {
+        self.roles.iter().map(|(&role, latencies)| (role, latencies))
     }
 
     /// The tasks with a wait, in the order of their numbers; none when they were too many.
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::{
         Selection, Who,
-        test_helpers::{exit, fork, groups, switch, wakeup},
+        test_helpers::{exit, fork, roles, switch, wakeup},
     };
     use schedlab_model::trace::Reason::*;
 
@@ -145,18 +145,18 @@ mod tests {
     }
 
     fn view(selection: Selection) -> Latency {
-        let mut view = Latency::new(Roster::new(groups(), selection));
+        let mut view = Latency::new(Roster::new(roles(), selection));
         view.events(&events());
         view.finish(Time(100));
         view
     }
 
     #[test]
-    fn groups_and_tasks_get_their_waits() {
+    fn roles_and_tasks_get_their_waits() {
         let view = view(Selection::ALL);
         let of = |l: &Latencies| (l.ran.count(), l.ran.sum(), l.open, l.longest_open.ns());
-        let groups: Vec<_> = view.groups().map(|(group, l)| (group.unwrap().0, of(l))).collect();
-        assert_eq!(groups, [(0, (1, 0, 1, 30)), (1, (2, 40, 0, 0))]);
+        let roles: Vec<_> = view.roles().map(|(role, l)| (role.unwrap().0, of(l))).collect();
+        assert_eq!(roles, [(0, (1, 0, 1, 30)), (1, (2, 40, 0, 0))]);
         let tasks: Vec<_> = view.tasks().unwrap().map(|(label, l)| (label.task.0, of(l))).collect();
         assert_eq!(tasks, [(0, (1, 0, 0, 0)), (1, (2, 40, 0, 0)), (2, (0, 0, 1, 30))]);
         assert_eq!(view.open().iter().map(|wait| wait.task.task.0).collect::<Vec<_>>(), [2]);
@@ -164,20 +164,20 @@ mod tests {
 
     #[test]
     fn a_wait_belongs_to_the_instant_of_its_wake_up() {
-        let selection = Selection { who: Who::Group(GroupId(1)), from: Time(1), until: Time(51) };
-        let mut view = Latency::new(Roster::new(groups(), selection));
+        let selection = Selection { who: Who::Role(RoleId(1)), from: Time(1), until: Time(51) };
+        let mut view = Latency::new(Roster::new(roles(), selection));
         let waits: Vec<_> = events().iter().filter_map(|event| view.take(event)).collect();
         assert_eq!(waits.iter().map(|w| (w.woken.ns(), w.length().ns())).collect::<Vec<_>>(), [(50, 10)]);
     }
 
     #[test]
     fn too_many_tasks_are_not_told_apart() {
-        let mut view = Latency::new(Roster::new(groups(), Selection::ALL));
+        let mut view = Latency::new(Roster::new(roles(), Selection::ALL));
         for task in 0..=MAX_TASKS_IN_DETAIL as u32 {
             assert!(view.tasks().is_some());
             view.events(&[fork(0, task, 0), wakeup(0, task, 0), switch(0, 0, None, Idle, Some(task))]);
         }
         assert!(view.tasks().is_none());
-        assert_eq!(view.groups().map(|(_, l)| l.ran.count()).collect::<Vec<_>>(), [MAX_TASKS_IN_DETAIL as u64 + 1]);
+        assert_eq!(view.roles().map(|(_, l)| l.ran.count()).collect::<Vec<_>>(), [MAX_TASKS_IN_DETAIL as u64 + 1]);
     }
 }

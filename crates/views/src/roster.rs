@@ -22,13 +22,13 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// For a trace with these groups, by [`schedlab_model::ids::GroupId`].
-    pub fn new(groups: impl IntoIterator<Item = String>, selection: Selection) -> Roster {
+    /// For a trace with these roles, by [`schedlab_model::ids::RoleId`].
+    pub fn new(roles: impl IntoIterator<Item = String>, selection: Selection) -> Roster {
         let chosen = match selection.who {
             Who::Task(TaskChoice::Number(task)) => Some(task),
             _ => None,
         };
-        let names = Names::new(groups);
+        let names = Names::new(roles);
         Roster { names, selection, chosen, found: false, range: None, switched: false, shared: false }
     }
 
@@ -67,7 +67,7 @@ impl Roster {
         match self.selection.who {
             Who::Everybody => true,
             Who::Task(_) => self.chosen == Some(task),
-            Who::Group(group) => self.names.get(task).is_some_and(|(of, _)| of == group),
+            Who::Role(role) => self.names.get(task).is_some_and(|(of, _)| of == role),
         }
     }
 
@@ -76,7 +76,7 @@ impl Roster {
         &self.selection
     }
 
-    /// The names of tasks and groups.
+    /// The names of tasks and roles.
     pub fn names(&self) -> &Names {
         &self.names
     }
@@ -109,11 +109,11 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_helpers::{fork, groups};
-    use schedlab_model::{ids::GroupId, time::Time};
+    use crate::test_helpers::{fork, roles};
+    use schedlab_model::{ids::RoleId, time::Time};
 
     fn roster(who: Who) -> Roster {
-        let mut roster = Roster::new(groups(), Selection { who, ..Selection::ALL });
+        let mut roster = Roster::new(roles(), Selection { who, ..Selection::ALL });
         [fork(0, 0, 0), fork(0, 1, 1), fork(0, 2, 0)].iter().for_each(|event| roster.observe(event));
         roster
     }
@@ -123,16 +123,16 @@ mod tests {
     }
 
     #[test]
-    fn tasks_are_chosen_by_number_name_and_group() {
+    fn tasks_are_chosen_by_number_name_and_role() {
         let task = |text: &str| roster(Who::Task(text.parse().unwrap()));
         assert_eq!(wanted(&roster(Who::Everybody)), [0, 1, 2]);
         assert_eq!(wanted(&task("1")), [1]);
         assert_eq!(wanted(&task("worker/1")), [2]);
-        assert_eq!(wanted(&roster(Who::Group(GroupId(0)))), [0, 2]);
+        assert_eq!(wanted(&roster(Who::Role(RoleId(0)))), [0, 2]);
         assert_eq!(task("worker/1").missing(), None);
         assert_eq!(task("3").missing().unwrap(), "there is no task 3; the tasks are 0 to 2");
         assert_eq!(task("worker/2").missing().unwrap(), "there is no task `worker/2`; the tasks are 0 to 2");
-        let nobody = Roster::new(groups(), Selection { who: Who::Task("3".parse().unwrap()), ..Selection::ALL });
+        let nobody = Roster::new(roles(), Selection { who: Who::Task("3".parse().unwrap()), ..Selection::ALL });
         assert_eq!(nobody.missing().unwrap(), "there is no task 3, nor any other");
     }
 

@@ -1,7 +1,7 @@
 //! Which part of a trace is asked for.
 
 use schedlab_model::{
-    ids::{GroupId, TaskId},
+    ids::{RoleId, TaskId},
     time::Time,
 };
 use std::{convert::Infallible, fmt, str::FromStr};
@@ -34,8 +34,8 @@ pub enum Who {
     Everybody,
     /// One task.
     Task(TaskChoice),
-    /// The tasks of one group.
-    Group(GroupId),
+    /// The tasks of one role.
+    Role(RoleId),
 }
 
 /// How a user says which task.

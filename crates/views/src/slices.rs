@@ -37,8 +37,8 @@ pub const LIMIT: u32 = 2_000_000;
 pub struct TaskName {
     /// Its name, `worker/3`.
     pub label: String,
-    /// Which of the groups it belongs to; none when its fork was not seen.
-    pub group: Option<u32>,
+    /// Which of the roles it belongs to; none when its fork was not seen.
+    pub role: Option<u32>,
 }
 
 /// What one must know to read the bytes.
@@ -50,8 +50,8 @@ pub struct Header {
     pub end_ns: u64,
     /// The tasks that ran, woke or were woken, in the order of their coming.
     pub tasks: Vec<TaskName>,
-    /// The names of the groups.
-    pub groups: Vec<String>,
+    /// The names of the roles.
+    pub roles: Vec<String>,
     /// How many slices each CPU has.
     pub slices_per_cpu: Vec<u32>,
     /// How many wake-ups there are.
@@ -144,7 +144,7 @@ impl Wakes {
 #[derive(Clone, Debug)]
 pub struct Slices {
     names: Names,
-    groups: Vec<String>,
+    roles: Vec<String>,
     tasks: Vec<TaskName>,
     places: HashMap<TaskId, u32>,
     rows: Vec<Row>,
@@ -157,12 +157,12 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// For a trace with these groups, by [`schedlab_model::ids::GroupId`], and so many CPUs.
-    pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32) -> Slices {
-        let groups: Vec<String> = groups.into_iter().collect();
+    /// For a trace with these roles, by [`schedlab_model::ids::RoleId`], and so many CPUs.
+    pub fn new(roles: impl IntoIterator<Item = String>, cpus: u32) -> Slices {
+        let roles: Vec<String> = roles.into_iter().collect();
         Slices {
-            names: Names::new(groups.iter().cloned()),
-            groups,
+            names: Names::new(roles.iter().cloned()),
+            roles,
             tasks: Vec::new(),
             places: HashMap::new(),
             rows: vec![Row::default(); cpus as usize],
@@ -184,12 +184,12 @@ impl Slices {
         if let Some(&place) = self.places.get(&task) {
             return place;
         }
-        let group = self.names.get(task).map(|(group, _)| match group.index() < self.groups.len() {
-            true => group.0,
-            false => find_or_add(&mut self.groups, self.names.group(group)),
+        let role = self.names.get(task).map(|(role, _)| match role.index() < self.roles.len() {
+            true => role.0,
+            false => find_or_add(&mut self.roles, self.names.role(role)),
         });
         let place = self.tasks.len() as u32;
-        self.tasks.push(TaskName { label: self.names.task(task), group });
+        self.tasks.push(TaskName { label: self.names.task(task), role });
         self.places.insert(task, place);
         place
     }
@@ -213,9 +213,9 @@ impl Slices {
             Untraced::Others => "not recorded",
             Untraced::Unknown => "not known",
         };
-        let place = self.tasks.iter().position(|task| task.group.is_none() && task.label == label);
+        let place = self.tasks.iter().position(|task| task.role.is_none() && task.label == label);
         let place = place.unwrap_or_else(|| {
-            self.tasks.push(TaskName { label: label.into(), group: None });
+            self.tasks.push(TaskName { label: label.into(), role: None });
             self.tasks.len() - 1
         });
         self.begin(time, cpu, None, place as u32);
@@ -256,7 +256,7 @@ impl Slices {
             wakes: self.wakes.count,
             kept_until_ns: self.kept_until.map(Time::ns),
             tasks: self.tasks,
-            groups: self.groups,
+            roles: self.roles,
         };
         Packed { header, bytes }
     }

@@ -3,14 +3,14 @@
 use crate::Roster;
 use schedlab_metrics::collector::MAX_TASKS_IN_DETAIL;
 use schedlab_model::{
-    ids::{GroupId, TaskId},
+    ids::{RoleId, TaskId},
     names::Label,
     time::Time,
     trace::{Event, EventKind, Sink},
 };
 use std::collections::BTreeMap;
 
-/// So many different words of a task or a group are told apart; a policy may say a new one at every instant.
+/// So many different words of a task or a role are told apart; a policy may say a new one at every instant.
 const MAX_WORDS: usize = 64;
 
 /// So many changes of each task are kept.
@@ -91,7 +91,7 @@ struct Present {
 pub struct Status {
     roster: Roster,
     present: BTreeMap<TaskId, Present>,
-    groups: BTreeMap<Option<GroupId>, Shares>,
+    roles: BTreeMap<Option<RoleId>, Shares>,
     /// None once there were too many tasks to tell them apart.
     tasks: Option<BTreeMap<TaskId, History>>,
 }
@@ -99,7 +99,7 @@ pub struct Status {
 impl Status {
     /// For the tasks and the time that the roster's selection says.
     pub fn new(roster: Roster) -> Status {
-        Status { roster, present: BTreeMap::new(), groups: BTreeMap::new(), tasks: Some(BTreeMap::new()) }
+        Status { roster, present: BTreeMap::new(), roles: BTreeMap::new(), tasks: Some(BTreeMap::new()) }
     }
 
     /// Takes an event, and gives the selected change that it is.
@@ -152,9 +152,9 @@ impl Status {
         }
     }
 
-    /// Where the numbers of a task go: its group's shares, and its own.
+    /// Where the numbers of a task go: its role's shares, and its own.
     fn shares_of(&mut self, label: Label) -> impl Iterator<Item = &mut Shares> {
-        let group = self.groups.entry(label.place.map(|(group, _)| group)).or_default();
+        let role = self.roles.entry(label.place.map(|(role, _)| role)).or_default();
         if let Some(tasks) = &mut self.tasks {
             tasks.entry(label.task).or_insert_with(|| History {
                 task: label,
@@ -167,7 +167,7 @@ impl Status {
             }
         }
         let task = self.tasks.as_mut().and_then(|tasks| tasks.get_mut(&label.task)).map(|history| &mut history.shares);
-        [Some(group), task].into_iter().flatten()
+        [Some(role), task].into_iter().flatten()
     }
 
     /// Who was in the trace.
@@ -175,9 +175,9 @@ impl Status {
         &self.roster
     }
 
-    /// After the end: the groups of which anything was said, those without a name first.
-    pub fn groups(&self) -> impl Iterator<Item = (Option<GroupId>, &Shares)> {
-        self.groups.iter().map(|(&group, shares)| (group, shares))
+    /// After the end: the roles of which anything was said, those without a name first.
+    pub fn roles(&self) -> impl Iterator<Item = (Option<RoleId>, &Shares)> {
+        self.roles.iter().map(|(&role, shares)| (role, shares))
     }
 
     /// After the end: the tasks of which anything was said, by number; none when they were too many.
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::{
         Selection,
-        test_helpers::{exit, fork, groups, says},
+        test_helpers::{exit, fork, roles, says},
     };
 
     fn events() -> Vec<Event> {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn view(selection: Selection) -> Status {
-        let mut view = Status::new(Roster::new(groups(), selection));
+        let mut view = Status::new(Roster::new(roles(), selection));
         view.events(&events());
         view.finish(Time(100));
         view
@@ -240,9 +240,9 @@ mod tests {
         assert_eq!(changes(tasks[0]), [(0, None, 1), (10, Some(1), 2), (40, Some(2), 1)]);
         assert_eq!((shares(&tasks[0].shares), tasks[0].shares.changes), (vec![(1, 700), (2, 300)], 3));
         assert_eq!((shares(&tasks[1].shares), changes(tasks[1])), (vec![(7, 1000)], vec![(20, None, 7)]));
-        let groups: Vec<_> = view.groups().collect();
-        assert_eq!((groups.len(), groups[0].1.changes), (1, 4));
-        assert_eq!(shares(groups[0].1), [(1, 500), (2, 214), (7, 286)]);
+        let roles: Vec<_> = view.roles().collect();
+        assert_eq!((roles.len(), roles[0].1.changes), (1, 4));
+        assert_eq!(shares(roles[0].1), [(1, 500), (2, 214), (7, 286)]);
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn words_without_number_take_no_memory() {
-        let mut view = Status::new(Roster::new(groups(), Selection::ALL));
+        let mut view = Status::new(Roster::new(roles(), Selection::ALL));
         view.event(&fork(0, 0, 0));
         (0..200).for_each(|time| view.event(&says(time, 0, time)));
         view.finish(Time(200));

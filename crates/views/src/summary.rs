@@ -1,7 +1,7 @@
 //! What is in a trace.
 
 use schedlab_model::{
-    ids::GroupId,
+    ids::RoleId,
     time::Time,
     trace::{Event, EventKind, Sink},
 };
@@ -28,8 +28,8 @@ pub struct Summary {
     pub shares: u64,
     /// Pieces of overhead.
     pub overheads: u64,
-    /// The tasks of each group.
-    pub tasks: BTreeMap<GroupId, u64>,
+    /// The tasks of each role.
+    pub tasks: BTreeMap<RoleId, u64>,
     /// The first and the last event.
     pub span: Option<(Time, Time)>,
 }
@@ -40,7 +40,7 @@ impl Sink for Summary {
         let first = self.span.map_or(event.time, |(first, _)| first);
         self.span = Some((first, event.time));
         match event.kind {
-            EventKind::Fork { group, .. } => *self.tasks.entry(group).or_default() += 1,
+            EventKind::Fork { role, .. } => *self.tasks.entry(role).or_default() += 1,
             EventKind::Wakeup { .. } => self.wakeups += 1,
             EventKind::Switch { .. } => self.switches += 1,
             EventKind::Migrate { .. } => self.migrations += 1,
@@ -81,7 +81,7 @@ mod tests {
             events: 6,
             wakeups: 1,
             switches: 1,
-            tasks: [(GroupId(0), 2), (GroupId(1), 1)].into(),
+            tasks: [(RoleId(0), 2), (RoleId(1), 1)].into(),
             span: Some((Time(1), Time(9))),
             ..Summary::default()
         };

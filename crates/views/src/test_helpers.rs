@@ -1,13 +1,13 @@
 //! Events for the tests. Times in ns.
 
 use schedlab_model::{
-    ids::{CpuId, GroupId, TaskId},
+    ids::{CpuId, RoleId, TaskId},
     time::Time,
     trace::{Event, EventKind, Overhead, Reason, WakeSource},
 };
 
-/// The groups of the tests' traces.
-pub fn groups() -> [String; 2] {
+/// The roles of the tests' traces.
+pub fn roles() -> [String; 2] {
     ["worker".into(), "timer".into()]
 }
 
@@ -15,8 +15,8 @@ fn event(time: u64, cpu: u32, kind: EventKind) -> Event {
     Event { time: Time(time), cpu: CpuId(cpu), kind }
 }
 
-pub fn fork(time: u64, task: u32, group: u32) -> Event {
-    event(time, 0, EventKind::Fork { task: TaskId(task), group: GroupId(group), parent: None })
+pub fn fork(time: u64, task: u32, role: u32) -> Event {
+    event(time, 0, EventKind::Fork { task: TaskId(task), role: RoleId(role), parent: None })
 }
 
 pub fn exit(time: u64, cpu: u32, task: u32) -> Event {

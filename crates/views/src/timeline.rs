@@ -156,12 +156,12 @@ mod tests {
     use super::*;
     use crate::{
         Selection, Who,
-        test_helpers::{fork, groups, switch},
+        test_helpers::{fork, roles, switch},
     };
     use schedlab_model::trace::Reason::*;
 
     fn picture(selection: Selection, columns: u32) -> Vec<String> {
-        let mut view = Timeline::new(Roster::new(groups(), selection), 2, Time(95), columns);
+        let mut view = Timeline::new(Roster::new(roles(), selection), 2, Time(95), columns);
         view.events(&[
             fork(0, 0, 0),
             fork(0, 1, 1),

@@ -8,7 +8,7 @@ use schedlab_gate::file;
 use schedlab_guest::message::JOB_PATH;
 use schedlab_guest::{Job, PolicyJob, ProgramJob};
 use schedlab_load::find_program;
-use schedlab_model::workload::{Group, Step};
+use schedlab_model::workload::{Role, Step};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -23,8 +23,8 @@ pub fn archive(job: &Job, settings: &Settings) -> Result<Vec<u8>, VmError> {
     if let (Some(configuration), Some(release)) = (&settings.configuration, settings.kernel.release()) {
         files.data(&format!("/boot/config-{release}"), configuration.clone());
     }
-    for group in &mut job.workload.groups {
-        add_programs(&mut files, group)?;
+    for role in &mut job.workload.roles {
+        add_programs(&mut files, role)?;
     }
     let job = postcard::to_stdvec(&job).map_err(|error| system("write the job")(io::Error::other(error)))?;
     files.data(JOB_PATH, job);
@@ -68,11 +68,11 @@ fn interpreter(script: &[u8]) -> Option<String> {
     String::from_utf8_lossy(line).split_whitespace().next().map(String::from)
 }
 
-/// Adds the real programs of a group, and has it name them by their whole path: a guest looks nowhere.
-fn add_programs(files: &mut Initramfs, group: &mut Group) -> Result<(), VmError> {
-    for step in &mut group.program.steps {
+/// Adds the real programs of a role, and has it name them by their whole path: a guest looks nowhere.
+fn add_programs(files: &mut Initramfs, role: &mut Role) -> Result<(), VmError> {
+    for step in &mut role.program.steps {
         let Step::Command(words) = step else { continue };
-        let found = find_program(&words[0]).map_err(|lack| VmError::Lack(format!("task `{}`: {lack}", group.name)))?;
+        let found = find_program(&words[0]).map_err(|lack| VmError::Lack(format!("task `{}`: {lack}", role.name)))?;
         let found: PathBuf = std::path::absolute(&found).map_err(system("find the working folder"))?;
         words[0] = found.to_string_lossy().into_owned();
         let bytes = read(&found)?;

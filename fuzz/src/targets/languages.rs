@@ -103,7 +103,7 @@ fn scenario(bytes: &[u8]) -> Answer {
             let again = Scenario::parse(&scenario.to_toml(), "f").expect("what is written can be read");
             assert_eq!(again.hash(), scenario.hash(), "what is written says the same");
             again.compile().expect("it compiled before");
-            Answer::from((workload.groups.len(), workload.objects.channels.len(), workload.sources.len()))
+            Answer::from((workload.roles.len(), workload.objects.channels.len(), workload.sources.len()))
         }
     }
 }
@@ -148,7 +148,7 @@ fn rtapp(bytes: &[u8]) -> Answer {
             Err(error) => refused(error),
             Ok(workload) => {
                 Scenario::parse(&scenario.to_toml(), "f").expect("what is written can be read");
-                Answer::from(workload.groups.len())
+                Answer::from(workload.roles.len())
             }
         },
     }
@@ -162,7 +162,7 @@ const STUDY_WORDS: &[&str] = &[
     "policy = ",
     "over = ",
     "share = ",
-    "\"groups.*.cpu_share\"",
+    "\"roles.*.cpu_share\"",
 ];
 
 fn study(bytes: &[u8]) -> Answer {

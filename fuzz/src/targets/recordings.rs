@@ -7,10 +7,10 @@ use schedlab_guest::frame::{FrameReader, FrameWriter};
 use schedlab_guest::message::Message;
 use schedlab_import::testing::{self, Form, Packing};
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
-use schedlab_trace::{Group, Header, Reader, Writer};
+use schedlab_trace::{Header, Reader, Role, Writer};
 use schedlab_venue::{Grouping, Place};
 use std::path::PathBuf;
 
@@ -122,7 +122,7 @@ fn import(bytes: &[u8]) -> Answer {
             assert!(replay.findings.is_lawful(), "{:?}", replay.findings.reported);
             Answer::from((
                 replay.findings.tasks.min(8),
-                recording.result.groups.len().min(8),
+                recording.result.roles.len().min(8),
                 recording.wholeness.repaired.min(4),
             ))
         }
@@ -164,14 +164,14 @@ fn write(path: &std::path::Path, bytes: &[u8]) {
     let mut bytes = bytes.iter().copied().map(u64::from);
     let mut draw = |below: u64| bytes.next().unwrap_or(0) % below;
     let cpus = 1 + draw(4) as u32;
-    let groups = (0..1 + draw(3)).map(|number| Group { name: format!("g{number}"), cpus: CpuSet::first(cpus) });
+    let roles = (0..1 + draw(3)).map(|number| Role { name: format!("g{number}"), cpus: CpuSet::first(cpus) });
     let header = Header {
         scenario: "s".into(),
         policy: "rr".into(),
         venue: ["sim", "import", "host"][draw(3) as usize].into(),
         seed: 1,
         cpus,
-        groups: groups.collect(),
+        roles: roles.collect(),
         control_groups: Vec::new(),
         end: Time(1 << draw(63)),
         lost: draw(2),
@@ -185,7 +185,7 @@ fn write(path: &std::path::Path, bytes: &[u8]) {
         let (a, b) = (task(), task());
         let some = |task: TaskId, none: u64| (none > 0).then_some(task);
         let kind = match draw(10) {
-            0 => EventKind::Fork { task: a, group: GroupId(draw(4) as u32), parent: some(b, draw(2)) },
+            0 => EventKind::Fork { task: a, role: RoleId(draw(4) as u32), parent: some(b, draw(2)) },
             1 => EventKind::Wakeup {
                 task: a,
                 target: CpuId(draw(5) as u32),

@@ -99,17 +99,17 @@ impl Parents {
 
 /// Jobs that arrive by themselves, each a task of its own.
 pub(super) fn arrivals(dice: &mut Dice, draft: &mut Draft) {
-    let groups = dice.between(1, 2);
+    let roles = dice.between(1, 2);
     let load = dice.between(40, 82);
     draft.say(format!("Jobs arrive by themselves and take {load} % of the machine, each a task of its own."));
-    for index in 0..groups {
-        let kind = if groups == 1 { dice.pick(&[KindName::Thread, KindName::Process]) } else { KindName::Thread };
+    for index in 0..roles {
+        let kind = if roles == 1 { dice.pick(&[KindName::Thread, KindName::Process]) } else { KindName::Thread };
         // At most a third of the load is births and ends of tasks.
-        let least = scaled(life(kind), u64::from(300 * groups), u64::from(load * draft.cpus)).min(MS(20));
+        let least = scaled(life(kind), u64::from(300 * roles), u64::from(load * draft.cpus)).min(MS(20));
         let gap = dice.length(least.max(MS(1)), MS(22));
-        let work = scaled(gap, u64::from(draft.cpus * load), u64::from(100 * groups)).since(life(kind)).max(US(200));
+        let work = scaled(gap, u64::from(draft.cpus * load), u64::from(100 * roles)).since(life(kind)).max(US(200));
         let gaps = if dice.chance(80) { Distribution::Exponential(gap) } else { dice.around(gap) };
-        let task = once(&numbered("job", index, groups), vec![compute(dice.near(work))]);
+        let task = once(&numbered("job", index, roles), vec![compute(dice.near(work))]);
         draft.task(Task { arrivals: Some(Text(gaps)), kind: Some(kind), ..task });
     }
     // At higher loads what arrives has the machine for itself.

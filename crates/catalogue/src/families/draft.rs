@@ -33,7 +33,7 @@ impl Draft {
         about.push_str(&sentence);
     }
 
-    /// Adds a group, which can still be changed.
+    /// Adds a role, which can still be changed.
     pub fn task(&mut self, task: Task) -> &mut Task {
         self.scenario.tasks.push(task);
         self.scenario.tasks.last_mut().expect("one was just added")
@@ -90,12 +90,12 @@ pub(super) fn numbered(name: &str, index: u32, of: u32) -> String {
     if of == 1 { name.into() } else { format!("{name}-{}", index + 1) }
 }
 
-/// A group whose tasks repeat these steps.
+/// A role whose tasks repeat these steps.
 pub(super) fn looping(name: &str, count: u32, steps: Vec<Step>) -> Task {
     Task { name: name.into(), count: (count > 1).then_some(count), repeated: Some(steps), ..Task::default() }
 }
 
-/// A group whose tasks do these steps and end.
+/// A role whose tasks do these steps and end.
 pub(super) fn once(name: &str, steps: Vec<Step>) -> Task {
     Task { name: name.into(), once: Some(steps), ..Task::default() }
 }
@@ -140,8 +140,8 @@ pub(super) fn io(device: &str, service: Distribution) -> Step {
     Step::Io { io: Io { device: device.into(), service: Text(service) } }
 }
 
-pub(super) fn spawn(group: &str, count: u32) -> Step {
-    Step::Spawn { spawn: group.into(), count }
+pub(super) fn spawn(role: &str, count: u32) -> Step {
+    Step::Spawn { spawn: role.into(), count }
 }
 
 pub(super) fn exit() -> Step {

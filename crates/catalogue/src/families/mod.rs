@@ -41,7 +41,7 @@ const ALL: &[Family] = &[
     family("affinity", "pinned tasks beside free ones, and tasks that may run on some of the CPUs", placing::affinity),
     family("arrivals", "jobs that arrive by themselves, each a task of its own, at 40 to 82 % load", births::arrivals),
     family("classes", "batch, idle and real-time tasks beside others", placing::classes),
-    family("compute", "groups of tasks that only compute", computing::compute_only),
+    family("compute", "roles that only compute", computing::compute_only),
     family("conditions", "phases of tasks with unequal work that wait for each other at barriers", waiting::conditions),
     family("fork-storms", "parents that spawn bursts of many short threads", births::fork_storms),
     family("io", "tasks that use a device beside tasks that compute", serving::devices),

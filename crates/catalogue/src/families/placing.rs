@@ -93,13 +93,13 @@ fn low(dice: &mut Dice, draft: &mut Draft, class: Class, count: u32, paced: Opti
 
 /// Real-time tasks that take at most a fifth of the machine.
 fn realtime(dice: &mut Dice, draft: &mut Draft) {
-    let groups = dice.between(1, 2);
-    for index in 0..groups {
+    let roles = dice.between(1, 2);
+    for index in 0..roles {
         let priority = dice.between(1, 40) as u8 + 40 * index as u8;
         let (name, class) = dice.pick(&[("fifo", Class::Fifo(priority)), ("rr", Class::RoundRobin(priority))]);
         let pause = dice.length(MS(5), MS(18));
         let count = dice.between(1, draft.cpus).max(needed(pause + MS(3)));
-        let most = scaled(pause, u64::from(draft.cpus), u64::from(5 * groups * count));
+        let most = scaled(pause, u64::from(draft.cpus), u64::from(5 * roles * count));
         let work = dice.length(US(100), most.min(MS(2)));
         let who = tasks(count, "real-time task", "wake");
         draft.say(format!("{who} up every {pause} for {work}, with {name} priority {priority}."));

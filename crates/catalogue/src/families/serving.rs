@@ -13,7 +13,7 @@ const US: fn(u64) -> Time = Time::from_us;
 
 /// Tasks that use a device beside tasks that compute.
 pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
-    let groups = dice.between(1, 2);
+    let roles = dice.between(1, 2);
     let hogs = match dice.between(0, 9) {
         0..=1 => Hogs::NONE,
         2..=7 => draft.hogs(dice, 100),
@@ -22,14 +22,14 @@ pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
     let common = dice.chance(50);
     // Who shares a device takes turns there, so that more tasks get more of it.
     let least = dice.between(1, 2 + draft.cpus);
-    for index in 0..groups {
-        let device = if common { "disk".into() } else { numbered("disk", index, groups) };
-        let users = if common { groups } else { 1 };
+    for index in 0..roles {
+        let device = if common { "disk".into() } else { numbered("disk", index, roles) };
+        let users = if common { roles } else { 1 };
         let service = dice.length(MS(1), scaled(MS(12), 1, u64::from(users)));
         let count = least.max(needed(scaled(service, 3, 1) + hogs.round(draft.cpus) + MS(4)));
-        let most = scaled(service, u64::from(draft.cpus), 2 * u64::from(groups));
+        let most = scaled(service, u64::from(draft.cpus), 2 * u64::from(roles));
         let work = dice.length(US(200), most.min(MS(4)));
-        let name = numbered("reader", index, groups);
+        let name = numbered("reader", index, roles);
         draft.say(format!("{} a device for {service} at a time, for work of {work}.", tasks(count, "reader", "use")));
         let steps = vec![io(&device, dice.around(service)), compute(dice.around(work))];
         draft.task(looping(&name, count, steps));

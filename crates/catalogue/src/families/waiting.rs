@@ -11,9 +11,9 @@ const US: fn(u64) -> Time = Time::from_us;
 
 /// Tasks that compute outside and under locks.
 pub(super) fn locks(dice: &mut Dice, draft: &mut Draft) {
-    let groups = dice.between(1, 2);
+    let roles = dice.between(1, 2);
     let sleeping = dice.chance(60);
-    let counts: Vec<u32> = (0..groups).map(|_| dice.between(2, 2 + draft.cpus)).collect();
+    let counts: Vec<u32> = (0..roles).map(|_| dice.between(2, 2 + draft.cpus)).collect();
     let total = counts.iter().sum();
     let locks: &[&str] = if dice.chance(50) { &["table"] } else { &["table", "log"] };
     let plural = if locks.len() == 1 { "lock" } else { "locks" };
@@ -28,13 +28,13 @@ pub(super) fn locks(dice: &mut Dice, draft: &mut Draft) {
         let mut steps = vec![compute(dice.around(outside))];
         steps.extend(critical(dice, locks, held));
         if !sleeping {
-            draft.task(looping(&numbered("worker", index, groups), count, steps));
+            draft.task(looping(&numbered("worker", index, roles), count, steps));
             continue;
         }
         let pause = dice.length(MS(3), MS(18));
         steps.push(sleep(dice.around(pause)));
         let pass = pause + scaled(outside + held + held, u64::from(total), u64::from(draft.cpus));
-        draft.task(looping(&numbered("worker", index, groups), count.max(needed(pass)), steps));
+        draft.task(looping(&numbered("worker", index, roles), count.max(needed(pass)), steps));
     }
 }
 
@@ -94,13 +94,13 @@ fn jobs(dice: &mut Dice, draft: &mut Draft) {
 
 /// Phases of tasks that wait for each other at barriers.
 pub(super) fn conditions(dice: &mut Dice, draft: &mut Draft) {
-    let groups = dice.between(1, 3);
+    let roles = dice.between(1, 3);
     let phases: &[&str] = if dice.chance(60) { &["begin", "end"] } else { &["end"] };
     let hogs = if dice.chance(30) { draft.hogs(dice, 100) } else { Hogs::NONE };
     let pause = if dice.chance(50) { dice.length(MS(1), MS(5)) } else { Time::ZERO };
     let waits = scaled(hogs.round(draft.cpus), phases.len() as u64, 1) + pause;
     let least = needed(waits + MS(12));
-    let counts: Vec<u32> = (0..groups).map(|_| least + dice.between(u32::from(groups == 1), draft.cpus)).collect();
+    let counts: Vec<u32> = (0..roles).map(|_| least + dice.between(u32::from(roles == 1), draft.cpus)).collect();
     let total: u32 = counts.iter().sum();
     // What is left of a pass for computing; the slowest of a phase takes about twice the mean.
     let rest = scaled(PACE, u64::from(least), 1) - waits;
@@ -116,6 +116,6 @@ pub(super) fn conditions(dice: &mut Dice, draft: &mut Draft) {
         if index == 0 && pause > Time::ZERO {
             steps.insert(0, sleep(dice.around(pause)));
         }
-        draft.task(looping(&numbered("member", index, groups), count, steps));
+        draft.task(looping(&numbered("member", index, roles), count, steps));
     }
 }

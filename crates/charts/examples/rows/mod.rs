@@ -11,7 +11,7 @@ pub fn example(kind: Kind, first: &str) -> Chart {
         Kind::Percentiles => percentiles(&labels),
         Kind::Distribution => distribution(&labels),
         Kind::CpuLoad => cpu_load(&labels),
-        Kind::GroupShare => group_share(&labels),
+        Kind::RoleShare => role_share(&labels),
         Kind::Status => status(&labels),
         Kind::Throughput => throughput(&labels),
         Kind::Overhead => overhead(&labels),
@@ -109,14 +109,14 @@ fn cpu_load(labels: &[&str]) -> Vec<Row> {
     })
 }
 
-fn group_share(labels: &[&str]) -> Vec<Row> {
+fn role_share(labels: &[&str]) -> Vec<Row> {
     each(labels, |at| {
-        let share = |step: i32, group: usize| 0.28 + 0.05 * (f64::from(step) / (2.0 + at as f64) + group as f64).sin();
-        let groups = ["editor", "compiler", "daemon"].into_iter().enumerate();
-        let course = |(number, group)| {
-            (0..30).map(move |step| json!({"from_s": step, "group": group, "share": share(step, number)}))
+        let share = |step: i32, role: usize| 0.28 + 0.05 * (f64::from(step) / (2.0 + at as f64) + role as f64).sin();
+        let roles = ["editor", "compiler", "daemon"].into_iter().enumerate();
+        let course = |(number, role)| {
+            (0..30).map(move |step| json!({"from_s": step, "role": role, "share": share(step, number)}))
         };
-        groups.flat_map(course).collect()
+        roles.flat_map(course).collect()
     })
 }
 
@@ -134,9 +134,9 @@ fn status(labels: &[&str]) -> Vec<Row> {
 
 fn throughput(labels: &[&str]) -> Vec<Row> {
     each(labels, |at| {
-        let row = |(step, group): (usize, &str)| {
+        let row = |(step, role): (usize, &str)| {
             let per_s = 12.0 + 30.0 * step as f64 - 3.0 * at as f64;
-            json!({"group": group, "nice": 5 - 5 * step as i64, "per_s": per_s, "low": per_s - 2.0, "high": per_s + 2.0})
+            json!({"role": role, "nice": 5 - 5 * step as i64, "per_s": per_s, "low": per_s - 2.0, "high": per_s + 2.0})
         };
         ["background", "usual", "urgent"].into_iter().enumerate().map(row).collect()
     })

@@ -15,7 +15,7 @@ pub struct QuotaArgs {
     pub control_group: Option<String>,
     /// Whose responses; where one `[[task]]` only is in the control group, that
     #[arg(long, value_name = "NAME")]
-    pub group: Option<String>,
+    pub role: Option<String>,
     /// The period of the limit
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = read::<Time>)]
     pub period: Time,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct SweepArgs {
     /// The sweep's file
     pub file: PathBuf,
-    /// The folder of the table: Parquet files, one row for each run and group; what is there already is not run again
+    /// The folder of the table: Parquet files, one row for each run and role; what is there already is not run again
     #[arg(short, long, value_name = "DIR", required_unless_present = "plan")]
     pub output: Option<PathBuf>,
     /// Only say how many runs there are

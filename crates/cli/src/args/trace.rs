@@ -46,11 +46,11 @@ pub struct WhichArgs {
     #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
     pub to: Option<Time>,
     /// Only this task: its number, or its name as in worker/0
-    #[arg(long, value_name = "TASK", conflicts_with = "group")]
+    #[arg(long, value_name = "TASK", conflicts_with = "role")]
     pub task: Option<TaskChoice>,
-    /// Only the tasks of this group
+    /// Only the tasks of this role
     #[arg(long, value_name = "NAME")]
-    pub group: Option<String>,
+    pub role: Option<String>,
 }
 
 /// What `trace FILE latency` takes.
@@ -102,7 +102,7 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub width: u16,
     /// Instead of a picture, write the whole trace in another form: .pftrace (Perfetto), .parquet or .txt
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["width", "from", "to", "task", "group"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["width", "from", "to", "task", "role"])]
     pub output: Option<PathBuf>,
     /// The selection.
     #[command(flatten)]

@@ -63,7 +63,7 @@ asks = "What does it take that tasks share a CPU, and how steady is that?"
 {runs}[[question.overhead]]
 title = "By the number of tasks"
 run = {}
-group = "compute"
+role = "compute"
 count = "task.compute.count"
 computations = {COMPUTATIONS}
 blocks = {blocks}

@@ -22,7 +22,7 @@ struct Answer {
     schema: &'static str,
     scenario: String,
     control_group: String,
-    group: String,
+    role: String,
     statistic: String,
     target_ns: u64,
     policies: Vec<Curve>,
@@ -66,7 +66,7 @@ struct Question<'a> {
     args: &'a QuotaArgs,
     scenario: Scenario,
     path: String,
-    group: String,
+    role: String,
     monitor: Arc<Monitor>,
 }
 
@@ -77,10 +77,10 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     }
     let scenario = job::scenario(&args.shared)?;
     let workload = scenario.compile().map_err(VenueError::from)?;
-    let (path, group) = whose(&workload, &args)?;
+    let (path, role) = whose(&workload, &args)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let question = Question { args: &args, scenario, path, group, monitor };
+    let question = Question { args: &args, scenario, path, role, monitor };
     let specs: Vec<_> = args.policy.iter().flat_map(|list| list.iter().cloned()).collect();
     let mut policies = Vec::new();
     for spec in &specs {
@@ -91,7 +91,7 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
         schema: "schedlab.quota/1",
         scenario: workload.name.clone(),
         control_group: question.path,
-        group: question.group,
+        role: question.role,
         statistic: args.target.statistic.clone(),
         target_ns: args.target.bound.ns(),
         policies,
@@ -99,10 +99,10 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     if args.shared.json { output::print_json(&answer) } else { output::print(&answer.show()) }
 }
 
-/// The control group that is limited, and the group of tasks whose responses count.
+/// The control group that is limited, and the role of tasks whose responses count.
 fn whose(workload: &Workload, args: &QuotaArgs) -> Result<(String, String), Failure> {
     let tree = &workload.control_groups;
-    let paths: Vec<&str> = tree.iter().skip(1).map(|(_, group)| group.path.as_str()).collect();
+    let paths: Vec<&str> = tree.iter().skip(1).map(|(_, role)| role.path.as_str()).collect();
     let path = match (&args.control_group, paths.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [only]) => only.to_string(),
@@ -115,17 +115,17 @@ fn whose(workload: &Workload, args: &QuotaArgs) -> Result<(String, String), Fail
     };
     let id = tree.find(&path).filter(|id| *id != ControlGroupId::ROOT);
     let id = id.ok_or_else(|| Failure::Input(format!("there is no control group `{path}`: {}", paths.join(", "))))?;
-    let inside = workload.groups.iter().filter(|group| tree.upward(group.control.begin).any(|above| above == id));
-    let names: Vec<&str> = inside.map(|group| group.name.as_str()).collect();
-    let group = match (&args.group, names.as_slice()) {
-        (Some(group), _) => group.clone(),
+    let inside = workload.roles.iter().filter(|role| tree.upward(role.control.begin).any(|above| above == id));
+    let names: Vec<&str> = inside.map(|role| role.name.as_str()).collect();
+    let role = match (&args.role, names.as_slice()) {
+        (Some(role), _) => role.clone(),
         (None, [only]) => only.to_string(),
-        (None, []) => return Err(Failure::Input(format!("no task begins in `{path}`: name one with --group"))),
-        (None, several) => return Err(Failure::Input(format!("name one with --group: {}", several.join(", ")))),
+        (None, []) => return Err(Failure::Input(format!("no task begins in `{path}`: name one with --role"))),
+        (None, several) => return Err(Failure::Input(format!("name one with --role: {}", several.join(", ")))),
     };
-    match workload.groups.iter().any(|known| known.name == group) {
-        true => Ok((path, group)),
-        false => Err(Failure::Input(format!("there is no task `{group}`"))),
+    match workload.roles.iter().any(|known| known.name == role) {
+        true => Ok((path, role)),
+        false => Err(Failure::Input(format!("there is no task `{role}`"))),
     }
 }
 
@@ -178,13 +178,13 @@ impl Question<'_> {
         }
         let Some((_, set)) = done.sets.first() else { return Ok(None) };
         let outcome: &Outcome = &set.result;
-        let group = outcome.group(&self.group).expect("looked for before");
+        let role = outcome.role(&self.role).expect("looked for before");
         let path = format!("response_ns.{}", self.args.target.statistic);
-        let Some(value) = group.metrics.value(&path) else {
-            return Err(Failure::Failed(format!("`{}` has no responses under this limit: a longer run", self.group)));
+        let Some(value) = role.metrics.value(&path) else {
+            return Err(Failure::Failed(format!("`{}` has no responses under this limit: a longer run", self.role)));
         };
-        let limited = outcome.control_groups().into_iter().find(|group| group.path == self.path);
-        let of = |path: &str| limited.and_then(|group| group.metrics.get(path));
+        let limited = outcome.control_groups().into_iter().find(|role| role.path == self.path);
+        let of = |path: &str| limited.and_then(|role| role.metrics.get(path));
         let high = value.interval.map_or(value.number, |interval| interval.high);
         Ok(Some(Point {
             quota_ns: quota.map(Time::ns),
@@ -206,7 +206,7 @@ impl Answer {
         for curve in &self.policies {
             text += &format!(
                 "{} under {}: {} of the responses of `{}` by the limit of `{}`\n\n",
-                self.scenario, curve.policy, self.statistic, self.group, self.control_group
+                self.scenario, curve.policy, self.statistic, self.role, self.control_group
             );
             text += &curve.table(&self.statistic).show(output::style());
             text += "\n";

@@ -120,16 +120,16 @@ fn of_trace(path: &Path, file: usize) -> Result<Read, Failure> {
     Ok(Read { heard, ..Read::new(file, None, result.into()) })
 }
 
-/// What can be compared has the same groups, and is of the same scenario as far as that is known: a trace does not say of
+/// What can be compared has the same roles, and is of the same scenario as far as that is known: a trace does not say of
 /// which. The variants of a comparison belong together whatever their scenarios.
 fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
-    let groups = |run: &Read| run.result.groups().iter().map(|group| group.name.to_string()).collect::<Vec<_>>();
+    let roles = |run: &Read| run.result.roles().iter().map(|role| role.name.to_string()).collect::<Vec<_>>();
     let hash = |run: &Read| run.result.provenance().scenario_hash.clone();
     let Some(first) = runs.first() else { return Err(Failure::Input("there is no run in these files".into())) };
     let belongs = |run: &Read| {
         let known = |other: &&Read| other.file != run.file && !hash(other).is_empty();
         let others: Vec<String> = runs.iter().filter(known).map(hash).collect();
-        groups(run) == groups(first) && (hash(run).is_empty() || others.is_empty() || others.contains(&hash(run)))
+        roles(run) == roles(first) && (hash(run).is_empty() || others.is_empty() || others.contains(&hash(run)))
     };
     let Some(other) = runs.iter().find(|run| !belongs(run)) else { return Ok(()) };
     let beside = runs.iter().find(|run| run.file != other.file).unwrap_or(first);

@@ -107,7 +107,7 @@ fn variants_are_compared_like_policies() {
     assert_eq!(one["results"][3]["scenario"]["cpus"], 2);
     let share = |policy: &str| {
         let differences = one["differences"].as_array().unwrap();
-        let is = |d: &&Value| d["policy"] == policy && d["group"] == "b" && d["metric"] == "cpu_share";
+        let is = |d: &&Value| d["policy"] == policy && d["role"] == "b" && d["metric"] == "cpu_share";
         let found = differences.iter().find(is).unwrap();
         // Under cfs the share itself repeats: that is told as exact.
         assert!(found["evidence"] == "runs" || found["ratio_interval"].is_null(), "{found}");
@@ -158,7 +158,7 @@ fn phase_locking_is_not_sold_as_certainty() {
     let ms = |change: &Value, key: &str| change[key].as_f64().unwrap() / 1e6;
     let changes = comparison["changes"].as_array().unwrap();
     let is_locked = |change: &&Value| {
-        change["policy"] == "rr:quantum=20ms" && change["group"] == "editor" && change["metric"] == "response_ns.mean"
+        change["policy"] == "rr:quantum=20ms" && change["role"] == "editor" && change["metric"] == "response_ns.mean"
     };
     let locked = changes.iter().find(is_locked).unwrap();
     // As it stands it waits for one slice; 101 ms of sleep give 41 ms, 97 ms give 25.
@@ -185,9 +185,9 @@ fn phase_locking_is_not_sold_as_certainty() {
         + "[[task]]\nname = \"noise\"\ncpus = \"1\"\nloop = [{ compute = \"exp(3ms)\" }]\n";
     own.0.write("beside.toml", beside);
     let beside = own.json(&["compare", "beside.toml", "--policy", "cfs,rr:quantum=20ms", "--runs", "3"]);
-    let of = |group: &str| {
+    let of = |role: &str| {
         let differences = beside["differences"].as_array().unwrap();
-        let is = |d: &&Value| d["group"] == group && d["metric"] == "response_ns.mean";
+        let is = |d: &&Value| d["role"] == role && d["metric"] == "response_ns.mean";
         differences.iter().find(is).unwrap().clone()
     };
     assert_eq!((&of("editor")["evidence"], &of("noise")["evidence"]), (&"exact".into(), &"runs".into()));

@@ -64,13 +64,13 @@ fn a_run_is_the_first_of_several() {
     let many = lab.json(&["run", "small.toml", "--policy", "rr", "--json", "--runs", "4"]);
     assert_eq!((&many["runs"]["count"], &many["runs"]["seeds"][0]), (&4.into(), &one["seed"]));
     assert!(one.get("runs").is_none() && many.get("tasks").is_none());
-    let response = &many["groups"][0]["metrics"]["response_ns.mean"];
-    assert_eq!(response["values"][0].as_f64(), one["groups"][0]["response_ns"]["mean"].as_f64());
+    let response = &many["roles"][0]["metrics"]["response_ns.mean"];
+    assert_eq!(response["values"][0].as_f64(), one["roles"][0]["response_ns"]["mean"].as_f64());
     let [low, mean, high] = ["low", "mean", "high"].map(|key| response[key].as_f64().unwrap());
     assert!(low < mean && mean < high, "{response}");
     // A derived seed gives the very run when it is asked for.
     let seed = many["runs"]["seeds"][1].to_string();
     let second = lab.json(&["run", "small.toml", "--policy", "rr", "--json", "--seed", &seed]);
-    assert_eq!(response["values"][1].as_f64(), second["groups"][0]["response_ns"]["mean"].as_f64());
-    assert!(second["groups"] != one["groups"]);
+    assert_eq!(response["values"][1].as_f64(), second["roles"][0]["response_ns"]["mean"].as_f64());
+    assert!(second["roles"] != one["roles"]);
 }

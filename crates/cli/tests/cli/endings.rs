@@ -83,20 +83,16 @@ fn a_run_ends_with_its_last_task_and_rates_are_over_that_time() {
         let result = |file| lab.json(&["run", file, "--policy", policy, "--json", "--check", "--quiet"]);
         let once = result("once.toml");
         assert_eq!(once["duration_ns"], 60_000_000, "{policy}");
-        assert_eq!(number(&once, "/groups/0/throughput_per_s"), 2.0 / 0.06, "{policy}");
-        assert_eq!(number(&once, "/groups/0/cpu_share"), 1.0, "{policy}");
+        assert_eq!(number(&once, "/roles/0/throughput_per_s"), 2.0 / 0.06, "{policy}");
+        assert_eq!(number(&once, "/roles/0/cpu_share"), 1.0, "{policy}");
         let warm = result("warm.toml");
         assert_eq!((&warm["duration_ns"], &warm["warmup_ns"]), (&60_000_000.into(), &10_000_000.into()), "{policy}");
-        assert_eq!(number(&warm, "/groups/0/cpu_ns"), 50e6, "{policy}");
-        assert_eq!(number(&warm, "/groups/0/throughput_per_s"), 2.0 / 0.05, "{policy}");
+        assert_eq!(number(&warm, "/roles/0/cpu_ns"), 50e6, "{policy}");
+        assert_eq!(number(&warm, "/roles/0/throughput_per_s"), 2.0 / 0.05, "{policy}");
         // Arrivals at 20, 40 and 60 ms; 45 ms of work, and the last child ends at 75 ms.
         let comers = result("comers.toml");
-        assert_eq!(
-            (&comers["duration_ns"], &comers["groups"][1]["count"]),
-            (&75_000_000.into(), &3.into()),
-            "{policy}"
-        );
-        assert_eq!(number(&comers, "/groups/0/throughput_per_s"), 3.0 / 0.075, "{policy}");
+        assert_eq!((&comers["duration_ns"], &comers["roles"][1]["count"]), (&75_000_000.into(), &3.into()), "{policy}");
+        assert_eq!(number(&comers, "/roles/0/throughput_per_s"), 3.0 / 0.075, "{policy}");
         if policy != "ps" {
             let busy = number(&comers, "/cpus/0/busy_frac") + number(&comers, "/cpus/1/busy_frac");
             assert!((busy - 45.0 / 75.0).abs() < 1e-9, "{policy}: {busy}");
@@ -109,7 +105,7 @@ fn costs_of_the_machine_belong_to_the_run() {
     let lab = lab();
     lab.write("costs.toml", ONCE.replace("cpus = 1", "cpus = 1\ncosts = { switch = \"1ms\", exit = \"2ms\" }"));
     let result = lab.json(&["run", "costs.toml", "--policy", "fcfs", "--json", "--check", "--quiet"]);
-    let spent = number(&result, "/groups/0/cpu_ns") + number(&result, "/overhead_ns/switch");
+    let spent = number(&result, "/roles/0/cpu_ns") + number(&result, "/overhead_ns/switch");
     assert_eq!((spent, number(&result, "/duration_ns")), (66e6, 66e6));
 }
 
@@ -136,7 +132,7 @@ policy = ["rr", "fcfs"]
 what = "throughput"
 run = "r"
 policy = "rr"
-metric = "groups.worker.throughput_per_s"
+metric = "roles.worker.throughput_per_s"
 published = 33.333
 within = 0.001
 "#;
@@ -239,7 +235,7 @@ fn the_same_in_a_virtual_machine() {
     let once: Value = serde_json::from_str(&once.out).unwrap();
     let duration = number(&once, "/duration_ns");
     assert!((60e6..70e6).contains(&duration), "{duration}");
-    let throughput = number(&once, "/groups/0/throughput_per_s");
+    let throughput = number(&once, "/roles/0/throughput_per_s");
     assert!((throughput * duration / 2e9 - 1.0).abs() < 1e-12, "{throughput} in {duration}");
     let stuck = with("stuck.toml", &[]);
     assert_eq!((stuck.code, stuck.out.as_str()), (Some(2), ""), "{}", stuck.err);

@@ -21,12 +21,8 @@ fn a_scenario_may_yield_as_often_as_it_likes() {
         lab.write("yields.toml", yields(tasks, times, machine));
         for policy in ["rr", "mlfq", "cfs", "sjf"] {
             let result = lab.json(&["run", "yields.toml", "--policy", policy, "--json"]);
-            let (group, costs) = (&result["groups"][0], machine.contains("costs"));
-            assert_eq!(
-                (&group["requests"], &group["cpu_ns"]),
-                (&tasks.into(), &(tasks * 5_000_000).into()),
-                "{policy}"
-            );
+            let (role, costs) = (&result["roles"][0], machine.contains("costs"));
+            assert_eq!((&role["requests"], &role["cpu_ns"]), (&tasks.into(), &(tasks * 5_000_000).into()), "{policy}");
             // The last one ends when both have computed, and each switch has been paid for.
             let last = result["tasks"].as_array().unwrap().iter().map(|task| task["turnaround_ns"]["max"].as_u64());
             let (computed, last) = (u64::from(tasks) * 5_000_000, last.max().flatten().unwrap());

@@ -93,7 +93,7 @@ schedlab load mlfq & began; kill -INT $!; wait $!; code=$?; state int
 schedlab load rr & began; schedlab load fcfs; code=$?; state taken
 kill -KILL $!; wait $!; code=$?; sleep 0.3; state kill
 schedlab load /stall.bpf.o; code=$?; state ejected
-setpriv --reuid=1000 --clear-groups schedlab load rr; code=$?; state rights
+setpriv --reuid=1000 --clear-roles schedlab load rr; code=$?; state rights
 "#,
     );
     let line = |begin| line(&lines, begin);

@@ -58,7 +58,7 @@ fn in_guest(lab: &Lab, args: &[&str]) -> Value {
 }
 
 fn mean_response_ms(result: &Value) -> f64 {
-    result["groups"][0]["response_ns"]["mean"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
+    result["roles"][0]["response_ns"]["mean"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
 }
 
 /// The CPUs that were busy.

@@ -110,7 +110,7 @@ fn perf_sees_the_same_latencies() {
     let text = perf(&lab, "perf sched timehist -i perf.data").output().unwrap().stdout;
     let text = String::from_utf8(text).unwrap();
     for name in ["pinger1", "ponger1", "pinger4", "ponger4"] {
-        let list = lab.out(&["trace", "ours.parquet", "latency", "--group", name, "--list"]);
+        let list = lab.out(&["trace", "ours.parquet", "latency", "--role", name, "--list"]);
         let (ours, theirs) = (by_us(&list, name), by_perf(&text, name));
         println!("{name}: ours {ours:?}, perf's {theirs:?}");
         // How many of the 300 lines find their reader asleep is for the kernel to decide.

@@ -13,7 +13,7 @@ fn endless(class: &str, cpus: u32, count: u32) -> String {
     )
 }
 
-/// The part of the machine that each group had.
+/// The part of the machine that each role had.
 fn shares(scenario: &str, flags: &[&str]) -> [f64; 2] {
     let lab = Lab::new();
     lab.write("endless.toml", scenario);
@@ -23,7 +23,7 @@ fn shares(scenario: &str, flags: &[&str]) -> [f64; 2] {
     assert!(output.status.success(), "{flags:?}: {error}");
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["duration_ns"], 1_500_000_000_u64, "{flags:?}");
-    [0, 1].map(|group| result["groups"][group]["cpu_share"].as_f64().unwrap_or_else(|| panic!("{result}")))
+    [0, 1].map(|role| result["roles"][role]["cpu_share"].as_f64().unwrap_or_else(|| panic!("{result}")))
 }
 
 /// The highest class there is, on every CPU, in kernels that throttle and in those with servers, under the kernel's

@@ -2,23 +2,23 @@
 
 use crate::lab::{Lab, Output};
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
-use schedlab_trace::{Group, Header, Writer};
+use schedlab_trace::{Header, Role, Writer};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// A trace of one task that runs from the first to the last of these times.
-fn trace(lab: &Lab, file: &str, [begin, end]: [u64; 2], groups: usize, cpus: u32) {
-    let group = |number: usize| Group { name: format!("g{number}"), cpus: CpuSet::first(cpus) };
+fn trace(lab: &Lab, file: &str, [begin, end]: [u64; 2], roles: usize, cpus: u32) {
+    let role = |number: usize| Role { name: format!("g{number}"), cpus: CpuSet::first(cpus) };
     let header = Header {
         scenario: "s".into(),
         policy: "rr".into(),
         venue: "import".into(),
         seed: 1,
         cpus,
-        groups: (0..groups).map(group).collect(),
+        roles: (0..roles).map(role).collect(),
         control_groups: Vec::new(),
         end: Time(end),
         lost: 0,
@@ -27,7 +27,7 @@ fn trace(lab: &Lab, file: &str, [begin, end]: [u64; 2], groups: usize, cpus: u32
     let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };
     let mut writer = Writer::create(lab.path(file), &header).unwrap();
     for (ns, kind) in [
-        (begin, EventKind::Fork { task, group: GroupId(0), parent: None }),
+        (begin, EventKind::Fork { task, role: RoleId(0), parent: None }),
         (begin, EventKind::Wakeup { task, target: cpu, waker: None, source: WakeSource::Fork }),
         (begin, switch(None, Reason::Idle, Some(task))),
         (end, EventKind::Tick),
@@ -88,16 +88,16 @@ fn refused(lab: &Lab, file: &str, part: &str) {
 fn a_trace_of_no_time_or_no_machine_is_refused_by_all() {
     let lab = Lab::new();
     let latest = Time::LATEST.ns();
-    for (name, times, groups, cpus, part) in [
+    for (name, times, roles, cpus, part) in [
         ("end", [0, u64::MAX], 1, 1, "when no clock runs"),
         ("after", [0, latest + 1], 1, 1, "when no clock runs"),
         ("late", [u64::MAX, u64::MAX], 1, 1, "when no clock runs"),
-        ("wide", [0, 1_000_000_000], 200_000, 4096, "200000 groups, and 4096 is the most"),
-        ("groups", [0, 1_000_000_000], 4097, 1, "4097 groups"),
+        ("wide", [0, 1_000_000_000], 200_000, 4096, "200000 roles, and 4096 is the most"),
+        ("roles", [0, 1_000_000_000], 4097, 1, "4097 roles"),
     ] {
         for extension in ["parquet", "pftrace"] {
             let file = format!("{name}.{extension}");
-            trace(&lab, &file, times, groups, cpus);
+            trace(&lab, &file, times, roles, cpus);
             refused(&lab, &file, part);
         }
     }
@@ -106,8 +106,8 @@ fn a_trace_of_no_time_or_no_machine_is_refused_by_all() {
 #[test]
 fn the_largest_traces_are_shown() {
     let lab = Lab::new();
-    for (times, groups, cpus) in [([0, Time::LATEST.ns()], 1, 1), ([0, 1_000_000_000], 4096, 1), ([7, 8], 8, 4096)] {
-        trace(&lab, "t.parquet", times, groups, cpus);
+    for (times, roles, cpus) in [([0, Time::LATEST.ns()], 1, 1), ([0, 1_000_000_000], 4096, 1), ([7, 8], 8, 4096)] {
+        trace(&lab, "t.parquet", times, roles, cpus);
         for args in views("t.parquet") {
             let output = soon(&lab, &args);
             assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{args:?}: {}", output.out);

@@ -2,10 +2,10 @@
 
 use crate::lab::Lab;
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink, WakeSource};
-use schedlab_trace::{Group, Header, Writer};
+use schedlab_trace::{Header, Role, Writer};
 use std::fs;
 use std::path::Path;
 
@@ -60,7 +60,7 @@ fn the_numbers_of_a_trace_are_those_of_its_run() {
     let run: serde_json::Value = serde_json::from_str(&run).unwrap();
     lab.out(&["report", "rr.parquet", "-o", "page.html"]);
     let page = fs::read_to_string(lab.path("page.html")).unwrap();
-    let mean = run["groups"][0]["response_ns"]["p99"].as_u64().unwrap() as f64 / 1e6;
+    let mean = run["roles"][0]["response_ns"]["p99"].as_u64().unwrap() as f64 / 1e6;
     assert!(page.contains(&format!("{mean:.1}")) || page.contains(&format!("{mean:.0}")), "{mean} is not on the page");
 }
 
@@ -72,7 +72,7 @@ fn write_lawless(path: &Path) {
         venue: "sim".into(),
         seed: 1,
         cpus: 2,
-        groups: vec![Group { name: "task".into(), cpus: CpuSet::first(2) }],
+        roles: vec![Role { name: "task".into(), cpus: CpuSet::first(2) }],
         control_groups: Vec::new(),
         end: Time::from_ms(1),
         lost: 0,
@@ -80,7 +80,7 @@ fn write_lawless(path: &Path) {
     let mut writer = Writer::create(path, &header).unwrap();
     let (task, source) = (TaskId(0), WakeSource::Fork);
     for kind in [
-        EventKind::Fork { task, group: GroupId(0), parent: None },
+        EventKind::Fork { task, role: RoleId(0), parent: None },
         EventKind::Wakeup { task, target: CpuId(77), waker: None, source },
     ] {
         writer.event(&Event { time: Time::ZERO, cpu: CpuId(0), kind });

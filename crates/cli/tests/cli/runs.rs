@@ -5,7 +5,7 @@ use schedlab_model::metric::{self, Combine, Level};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Runs that differ in every way: arrivals, lengths, costs; and a group that in some of them has no request at all.
+/// Runs that differ in every way: arrivals, lengths, costs; and a role that in some of them has no request at all.
 const LIVELY: &str = r#"
 name = "lively"
 [machine]
@@ -72,7 +72,7 @@ fn every_number_of_several_runs_is_their_mean() {
     let (mut checked, mut differing, mut partly) = (0, 0, 0);
     for metric in metric::all() {
         let (name, count) = match metric.level {
-            Level::Task | Level::Group => ("groups", list(&many, "groups")),
+            Level::Task | Level::Role => ("roles", list(&many, "roles")),
             // The scenario has none.
             Level::ControlGroup => continue,
             Level::Cpu => ("cpus", list(&many, "cpus")),
@@ -133,7 +133,7 @@ fn a_page_of_several_runs_shows_means() {
             .for_each(|number| assert!(line.split_whitespace().any(|word| word == number), "{number}: {line}"));
     };
     // Done and CPU share; switches; the CPUs; the variation of the tasks; loads; events.
-    let (done, share) = (mean("/groups/1/requests"), 100.0 * mean("/groups/1/cpu_share"));
+    let (done, share) = (mean("/roles/1/requests"), 100.0 * mean("/roles/1/cpu_share"));
     shown("worker", &[format!("{done:.1}"), format!("{share:.1}")]);
     shown("0 ", &[format!("{:.1}", 100.0 * mean("/cpus/0/busy_frac"))]);
     let load = 100.0 * mean("/load_distribution/true/1");
@@ -145,7 +145,7 @@ fn a_page_of_several_runs_shows_means() {
         let number = events.split(&format!(" {what}")).next().unwrap().rsplit(' ').next().unwrap();
         assert!((number.parse::<f64>().unwrap() - mean(path)).abs() <= 0.05, "{number} {what} for {}", mean(path));
     }
-    assert!(page.contains(&format!("{:.3}", mean("/groups/1/cv_of_task_means/population"))), "{page}");
+    assert!(page.contains(&format!("{:.3}", mean("/roles/1/cv_of_task_means/population"))), "{page}");
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("of rare: means of 3 of the 5 runs; the others have none."), "{page}");
 }
@@ -161,7 +161,7 @@ fn studies_of_several_runs_see_means() {
     let (_, each) = many_and_each(&lab);
     let metrics = ["slowdown.p50", "preempt_wait_ns.mean", "turnaround_ns.p99", "requests"];
     let columns: Vec<String> =
-        metrics.iter().map(|path| format!("{{ head = \"{path}\", metric = \"groups.job.{path}\" }}")).collect();
+        metrics.iter().map(|path| format!("{{ head = \"{path}\", metric = \"roles.job.{path}\" }}")).collect();
     let study = format!(
         "name = \"means\"\ntitle = \"Means\"\ngoal = \"None.\"\n[[question]]\nid = \"Q\"\nasks = \"What?\"\n\
          [[question.run]]\nname = \"r\"\nscenario = \"lively.toml\"\npolicy = \"rr:quantum=2ms\"\nruns = {RUNS}\n\
@@ -172,7 +172,7 @@ fn studies_of_several_runs_see_means() {
     let page = lab.json(&["study", "means.toml", "--json", "--quiet"]);
     let cells = page["questions"][0]["tables"][0]["rows"][0]["cells"].as_array().unwrap();
     for (path, cell) in metrics.iter().zip(cells) {
-        let parts: Vec<&Value> = each.iter().map(|run| &run["groups"][0]).collect();
+        let parts: Vec<&Value> = each.iter().map(|run| &run["roles"][0]).collect();
         let known = values(&parts, path, false);
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         assert!((cell.as_f64().unwrap() - mean).abs() <= 1e-9 * mean, "{path}: {cell} for {mean}");
@@ -193,14 +193,14 @@ fn a_metric_that_is_none_is_told_where_it_stands() {
     };
     for (column, told) in [
         (
-            "metric = \"groups.job.respons_ns.p99\"",
+            "metric = \"roles.job.respons_ns.p99\"",
             "there is no metric `respons_ns.p99`: did you mean `response_ns.p99`?",
         ),
-        ("metric = \"groups.job.slowdown\"", "did you mean `slowdown.mean`?"),
-        ("metric = \"response_ns.p99\"", "it is one of a group: `groups.NAME.response_ns.p99`"),
+        ("metric = \"roles.job.slowdown\"", "did you mean `slowdown.mean`?"),
+        ("metric = \"response_ns.p99\"", "it is one of a role: `roles.NAME.response_ns.p99`"),
         (
-            "metric = \"groups.job.cpu_share\", unit = \"ms\"",
-            "`groups.job.cpu_share` is no number in `ms`: its unit is fraction",
+            "metric = \"roles.job.cpu_share\", unit = \"ms\"",
+            "`roles.job.cpu_share` is no number in `ms`: its unit is fraction",
         ),
     ] {
         lab.write("s.toml", study(column));

@@ -5,11 +5,11 @@ use crate::endings::STUDY;
 use crate::lab::{Lab, Output, SMALL};
 use schedlab_gate::is_hidden;
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
 use schedlab_policy::catalog;
-use schedlab_trace::{Group, Header, Writer};
+use schedlab_trace::{Header, Role, Writer};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
@@ -188,14 +188,14 @@ fn words_of_the_command_line_and_names_of_files_are_not_obeyed() {
 
 /// A trace whose header says anything.
 fn trace(lab: &Lab, file: &str, word: &str) {
-    let group = Group { name: word.into(), cpus: CpuSet::first(1) };
+    let role = Role { name: word.into(), cpus: CpuSet::first(1) };
     let header = Header {
         scenario: word.into(),
         policy: word.into(),
         venue: word.into(),
         seed: 1,
         cpus: 1,
-        groups: vec![group],
+        roles: vec![role],
         control_groups: Vec::new(),
         end: Time::from_ms(20),
         lost: 0,
@@ -205,7 +205,7 @@ fn trace(lab: &Lab, file: &str, word: &str) {
     let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };
     let mut writer = Writer::create(lab.path(file), &header).unwrap();
     for (ms, kind) in [
-        (0, EventKind::Fork { task, group: GroupId(0), parent: None }),
+        (0, EventKind::Fork { task, role: RoleId(0), parent: None }),
         (0, wakeup),
         (0, switch(None, Reason::Idle, Some(task))),
         (10, EventKind::Exit { task }),

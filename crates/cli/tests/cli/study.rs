@@ -34,7 +34,7 @@ fn the_exit_code_tells_what_differs_and_what_was_not_run() {
     let differs = lab.run(&["study", "differs.toml"]);
     assert_eq!(differs.code, Some(1));
     assert!(differs.err.ends_with("schedlab: 1 values differ and the study does not say why\n"), "{}", differs.err);
-    lab.write("typo.toml", example().replace("at = {", "per = { metric = \"groups.b.cpu_sher\" }\nat = {"));
+    lab.write("typo.toml", example().replace("at = {", "per = { metric = \"roles.b.cpu_sher\" }\nat = {"));
     let typo = lab.run(&["study", "typo.toml"]);
     assert_eq!(typo.code, Some(2));
     assert!(typo.err.contains("there is no metric `cpu_sher`: did you mean `cpu_share`?"), "{}", typo.err);

@@ -22,8 +22,8 @@ fn the_view_and_the_result_have_the_same_latencies() {
     let lab = Lab::with_small();
     let args = ["run", "small.toml", "--policy", "rr", "--quiet", "--json", "--trace", "t.parquet"];
     let result = lab.json(&args);
-    let group = &result["groups"][0]["wakeup_latency_ns"];
-    let of = |key: &str| group[key].as_f64().unwrap_or_else(|| panic!("no {key} in {group}"));
+    let role = &result["roles"][0]["wakeup_latency_ns"];
+    let of = |key: &str| role[key].as_f64().unwrap_or_else(|| panic!("no {key} in {role}"));
     let page = lab.out(&["trace", "t.parquet", "latency"]);
     let row = page.lines().find(|line| line.starts_with("worker  ")).unwrap();
     let row: Vec<&str> = row.split_whitespace().collect();
@@ -64,7 +64,7 @@ fn wrong_questions_are_one_line() {
     let cases: &[(&[&str], &str)] = &[
         (&["latency", "--task", "9"], "t.parquet: there is no task 9; the tasks are 0 to 1"),
         (&["status", "--task", "9"], "t.parquet: there is no task 9; the tasks are 0 to 1"),
-        (&["queue", "--group", "worke"], "t.parquet: there is no group `worke`; did you mean `worker`?"),
+        (&["queue", "--role", "worke"], "t.parquet: there is no role `worke`; did you mean `worker`?"),
         (&["queue", "--at", "3s"], "t.parquet: none of the tasks that were asked for was woken from 3s on"),
         (&["timeline", "--from", "1s", "--to", "1s"], "there is no time from 1s to 1s"),
         (&["latency", "--from", "5s"], "there is nothing from 5s on; the run ends at 2s"),

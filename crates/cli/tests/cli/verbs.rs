@@ -132,8 +132,8 @@ fn a_task_that_loses_its_cpu_is_still_running() {
     lab.policy("central.bpf.c");
     let result = lab.json(&["run", "small.toml", "--policy", "./central.bpf.c", "--check", "--json"]);
     // Two tasks of 30 ms and a sleep on one CPU: one of them always wants it but for the first sleeps.
-    let requests = result["groups"][0]["requests"].as_u64().unwrap_or_default();
-    assert!((60..=66).contains(&requests), "{}", result["groups"][0]);
+    let requests = result["roles"][0]["requests"].as_u64().unwrap_or_default();
+    assert!((60..=66).contains(&requests), "{}", result["roles"][0]);
 }
 
 #[test]

@@ -130,9 +130,9 @@ fn run_in(venue: &str, lab: &Lab, flags: &[&str], surroundings: &[(&str, &str)])
     (String::from_utf8(output.stdout).unwrap(), std::fs::read(lab.path("t.parquet")).unwrap())
 }
 
-fn mean_response_ms(result: &str, group: usize) -> f64 {
+fn mean_response_ms(result: &str, role: usize) -> f64 {
     let result: serde_json::Value = serde_json::from_str(result).unwrap();
-    result["groups"][group]["response_ns"]["mean"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
+    result["roles"][role]["response_ns"]["mean"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn every_shipped_policy_is_taken_by_a_real_kernel_and_decides() {
     for policy in shipped.chain(OTHER_RULES) {
         let result = run(&lab, &["--policy", policy, "--kernel", NEW]).0;
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
-        assert_eq!(result["groups"][0]["requests"], 2, "{result}");
+        assert_eq!(result["roles"][0]["requests"], 2, "{result}");
     }
 }
 
@@ -192,8 +192,8 @@ fn what_tasks_waited_for_is_the_same_in_the_simulator_and_in_a_kernel() {
     for (venue, kernel) in [("sim", &[][..]), ("vm", &["--kernel", NEW])] {
         let (result, _) = run_in(venue, &lab, &[&["--policy", "./waits.bpf.c"], kernel].concat(), &[]);
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
-        for group in result["groups"].as_array().unwrap() {
-            assert!(group["requests"].as_u64().unwrap() >= 20, "{venue}: {group}");
+        for role in result["roles"].as_array().unwrap() {
+            assert!(role["requests"].as_u64().unwrap() >= 20, "{venue}: {role}");
         }
     }
 }
@@ -211,7 +211,7 @@ fn a_kernel_has_no_tasks_beside_those_of_the_scenario() {
     let wait = |venue: &str, flags: &[&str]| {
         let (result, _) = run_in(venue, &lab, &[&["--policy", "ule:inherit=false"], flags].concat(), &[]);
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
-        result["groups"][1]["preempt_wait_ns"]["p50"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
+        result["roles"][1]["preempt_wait_ns"]["p50"].as_f64().unwrap_or_else(|| panic!("{result}")) / 1e6
     };
     // Three tasks: slices of 10 / 2 ticks. A fourth would make them 10 / 3.
     assert_eq!(wait("sim", &[]), 40.0);
@@ -229,7 +229,7 @@ fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
     lab.write("one.toml", ONE.replace("500ms", "2s"));
     let queues = |venue: &str, flags: &[&str]| {
         run_in(venue, &lab, &[&["--policy", "mlfq"], flags].concat(), &[]);
-        let told = lab.command(&["trace", "t.parquet", "status", "--group", "hog", "--list"]).output().unwrap();
+        let told = lab.command(&["trace", "t.parquet", "status", "--role", "hog", "--list"]).output().unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
         let words: Vec<u64> = told.lines().filter_map(|line| line.split_whitespace().last()?.parse().ok()).collect();
         // Where it was while its thread got ready is the generator's doing.
@@ -319,7 +319,7 @@ fn slowdowns(cpus: u32, engine: &str, kernel: &str) -> (f64, f64) {
     let (result, _) = run(&lab, &["--policy", "kernel", "--kernel", kernel, "--engine", engine]);
     let result: serde_json::Value = serde_json::from_str(&result).unwrap();
     let longest =
-        |group: usize| result["groups"][group]["response_ns"]["max"].as_f64().unwrap_or_else(|| panic!("{result}"));
+        |role: usize| result["roles"][role]["response_ns"]["max"].as_f64().unwrap_or_else(|| panic!("{result}"));
     println!("{cpus} CPUs in {engine}: {} {} {}", longest(0), longest(1), longest(2));
     (longest(1) / longest(0), longest(2) / longest(0))
 }

@@ -6,7 +6,7 @@ use headless_chrome::protocol::cdp::{Emulation, Network};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use schedlab_campaign::Runner;
 use schedlab_html::{Evidence, Heard, Provenance, of_comparison, of_study};
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::RunResult;
 use schedlab_model::scenario::Scenario;
@@ -62,7 +62,7 @@ over = { "task.b.nice" = [0, 2, 5], "task.b.count" = [2, 4] }
 title = "A map"
 run = "nice"
 across = "task.b.count"
-column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
+column = [{ head = "b", metric = "roles.b.cpu_share", unit = "%" }]
 
 [[question.run]]
 name = "few"
@@ -73,8 +73,8 @@ policy = ["rr", "mlfq"]
 title = "Bars"
 run = "few"
 column = [
-    { head = "b", metric = "groups.b.cpu_share", unit = "%" },
-    { head = "mean", metric = "groups.b.response_ns.mean", unit = "ms" },
+    { head = "b", metric = "roles.b.cpu_share", unit = "%" },
+    { head = "mean", metric = "roles.b.response_ns.mean", unit = "ms" },
 ]
 
 [[question.chart]]
@@ -82,7 +82,7 @@ title = "A histogram"
 place = "figure 1"
 kind = "histogram"
 run = "few"
-group = "b"
+role = "b"
 bin = "1ms"
 
 [[question.chart]]
@@ -94,7 +94,7 @@ run = "few"
 title = "Side by side"
 kind = "bars"
 run = "few"
-column = [{ head = "b", metric = "groups.b.cpu_share", unit = "%" }]
+column = [{ head = "b", metric = "roles.b.cpu_share", unit = "%" }]
 
 [[question.chart]]
 title = "CPU time"
@@ -110,13 +110,13 @@ over = { "task.b.count" = [1, 2, 3, 4] }
 [[question.table]]
 title = "Lines"
 run = "many"
-column = [{ head = "mean", metric = "groups.b.response_ns.mean", unit = "ms" }]
+column = [{ head = "mean", metric = "roles.b.response_ns.mean", unit = "ms" }]
 
 [[question.value]]
 what = "share"
 run = "few"
 policy = "rr"
-metric = "groups.b.cpu_share"
+metric = "roles.b.cpu_share"
 unit = "%"
 published = 60
 within = 0.5
@@ -125,7 +125,7 @@ within = 0.5
 what = "share under the queue"
 run = "few"
 policy = "mlfq"
-metric = "groups.b.cpu_share"
+metric = "roles.b.cpu_share"
 unit = "%"
 published = 10
 within = 0.01
@@ -144,12 +144,12 @@ pub fn study_page() -> String {
 /// How many events the first policy of the comparison has lost.
 pub const LOST: u64 = 7;
 
-/// The page of a comparison with so many events in its timeline, whose group has the name of an attack.
+/// The page of a comparison with so many events in its timeline, whose role has the name of an attack.
 pub fn comparison_page(events: u64) -> String {
     let text = "name = \"w\"\n[machine]\ncpus = 8\n[[task]]\nname = \"t\"\ncount = 24\n\
                 loop = [{ compute = \"3ms\" }, { sleep = \"2ms\" }]\n[run]\nduration = \"300ms\"\n";
     let mut workload = Scenario::parse(text, "test").unwrap().compile().unwrap();
-    workload.groups[0].name = HOSTILE.into();
+    workload.roles[0].name = HOSTILE.into();
     let policies = ["rr", "mlfq"].map(|name| Policy::find(&PolicySpec::parse(name).unwrap()).unwrap());
     let sets = policies.map(|policy| {
         let (scenario_hash, executor, check) = ("00", None, false);
@@ -179,7 +179,7 @@ pub fn busy(workload: &Workload, events: u64) -> Evidence {
     let mut evidence = Evidence::new(workload);
     let event = |time, cpu, kind| TraceEvent { time: Time(time), cpu: CpuId(cpu), kind };
     for task in 0..24 {
-        evidence.event(&event(0, 0, EventKind::Fork { task: TaskId(task), group: GroupId(0), parent: None }));
+        evidence.event(&event(0, 0, EventKind::Fork { task: TaskId(task), role: RoleId(0), parent: None }));
     }
     let turns = events / 2;
     let step = workload.run.duration.ns() / (turns + 1);

@@ -25,7 +25,7 @@ export function leb128(values) {
  * What `schedlab_views::slices` makes of each CPU's slices, [start, end, task, reason], and of wake-ups,
  * [time, waker + 1, woken, source].
  */
-export function pack(cpus, wakes, tasks, groups, end) {
+export function pack(cpus, wakes, tasks, roles, end) {
   const column = (rows, value) => rows.map(value);
   const bytes = cpus.flatMap((rows) => [
     ...leb128(column(rows, ([start], i) => start - (i > 0 ? rows[i - 1][1] : 0))),
@@ -36,15 +36,15 @@ export function pack(cpus, wakes, tasks, groups, end) {
   bytes.push(...leb128(column(wakes, ([time], i) => time - (i > 0 ? wakes[i - 1][0] : 0))));
   for (const field of [1, 2, 3]) bytes.push(...leb128(column(wakes, (wake) => wake[field])));
   const header = {
-    cpus: cpus.length, end_ns: end, tasks, groups, wakes: wakes.length, kept_until_ns: null,
+    cpus: cpus.length, end_ns: end, tasks, roles, wakes: wakes.length, kept_until_ns: null,
     slices_per_cpu: cpus.map((rows) => rows.length),
   };
   return { header, bytes: Uint8Array.from(bytes) };
 }
 
-/** Two CPUs, three tasks: task 0 is cut short and moves, and wakes task 1; task 2 has no known group. */
+/** Two CPUs, three tasks: task 0 is cut short and moves, and wakes task 1; task 2 has no known role. */
 export function story() {
-  const tasks = [{ label: "web/0", group: 0 }, { label: "batch/0", group: 1 }, { label: "task9", group: null }];
+  const tasks = [{ label: "web/0", role: 0 }, { label: "batch/0", role: 1 }, { label: "task9", role: null }];
   const first = [[10, 1000, 0, 2], [1000, 1000, 2, 4], [1000, 5_000_000, 1, 0]];
   const second = [[1500, 2000, 0, 3], [3000, 3400, 0, 5]];
   const wakes = [[0, 0, 0, 1], [700, 1, 1, 3], [2900, 2, 0, 2]];

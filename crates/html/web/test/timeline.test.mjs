@@ -15,7 +15,7 @@ test("bytes written by hand are slices and wake-ups", () => {
   const gap = [0xac, 0x02, ...leb128([2 ** 40 - 301])];
   const bytes = [...gap, 1, 0xc8, 0x01, 0, 1, 3, 0, 0xd8, 0x04, 1, 0, 3];
   const header = {
-    cpus: 1, end_ns: 2 ** 41, tasks: [{ label: "a/0", group: 0 }, { label: "a/1", group: 0 }], groups: ["a"],
+    cpus: 1, end_ns: 2 ** 41, tasks: [{ label: "a/0", role: 0 }, { label: "a/1", role: 0 }], roles: ["a"],
     slices_per_cpu: [2], wakes: 1, kept_until_ns: 2 ** 41 - 5,
   };
   const data = timeline.decode(header, Uint8Array.from(bytes));
@@ -52,7 +52,7 @@ test("the merged order is that of a sort, whatever the CPUs", () => {
         return [start, at, below(3), 1];
       });
     });
-    const tasks = ["a", "b", "c"].map((label) => ({ label, group: null }));
+    const tasks = ["a", "b", "c"].map((label) => ({ label, role: null }));
     const data = decoded(pack(cpus, [], tasks, [], 1000));
     const starts = Array.from(timeline.data.slicesByTime(data), (slice) => data.all.start[slice]);
     assert.deepEqual(starts, [...data.all.start].sort((a, b) => a - b));
@@ -75,7 +75,7 @@ function painted(lane, tasks, end, from, scale, width, first) {
 
 test("a column of pixels goes to who had most of it, as high as it was busy", () => {
   const rows = [[0, 10, 0, 1], [10, 40, 1, 1], [40, 55, 0, 1], [60, 70, 2, 1], [100, 150, 2, 1], [300, 1000, 1, 1]];
-  const { lanes } = decoded(pack([rows], [], ["a", "b", "c"].map((label) => ({ label, group: 0 })), ["g"], 1000));
+  const { lanes } = decoded(pack([rows], [], ["a", "b", "c"].map((label) => ({ label, role: 0 })), ["g"], 1000));
   const columns = painted(lanes[0], 3, 1000, 0, 100, 10);
   assert.deepEqual(columns.slice(0, 3), [[1, 3], [2, 2], [-1, 0]]);
   // The last pixel of a slice parts it from the next.
@@ -93,7 +93,7 @@ test("of very many slices, a summary knows the dominant task and the busy time",
     rows.push([start, start + 500, 0, 1]);
     for (let i = 0; i < 50; i += 1) rows.push([start + 500 + i * 8, start + 508 + i * 8, 1 + i, 1]);
   }
-  const tasks = Array.from({ length: 51 }, (_, i) => ({ label: `t/${i}`, group: 0 }));
+  const tasks = Array.from({ length: 51 }, (_, i) => ({ label: `t/${i}`, role: 0 }));
   const { lanes } = decoded(pack([rows], [], tasks, ["t"], 400_000));
   for (const width of [3, 10, 37, 100]) {
     const columns = painted(lanes[0], 51, 400_000, 0, 400_000 / width, width);
@@ -112,7 +112,7 @@ test("columns that are kept show the same as new ones, wherever the picture move
     const start = at + (below(3) === 0 ? below(50) : 0);
     rows.push([start, start + below(below(20) === 0 ? 900 : 30), below(5), 1]);
   }
-  const tasks = Array.from({ length: 5 }, (_, i) => ({ label: `t/${i}`, group: 0 }));
+  const tasks = Array.from({ length: 5 }, (_, i) => ({ label: `t/${i}`, role: 0 }));
   const packed = pack([rows], [], tasks, ["t"], rows.at(-1)[1]);
   const [kept, fresh] = [decoded(packed), decoded(packed)];
   for (const [first, scale] of [[0, 64], [40, 64], [20, 64], [25, 32], [60, 32], [40, 64], [3, 512]]) {
@@ -126,11 +126,11 @@ test("a slice says who, where, how long, why it left and why it waited", () => {
   const say = (slice) => timeline.words.describe(data, slice);
   assert.deepEqual(say(0), {
     title: "web/0",
-    lines: ["group web, CPU 0", "ran 990 ns from 0.000010 ms", "left: preempted", "woken at 0.000000 ms by a timer",
+    lines: ["role web, CPU 0", "ran 990 ns from 0.000010 ms", "left: preempted", "woken at 0.000000 ms by a timer",
       "waited 10 ns"].map((line) => line.replace(/(\.\d{3})(\d{3}) /, "$1\u2009$2 ")),
   });
   assert.deepEqual(say(3).lines.slice(2), ["left: blocked", "waited 500 ns after it was preempted"]);
-  const ofNobody = ["group unknown, CPU 0", "ran 0 ns from 0.001\u2009000 ms", "left: yielded"];
+  const ofNobody = ["role unknown, CPU 0", "ran 0 ns from 0.001\u2009000 ms", "left: yielded"];
   assert.deepEqual(say(1).lines.slice(0, 3), ofNobody);
   assert.equal(say(2).lines[2], "was still there at the end");
   assert.match(say(2).lines[3], /by web\/0 \(a pipe\)$/);
@@ -156,7 +156,7 @@ test("arrows lead from the waker's slice to the slice that follows, and are not 
   assert.deepEqual(visible(data, 600, 800, null), [1]);
   assert.deepEqual([0, 1, 2].map((task) => wakesOf(data, task)), [[0, 1, 2], [1, 2], []]);
   const many = Array.from({ length: 1000 }, (_, i) => [i, 0, 0, 1]);
-  const crowd = decoded(pack([[[0, 2000, 0, 0]]], many, [{ label: "a/0", group: null }], [], 2000));
+  const crowd = decoded(pack([[[0, 2000, 0, 0]]], many, [{ label: "a/0", role: null }], [], 2000));
   assert.deepEqual(visible(crowd, 0, 2000, null), []);
   assert.equal(visible(crowd, 500, 510, null).length, 20);
 });

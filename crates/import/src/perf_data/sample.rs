@@ -16,7 +16,7 @@ pub struct Sample<'a> {
 const ENABLED: u64 = 1;
 const RUNNING: u64 = 1 << 1;
 const READ_ID: u64 = 1 << 2;
-const GROUP: u64 = 1 << 3;
+const ROLE: u64 = 1 << 3;
 const LOST: u64 = 1 << 4;
 
 /// Reads a sample up to its raw bytes, behind which nothing matters.
@@ -54,11 +54,11 @@ pub fn of<'a>(bytes: &'a [u8], big: bool, attr: &Attr) -> Option<Sample<'a>> {
     Some(sample)
 }
 
-/// Leaves out a count, or the counts of a group.
+/// Leaves out a count, or the counts of a role.
 fn counts(bytes: &mut Bytes, format: u64) -> Option<()> {
     let times = (format & ENABLED != 0) as usize + (format & RUNNING != 0) as usize;
     let each = 1 + (format & READ_ID != 0) as usize + (format & LOST != 0) as usize;
-    if format & GROUP == 0 {
+    if format & ROLE == 0 {
         return bytes.skip(8 * (times + each));
     }
     let count = bytes.u64()?;
@@ -112,7 +112,7 @@ mod tests {
         let everything = ((1 << 11) - 1) | holds::IDENTIFIER;
         let process = 7 | 8 << 32;
         for (format, counts) in
-            [(0, vec![1]), (ENABLED | READ_ID, vec![1, 2, 3]), (GROUP | LOST | RUNNING, vec![2, 9, 1, 1, 1, 1])]
+            [(0, vec![1]), (ENABLED | READ_ID, vec![1, 2, 3]), (ROLE | LOST | RUNNING, vec![2, 9, 1, 1, 1, 1])]
         {
             let before =
                 [&words(&[1, 2, process, 1000, 3, 4, 5, 6, 7])[..], &words(&counts), &words(&[2, 11, 12])].concat();
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn counts_that_no_memory_holds_are_nothing() {
         for bit in [holds::CALLCHAIN, holds::READ] {
-            assert_eq!(of(&words(&[u64::MAX, 1]), false, &attr(bit, GROUP)), None);
+            assert_eq!(of(&words(&[u64::MAX, 1]), false, &attr(bit, ROLE)), None);
         }
     }
 

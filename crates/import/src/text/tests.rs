@@ -1,6 +1,6 @@
 use crate::{Place, Told, read};
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::trace::{Event, EventKind, WakeSource};
 use schedlab_record::{Converter, Departure, Gaps, Record, RecordKind, Summary, Waker};
 
@@ -56,7 +56,7 @@ fn events(text: &str) -> (Vec<Event>, Summary) {
     let records: Vec<Record> = [early, &told.before, late].concat();
     let mut gaps = Gaps::default();
     records.iter().for_each(|record| gaps.note(record));
-    let mut converter = Converter::new(told.start_ns, |_, _| Some(GroupId(0))).with_gaps(gaps);
+    let mut converter = Converter::new(told.start_ns, |_, _| Some(RoleId(0))).with_gaps(gaps);
     records.iter().for_each(|record| converter.record(record, &mut sink));
     let summary = converter.finish(told.end_ns, &mut sink);
     let findings = sink.1.into_findings();

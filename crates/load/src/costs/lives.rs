@@ -116,7 +116,7 @@ fn over_ms(pace: u32) -> u32 {
     (APART_MS * PARENTS + 20) * pace
 }
 
-/// The numbers of the groups.
+/// The numbers of the roles.
 const PARENT: u32 = 0;
 const CHILD: u32 = 1;
 const LAST: u32 = 2;
@@ -135,12 +135,12 @@ struct Seen {
 
 impl Seen {
     fn of(report: &Report, kind: Kind, tasks_ns: Option<f64>, parent_exit_ns: f64) -> Seen {
-        let of_group = |group| report.tasks.iter().filter(move |task: &&TaskReport| task.group == group);
+        let of_role = |role| report.tasks.iter().filter(move |task: &&TaskReport| task.role == role);
         let parents: Vec<f64> =
-            of_group(PARENT).map(|parent| (parent.done_cpu_ns - parent.start_cpu_ns) as f64).collect();
-        let done = |group| of_group(group).map(|task| task.done_cpu_ns as f64);
-        let sum = |group| done(group).sum::<f64>();
-        let [parents_count, children] = [PARENT, CHILD].map(|group| done(group).count() as f64);
+            of_role(PARENT).map(|parent| (parent.done_cpu_ns - parent.start_cpu_ns) as f64).collect();
+        let done = |role| of_role(role).map(|task| task.done_cpu_ns as f64);
+        let sum = |role| done(role).sum::<f64>();
+        let [parents_count, children] = [PARENT, CHILD].map(|role| done(role).count() as f64);
         let (exits_ns, exits) = match (tasks_ns, kind) {
             (Some(all_ns), Kind::Thread) => (all_ns - sum(CHILD) - sum(PARENT), children + parents_count),
             (Some(all_ns), Kind::Process) => {
@@ -150,7 +150,7 @@ impl Seen {
             (None, Kind::Process) => (report.cpu_ns.processes as f64 - sum(CHILD), children),
             // The last one has not ended yet when they are counted.
             (None, Kind::Thread) => {
-                let last_ns: u64 = of_group(LAST).map(|task| task.cpu_ns).sum();
+                let last_ns: u64 = of_role(LAST).map(|task| task.cpu_ns).sum();
                 let threads_ns = report.cpu_ns.threads.saturating_sub(last_ns) as f64;
                 (threads_ns - sum(CHILD) - sum(PARENT), children + parents_count)
             }

@@ -3,7 +3,7 @@
 use super::balance::Balance;
 use super::cpu::Cpu;
 use super::imbalance::Imbalance;
-use schedlab_model::ids::{CpuId, GroupId};
+use schedlab_model::ids::{CpuId, RoleId};
 use std::ops::{Deref, DerefMut};
 
 /// The CPUs by number, and the balance of their run queues.
@@ -36,11 +36,11 @@ impl Cpus {
         Cpus { list, balance: balance_hold_ns.map(|hold_ns| Balance::new(count, hold_ns)), imbalance: None }
     }
 
-    /// A task of this group joins a CPU's run queue.
+    /// A task of this role joins a CPU's run queue.
     #[inline(always)]
-    pub fn joins(&mut self, cpu: CpuId, group: GroupId, now: u64) {
+    pub fn joins(&mut self, cpu: CpuId, role: RoleId, now: u64) {
         if let Some(imbalance) = &mut self.imbalance {
-            imbalance.joins(cpu.index(), group);
+            imbalance.joins(cpu.index(), role);
         }
         let length = self.list[cpu.index()].joins(now);
         if let Some(balance) = &mut self.balance {
@@ -48,11 +48,11 @@ impl Cpus {
         }
     }
 
-    /// A task of this group leaves a CPU's run queue.
+    /// A task of this role leaves a CPU's run queue.
     #[inline(always)]
-    pub fn leaves(&mut self, cpu: CpuId, group: GroupId, now: u64) {
+    pub fn leaves(&mut self, cpu: CpuId, role: RoleId, now: u64) {
         if let Some(imbalance) = &mut self.imbalance {
-            imbalance.leaves(cpu.index(), group);
+            imbalance.leaves(cpu.index(), role);
         }
         let length = self.list[cpu.index()].leaves(now);
         if let Some(balance) = &mut self.balance {
@@ -60,13 +60,13 @@ impl Cpus {
         }
     }
 
-    /// A task of this group goes from one CPU's run queue to another's.
+    /// A task of this role goes from one CPU's run queue to another's.
     #[inline(always)]
-    pub fn moves(&mut self, from: CpuId, to: CpuId, group: GroupId, now: u64) {
+    pub fn moves(&mut self, from: CpuId, to: CpuId, role: RoleId, now: u64) {
         if from != to {
             if let Some(imbalance) = &mut self.imbalance {
-                imbalance.leaves(from.index(), group);
-                imbalance.joins(to.index(), group);
+                imbalance.leaves(from.index(), role);
+                imbalance.joins(to.index(), role);
             }
             let (left, joined) = (self.list[from.index()].leaves(now), self.list[to.index()].joins(now));
             if let Some(balance) = &mut self.balance {

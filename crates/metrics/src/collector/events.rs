@@ -6,30 +6,30 @@ use super::measures::Totals;
 use super::outcome::{self, Detail};
 use super::task::{Activity, NOT_YET, Task};
 use super::{Collector, MAX_TASKS_IN_DETAIL, charge_running};
-use schedlab_model::ids::{ControlGroupId, CpuId, GroupId, TaskId};
+use schedlab_model::ids::{ControlGroupId, CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 
 impl Collector {
-    fn fork(&mut self, id: TaskId, group: GroupId) {
+    fn fork(&mut self, id: TaskId, role: RoleId) {
         self.events.forks += 1;
-        let Some(state) = self.groups.get_mut(group.index()) else { return };
+        let Some(state) = self.roles.get_mut(role.index()) else { return };
         state.count += 1;
         if self.in_detail && self.details.len() == MAX_TASKS_IN_DETAIL {
             self.in_detail = false;
             self.join_details();
             for slot in self.tasks.slots() {
                 let task = self.tasks.get_mut(slot);
-                task.observations = task.group.0;
+                task.observations = task.role.0;
             }
         }
         let observations = if self.in_detail {
-            let detail = Detail { id, group, totals: Totals::default(), measured: true };
+            let detail = Detail { id, role, totals: Totals::default(), measured: true };
             outcome::keep_apart(&mut self.details, &mut self.observations, detail)
         } else {
-            group.0
+            role.0
         };
-        self.tasks.insert(Task::new(id, group, observations, self.now));
+        self.tasks.insert(Task::new(id, role, observations, self.now));
     }
 
     #[inline(always)]
@@ -50,9 +50,9 @@ impl Collector {
         task.activity = Activity::Woken;
         (task.since, task.woken) = (self.now, self.now);
         task.cpu = target;
-        self.cpus.joins(target, task.group, self.now);
+        self.cpus.joins(target, task.role, self.now);
         if let Some(watch) = &mut self.idle_watch {
-            watch.wait_begins(task.group.index());
+            watch.wait_begins(task.role.index());
         }
     }
 
@@ -70,9 +70,9 @@ impl Collector {
             return;
         }
         task.cpu = target;
-        self.cpus.joins(target, task.group, self.now);
+        self.cpus.joins(target, task.role, self.now);
         if let Some(watch) = &mut self.idle_watch {
-            watch.wait_begins(task.group.index());
+            watch.wait_begins(task.role.index());
         }
     }
 
@@ -119,12 +119,12 @@ impl Collector {
             task.activity = Activity::Preempted;
             task.since = now;
             if let Some(watch) = self.idle_watch.as_mut().filter(|_| !held) {
-                watch.wait_begins(task.group.index());
+                watch.wait_begins(task.role.index());
             }
             return;
         }
         task.activity = Activity::Off;
-        self.cpus.leaves(task.cpu, task.group, now);
+        self.cpus.leaves(task.cpu, task.role, now);
         if task.exited {
             self.part_with(id);
         }
@@ -144,7 +144,7 @@ impl Collector {
                 Activity::Roused | Activity::Running | Activity::Off => {}
             }
             if let Some(watch) = self.idle_watch.as_mut().filter(|_| !held) {
-                watch.wait_ends(task.group.index());
+                watch.wait_ends(task.role.index());
             }
         }
         task.since = now;
@@ -155,8 +155,8 @@ impl Collector {
         let from = std::mem::replace(&mut task.cpu, cpu);
         match before {
             // Only in traces that lost events.
-            Activity::Off => self.cpus.joins(cpu, task.group, now),
-            _ => self.cpus.moves(from, cpu, task.group, now),
+            Activity::Off => self.cpus.joins(cpu, task.role, now),
+            _ => self.cpus.moves(from, cpu, task.role, now),
         }
     }
 
@@ -167,7 +167,7 @@ impl Collector {
         task.migrations += 1;
         if task.is_waiting() {
             let from = std::mem::replace(&mut task.cpu, to);
-            self.cpus.moves(from, to, task.group, self.now);
+            self.cpus.moves(from, to, task.role, self.now);
         }
     }
 
@@ -184,15 +184,15 @@ impl Collector {
         }
         if task.is_waiting() {
             task.note_wait(self.now);
-            self.cpus.leaves(task.cpu, task.group, self.now);
+            self.cpus.leaves(task.cpu, task.role, self.now);
             if let Some(watch) = self.idle_watch.as_mut().filter(|_| !held) {
-                watch.wait_ends(task.group.index());
+                watch.wait_ends(task.role.index());
             }
         }
         self.part_with(id);
     }
 
-    /// Lets the numbers of a task flow into its group, and forgets the task.
+    /// Lets the numbers of a task flow into its role, and forgets the task.
     fn part_with(&mut self, id: TaskId) {
         if let Some(slot) = self.tasks.slot(id) {
             self.account(slot);
@@ -204,19 +204,19 @@ impl Collector {
     fn account(&mut self, slot: usize) {
         let task = self.tasks.get_mut(slot);
         let totals = Totals::of(task);
-        let group = &mut self.groups[task.group.index()];
-        group.totals.add(&totals);
-        group.starved += u64::from(task.cpu_ns == 0 && task.longest_wait().is_some_and(|wait| wait > 0));
+        let role = &mut self.roles[task.role.index()];
+        role.totals.add(&totals);
+        role.starved += u64::from(task.cpu_ns == 0 && task.longest_wait().is_some_and(|wait| wait > 0));
         if task.responses > 0 {
-            group.task_means.record(task.response_sum as f64 / task.responses as f64);
+            role.task_means.record(task.response_sum as f64 / task.responses as f64);
         }
         let lived = self.now - task.born.max(self.window_from);
         if lived > 0 {
             let share_by = |weight: u32| task.cpu_ns as f64 / (lived as f64 * f64::from(weight));
-            group.jain.record(share_by(1));
-            group.weight.iter().for_each(|weight| self.jain.record(share_by(*weight)));
+            role.jain.record(share_by(1));
+            role.weight.iter().for_each(|weight| self.jain.record(share_by(*weight)));
         }
-        if let Some(place) = (task.observations as usize).checked_sub(self.groups.len()) {
+        if let Some(place) = (task.observations as usize).checked_sub(self.roles.len()) {
             self.details[place].totals = totals;
         }
     }
@@ -224,7 +224,7 @@ impl Collector {
     /// Whether a task waits for a limit; before the event that is at hand.
     #[inline]
     fn is_held(&self, id: TaskId) -> bool {
-        self.control_groups.as_ref().is_some_and(|groups| groups.is_held(id))
+        self.control_groups.as_ref().is_some_and(|roles| roles.is_held(id))
     }
 
     /// A task that waits for a limit is no work that a CPU leaves undone.
@@ -236,8 +236,8 @@ impl Collector {
             return;
         }
         match (&mut self.idle_watch, on) {
-            (Some(watch), true) => watch.wait_ends(task.group.index()),
-            (Some(watch), false) => watch.wait_begins(task.group.index()),
+            (Some(watch), true) => watch.wait_ends(task.role.index()),
+            (Some(watch), false) => watch.wait_begins(task.role.index()),
             (None, _) => {}
         }
     }
@@ -245,18 +245,18 @@ impl Collector {
     /// A task moves into another control group, with the CPU time that it has got so far.
     #[cold]
     fn join_control_group(&mut self, id: TaskId, to: ControlGroupId) {
-        let (Some(groups), Some(task)) = (&mut self.control_groups, self.tasks.find(id)) else { return };
+        let (Some(roles), Some(task)) = (&mut self.control_groups, self.tasks.find(id)) else { return };
         if task.activity == Activity::Running {
             let clock = &self.cpus[task.cpu.index()].overhead;
             charge_running(task, self.now, clock.elapsed(self.now));
         }
-        groups.join(id, task.cpu_ns, to);
+        roles.join(id, task.cpu_ns, to);
     }
 
     fn leave_control_group(&mut self, slot: usize) {
-        if let Some(groups) = &mut self.control_groups {
+        if let Some(roles) = &mut self.control_groups {
             let task = self.tasks.get_mut(slot);
-            groups.leave(task.id, task.cpu_ns);
+            roles.leave(task.id, task.cpu_ns);
         }
     }
 
@@ -295,11 +295,11 @@ impl Collector {
 fn enter_unseen(task: &mut Task, cpu: CpuId, cpus: &mut Cpus, watch: &mut Option<IdleWatch>, now: u64) {
     let from = std::mem::replace(&mut task.cpu, cpu);
     if !task.is_runnable() {
-        return cpus.joins(cpu, task.group, now);
+        return cpus.joins(cpu, task.role, now);
     }
-    cpus.moves(from, cpu, task.group, now);
+    cpus.moves(from, cpu, task.role, now);
     if let Some(watch) = watch {
-        watch.wait_ends(task.group.index());
+        watch.wait_ends(task.role.index());
     }
 }
 
@@ -309,8 +309,8 @@ impl Sink for Collector {
         if event.time.0 > self.now {
             self.advance(event.time.0);
         }
-        if let Some(groups) = &mut self.control_groups {
-            groups.pass(event.time.0);
+        if let Some(roles) = &mut self.control_groups {
+            roles.pass(event.time.0);
         }
         match event.kind {
             EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
@@ -319,11 +319,11 @@ impl Sink for Collector {
             EventKind::RequestEnd { task, demand, request: None } => self.request_end(task, demand),
             EventKind::RequestBegin { task, intended, request: Some(request) } => self.take(task, request, intended),
             EventKind::RequestEnd { task, demand, request: Some(request) } => self.answer(task, request, demand),
-            EventKind::RequestQueue { request, task, group } => self.queue(request, task, group),
+            EventKind::RequestQueue { request, task, role } => self.queue(request, task, role),
             EventKind::Overhead { what, length } => self.overhead(event.cpu, what, length),
             EventKind::Migrate { task, to, .. } => self.migrate(task, to),
             EventKind::Tick => self.events.ticks += 1,
-            EventKind::Fork { task, group, .. } => self.fork(task, group),
+            EventKind::Fork { task, role, .. } => self.fork(task, role),
             EventKind::Exit { task } => self.exit(task),
             EventKind::Share { task, cpu_time } => self.charge(event.time, task, cpu_time.0),
             EventKind::Untraced { what } => self.turn_to(event.cpu, what),
@@ -332,8 +332,8 @@ impl Sink for Collector {
             EventKind::Release { task, deadline, skipped, .. } => self.release(task, deadline, skipped),
             EventKind::Status { .. } => {}
         }
-        if let Some(groups) = &mut self.control_groups {
-            groups.event(event);
+        if let Some(roles) = &mut self.control_groups {
+            roles.event(event);
         }
     }
 
@@ -347,8 +347,8 @@ impl Sink for Collector {
         self.warmup_end = if self.warmup_end == NOT_YET { NOT_YET } else { self.warmup_end.min(end.0) };
         self.advance(end.0.max(self.now));
         self.settle();
-        if let Some(groups) = &mut self.control_groups {
-            groups.pass(self.now);
+        if let Some(roles) = &mut self.control_groups {
+            roles.pass(self.now);
         }
         for slot in self.tasks.slots() {
             let task = self.tasks.get_mut(slot);

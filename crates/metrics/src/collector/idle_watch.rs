@@ -1,6 +1,6 @@
 //! Work conservation: CPU time left idle while a task waits that is allowed there.
 
-use schedlab_model::{cpuset::CpuSet, workload::Group};
+use schedlab_model::{cpuset::CpuSet, workload::Role};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -12,7 +12,7 @@ struct Kind {
     wanted: u32,
 }
 
-/// The CPUs that one or more groups are allowed on.
+/// The CPUs that one or more roles are allowed on.
 #[derive(Clone, Debug, Default)]
 struct AllowedSet {
     waiting: u64,
@@ -30,7 +30,7 @@ struct AllowedSet {
 #[derive(Debug)]
 pub(super) struct IdleWatch {
     sets: Vec<AllowedSet>,
-    set_of_group: Vec<u32>,
+    set_of_role: Vec<u32>,
     kinds: Vec<Kind>,
     kind_of_cpu: Vec<u32>,
     touched: Vec<u32>,
@@ -43,19 +43,19 @@ pub(super) struct IdleWatch {
 
 impl IdleWatch {
     /// All CPUs are idle at first.
-    pub fn new(cpus: u32, groups: &[Group]) -> IdleWatch {
+    pub fn new(cpus: u32, roles: &[Role]) -> IdleWatch {
         // Of tasks that change their CPUs it is not known when: an idle CPU is one for them where it is in all sets.
-        let cpus_of_groups: Vec<CpuSet> = groups.iter().map(Group::certain_cpus).collect();
+        let cpus_of_roles: Vec<CpuSet> = roles.iter().map(Role::certain_cpus).collect();
         let mut distinct: Vec<&CpuSet> = Vec::new();
         let mut number_of: BTreeMap<&[u64], u32> = BTreeMap::new();
-        let mut set_of_group = Vec::new();
-        for cpus_of_group in &cpus_of_groups {
+        let mut set_of_role = Vec::new();
+        for cpus_of_role in &cpus_of_roles {
             let next = distinct.len() as u32;
-            let set = *number_of.entry(cpus_of_group.words()).or_insert(next);
+            let set = *number_of.entry(cpus_of_role.words()).or_insert(next);
             if set == next {
-                distinct.push(cpus_of_group);
+                distinct.push(cpus_of_role);
             }
-            set_of_group.push(set);
+            set_of_role.push(set);
         }
         let mut memberships = vec![Vec::new(); cpus as usize];
         for (number, set) in distinct.iter().enumerate() {
@@ -77,7 +77,7 @@ impl IdleWatch {
         }
         IdleWatch {
             sets,
-            set_of_group,
+            set_of_role,
             kinds,
             kind_of_cpu,
             touched: Vec::new(),
@@ -87,10 +87,10 @@ impl IdleWatch {
         }
     }
 
-    /// A task of this group begins to wait.
+    /// A task of this role begins to wait.
     #[inline]
-    pub fn wait_begins(&mut self, group: usize) {
-        let number = self.set_of_group[group];
+    pub fn wait_begins(&mut self, role: usize) {
+        let number = self.set_of_role[role];
         let set = &mut self.sets[number as usize];
         set.waiting += 1;
         if set.waiting == 1 {
@@ -98,10 +98,10 @@ impl IdleWatch {
         }
     }
 
-    /// A task of this group waits no longer.
+    /// A task of this role waits no longer.
     #[inline]
-    pub fn wait_ends(&mut self, group: usize) {
-        let number = self.set_of_group[group];
+    pub fn wait_ends(&mut self, role: usize) {
+        let number = self.set_of_role[role];
         let set = &mut self.sets[number as usize];
         set.waiting -= 1;
         if set.waiting == 0 {

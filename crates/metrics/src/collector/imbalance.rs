@@ -1,6 +1,6 @@
 //! How unevenly tasks lie on the CPUs, by number and by weight.
 
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::result;
 
 /// Watches what lies on each CPU. At each instant the CPUs' loads have a mean and a variance about it; both are summed over
@@ -8,7 +8,7 @@ use schedlab_model::result;
 #[derive(Clone, Debug)]
 pub(super) struct Imbalance {
     cpus: f64,
-    /// What a task of each group weighs.
+    /// What a task of each role weighs.
     weights: Vec<f64>,
     tasks: Loads,
     weight: Loads,
@@ -47,25 +47,25 @@ impl Loads {
 }
 
 impl Imbalance {
-    /// For tasks of groups that weigh so much; real-time tasks have no weight.
+    /// For tasks of roles that weigh so much; real-time tasks have no weight.
     pub fn new(cpus: u32, weights: impl Iterator<Item = Option<u32>>) -> Imbalance {
         let weights = weights.map(|weight| f64::from(weight.unwrap_or(0))).collect();
         let loads = Loads { of_cpus: vec![0.0; cpus as usize], ..Loads::default() };
         Imbalance { cpus: f64::from(cpus), weights, tasks: loads.clone(), weight: loads }
     }
 
-    /// A task of this group joins a CPU's run queue.
+    /// A task of this role joins a CPU's run queue.
     #[inline]
-    pub fn joins(&mut self, cpu: usize, group: GroupId) {
+    pub fn joins(&mut self, cpu: usize, role: RoleId) {
         self.tasks.add(cpu, 1.0);
-        self.weight.add(cpu, self.weights[group.index()]);
+        self.weight.add(cpu, self.weights[role.index()]);
     }
 
-    /// A task of this group leaves a CPU's run queue.
+    /// A task of this role leaves a CPU's run queue.
     #[inline]
-    pub fn leaves(&mut self, cpu: usize, group: GroupId) {
+    pub fn leaves(&mut self, cpu: usize, role: RoleId) {
         self.tasks.add(cpu, -1.0);
-        self.weight.add(cpu, -self.weights[group.index()]);
+        self.weight.add(cpu, -self.weights[role.index()]);
     }
 
     /// Time passes with the loads as they are.
@@ -93,7 +93,7 @@ impl Imbalance {
 mod tests {
     use super::*;
 
-    const G: [GroupId; 2] = [GroupId(0), GroupId(1)];
+    const G: [RoleId; 2] = [RoleId(0), RoleId(1)];
 
     fn two(weights: [Option<u32>; 2]) -> Imbalance {
         Imbalance::new(2, weights.into_iter())

@@ -7,7 +7,7 @@ use schedlab_model::ids::TaskId;
 use schedlab_model::result::Measures;
 use schedlab_model::time::Time;
 
-/// The jobs of a task or a group.
+/// The jobs of a task or a role.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jobs {
     /// Of those that met their deadline.
@@ -105,7 +105,7 @@ mod tests {
         collector.events(events);
         collector.finish(Time(end));
         let measures = collector.into_measures();
-        [measures.groups[0].measures.clone(), measures.tasks[0].measures.clone()]
+        [measures.roles[0].measures.clone(), measures.tasks[0].measures.clone()]
     }
 
     #[test]
@@ -126,17 +126,17 @@ mod tests {
             let (slack, late) = (of.slack_ns.unwrap(), of.lateness_ns.unwrap());
             assert_eq!((slack.count, slack.min, slack.max, late.max), (2, 0, 5, 12));
         }
-        let [group, _] = measures(&events, 68);
-        assert_eq!((group.deadline_misses, group.deadline_miss_frac), (Some(1), Some(1.0 / 3.0)));
+        let [role, _] = measures(&events, 68);
+        assert_eq!((role.deadline_misses, role.deadline_miss_frac), (Some(1), Some(1.0 / 3.0)));
     }
 
     #[test]
     fn the_end_of_a_task_ends_its_job_and_others_have_none() {
         let begin = [fork(0, 0), wakeup(0, 0, 0), switch(0, 0, None, Reason::Idle, Some(0)), release(1, 0, 10, 0)];
         let end = [exit(12, 0, 0), switch(12, 0, Some(0), Reason::Exited, None)];
-        let [group, task] = measures(&[&begin[..], &end].concat(), 90);
-        assert_eq!((group.jobs, group.deadline_misses, task.slack_ns.unwrap().max), (Some(1), Some(0), 6));
-        let [group, _] = measures(&begin[..3], 90);
-        assert_eq!((group.jobs, group.deadline_misses, group.slack_ns), (None, None, None));
+        let [role, task] = measures(&[&begin[..], &end].concat(), 90);
+        assert_eq!((role.jobs, role.deadline_misses, task.slack_ns.unwrap().max), (Some(1), Some(0), 6));
+        let [role, _] = measures(&begin[..3], 90);
+        assert_eq!((role.jobs, role.deadline_misses, role.slack_ns), (None, None, None));
     }
 }

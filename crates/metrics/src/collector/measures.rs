@@ -1,17 +1,17 @@
-//! What is counted and sampled, for a task or for a group.
+//! What is counted and sampled, for a task or for a role.
 
 use super::jobs::Jobs;
 use super::requests::PartSamples;
 use super::samples::Samples;
 use super::task::Task;
-use crate::curve::{Curve, GroupCurves};
+use crate::curve::{Curve, RoleCurves};
 use crate::histogram::Histogram;
 use schedlab_model::result::{Measures, RatioSummary, Summary, SwitchCounts, TaskMeansCv, TimeSummary};
 
 /// Slowdowns are sampled as integers of this fineness: millionths.
 pub(super) const SLOWDOWN_SCALE: f64 = 1e6;
 
-/// The samples of a task or a group. Times in ns.
+/// The samples of a task or a role. Times in ns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observations {
     pub response: Samples,
@@ -53,9 +53,9 @@ impl Observations {
         }
     }
 
-    pub fn curves(&mut self) -> GroupCurves {
+    pub fn curves(&mut self) -> RoleCurves {
         let curve = |samples: &mut Samples| Curve::of(samples.histogram());
-        GroupCurves { response: curve(&mut self.response), wakeup_latency: curve(&mut self.wakeup_latency) }
+        RoleCurves { response: curve(&mut self.response), wakeup_latency: curve(&mut self.wakeup_latency) }
     }
 
     pub fn clear(&mut self) {
@@ -64,7 +64,7 @@ impl Observations {
     }
 }
 
-/// The counts of a task or a group.
+/// The counts of a task or a role.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub cpu_ns: u64,

@@ -62,7 +62,7 @@ use schedlab_model::workload::Workload;
 use std::collections::BTreeMap;
 use task::{Activity, NOT_YET, Task, TaskTable};
 
-/// With more task instances than this, only groups are told apart.
+/// With more task instances than this, only roles are told apart.
 pub const MAX_TASKS_IN_DETAIL: usize = 256;
 
 /// CPU time did not add up: a fault of the venue, not of the policy.
@@ -87,9 +87,9 @@ pub struct Violation {
     pub overhead_ns: u64,
 }
 
-/// A group of tasks: what those that are gone left behind.
+/// A role of tasks: what those that are gone left behind.
 #[derive(Debug)]
-struct GroupState {
+struct RoleState {
     name: String,
     /// The kernel's weight; none for real-time tasks.
     weight: Option<u32>,
@@ -121,8 +121,8 @@ pub struct Collector {
     /// When the jobs of periodic tasks are to be done.
     due: BTreeMap<TaskId, u64>,
     cpus: Cpus,
-    groups: Vec<GroupState>,
-    /// One for each group, then one for each of `details`.
+    roles: Vec<RoleState>,
+    /// One for each role, then one for each of `details`.
     observations: Vec<Observations>,
     details: Vec<Detail>,
     /// Whether there were few enough tasks so far to keep them apart.
@@ -143,13 +143,13 @@ impl Collector {
     /// For a run of this workload in which tasks are switched to and from CPUs.
     pub fn new(workload: &Workload) -> Collector {
         let cpus = workload.machine.cpus();
-        let all_everywhere = workload.groups.iter().all(|group| group.certain_cpus().len() == cpus);
-        let groups: Vec<GroupState> = workload
-            .groups
+        let all_everywhere = workload.roles.iter().all(|role| role.certain_cpus().len() == cpus);
+        let roles: Vec<RoleState> = workload
+            .roles
             .iter()
-            .map(|group| GroupState {
-                name: group.name.clone(),
-                weight: fairness::weight(group),
+            .map(|role| RoleState {
+                name: role.name.clone(),
+                weight: fairness::weight(role),
                 count: 0,
                 totals: Totals::default(),
                 task_means: Spread::default(),
@@ -159,7 +159,7 @@ impl Collector {
             })
             .collect();
         let mut all_cpus = Cpus::new(cpus, (cpus > 1 && all_everywhere).then_some(DEFAULT_HOLD_NS));
-        all_cpus.imbalance = (cpus > 1).then(|| Imbalance::new(cpus, groups.iter().map(|group| group.weight)));
+        all_cpus.imbalance = (cpus > 1).then(|| Imbalance::new(cpus, roles.iter().map(|role| role.weight)));
         Collector {
             now: 0,
             window_from: 0,
@@ -171,11 +171,11 @@ impl Collector {
             requests: BTreeMap::new(),
             due: BTreeMap::new(),
             cpus: all_cpus,
-            observations: vec![Observations::default(); groups.len()],
-            groups,
+            observations: vec![Observations::default(); roles.len()],
+            roles,
             details: Vec::new(),
             in_detail: true,
-            idle_watch: Some(IdleWatch::new(cpus, &workload.groups)),
+            idle_watch: Some(IdleWatch::new(cpus, &workload.roles)),
             jain: Jain::default(),
             estimated_load: vec![0; MAX_ESTIMATED_LOAD as usize + 1],
             events: EventCounts::default(),
@@ -295,7 +295,7 @@ impl Collector {
 
     fn check_sums(&mut self) -> Result<(), Violation> {
         let living: u64 = self.tasks.slots().into_iter().map(|slot| self.tasks.get_mut(slot).cpu_ns).sum();
-        let charged_ns = living + self.groups.iter().map(|group| group.totals.cpu_ns).sum::<u64>();
+        let charged_ns = living + self.roles.iter().map(|role| role.totals.cpu_ns).sum::<u64>();
         let overhead_ns = cpu::total(&self.overhead_times());
         let without_task = |cpu: &Cpu| i128::from(cpu.idle_ns) + i128::from(cpu.others_ns) + i128::from(cpu.unknown_ns);
         let idle_ns = self.cpus.iter().map(without_task).sum::<i128>() - i128::from(self.fluid_ns);
@@ -318,20 +318,20 @@ impl Collector {
         for cpu in self.cpus.iter_mut() {
             cpu.clear(self.now);
         }
-        for group in &mut self.groups {
-            group.count = 0;
-            group.totals = Totals::default();
-            group.task_means = Spread::default();
-            group.jain = Jain::default();
-            group.starved = 0;
-            group.response_batches = BatchMeans::default();
+        for role in &mut self.roles {
+            role.count = 0;
+            role.totals = Totals::default();
+            role.task_means = Spread::default();
+            role.jain = Jain::default();
+            role.starved = 0;
+            role.response_batches = BatchMeans::default();
         }
         self.details.iter_mut().for_each(|detail| detail.measured = false);
         for slot in self.tasks.slots() {
             let task = self.tasks.get_mut(slot);
             task.clear();
-            self.groups[task.group.index()].count += 1;
-            if let Some(place) = (task.observations as usize).checked_sub(self.groups.len()) {
+            self.roles[task.role.index()].count += 1;
+            if let Some(place) = (task.observations as usize).checked_sub(self.roles.len()) {
                 self.details[place].measured = true;
             }
         }
@@ -346,8 +346,8 @@ impl Collector {
         self.estimated_load.fill(0);
         self.events = EventCounts::default();
         self.fluid_ns = 0;
-        if let Some(groups) = &mut self.control_groups {
-            groups.clear(self.now);
+        if let Some(roles) = &mut self.control_groups {
+            roles.clear(self.now);
         }
     }
 }

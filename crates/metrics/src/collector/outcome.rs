@@ -2,12 +2,12 @@
 
 use super::measures::{Observations, Totals};
 use super::{Collector, cpu};
-use crate::curve::GroupCurves;
+use crate::curve::RoleCurves;
 use crate::statistics::BatchMeans;
-use schedlab_model::ids::{GroupId, TaskId};
+use schedlab_model::ids::{RoleId, TaskId};
 use schedlab_model::result::{
-    CalibrationInfo, ControlGroupResult, CpuResult, EventCounts, GroupResult, Imbalance, LoadDistribution,
-    OverheadTimes, PolicyInfo, Provenance, RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
+    CalibrationInfo, ControlGroupResult, CpuResult, EventCounts, Imbalance, LoadDistribution, OverheadTimes,
+    PolicyInfo, Provenance, RoleResult, RunResult, SCHEMA, ScenarioInfo, TaskResult, WorkConservation,
 };
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ pub struct RunMeasures {
     pub duration_ns: u64,
     /// Since when it was measured; at most the duration.
     pub warmup_ns: u64,
-    /// One for each group of the workload.
-    pub groups: Vec<GroupResult>,
+    /// One for each role of the workload.
+    pub roles: Vec<RoleResult>,
     /// One for each control group below the root.
     pub control_groups: Vec<ControlGroupResult>,
     /// One for each task instance; empty when there were more than [`super::MAX_TASKS_IN_DETAIL`].
@@ -40,11 +40,11 @@ pub struct RunMeasures {
     pub overhead_ns: OverheadTimes,
     /// Events after the warm-up.
     pub events: EventCounts,
-    /// For each group, response times (ns) in the order in which the requests ended, in batches: intervals for the mean
+    /// For each role, response times (ns) in the order in which the requests ended, in batches: intervals for the mean
     /// of a single long run. Not part of the result.
     pub response_batches: Vec<BatchMeans>,
-    /// For each group, how its times are distributed. Not part of the result.
-    pub curves: Vec<GroupCurves>,
+    /// For each role, how its times are distributed. Not part of the result.
+    pub curves: Vec<RoleCurves>,
 }
 
 /// What a venue knows about a run, and the collector does not.
@@ -86,7 +86,7 @@ impl RunMeasures {
             duration_ns: self.duration_ns,
             warmup_ns: self.warmup_ns,
             provenance: identity.provenance,
-            groups: self.groups,
+            roles: self.roles,
             control_groups: self.control_groups,
             tasks: self.tasks,
             cpus: self.cpus,
@@ -119,7 +119,7 @@ impl Collector {
         let tasks = self.task_results(window_ns);
         self.join_details();
         let overhead_ns = self.overhead_times();
-        let control_groups = self.control_groups.take().map_or_else(Vec::new, |groups| groups.results(cpus));
+        let control_groups = self.control_groups.take().map_or_else(Vec::new, |roles| roles.results(cpus));
         RunMeasures {
             control_groups,
             duration_ns: self.now,
@@ -136,32 +136,32 @@ impl Collector {
             }),
             overhead_ns,
             events: self.events,
-            groups: self
-                .groups
+            roles: self
+                .roles
                 .iter()
                 .zip(&mut self.observations)
-                .map(|(group, observations)| GroupResult {
-                    name: group.name.clone(),
-                    count: group.count,
-                    measures: group.totals.measures(observations, window_ns, cpus),
-                    cv_of_task_means: group.task_means.cv(),
-                    starved: (!self.fluid).then_some(group.starved),
-                    jain_of_tasks: group.jain.index().filter(|_| group.jain.count() > 1),
+                .map(|(role, observations)| RoleResult {
+                    name: role.name.clone(),
+                    count: role.count,
+                    measures: role.totals.measures(observations, window_ns, cpus),
+                    cv_of_task_means: role.task_means.cv(),
+                    starved: (!self.fluid).then_some(role.starved),
+                    jain_of_tasks: role.jain.index().filter(|_| role.jain.count() > 1),
                 })
                 .collect(),
             curves: self.observations.iter_mut().map(Observations::curves).collect(),
-            response_batches: self.groups.into_iter().map(|group| group.response_batches).collect(),
+            response_batches: self.roles.into_iter().map(|role| role.response_batches).collect(),
         }
     }
 
     fn task_results(&mut self, window_ns: u64) -> Vec<TaskResult> {
         let cpus = self.cpus.len() as u32;
-        let detailed = self.details.iter().zip(&mut self.observations[self.groups.len()..]);
+        let detailed = self.details.iter().zip(&mut self.observations[self.roles.len()..]);
         let mut tasks: Vec<TaskResult> = detailed
             .filter(|(detail, _)| detail.measured)
             .map(|(detail, observations)| TaskResult {
                 id: detail.id.0,
-                group: self.groups[detail.group.index()].name.clone(),
+                role: self.roles[detail.role.index()].name.clone(),
                 measures: detail.totals.measures(observations, window_ns, cpus),
             })
             .collect();
@@ -221,22 +221,22 @@ impl Collector {
         sum
     }
 
-    /// Lets the observations of single tasks flow into those of their groups, and forgets the tasks.
+    /// Lets the observations of single tasks flow into those of their roles, and forgets the tasks.
     pub(super) fn join_details(&mut self) {
-        let (groups, details) = self.observations.split_at_mut(self.groups.len());
+        let (roles, details) = self.observations.split_at_mut(self.roles.len());
         for (detail, observations) in self.details.iter().zip(details) {
-            groups[detail.group.index()].merge(observations);
+            roles[detail.role.index()].merge(observations);
         }
-        self.observations.truncate(self.groups.len());
+        self.observations.truncate(self.roles.len());
         self.details.clear();
     }
 }
 
-/// A task whose numbers are kept apart; its observations stand behind those of the groups, in the same order.
+/// A task whose numbers are kept apart; its observations stand behind those of the roles, in the same order.
 #[derive(Debug)]
 pub(super) struct Detail {
     pub id: TaskId,
-    pub group: GroupId,
+    pub role: RoleId,
     /// Set when the task has ended, or the run.
     pub totals: Totals,
     /// Whether it lived after the warm-up.

@@ -5,7 +5,7 @@ use super::measures::SLOWDOWN_SCALE;
 use super::samples::Samples;
 use super::task::{Activity, NOT_YET, Task};
 use crate::load::estimated_load;
-use schedlab_model::ids::{GroupId, RequestId, TaskId};
+use schedlab_model::ids::{RequestId, RoleId, TaskId};
 use schedlab_model::time::Time;
 
 /// The parts of response times.
@@ -37,8 +37,8 @@ pub(super) struct Taken {
     born: u64,
     /// Who has it; nobody while it waits.
     holder: Option<TaskId>,
-    /// The group that takes it, or whose task has it.
-    group: GroupId,
+    /// The role that takes it, or whose task has it.
+    role: RoleId,
     /// Since when it waits or the task has it.
     since: u64,
     parts: Parts,
@@ -122,12 +122,12 @@ impl Collector {
     }
 
     /// A request waits: a new one, or one that a task hands on.
-    pub(super) fn queue(&mut self, request: RequestId, by: Option<TaskId>, group: GroupId) {
+    pub(super) fn queue(&mut self, request: RequestId, by: Option<TaskId>, role: RoleId) {
         let now = self.now;
         let new = Taken {
             born: now,
             holder: None,
-            group,
+            role,
             since: now,
             parts: Parts::default(),
             marks: (0, 0),
@@ -139,7 +139,7 @@ impl Collector {
         {
             taken.leave(task, now);
         }
-        (taken.holder, taken.since, taken.group) = (None, now, group);
+        (taken.holder, taken.since, taken.role) = (None, now, role);
     }
 
     /// A task takes a request that waits. One that nobody saw wait was born as it says.
@@ -150,7 +150,7 @@ impl Collector {
         let unseen = Taken {
             born,
             holder: None,
-            group: task.group,
+            role: task.role,
             since: born,
             parts: Parts::default(),
             marks: (0, 0),
@@ -158,7 +158,7 @@ impl Collector {
         };
         let taken = self.requests.entry(request).or_insert(unseen);
         taken.parts.worker_wait += now - taken.since;
-        (taken.holder, taken.group, taken.since, taken.marks) = (Some(id), task.group, now, task.clocks(now));
+        (taken.holder, taken.role, taken.since, taken.marks) = (Some(id), task.role, now, task.clocks(now));
         if task.taken == 0 && !task.request_open {
             let runs = fluid || task.activity == Activity::Running;
             task.expect_first_run(now, runs);
@@ -202,14 +202,14 @@ impl Collector {
             observations.slowdown.record(slowdown(response, ended.demand));
             self.estimated_load[load as usize] += 1;
         }
-        self.groups[task.group.index()].response_batches.record(response as i64 as f64);
+        self.roles[task.role.index()].response_batches.record(response as i64 as f64);
     }
 
     /// Requests that wait, or that a task took, are open when the run ends.
     pub(super) fn note_open_requests(&mut self) {
         for taken in self.requests.values() {
             let task = taken.holder.and_then(|id| self.tasks.find(id));
-            let place = task.map_or(taken.group.0, |task| task.observations);
+            let place = task.map_or(taken.role.0, |task| task.observations);
             if let Some(observations) = self.observations.get_mut(place as usize) {
                 observations.open_age.record(self.now - taken.born);
             }
@@ -228,14 +228,14 @@ fn slowdown(response_ns: u64, demand_ns: u64) -> u64 {
 mod tests {
     use super::super::{Collector, RunMeasures};
     use crate::test_helpers::*;
-    use schedlab_model::ids::{GroupId, RequestId, TaskId};
+    use schedlab_model::ids::{RequestId, RoleId, TaskId};
     use schedlab_model::result::Measures;
     use schedlab_model::time::Time;
     use schedlab_model::trace::{Event, EventKind, Reason, Sink};
 
     fn waits(time: u64, request: u32, by: Option<u32>) -> Event {
         let (request, task) = (RequestId(request), by.map(TaskId));
-        event(time, 0, EventKind::RequestQueue { request, task, group: GroupId(0) })
+        event(time, 0, EventKind::RequestQueue { request, task, role: RoleId(0) })
     }
 
     fn takes(time: u64, task: u32, request: u32, born: u64) -> Event {
@@ -284,11 +284,11 @@ mod tests {
             takes(125, 0, 1, 105),
         ];
         let measures = measures(&[&begin[..], &rest].concat(), 130);
-        let group = &measures.groups[0].measures;
-        assert_eq!(parts(group), [0, 3 + 2 + 1, 7 + 3 + 2, 7]);
-        assert_eq!((group.response_ns.unwrap().mean, group.response_from_first_run_ns.unwrap().mean), (25, 22));
-        assert_eq!((group.requests_open, group.open_age_ns.unwrap().max), (1, 25));
-        assert!((group.slowdown.unwrap().mean - 25.0 / 12.0).abs() < 1e-6);
+        let role = &measures.roles[0].measures;
+        assert_eq!(parts(role), [0, 3 + 2 + 1, 7 + 3 + 2, 7]);
+        assert_eq!((role.response_ns.unwrap().mean, role.response_from_first_run_ns.unwrap().mean), (25, 22));
+        assert_eq!((role.requests_open, role.open_age_ns.unwrap().max), (1, 25));
+        assert!((role.slowdown.unwrap().mean - 25.0 / 12.0).abs() < 1e-6);
     }
 
     #[test]
@@ -308,18 +308,18 @@ mod tests {
             answers(40, 1, 7, 9),
         ];
         let measures = measures(&events, 50);
-        assert_eq!(parts(&measures.groups[0].measures), [10 + 7, 4, 5 + 4, 0]);
+        assert_eq!(parts(&measures.roles[0].measures), [10 + 7, 4, 5 + 4, 0]);
         let of = |id: usize| (measures.tasks[id].measures.requests, measures.tasks[id].measures.requests_open);
         assert_eq!((of(0), of(1)), ((0, 0), (1, 0)), "who answers has it");
         // It first ran where it was first taken.
-        assert_eq!(measures.groups[0].measures.response_from_first_run_ns.unwrap().max, 20);
+        assert_eq!(measures.roles[0].measures.response_from_first_run_ns.unwrap().max, 20);
     }
 
     #[test]
     fn what_waits_at_the_end_is_open() {
         let measures = measures(&[waits(10, 0, None), waits(25, 1, None)], 40);
-        let group = &measures.groups[0].measures;
-        assert_eq!((group.requests, group.requests_open, group.open_age_ns.unwrap().max), (0, 2, 30));
+        let role = &measures.roles[0].measures;
+        assert_eq!((role.requests, role.requests_open, role.open_age_ns.unwrap().max), (0, 2, 30));
     }
 
     /// After a sleep the request began when the task woke up, before it had a CPU.
@@ -338,6 +338,6 @@ mod tests {
             switch(35, 0, None, Reason::Idle, Some(0)),
             end(37, 0, 9),
         ];
-        assert_eq!(parts(&measures(&events, 50).groups[0].measures), [0, 3 + 1, 7 + 2, 4]);
+        assert_eq!(parts(&measures(&events, 50).roles[0].measures), [0, 3 + 1, 7 + 2, 4]);
     }
 }

@@ -1,6 +1,6 @@
 //! What the collector knows about each living task.
 
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub(super) struct Task {
     pub waited_ns: u64,
     pub voluntary: u32,
     pub involuntary: u32,
-    /// Where its observations go: its own place, or its group's.
+    /// Where its observations go: its own place, or its role's.
     pub observations: u32,
     /// The CPU on whose run queue it is, or was last.
     pub cpu: CpuId,
-    pub group: GroupId,
+    pub role: RoleId,
     pub activity: Activity,
     /// Its end was announced while it was still on a CPU.
     pub exited: bool,
@@ -65,7 +65,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub fn new(id: TaskId, group: GroupId, observations: u32, born: u64) -> Task {
+    pub fn new(id: TaskId, role: RoleId, observations: u32, born: u64) -> Task {
         Task {
             since: born,
             overhead_mark: 0,
@@ -76,7 +76,7 @@ impl Task {
             involuntary: 0,
             observations,
             cpu: CpuId(0),
-            group,
+            role,
             activity: Activity::Off,
             exited: false,
             first_run_due: false,
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     fn task(id: u32) -> Task {
-        Task::new(TaskId(id), GroupId(0), 0, 0)
+        Task::new(TaskId(id), RoleId(0), 0, 0)
     }
 
     #[test]

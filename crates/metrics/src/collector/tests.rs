@@ -2,7 +2,7 @@ use super::*;
 use crate::test_helpers::*;
 use proptest::prelude::*;
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::result::{GroupResult, OverheadTimes, SwitchCounts};
+use schedlab_model::result::{OverheadTimes, RoleResult, SwitchCounts};
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn round_robin() -> Vec<Event> {
 #[test]
 fn round_robin_by_hand() {
     let got = collect(&plain(1), &round_robin(), 50);
-    let GroupResult { count, measures: m, cv_of_task_means, jain_of_tasks, .. } = &got.groups[0];
+    let RoleResult { count, measures: m, cv_of_task_means, jain_of_tasks, .. } = &got.roles[0];
     assert_eq!((*count, m.requests, m.requests_open, m.cpu_ns, m.cpu_share), (2, 2, 0, 40, 0.8));
     let response = m.response_ns.unwrap();
     assert_eq!((response.min, response.mean, response.max, response.p50), (30, 35, 40, 30));
@@ -67,30 +67,30 @@ fn round_robin_by_hand() {
 
 #[test]
 fn the_warmup_is_cut_off() {
-    let workload = workload(1, vec![group("worker", CpuSet::first(1))], 25);
+    let workload = workload(1, vec![role("worker", CpuSet::first(1))], 25);
     let got = collect(&workload, &round_robin(), 50);
-    let m = &got.groups[0].measures;
+    let m = &got.roles[0].measures;
     assert_eq!((got.warmup_ns, got.duration_ns, m.cpu_ns, m.cpu_share), (25, 50, 15, 0.6));
     // Both requests and one wait end after the warm-up; they count in full.
     assert_eq!((m.requests, m.response_ns.unwrap().max, m.run_delay_ns.unwrap().count), (2, 40, 1));
-    assert_eq!((got.groups[0].count, got.events.switches, m.switches.involuntary), (2, 2, 0));
+    assert_eq!((got.roles[0].count, got.events.switches, m.switches.involuntary), (2, 2, 0));
     assert_eq!(got.cpus[0].runnable, BTreeMap::from([(0, 0.4), (1, 0.4), (2, 0.2)]));
     assert_eq!(got.tasks.len(), 2);
 }
 
 #[test]
 fn a_run_that_ends_during_the_warmup_has_measured_nothing() {
-    let workload = workload(1, vec![group("worker", CpuSet::first(1))], 1000);
+    let workload = workload(1, vec![role("worker", CpuSet::first(1))], 1000);
     let got = collect(&workload, &round_robin(), 50);
-    assert_eq!((got.duration_ns, got.groups[0].measures.requests, got.groups[0].measures.cpu_ns), (50, 0, 0));
-    assert_eq!((got.groups[0].measures.cpu_share, got.cpus[0].busy_frac, got.jain), (0.0, 0.0, None));
+    assert_eq!((got.duration_ns, got.roles[0].measures.requests, got.roles[0].measures.cpu_ns), (50, 0, 0));
+    assert_eq!((got.roles[0].measures.cpu_share, got.cpus[0].busy_frac, got.jain), (0.0, 0.0, None));
 }
 
 #[test]
 fn tasks_that_ended_during_the_warmup_are_left_out() {
-    let workload = workload(1, vec![group("worker", CpuSet::first(1))], 35);
+    let workload = workload(1, vec![role("worker", CpuSet::first(1))], 35);
     let got = collect(&workload, &round_robin(), 50);
-    assert_eq!((got.groups[0].count, got.tasks.len(), got.tasks[0].id), (1, 1, 1));
+    assert_eq!((got.roles[0].count, got.tasks.len(), got.tasks[0].id), (1, 1, 1));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn waits_and_requests_that_are_not_over_are_seen() {
         switch(0, 0, None, Reason::Idle, Some(0)),
     ];
     let got = collect(&plain(1), &events, 105);
-    let m = &got.groups[0].measures;
+    let m = &got.roles[0].measures;
     assert_eq!((m.longest_wait_ns, m.run_delay_ns.unwrap().count), (Some(100), 1));
     assert_eq!((m.requests_open, m.open_age_ns.unwrap().max, m.response_ns), (1, 103, None));
 }
@@ -123,8 +123,8 @@ fn overhead_belongs_to_no_task() {
 
 #[test]
 fn idling_beside_work_is_seen_where_it_is_allowed() {
-    let pinned = || group("pinned", CpuSet::first(1));
-    let free = || group("free", CpuSet::first(2));
+    let pinned = || role("pinned", CpuSet::first(1));
+    let free = || role("free", CpuSet::first(2));
     let events = [
         fork(0, 0),
         fork(0, 1),
@@ -133,7 +133,7 @@ fn idling_beside_work_is_seen_where_it_is_allowed() {
         switch(0, 0, None, Reason::Idle, Some(0)),
         switch(100, 0, Some(0), Reason::Blocked, Some(1)),
     ];
-    let of = |group| collect(&workload(2, vec![group], 0), &events, 200).work_conservation_violation.unwrap();
+    let of = |role| collect(&workload(2, vec![role], 0), &events, 200).work_conservation_violation.unwrap();
     assert_eq!((of(pinned()).ns, of(free()).ns, of(free()).frac), (0, 100, 0.25));
 }
 
@@ -154,8 +154,8 @@ fn balance_needs_freedom_and_two_cpus() {
         collector.into_measures()
     };
     let got = run(&plain(2));
-    assert_eq!((got.time_to_balance_ns, got.groups[0].measures.migrations), (Some(40), 2));
-    let pinned = workload(2, vec![group("worker", CpuSet::first(2)), group("pinned", CpuSet::first(1))], 0);
+    assert_eq!((got.time_to_balance_ns, got.roles[0].measures.migrations), (Some(40), 2));
+    let pinned = workload(2, vec![role("worker", CpuSet::first(2)), role("pinned", CpuSet::first(1))], 0);
     assert_eq!(run(&pinned).time_to_balance_ns, None);
 }
 
@@ -175,7 +175,7 @@ fn who_leaves_a_cpu_unseen_was_in_its_run_queue() {
     let got = collect(&plain(2), &events, 100);
     assert_eq!(got.cpus[0].runnable, BTreeMap::from([(0, 0.6), (1, 0.4)]));
     assert_eq!(got.cpus[1].runnable, BTreeMap::from([(0, 0.7), (1, 0.3)]));
-    let m = &got.groups[0].measures;
+    let m = &got.roles[0].measures;
     assert_eq!((m.cpu_ns, m.wakeup_latency_ns, m.preempt_wait_ns.unwrap().max), (10, None, 20));
 }
 
@@ -194,7 +194,7 @@ fn fluid_disciplines_charge() {
         (conserved, collector.into_measures())
     };
     let (conserved, got) = run(30);
-    let m = &got.groups[0].measures;
+    let m = &got.roles[0].measures;
     assert!(conserved);
     assert_eq!((m.cpu_ns, m.cpu_share, m.response_from_first_run_ns.unwrap().max), (30, 0.15, 40));
     assert_eq!((m.longest_wait_ns, got.work_conservation_violation), (None, None));
@@ -205,14 +205,14 @@ fn fluid_disciplines_charge() {
 
 #[test]
 fn a_charge_that_ends_with_the_warmup_is_not_measured() {
-    let workload = workload(1, vec![group("worker", CpuSet::first(1))], 50);
+    let workload = workload(1, vec![role("worker", CpuSet::first(1))], 50);
     let mut collector = Collector::new_fluid(&workload);
     collector.event(&fork(0, 0));
     collector.charge(Time(50), TaskId(0), 50);
     collector.charge(Time(80), TaskId(0), 30);
     collector.finish(Time(80));
     assert_eq!(collector.conservation(), Ok(()));
-    assert_eq!(collector.into_measures().groups[0].measures.cpu_share, 1.0);
+    assert_eq!(collector.into_measures().roles[0].measures.cpu_share, 1.0);
 }
 
 /// A task on two CPUs at once breaks the sum, and the error says by how much.
@@ -232,9 +232,9 @@ fn a_venue_that_loses_time_is_caught() {
     assert!(violation.to_string().contains("tasks 90 ns + idle 10 ns + overhead 0 ns is not 2 CPUs × 100 ns"));
 }
 
-/// 300 tasks one after the other: more than are kept apart, and the group is the same as if none were.
+/// 300 tasks one after the other: more than are kept apart, and the role is the same as if none were.
 #[test]
-fn many_tasks_are_told_by_group_only() {
+fn many_tasks_are_told_by_role_only() {
     let one = |i: u32| {
         let t = u64::from(i) * 10;
         let (run, gone) = (Some(i), switch(t + 7, 0, Some(i), Reason::Exited, None));
@@ -245,7 +245,7 @@ fn many_tasks_are_told_by_group_only() {
     let got = |n: u32| collect(&plain(1), &(0..n).flat_map(one).collect::<Vec<_>>(), u64::from(n) * 10);
     let (few, many) = (got(256), got(300));
     assert_eq!((few.tasks.len(), many.tasks.len()), (256, 0));
-    let m = &many.groups[0];
+    let m = &many.roles[0];
     assert_eq!((m.count, m.measures.requests, m.measures.cpu_ns), (300, 300, 1500));
     assert_eq!(m.measures.response_ns.unwrap().p999, 7);
     assert_eq!(m.measures.wakeup_latency_ns.unwrap().mean, 2);
@@ -266,7 +266,7 @@ struct Oracle {
 
 #[derive(Clone, Copy)]
 struct Seen {
-    group: usize,
+    role: usize,
     queue: Option<usize>,
     waiting_since: Option<u64>,
 }
@@ -284,8 +284,8 @@ impl Replay<'_> {
     fn apply(&mut self, event: &Event, warmup: u64) {
         let now = event.time.0;
         match event.kind {
-            EventKind::Fork { task, group, .. } => {
-                self.tasks.insert(task, Seen { group: group.index(), queue: None, waiting_since: None });
+            EventKind::Fork { task, role, .. } => {
+                self.tasks.insert(task, Seen { role: role.index(), queue: None, waiting_since: None });
             }
             EventKind::Exit { task } if !self.current.contains(&Some(task)) => {
                 self.tasks.remove(&task);
@@ -334,11 +334,11 @@ impl Replay<'_> {
                     Overhead::Policy => &mut times.policy,
                 } += 1;
             } else if let Some(task) = self.current[cpu] {
-                self.oracle.cpu_ns[self.tasks[&task].group] += 1;
+                self.oracle.cpu_ns[self.tasks[&task].role] += 1;
             } else {
                 self.oracle.idle_ns += 1;
-                let groups = &self.run.workload.groups;
-                let allowed = |seen: &Seen| groups[seen.group].cpus.contains(CpuId(cpu as u32));
+                let roles = &self.run.workload.roles;
+                let allowed = |seen: &Seen| roles[seen.role].cpus.contains(CpuId(cpu as u32));
                 let wanted = self.tasks.values().any(|seen| seen.waiting_since.is_some() && allowed(seen));
                 self.oracle.violation_ns += u64::from(wanted);
             }
@@ -349,11 +349,8 @@ impl Replay<'_> {
 fn oracle(run: &RandomRun) -> Oracle {
     let cpus = run.workload.machine.cpus() as usize;
     let warmup = run.workload.run.warmup.0.min(run.end);
-    let oracle = Oracle {
-        cpu_ns: vec![0; run.workload.groups.len()],
-        at_load: vec![BTreeMap::new(); cpus],
-        ..Oracle::default()
-    };
+    let oracle =
+        Oracle { cpu_ns: vec![0; run.workload.roles.len()], at_load: vec![BTreeMap::new(); cpus], ..Oracle::default() };
     let (tasks, overhead) = (BTreeMap::new(), vec![BTreeMap::new(); cpus]);
     let mut replay = Replay { run, tasks, current: vec![None; cpus], overhead, oracle };
     let mut events = run.events.iter().peekable();
@@ -378,7 +375,7 @@ proptest! {
         let expected = oracle(&run);
         let got = collect(&run.workload, &run.events, run.end);
         let window = run.end - warmup.min(run.end);
-        prop_assert_eq!(got.groups.iter().map(|g| g.measures.cpu_ns).collect::<Vec<_>>(), expected.cpu_ns);
+        prop_assert_eq!(got.roles.iter().map(|g| g.measures.cpu_ns).collect::<Vec<_>>(), expected.cpu_ns);
         prop_assert_eq!(got.overhead_ns, expected.overhead);
         prop_assert_eq!(got.work_conservation_violation.unwrap().ns, expected.violation_ns);
         for (cpu, at_load) in got.cpus.iter().zip(expected.at_load) {
@@ -387,7 +384,7 @@ proptest! {
         }
         let idle: f64 = got.cpus.iter().map(|cpu| cpu.idle_frac * window as f64).sum();
         prop_assert!((idle - expected.idle_ns as f64).abs() < 1e-6);
-        let delays = got.groups.iter().filter_map(|g| g.measures.run_delay_ns);
+        let delays = got.roles.iter().filter_map(|g| g.measures.run_delay_ns);
         let (count, max) = delays.fold((0, None), |(count, max), d| (count + d.count, max.max(Some(d.max))));
         prop_assert_eq!((count, max), (expected.waits.len() as u64, expected.waits.last().copied()));
     }
@@ -419,7 +416,7 @@ fn what_is_not_known_is_neither_latency_nor_idle() {
         exit(70, 0, 0),
     ];
     let got = collect(&plain(1), &events, 100);
-    let m = &got.groups[0].measures;
+    let m = &got.roles[0].measures;
     assert_eq!((m.run_delay_ns.unwrap().count, m.run_delay_ns.unwrap().max, m.longest_wait_ns), (1, 7, Some(7)));
     assert!(m.preempt_wait_ns.is_none());
     let cpu = &got.cpus[0];
@@ -435,7 +432,7 @@ fn who_waits_and_gets_nothing_is_starved() {
     // Task 0 runs to the end, task 1 waits for all of it; task 2 never wanted anything.
     events.insert(2, fork(0, 2));
     let got = collect(&plain(1), &events, 50);
-    assert_eq!((got.groups[0].count, got.groups[0].starved), (3, Some(1)));
+    assert_eq!((got.roles[0].count, got.roles[0].starved), (3, Some(1)));
     let both = collect(&plain(1), &round_robin(), 50);
-    assert_eq!(both.groups[0].starved, Some(0));
+    assert_eq!(both.roles[0].starved, Some(0));
 }

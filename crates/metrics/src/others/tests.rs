@@ -1,5 +1,5 @@
 use super::*;
-use crate::test_helpers::{exit, fork, group, plain, switch, wakeup, workload};
+use crate::test_helpers::{exit, fork, plain, role, switch, wakeup, workload};
 
 fn turn(time: u64, cpu: u32, is_others: bool) -> Event {
     let what = if is_others { Untraced::Others } else { Untraced::Idle };
@@ -47,7 +47,7 @@ fn what_others_hold_is_wanted_while_a_task_waits() {
 #[test]
 fn only_what_is_measured_counts_and_what_lasts_beyond_the_end_is_cut() {
     let (events, turns) = preempted();
-    let warm = workload(1, vec![group("worker", CpuSet::first(1))], 30);
+    let warm = workload(1, vec![role("worker", CpuSet::first(1))], 30);
     assert_eq!(wanted(&warm, &events, &turns, 100), 10);
     assert_eq!(wanted(&warm, &events, &turns[..2], 70), 10);
     assert_eq!(wanted(&warm, &events[..4], &[turn(0, 0, true)], 20), 0);
@@ -77,12 +77,12 @@ fn one_waiting_task_wants_one_cpu_and_only_where_it_is_allowed() {
     let both = [turn(0, 0, true), turn(0, 1, true)];
     let one = [fork(0, 0), wakeup(0, 0, 0)];
     assert_eq!(wanted(&plain(2), &one, &both, 10), 10);
-    let bound = workload(2, vec![group("bound", cpu(0))], 0);
+    let bound = workload(2, vec![role("bound", cpu(0))], 0);
     assert_eq!(wanted(&bound, &one, &both[1..], 10), 0);
     assert_eq!(wanted(&bound, &one, &both[..1], 10), 10);
-    // Two groups in sets that overlap want no more than is held.
-    let two = workload(2, vec![group("bound", cpu(0)), group("free", CpuSet::first(2))], 0);
-    let kind = EventKind::Fork { task: TaskId(1), group: GroupId(1), parent: None };
+    // Two roles in sets that overlap want no more than is held.
+    let two = workload(2, vec![role("bound", cpu(0)), role("free", CpuSet::first(2))], 0);
+    let kind = EventKind::Fork { task: TaskId(1), role: RoleId(1), parent: None };
     let second = Event { time: Time(0), cpu: CpuId(0), kind };
     let events = [fork(0, 0), second, wakeup(0, 0, 0), wakeup(0, 1, 0)];
     assert_eq!(wanted(&two, &events, &both[..1], 10), 10);

@@ -9,7 +9,7 @@ fn findings(events: &[Event], end: u64, expectations: Expectations) -> Findings 
     validator.into_findings()
 }
 
-/// The lines that a trace on two CPUs of one group gives.
+/// The lines that a trace on two CPUs of one role gives.
 fn lines(events: &[Event]) -> Vec<String> {
     let workload = plain(2);
     let expectations = Expectations { workload: Some(&workload), ..Expectations::default() };
@@ -71,7 +71,7 @@ fn each_law_has_its_line() {
 
 #[test]
 fn allowed_cpus_are_known_from_the_workload() {
-    let only_first = group("pinned", schedlab_model::cpuset::CpuSet::first(1));
+    let only_first = role("pinned", schedlab_model::cpuset::CpuSet::first(1));
     let workload = workload(2, vec![only_first], 0);
     let expectations = Expectations { workload: Some(&workload), ..Expectations::default() };
     let events = [fork(0, 1), wakeup(0, 1, 0), switch(3, 1, None, Reason::Idle, Some(1))];

@@ -1,6 +1,6 @@
 //! The metrics: every number of a result, defined once for all its readers.
 //!
-//! A metric has a *path* in its part of a result: `response_ns.p99` in a group, `busy_frac` in a CPU, `jain` in the run.
+//! A metric has a *path* in its part of a result: `response_ns.p99` in a role, `busy_frac` in a CPU, `jain` in the run.
 //! [`all`] lists them, [`find`] looks one up, [`Found::of`] reads its value from a result, [`crate::selector`] names one in
 //! a whole result. What a metric means is said where its field is declared, in [`crate::result`]; all else is said in one
 //! row of `table.rs`: unit, source, how the values of several runs become one, heads and rounding.
@@ -18,7 +18,7 @@ pub use page::page;
 pub use statistic::Statistic;
 
 use crate::result::{
-    ControlGroupResult, CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts,
+    ControlGroupResult, CpuResult, Measures, Others, RatioSummary, RoleResult, RunResult, SchedulerCosts,
     SchedulerProgram, TimeSummary,
 };
 use crate::scenario::did_you_mean;
@@ -45,10 +45,10 @@ pub enum Unit {
 /// Where in a result a metric stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// In each task, and in each group for all its tasks together.
+    /// In each task, and in each role for all its tasks together.
     Task,
-    /// In each group only.
-    Group,
+    /// In each role only.
+    Role,
     /// In each control group.
     ControlGroup,
     /// In each CPU.
@@ -118,7 +118,7 @@ enum Read {
     Task(fn(&Measures) -> Option<f64>),
     Times(fn(&Measures) -> Option<&TimeSummary>, Statistic),
     Ratios(fn(&Measures) -> Option<&RatioSummary>, Statistic),
-    Group(fn(&GroupResult) -> Option<f64>),
+    Role(fn(&RoleResult) -> Option<f64>),
     ControlGroup(fn(&ControlGroupResult) -> Option<f64>),
     ControlGroupTimes(fn(&ControlGroupResult) -> Option<&TimeSummary>, Statistic),
     Cpu(fn(&CpuResult) -> Option<f64>),
@@ -135,8 +135,8 @@ enum Read {
 pub enum Part<'a> {
     /// A task.
     Task(&'a Measures),
-    /// A group.
-    Group(&'a GroupResult),
+    /// A role.
+    Role(&'a RoleResult),
     /// A control group.
     ControlGroup(&'a ControlGroupResult),
     /// A CPU.
@@ -149,8 +149,8 @@ impl Level {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Level::Task => "task, group",
-            Level::Group => "group",
+            Level::Task => "task, role",
+            Level::Role => "role",
             Level::ControlGroup => "control group",
             Level::Cpu => "CPU",
             Level::Run => "run",
@@ -162,7 +162,7 @@ impl Level {
     /// Where a metric of this level is to be found, which was looked for elsewhere.
     fn elsewhere(self, path: &str) -> String {
         match self {
-            Level::Task | Level::Group => format!("here, it is one of a group: `groups.NAME.{path}`"),
+            Level::Task | Level::Role => format!("here, it is one of a role: `roles.NAME.{path}`"),
             Level::ControlGroup => format!("here, it is one of a control group: `control_groups.PATH.{path}`"),
             Level::Cpu => format!("here, it is one of a CPU: `cpus.NUMBER.{path}`"),
             Level::Run => format!("here, it is one of the whole run: `{path}` alone"),
@@ -197,7 +197,7 @@ impl Unit {
 /// What stands in the path of a distribution for the number whose fraction it gives.
 const KEY: &str = "K";
 
-/// All metrics, those of tasks and groups first.
+/// All metrics, those of tasks and roles first.
 pub fn all() -> &'static [Metric] {
     static ALL: LazyLock<Vec<Metric>> = LazyLock::new(table::metrics);
     &ALL
@@ -228,7 +228,7 @@ pub struct Unknown {
 /// There is none; the error names one that is written alike, or says where all are listed.
 pub fn find(path: &str) -> Result<Found, Unknown> {
     look_up(path).ok_or_else(|| {
-        Unknown::of_levels(path, &[Level::Task, Level::Group, Level::ControlGroup, Level::Cpu, Level::Run])
+        Unknown::of_levels(path, &[Level::Task, Level::Role, Level::ControlGroup, Level::Cpu, Level::Run])
     })
 }
 
@@ -316,15 +316,15 @@ impl Metric {
     fn number(&self, part: Part) -> Option<f64> {
         match (self.read, part) {
             (Read::Task(read), Part::Task(measures)) => read(measures),
-            (Read::Task(read), Part::Group(group)) => read(&group.measures),
+            (Read::Task(read), Part::Role(role)) => read(&role.measures),
             (Read::Times(read, statistic), Part::Task(measures)) => statistic.of(read(measures)?, |ns| ns as f64),
-            (Read::Times(read, statistic), Part::Group(group)) => statistic.of(read(&group.measures)?, |ns| ns as f64),
+            (Read::Times(read, statistic), Part::Role(role)) => statistic.of(read(&role.measures)?, |ns| ns as f64),
             (Read::Ratios(read, statistic), Part::Task(measures)) => statistic.of(read(measures)?, |ratio| ratio),
-            (Read::Ratios(read, statistic), Part::Group(group)) => statistic.of(read(&group.measures)?, |ratio| ratio),
-            (Read::Group(read), Part::Group(group)) => read(group),
-            (Read::ControlGroup(read), Part::ControlGroup(group)) => read(group),
-            (Read::ControlGroupTimes(read, statistic), Part::ControlGroup(group)) => {
-                statistic.of(read(group)?, |ns| ns as f64)
+            (Read::Ratios(read, statistic), Part::Role(role)) => statistic.of(read(&role.measures)?, |ratio| ratio),
+            (Read::Role(read), Part::Role(role)) => read(role),
+            (Read::ControlGroup(read), Part::ControlGroup(role)) => read(role),
+            (Read::ControlGroupTimes(read, statistic), Part::ControlGroup(role)) => {
+                statistic.of(read(role)?, |ns| ns as f64)
             }
             (Read::Cpu(read), Part::Cpu(cpu)) => read(cpu),
             (Read::Run(read), Part::Run(run)) => read(run),
@@ -360,7 +360,7 @@ impl Part<'_> {
     fn has(self, level: Level) -> bool {
         match self {
             Part::Task(_) => level == Level::Task,
-            Part::Group(_) => matches!(level, Level::Task | Level::Group),
+            Part::Role(_) => matches!(level, Level::Task | Level::Role),
             Part::ControlGroup(_) => level == Level::ControlGroup,
             Part::Cpu(_) => level == Level::Cpu,
             Part::Run(_) => level == Level::Run,

@@ -10,14 +10,14 @@ pub fn page() -> String {
          Every number of a result. Tables, charts, pages, `measures` of a sweep, `metric` of a study and the Python package \
          read this list; `schedlab schema metrics` prints it as JSON.\n\n\
          A metric has a path in its part of a result. In a whole result a path begins with its part: \
-         `groups.worker.response_ns.p99`, `tasks.3.cpu_share`, `cpus.0.busy_frac`; `*` instead of a name is the greatest of \
+         `roles.worker.response_ns.p99`, `tasks.3.cpu_share`, `cpus.0.busy_frac`; `*` instead of a name is the greatest of \
          all. A metric of the run stands alone: `jain`.\n\n\
          *Several runs* (`--runs N`) are a result of their own (`schedlab schema runs`): each metric is the mean of the runs \
          that know it, with a bootstrap interval, their number and the value of each. A distribution is the mean of each of \
          its fractions. Lost events are added up. Tasks are those of one run: other runs have other tasks.\n",
     );
     let parts = [
-        (&[Level::Group, Level::Task][..], "Of a group", "With a dot also of each task."),
+        (&[Level::Role, Level::Task][..], "Of a role", "With a dot also of each task."),
         (&[Level::Cpu], "Of a CPU", ""),
         (&[Level::Run], "Of the run", ""),
     ];

@@ -2,7 +2,7 @@
 
 use super::{Better, Combine, KEY, Level, Metric, Read, Round, Statistic, Unit};
 use crate::result::{
-    ControlGroupResult, CpuResult, GroupResult, Measures, Others, RatioSummary, RunResult, SchedulerCosts,
+    ControlGroupResult, CpuResult, Measures, Others, RatioSummary, RoleResult, RunResult, SchedulerCosts,
     SchedulerProgram, TimeSummary,
 };
 use std::borrow::Cow;
@@ -45,10 +45,10 @@ const BALANCE: &str = "Happe et al., equation Linux.1.a";
 
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
-    // Of a group.
-    group("count", Unit::Count, "tasks", |group| Some(group.count as f64)),
+    // Of a role.
+    role("count", Unit::Count, "tasks", |role| Some(role.count as f64)),
 
-    // Of a task, and of all tasks of a group together.
+    // Of a task, and of all tasks of a role together.
     task("requests", Unit::Count, "requests", |m| count(m.requests)).heads("requests", "done"),
     task("requests_open", Unit::Count, "open requests", |m| count(m.requests_open)).heads("requests", "open"),
     task("requests_late", Unit::Count, "late requests", |m| m.requests_late.and_then(count)).heads("requests", "late"),
@@ -79,30 +79,30 @@ const TABLE: &[Row] = &[
     task("switches.voluntary", Unit::Count, "switches of its own", |m| count(m.switches.voluntary)).heads("switches", "own"),
     task("switches.involuntary", Unit::Count, "forced switches", |m| count(m.switches.involuntary)).heads("switches", "forced"),
 
-    // Of a group again.
-    group("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |group| Some(group.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
-    group("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |group| group.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
-    group("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |group| group.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
-    group("starved", Unit::Count, "tasks that got no CPU", |group| group.starved.and_then(count)).heads("", "starved").better(Better::Lower),
+    // Of a role again.
+    role("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |role| Some(role.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
+    role("cv_of_task_means.sample", Unit::Ratio, "variation of the tasks' means, as a sample", |role| role.cv_of_task_means?.sample).heads("sample", "task cv").better(Better::Lower),
+    role("jain_of_tasks", Unit::Ratio, "Jain index of its tasks", |role| role.jain_of_tasks).heads("", "task Jain").better(Better::Higher).decimals(4).from(JAIN),
+    role("starved", Unit::Count, "tasks that got no CPU", |role| role.starved.and_then(count)).heads("", "starved").better(Better::Lower),
 
     // Of a control group.
-    control_group("tasks", Unit::Count, "tasks in the control group", |group| count(group.tasks)).heads("", "tasks"),
-    control_group("usage_ns", Unit::Ns, "CPU time of the control group", |group| count(group.usage_ns)).heads("CPU", "time"),
-    control_group("usage_share", Unit::Fraction, "CPU share of the control group", |group| Some(group.usage_share)).heads("CPU", "share"),
-    control_group("sibling_share", Unit::Fraction, "share among its siblings", |group| group.sibling_share).heads("among siblings", "got"),
-    control_group("entitled_share", Unit::Fraction, "share that it is entitled to", |group| group.entitled_share).heads("among siblings", "entitled").from(WATER),
-    control_group("nr_periods", Unit::Count, "periods", |group| group.nr_periods.and_then(count)).heads("periods", "all").from(CPU_STAT),
-    control_group("nr_throttled", Unit::Count, "throttled periods", |group| group.nr_throttled.and_then(count)).heads("periods", "throttled").better(Better::Lower).from(CPU_STAT),
-    control_group("throttled_ns", Unit::Ns, "throttled time", |group| group.throttled_ns.and_then(count)).heads("throttled", "time").better(Better::Lower).from(CPU_STAT),
-    control_group("nr_bursts", Unit::Count, "bursts", |group| group.nr_bursts.and_then(count)).heads("bursts", "number").from(CPU_STAT),
-    control_group("burst_ns", Unit::Ns, "burst time", |group| group.burst_ns.and_then(count)).heads("bursts", "time").from(CPU_STAT),
-    control_group_times("throttled_wait_ns", "wait while throttled", "throttled waits", |group| group.throttled_wait_ns.as_ref()),
-    control_group_times("response_throttled_ns", "part of the response that is throttled", "throttled in responses", |group| group.response_throttled_ns.as_ref()),
-    control_group("pressure_some_ns", Unit::Ns, "pressure on some", |group| group.pressure_some_ns.and_then(count)).heads("pressure", "some").better(Better::Lower).from(PSI),
-    control_group("pressure_full_ns", Unit::Ns, "pressure on all", |group| group.pressure_full_ns.and_then(count)).heads("pressure", "full").better(Better::Lower).from(PSI),
-    control_group("kernel_usage_ns", Unit::Ns, "CPU time by the kernel's count", |group| group.kernel_usage_ns.and_then(count)).heads("by the kernel", "CPU").from(CPU_STAT),
-    control_group("kernel_pressure_some_ns", Unit::Ns, "pressure on some by the kernel's count", |group| group.kernel_pressure_some_ns.and_then(count)).heads("by the kernel", "some").better(Better::Lower).from(PSI),
-    control_group("kernel_pressure_full_ns", Unit::Ns, "pressure on all by the kernel's count", |group| group.kernel_pressure_full_ns.and_then(count)).heads("by the kernel", "full").better(Better::Lower).from(PSI),
+    control_group("tasks", Unit::Count, "tasks in the control group", |role| count(role.tasks)).heads("", "tasks"),
+    control_group("usage_ns", Unit::Ns, "CPU time of the control group", |role| count(role.usage_ns)).heads("CPU", "time"),
+    control_group("usage_share", Unit::Fraction, "CPU share of the control group", |role| Some(role.usage_share)).heads("CPU", "share"),
+    control_group("sibling_share", Unit::Fraction, "share among its siblings", |role| role.sibling_share).heads("among siblings", "got"),
+    control_group("entitled_share", Unit::Fraction, "share that it is entitled to", |role| role.entitled_share).heads("among siblings", "entitled").from(WATER),
+    control_group("nr_periods", Unit::Count, "periods", |role| role.nr_periods.and_then(count)).heads("periods", "all").from(CPU_STAT),
+    control_group("nr_throttled", Unit::Count, "throttled periods", |role| role.nr_throttled.and_then(count)).heads("periods", "throttled").better(Better::Lower).from(CPU_STAT),
+    control_group("throttled_ns", Unit::Ns, "throttled time", |role| role.throttled_ns.and_then(count)).heads("throttled", "time").better(Better::Lower).from(CPU_STAT),
+    control_group("nr_bursts", Unit::Count, "bursts", |role| role.nr_bursts.and_then(count)).heads("bursts", "number").from(CPU_STAT),
+    control_group("burst_ns", Unit::Ns, "burst time", |role| role.burst_ns.and_then(count)).heads("bursts", "time").from(CPU_STAT),
+    control_group_times("throttled_wait_ns", "wait while throttled", "throttled waits", |role| role.throttled_wait_ns.as_ref()),
+    control_group_times("response_throttled_ns", "part of the response that is throttled", "throttled in responses", |role| role.response_throttled_ns.as_ref()),
+    control_group("pressure_some_ns", Unit::Ns, "pressure on some", |role| role.pressure_some_ns.and_then(count)).heads("pressure", "some").better(Better::Lower).from(PSI),
+    control_group("pressure_full_ns", Unit::Ns, "pressure on all", |role| role.pressure_full_ns.and_then(count)).heads("pressure", "full").better(Better::Lower).from(PSI),
+    control_group("kernel_usage_ns", Unit::Ns, "CPU time by the kernel's count", |role| role.kernel_usage_ns.and_then(count)).heads("by the kernel", "CPU").from(CPU_STAT),
+    control_group("kernel_pressure_some_ns", Unit::Ns, "pressure on some by the kernel's count", |role| role.kernel_pressure_some_ns.and_then(count)).heads("by the kernel", "some").better(Better::Lower).from(PSI),
+    control_group("kernel_pressure_full_ns", Unit::Ns, "pressure on all by the kernel's count", |role| role.kernel_pressure_full_ns.and_then(count)).heads("by the kernel", "full").better(Better::Lower).from(PSI),
 
     // Of a CPU.
     cpu("busy_frac", "busy", |cpu| Some(cpu.busy_frac)),
@@ -210,8 +210,8 @@ const fn ratios(
     row(path, Unit::Ratio, name, Reader::Ratios(read)).heads(over, "").better(Better::Lower)
 }
 
-const fn group(path: &'static str, unit: Unit, name: &'static str, read: fn(&GroupResult) -> Option<f64>) -> Row {
-    row(path, unit, name, Reader::One(Read::Group(read)))
+const fn role(path: &'static str, unit: Unit, name: &'static str, read: fn(&RoleResult) -> Option<f64>) -> Row {
+    row(path, unit, name, Reader::One(Read::Role(read)))
 }
 
 const fn control_group(
@@ -297,7 +297,7 @@ impl Row {
     fn metric(self, path: String, read: Read) -> Metric {
         let level = match read {
             Read::Task(_) | Read::Times(..) | Read::Ratios(..) => Level::Task,
-            Read::Group(_) => Level::Group,
+            Read::Role(_) => Level::Role,
             Read::ControlGroup(_) | Read::ControlGroupTimes(..) => Level::ControlGroup,
             Read::Cpu(_) | Read::CpuLoad(_) => Level::Cpu,
             Read::Run(_) | Read::RunLoad(_) | Read::Cost(_) | Read::Others(_) | Read::Program(_) => Level::Run,

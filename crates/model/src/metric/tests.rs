@@ -46,7 +46,7 @@ fn listed(levels: &[Level]) -> BTreeSet<String> {
 fn table_and_schema_of_the_result_have_the_same_numbers() {
     let parts: [(&str, &[Level]); 5] = [
         ("", &[Level::Run]),
-        ("/$defs/GroupResult", &[Level::Task, Level::Group]),
+        ("/$defs/RoleResult", &[Level::Task, Level::Role]),
         ("/$defs/TaskResult", &[Level::Task]),
         ("/$defs/ControlGroupResult", &[Level::ControlGroup]),
         ("/$defs/CpuResult", &[Level::Cpu]),

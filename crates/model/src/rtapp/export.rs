@@ -2,7 +2,7 @@
 
 use crate::{
     distribution::Distribution,
-    scenario::{At, Fault, KindName, Role, Scenario, ScenarioError, Step, Task, Text},
+    scenario::{At, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
     workload::{Class, Overrun},
 };
@@ -158,19 +158,19 @@ fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
 /// Adds the events of a step. Keys are numbered, since a key may occur only once.
 fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
     let nothing = || Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
-    let (value, times) = match step.role() {
-        Role::Works(time) | Role::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
-        Role::Paces => (timer(step, at)?, 1),
-        Role::Yields => (text(""), 1),
-        Role::Takes(_, name, times) | Role::Gives(_, name, times) => (text(name), times),
-        Role::Meets(name) | Role::Locks(name) | Role::Unlocks(name) => (text(name), 1),
-        Role::Spawns(group, count) => (text(group), count),
-        Role::Repeats(..) => {
+    let (value, times) = match step.effect() {
+        Effect::Works(time) | Effect::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
+        Effect::Paces => (timer(step, at)?, 1),
+        Effect::Yields => (text(""), 1),
+        Effect::Takes(_, name, times) | Effect::Gives(_, name, times) => (text(name), times),
+        Effect::Meets(name) | Effect::Locks(name) | Effect::Unlocks(name) => (text(name), 1),
+        Effect::Spawns(role, count) => (text(role), count),
+        Effect::Repeats(..) => {
             return Err(at
                 .key("repeat")
                 .fault("rt-app repeats a phase and a thread, nothing inside: unroll this repeat"));
         }
-        Role::Uses(_) | Role::Changes(_) | Role::Answers | Role::Exits => return nothing(),
+        Effect::Uses(_) | Effect::Changes(_) | Effect::Answers | Effect::Exits => return nothing(),
     };
     let Some(name) = step.kind().rt_app else { return nothing() };
     if times > 1_000 {
@@ -245,7 +245,7 @@ fn barriers(scenario: &Scenario, tasks: &At) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Who uses a barrier: the first group, all tasks, and all their uses.
+/// Who uses a barrier: the first role, all tasks, and all their uses.
 struct Count {
     first: usize,
     tasks: u64,

@@ -28,14 +28,13 @@ pub fn import(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     };
     let mut parties = BTreeMap::new();
     let threads = importer.object(&tasks.node, "\"tasks\"")?;
-    let groups: Vec<Task> =
-        threads.iter().map(|m| importer.task(m, &global, &mut parties)).collect::<Result<_, _>>()?;
-    importer.no_late_forks(threads, &groups)?;
-    let named = groups.iter().filter_map(|t| t.cpus.as_ref()).flat_map(|set| set.iter()).map(|cpu| cpu.0).max();
+    let roles: Vec<Task> = threads.iter().map(|m| importer.task(m, &global, &mut parties)).collect::<Result<_, _>>()?;
+    importer.no_late_forks(threads, &roles)?;
+    let named = roles.iter().filter_map(|t| t.cpus.as_ref()).flat_map(|set| set.iter()).map(|cpu| cpu.0).max();
     let machine = Machine { cpus: Some(named.map_or(1, |cpu| cpu + 1)), ..Machine::default() };
     let run = Run { duration: global.duration.map(Text), ..Run::default() };
     let name = origin.rsplit('/').next().unwrap_or(origin).trim_end_matches(".json");
-    let mut scenario = Scenario::new(if name.is_empty() { "rt-app" } else { name }, machine, run, groups, origin);
+    let mut scenario = Scenario::new(if name.is_empty() { "rt-app" } else { name }, machine, run, roles, origin);
     scenario.barrier = parties;
     Ok(scenario)
 }
@@ -211,9 +210,9 @@ impl Importer<'_> {
 
     /// A forked thread waits until its delay has passed since the start of the run, and not at all when it is forked
     /// later than that: a `start` belongs to tasks that nobody spawns.
-    fn no_late_forks(&self, threads: &[Member], groups: &[Task]) -> Result<(), ScenarioError> {
+    fn no_late_forks(&self, threads: &[Member], roles: &[Task]) -> Result<(), ScenarioError> {
         let mut names = BTreeSet::new();
-        forked(groups.iter().flat_map(|g| g.repeated.iter().chain(&g.once).flatten()), &mut names);
+        forked(roles.iter().flat_map(|g| g.repeated.iter().chain(&g.once).flatten()), &mut names);
         for thread in threads.iter().filter(|t| names.contains(t.key.as_str())) {
             let delay = find(self.object(&thread.node, "the thread")?, "delay");
             if let Some(m) = delay.filter(|m| !matches!(m.node.value, Value::Number(0.0))) {

@@ -38,7 +38,7 @@ fn a_thread_that_runs_and_sleeps() {
     .unwrap();
     let w = scenario.compile().unwrap();
     assert_eq!((w.name.as_str(), w.machine.cpus(), w.run.duration), ("load", 3, Time::from_s(2)));
-    let g = &w.groups[0];
+    let g = &w.roles[0];
     assert_eq!((g.name.as_str(), g.count, &g.birth), ("thread0", Some(3), &Birth::At(Time::from_us(1500))));
     assert_eq!((g.cpus.to_string().as_str(), g.class, g.nice), ("0,2", Class::Batch, 5));
     let constant = |us| Distribution::Constant(Time::from_us(us));
@@ -69,9 +69,9 @@ fn phases_repeat_and_threads_fork() {
     .unwrap();
     let w = scenario.compile().unwrap();
     assert_eq!(w.run.duration, Time::NEVER);
-    assert_eq!((w.groups[1].class, &w.groups[1].birth), (Class::Fifo(10), &Birth::Spawned));
-    let steps = &w.groups[0].program.steps;
-    assert_eq!((w.groups[0].program.repeat_depth, w.groups[0].program.repeats), (2, false));
+    assert_eq!((w.roles[1].class, &w.roles[1].birth), (Class::Fifo(10), &Birth::Spawned));
+    let steps = &w.roles[0].program.steps;
+    assert_eq!((w.roles[0].program.repeat_depth, w.roles[0].program.repeats), (2, false));
     assert_eq!(steps[1..3], [Code::RepeatBegin { times: 2 }, Code::RepeatBegin { times: 3 }]);
 }
 

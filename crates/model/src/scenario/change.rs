@@ -113,7 +113,7 @@ mod tests {
         let changed = scenario.with("task.b.count", &Value::Integer(3)).unwrap();
         let changed = changed.with("run.duration", &Value::String("2s".into())).unwrap();
         let workload = changed.compile().unwrap();
-        assert_eq!((workload.groups[0].count, workload.groups[1].count), (Some(1), Some(3)));
+        assert_eq!((workload.roles[0].count, workload.roles[1].count), (Some(1), Some(3)));
         assert_eq!(workload.run.duration, Time::from_s(2));
         let changed = scenario.with("task.b.loop.0.compute", &Value::String("2ms".into())).unwrap();
         assert!(changed.with("task.b.loop.1.compute", &Value::String("2ms".into())).is_err());

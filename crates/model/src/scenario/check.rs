@@ -1,21 +1,21 @@
 //! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
 
-use super::{At, Fault, Step, compile::MAX_TASKS, objects::ObjectKind, program::GroupInfo, step::Role};
+use super::{At, Fault, Step, compile::MAX_TASKS, objects::ObjectKind, program::RoleInfo, step::Effect};
 use crate::{
-    ids::GroupId,
+    ids::RoleId,
     time::Time,
     workload::{Birth, MAX_TASKS_AT_ONCE},
 };
 use std::collections::BTreeMap;
 
 /// Runs all of them.
-pub(crate) fn run(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) -> Result<(), Fault> {
-    counts(groups, at)?;
-    population(groups, numbers, at)?;
-    for (index, group) in groups.iter().enumerate() {
+pub(crate) fn run(roles: &[RoleInfo], numbers: &BTreeMap<&str, RoleId>, at: &At) -> Result<(), Fault> {
+    counts(roles, at)?;
+    population(roles, numbers, at)?;
+    for (index, role) in roles.iter().enumerate() {
         let here = at.index(index);
-        locks_of(group, &here.key(group.key))?;
-        timeless_steps(group.body, &here.key(group.key))?;
+        locks_of(role, &here.key(role.key))?;
+        timeless_steps(role.body, &here.key(role.key))?;
     }
     Ok(())
 }
@@ -28,8 +28,8 @@ fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
     let mut total = Some(0u64);
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
-        let count = match step.role() {
-            Role::Repeats(times, steps) => {
+        let count = match step.effect() {
+            Effect::Repeats(times, steps) => {
                 let each = timeless_steps(steps, &here.key("steps"))?;
                 let all = each.map(|each| each.saturating_mul(u64::from(times)));
                 if let Some(all) = all.filter(|all| *all > TIMELESS_MAX) {
@@ -41,18 +41,18 @@ fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
                 }
                 all
             }
-            Role::Yields | Role::Changes(_) | Role::Answers | Role::Locks(_) | Role::Unlocks(_) => Some(1),
-            Role::Gives(ObjectKind::Semaphore, ..) => Some(1),
-            Role::Works(length) | Role::Sleeps(length) if length.mean_ns() == 0.0 => Some(1),
-            Role::Works(_)
-            | Role::Sleeps(_)
-            | Role::Paces
-            | Role::Uses(_)
-            | Role::Gives(..)
-            | Role::Takes(..)
-            | Role::Meets(_)
-            | Role::Spawns(..)
-            | Role::Exits => None,
+            Effect::Yields | Effect::Changes(_) | Effect::Answers | Effect::Locks(_) | Effect::Unlocks(_) => Some(1),
+            Effect::Gives(ObjectKind::Semaphore, ..) => Some(1),
+            Effect::Works(length) | Effect::Sleeps(length) if length.mean_ns() == 0.0 => Some(1),
+            Effect::Works(_)
+            | Effect::Sleeps(_)
+            | Effect::Paces
+            | Effect::Uses(_)
+            | Effect::Gives(..)
+            | Effect::Takes(..)
+            | Effect::Meets(_)
+            | Effect::Spawns(..)
+            | Effect::Exits => None,
         };
         total = total.zip(count).map(|(total, count)| total.saturating_add(count));
     }
@@ -60,11 +60,11 @@ fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
 }
 
 /// Not more tasks than fit.
-fn counts(groups: &[GroupInfo], at: &At) -> Result<(), Fault> {
+fn counts(roles: &[RoleInfo], at: &At) -> Result<(), Fault> {
     let mut total = 0;
-    for (index, group) in groups.iter().enumerate() {
-        if matches!(group.birth, Birth::At(_)) {
-            total += group.count.unwrap_or(0) as u64;
+    for (index, role) in roles.iter().enumerate() {
+        if matches!(role.birth, Birth::At(_)) {
+            total += role.count.unwrap_or(0) as u64;
         }
         if total > MAX_TASKS_AT_ONCE {
             let message = format!("{total} tasks are too many: at most {MAX_TASKS_AT_ONCE} fit");
@@ -76,8 +76,8 @@ fn counts(groups: &[GroupInfo], at: &At) -> Result<(), Fault> {
 
 /// How many tasks there are if every program runs through once; spawns multiply. Spawners come before those whom they
 /// spawn; where no such order exists the spawns form a cycle.
-fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) -> Result<(), Fault> {
-    let mut totals: Vec<u64> = groups
+fn population(roles: &[RoleInfo], numbers: &BTreeMap<&str, RoleId>, at: &At) -> Result<(), Fault> {
+    let mut totals: Vec<u64> = roles
         .iter()
         .map(|g| match g.birth {
             Birth::At(_) => g.count.unwrap_or(0) as u64,
@@ -85,27 +85,27 @@ fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) 
             Birth::Spawned => 0,
         })
         .collect();
-    let spawns = |group: usize| groups[group].steps.iter().filter_map(|flat| Some((flat, spawn(flat.step, numbers)?)));
-    let mut spawners = vec![0usize; groups.len()];
-    for (_, (to, _)) in (0..groups.len()).flat_map(spawns) {
+    let spawns = |role: usize| roles[role].steps.iter().filter_map(|flat| Some((flat, spawn(flat.step, numbers)?)));
+    let mut spawners = vec![0usize; roles.len()];
+    for (_, (to, _)) in (0..roles.len()).flat_map(spawns) {
         spawners[to] += 1;
     }
-    if let Some(index) = (0..groups.len()).find(|&g| groups[g].birth == Birth::Spawned && spawners[g] == 0) {
-        let message = format!("no task spawns `{}`: add a {{ spawn = \"{0}\" }} step somewhere", groups[index].name);
+    if let Some(index) = (0..roles.len()).find(|&g| roles[g].birth == Birth::Spawned && spawners[g] == 0) {
+        let message = format!("no task spawns `{}`: add a {{ spawn = \"{0}\" }} step somewhere", roles[index].name);
         return Err(at.index(index).key("spawned").fault(message));
     }
-    let mut ready: Vec<usize> = (0..groups.len()).filter(|&g| spawners[g] == 0).collect();
-    while let Some(group) = ready.pop() {
-        for (flat, (to, count)) in spawns(group) {
-            let at_once = totals[group].saturating_mul(count);
+    let mut ready: Vec<usize> = (0..roles.len()).filter(|&g| spawners[g] == 0).collect();
+    while let Some(role) = ready.pop() {
+        for (flat, (to, count)) in spawns(role) {
+            let at_once = totals[role].saturating_mul(count);
             if at_once > MAX_TASKS_AT_ONCE {
                 let message = format!("{at_once} tasks at one instant are too many: at most {MAX_TASKS_AT_ONCE} fit");
                 return Err(flat.path.fault(message));
             }
-            totals[to] = totals[to].saturating_add(totals[group].saturating_mul(count).saturating_mul(flat.times));
+            totals[to] = totals[to].saturating_add(totals[role].saturating_mul(count).saturating_mul(flat.times));
             if totals[to] > MAX_TASKS {
                 let message =
-                    format!("{} tasks `{}` are too many: at most {MAX_TASKS} fit", totals[to], groups[to].name);
+                    format!("{} tasks `{}` are too many: at most {MAX_TASKS} fit", totals[to], roles[to].name);
                 return Err(flat.path.fault(message));
             }
             spawners[to] -= 1;
@@ -114,20 +114,20 @@ fn population(groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, at: &At) 
             }
         }
     }
-    match (0..groups.len()).find(|&g| spawners[g] > 0) {
-        Some(waiting) => Err(cycle(waiting, groups, numbers, &spawners)),
+    match (0..roles.len()).find(|&g| spawners[g] > 0) {
+        Some(waiting) => Err(cycle(waiting, roles, numbers, &spawners)),
         None => Ok(()),
     }
 }
 
 /// Not more tasks than fit when those that arrive are more than the CPUs can serve: an estimate from the means.
-pub(crate) fn arrivals(groups: &[GroupInfo], cpus: u32, duration: Time, at: &At) -> Result<(), Fault> {
-    for (index, group) in groups.iter().enumerate() {
-        let Birth::Arrivals { first, gap } = &group.birth else { continue };
+pub(crate) fn arrivals(roles: &[RoleInfo], cpus: u32, duration: Time, at: &At) -> Result<(), Fault> {
+    for (index, role) in roles.iter().enumerate() {
+        let Birth::Arrivals { first, gap } = &role.birth else { continue };
         let length_ns = duration.since(*first).ns() as f64;
-        let most = group.count.map_or(f64::INFINITY, f64::from);
+        let most = role.count.map_or(f64::INFINITY, f64::from);
         let arrive = (length_ns / gap.mean_ns().max(1.0)).min(most);
-        let served = length_ns * f64::from(cpus) / work_ns(group).max(1.0);
+        let served = length_ns * f64::from(cpus) / work_ns(role).max(1.0);
         let left = arrive - served;
         if left > MAX_TASKS_AT_ONCE as f64 {
             let message = format!(
@@ -141,41 +141,41 @@ pub(crate) fn arrivals(groups: &[GroupInfo], cpus: u32, duration: Time, at: &At)
 }
 
 /// What a pass of a program computes on average.
-fn work_ns(group: &GroupInfo) -> f64 {
-    let work = |step: &Step| match step.role() {
-        Role::Works(length) => length.mean_ns(),
+fn work_ns(role: &RoleInfo) -> f64 {
+    let work = |step: &Step| match step.effect() {
+        Effect::Works(length) => length.mean_ns(),
         _ => 0.0,
     };
-    group.steps.iter().map(|flat| work(flat.step) * flat.times as f64).sum()
+    role.steps.iter().map(|flat| work(flat.step) * flat.times as f64).sum()
 }
 
-/// The group that a step spawns, and how many.
-fn spawn(step: &Step, numbers: &BTreeMap<&str, GroupId>) -> Option<(usize, u64)> {
-    match step.role() {
-        Role::Spawns(group, count) => Some((numbers[group].index(), count as u64)),
+/// The role that a step spawns, and how many.
+fn spawn(step: &Step, numbers: &BTreeMap<&str, RoleId>) -> Option<(usize, u64)> {
+    match step.effect() {
+        Effect::Spawns(role, count) => Some((numbers[role].index(), count as u64)),
         _ => None,
     }
 }
 
-/// Goes from a group that still has spawners to one of them, again and again, until one comes a second time.
-fn cycle(start: usize, groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, spawners: &[usize]) -> Fault {
-    let mut spawner_of = vec![None; groups.len()];
-    for open in (0..groups.len()).filter(|&g| spawners[g] > 0) {
-        for flat in &groups[open].steps {
+/// Goes from a role that still has spawners to one of them, again and again, until one comes a second time.
+fn cycle(start: usize, roles: &[RoleInfo], numbers: &BTreeMap<&str, RoleId>, spawners: &[usize]) -> Fault {
+    let mut spawner_of = vec![None; roles.len()];
+    for open in (0..roles.len()).filter(|&g| spawners[g] > 0) {
+        for flat in &roles[open].steps {
             if let Some((to, _)) = spawn(flat.step, numbers) {
                 spawner_of[to].get_or_insert((open, flat));
             }
         }
     }
     let mut way = vec![start];
-    let mut visited = vec![None; groups.len()];
+    let mut visited = vec![None; roles.len()];
     visited[start] = Some(0);
     loop {
         let (spawner, flat) =
-            spawner_of[way[way.len() - 1]].expect("a group is left over only when one that is left over spawns it");
+            spawner_of[way[way.len() - 1]].expect("a role is left over only when one that is left over spawns it");
         way.push(spawner);
         if let Some(first) = visited[spawner].replace(way.len() - 1) {
-            let mut names: Vec<&str> = way[first..].iter().rev().map(|&g| groups[g].name).collect();
+            let mut names: Vec<&str> = way[first..].iter().rev().map(|&g| roles[g].name).collect();
             if names.len() > 10 {
                 names.splice(5..names.len() - 4, ["…"]);
             }
@@ -188,11 +188,11 @@ fn cycle(start: usize, groups: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>, 
 }
 
 /// A program takes no lock twice, releases only what it holds and keeps none.
-fn locks_of(group: &GroupInfo, at: &At) -> Result<(), Fault> {
+fn locks_of(role: &RoleInfo, at: &At) -> Result<(), Fault> {
     let mut held = Vec::new();
-    locks(group.body, at, &mut held)?;
+    locks(role.body, at, &mut held)?;
     match held.first() {
-        Some(lock) if group.repeats => {
+        Some(lock) if role.repeats => {
             Err(at.fault(format!("a pass ends with `{lock}` still held, so the next waits for itself: unlock it")))
         }
         Some(lock) => {
@@ -205,18 +205,18 @@ fn locks_of(group: &GroupInfo, at: &At) -> Result<(), Fault> {
 fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), Fault> {
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
-        match step.role() {
-            Role::Locks(lock) if held.contains(&lock) => {
+        match step.effect() {
+            Effect::Locks(lock) if held.contains(&lock) => {
                 return Err(
                     here.fault(format!("`{lock}` is already held here, so the task waits for itself: unlock it first"))
                 );
             }
-            Role::Locks(lock) => held.push(lock),
-            Role::Unlocks(unlock) => match held.iter().position(|lock| *lock == unlock) {
+            Effect::Locks(lock) => held.push(lock),
+            Effect::Unlocks(unlock) => match held.iter().position(|lock| *lock == unlock) {
                 Some(position) => drop(held.remove(position)),
                 None => return Err(here.fault(format!("`{unlock}` is not held here: lock it first"))),
             },
-            Role::Repeats(repeat, steps) => {
+            Effect::Repeats(repeat, steps) => {
                 let mut before = held.clone();
                 locks(steps, &here.key("steps"), held)?;
                 before.sort_unstable();
@@ -226,18 +226,18 @@ fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), 
                     return Err(here.fault("a pass ends with other locks than it began with: the next cannot run so"));
                 }
             }
-            Role::Works(_)
-            | Role::Sleeps(_)
-            | Role::Paces
-            | Role::Changes(_)
-            | Role::Uses(_)
-            | Role::Yields
-            | Role::Takes(..)
-            | Role::Gives(..)
-            | Role::Meets(_)
-            | Role::Spawns(..)
-            | Role::Answers
-            | Role::Exits => {}
+            Effect::Works(_)
+            | Effect::Sleeps(_)
+            | Effect::Paces
+            | Effect::Changes(_)
+            | Effect::Uses(_)
+            | Effect::Yields
+            | Effect::Takes(..)
+            | Effect::Gives(..)
+            | Effect::Meets(_)
+            | Effect::Spawns(..)
+            | Effect::Answers
+            | Effect::Exits => {}
         }
     }
     Ok(())

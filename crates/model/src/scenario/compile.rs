@@ -2,20 +2,20 @@
 
 use super::{
     At, Fault, Machine, Run, Scenario, Task, attributes, check, control_group, objects,
-    program::{self, GroupInfo},
+    program::{self, RoleInfo},
     quantity::can_take_time,
     requests::Works,
     source,
-    step::{Changes, Role, unknown_name},
+    step::{Changes, Effect, unknown_name},
     toml_text::{unfit_name, unfit_text},
     waits,
 };
 use crate::{
     control_group::ControlGroups,
-    ids::{CpuId, GroupId},
+    ids::{CpuId, RoleId},
     machine::{self, Costs, MAX_CPUS, Topology},
     time::Time,
-    workload::{self, Birth, Class, Group, Kind, MAX_GROUPS, Workload},
+    workload::{self, Birth, Class, Kind, MAX_ROLES, Role, Workload},
 };
 use std::collections::BTreeMap;
 
@@ -39,15 +39,15 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
         return Err(root.fault("there are no tasks: add a [[task]] with a name and a `loop` or `once`"));
     }
     let at = root.key("task");
-    if scenario.tasks.len() > MAX_GROUPS {
+    if scenario.tasks.len() > MAX_ROLES {
         let message =
-            format!("{} tables [[task]] are too many: at most {MAX_GROUPS}; use `count`", scenario.tasks.len());
-        return Err(at.index(MAX_GROUPS).fault(message));
+            format!("{} tables [[task]] are too many: at most {MAX_ROLES}; use `count`", scenario.tasks.len());
+        return Err(at.index(MAX_ROLES).fault(message));
     }
     let numbers = names(&scenario.tasks, &at)?;
     let infos = infos(&scenario.tasks, &at)?;
     let run = run(&scenario.run, &infos, &root.key("run"))?;
-    known_groups(&infos, &numbers)?;
+    known_roles(&infos, &numbers)?;
     check::run(&infos, &numbers, &at)?;
     check::arrivals(&infos, machine.cpus(), run.duration, &at)?;
     let names = objects::Names::collect(scenario, &infos)?;
@@ -55,19 +55,19 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
     let objects = objects::objects(scenario, &names, &works, &infos)?;
     let sources = source::sources(scenario, &infos, &names, run.duration, &root.key("source"))?;
     let control_groups = control_group::tree(&scenario.control_groups, machine.cpus(), &root.key("control_group"))?;
-    let mut groups = Vec::new();
+    let mut roles = Vec::new();
     for (index, (task, info)) in scenario.tasks.iter().zip(&infos).enumerate() {
         let here = at.index(index);
         let program = match &task.command {
             Some(words) => program::command(words),
             None => program::program(info, &here.key(info.key), (&names, &works), (&numbers, &control_groups))?,
         };
-        groups.push(group((task, info), program, &control_groups, run.duration, &here)?);
+        roles.push(role((task, info), program, &control_groups, run.duration, &here)?);
     }
-    control_group::inherit(&mut groups, &control_groups, &at)?;
+    control_group::inherit(&mut roles, &control_groups, &at)?;
     waits::run(scenario, &infos, &numbers, &names, &objects)?;
     let (name, about) = (scenario.name.clone(), scenario.about.clone());
-    Ok(Workload { name, about, machine, groups, control_groups, objects, sources, run })
+    Ok(Workload { name, about, machine, roles, control_groups, objects, sources, run })
 }
 
 fn machine(machine: &Machine, at: &At) -> Result<machine::Machine, Fault> {
@@ -121,15 +121,15 @@ fn ticks(machine: &Machine, at: &At) -> Result<(Time, Time), Fault> {
     Ok((tick, offset))
 }
 
-/// The numbers of the groups by name.
-fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, GroupId>, Fault> {
+/// The numbers of the roles by name.
+fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, RoleId>, Fault> {
     let mut numbers = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         let here = at.index(index);
         if let Some(why) = unfit_name(&task.name) {
             return Err(here.key("name").fault(why));
         }
-        if numbers.insert(task.name.as_str(), GroupId(index as u32)).is_some() {
+        if numbers.insert(task.name.as_str(), RoleId(index as u32)).is_some() {
             let message = format!("there are two tasks `{}`: rename one, or use `count`", task.name);
             return Err(here.key("name").fault(message));
         }
@@ -137,15 +137,15 @@ fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, GroupId>, F
     Ok(numbers)
 }
 
-fn infos<'s>(tasks: &'s [Task], at: &At) -> Result<Vec<GroupInfo<'s>>, Fault> {
+fn infos<'s>(tasks: &'s [Task], at: &At) -> Result<Vec<RoleInfo<'s>>, Fault> {
     tasks.iter().enumerate().map(|(index, task)| info(task, &at.index(index))).collect()
 }
 
 /// The steps of a real program.
 const NO_STEPS: &Vec<super::Step> = &Vec::new();
 
-/// The program, the birth and the number of a group's tasks.
-fn info<'s>(task: &'s Task, at: &At) -> Result<GroupInfo<'s>, Fault> {
+/// The program, the birth and the number of a role's tasks.
+fn info<'s>(task: &'s Task, at: &At) -> Result<RoleInfo<'s>, Fault> {
     let (key, body) = match (&task.repeated, &task.once, &task.command) {
         (Some(body), None, None) => ("loop", body),
         (None, Some(body), None) => ("once", body),
@@ -169,14 +169,14 @@ fn info<'s>(task: &'s Task, at: &At) -> Result<GroupInfo<'s>, Fault> {
     let mut steps = Vec::new();
     program::flatten(body, &at.key(key), 1, &mut steps);
     let repeats = key == "loop" && !program::ends_with_exit(body);
-    Ok(GroupInfo { name: &task.name, count, birth, repeats, key, body, steps })
+    Ok(RoleInfo { name: &task.name, count, birth, repeats, key, body, steps })
 }
 
 fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
     let start = task.start.as_ref().map_or(Time::ZERO, |t| t.0);
     if task.count == Some(0) || task.limit == Some(0) {
         let key = if task.count == Some(0) { "count" } else { "limit" };
-        return Err(at.key(key).fault("no task at all: write 1 or more, or remove the group"));
+        return Err(at.key(key).fault("no task at all: write 1 or more, or remove the role"));
     }
     match (&task.arrivals, task.spawned) {
         (Some(_), true) => Err(at.key("spawned").fault("a task arrives or is spawned, not both: keep one")),
@@ -202,9 +202,9 @@ fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
     }
 }
 
-fn known_groups(infos: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>) -> Result<(), Fault> {
+fn known_roles(infos: &[RoleInfo], numbers: &BTreeMap<&str, RoleId>) -> Result<(), Fault> {
     for flat in infos.iter().flat_map(|info| &info.steps) {
-        if let Role::Spawns(spawn, _) = flat.step.role() {
+        if let Effect::Spawns(spawn, _) = flat.step.effect() {
             let Some(target) = numbers.get(spawn) else {
                 return Err(flat.path.fault(unknown_name("task", spawn, numbers.keys().copied())));
             };
@@ -218,7 +218,7 @@ fn known_groups(infos: &[GroupInfo], numbers: &BTreeMap<&str, GroupId>) -> Resul
     Ok(())
 }
 
-fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> {
+fn run(run: &Run, infos: &[RoleInfo], at: &At) -> Result<workload::Run, Fault> {
     let warmup = run.warmup.as_ref().map_or(Time::ZERO, |t| t.0);
     let duration = match &run.duration {
         Some(duration) if duration.0 == Time::ZERO => {
@@ -229,8 +229,7 @@ fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> 
         }
         Some(duration) => duration.0,
         None => {
-            let endless =
-                |i: &&GroupInfo| i.repeats || (i.count.is_none() && matches!(i.birth, Birth::Arrivals { .. }));
+            let endless = |i: &&RoleInfo| i.repeats || (i.count.is_none() && matches!(i.birth, Birth::Arrivals { .. }));
             if let Some(info) = infos.iter().find(endless) {
                 let limit = if info.repeats { "" } else { ", or how many arrive, as limit = 100" };
                 let name = info.name;
@@ -248,13 +247,13 @@ fn run(run: &Run, infos: &[GroupInfo], at: &At) -> Result<workload::Run, Fault> 
     Ok(workload::Run { duration, warmup, period_phase, seed: run.seed.unwrap_or(1) })
 }
 
-fn group(
-    (task, info): (&Task, &GroupInfo),
+fn role(
+    (task, info): (&Task, &RoleInfo),
     mut program: workload::Program,
     tree: &ControlGroups,
     duration: Time,
     at: &At,
-) -> Result<Group, Fault> {
+) -> Result<Role, Fault> {
     let class = task.class.as_ref().map_or(Class::Other, |c| c.0);
     let machine_cpus = tree.machine_cpus();
     let chosen = task.cpus.as_ref().map(|cpus| cpus.0.clone());
@@ -262,7 +261,7 @@ fn group(
         attributes::cpus(chosen, machine_cpus).map_err(|message| at.key("cpus").fault(message))?;
     }
     for flat in &info.steps {
-        if let Role::Changes(Changes::Itself(change)) = flat.step.role() {
+        if let Effect::Changes(Changes::Itself(change)) = flat.step.effect() {
             attributes::change(change, task, class, machine_cpus, &flat.path)?;
         }
     }
@@ -279,7 +278,7 @@ fn group(
             format!("`{}` starts at {start}, when the run of {duration} is over: start it earlier", task.name);
         return Err(at.key("start").fault(message));
     }
-    Ok(Group {
+    Ok(Role {
         name: task.name.clone(),
         count: info.count,
         birth: info.birth.clone(),

@@ -38,7 +38,7 @@ pub(crate) use toml_text::unfit_text;
 pub use toml_text::{read_toml, unfit_name};
 
 pub(crate) use error::{At, Fault, did_you_mean};
-pub(crate) use step::Role;
+pub(crate) use step::Effect;
 
 use crate::hash::sha256;
 use crate::{
@@ -89,7 +89,7 @@ pub struct Scenario {
     /// What others have published about the same experiment, shown beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
-    /// The groups of tasks.
+    /// The roles of tasks.
     #[serde(rename = "task", default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task>,
     /// Messages that come from outside of the machine.
@@ -145,11 +145,11 @@ pub struct Machine {
     pub mechanisms: Mechanisms,
 }
 
-/// One `[[task]]`: a group of like tasks.
+/// One `[[task]]`: a role: like tasks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// The group's name.
+    /// The role's name.
     pub name: String,
     /// How many tasks; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,7 +206,7 @@ pub struct Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KindName {
-    /// A thread of the group's process, or of its parent's if it is spawned.
+    /// A thread of the role's process, or of its parent's if it is spawned.
     Thread,
     /// A process of its own.
     Process,
@@ -232,7 +232,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Text<Time>>,
     /// When the first period of a control group's limit begins after the start, in the simulator: a time, or `"random"`, as
-    /// kernels since 6.12 have it, for each group by the seed. At the start when absent.
+    /// kernels since 6.12 have it, for each role by the seed. At the start when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_phase: Option<Text<PeriodPhase>>,
     /// The seed of all random numbers; 1 when absent.

@@ -2,9 +2,9 @@
 
 use super::{
     At, Fault, Scenario, Step,
-    program::{Flat, GroupInfo},
+    program::{Flat, RoleInfo},
     requests::Works,
-    step::{Role, unknown_name},
+    step::{Effect, unknown_name},
     toml_text::unfit_name,
 };
 use crate::{
@@ -44,20 +44,20 @@ impl ObjectKind {
 
 /// The object that a step uses.
 pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
-    match step.role() {
-        Role::Takes(kind, name, _) | Role::Gives(kind, name, _) => Some((kind, name)),
-        Role::Locks(name) | Role::Unlocks(name) => Some((ObjectKind::Lock, name)),
-        Role::Meets(name) => Some((ObjectKind::Barrier, name)),
-        Role::Uses(io) => Some((ObjectKind::Device, &io.device)),
-        Role::Works(_)
-        | Role::Sleeps(_)
-        | Role::Paces
-        | Role::Yields
-        | Role::Changes(_)
-        | Role::Spawns(..)
-        | Role::Answers
-        | Role::Exits
-        | Role::Repeats(..) => None,
+    match step.effect() {
+        Effect::Takes(kind, name, _) | Effect::Gives(kind, name, _) => Some((kind, name)),
+        Effect::Locks(name) | Effect::Unlocks(name) => Some((ObjectKind::Lock, name)),
+        Effect::Meets(name) => Some((ObjectKind::Barrier, name)),
+        Effect::Uses(io) => Some((ObjectKind::Device, &io.device)),
+        Effect::Works(_)
+        | Effect::Sleeps(_)
+        | Effect::Paces
+        | Effect::Yields
+        | Effect::Changes(_)
+        | Effect::Spawns(..)
+        | Effect::Answers
+        | Effect::Exits
+        | Effect::Repeats(..) => None,
     }
 }
 
@@ -66,9 +66,9 @@ pub(crate) struct Names(BTreeMap<ObjectKind, BTreeMap<String, ObjectId>>);
 
 impl Names {
     /// Collects them; an object that is declared and not used is a fault, since its name is probably misspelt.
-    pub fn collect(scenario: &Scenario, groups: &[GroupInfo]) -> Result<Names, Fault> {
+    pub fn collect(scenario: &Scenario, roles: &[RoleInfo]) -> Result<Names, Fault> {
         let mut used: BTreeMap<ObjectKind, BTreeSet<&str>> = BTreeMap::new();
-        for Flat { step, path, .. } in groups.iter().flat_map(|g| &g.steps) {
+        for Flat { step, path, .. } in roles.iter().flat_map(|g| &g.steps) {
             if let Some((kind, name)) = object_of(step) {
                 if name.trim().is_empty() {
                     return Err(path.fault(format!("the {} has an empty name: give it one", kind.name())));
@@ -122,12 +122,7 @@ fn declared(scenario: &Scenario, kind: ObjectKind) -> Vec<&str> {
 }
 
 /// The objects with their properties.
-pub(crate) fn objects(
-    scenario: &Scenario,
-    names: &Names,
-    works: &Works,
-    groups: &[GroupInfo],
-) -> Result<Objects, Fault> {
+pub(crate) fn objects(scenario: &Scenario, names: &Names, works: &Works, roles: &[RoleInfo]) -> Result<Objects, Fault> {
     let semaphore = |name: &String| Semaphore {
         name: name.clone(),
         initial: scenario.semaphore.get(name).map_or(0, |semaphore| semaphore.initial),
@@ -142,7 +137,7 @@ pub(crate) fn objects(
             .collect::<Result<_, _>>()?,
         barriers: names
             .of(ObjectKind::Barrier)
-            .map(|name| Ok((name.clone(), parties(scenario, name, groups)?)))
+            .map(|name| Ok((name.clone(), parties(scenario, name, roles)?)))
             .collect::<Result<_, _>>()?,
         devices: names.of(ObjectKind::Device).cloned().collect(),
     })
@@ -161,17 +156,17 @@ fn channel(scenario: &Scenario, name: &str) -> Result<Channel, Fault> {
 }
 
 /// How many tasks meet at a barrier: as declared, else all that use it. More than there are would wait for ever.
-fn parties(scenario: &Scenario, name: &str, groups: &[GroupInfo]) -> Result<u32, Fault> {
+fn parties(scenario: &Scenario, name: &str, roles: &[RoleInfo]) -> Result<u32, Fault> {
     let (root, key) = (At::root(), ObjectKind::Barrier.name());
     let uses = |flat: &&Flat| object_of(flat.step) == Some((ObjectKind::Barrier, name));
-    let users: Vec<(&GroupInfo, &Flat)> = groups.iter().filter_map(|g| Some((g, g.steps.iter().find(uses)?))).collect();
-    let uncounted = users.iter().find(|(group, _)| !matches!(group.birth, Birth::At(_)));
-    let total: u32 = users.iter().filter_map(|(group, _)| group.count).sum();
+    let users: Vec<(&RoleInfo, &Flat)> = roles.iter().filter_map(|g| Some((g, g.steps.iter().find(uses)?))).collect();
+    let uncounted = users.iter().find(|(role, _)| !matches!(role.birth, Birth::At(_)));
+    let total: u32 = users.iter().filter_map(|(role, _)| role.count).sum();
     match (scenario.barrier.get(name).and_then(|b| b.parties), uncounted) {
-        (None, Some((group, first))) => Err(first.path.fault(format!(
+        (None, Some((role, first))) => Err(first.path.fault(format!(
             "how many tasks meet at `{name}` is not known, since `{}` has no fixed number: declare [barrier.{name}] \
              with parties = …",
-            group.name
+            role.name
         ))),
         (None, None) => Ok(total),
         (Some(0), _) => {

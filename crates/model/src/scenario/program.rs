@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     control_group::ControlGroups,
-    ids::GroupId,
+    ids::RoleId,
     time::Time,
     workload::{self, Birth, Overrun, Pace, Program},
 };
@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 /// The most requests that one step sends.
 pub(crate) const MAX_REQUESTS_AT_ONCE: u32 = 1_000_000;
 
-/// A group as the checks need it.
-pub(crate) struct GroupInfo<'s> {
+/// A role as the checks need it.
+pub(crate) struct RoleInfo<'s> {
     /// Its name.
     pub name: &'s str,
     /// Tasks at the start; with arrivals the limit.
@@ -69,60 +69,60 @@ pub(crate) fn command(words: &[String]) -> Program {
     Program { steps, repeats: false, repeat_depth: 0 }
 }
 
-/// Compiles a group's program.
+/// Compiles a role's program.
 pub(crate) fn program(
-    group: &GroupInfo,
+    role: &RoleInfo,
     at: &At,
     (names, works): (&Names, &Works),
-    (groups, tree): (&BTreeMap<&str, GroupId>, &ControlGroups),
+    (roles, tree): (&BTreeMap<&str, RoleId>, &ControlGroups),
 ) -> Result<Program, Fault> {
-    if group.body.is_empty() {
+    if role.body.is_empty() {
         return Err(at.fault("the program is empty: write at least one step, as { compute = \"5ms\" }"));
     }
-    let serves = works.serves(group);
+    let serves = works.serves(role);
     let (code, timers) = (Vec::new(), Vec::new());
-    let mut compiler = Compiler { names, works, groups, tree, serves, code, timers, depth: 0, deepest: 0 };
-    let (begin, end) = if compiler.serves { served(group, works) } else { own(group, works) };
-    for (index, step) in group.body.iter().enumerate() {
+    let mut compiler = Compiler { names, works, roles, tree, serves, code, timers, depth: 0, deepest: 0 };
+    let (begin, end) = if compiler.serves { served(role, works) } else { own(role, works) };
+    for (index, step) in role.body.iter().enumerate() {
         if begin == Some(index) {
             compiler.code.push(workload::Step::RequestBegin);
         }
         if end == Some(index) {
-            compiler.code.push(end_of(group, works));
+            compiler.code.push(end_of(role, works));
         }
-        if compiler.serves && index > 0 && goes_back(group.body, index, works) && end != Some(index) {
+        if compiler.serves && index > 0 && goes_back(role.body, index, works) && end != Some(index) {
             compiler.code.push(workload::Step::Answer);
         }
-        compiler.step(step, index + 1 == group.body.len(), &at.index(index))?;
+        compiler.step(step, index + 1 == role.body.len(), &at.index(index))?;
     }
-    if end == Some(group.body.len()) {
-        compiler.code.push(end_of(group, works));
+    if end == Some(role.body.len()) {
+        compiler.code.push(end_of(role, works));
     }
-    Ok(Program { steps: compiler.code, repeats: group.repeats, repeat_depth: compiler.deepest })
+    Ok(Program { steps: compiler.code, repeats: role.repeats, repeat_depth: compiler.deepest })
 }
 
 /// The step that ends what is open.
-fn end_of(group: &GroupInfo, works: &Works) -> workload::Step {
+fn end_of(role: &RoleInfo, works: &Works) -> workload::Step {
     let has_more_than_its_own = |step: &Step| matches!(step, Step::Answer { .. }) || works.takes(step);
-    match Works::any(group.body, &has_more_than_its_own) {
+    match Works::any(role.body, &has_more_than_its_own) {
         true => workload::Step::Answer,
         false => workload::Step::RequestEnd,
     }
 }
 
 /// The steps of a pass without `exit`.
-fn pass<'s>(group: &GroupInfo<'s>) -> &'s [Step] {
-    &group.body[..group.body.len() - ends_with_exit(group.body) as usize]
+fn pass<'s>(role: &RoleInfo<'s>) -> &'s [Step] {
+    &role.body[..role.body.len() - ends_with_exit(role.body) as usize]
 }
 
 /// Where the request that is a pass begins and ends: after the waiting at its head and before the sleeps at its end, which
 /// are think time. Someone who arrives waits from then on, so there the first steps belong to the request. Nowhere when
 /// there is only waiting.
-fn own(group: &GroupInfo, works: &Works) -> (Option<usize>, Option<usize>) {
-    let steps = pass(group);
+fn own(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
+    let steps = pass(role);
     let leading = steps.iter().take_while(|step| works.waits(step)).count();
     let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
-    match &group.birth {
+    match &role.birth {
         Birth::Arrivals { .. } if trailing < steps.len() => (Some(0), Some(steps.len() - trailing)),
         _ if leading + trailing >= steps.len() => (None, None),
         _ => (Some(leading), Some(steps.len() - trailing)),
@@ -131,12 +131,12 @@ fn own(group: &GroupInfo, works: &Works) -> (Option<usize>, Option<usize>) {
 
 /// Where a pass ends that serves requests of others: before the sleeps at its end. Nowhere when it ends with waiting for
 /// the next ones, which are those of the next pass.
-fn served(group: &GroupInfo, works: &Works) -> (Option<usize>, Option<usize>) {
-    let steps = pass(group);
+fn served(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
+    let steps = pass(role);
     let waiting = steps.iter().rev().take_while(|step| works.waits(step)).count();
     let (rest, run) = steps.split_at(steps.len() - waiting);
     let takes = Works::any(run, &|step| works.takes(step));
-    if takes && !rest.is_empty() && group.repeats {
+    if takes && !rest.is_empty() && role.repeats {
         return (None, None);
     }
     let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
@@ -153,7 +153,7 @@ fn goes_back(steps: &[Step], index: usize, works: &Works) -> bool {
 struct Compiler<'c> {
     names: &'c Names,
     works: &'c Works<'c>,
-    groups: &'c BTreeMap<&'c str, GroupId>,
+    roles: &'c BTreeMap<&'c str, RoleId>,
     tree: &'c ControlGroups,
     /// Whether the program takes requests of others.
     serves: bool,
@@ -194,7 +194,7 @@ impl Compiler<'_> {
             Step::Barrier { barrier } => Code::Barrier(id(ObjectKind::Barrier, barrier)),
             Step::Io { io } => Code::Io(id(ObjectKind::Device, &io.device), io.service.0.clone()),
             Step::Spawn { spawn, count } => {
-                Code::Spawn(self.groups[spawn.as_str()], at_least_one(*count, &at.key("count"))?)
+                Code::Spawn(self.roles[spawn.as_str()], at_least_one(*count, &at.key("count"))?)
             }
             Step::Set { set } => Code::Set(change(set)),
             Step::Join { join } => Code::Join(control_group::leaf(self.tree, join, &at.path())?),
@@ -256,7 +256,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The change as executors take it; what is wrong with it, the group's checks say.
+/// The change as executors take it; what is wrong with it, the role's checks say.
 fn change(set: &Change) -> workload::Change {
     workload::Change { cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()), nice: set.nice.map(|nice| nice as i8) }
 }

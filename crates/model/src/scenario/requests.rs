@@ -7,11 +7,11 @@
 use super::{
     Scenario, Step,
     objects::{ObjectKind, object_of},
-    program::GroupInfo,
-    step::Role,
+    program::RoleInfo,
+    step::Effect,
 };
 use crate::{
-    ids::GroupId,
+    ids::RoleId,
     workload::{Birth, Work},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,21 +24,21 @@ pub(crate) struct Works<'s>(BTreeMap<Object<'s>, Work>);
 
 impl<'s> Works<'s> {
     /// Finds them.
-    pub fn find(scenario: &'s Scenario, groups: &[GroupInfo<'s>]) -> Works<'s> {
+    pub fn find(scenario: &'s Scenario, roles: &[RoleInfo<'s>]) -> Works<'s> {
         let mut carriers: BTreeSet<Object> =
             scenario.sources.iter().map(|s| (ObjectKind::Channel, &*s.channel)).collect();
-        for group in groups.iter().filter(|group| waits_for_work(group)) {
+        for role in roles.iter().filter(|role| waits_for_work(role)) {
             let mut head = Head { given: false, waits_only: true };
-            taken_for_work(group.body, &mut head, &mut |step, at_head| {
+            taken_for_work(role.body, &mut head, &mut |step, at_head| {
                 let object = object_of(step).expect("only what takes from an object is told");
-                if object.0 == ObjectKind::Channel || is_work(scenario, groups, object.1, at_head) {
+                if object.0 == ObjectKind::Channel || is_work(scenario, roles, object.1, at_head) {
                     carriers.insert(object);
                 }
             });
         }
         let works = carriers.iter().filter_map(|&object| {
-            let group = groups.iter().position(|group| takes(group, object))?;
-            Some((object, Work { group: GroupId(group as u32), hands_on: !goes_round(groups, object, &carriers) }))
+            let role = roles.iter().position(|role| takes(role, object))?;
+            Some((object, Work { role: RoleId(role as u32), hands_on: !goes_round(roles, object, &carriers) }))
         });
         Works(works.collect())
     }
@@ -50,25 +50,25 @@ impl<'s> Works<'s> {
 
     /// Whether a step takes requests.
     pub fn takes(&self, step: &Step) -> bool {
-        matches!(step.role(), Role::Takes(kind, name, _) if self.of(kind, name).is_some())
+        matches!(step.effect(), Effect::Takes(kind, name, _) if self.of(kind, name).is_some())
     }
 
     /// Whether a step waits for something from elsewhere and is no part of any request that has not begun.
     pub fn waits(&self, step: &Step) -> bool {
-        match step.role() {
-            Role::Sleeps(_) | Role::Paces | Role::Meets(_) => true,
-            Role::Takes(..) => self.takes(step),
-            Role::Repeats(_, steps) => steps.iter().all(|step| self.waits(step)),
-            Role::Works(_)
-            | Role::Uses(_)
-            | Role::Yields
-            | Role::Gives(..)
-            | Role::Locks(_)
-            | Role::Unlocks(_)
-            | Role::Changes(_)
-            | Role::Spawns(..)
-            | Role::Answers
-            | Role::Exits => false,
+        match step.effect() {
+            Effect::Sleeps(_) | Effect::Paces | Effect::Meets(_) => true,
+            Effect::Takes(..) => self.takes(step),
+            Effect::Repeats(_, steps) => steps.iter().all(|step| self.waits(step)),
+            Effect::Works(_)
+            | Effect::Uses(_)
+            | Effect::Yields
+            | Effect::Gives(..)
+            | Effect::Locks(_)
+            | Effect::Unlocks(_)
+            | Effect::Changes(_)
+            | Effect::Spawns(..)
+            | Effect::Answers
+            | Effect::Exits => false,
         }
     }
 
@@ -80,12 +80,12 @@ impl<'s> Works<'s> {
         })
     }
 
-    /// Whether the requests of a group are those that it takes, and its passes are none.
-    pub fn serves(&self, group: &GroupInfo) -> bool {
+    /// Whether the requests of a role are those that it takes, and its passes are none.
+    pub fn serves(&self, role: &RoleInfo) -> bool {
         let mut found = false;
         let mut head = Head { given: false, waits_only: true };
-        taken_for_work(group.body, &mut head, &mut |step, _| found |= self.takes(step));
-        found && waits_for_work(group)
+        taken_for_work(role.body, &mut head, &mut |step, _| found |= self.takes(step));
+        found && waits_for_work(role)
     }
 }
 
@@ -99,8 +99,8 @@ pub(crate) fn only_sleeps(step: &Step) -> bool {
 }
 
 /// One that arrives has its request with it.
-fn waits_for_work(group: &GroupInfo) -> bool {
-    !matches!(group.birth, Birth::Arrivals { .. })
+fn waits_for_work(role: &RoleInfo) -> bool {
+    !matches!(role.birth, Birth::Arrivals { .. })
 }
 
 /// What a program has done when it comes to a step.
@@ -114,49 +114,49 @@ struct Head {
 /// Shows every step that takes before anything was given, and whether it is at the head of the pass.
 fn taken_for_work<'s>(steps: &'s [Step], head: &mut Head, show: &mut impl FnMut(&'s Step, bool)) {
     for step in steps {
-        match step.role() {
-            Role::Takes(..) if !head.given => show(step, head.waits_only),
-            Role::Takes(..) | Role::Sleeps(_) | Role::Paces | Role::Meets(_) => {}
-            Role::Repeats(_, steps) => taken_for_work(steps, head, show),
-            Role::Gives(..) | Role::Spawns(..) => (head.given, head.waits_only) = (true, false),
-            Role::Works(_)
-            | Role::Uses(_)
-            | Role::Yields
-            | Role::Locks(_)
-            | Role::Unlocks(_)
-            | Role::Changes(_)
-            | Role::Answers
-            | Role::Exits => head.waits_only = false,
+        match step.effect() {
+            Effect::Takes(..) if !head.given => show(step, head.waits_only),
+            Effect::Takes(..) | Effect::Sleeps(_) | Effect::Paces | Effect::Meets(_) => {}
+            Effect::Repeats(_, steps) => taken_for_work(steps, head, show),
+            Effect::Gives(..) | Effect::Spawns(..) => (head.given, head.waits_only) = (true, false),
+            Effect::Works(_)
+            | Effect::Uses(_)
+            | Effect::Yields
+            | Effect::Locks(_)
+            | Effect::Unlocks(_)
+            | Effect::Changes(_)
+            | Effect::Answers
+            | Effect::Exits => head.waits_only = false,
         }
     }
 }
 
 /// Whether a semaphore counts work and not places: tickets are given back by those who take them, and free places are
 /// there from the start and asked for when there is something to put there.
-fn is_work(scenario: &Scenario, groups: &[GroupInfo], name: &str, at_head: bool) -> bool {
+fn is_work(scenario: &Scenario, roles: &[RoleInfo], name: &str, at_head: bool) -> bool {
     let object = (ObjectKind::Semaphore, name);
-    let is_ticket = groups.iter().any(|group| takes(group, object) && gives(group, object));
+    let is_ticket = roles.iter().any(|role| takes(role, object) && gives(role, object));
     let initial = scenario.semaphore.get(name).map_or(0, |semaphore| semaphore.initial);
     !is_ticket && (at_head || initial == 0)
 }
 
-fn takes(group: &GroupInfo, object: Object) -> bool {
-    let takes = |step: &Step| matches!(step.role(), Role::Takes(kind, name, _) if (kind, name) == object);
-    group.steps.iter().any(|flat| takes(flat.step))
+fn takes(role: &RoleInfo, object: Object) -> bool {
+    let takes = |step: &Step| matches!(step.effect(), Effect::Takes(kind, name, _) if (kind, name) == object);
+    role.steps.iter().any(|flat| takes(flat.step))
 }
 
-fn gives(group: &GroupInfo, object: Object) -> bool {
-    let gives = |step: &Step| matches!(step.role(), Role::Gives(kind, name, _) if (kind, name) == object);
-    group.steps.iter().any(|flat| gives(flat.step))
+fn gives(role: &RoleInfo, object: Object) -> bool {
+    let gives = |step: &Step| matches!(step.effect(), Effect::Gives(kind, name, _) if (kind, name) == object);
+    role.steps.iter().any(|flat| gives(flat.step))
 }
 
 /// Whether what is sent to an object may come back to those who send it.
-fn goes_round(groups: &[GroupInfo], object: Object, carriers: &BTreeSet<Object>) -> bool {
+fn goes_round(roles: &[RoleInfo], object: Object, carriers: &BTreeSet<Object>) -> bool {
     let mut reached = BTreeSet::from([object]);
     let mut open = vec![object];
     while let Some(from) = open.pop() {
-        for group in groups.iter().filter(|group| takes(group, from)) {
-            for &next in carriers.iter().filter(|&&next| gives(group, next)) {
+        for role in roles.iter().filter(|role| takes(role, from)) {
+            for &next in carriers.iter().filter(|&&next| gives(role, next)) {
                 if next == object {
                     return true;
                 }
@@ -179,12 +179,12 @@ mod tests {
         Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|e| panic!("{tables}: {e}"))
     }
 
-    /// Group `a` with this program, and others that feed it and take from it.
+    /// Role `a` with this program, and others that feed it and take from it.
     fn with(program: &str, others: &str) -> Workload {
         workload(&format!("[[task]]\nname = \"a\"\n{program}\n{others}"))
     }
 
-    /// The program of group `a` in short: `<` and `>` for its own request, `!` for an answer, the first letter of all else.
+    /// The program of role `a` in short: `<` and `>` for its own request, `!` for an answer, the first letter of all else.
     fn short(workload: &Workload) -> String {
         let letter = |step: &Step| match step {
             Step::RequestBegin => '<',
@@ -194,7 +194,7 @@ mod tests {
             Step::RepeatEnd { .. } => ')',
             step => format!("{step:?}").to_lowercase().chars().next().unwrap(),
         };
-        workload.groups[0].program.steps.iter().map(letter).collect()
+        workload.roles[0].program.steps.iter().map(letter).collect()
     }
 
     const FEED: &str = "[[source]]\nchannel = \"q\"\narrivals = \"exp(1ms)\"\n";
@@ -273,7 +273,7 @@ mod tests {
         let last = "[[task]]\nname = \"last\"\nloop = [{ recv = \"r\" }, { compute = \"1ms\" }]\n";
         let line = workload(&format!("{}{last}{FEED}", stage("first", "q", "r")));
         assert!(line.objects.channels.iter().all(|channel| channel.work.unwrap().hands_on));
-        assert_eq!(line.objects.channels[1].work.unwrap().group.0, 1);
+        assert_eq!(line.objects.channels[1].work.unwrap().role.0, 1);
         let ring = workload(&format!("{}{}{FEED}", stage("first", "q", "r"), stage("second", "r", "q")));
         assert!(ring.objects.channels.iter().all(|channel| !channel.work.unwrap().hands_on));
     }

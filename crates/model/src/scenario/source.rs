@@ -3,7 +3,7 @@
 use super::{
     At, Fault, Scenario, Text, did_you_mean,
     objects::{Names, ObjectKind},
-    program::{GroupInfo, MAX_REQUESTS_AT_ONCE},
+    program::{MAX_REQUESTS_AT_ONCE, RoleInfo},
     quantity::can_take_time,
     waits::received,
 };
@@ -47,12 +47,12 @@ pub struct Source {
 /// All sources, each known to be right.
 pub(crate) fn sources(
     scenario: &Scenario,
-    groups: &[GroupInfo],
+    roles: &[RoleInfo],
     names: &Names,
     duration: Time,
     at: &At,
 ) -> Result<Vec<workload::Source>, Fault> {
-    let taken: BTreeSet<&str> = groups.iter().flat_map(|g| &g.steps).filter_map(|flat| received(flat.step)).collect();
+    let taken: BTreeSet<&str> = roles.iter().flat_map(|g| &g.steps).filter_map(|flat| received(flat.step)).collect();
     let mut known = BTreeSet::new();
     let each = scenario.sources.iter().enumerate().map(|(index, source)| {
         let here = at.index(index);

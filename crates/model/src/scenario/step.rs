@@ -1,7 +1,7 @@
 //! The steps of a task's program: inline tables with one key that names the step.
 //!
 //! [`steps!`] holds one entry for each kind. The types, the schema, reading, writing, the checks, the table of the reference
-//! and the names of rt-app come from there; what an executor does is decided by [`Role`] and the compiled
+//! and the names of rt-app come from there; what an executor does is decided by [`Effect`] and the compiled
 //! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
 use super::{control_group::Adjustment, notation::Text, objects::ObjectKind};
@@ -27,7 +27,7 @@ pub struct StepKind {
 
 /// What a step does, as far as it concerns others and time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Role<'s> {
+pub(crate) enum Effect<'s> {
     /// It computes.
     Works(&'s Distribution),
     /// It sleeps.
@@ -50,7 +50,7 @@ pub(crate) enum Role<'s> {
     Unlocks(&'s str),
     /// It changes how tasks are scheduled.
     Changes(Changes<'s>),
-    /// It creates tasks of a group.
+    /// It creates tasks of a role.
     Spawns(&'s str, u32),
     /// It answers requests.
     Answers,
@@ -113,7 +113,7 @@ macro_rules! steps {
 
             /// What it does.
             #[allow(unused_variables)] // not every role needs every value
-            pub(crate) fn role(&self) -> Role<'_> {
+            pub(crate) fn effect(&self) -> Effect<'_> {
                 match self { $(Step::$variant { $key $(, $more)* } => $role),* }
             }
         }
@@ -155,14 +155,14 @@ steps! {
         /// How long.
         compute: Text<Distribution>,
     }
-    Role::Works(compute), r#"{ compute = "5ms" }"#, "CPU work: it takes this long when the task runs alone", Some("run");
+    Effect::Works(compute), r#"{ compute = "5ms" }"#, "CPU work: it takes this long when the task runs alone", Some("run");
 
     /// Sleep from now on.
     Sleep "sleep" {
         /// How long.
         sleep: Text<Distribution>,
     }
-    Role::Sleeps(sleep), r#"{ sleep = "10ms" }"#, "sleep from now on", Some("sleep");
+    Effect::Sleeps(sleep), r#"{ sleep = "10ms" }"#, "sleep from now on", Some("sleep");
 
     /// Sleep until the next release of a periodic task.
     Period "period" {
@@ -181,7 +181,7 @@ steps! {
         #[serde(skip_serializing_if = "Option::is_none")]
         timer: Option<String>,
     }
-    Role::Paces, r#"{ period = "16ms", deadline = "10ms" }"#,
+    Effect::Paces, r#"{ period = "16ms", deadline = "10ms" }"#,
     "sleep until the next release: the task's start plus a multiple of the period", Some("timer");
 
     /// Let others run first.
@@ -189,14 +189,14 @@ steps! {
         /// Always true.
         r#yield: True,
     }
-    Role::Yields, "{ yield = true }", "let others run first", Some("yield");
+    Effect::Yields, "{ yield = true }", "let others run first", Some("yield");
 
     /// Take one from a semaphore, sleep while it is zero.
     Wait "wait" {
         /// The semaphore.
         wait: String,
     }
-    Role::Takes(ObjectKind::Semaphore, wait, 1), r#"{ wait = "s" }"#,
+    Effect::Takes(ObjectKind::Semaphore, wait, 1), r#"{ wait = "s" }"#,
     "take one from a semaphore, sleep while it is zero", Some("sem_wait");
 
     /// Give to a semaphore.
@@ -208,7 +208,7 @@ steps! {
         #[schemars(default = "one", range(min = 1))]
         times: u32,
     }
-    Role::Gives(ObjectKind::Semaphore, post, *times), r#"{ post = "s", times = 2 }"#,
+    Effect::Gives(ObjectKind::Semaphore, post, *times), r#"{ post = "s", times = 2 }"#,
     "give to a semaphore (once without `times`)", Some("sem_post");
 
     /// Take a mutex.
@@ -216,14 +216,14 @@ steps! {
         /// The mutex.
         lock: String,
     }
-    Role::Locks(lock), r#"{ lock = "m" }"#, "take a mutex", Some("lock");
+    Effect::Locks(lock), r#"{ lock = "m" }"#, "take a mutex", Some("lock");
 
     /// Release a mutex.
     Unlock "unlock" {
         /// The mutex, which this task holds.
         unlock: String,
     }
-    Role::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex", Some("unlock");
+    Effect::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex", Some("unlock");
 
     /// Put messages into a channel, sleep while it is full.
     Send "send" {
@@ -234,7 +234,7 @@ steps! {
         #[schemars(default = "one", range(min = 1))]
         messages: u32,
     }
-    Role::Gives(ObjectKind::Channel, send, *messages), r#"{ send = "c", messages = 2 }"#,
+    Effect::Gives(ObjectKind::Channel, send, *messages), r#"{ send = "c", messages = 2 }"#,
     "put messages into a channel, sleep while it is full", None;
 
     /// Take messages from a channel, sleep while it is empty.
@@ -246,7 +246,7 @@ steps! {
         #[schemars(default = "one", range(min = 1))]
         messages: u32,
     }
-    Role::Takes(ObjectKind::Channel, recv, *messages), r#"{ recv = "c", messages = 2 }"#,
+    Effect::Takes(ObjectKind::Channel, recv, *messages), r#"{ recv = "c", messages = 2 }"#,
     "take messages from a channel, sleep while it is empty", None;
 
     /// Wait until all parties are here.
@@ -254,33 +254,33 @@ steps! {
         /// The barrier.
         barrier: String,
     }
-    Role::Meets(barrier), r#"{ barrier = "b" }"#, "sleep until all parties are here", Some("barrier");
+    Effect::Meets(barrier), r#"{ barrier = "b" }"#, "sleep until all parties are here", Some("barrier");
 
     /// Use a device, which serves one request at a time; the task sleeps meanwhile.
     Io "io" {
         /// Which device and for how long.
         io: Io,
     }
-    Role::Uses(io), r#"{ io = { device = "disk", service = "exp(5ms)" } }"#,
+    Effect::Uses(io), r#"{ io = { device = "disk", service = "exp(5ms)" } }"#,
     "use a device for this long; requests queue in order", None;
 
-    /// Create tasks of a group.
+    /// Create tasks of a role.
     Spawn "spawn" {
-        /// The group.
+        /// The role.
         spawn: String,
         /// How many; 1 when absent.
         #[serde(skip_serializing_if = "is_one")]
         #[schemars(default = "one", range(min = 1))]
         count: u32,
     }
-    Role::Spawns(spawn, *count), r#"{ spawn = "group", count = 3 }"#, "create tasks of another group", Some("fork");
+    Effect::Spawns(spawn, *count), r#"{ spawn = "role", count = 3 }"#, "create tasks of another role", Some("fork");
 
     /// Change something about the task itself.
     Set "set" {
         /// What.
         set: Change,
     }
-    Role::Changes(Changes::Itself(set)), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
+    Effect::Changes(Changes::Itself(set)), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
     "from now on the task may run on these CPUs, and has this nice value; either may be left out", None;
 
     /// Move the task into another control group.
@@ -288,7 +288,7 @@ steps! {
         /// Its path.
         join: String,
     }
-    Role::Changes(Changes::Joins), r#"{ join = "batch" }"#,
+    Effect::Changes(Changes::Joins), r#"{ join = "batch" }"#,
     "move the task into this control group", None;
 
     /// Write knobs of a control group.
@@ -296,7 +296,7 @@ steps! {
         /// Which, and what.
         adjust: Adjustment,
     }
-    Role::Changes(Changes::Adjusts), r#"{ adjust = { control_group = "web", weight = 200, max = "20ms/100ms" } }"#,
+    Effect::Changes(Changes::Adjusts), r#"{ adjust = { control_group = "web", weight = 200, max = "20ms/100ms" } }"#,
     "write these knobs of a control group: `weight`, `nice` or `idle`, `max`, `burst`", None;
 
     /// Answer the requests that the task has: they end here.
@@ -304,7 +304,7 @@ steps! {
         /// Always true.
         answer: True,
     }
-    Role::Answers, "{ answer = true }",
+    Effect::Answers, "{ answer = true }",
     "answer the requests that the task has: they end here and not at the end of the pass", None;
 
     /// End this task.
@@ -312,7 +312,7 @@ steps! {
         /// Always true.
         exit: True,
     }
-    Role::Exits, "{ exit = true }", "end the task; the last step, if at all", None;
+    Effect::Exits, "{ exit = true }", "end the task; the last step, if at all", None;
 
     /// Steps that are done several times.
     Repeat "repeat" {
@@ -322,7 +322,7 @@ steps! {
         /// The steps.
         steps: Vec<Step>,
     }
-    Role::Repeats(*repeat, steps), "{ repeat = 3, steps = [{ yield = true }] }", "do these steps three times", None;
+    Effect::Repeats(*repeat, steps), "{ repeat = 3, steps = [{ yield = true }] }", "do these steps three times", None;
 }
 
 /// A request to a device.

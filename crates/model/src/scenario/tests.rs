@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    ids::{GroupId, ObjectId},
+    ids::{ObjectId, RoleId},
     workload::Step as Code,
 };
 
@@ -26,7 +26,7 @@ fn error(text: &str) -> String {
 }
 
 fn code(program: &str) -> Vec<Code> {
-    compiled(&with_program(program)).groups[0].program.steps.clone()
+    compiled(&with_program(program)).roles[0].program.steps.clone()
 }
 
 fn ms(n: u64) -> Distribution {
@@ -60,7 +60,7 @@ fn the_example_of_the_design_compiles() {
             seed: 3,
         }
     );
-    let g = &w.groups[0];
+    let g = &w.roles[0];
     assert_eq!((g.count, &g.birth, g.nice), (Some(7), &crate::workload::Birth::At(Time::ZERO), 0));
     assert_eq!((g.start_on, g.cpus.to_string().as_str()), (Some(crate::ids::CpuId(0)), "0-1"));
     assert!(g.program.repeats);
@@ -93,17 +93,17 @@ fn a_request_leaves_out_the_sleeps_at_both_ends() {
 #[test]
 fn an_arrival_waits_from_its_first_step_on() {
     let text = with_program("arrivals = \"exp(21ms)\"\nlimit = 9\nonce = [{ sleep = \"1ms\" }, { compute = \"2ms\" }]");
-    let group = &compiled(&text).groups[0];
+    let role = &compiled(&text).roles[0];
     let gap = Distribution::Exponential(Time::from_ms(21));
-    assert_eq!(group.birth, crate::workload::Birth::Arrivals { first: Time::ZERO, gap });
-    assert_eq!(group.count, Some(9));
-    assert_eq!(group.program.steps, [Code::RequestBegin, Code::Sleep(ms(1)), Code::Compute(ms(2)), Code::RequestEnd]);
+    assert_eq!(role.birth, crate::workload::Birth::Arrivals { first: Time::ZERO, gap });
+    assert_eq!(role.count, Some(9));
+    assert_eq!(role.program.steps, [Code::RequestBegin, Code::Sleep(ms(1)), Code::Compute(ms(2)), Code::RequestEnd]);
 }
 
 #[test]
 fn repeats_become_jumps_that_nest() {
     let text = r#"once = [{ repeat = 3, steps = [{ yield = true }, { repeat = 2, steps = [{ compute = "1ms" }] }] }]"#;
-    let program = &compiled(&with_program(text)).groups[0].program;
+    let program = &compiled(&with_program(text)).roles[0].program;
     assert!(!program.repeats);
     assert_eq!(program.repeat_depth, 2);
     assert_eq!(
@@ -152,11 +152,11 @@ fn objects_get_numbers_by_name_and_defaults() {
     assert_eq!(w.objects.barriers, [("b".to_string(), 4)]);
     let channels: Vec<_> = w.objects.channels.iter().map(|c| (c.name.as_str(), c.capacity, c.kind)).collect();
     assert_eq!(channels, [("c", 3, ChannelKind::Socket), ("d", 64, ChannelKind::Pipe)]);
-    let steps = &w.groups[0].program.steps;
+    let steps = &w.roles[0].program.steps;
     assert_eq!(steps[5], Code::Post(ObjectId(0), 2));
     assert_eq!(steps[7], Code::Send(ObjectId(1), 5));
-    assert_eq!(steps[9], Code::Spawn(GroupId(2), 2));
-    assert_eq!(w.groups[2].birth, crate::workload::Birth::Spawned);
+    assert_eq!(steps[9], Code::Spawn(RoleId(2), 2));
+    assert_eq!(w.roles[2].birth, crate::workload::Birth::Spawned);
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use super::{
     Fault, Scenario, Step,
     objects::{Names, ObjectKind, object_of},
-    program::{Flat, GroupInfo},
+    program::{Flat, RoleInfo},
     quantity::can_take_time,
-    step::{Role, unknown_name},
+    step::{Effect, unknown_name},
 };
 use crate::{
-    ids::GroupId,
+    ids::RoleId,
     workload::{Birth, Objects},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,55 +16,55 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Runs both.
 pub(crate) fn run(
     scenario: &Scenario,
-    groups: &[GroupInfo],
-    numbers: &BTreeMap<&str, GroupId>,
+    roles: &[RoleInfo],
+    numbers: &BTreeMap<&str, RoleId>,
     names: &Names,
     objects: &Objects,
 ) -> Result<(), Fault> {
-    nobody_waits_for_ever(scenario, groups, numbers, names, objects)?;
-    time_passes(groups, names, objects)
+    nobody_waits_for_ever(scenario, roles, numbers, names, objects)?;
+    time_passes(roles, names, objects)
 }
 
 /// Runs all programs at once as far as they come when whatever was ever given can be taken by anybody. A program that
 /// stands still even so waits for something that nobody gives, for itself, or in a ring with others.
 fn nobody_waits_for_ever(
     scenario: &Scenario,
-    groups: &[GroupInfo],
-    numbers: &BTreeMap<&str, GroupId>,
+    roles: &[RoleInfo],
+    numbers: &BTreeMap<&str, RoleId>,
     names: &Names,
     objects: &Objects,
 ) -> Result<(), Fault> {
     let initial = |name: &str| objects.semaphores[names.id(ObjectKind::Semaphore, name).index()].initial;
-    let mut born: Vec<bool> = groups.iter().map(|g| g.birth != Birth::Spawned).collect();
-    let mut reached = vec![0; groups.len()];
+    let mut born: Vec<bool> = roles.iter().map(|g| g.birth != Birth::Spawned).collect();
+    let mut reached = vec![0; roles.len()];
     let from_outside = scenario.sources.iter().map(|source| (ObjectKind::Channel, source.channel.as_str()));
     let mut given: BTreeSet<_> = from_outside.collect();
-    for order in sweeps(groups.len()) {
+    for order in sweeps(roles.len()) {
         let mut moved = false;
         for index in order {
-            let group = &groups[index];
-            while born[index] && reached[index] < group.steps.len() {
-                match group.steps[reached[index]].step.role() {
-                    Role::Takes(kind, name, _) => {
+            let role = &roles[index];
+            while born[index] && reached[index] < role.steps.len() {
+                match role.steps[reached[index]].step.effect() {
+                    Effect::Takes(kind, name, _) => {
                         let is_there = kind == ObjectKind::Semaphore && initial(name) > 0;
                         if !is_there && !given.contains(&(kind, name)) {
                             break;
                         }
                     }
-                    Role::Gives(kind, name, _) => drop(given.insert((kind, name))),
-                    Role::Spawns(group, _) => born[numbers[group].index()] = true,
-                    Role::Works(_)
-                    | Role::Sleeps(_)
-                    | Role::Paces
-                    | Role::Uses(_)
-                    | Role::Yields
-                    | Role::Meets(_)
-                    | Role::Locks(_)
-                    | Role::Unlocks(_)
-                    | Role::Changes(_)
-                    | Role::Answers
-                    | Role::Exits
-                    | Role::Repeats(..) => {}
+                    Effect::Gives(kind, name, _) => drop(given.insert((kind, name))),
+                    Effect::Spawns(role, _) => born[numbers[role].index()] = true,
+                    Effect::Works(_)
+                    | Effect::Sleeps(_)
+                    | Effect::Paces
+                    | Effect::Uses(_)
+                    | Effect::Yields
+                    | Effect::Meets(_)
+                    | Effect::Locks(_)
+                    | Effect::Unlocks(_)
+                    | Effect::Changes(_)
+                    | Effect::Answers
+                    | Effect::Exits
+                    | Effect::Repeats(..) => {}
                 }
                 reached[index] += 1;
                 moved = true;
@@ -74,23 +74,22 @@ fn nobody_waits_for_ever(
             break;
         }
     }
-    let stuck =
-        |(group, &reached): (&GroupInfo, &usize)| group.steps.get(reached).map(|flat| stands_still(flat, groups));
-    match groups.iter().zip(&reached).zip(&born).filter(|(_, born)| **born).find_map(|(pair, _)| stuck(pair)) {
+    let stuck = |(role, &reached): (&RoleInfo, &usize)| role.steps.get(reached).map(|flat| stands_still(flat, roles));
+    match roles.iter().zip(&reached).zip(&born).filter(|(_, born)| **born).find_map(|(pair, _)| stuck(pair)) {
         Some(fault) => Err(fault),
-        None => every_message_is_taken(groups),
+        None => every_message_is_taken(roles),
     }
 }
 
-/// Forwards and backwards by turns, so that a long chain of groups is done in two sweeps whatever its direction.
-fn sweeps(groups: usize) -> impl Iterator<Item = Vec<usize>> {
-    (0..).map(move |sweep| if sweep % 2 == 0 { (0..groups).collect() } else { (0..groups).rev().collect() })
+/// Forwards and backwards by turns, so that a long chain of roles is done in two sweeps whatever its direction.
+fn sweeps(roles: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..).map(move |sweep| if sweep % 2 == 0 { (0..roles).collect() } else { (0..roles).rev().collect() })
 }
 
-fn stands_still(flat: &Flat, groups: &[GroupInfo]) -> Fault {
+fn stands_still(flat: &Flat, roles: &[RoleInfo]) -> Fault {
     let (kind, name) = object_of(flat.step).expect("only steps with an object wait");
-    let gives = |step: &'_ Step| matches!(step.role(), Role::Gives(given, ..) if given == kind);
-    let givers = groups.iter().flat_map(|g| &g.steps).map(|f| f.step).filter(|step| gives(step));
+    let gives = |step: &'_ Step| matches!(step.effect(), Effect::Gives(given, ..) if given == kind);
+    let givers = roles.iter().flat_map(|g| &g.steps).map(|f| f.step).filter(|step| gives(step));
     let known: BTreeSet<&str> = givers.filter_map(object_of).map(|(_, name)| name).collect();
     let verb = if kind == ObjectKind::Semaphore { "posts" } else { "sends to" };
     if known.contains(name) {
@@ -106,11 +105,11 @@ fn stands_still(flat: &Flat, groups: &[GroupInfo]) -> Fault {
 }
 
 /// A channel from which nobody takes is full some time.
-fn every_message_is_taken(groups: &[GroupInfo]) -> Result<(), Fault> {
-    let all = || groups.iter().flat_map(|g| &g.steps);
+fn every_message_is_taken(roles: &[RoleInfo]) -> Result<(), Fault> {
+    let all = || roles.iter().flat_map(|g| &g.steps);
     let taken: BTreeSet<&str> = all().filter_map(|flat| received(flat.step)).collect();
     for flat in all() {
-        if let Role::Gives(ObjectKind::Channel, name, _) = flat.step.role()
+        if let Effect::Gives(ObjectKind::Channel, name, _) = flat.step.effect()
             && !taken.contains(name)
         {
             let message =
@@ -123,26 +122,25 @@ fn every_message_is_taken(groups: &[GroupInfo]) -> Result<(), Fault> {
 
 /// The channel from which a step takes messages.
 pub(crate) fn received(step: &Step) -> Option<&str> {
-    match step.role() {
-        Role::Takes(ObjectKind::Channel, name, _) => Some(name),
+    match step.effect() {
+        Effect::Takes(ObjectKind::Channel, name, _) => Some(name),
         _ => None,
     }
 }
 
 /// Each loop takes time in every pass: by itself, or because it waits for somebody who does.
-fn time_passes(groups: &[GroupInfo], names: &Names, objects: &Objects) -> Result<(), Fault> {
-    let mut quick: Vec<bool> =
-        groups.iter().map(|g| g.repeats && !g.steps.iter().any(|f| takes_time(f.step))).collect();
+fn time_passes(roles: &[RoleInfo], names: &Names, objects: &Objects) -> Result<(), Fault> {
+    let mut quick: Vec<bool> = roles.iter().map(|g| g.repeats && !g.steps.iter().any(|f| takes_time(f.step))).collect();
     let mut givers = BTreeMap::new();
-    for group in groups.iter().zip(&quick).filter_map(|(g, quick)| quick.then_some(g)) {
-        gifts(group).into_iter().for_each(|(gift, tasks)| *givers.entry(gift).or_insert(0) += tasks);
+    for role in roles.iter().zip(&quick).filter_map(|(g, quick)| quick.then_some(g)) {
+        gifts(role).into_iter().for_each(|(gift, tasks)| *givers.entry(gift).or_insert(0) += tasks);
     }
-    for order in sweeps(groups.len()) {
+    for order in sweeps(roles.len()) {
         let mut moved = false;
         for index in order {
-            let group = &groups[index];
-            if quick[index] && group.steps.iter().any(|flat| is_held_up(flat.step, &givers, names, objects)) {
-                gifts(group).into_iter().for_each(|(gift, tasks)| *givers.entry(gift).or_insert(0) -= tasks);
+            let role = &roles[index];
+            if quick[index] && role.steps.iter().any(|flat| is_held_up(flat.step, &givers, names, objects)) {
+                gifts(role).into_iter().for_each(|(gift, tasks)| *givers.entry(gift).or_insert(0) -= tasks);
                 quick[index] = false;
                 moved = true;
             }
@@ -151,11 +149,11 @@ fn time_passes(groups: &[GroupInfo], names: &Names, objects: &Objects) -> Result
             break;
         }
     }
-    match groups.iter().zip(quick).find(|(_, quick)| *quick) {
-        Some((group, _)) if group.steps.is_empty() => Ok(()), // said elsewhere
-        Some((group, _)) => Err(group.steps[0].path.fault(format!(
+    match roles.iter().zip(quick).find(|(_, quick)| *quick) {
+        Some((role, _)) if role.steps.is_empty() => Ok(()), // said elsewhere
+        Some((role, _)) => Err(role.steps[0].path.fault(format!(
             "a pass of the loop of `{}` can take no time at all, so it would never end: add a compute or a sleep",
-            group.name
+            role.name
         ))),
         None => Ok(()),
     }
@@ -169,72 +167,72 @@ enum Gift<'s> {
     Arrival(&'s str),
 }
 
-/// What a group gives, and how many tasks of it do.
-fn gifts<'s>(group: &GroupInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
-    let gift = |flat: &Flat<'s>| match flat.step.role() {
-        Role::Gives(kind, name, _) => Some(Gift::Given(kind, name)),
-        Role::Takes(ObjectKind::Channel, name, _) => Some(Gift::Room(name)),
-        Role::Meets(name) => Some(Gift::Arrival(name)),
-        Role::Takes(..)
-        | Role::Works(_)
-        | Role::Sleeps(_)
-        | Role::Paces
-        | Role::Uses(_)
-        | Role::Yields
-        | Role::Locks(_)
-        | Role::Unlocks(_)
-        | Role::Changes(_)
-        | Role::Spawns(..)
-        | Role::Answers
-        | Role::Exits
-        | Role::Repeats(..) => None,
+/// What a role gives, and how many tasks of it do.
+fn gifts<'s>(role: &RoleInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
+    let gift = |flat: &Flat<'s>| match flat.step.effect() {
+        Effect::Gives(kind, name, _) => Some(Gift::Given(kind, name)),
+        Effect::Takes(ObjectKind::Channel, name, _) => Some(Gift::Room(name)),
+        Effect::Meets(name) => Some(Gift::Arrival(name)),
+        Effect::Takes(..)
+        | Effect::Works(_)
+        | Effect::Sleeps(_)
+        | Effect::Paces
+        | Effect::Uses(_)
+        | Effect::Yields
+        | Effect::Locks(_)
+        | Effect::Unlocks(_)
+        | Effect::Changes(_)
+        | Effect::Spawns(..)
+        | Effect::Answers
+        | Effect::Exits
+        | Effect::Repeats(..) => None,
     };
     // Any number of tasks can be spawned: more than a barrier has parties.
-    let tasks = if group.birth == Birth::Spawned { 1 << 32 } else { group.count.unwrap_or(1) as u64 };
-    group.steps.iter().filter_map(gift).map(|gift| (gift, tasks)).collect()
+    let tasks = if role.birth == Birth::Spawned { 1 << 32 } else { role.count.unwrap_or(1) as u64 };
+    role.steps.iter().filter_map(gift).map(|gift| (gift, tasks)).collect()
 }
 
 fn takes_time(step: &Step) -> bool {
-    match step.role() {
-        Role::Paces => true,
-        Role::Works(time) | Role::Sleeps(time) => can_take_time(time),
-        Role::Uses(io) => can_take_time(&io.service),
-        Role::Yields
-        | Role::Takes(..)
-        | Role::Gives(..)
-        | Role::Meets(_)
-        | Role::Locks(_)
-        | Role::Unlocks(_)
-        | Role::Changes(_)
-        | Role::Spawns(..)
-        | Role::Answers
-        | Role::Exits
-        | Role::Repeats(..) => false,
+    match step.effect() {
+        Effect::Paces => true,
+        Effect::Works(time) | Effect::Sleeps(time) => can_take_time(time),
+        Effect::Uses(io) => can_take_time(&io.service),
+        Effect::Yields
+        | Effect::Takes(..)
+        | Effect::Gives(..)
+        | Effect::Meets(_)
+        | Effect::Locks(_)
+        | Effect::Unlocks(_)
+        | Effect::Changes(_)
+        | Effect::Spawns(..)
+        | Effect::Answers
+        | Effect::Exits
+        | Effect::Repeats(..) => false,
     }
 }
 
 /// Whether a step waits for somebody who takes time, given how many tasks of loops that do not give each gift.
 fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects: &Objects) -> bool {
     let quick = |gift| givers.get(&gift).copied().unwrap_or(0);
-    match step.role() {
-        Role::Takes(kind, name, _) => quick(Gift::Given(kind, name)) == 0,
-        Role::Gives(ObjectKind::Channel, name, _) => quick(Gift::Room(name)) == 0,
-        Role::Meets(barrier) => {
+    match step.effect() {
+        Effect::Takes(kind, name, _) => quick(Gift::Given(kind, name)) == 0,
+        Effect::Gives(ObjectKind::Channel, name, _) => quick(Gift::Room(name)) == 0,
+        Effect::Meets(barrier) => {
             let (_, parties) = objects.barriers[names.id(ObjectKind::Barrier, barrier).index()];
             quick(Gift::Arrival(barrier)) < parties as u64
         }
-        Role::Gives(..)
-        | Role::Works(_)
-        | Role::Sleeps(_)
-        | Role::Paces
-        | Role::Uses(_)
-        | Role::Yields
-        | Role::Locks(_)
-        | Role::Unlocks(_)
-        | Role::Changes(_)
-        | Role::Spawns(..)
-        | Role::Answers
-        | Role::Exits
-        | Role::Repeats(..) => false,
+        Effect::Gives(..)
+        | Effect::Works(_)
+        | Effect::Sleeps(_)
+        | Effect::Paces
+        | Effect::Uses(_)
+        | Effect::Yields
+        | Effect::Locks(_)
+        | Effect::Unlocks(_)
+        | Effect::Changes(_)
+        | Effect::Spawns(..)
+        | Effect::Answers
+        | Effect::Exits
+        | Effect::Repeats(..) => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Converter, Cpu, State};
 use crate::record::{Comm, Thread};
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::trace::Untraced;
 
 /// A thread had a CPU until then, and beyond where that is known.
@@ -13,7 +13,7 @@ pub(super) struct Account {
     goes_on: bool,
 }
 
-impl<G: FnMut(&Thread, &Comm) -> Option<GroupId>> Converter<G> {
+impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
     /// The kernel says that a thread has a CPU for so long.
     pub(super) fn account(&mut self, now: u64, cpu: u32, thread: Thread, runtime_ns: u64) {
         let account =

@@ -45,7 +45,7 @@ fn said(records: &[Record]) -> Vec<String> {
 /// Whatever the records, the events are lawful.
 fn convert_all(records: &[Record]) -> (Vec<String>, Summary) {
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
-    let wanted = |thread: &Thread, _: &Comm| (thread.tid != 66).then_some(GroupId(thread.tid as u32 / 100));
+    let wanted = |thread: &Thread, _: &Comm| (thread.tid != 66).then_some(RoleId(thread.tid as u32 / 100));
     let mut gaps = Gaps::default();
     records.iter().for_each(|record| gaps.note(record));
     let mut converter = Converter::new(START, wanted).with_gaps(gaps);
@@ -59,7 +59,7 @@ fn convert_all(records: &[Record]) -> (Vec<String>, Summary) {
 fn words(event: &Event) -> String {
     let name = |task: Option<TaskId>| task.map_or("-".into(), |task| task.to_string());
     match event.kind {
-        EventKind::Fork { task, group, parent } => format!("fork {task} in {group} by {}", name(parent)),
+        EventKind::Fork { task, role, parent } => format!("fork {task} in {role} by {}", name(parent)),
         EventKind::Exit { task } => format!("exit {task}"),
         EventKind::Wakeup { task, target, waker, source } => {
             format!("wake {task} to {target} by {} {source:?}", name(waker))

@@ -14,9 +14,9 @@ const TRADE_OFF: &str = "no one is best at everything";
 pub(crate) struct Facts<'a> {
     /// The candidates.
     pub policies: &'a [String],
-    /// How many groups there are.
-    pub groups: usize,
-    /// Whose tasks of which group starve.
+    /// How many roles there are.
+    pub roles: usize,
+    /// Whose tasks of which role starve.
     pub starving: Vec<(String, String)>,
     /// Who fails under small changes.
     pub fragile: Vec<String>,
@@ -124,7 +124,7 @@ fn capital(verdict: &str) -> String {
 
 /// What the leaders have, and what the others have instead: `the shortest p99 of response (1050 ms; mlfq 1250 ms)`.
 fn praise(ranking: &Ranking, facts: &Facts) -> String {
-    let group = if facts.groups > 1 { format!(" of {}", ranking.group) } else { String::new() };
+    let role = if facts.roles > 1 { format!(" of {}", ranking.role) } else { String::new() };
     let first = ranking.leaders().next().map_or(String::new(), |rank| ranking.value(rank));
     let behind: Vec<(String, String)> =
         ranking.behind().map(|rank| (rank.policy.clone(), ranking.value(rank))).collect();
@@ -134,48 +134,48 @@ fn praise(ranking: &Ranking, facts: &Facts) -> String {
         [(_, value), .., (_, last)] if value == last => format!("; the others {value}"),
         [(next, value), .., (last, worst)] => format!("; next {next} {value}, last {last} {worst}"),
     };
-    format!("{}{group} ({first}{others})", ranking.question.praise(ranking.metric()))
+    format!("{}{role} ({first}{others})", ranking.question.praise(ranking.metric()))
 }
 
 /// Where tails differ and means do not, the headline says so: a mean alone would hide it.
 fn alike_on_average(rankings: &[Ranking], facts: &Facts) -> Option<String> {
     let tail = rankings.iter().find(|tail| tail.question == Question::TailResponse && tail.is_decided())?;
-    let is_mean = |mean: &&Ranking| mean.question == Question::MeanResponse && mean.group == tail.group;
+    let is_mean = |mean: &&Ranking| mean.question == Question::MeanResponse && mean.role == tail.role;
     let mean = rankings.iter().find(is_mean).filter(|mean| !mean.is_decided())?;
     let lack = mean.lack_of_best()?;
     let reason = lack.strip_prefix("no best, ").unwrap_or("alike");
     let names: Vec<String> = mean.leaders().map(|rank| rank.policy.clone()).collect();
-    let group = if facts.groups > 1 { format!(" of {}", mean.group) } else { String::new() };
-    Some(format!("No best mean response{group}: {} are {reason}.", and(&names)))
+    let role = if facts.roles > 1 { format!(" of {}", mean.role) } else { String::new() };
+    Some(format!("No best mean response{role}: {} are {reason}.", and(&names)))
 }
 
 impl Facts<'_> {
-    /// Whose response times are not ranked: who starves tasks of a group which others do not starve.
+    /// Whose response times are not ranked: who starves tasks of a role which others do not starve.
     fn unranked(&self) -> impl Iterator<Item = &(String, String)> {
         let all = self.policies.len();
         self.starving
             .iter()
-            .filter(move |(_, group)| self.starving.iter().filter(|(_, other)| other == group).count() < all)
+            .filter(move |(_, role)| self.starving.iter().filter(|(_, other)| other == role).count() < all)
     }
 }
 
 fn starvation(facts: &Facts) -> Option<String> {
     let mut policies: Vec<String> = Vec::new();
-    let mut groups: Vec<String> = Vec::new();
-    for (policy, group) in facts.unranked() {
+    let mut roles: Vec<String> = Vec::new();
+    for (policy, role) in facts.unranked() {
         policies.extend(Some(policy.clone()).filter(|policy| !policies.contains(policy)));
-        groups.extend(Some(group.clone()).filter(|group| !groups.contains(group)));
+        roles.extend(Some(role.clone()).filter(|role| !roles.contains(role)));
     }
     let of_all: Vec<&(String, String)> =
         facts.starving.iter().filter(|one| !facts.unranked().any(|other| other == *one)).collect();
     let unranked = (!policies.is_empty()).then(|| {
         let starves = if policies.len() == 1 { "starves" } else { "starve" };
         let its = if policies.len() == 1 { "its" } else { "their" };
-        format!("{} {starves} tasks of {}, so {its} response times are not ranked.", and(&policies), and(&groups))
+        format!("{} {starves} tasks of {}, so {its} response times are not ranked.", and(&policies), and(&roles))
     });
-    let everywhere = of_all.first().map(|(_, group)| {
-        format!("All of them starve tasks of {group}: response times cover only requests that ended.")
-    });
+    let everywhere = of_all
+        .first()
+        .map(|(_, role)| format!("All of them starve tasks of {role}: response times cover only requests that ended."));
     let told: Vec<String> = unranked.into_iter().chain(everywhere).collect();
     (!told.is_empty()).then(|| told.join(" "))
 }

@@ -1,6 +1,6 @@
 //! What a comparison comes to.
 //!
-//! A few [questions](Question) are asked of each group: mean and tail of its responses, throughput, how evenly its tasks
+//! A few [questions](Question) are asked of each role: mean and tail of its responses, throughput, how evenly its tasks
 //! share, whether one starves; of recordings, how long tasks wait. For each of them all candidates are ranked, and the best is
 //! compared with every other with the evidence there is. A candidate is the best only if the difference is more than chance and
 //! large enough to [matter](MATTERS). The headline sums up all rankings.
@@ -35,7 +35,7 @@ const MOST_ALIKE: usize = 4;
 pub struct Conclusion {
     /// Who is best at everything, or who at what.
     pub headline: String,
-    /// For each question and group who does how well: what is decided first, the greatest difference first.
+    /// For each question and role who does how well: what is decided first, the greatest difference first.
     pub rankings: Vec<Ranking>,
 }
 
@@ -50,13 +50,13 @@ impl Conclusion {
     /// no result holds.
     pub(crate) fn take_over(&mut self, known: Option<&Conclusion>, differences: &[Difference]) {
         let ranked = |own: &Ranking, first: &str, policy: &str| {
-            let same = |other: &&Ranking| other.group == own.group && other.metric == own.metric;
+            let same = |other: &&Ranking| other.role == own.role && other.metric == own.metric;
             let other = known?.rankings.iter().find(same).filter(|other| other.ranks[0].policy == first)?;
             other.ranks.iter().find(|rank| rank.policy == policy)?.gap.clone()
         };
         let different = |own: &Ranking, first: &str, policy: &str| {
             let key = |one: &&Difference| {
-                (&*one.group, &*one.metric, &*one.baseline, &*one.policy) == (&own.group, &own.metric, first, policy)
+                (&*one.role, &*one.metric, &*one.baseline, &*one.policy) == (&own.role, &own.metric, first, policy)
             };
             Some(differences.iter().find(key)?.gap.clone())
         };
@@ -157,7 +157,7 @@ impl Conclusion {
             Column::words(&head, ranks)
         };
         let begin = [
-            own("group", &|ranking| ranking.group.clone()),
+            own("role", &|ranking| ranking.role.clone()),
             own("question", &|ranking| ranking.metric().name.to_string()),
             Column::words("best", cells.iter().map(|(best, ..)| best.clone())),
         ];
@@ -169,7 +169,7 @@ impl Conclusion {
 impl Difference {
     /// Takes over what is known better.
     pub(crate) fn take_over(&mut self, known: &[Difference]) {
-        let key = |one: &Difference| [&one.group, &one.metric, &one.baseline, &one.policy].map(String::clone);
+        let key = |one: &Difference| [&one.role, &one.metric, &one.baseline, &one.policy].map(String::clone);
         if let Some(better) = known.iter().find(|other| key(other) == key(self))
             && self.gap.evidence == Evidence::Single
         {

@@ -1,12 +1,12 @@
-//! What is asked of each group: who does best in it, and by which metric.
+//! What is asked of each role: who does best in it, and by which metric.
 
 use crate::comparison::Candidate;
 use schedlab_model::metric::{Better, Metric, known};
-use schedlab_model::outcome::GroupView;
+use schedlab_model::outcome::RoleView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something that is asked of each group under each policy.
+/// Something that is asked of each role under each policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
@@ -16,7 +16,7 @@ pub enum Question {
     TailResponse,
     /// Who gets most requests done?
     Throughput,
-    /// Who gives the tasks of the group the same?
+    /// Who gives the tasks of the role the same?
     Fairness,
     /// Who lets no task starve?
     LongestWait,
@@ -28,14 +28,14 @@ pub enum Question {
     MeanWakeup,
     /// Whose late wake-ups are soonest?
     TailWakeup,
-    /// Who gives the group how much? There is no best to this one.
+    /// Who gives the role how much? There is no best to this one.
     CpuShare,
 }
 
 /// A question with the metric that answers it.
 pub(crate) type Asked = (Question, &'static str);
 
-/// What is asked of a group with requests.
+/// What is asked of a role with requests.
 const OF_REQUESTS: [Question; 5] =
     [Question::MeanResponse, Question::TailResponse, Question::Throughput, Question::Fairness, Question::LongestWait];
 
@@ -119,15 +119,15 @@ impl Question {
     }
 }
 
-/// Whether a group has requests, ended or not.
-pub(crate) fn has_requests(group: &GroupView) -> bool {
-    ["requests", "requests_open"].iter().any(|path| group.metrics.get(path) > Some(0.0))
+/// Whether a role has requests, ended or not.
+pub(crate) fn has_requests(role: &RoleView) -> bool {
+    ["requests", "requests_open"].iter().any(|path| role.metrics.get(path) > Some(0.0))
 }
 
-/// The questions for a group, by its number. `counted` marks the candidates with enough samples: the tail is the farthest
+/// The questions for a role, by its number. `counted` marks the candidates with enough samples: the tail is the farthest
 /// percentile that more than half of them support.
-pub(crate) fn of_group(candidates: &[Candidate], group: usize, counted: &[bool]) -> Vec<Asked> {
-    let views: Vec<GroupView> = candidates.iter().map(|candidate| candidate.result.groups()[group]).collect();
+pub(crate) fn of_role(candidates: &[Candidate], role: usize, counted: &[bool]) -> Vec<Asked> {
+    let views: Vec<RoleView> = candidates.iter().map(|candidate| candidate.result.roles()[role]).collect();
     let questions: &[Question] = if views.iter().any(has_requests) { &OF_REQUESTS } else { &OF_WAITS };
     let values = |sample: &str| {
         let mut values: Vec<f64> = views

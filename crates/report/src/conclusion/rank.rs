@@ -21,14 +21,14 @@ const LEAST_TIME_NS: f64 = 1_000.0;
 /// Smaller fractions, rates per second and ratios are as good as none.
 const LEAST_NUMBER: f64 = 0.001;
 
-/// The candidates in the order of a question, for a group.
+/// The candidates in the order of a question, for a role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranking {
-    /// The group.
-    pub group: String,
+    /// The role.
+    pub role: String,
     /// What was asked.
     pub question: Question,
-    /// The path of the metric in the group that answers it: `response_ns.p99`.
+    /// The path of the metric in the role that answers it: `response_ns.p99`.
     pub metric: String,
     /// How far the worst is from the best: the logarithm of the ratio. Rankings are in its order.
     pub weight: f64,
@@ -67,7 +67,7 @@ pub enum Standing {
     Disturbed,
     /// It is behind, as far as is known.
     Behind,
-    /// It lets tasks of the group starve, so that its response times show only what ended: it has no rank.
+    /// It lets tasks of the role starve, so that its response times show only what ended: it has no rank.
     Starves,
     /// Too few of its requests ended for a tail.
     TooFew,
@@ -75,22 +75,22 @@ pub enum Standing {
     Unknown,
 }
 
-/// All rankings of all groups. `random` says whether chance had a part.
+/// All rankings of all roles. `random` says whether chance had a part.
 pub(crate) fn all(candidates: &[Candidate], random: bool) -> Vec<Ranking> {
     let Some(first) = candidates.first().filter(|_| candidates.len() > 1) else { return Vec::new() };
-    let of_group = |group: usize| {
-        let ranked = ranked(candidates, group);
-        let asked = question::of_group(candidates, group, &ranked).into_iter();
-        let ranking = |asked| Inquiry { candidates, group, random, asked, ranked: &ranked }.ranking();
+    let of_role = |role: usize| {
+        let ranked = ranked(candidates, role);
+        let asked = question::of_role(candidates, role, &ranked).into_iter();
+        let ranking = |asked| Inquiry { candidates, role, random, asked, ranked: &ranked }.ranking();
         asked.filter_map(ranking).collect::<Vec<_>>()
     };
-    (0..first.result.groups().len()).flat_map(of_group).collect()
+    (0..first.result.roles().len()).flat_map(of_role).collect()
 }
 
 /// A question that is put to all candidates.
 struct Inquiry<'a> {
     candidates: &'a [Candidate<'a>],
-    group: usize,
+    role: usize,
     random: bool,
     asked: Asked,
     /// See [`ranked`].
@@ -116,7 +116,7 @@ impl Inquiry<'_> {
             Some(Rank { policy, value: self.value(path, index), standing, gap: None })
         });
         Some(Ranking {
-            group: self.candidates[0].result.groups()[self.group].name.into(),
+            role: self.candidates[0].result.roles()[self.role].name.into(),
             question,
             metric: path.into(),
             weight: factor(first.1, worst, metric).ln(),
@@ -126,7 +126,7 @@ impl Inquiry<'_> {
     }
 
     fn value(&self, path: &str, index: usize) -> Option<f64> {
-        self.candidates[index].result.groups()[self.group].metrics.get(path)
+        self.candidates[index].result.roles()[self.role].metrics.get(path)
     }
 
     /// Why a candidate has no rank; none where it has one.
@@ -143,8 +143,8 @@ impl Inquiry<'_> {
 
     /// A candidate beside the first, both with their values.
     fn rank(&self, (first, best): (usize, f64), (index, value): (usize, f64)) -> Rank {
-        let Inquiry { candidates, group, random, asked: (_, path), .. } = *self;
-        let pair = Pair { baseline: &candidates[first], other: &candidates[index], group, random };
+        let Inquiry { candidates, role, random, asked: (_, path), .. } = *self;
+        let pair = Pair { baseline: &candidates[first], other: &candidates[index], role, random };
         let gap = (index != first).then(|| pair.gap(path)).flatten();
         let standing = match &gap {
             _ if index == first => Standing::First,
@@ -156,10 +156,10 @@ impl Inquiry<'_> {
     }
 }
 
-/// Of each candidate whether its response times of a group can be ranked: where tasks starve they show only what ended. If
+/// Of each candidate whether its response times of a role can be ranked: where tasks starve they show only what ended. If
 /// tasks starve under all, all are ranked.
-fn ranked(candidates: &[Candidate], group: usize) -> Vec<bool> {
-    let starves = |candidate: &Candidate| starved(&candidate.result.groups()[group], &candidate.label).is_some();
+fn ranked(candidates: &[Candidate], role: usize) -> Vec<bool> {
+    let starves = |candidate: &Candidate| starved(&candidate.result.roles()[role], &candidate.label).is_some();
     let starving: Vec<bool> = candidates.iter().map(starves).collect();
     let all = starving.iter().all(|starves| *starves);
     starving.into_iter().map(|starves| all || !starves).collect()
@@ -204,7 +204,7 @@ impl Ranking {
     /// Takes back what others may have made of the machine: who is behind the first by no more than they took. Gives the
     /// reasons.
     pub(crate) fn doubt<'a>(&mut self, result: impl Fn(&str) -> Option<&'a Outcome>) -> Vec<String> {
-        let (metric, group) = (self.metric(), self.group.clone());
+        let (metric, role) = (self.metric(), self.role.clone());
         let kind = Kind { better: metric.better, is_extreme: self.question.is_of_extremes() };
         let Some((first, ranks)) = self.ranks.split_first_mut().filter(|_| metric.better != Better::Neither) else {
             return Vec::new();
@@ -217,7 +217,7 @@ impl Ranking {
             let reason = rank.gap.as_ref().and_then(|gap| others::doubt(gap, kind, [(baseline, one), (policy, other)]));
             if let Some(reason) = reason {
                 rank.standing = Standing::Disturbed;
-                reasons.push(format!("{group}, {}: {reason}", metric.name));
+                reasons.push(format!("{role}, {}: {reason}", metric.name));
             }
         }
         reasons

@@ -3,9 +3,9 @@ use crate::changes::Fragile;
 use crate::comparison::Comparison;
 use schedlab_metrics::combine::combine;
 use schedlab_model::outcome::Outcome;
-use schedlab_model::result::{GroupResult, Measures, RunResult, TimeSummary};
+use schedlab_model::result::{Measures, RoleResult, RunResult, TimeSummary};
 
-/// What a group sees under a policy. Times are in milliseconds.
+/// What a role sees under a policy. Times are in milliseconds.
 #[derive(Clone, Copy)]
 struct Seen {
     mean: f64,
@@ -23,7 +23,7 @@ fn times(mean_ms: f64, tail_ms: f64, count: u64) -> TimeSummary {
     TimeSummary { count, mean, sd: None, cv: None, min: mean, p50: mean, p90: mean, p99: tail, p999: tail, max: tail }
 }
 
-fn group(name: &str, seen: Seen) -> GroupResult {
+fn role(name: &str, seen: Seen) -> RoleResult {
     let measures = Measures {
         requests: seen.requests,
         throughput_per_s: seen.per_s,
@@ -32,13 +32,13 @@ fn group(name: &str, seen: Seen) -> GroupResult {
         longest_wait_ns: Some((seen.wait * 1e6) as u64),
         ..Measures::default()
     };
-    GroupResult { name: name.into(), count: 7, measures, jain_of_tasks: Some(seen.jain), ..GroupResult::default() }
+    RoleResult { name: name.into(), count: 7, measures, jain_of_tasks: Some(seen.jain), ..RoleResult::default() }
 }
 
-/// A run with a group `worker`, or with the groups of these names.
-fn run(seed: u64, groups: &[(&str, Seen)]) -> RunResult {
-    let groups = groups.iter().map(|(name, seen)| group(name, *seen)).collect();
-    RunResult { seed, duration_ns: 60_000_000_000, groups, ..RunResult::default() }
+/// A run with a role `worker`, or with the roles of these names.
+fn run(seed: u64, roles: &[(&str, Seen)]) -> RunResult {
+    let roles = roles.iter().map(|(name, seen)| role(name, *seen)).collect();
+    RunResult { seed, duration_ns: 60_000_000_000, roles, ..RunResult::default() }
 }
 
 fn alone(seen: Seen) -> Outcome {
@@ -201,16 +201,16 @@ fn a_trade_off_says_who_is_best_at_what() {
     );
     // Tasks that come and go are owed nothing the same.
     let mut coming = run(1, &[("job", USUAL)]);
-    coming.groups[0].measures.turnaround_ns = Some(times(10.0, 20.0, 9));
+    coming.roles[0].measures.turnaround_ns = Some(times(10.0, 20.0, 9));
     let conclusion = concluded(&[("a", coming.clone().into()), ("b", coming.into())]);
     assert!(conclusion.rankings.iter().all(|ranking| ranking.question != Question::Fairness));
 }
 
 #[test]
-fn groups_are_named_where_there_are_several() {
+fn roles_are_named_where_there_are_several() {
     let batch = Seen { mean: 50.0, tail: 900.0, ..USUAL };
-    let groups = |a: Seen, b: Seen| -> Outcome { run(1, &[("editor", a), ("hog", b)]).into() };
-    let conclusion = concluded(&[("cfs", groups(USUAL, batch)), ("rr", groups(batch, USUAL))]);
+    let roles = |a: Seen, b: Seen| -> Outcome { run(1, &[("editor", a), ("hog", b)]).into() };
+    let conclusion = concluded(&[("cfs", roles(USUAL, batch)), ("rr", roles(batch, USUAL))]);
     assert!(conclusion.headline.contains("p99 of response of hog (200 ms; cfs 900 ms)"), "{}", conclusion.headline);
 }
 
@@ -309,9 +309,9 @@ fn what_is_known_better_is_taken_over() {
 #[test]
 fn a_terminal_shows_the_greatest_differences_and_counts_the_rest() {
     let names = ["a", "b", "c", "d"];
-    let groups = |seen: Seen| -> Outcome { run(1, &names.map(|name| (name, seen))).into() };
+    let roles = |seen: Seen| -> Outcome { run(1, &names.map(|name| (name, seen))).into() };
     let slow = Seen { mean: 300.0, tail: 900.0, wait: 500.0, ..USUAL };
-    let page = concluded(&[("rr", groups(USUAL)), ("cfs", groups(slow))]).show(Style::PLAIN);
+    let page = concluded(&[("rr", roles(USUAL)), ("cfs", roles(slow))]).show(Style::PLAIN);
     assert_eq!(page.matches("\n- ").count(), MOST_SHOWN, "{page}");
     assert!(page.contains("… and 6 smaller differences\n"), "{page}");
     assert!(page.split_whitespace().collect::<Vec<_>>().join(" ").contains("; and 4 more."), "{page}");

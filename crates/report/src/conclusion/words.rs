@@ -14,7 +14,7 @@ impl Ranking {
 
     /// What it is about: `worker, p99 of response`.
     pub(super) fn subject(&self) -> String {
-        format!("{}, {}", self.group, self.metric().name)
+        format!("{}, {}", self.role, self.metric().name)
     }
 
     fn answer(&self) -> String {

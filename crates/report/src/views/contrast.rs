@@ -7,7 +7,7 @@ use schedlab_model::time::Time;
 use schedlab_views::contrast::{Case, Change, Contrast, Shift, Who};
 use std::collections::BTreeMap;
 
-/// How many groups have a row, and how many of them a reason.
+/// How many roles have a row, and how many of them a reason.
 const ROWS: usize = 20;
 const REASONS: usize = 5;
 /// How many parts of a change are named, and what a part is at least of all of it.
@@ -90,7 +90,7 @@ impl Pair<'_> {
         &self.contrast.changes[..self.contrast.changes.len().min(ROWS)]
     }
 
-    /// A row for each group, the largest change of waited time first: how long its waits are, and how many there are.
+    /// A row for each role, the largest change of waited time first: how long its waits are, and how many there are.
     pub fn tables(&self) -> [(&'static str, Table); 2] {
         [("How long the waits of each program are", self.lengths()), ("How much each program waits", self.amounts())]
     }
@@ -247,7 +247,7 @@ fn by_program(case: &Case, names: &Names) -> Vec<(String, u64)> {
     let mut programs: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for (who, time) in &case.had {
         let (program, task) = match who {
-            Who::Task(label) => (super::group_of(*label, names), names.show(*label)),
+            Who::Task(label) => (super::role_of(*label, names), names.show(*label)),
             Who::Idle => ("nobody".into(), "nobody".into()),
             Who::Untraced => ("what was not recorded".into(), "what was not recorded".into()),
         };

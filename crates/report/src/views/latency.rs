@@ -13,30 +13,30 @@ const BAR: usize = 40;
 /// A bar shows a count in eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// The page: a row for each group, or each task if `tasks` is set, and a histogram for each group.
+/// The page: a row for each role, or each task if `tasks` is set, and a histogram for each role.
 pub fn show(view: &Latency, trace: &str, span: &str, tasks: bool, style: Style) -> String {
     let names = view.roster().names();
     let mut page = heading(trace, &format!("from wake-up to run, {span}"), style);
-    let groups: Vec<(String, &Latencies)> = view
-        .groups()
-        .map(|(group, latencies)| (group.map_or("(unknown)".into(), |group| names.group(group)), latencies))
+    let roles: Vec<(String, &Latencies)> = view
+        .roles()
+        .map(|(role, latencies)| (role.map_or("(unknown)".into(), |role| names.role(role)), latencies))
         .collect();
-    if groups.is_empty() {
+    if roles.is_empty() {
         return page + "\nNobody was woken.\n";
     }
     match (tasks, view.tasks()) {
-        (false, _) => page += &format!("\n{}", table("group", &groups, None).show(style)),
+        (false, _) => page += &format!("\n{}", table("role", &roles, None).show(style)),
         (true, Some(tasks)) => {
             let rows: Vec<_> = tasks.map(|(label, latencies)| (names.show(*label), latencies)).collect();
             let numbers = view.tasks().into_iter().flatten().map(|(label, _)| label.task.to_string());
             page += &format!("\n{}", table("name", &rows, Some(numbers.collect())).show(style));
         }
-        (true, None) => page += "\nThere were too many tasks to tell them apart: only groups are known.\n",
+        (true, None) => page += "\nThere were too many tasks to tell them apart: only roles are known.\n",
     }
-    for (name, latencies) in &groups {
+    for (name, latencies) in &roles {
         page += &histogram(name, latencies, style);
     }
-    page + &cautions(&groups)
+    page + &cautions(&roles)
 }
 
 fn table(who: &str, rows: &[(String, &Latencies)], numbers: Option<Vec<String>>) -> Table {
@@ -92,9 +92,9 @@ fn bar(share: f64) -> String {
 }
 
 /// What the table does not count.
-fn cautions(groups: &[(String, &Latencies)]) -> String {
+fn cautions(roles: &[(String, &Latencies)]) -> String {
     let mut text = String::new();
-    for (name, latencies) in groups {
+    for (name, latencies) in roles {
         if latencies.open > 0 {
             let wakeups = plural(latencies.open, "wake-up was", "wake-ups were");
             let longest = latencies.longest_open;
@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_groups_and_histograms() {
+    fn the_page_has_roles_and_histograms() {
         let bar = "█".repeat(BAR);
         let expected = format!(
             "\
 story: from wake-up to run, 0s to 100ms
 
                   ─────────── latency ───────────
-group   wake-ups  mean ms  p50 ms  p99 ms  max ms
+role   wake-ups  mean ms  p50 ms  p99 ms  max ms
 worker         2    10.00   0.000      20      20
 timer          2    15.12   0.250      30      30
 

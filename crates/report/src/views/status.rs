@@ -5,22 +5,20 @@ use crate::{Column, Percent, Style, Table, wrap};
 use schedlab_model::names::Names;
 use schedlab_views::status::{Change, History, Shares, Status};
 
-/// The page: how long each group, or each task if `tasks` is set, had which status; for tasks also how it changed.
+/// The page: how long each role, or each task if `tasks` is set, had which status; for tasks also how it changed.
 pub fn show(view: &Status, trace: &str, span: &str, tasks: bool, style: Style) -> String {
     let names = view.roster().names();
     let mut page = heading(trace, &format!("what the policy said about tasks, {span}"), style) + "\n";
-    let groups: Vec<(String, &Shares)> = view
-        .groups()
-        .map(|(group, shares)| (group.map_or("(unknown)".into(), |group| names.group(group)), shares))
-        .collect();
-    if groups.is_empty() {
+    let roles: Vec<(String, &Shares)> =
+        view.roles().map(|(role, shares)| (role.map_or("(unknown)".into(), |role| names.role(role)), shares)).collect();
+    if roles.is_empty() {
         return page + "It said nothing.\n";
     }
     if !tasks {
-        return page + &table("group", groups.into_iter()).show(style);
+        return page + &table("role", roles.into_iter()).show(style);
     }
     let Some(histories) = view.tasks() else {
-        return page + "There were too many tasks to tell them apart: only groups are known.\n";
+        return page + "There were too many tasks to tell them apart: only roles are known.\n";
     };
     let histories: Vec<&History> = histories.collect();
     let rows = histories.iter().map(|history| (names.show(history.task), &history.shares));
@@ -96,11 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn groups_have_shares_and_tasks_their_story() {
+    fn roles_have_shares_and_tasks_their_story() {
         let expected = "\
 story: what the policy said about tasks, 0s to 100ms
 
-group   changes  status  time %
+role   changes  status  time %
 worker        2       1    20.0
                       2    80.0
 ";

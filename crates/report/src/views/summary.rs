@@ -9,11 +9,11 @@ use schedlab_views::summary::Summary;
 pub fn show(summary: &Summary, names: &Names, trace: &str, facts: &str, style: Style) -> String {
     let mut page = heading(trace, facts, style);
     if !summary.tasks.is_empty() {
-        let groups = Table::new([
-            Column::words("group", summary.tasks.keys().map(|group| names.group(*group))),
+        let roles = Table::new([
+            Column::words("role", summary.tasks.keys().map(|role| names.role(*role))),
             Column::numbers("tasks", summary.tasks.values().map(u64::to_string)),
         ]);
-        page += &format!("\n{}", groups.show(style));
+        page += &format!("\n{}", roles.show(style));
     }
     page += &format!("\n{}", events(summary).show(style));
     page + "\n" + &views(summary)
@@ -71,7 +71,7 @@ mod tests {
         let expected = "\
 story: 100ms on 2 CPUs
 
-group   tasks
+role   tasks
 worker      2
 timer       1
 

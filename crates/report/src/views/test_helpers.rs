@@ -1,6 +1,6 @@
 //! A small trace for the tests of the pages.
 
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, WakeSource};
 use schedlab_views::{Roster, Selection};
@@ -12,8 +12,8 @@ pub fn roster(selection: Selection) -> Roster {
 
 /// Two workers and a timer on one of two CPUs; 100 ms.
 pub fn story() -> Vec<Event> {
-    let (worker, timer) = (GroupId(0), GroupId(1));
-    let fork = |task, group| EventKind::Fork { task: TaskId(task), group, parent: None };
+    let (worker, timer) = (RoleId(0), RoleId(1));
+    let fork = |task, role| EventKind::Fork { task: TaskId(task), role, parent: None };
     let wakeup = |task, waker: Option<u32>, source| EventKind::Wakeup {
         task: TaskId(task),
         target: CpuId(0),

@@ -1,6 +1,6 @@
 //! Who ran where, as a picture of letters.
 
-use super::{group_of, heading};
+use super::{heading, role_of};
 use crate::{Style, columns_of, wrap};
 use schedlab_model::ids::TaskId;
 use schedlab_model::names::Label;
@@ -70,7 +70,7 @@ fn axis(margin: usize, columns: usize, from: Time, step: Time) -> String {
     format!("{}\n{}\n", times.trim_end(), marks.trim_end())
 }
 
-/// Whom the letters stand for. Tasks have them as long as there are enough, then groups.
+/// Whom the letters stand for. Tasks have them as long as there are enough, then roles.
 struct Legend {
     tasks: BTreeMap<TaskId, char>,
     /// Letters with names, in their order.
@@ -93,7 +93,7 @@ impl Legend {
             }
         }
         let by_task = seen.len() <= letters().count();
-        let name = |label: &Label| if by_task { names.show(*label) } else { group_of(*label, names) };
+        let name = |label: &Label| if by_task { names.show(*label) } else { role_of(*label, names) };
         Legend { others, untraced, ..Legend::give_out(seen.values().map(|label| (label.task, name(label)))) }
     }
 
@@ -165,14 +165,14 @@ a worker/0  b worker/1  c timer/0  . idle
     }
 
     #[test]
-    fn many_tasks_are_shown_by_group_and_many_groups_as_others() {
+    fn many_tasks_are_shown_by_role_and_many_roles_as_others() {
         let some = |count: u32| Legend::give_out((0..count).map(|n| (TaskId(n), format!("g{n}"))));
         let legend = some(64);
         assert_eq!((legend.tasks[&TaskId(61)], legend.tasks[&TaskId(63)]), ('9', NAMELESS));
         assert!(legend.show().contains("9 g61  # others  . idle"), "{}", legend.show());
         assert!(!some(62).show().contains("others"));
-        let groups = Legend::give_out([(TaskId(0), "a".into()), (TaskId(9), "a".into())].into_iter());
-        assert_eq!(groups.entries.len(), 1);
+        let roles = Legend::give_out([(TaskId(0), "a".into()), (TaskId(9), "a".into())].into_iter());
+        assert_eq!(roles.entries.len(), 1);
     }
 
     #[test]

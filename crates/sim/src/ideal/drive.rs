@@ -3,10 +3,10 @@
 use crate::error::RunError;
 use crate::world::World;
 use crate::{Control, CpuTime, Outcome};
-use schedlab_model::{ids::GroupId, time::Time, trace::Sink};
+use schedlab_model::{ids::RoleId, time::Time, trace::Sink};
 
-/// The tasks of this group do steps at one instant for ever.
-pub struct Stuck(pub GroupId);
+/// The tasks of this role do steps at one instant for ever.
+pub struct Stuck(pub RoleId);
 
 /// What a kind of discipline adds to the world: who gets CPU time.
 pub trait Scheduler {
@@ -72,10 +72,10 @@ fn turn(s: &mut impl Scheduler, end_ns: u64) -> Result<Option<u64>, RunError> {
     s.world().check_room()?;
     match settled {
         Ok(()) => Ok(Some(at_ns)),
-        Err(Stuck(group)) => {
+        Err(Stuck(role)) => {
             let world = s.world();
-            let group = world.workload.groups[group.index()].name.clone();
-            Err(RunError::Stuck { group, steps: world.done_now().steps, time: Time(at_ns) })
+            let role = world.workload.roles[role.index()].name.clone();
+            Err(RunError::Stuck { role, steps: world.done_now().steps, time: Time(at_ns) })
         }
     }
 }

@@ -106,7 +106,7 @@ impl<S: Sharing> Fluid<S> {
     }
 
     fn step(&mut self, slot: u32) -> Result<(), Stuck> {
-        let group = self.world.tasks[slot].group;
+        let role = self.world.tasks[slot].role;
         let next = self.world.step(slot, CPU);
         let account = &mut self.accounts[slot as usize];
         let begun = self.world.tasks[slot].begun;
@@ -126,7 +126,7 @@ impl<S: Sharing> Fluid<S> {
                 self.world.emit(CPU, EventKind::Exit { task });
                 self.world.tasks.remove(slot);
             }
-            Next::Stuck => return Err(Stuck(group)),
+            Next::Stuck => return Err(Stuck(role)),
         }
         Ok(())
     }

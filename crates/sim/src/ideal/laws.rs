@@ -4,7 +4,7 @@ use super::test_helpers::*;
 use super::*;
 use proptest::prelude::*;
 use schedlab_model::distribution::Distribution;
-use schedlab_model::workload::{Birth, ChannelKind, Group, Program, Step};
+use schedlab_model::workload::{Birth, ChannelKind, Program, Role, Step};
 use schedlab_model::{cpuset::CpuSet, ids::*, time::Time, workload};
 
 fn time() -> impl Strategy<Value = Distribution> {
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Vec<Step>> {
         1 => (2..4u32, time()).prop_map(|(times, t)| {
             vec![Step::RepeatBegin { times }, Step::Compute(t), Step::RepeatEnd { begin: usize::MAX }]
         }),
-        1 => Just(vec![Step::Spawn(GroupId(0), 1)]),
+        1 => Just(vec![Step::Spawn(RoleId(0), 1)]),
     ]
 }
 
@@ -50,30 +50,30 @@ fn program() -> impl Strategy<Value = Program> {
     })
 }
 
-fn group(index: usize) -> impl Strategy<Value = Group> {
+fn role(index: usize) -> impl Strategy<Value = Role> {
     let birth = prop_oneof![
         (0..50u64).prop_map(|t| Birth::At(Time::from_ms(t))),
         (2..200u64)
             .prop_map(|t| Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(Time::from_ms(t)) }),
     ];
-    (birth, 1..6u32, -3..3i8, program()).prop_map(move |(birth, count, nice, program)| Group {
+    (birth, 1..6u32, -3..3i8, program()).prop_map(move |(birth, count, nice, program)| Role {
         count: Some(count),
         birth,
         nice,
         program,
-        ..once(&format!("group{index}"), 0, vec![])
+        ..once(&format!("role{index}"), 0, vec![])
     })
 }
 
-/// The first group computes only and is what others spawn.
+/// The first role computes only and is what others spawn.
 fn any_workload() -> impl Strategy<Value = Workload> {
-    let groups = (group(1), group(2), group(3)).prop_map(|(a, b, c)| vec![a, b, c]);
-    (1..5u32, groups, prop::collection::vec(1..32u32, 3), 0..200u64).prop_map(|(cpus, mut groups, sets, warmup)| {
-        for (group, set) in groups.iter_mut().zip(sets) {
-            group.cpus = (0..cpus).filter(|cpu| set >> cpu & 1 == 1).map(CpuId).collect();
+    let roles = (role(1), role(2), role(3)).prop_map(|(a, b, c)| vec![a, b, c]);
+    (1..5u32, roles, prop::collection::vec(1..32u32, 3), 0..200u64).prop_map(|(cpus, mut roles, sets, warmup)| {
+        for (role, set) in roles.iter_mut().zip(sets) {
+            role.cpus = (0..cpus).filter(|cpu| set >> cpu & 1 == 1).map(CpuId).collect();
         }
-        groups.insert(0, Group { birth: Birth::Spawned, ..job("spawned", 0, 3) });
-        let mut workload = workload(cpus, groups);
+        roles.insert(0, Role { birth: Birth::Spawned, ..job("spawned", 0, 3) });
+        let mut workload = workload(cpus, roles);
         workload.run.warmup = Time::from_ms(warmup);
         workload.objects = workload::Objects {
             semaphores: vec![semaphore("a", 3), semaphore("b", 0)],
@@ -91,7 +91,7 @@ fn any_workload() -> impl Strategy<Value = Workload> {
 /// The same on all CPUs for everybody, so that fluid disciplines know it too.
 fn anywhere(mut workload: Workload) -> Workload {
     let all = CpuSet::first(workload.machine.cpus());
-    workload.groups.iter_mut().for_each(|group| group.cpus = all.clone());
+    workload.roles.iter_mut().for_each(|role| role.cpus = all.clone());
     workload
 }
 
@@ -102,11 +102,11 @@ fn jobs() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 fn of_jobs(cpus: u32, jobs: &[(u64, u64)]) -> Workload {
-    let group = |(index, &(at, work)): (usize, &(u64, u64))| Group {
+    let role = |(index, &(at, work)): (usize, &(u64, u64))| Role {
         birth: Birth::At(Time(at)),
         ..once(&format!("job{index}"), 0, vec![Step::Compute(Distribution::Constant(Time(work)))])
     };
-    workload(cpus, jobs.iter().enumerate().map(group).collect())
+    workload(cpus, jobs.iter().enumerate().map(role).collect())
 }
 
 /// What each job would get, found anew at every instant from the rule itself: rates of the jobs by attained service.

@@ -81,8 +81,8 @@ impl Machine {
     }
 
     fn give_birth(&mut self, birth: Birth) -> Result<(), Stuck> {
-        let group = &self.world.workload.groups[birth.group.index()];
-        let first = group.start_on.or_else(|| group.cpus.iter().next()).unwrap_or(CpuId(0)).0;
+        let role = &self.world.workload.roles[birth.role.index()];
+        let first = role.start_on.or_else(|| role.cpus.iter().next()).unwrap_or(CpuId(0)).0;
         let here = birth.parent.map_or(first, |p| self.entities[p as usize].cpu);
         let slot = self.world.create(birth, here);
         if self.entities.len() <= slot as usize {
@@ -106,7 +106,7 @@ impl Machine {
         let entity = &mut self.entities[slot as usize];
         let task = self.world.tasks[slot].id;
         let from = entity.cpu;
-        if let Some(cpu) = self.vacancy.claim(&self.world.group(slot).cpus, from) {
+        if let Some(cpu) = self.vacancy.claim(&self.world.role(slot).cpus, from) {
             entity.cpu = cpu;
         }
         let (to, has_run) = (entity.cpu, entity.has_run);
@@ -122,7 +122,7 @@ impl Machine {
         if self.order.foresees() {
             let cpu = self.entities[slot as usize].cpu;
             if self.world.foresee(slot, cpu) == Next::Stuck {
-                return Err(Stuck(self.world.tasks[slot].group));
+                return Err(Stuck(self.world.tasks[slot].role));
             }
         }
         self.sequence += 1;
@@ -137,8 +137,8 @@ impl Machine {
     fn wait(&mut self, slot: u32) {
         let entity = &self.entities[slot as usize];
         let task = &self.world.tasks[slot];
-        let rank = self.order.rank(self.world.group(slot), entity.size_ns, task.work_ns);
-        self.waiting.push(task.group.index(), (rank, entity.sequence, slot));
+        let rank = self.order.rank(self.world.role(slot), entity.size_ns, task.work_ns);
+        self.waiting.push(task.role.index(), (rank, entity.sequence, slot));
     }
 
     /// Gives CPUs to those who are to have them.
@@ -237,7 +237,7 @@ impl Machine {
         let (now_ns, work_ns) = (self.world.now_ns, self.world.tasks[slot].work_ns);
         if self.order.preemptive {
             let Entity { size_ns, sequence, running_rank: before, .. } = self.entities[slot as usize];
-            let rank = self.order.rank(self.world.group(slot), size_ns, work_ns);
+            let rank = self.order.rank(self.world.role(slot), size_ns, work_ns);
             let running_rank = self.order.running_rank(rank, now_ns);
             self.running.remove(&(before, sequence, cpu));
             self.running.insert((running_rank, sequence, cpu));
@@ -253,7 +253,7 @@ impl Machine {
     /// Does the next step of the task that runs on a CPU.
     fn step(&mut self, cpu: u32) -> Result<(), Stuck> {
         let slot = self.cpus[cpu as usize].current;
-        let group = self.world.tasks[slot].group;
+        let role = self.world.tasks[slot].role;
         match self.world.step(slot, cpu) {
             Next::Pay(_) => unreachable!("nothing costs anything under a discipline"),
             Next::Change => unreachable!("refused before the run"),
@@ -273,7 +273,7 @@ impl Machine {
                 self.leave(cpu, Reason::Exited);
                 self.world.tasks.remove(slot);
             }
-            Next::Stuck => return Err(Stuck(group)),
+            Next::Stuck => return Err(Stuck(role)),
         }
         Ok(())
     }

@@ -161,40 +161,40 @@ pub fn run(
 /// Whether the discipline knows all that the workload asks for.
 fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
     let cpus = workload.machine.cpus();
-    if let Some((_, group)) = workload.control_groups.iter().find(|(_, group)| group.knobs != Knobs::default()) {
+    if let Some((_, role)) = workload.control_groups.iter().find(|(_, role)| role.knobs != Knobs::default()) {
         return Err(RunError::Unsupported(format!(
             "the control group '{}' has a weight or a limit, which the ideal discipline {discipline} does not know; \
              remove it, or run a sched_ext policy",
-            group.path
+            role.path
         )));
     }
-    for group in &workload.groups {
-        if matches!(group.class, Class::Fifo(_) | Class::RoundRobin(_)) {
+    for role in &workload.roles {
+        if matches!(role.class, Class::Fifo(_) | Class::RoundRobin(_)) {
             return Err(RunError::Unsupported(format!(
                 "task '{}' is of a real-time class, which the ideal discipline {discipline} does not know; remove \
                  `class`, or run a sched_ext policy",
-                group.name
+                role.name
             )));
         }
-        if group.touches_control_groups() {
+        if role.touches_control_groups() {
             return Err(RunError::Unsupported(format!(
                 "task '{}' joins a control group or writes its knobs, which the ideal discipline {discipline} does not \
                  know; remove `join` and `adjust`, or run a sched_ext policy",
-                group.name
+                role.name
             )));
         }
-        if group.changes().next().is_some() {
+        if role.changes().next().is_some() {
             return Err(RunError::Unsupported(format!(
                 "task '{}' changes its CPUs or its nice value, which the ideal discipline {discipline} does not know; \
                  remove `set`, or run a sched_ext policy",
-                group.name
+                role.name
             )));
         }
-        if discipline.is_fluid() && group.cpus.len() < cpus {
+        if discipline.is_fluid() && role.cpus.len() < cpus {
             return Err(RunError::Unsupported(format!(
                 "task '{}' may run on CPUs {} only, but {discipline} divides all {cpus} CPUs among all tasks; remove \
                  `cpus`, or take a discipline that gives whole CPUs",
-                group.name, group.cpus
+                role.name, role.cpus
             )));
         }
     }

@@ -1,6 +1,6 @@
 //! In which order tasks are served by a discipline that gives whole CPUs.
 
-use schedlab_model::workload::{Class, Group};
+use schedlab_model::workload::{Class, Role};
 
 /// What the order goes by; the lesser is served first, and who came first among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +31,12 @@ impl Order {
     }
 
     /// The rank of a task that waits.
-    pub fn rank(self, group: &Group, size_ns: u64, remaining_ns: u64) -> u64 {
+    pub fn rank(self, role: &Role, size_ns: u64, remaining_ns: u64) -> u64 {
         match self.key {
             Key::Arrival => 0,
             Key::Size => size_ns,
             Key::Remaining => remaining_ns,
-            Key::Priority => priority(group),
+            Key::Priority => priority(role),
         }
     }
 
@@ -48,9 +48,9 @@ impl Order {
 }
 
 /// The kernel's order: nice -20 to 19, then `SCHED_IDLE`.
-fn priority(group: &Group) -> u64 {
-    match group.class {
+fn priority(role: &Role) -> u64 {
+    match role.class {
         Class::Idle => 40,
-        _ => (i64::from(group.nice) + 20) as u64,
+        _ => (i64::from(role.nice) + 20) as u64,
     }
 }

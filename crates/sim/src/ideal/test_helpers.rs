@@ -21,9 +21,9 @@ pub fn ms(length: u64) -> Distribution {
 }
 
 /// One task that does these steps once, as one request, from `at_ms` on. It may use all CPUs of [`workload`].
-pub fn once(name: &str, at_ms: u64, steps: Vec<Step>) -> Group {
+pub fn once(name: &str, at_ms: u64, steps: Vec<Step>) -> Role {
     let steps = [vec![Step::RequestBegin], steps, vec![Step::RequestEnd]].concat();
-    Group {
+    Role {
         name: name.into(),
         count: Some(1),
         birth: Birth::At(Time::from_ms(at_ms)),
@@ -44,18 +44,18 @@ pub fn semaphore(name: &str, initial: u32) -> Semaphore {
 }
 
 /// A task that only computes.
-pub fn job(name: &str, at_ms: u64, work_ms: u64) -> Group {
+pub fn job(name: &str, at_ms: u64, work_ms: u64) -> Role {
     once(name, at_ms, vec![Step::Compute(ms(work_ms))])
 }
 
-/// Two seconds of these groups.
-pub fn workload(cpus: u32, mut groups: Vec<Group>) -> Workload {
-    groups.iter_mut().filter(|group| group.cpus.is_empty()).for_each(|group| group.cpus = CpuSet::first(cpus));
+/// Two seconds of these roles.
+pub fn workload(cpus: u32, mut roles: Vec<Role>) -> Workload {
+    roles.iter_mut().filter(|role| role.cpus.is_empty()).for_each(|role| role.cpus = CpuSet::first(cpus));
     Workload {
         name: "test".into(),
         about: String::new(),
         machine: Machine::flat(cpus),
-        groups,
+        roles,
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),

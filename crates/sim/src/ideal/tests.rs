@@ -2,7 +2,7 @@
 
 use super::test_helpers::*;
 use super::*;
-use schedlab_model::workload::{Birth, Group, Step};
+use schedlab_model::workload::{Birth, Role, Step};
 use schedlab_model::{cpuset::CpuSet, ids::*, time::Time, trace::*};
 
 const WHOLE_CPUS: [Discipline; 6] = {
@@ -10,8 +10,8 @@ const WHOLE_CPUS: [Discipline; 6] = {
     [Fcfs, Srpt, Psjf, Sjf, Prio, PrioNp]
 };
 
-fn pinned(group: Group) -> Group {
-    Group { cpus: CpuSet::first(1), ..group }
+fn pinned(role: Role) -> Role {
+    Role { cpus: CpuSet::first(1), ..role }
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_remaining_work_counts_and_equals_do_not_preempt() {
 
 #[test]
 fn priorities_are_nice_values() {
-    let nice = |group: Group, nice| Group { nice, ..group };
+    let nice = |role: Role, nice| Role { nice, ..role };
     let workload = workload(1, vec![job("a", 0, 6), nice(job("b", 1, 4), -5), nice(job("c", 2, 2), -5)]);
     assert_eq!(ends_ms(&workload, Discipline::Prio), [12.0, 5.0, 7.0]);
     assert_eq!(ends_ms(&workload, Discipline::PrioNp), [6.0, 10.0, 12.0]);
@@ -92,15 +92,15 @@ fn a_preemption_is_one_switch_and_the_task_comes_back() {
 /// Who comes when another ends finds the CPU free, even if it could have taken it.
 #[test]
 fn nobody_is_preempted_at_the_end_of_the_work() {
-    let better = Group { nice: -1, ..job("b", 6, 2) };
+    let better = Role { nice: -1, ..job("b", 6, 2) };
     let workload = workload(1, vec![job("a", 0, 6), better]);
     assert_eq!(ends_ms(&workload, Discipline::Prio), [6.0, 8.0]);
 }
 
 #[test]
 fn allowed_cpus_are_respected() {
-    let groups = vec![job("a", 0, 10), job("b", 0, 10), pinned(job("pinned", 1, 2)), job("c", 2, 1)];
-    let workload = workload(2, groups);
+    let roles = vec![job("a", 0, 10), job("b", 0, 10), pinned(job("pinned", 1, 2)), job("c", 2, 1)];
+    let workload = workload(2, roles);
     assert_eq!(ends_ms(&workload, Discipline::Fcfs), [10.0, 10.0, 12.0, 11.0]);
     // pinned takes the first CPU from a, and c the second from b. At 3 both end; b has less left.
     assert_eq!(ends_ms(&workload, Discipline::Srpt), [12.0, 11.0, 3.0, 3.0]);
@@ -121,7 +121,7 @@ fn two_cpus_are_shared_by_three() {
     assert_eq!(ends_ms(&workload, Discipline::Fb), [6.0, 6.0, 8.0]);
     // d comes when the others have got 2 each. It has a CPU of its own until it ends, and they share the other one;
     // at 5 they have got 2 2/3 and share both again.
-    workload.groups.push(Group { cpus: CpuSet::first(2), ..job("d", 3, 2) });
+    workload.roles.push(Role { cpus: CpuSet::first(2), ..job("d", 3, 2) });
     assert_eq!(ends_ms(&workload, Discipline::Fb), [7.0, 7.0, 9.0, 5.0]);
 }
 
@@ -162,9 +162,9 @@ fn tasks_that_hand_over_to_each_other_run_one_after_the_other() {
 #[test]
 fn tasks_stay_on_their_cpus() {
     let rounds = |name: &str| {
-        let mut group = once(name, 0, vec![Step::Compute(ms(2)), Step::Sleep(ms(1))]);
-        group.program.repeats = true;
-        group
+        let mut role = once(name, 0, vec![Step::Compute(ms(2)), Step::Sleep(ms(1))]);
+        role.program.repeats = true;
+        role
     };
     let workload = workload(4, vec![rounds("a"), rounds("b")]);
     for discipline in WHOLE_CPUS {
@@ -178,7 +178,7 @@ fn tasks_stay_on_their_cpus() {
 
 #[test]
 fn tasks_start_where_the_workload_says() {
-    let start = |name| Group { start_on: Some(CpuId(1)), ..job(name, 0, 1) };
+    let start = |name| Role { start_on: Some(CpuId(1)), ..job(name, 0, 1) };
     let events = events(&workload(2, vec![start("a"), start("b")]), Discipline::Fcfs);
     let target = |event: &Event| match event.kind {
         EventKind::Wakeup { target, .. } => Some(target.0),
@@ -201,11 +201,11 @@ fn shares_are_told_at_the_end_of_the_warmup_when_a_task_ends_and_when_the_run_en
 
 #[test]
 fn a_loop_without_time_is_found() {
-    let mut group = once("spins", 0, vec![]);
-    (group.program.steps, group.program.repeats) = (vec![Step::Yield], true);
+    let mut role = once("spins", 0, vec![]);
+    (role.program.steps, role.program.repeats) = (vec![Step::Yield], true);
     for discipline in [Discipline::Sjf, Discipline::Ps] {
-        let error = run(&workload(1, vec![group.clone()]), discipline, 1, &mut (), &mut ()).unwrap_err();
-        assert!(matches!(&error, RunError::Stuck { group, .. } if group == "spins"), "{error}");
+        let error = run(&workload(1, vec![role.clone()]), discipline, 1, &mut (), &mut ()).unwrap_err();
+        assert!(matches!(&error, RunError::Stuck { role, .. } if role == "spins"), "{error}");
     }
 }
 
@@ -218,7 +218,7 @@ fn a_run_can_be_ended_from_outside() {
         }
     }
     let birth = Birth::Arrivals { first: Time::ZERO, gap: ms(2) };
-    let mut workload = workload(1, vec![Group { count: None, birth, ..job("job", 0, 1) }]);
+    let mut workload = workload(1, vec![Role { count: None, birth, ..job("job", 0, 1) }]);
     workload.run.duration = Time::from_s(1000);
     for discipline in Discipline::ALL {
         let outcome = run(&workload, discipline, 1, &mut (), &mut Until(Time::from_s(100))).unwrap();
@@ -230,7 +230,7 @@ fn a_run_can_be_ended_from_outside() {
 
 #[test]
 fn classes_that_are_not_known_are_refused() {
-    let group = Group { class: Class::Fifo(50), ..job("audio", 0, 1) };
-    let error = run(&workload(1, vec![group]), Discipline::Srpt, 1, &mut (), &mut ()).unwrap_err();
+    let role = Role { class: Class::Fifo(50), ..job("audio", 0, 1) };
+    let error = run(&workload(1, vec![role]), Discipline::Srpt, 1, &mut (), &mut ()).unwrap_err();
     assert!(error.to_string().starts_with("task 'audio' is of a real-time class"), "{error}");
 }

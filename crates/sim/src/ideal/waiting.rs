@@ -12,7 +12,7 @@ pub type Entry = (u64, u64, u32);
 pub struct Waiting {
     sets: Vec<CpuSet>,
     heaps: Vec<BinaryHeap<Reverse<Entry>>>,
-    /// The set of each group.
+    /// The set of each role.
     set_of: Vec<u32>,
     len: usize,
 }
@@ -22,11 +22,11 @@ impl Waiting {
     pub fn new(workload: &Workload) -> Waiting {
         let mut sets: Vec<CpuSet> = Vec::new();
         let mut set_of = Vec::new();
-        for group in &workload.groups {
-            let known = sets.iter().position(|set| *set == group.cpus);
+        for role in &workload.roles {
+            let known = sets.iter().position(|set| *set == role.cpus);
             set_of.push(known.unwrap_or(sets.len()) as u32);
             if known.is_none() {
-                sets.push(group.cpus.clone());
+                sets.push(role.cpus.clone());
             }
         }
         Waiting { heaps: vec![BinaryHeap::new(); sets.len()], sets, set_of, len: 0 }
@@ -37,9 +37,9 @@ impl Waiting {
         &self.sets[index]
     }
 
-    /// Adds a task of a group.
-    pub fn push(&mut self, group: usize, entry: Entry) {
-        self.heaps[self.set_of[group] as usize].push(Reverse(entry));
+    /// Adds a task of a role.
+    pub fn push(&mut self, role: usize, entry: Entry) {
+        self.heaps[self.set_of[role] as usize].push(Reverse(entry));
         self.len += 1;
     }
 

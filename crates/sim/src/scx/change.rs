@@ -62,9 +62,9 @@ impl Sim {
         self.release_is_set = false;
         for slot in std::mem::take(&mut self.held) {
             let Some(task) = self.core.world.tasks.get(slot) else { continue };
-            let group = task.group.0;
+            let role = task.role.0;
             self.core.this_cpu = self.core.entity(slot).cpu;
-            self.set_cpus(slot, group);
+            self.set_cpus(slot, role);
         }
     }
 

@@ -78,7 +78,7 @@ pub struct Core {
     pub keeps_idle: bool,
     /// Memory for masks.
     pub masks: Masks,
-    /// Sets of allowed CPUs: for each group its own, then those of [`Core::other_sets`].
+    /// Sets of allowed CPUs: for each role its own, then those of [`Core::other_sets`].
     pub allowed: Vec<Mask>,
     /// The other sets in which tasks may be, with their indices.
     pub other_sets: Vec<(CpuSet, u32)>,
@@ -167,7 +167,7 @@ impl Core {
     /// An idle machine.
     pub fn new(world: World, memory: GuestMemory, release: Release) -> Result<Core, MemoryError> {
         let rules = Rules::of(release);
-        let exists = world.workload.groups.iter().any(|group| is_realtime(group.class));
+        let exists = world.workload.roles.iter().any(|role| is_realtime(role.class));
         let machine = world.workload.machine.clone();
         let count = machine.cpus();
         let mut masks = Masks::new(&memory, count);

@@ -241,7 +241,7 @@ impl Sim {
         let running = (0..self.core.cpus.len()).find_map(|cpu| self.core.current(cpu));
         match (unrest, running) {
             (Unrest::Pause, _) => (self.is_interrupted, self.interrupt_at) = (true, 0),
-            (Unrest::Scenario, Some(slot)) => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
+            (Unrest::Scenario, Some(slot)) => self.stop(Halt::Stuck(self.core.world.tasks[slot].role)),
             _ => {
                 let message = "its CPUs choose again and again, no task does a step and no time goes by: each choice \
                                asks for the next";

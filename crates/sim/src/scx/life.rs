@@ -8,7 +8,7 @@ use super::layout::{GuestExitTask, GuestInitTask, GuestTask, NULL, Pointer};
 use super::ops::Op;
 use super::policy::{Halt, Sim};
 use crate::world::{Birth, Next, Unseen};
-use schedlab_model::workload::{Class, Group, Kind};
+use schedlab_model::workload::{Class, Kind, Role};
 use schedlab_model::{ids::CpuId, trace::*};
 
 /// First process number of a simulated task; its number in the trace is added.
@@ -45,16 +45,16 @@ impl Sim {
     /// Creates a task, shows it to the policy and makes it runnable.
     pub fn give_birth(&mut self, birth: Birth) {
         let workload = self.core.world.workload.clone();
-        let group = &workload.groups[birth.group.index()];
-        let here = birth.by().map_or_else(|| first_cpu(group), |by| self.core.entity(by).cpu);
+        let role = &workload.roles[birth.role.index()];
+        let here = birth.by().map_or_else(|| first_cpu(role), |by| self.core.entity(by).cpu);
         let slot = self.core.world.create(birth, here);
-        let first = group.start_on.map_or(here, |c| c.0);
-        if let Err(full) = self.core.add_entity(slot, first, group.class) {
-            self.stop(Halt::Full(birth.group, full));
+        let first = role.start_on.map_or(here, |c| c.0);
+        if let Err(full) = self.core.add_entity(slot, first, role.class) {
+            self.stop(Halt::Full(birth.role, full));
             return;
         }
-        self.fill_task(slot, group, birth);
-        if group.start_on.is_some() {
+        self.fill_task(slot, role, birth);
+        if role.start_on.is_some() {
             // Held there until all tasks of this instant have started.
             self.set_allowed(slot, self.core.set_number(&[CpuId(first)].into_iter().collect()));
             self.held.push(slot);
@@ -73,13 +73,13 @@ impl Sim {
     pub fn begin_unseen(&mut self) {
         let workload = self.core.world.workload.clone();
         let unseen: Vec<Unseen> = self.core.world.unseen().collect();
-        for Unseen { slot, group, .. } in unseen {
-            let described = &workload.groups[group.index()];
+        for Unseen { slot, role, .. } in unseen {
+            let described = &workload.roles[role.index()];
             if let Err(full) = self.core.add_entity(slot, 0, described.class) {
-                self.stop(Halt::Full(group, full));
+                self.stop(Halt::Full(role, full));
                 return;
             }
-            self.fill_task(slot, described, Birth { group, parent: None, creator: None, asked_ns: 0 });
+            self.fill_task(slot, described, Birth { role, parent: None, creator: None, asked_ns: 0 });
             if !self.core.entity(slot).is_realtime() {
                 let task = self.core.entity_mut(slot).task_mut();
                 (task.flags, task.mm) = (PF_KTHREAD, NULL);
@@ -107,14 +107,14 @@ impl Sim {
     }
 
     /// Fills what a policy sees of a new task.
-    fn fill_task(&mut self, slot: u32, group: &Group, birth: Birth) {
+    fn fill_task(&mut self, slot: u32, role: &Role, birth: Birth) {
         let id = self.core.world.tasks[slot].id;
-        let parent = self.parent_of(group.kind, birth);
+        let parent = self.parent_of(role.kind, birth);
         let now = self.core.world.now_ns;
-        self.set_allowed(slot, birth.group.0);
-        self.place_in_control_group(slot, group, birth);
+        self.set_allowed(slot, birth.role.0);
+        self.place_in_control_group(slot, role, birth);
         let cpu = self.core.entity(slot).cpu;
-        let (policy, realtime_priority) = match group.class {
+        let (policy, realtime_priority) = match role.class {
             Class::Other => (0, None),
             Class::Batch => (3, None),
             Class::Idle => (5, None),
@@ -126,7 +126,7 @@ impl Sim {
         let task = self.core.entity_mut(slot).task_mut();
         (task.pid, task.tgid, task.flags) = (FIRST_PID + id.0 as i32, tgid, PF_FORKNOEXEC);
         (task.policy, task.rt_priority) = (policy, realtime as u32);
-        fill_weight(task, group.class, group.nice);
+        fill_weight(task, role.class, role.nice);
         if let Some(priority) = realtime_priority {
             (task.prio, task.normal_prio) = (priority, priority);
         }
@@ -135,19 +135,19 @@ impl Sim {
         (task.start_time, task.start_boottime) = (now, now);
         (task.scx.slice, task.scx.sticky_cpu, task.scx.holding_cpu) = (SCX_SLICE_DFL, -1, -1);
         (task.scx.ddsp_dsq_id, task.scx.tid) = (SCX_DSQ_INVALID, id.0 as u64 + 1);
-        (task.se.custom_slice, task.se.slice) = group.slice.map_or((0, 0), |slice| (1, slice.ns()));
+        (task.se.custom_slice, task.se.slice) = role.slice.map_or((0, 0), |slice| (1, slice.ns()));
         (task.cpu, task.thread_info.cpu) = (cpu, cpu);
         (task.wake_cpu, task.recent_used_cpu) = (cpu as i32, cpu as i32);
         task.numa_preferred_nid = NUMA_NO_NODE;
-        let name = group.name.as_bytes();
+        let name = role.name.as_bytes();
         let length = name.len().min(15);
         task.comm[..length].copy_from_slice(&name[..length]);
     }
 
-    /// A new task is where its group says, or where its parent is.
-    fn place_in_control_group(&mut self, slot: u32, group: &Group, birth: Birth) {
-        let parent = birth.parent.filter(|_| group.control.inherits);
-        let id = parent.map_or(group.control.begin, |parent| self.core.entity(parent).control_group);
+    /// A new task is where its role says, or where its parent is.
+    fn place_in_control_group(&mut self, slot: u32, role: &Role, birth: Birth) {
+        let parent = birth.parent.filter(|_| role.control.inherits);
+        let id = parent.map_or(role.control.begin, |parent| self.core.entity(parent).control_group);
         self.enter_control_group(slot, id);
         if parent.is_some() && !self.core.cgroups.tree.is_empty() {
             self.set_allowed(slot, self.core.set_number(&self.cpus_in(slot, id)));
@@ -169,19 +169,19 @@ impl Sim {
     }
 
     /// Number, leader and address space of a task's process. A thread belongs to the process of the task that creates
-    /// it, or, if nobody does, to that of its group.
+    /// it, or, if nobody does, to that of its role.
     fn process_of(&mut self, slot: u32, birth: Birth) -> (i32, u64, u64) {
         let entity = self.core.entity(slot);
         let itself = (FIRST_PID + entity.id.0 as i32, entity.address);
-        let of_group = *self.leaders[birth.group.index()].get_or_insert(itself);
-        let kind = self.core.world.group(slot).kind;
+        let of_role = *self.leaders[birth.role.index()].get_or_insert(itself);
+        let kind = self.core.world.role(slot).kind;
         match (kind, birth.parent) {
             (Kind::Thread, Some(parent)) => {
                 let parent = self.core.entity(parent).task();
                 (parent.tgid, parent.group_leader.0, parent.mm.0)
             }
-            (Kind::Thread, None) => (of_group.0, of_group.1, self.memory_map(slot, kind, birth.group)),
-            (Kind::Process, _) => (itself.0, itself.1, self.memory_map(slot, kind, birth.group)),
+            (Kind::Thread, None) => (of_role.0, of_role.1, self.memory_map(slot, kind, birth.role)),
+            (Kind::Process, _) => (itself.0, itself.1, self.memory_map(slot, kind, birth.role)),
         }
     }
 
@@ -205,7 +205,7 @@ impl Sim {
             Next::Yield => self.yield_cpu(cpu, slot),
             Next::Change => self.change(cpu, slot),
             Next::Exit => self.end(cpu, slot),
-            Next::Stuck => self.stop(Halt::Stuck(self.core.world.tasks[slot].group)),
+            Next::Stuck => self.stop(Halt::Stuck(self.core.world.tasks[slot].role)),
         }
     }
 
@@ -291,7 +291,7 @@ fn set_parent(task: &mut GuestTask, parent: Pointer) {
     (task.real_parent, task.parent) = (parent, parent);
 }
 
-/// Where the tasks of a group begin when nobody on a CPU creates them.
-fn first_cpu(group: &Group) -> u32 {
-    group.start_on.or_else(|| group.cpus.iter().next()).unwrap_or(CpuId(0)).0
+/// Where the tasks of a role begin when nobody on a CPU creates them.
+fn first_cpu(role: &Role) -> u32 {
+    role.start_on.or_else(|| role.cpus.iter().next()).unwrap_or(CpuId(0)).0
 }

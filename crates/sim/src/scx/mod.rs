@@ -153,7 +153,7 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
             (vm, ops, None, Some(companion))
         }
     };
-    // After the policy, which then lies at the same place whatever the groups are, and need not be compiled again.
+    // After the policy, which then lies at the same place whatever the roles are, and need not be compiled again.
     let workload = core.world.workload.clone();
     add_masks(&mut core, &workload)?;
     if let Some(native) = &native {
@@ -171,17 +171,17 @@ fn refuse_not_simulated(ops: &StructOps) -> Result<(), LoadError> {
     if not_simulated.is_empty() { Ok(()) } else { Err(LoadError::Missing(not_simulated)) }
 }
 
-/// One mask for each group, then one for each other set in which its tasks may be, at their start or later.
+/// One mask for each role, then one for each other set in which its tasks may be, at their start or later.
 fn add_masks(core: &mut core::Core, workload: &Workload) -> Result<(), MemoryError> {
-    for group in &workload.groups {
+    for role in &workload.roles {
         let exists = |cpu: CpuId| cpu.0 < core.cpus.len();
-        assert!(group.cpus.iter().chain(group.start_on).all(exists), "{} is on a CPU that is not there", group.name);
-        let mask = core.masks.create(&group.cpus)?;
+        assert!(role.cpus.iter().chain(role.start_on).all(exists), "{} is on a CPU that is not there", role.name);
+        let mask = core.masks.create(&role.cpus)?;
         core.allowed.push(mask);
     }
-    for group in &workload.groups {
-        let first = group.start_on.map(|cpu| [cpu].into_iter().collect::<CpuSet>());
-        for set in first.iter().chain(group.all_cpus()) {
+    for role in &workload.roles {
+        let first = role.start_on.map(|cpu| [cpu].into_iter().collect::<CpuSet>());
+        for set in first.iter().chain(role.all_cpus()) {
             if core.other_sets.iter().all(|(known, _)| known != set) {
                 core.other_sets.push((set.clone(), core.allowed.len() as u32));
                 let mask = core.masks.create(set)?;

@@ -41,7 +41,7 @@ pub struct KernelCalls<'c, 'a> {
 pub struct TaskView {
     /// Its number.
     pub pid: i32,
-    /// Its name: group and number in it.
+    /// Its name: role and number in it.
     pub name: String,
     /// `scx.weight`: 100 for nice 0.
     pub weight: u32,
@@ -155,11 +155,7 @@ impl KernelCalls<'_, '_> {
             runnable: u64::from(task.scx.flags) & SCX_TASK_QUEUED != 0,
             cpu: entity.cpu,
             runtime_ns: task.se.sum_exec_runtime,
-            cpus: core.world.workload.groups[core.world.tasks[slot].group.index()]
-                .cpus
-                .iter()
-                .map(|cpu| cpu.0)
-                .collect(),
+            cpus: core.world.workload.roles[core.world.tasks[slot].role.index()].cpus.iter().map(|cpu| cpu.0).collect(),
         })
     }
 

@@ -11,7 +11,7 @@ use super::throttling::Throttling;
 use crate::error::RunError;
 use crate::world::World;
 use schedlab_bpf::{Access, Fault, MapId, MemoryError, Moment, Region, Vm};
-use schedlab_model::{ids::GroupId, time::Time, trace::*, workload::Kind};
+use schedlab_model::{ids::RoleId, time::Time, trace::*, workload::Kind};
 
 /// Name of the task-storage map into which a policy writes a word about a task.
 pub const STATUS_MAP: &str = "schedlab_status";
@@ -27,20 +27,20 @@ pub const SCRATCH_BYTES: u64 = 1024;
 /// Why a scenario cannot go on, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// The tasks of this group let no time go by.
-    Stuck(GroupId),
-    /// A task of this group finds no place.
-    Full(GroupId, Full),
+    /// The tasks of this role let no time go by.
+    Stuck(RoleId),
+    /// A task of this role finds no place.
+    Full(RoleId, Full),
 }
 
 impl Halt {
     /// What the run ends with.
     pub fn error(self, world: &World) -> RunError {
-        let name = |group: GroupId| world.workload.groups[group.index()].name.clone();
+        let name = |role: RoleId| world.workload.roles[role.index()].name.clone();
         let time = Time(world.now_ns);
         match self {
-            Halt::Stuck(group) => RunError::Stuck { group: name(group), steps: world.done_now().steps, time },
-            Halt::Full(group, Full) => RunError::TooManyTasks { group: name(group), limit: MAX_TASKS, time },
+            Halt::Stuck(role) => RunError::Stuck { role: name(role), steps: world.done_now().steps, time },
+            Halt::Full(role, Full) => RunError::TooManyTasks { role: name(role), limit: MAX_TASKS, time },
         }
     }
 }
@@ -86,7 +86,7 @@ pub struct Sim {
     pub is_interrupted: bool,
     /// Finds a policy that lets no time go by.
     pub restless: Restless,
-    /// For each group the process number and the address of its first task.
+    /// For each role the process number and the address of its first task.
     pub leaders: Vec<Option<(i32, u64)>>,
     memory_maps: u64,
     /// Events of a kernel that the policy's programs watch and that never happen here.
@@ -107,11 +107,11 @@ impl Sim {
         core.notes_moved = throttling.is_told();
         let (tick, costs) = (core.machine.tick, core.machine.costs);
         let ticks_are_felt = tick > Time::ZERO && (ops.has(Op::Tick) || costs.tick > Time::ZERO);
-        let groups = core.world.workload.groups.len();
+        let roles = core.world.workload.roles.len();
         let scratch = core.memory.alloc(SCRATCH_BYTES, 8, Region::whole("arguments", Access::ReadWrite))?;
         let size = size_of::<GuestMm>() as u32;
         let region = Region::array("mm_struct", size, size, Access::ReadOnly);
-        let memory_maps = core.memory.alloc((groups as u64 + MAX_TASKS as u64) * size as u64, 8, region)?;
+        let memory_maps = core.memory.alloc((roles as u64 + MAX_TASKS as u64) * size as u64, 8, region)?;
         Ok(Sim {
             vm,
             ops,
@@ -133,7 +133,7 @@ impl Sim {
             interrupt_at: 0,
             is_interrupted: false,
             restless: Restless::default(),
-            leaders: vec![None; groups],
+            leaders: vec![None; roles],
             memory_maps,
             unseen: Vec::new(),
             companion: None,
@@ -149,10 +149,10 @@ impl Sim {
         unsafe { self.core.memory.host(self.scratch).cast::<T>().write(value) };
     }
 
-    /// The address space of a task: its group's, or its own if it is a process.
-    pub fn memory_map(&self, slot: u32, kind: Kind, group: GroupId) -> u64 {
+    /// The address space of a task: its role's, or its own if it is a process.
+    pub fn memory_map(&self, slot: u32, kind: Kind, role: RoleId) -> u64 {
         let index = match kind {
-            Kind::Thread => group.0 as u64,
+            Kind::Thread => role.0 as u64,
             Kind::Process => self.leaders.len() as u64 + slot as u64,
         };
         self.memory_maps + index * size_of::<GuestMm>() as u64

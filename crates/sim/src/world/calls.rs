@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_spawned_begins_also_where_others_of_its_group_were_there() {
+    fn a_task_that_is_spawned_begins_also_where_others_of_its_role_were_there() {
         let tables =
             task("parent", "{ compute = \"1ms\" }, { spawn = \"child\" }") + &task("child", "{ compute = \"5us\" }");
         assert_eq!(paid(&tables, &["start"]), [1_000_000, 5_000, 5_001]);

@@ -9,30 +9,30 @@ use schedlab_model::{ids::*, time::Time, trace::EventKind};
 impl World {
     /// Creates a task; the scheduler makes it runnable afterwards.
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
-        let slot = self.tasks.create(birth.group, &self.group_rngs[birth.group.index()], birth.asked_ns);
-        // A task that is there from the begin has done that before; others of its group may be spawned later.
-        let is_late = birth.parent.is_some() || !matches!(self.group(slot).birth, workload::Birth::At(_));
-        let [_, start, _] = self.life_costs(self.group(slot).kind);
+        let slot = self.tasks.create(birth.role, &self.role_rngs[birth.role.index()], birth.asked_ns);
+        // A task that is there from the begin has done that before; others of its role may be spawned later.
+        let is_late = birth.parent.is_some() || !matches!(self.role(slot).birth, workload::Birth::At(_));
+        let [_, start, _] = self.life_costs(self.role(slot).kind);
         self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
-        self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, group: birth.group, parent });
+        self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, role: birth.role, parent });
         slot
     }
 
     /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
     /// that costs nothing. All of them were asked for when the step began.
-    pub(super) fn spawn(&mut self, slot: u32, group: GroupId, count: u32) -> Next {
+    pub(super) fn spawn(&mut self, slot: u32, role: RoleId, count: u32) -> Next {
         if let Some(next) = self.do_unseen(slot) {
             return next;
         }
-        let kind = self.workload.groups[group.index()].kind;
+        let kind = self.workload.roles[role.index()].kind;
         let [fork, ..] = self.life_costs(kind);
         let cost_ns = fork.ns();
         let copy_ns = if kind == Kind::Process { self.costs.process_copy.ns() } else { 0 };
         let task = &mut self.tasks[slot];
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
         let born = if cost_ns > 0 { paid.min(1) } else { count };
-        let birth = Birth { group, parent: Some(slot), creator: None, asked_ns: since_ns };
+        let birth = Birth { role, parent: Some(slot), creator: None, asked_ns: since_ns };
         self.ask_for(birth, born);
         let task = &mut self.tasks[slot];
         task.fresh = false;
@@ -48,7 +48,7 @@ impl World {
 
     /// The last that a task does.
     pub(super) fn leave(&mut self, slot: u32) -> Next {
-        let [.., exit] = self.life_costs(self.group(slot).kind);
+        let [.., exit] = self.life_costs(self.role(slot).kind);
         let task = &mut self.tasks[slot];
         let cost_ns = exit.ns() + std::mem::take(&mut task.owed_ns);
         if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
@@ -58,7 +58,7 @@ impl World {
         Next::Work
     }
 
-    /// What the creation, the begin and the end of a task of a group take.
+    /// What the creation, the begin and the end of a task of a role take.
     fn life_costs(&self, kind: Kind) -> [Time; 3] {
         let costs = &self.costs;
         match kind {

@@ -19,7 +19,7 @@ use objects::Objects;
 use requests::Requests;
 use room::Room;
 use schedlab_model::machine::{Costs, Machine};
-use schedlab_model::workload::{self, Group, SourceTimes, Workload};
+use schedlab_model::workload::{self, Role, SourceTimes, Workload};
 use schedlab_model::{ids::*, rng::Rng, time::Time, trace::*};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -58,8 +58,8 @@ impl Wake {
 /// A task that is to come to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
-    /// Its group.
-    pub group: GroupId,
+    /// Its role.
+    pub role: RoleId,
     /// The slot of the task that creates it.
     pub parent: Option<u32>,
     /// The slot of the task that nobody sees, if that creates it.
@@ -96,7 +96,7 @@ pub struct World {
     pub has_to_end: bool,
     /// For each source when its next messages come.
     sources: Vec<SourceTimes>,
-    group_rngs: Vec<Rng>,
+    role_rngs: Vec<Rng>,
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
     woken: Vec<u32>,
@@ -122,11 +122,11 @@ pub struct World {
 impl World {
     /// The world at time zero, all births and arrivals set, in which tasks pay for creation, begin and end.
     pub fn new(workload: &Rc<Workload>, costs: &Costs, seed: u64) -> World {
-        let seen = workload.groups.len();
+        let seen = workload.roles.len();
         let machine = Machine { costs: *costs, ..workload.machine.clone() };
         let workload = &unseen::with_unseen(workload, &machine);
-        let stream = |kind: &str, g: &Group| Rng::split(seed, &format!("{kind}/{}", g.name));
-        let groups = &workload.groups;
+        let stream = |kind: &str, g: &Role| Rng::split(seed, &format!("{kind}/{}", g.name));
+        let roles = &workload.roles;
         let mut world = World {
             now_ns: 0,
             timers: Timers::default(),
@@ -139,9 +139,9 @@ impl World {
             room: Room::default(),
             has_to_end: false,
             sources: workload.sources.iter().map(|source| source.times(seed)).collect(),
-            group_rngs: groups.iter().map(|g| stream("task", g)).collect(),
-            arrival_rngs: groups.iter().map(|g| stream("arrivals", g)).collect(),
-            arrivals_left: groups.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
+            role_rngs: roles.iter().map(|g| stream("task", g)).collect(),
+            arrival_rngs: roles.iter().map(|g| stream("arrivals", g)).collect(),
+            arrivals_left: roles.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             woken: Vec::new(),
             creator: None,
             grace: None,
@@ -153,8 +153,8 @@ impl World {
             done_at_once: Done::default(),
             done_at_ns: 0,
         };
-        for (index, group) in groups.iter().enumerate() {
-            match &group.birth {
+        for (index, role) in roles.iter().enumerate() {
+            match &role.birth {
                 workload::Birth::At(time) => world.expect(time.ns(), Due::Birth(index as u32)),
                 workload::Birth::Arrivals { first, .. } => world.draw_arrival(index as u32, first.ns()),
                 workload::Birth::Spawned => {}
@@ -193,16 +193,16 @@ impl World {
         self.timers.push(at_ns, due);
     }
 
-    /// Sets the next arrival of a group, if one is left.
-    fn draw_arrival(&mut self, group: u32, from_ns: u64) {
-        let index = group as usize;
+    /// Sets the next arrival of a role, if one is left.
+    fn draw_arrival(&mut self, role: u32, from_ns: u64) {
+        let index = role as usize;
         if self.arrivals_left[index] == 0 {
             return;
         }
         self.arrivals_left[index] -= 1;
-        if let workload::Birth::Arrivals { gap, .. } = &self.workload.groups[index].birth {
+        if let workload::Birth::Arrivals { gap, .. } = &self.workload.roles[index].birth {
             let at = from_ns.saturating_add(gap.sample(&mut self.arrival_rngs[index]).ns());
-            self.expect(at, Due::Arrival(group));
+            self.expect(at, Due::Arrival(role));
         }
     }
 
@@ -218,16 +218,16 @@ impl World {
     /// [`World::wakes`] and [`World::births`]. Returns a timer that concerns the scheduler.
     pub fn due(&mut self, due: Due) -> Option<Due> {
         match due {
-            Due::Birth(group) => {
+            Due::Birth(role) => {
                 self.tasks_to_come -= 1;
-                let count = self.workload.groups[group as usize].count.unwrap_or(1);
-                let birth = Birth { group: GroupId(group), parent: None, creator: None, asked_ns: self.now_ns };
+                let count = self.workload.roles[role as usize].count.unwrap_or(1);
+                let birth = Birth { role: RoleId(role), parent: None, creator: None, asked_ns: self.now_ns };
                 self.ask_for(birth, count);
             }
-            Due::Arrival(group) => {
+            Due::Arrival(role) => {
                 self.tasks_to_come -= 1;
-                self.arrive(GroupId(group));
-                self.draw_arrival(group, self.now_ns);
+                self.arrive(RoleId(role));
+                self.draw_arrival(role, self.now_ns);
             }
             Due::Messages(source) => {
                 self.arrivals_to_come -= 1;
@@ -243,9 +243,9 @@ impl World {
         None
     }
 
-    /// The group of a task.
-    pub fn group(&self, slot: u32) -> &Group {
-        &self.workload.groups[self.tasks[slot].group.index()]
+    /// The role of a task.
+    pub fn role(&self, slot: u32) -> &Role {
+        &self.workload.roles[self.tasks[slot].role.index()]
     }
 
     /// Whether tasks may still come to be by themselves.
@@ -274,10 +274,10 @@ impl World {
         }
         let waiting = self.tasks.alive_slots().map(|slot| {
             let task = &self.tasks[slot];
-            let steps = &self.workload.groups[task.group.index()].program.steps;
+            let steps = &self.workload.roles[task.role.index()].program.steps;
             // One that waits at a barrier has done its part of that step.
             let step = if task.waits { task.step as usize } else { (task.step as usize).saturating_sub(1) };
-            (task.group, &steps[step])
+            (task.role, &steps[step])
         });
         Err(RunError::Standstill(self.workload.standstill(waiting)))
     }
@@ -294,10 +294,10 @@ impl World {
         }
     }
 
-    /// A task's name for people: group and running number of the task in the run.
+    /// A task's name for people: role and running number of the task in the run.
     pub fn name(&self, slot: u32) -> String {
         match self.tasks.get(slot) {
-            Some(task) => format!("{}/{}", self.workload.groups[task.group.index()].name, task.id),
+            Some(task) => format!("{}/{}", self.workload.roles[task.role.index()].name, task.id),
             None => "nobody".into(),
         }
     }

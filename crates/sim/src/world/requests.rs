@@ -98,7 +98,7 @@ impl World {
                 message.push(self.requests.birth(self.now_ns));
             }
             for request in message.iter().map(|request| request.id) {
-                self.emit(cpu, EventKind::RequestQueue { request, task, group: work.group });
+                self.emit(cpu, EventKind::RequestQueue { request, task, role: work.role });
             }
             let queue = self.requests.queue(place).expect("it was there");
             queue.messages.push_back(message);
@@ -150,7 +150,7 @@ impl World {
     /// How many messages of a place would let the task go on with its step, if all but one are there already.
     fn waits_for(&self, slot: u32, place: Place) -> Option<u32> {
         let task = &self.tasks[slot];
-        let steps = &self.workload.groups[task.group.index()].program.steps;
+        let steps = &self.workload.roles[task.role.index()].program.steps;
         match (steps.get(task.step as usize)?, place) {
             (Step::Wait(semaphore), Place::Semaphore(place)) if *semaphore == place => Some(1),
             (Step::Recv(channel, count), Place::Channel(place)) if *channel == place => {
@@ -173,12 +173,12 @@ impl World {
     /// Puts what was promised back, and says to whom and how much.
     fn withdraw_promises(&mut self, place: Place, cpu: u32) -> Vec<(u32, u32)> {
         let Some(queue) = self.requests.queue(place) else { return Vec::new() };
-        let (group, promises) = (queue.work.group, std::mem::take(&mut queue.promises));
+        let (role, promises) = (queue.work.role, std::mem::take(&mut queue.promises));
         for Promise { slot, lengths } in promises.iter().rev() {
             let mut requests = self.tasks[*slot].give_back(lengths.iter().sum());
             let task = Some(self.tasks[*slot].id);
             for request in requests.iter().map(|request| request.id) {
-                self.emit(cpu, EventKind::RequestQueue { request, task, group });
+                self.emit(cpu, EventKind::RequestQueue { request, task, role });
             }
             for length in lengths.iter().rev() {
                 let message = requests.split_off(requests.len() - length);

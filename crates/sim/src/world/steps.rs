@@ -91,7 +91,7 @@ impl World {
         if self.has_calls && task.asleep_at_ns.is_some() {
             return None;
         }
-        let program = &self.workload.groups[task.group.index()].program;
+        let program = &self.workload.roles[task.role.index()].program;
         while task.work_ns == 0 {
             match program.steps.get(task.step as usize) {
                 Some(Step::Compute(length)) => task.compute(length),
@@ -130,7 +130,7 @@ impl World {
     fn one_step(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Next {
         done.steps += 1;
         let workload = self.workload.clone();
-        let program = &workload.groups[self.tasks[slot].group.index()].program;
+        let program = &workload.roles[self.tasks[slot].role.index()].program;
         self.step_of(program, slot, cpu, done)
     }
 
@@ -181,7 +181,7 @@ impl World {
                 return Next::Again;
             }
             Step::Period(pace) => return self.pace(slot, pace, cpu),
-            Step::Spawn(group, count) => return self.spawn(slot, *group, *count),
+            Step::Spawn(role, count) => return self.spawn(slot, *role, *count),
             Step::Exit => return self.leave(slot),
             step => {
                 if !self.has_calls {
@@ -217,13 +217,13 @@ impl World {
         let done = task
             .step
             .checked_sub(1)
-            .and_then(|step| self.workload.groups[task.group.index()].program.steps.get(step as usize));
+            .and_then(|step| self.workload.roles[task.role.index()].program.steps.get(step as usize));
         done.expect("asked after such a step alone").clone()
     }
 
     fn concerns_nobody_else(&self, slot: u32) -> bool {
         let task = &self.tasks[slot];
-        let program = &self.workload.groups[task.group.index()].program;
+        let program = &self.workload.roles[task.role.index()].program;
         match program.steps.get(task.step as usize) {
             Some(step) => match step {
                 Step::Compute(_) | Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } => true,

@@ -9,8 +9,8 @@ use schedlab_model::{distribution::Distribution, ids::*, rng::Rng, time::Time, t
 pub struct Task {
     /// Its number in the trace.
     pub id: TaskId,
-    /// Its group.
-    pub group: GroupId,
+    /// Its role.
+    pub role: RoleId,
     /// The next step.
     pub step: u32,
     /// Passes left of each `repeat` that the task is in, innermost last.
@@ -80,10 +80,10 @@ pub struct Spawning {
 }
 
 impl Task {
-    fn new(id: TaskId, group: GroupId, rng: &Rng, asked_ns: u64) -> Task {
+    fn new(id: TaskId, role: RoleId, rng: &Rng, asked_ns: u64) -> Task {
         Task {
             id,
-            group,
+            role,
             step: 0,
             repeats: Vec::new(),
             work_ns: 0,
@@ -206,17 +206,17 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Creates a task of a group. `rng` is the group's stream; the task takes the child of its own number.
-    pub fn create(&mut self, group: GroupId, rng: &Rng, asked_ns: u64) -> u32 {
+    /// Creates a task of a role. `rng` is the role's stream; the task takes the child of its own number.
+    pub fn create(&mut self, role: RoleId, rng: &Rng, asked_ns: u64) -> u32 {
         let id = TaskId(self.created);
         self.created += 1;
         self.alive += 1;
-        self.place(Task::new(id, group, rng, asked_ns))
+        self.place(Task::new(id, role, rng, asked_ns))
     }
 
     /// Creates the task that nobody sees, which is not counted.
-    pub fn create_unseen(&mut self, group: GroupId, rng: &Rng) -> u32 {
-        self.place(Task::new(UNSEEN, group, rng, 0))
+    pub fn create_unseen(&mut self, role: RoleId, rng: &Rng) -> u32 {
+        self.place(Task::new(UNSEEN, role, rng, 0))
     }
 
     fn place(&mut self, task: Task) -> u32 {
@@ -290,10 +290,10 @@ mod tests {
     #[test]
     fn slots_are_used_again_and_numbers_are_not() {
         let mut tasks = Tasks::default();
-        let rng = Rng::split(1, "group");
-        let (a, b) = (tasks.create(GroupId(0), &rng, 0), tasks.create(GroupId(0), &rng, 0));
+        let rng = Rng::split(1, "role");
+        let (a, b) = (tasks.create(RoleId(0), &rng, 0), tasks.create(RoleId(0), &rng, 0));
         tasks.remove(a);
-        let c = tasks.create(GroupId(0), &rng, 0);
+        let c = tasks.create(RoleId(0), &rng, 0);
         assert_eq!((c, tasks[b].id, tasks[c].id, tasks.alive(), tasks.created()), (a, TaskId(1), TaskId(2), 2, 3));
     }
 }

@@ -21,9 +21,9 @@ pub enum Class {
 /// What a timer does when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// All tasks of the group come to be.
+    /// All tasks of the role come to be.
     Birth(u32),
-    /// One task of the group arrives, and the next one is drawn.
+    /// One task of the role arrives, and the next one is drawn.
     Arrival(u32),
     /// Messages of the source come from outside, and the next ones are drawn.
     Messages(u32),
@@ -81,7 +81,7 @@ struct Entry {
 /// Timers in the order (time, class, sequence).
 ///
 /// The first few are sorted, the rest lies in a hierarchical wheel (Varghese and Lauck, "Hashed and hierarchical timing
-/// wheels", 1987): a timer lies on the level of the highest group of bits in which its key differs from the origin, in
+/// wheels", 1987): a timer lies on the level of the highest role of bits in which its key differs from the origin, in
 /// the bucket of those bits. When none is sorted any more and the next one is due, its bucket is sorted, or moved down
 /// if it is full; not before, so that all that is set later is later than the begin of that bucket. Equal keys always share a bucket, so the order in which they were set is kept without a number. Adding one costs the
 /// same however many there are, and moving a bucket walks through memory in order, where a heap of a million timers

@@ -20,7 +20,7 @@ use schedlab_model::ids::*;
 use schedlab_model::machine::Machine;
 use schedlab_model::time::Time;
 use schedlab_model::trace::WakeSource;
-use schedlab_model::workload::{self, Channel, ChannelKind, Class, Group, Kind, Program, Step, Workload};
+use schedlab_model::workload::{self, Channel, ChannelKind, Class, Kind, Program, Role, Step, Workload};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -32,8 +32,8 @@ pub const UNSEEN: TaskId = TaskId(u32::MAX);
 pub struct Unseen {
     /// Its slot.
     pub slot: u32,
-    /// Its group, one of the last.
-    pub group: GroupId,
+    /// Its role, one of the last.
+    pub role: RoleId,
     /// The channel in which it waits.
     channel: ObjectId,
     /// Whether its CPU has paid for what it was called for.
@@ -43,8 +43,8 @@ pub struct Unseen {
 /// What creates those who arrive.
 pub struct Creator {
     task: Unseen,
-    /// Those who have arrived and are not created: group and instant.
-    pub(super) arrived: VecDeque<(GroupId, u64)>,
+    /// Those who have arrived and are not created: role and instant.
+    pub(super) arrived: VecDeque<(RoleId, u64)>,
 }
 
 /// What waits for grace periods, and what frees.
@@ -63,24 +63,24 @@ pub struct Grace {
 
 /// Whether the workload needs a creator on a machine, and whether what comes after the ends of tasks is simulated.
 fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
-    let arrives = |group: &Group| matches!(group.birth, workload::Birth::Arrivals { .. });
+    let arrives = |role: &Role| matches!(role.birth, workload::Birth::Arrivals { .. });
     let costs = &machine.costs;
-    let ends = |group: &Group| !group.program.repeats || group.program.steps.contains(&Step::Exit);
+    let ends = |role: &Role| !role.program.repeats || role.program.steps.contains(&Step::Exit);
     let after_ends = costs.grace_period.max(costs.reclaim);
     [
-        costs.arrival > Time::ZERO && workload.groups.iter().any(arrives),
-        after_ends > Time::ZERO && machine.tick > Time::ZERO && workload.groups.iter().any(ends),
+        costs.arrival > Time::ZERO && workload.roles.iter().any(arrives),
+        after_ends > Time::ZERO && machine.tick > Time::ZERO && workload.roles.iter().any(ends),
     ]
 }
 
-/// The workload with groups and channels of the tasks that nobody sees.
+/// The workload with roles and channels of the tasks that nobody sees.
 pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
     let [creator, grace] = needed(workload, machine);
     if !creator && !grace {
         return workload.clone();
     }
     let mut workload = Workload::clone(workload);
-    let class = Class::Fifo(priority(&workload.groups));
+    let class = Class::Fifo(priority(&workload.roles));
     if creator {
         add(&mut workload, "(arrivals)", class);
     }
@@ -93,11 +93,11 @@ pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
 
 fn add(workload: &mut Workload, name: &str, class: Class) {
     let channel = ObjectId(workload.objects.channels.len() as u32);
-    let group = GroupId(workload.groups.len() as u32);
+    let role = RoleId(workload.roles.len() as u32);
     let (name, kind) = (name.to_string(), ChannelKind::Socket);
     workload.objects.channels.push(Channel { name: name.clone(), capacity: u32::MAX / 2, kind, work: None });
-    let steps = vec![Step::Recv(channel, 1), Step::Spawn(group, 1)];
-    workload.groups.push(Group {
+    let steps = vec![Step::Recv(channel, 1), Step::Spawn(role, 1)];
+    workload.roles.push(Role {
         name,
         count: Some(0),
         start_on: None,
@@ -113,22 +113,22 @@ fn add(workload: &mut Workload, name: &str, class: Class) {
 }
 
 /// The lowest real-time priority where no task is of a real-time class, else the highest.
-fn priority(groups: &[Group]) -> u8 {
-    let is_realtime = |group: &Group| matches!(group.class, Class::Fifo(_) | Class::RoundRobin(_));
-    if groups.iter().any(is_realtime) { 99 } else { 1 }
+fn priority(roles: &[Role]) -> u8 {
+    let is_realtime = |role: &Role| matches!(role.class, Class::Fifo(_) | Class::RoundRobin(_));
+    if roles.iter().any(is_realtime) { 99 } else { 1 }
 }
 
 impl World {
-    /// Makes the tasks that nobody sees, of a workload whose first `seen` groups are seen. They wait to be called.
+    /// Makes the tasks that nobody sees, of a workload whose first `seen` roles are seen. They wait to be called.
     pub(super) fn make_unseen(&mut self, seen: usize) {
         let machine = Machine { costs: self.costs, ..self.workload.machine.clone() };
         let [creator, grace] = needed(&self.workload, &machine);
-        let mut groups = (seen as u32..).map(GroupId);
-        let channels = self.objects.channels.len() - (self.workload.groups.len() - seen);
+        let mut roles = (seen as u32..).map(RoleId);
+        let channels = self.objects.channels.len() - (self.workload.roles.len() - seen);
         let mut channels = (channels as u32..).map(ObjectId);
         let mut next = |world: &mut World| {
-            let (group, channel) = groups.next().zip(channels.next()).expect("they go on");
-            world.make_one(group, channel)
+            let (role, channel) = roles.next().zip(channels.next()).expect("they go on");
+            world.make_one(role, channel)
         };
         if creator {
             self.creator = Some(Creator { task: next(self), arrived: VecDeque::new() });
@@ -139,12 +139,12 @@ impl World {
         }
     }
 
-    fn make_one(&mut self, group: GroupId, channel: ObjectId) -> Unseen {
-        let slot = self.tasks.create_unseen(group, &self.group_rngs[group.index()]);
+    fn make_one(&mut self, role: RoleId, channel: ObjectId) -> Unseen {
+        let slot = self.tasks.create_unseen(role, &self.role_rngs[role.index()]);
         self.tasks[slot].waits = true;
         let attempt = self.objects.channels[channel.index()].recv(slot, 1, false, &mut self.woken);
         assert_eq!(attempt, objects::Attempt::Wait, "nobody has called");
-        Unseen { slot, group, channel, has_paid: false }
+        Unseen { slot, role, channel, has_paid: false }
     }
 
     /// The tasks that nobody sees.
@@ -168,14 +168,14 @@ impl World {
     }
 
     /// A task arrives: the creator has to do with it, or it is there at once.
-    pub(super) fn arrive(&mut self, group: GroupId) {
+    pub(super) fn arrive(&mut self, role: RoleId) {
         if !self.has_room_for_tasks(1) {
             return;
         }
         let Some(creator) = &mut self.creator else {
-            return self.births.push_back(Birth { group, parent: None, creator: None, asked_ns: self.now_ns });
+            return self.births.push_back(Birth { role, parent: None, creator: None, asked_ns: self.now_ns });
         };
-        creator.arrived.push_back((group, self.now_ns));
+        creator.arrived.push_back((role, self.now_ns));
         let task = creator.task;
         self.call_unseen(task, WakeSource::Timer);
     }
@@ -229,8 +229,8 @@ impl World {
             return Some(Next::Pay(cost));
         }
         if let Some(creator) = self.creator.as_mut().filter(|creator| creator.task.slot == slot) {
-            let (group, asked_ns) = creator.arrived.pop_front().expect("one has arrived for each call");
-            self.births.push_back(Birth { group, parent: None, creator: Some(slot), asked_ns });
+            let (role, asked_ns) = creator.arrived.pop_front().expect("one has arrived for each call");
+            self.births.push_back(Birth { role, parent: None, creator: Some(slot), asked_ns });
         }
         if let Some(grace) = self.grace.as_mut().filter(|grace| grace.frees.slot == slot) {
             grace.over = 0;

@@ -1,13 +1,13 @@
 //! The tracks of a trace: their numbers and descriptors.
 
 use super::messages::{CounterDescriptor, ORDER_EXPLICIT, ProcessDescriptor, ThreadDescriptor, TrackDescriptor};
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 
-/// The thread number of task 0. Groups are processes with numbers below: Perfetto takes a thread whose number is that
+/// The thread number of task 0. Roles are processes with numbers below: Perfetto takes a thread whose number is that
 /// of a process for the process's first thread.
 const FIRST_TID: u32 = 1_000_000;
 
-/// The process of tasks whose group is not known.
+/// The process of tasks whose role is not known.
 const UNKNOWN_PID: i32 = FIRST_TID as i32 - 1;
 
 /// A track of the trace.
@@ -17,8 +17,8 @@ pub(crate) enum Track {
     Cpus,
     /// Ticks and overhead of a CPU.
     Cpu(CpuId),
-    /// A group; none for tasks whose group is not known.
-    Group(Option<GroupId>),
+    /// A role; none for tasks whose role is not known.
+    Role(Option<RoleId>),
     /// What a task does.
     Task(TaskId),
     /// The requests that a task serves.
@@ -33,8 +33,8 @@ impl Track {
         let (kind, number) = match self {
             Track::Cpus => (1, 0),
             Track::Cpu(cpu) => (2, cpu.0.into()),
-            Track::Group(None) => (3, 0),
-            Track::Group(Some(group)) => (3, u64::from(group.0) + 1),
+            Track::Role(None) => (3, 0),
+            Track::Role(Some(role)) => (3, u64::from(role.0) + 1),
             Track::Task(task) => (4, task.0.into()),
             Track::Requests(task) => (5, task.0.into()),
             Track::Status(task) => (6, task.0.into()),
@@ -60,22 +60,22 @@ pub(crate) fn cpu(cpu: CpuId) -> TrackDescriptor {
     TrackDescriptor { sibling_order_rank: i32::try_from(cpu.0).ok(), ..below }
 }
 
-/// A group as a process.
-pub(crate) fn group(group: Option<GroupId>, name: String) -> TrackDescriptor {
+/// A role as a process.
+pub(crate) fn role(role: Option<RoleId>, name: String) -> TrackDescriptor {
     TrackDescriptor {
-        uuid: Some(Track::Group(group).uuid()),
-        process: Some(ProcessDescriptor { pid: Some(pid(group)), process_name: Some(name) }),
+        uuid: Some(Track::Role(role).uuid()),
+        process: Some(ProcessDescriptor { pid: Some(pid(role)), process_name: Some(name) }),
         ..Default::default()
     }
 }
 
-/// A task as a thread of its group.
-pub(crate) fn task(task: TaskId, group: Option<GroupId>, name: String) -> TrackDescriptor {
+/// A task as a thread of its role.
+pub(crate) fn task(task: TaskId, role: Option<RoleId>, name: String) -> TrackDescriptor {
     let tid = Some(tid(Some(task)).into());
     TrackDescriptor {
         uuid: Some(Track::Task(task).uuid()),
-        parent_uuid: Some(Track::Group(group).uuid()),
-        thread: Some(ThreadDescriptor { pid: Some(pid(group)), tid, thread_name: Some(name) }),
+        parent_uuid: Some(Track::Role(role).uuid()),
+        thread: Some(ThreadDescriptor { pid: Some(pid(role)), tid, thread_name: Some(name) }),
         ..Default::default()
     }
 }
@@ -91,11 +91,9 @@ pub(crate) fn status(task: TaskId) -> TrackDescriptor {
     TrackDescriptor { counter: Some(CounterDescriptor {}), ..below }
 }
 
-/// The process number of a group. Perfetto keeps 0 for the idle task.
-fn pid(group: Option<GroupId>) -> i32 {
-    group.map_or(UNKNOWN_PID, |group| {
-        i32::try_from(group.0).map_or(UNKNOWN_PID, |n| n.saturating_add(1).min(UNKNOWN_PID))
-    })
+/// The process number of a role. Perfetto keeps 0 for the idle task.
+fn pid(role: Option<RoleId>) -> i32 {
+    role.map_or(UNKNOWN_PID, |role| i32::try_from(role.0).map_or(UNKNOWN_PID, |n| n.saturating_add(1).min(UNKNOWN_PID)))
 }
 
 /// The thread number of a task; 0 is the idle task. Numbers are positive, so that with more than two thousand million
@@ -110,7 +108,7 @@ mod tests {
 
     #[test]
     fn processes_and_threads_share_no_number() {
-        let pids = [Some(GroupId(0)), Some(GroupId(41)), Some(GroupId(u32::MAX)), None].map(pid);
+        let pids = [Some(RoleId(0)), Some(RoleId(41)), Some(RoleId(u32::MAX)), None].map(pid);
         assert_eq!(pids, [1, 42, 999_999, 999_999]);
         assert_eq!([None, Some(TaskId(0)), Some(TaskId(5))].map(tid), [0, 1_000_000, 1_000_005]);
         assert!(tid(Some(TaskId(u32::MAX))) >= 0);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{fields::Field, header::Header, words::Words, writer};
 use schedlab_model::{
-    ids::{CpuId, GroupId, TaskId},
+    ids::{CpuId, RoleId, TaskId},
     names::Names,
     time::Time,
     trace::{Event, EventKind, Reason},
@@ -38,7 +38,7 @@ pub(crate) struct Encoder<W: Write> {
     header: Header,
     names: Names,
     cpus: BTreeSet<CpuId>,
-    groups: BTreeSet<Option<GroupId>>,
+    roles: BTreeSet<Option<RoleId>>,
     tasks: BTreeMap<TaskId, Drawn>,
     /// Arrows drawn so far.
     flows: u64,
@@ -51,9 +51,9 @@ impl<W: Write> Encoder<W> {
         let mut encoder = Encoder {
             out: BufWriter::new(out),
             header: header.clone(),
-            names: Names::new(header.group_names()),
+            names: Names::new(header.role_names()),
             cpus: BTreeSet::new(),
-            groups: BTreeSet::new(),
+            roles: BTreeSet::new(),
             tasks: BTreeMap::new(),
             flows: 0,
             buffer: Vec::new(),
@@ -117,12 +117,12 @@ impl<W: Write> Encoder<W> {
     /// What has been drawn of a task, whose track is declared at its first use.
     fn task(&mut self, time: Time, task: TaskId) -> io::Result<&mut Drawn> {
         if !self.tasks.contains_key(&task) {
-            let group = self.names.get(task).map(|(group, _)| group);
-            if self.groups.insert(group) {
-                let name = group.map_or_else(|| "unknown".into(), |group| self.names.group(group));
-                self.declare(time, tracks::group(group, name))?;
+            let role = self.names.get(task).map(|(role, _)| role);
+            if self.roles.insert(role) {
+                let name = role.map_or_else(|| "unknown".into(), |role| self.names.role(role));
+                self.declare(time, tracks::role(role, name))?;
             }
-            self.declare(time, tracks::task(task, group, self.names.task(task)))?;
+            self.declare(time, tracks::task(task, role, self.names.task(task)))?;
         }
         Ok(self.tasks.entry(task).or_default())
     }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn tracks_have_the_names_of_groups_and_tasks() {
+    fn tracks_have_the_names_of_roles_and_tasks() {
         let trace = encode(&story());
         let descriptors: Vec<_> = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref()).collect();
         let threads = descriptors.iter().filter_map(|track| track.thread.as_ref());

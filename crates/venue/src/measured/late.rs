@@ -2,24 +2,24 @@
 //! is late then, or the machine, and neither the policy nor the load.
 
 use schedlab_load::LATE_NS;
-use schedlab_model::ids::{GroupId, RequestId, TaskId};
+use schedlab_model::ids::{RequestId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many there were for each group whose tasks took requests from outside.
-pub fn from_outside(events: &[Event]) -> BTreeMap<GroupId, u64> {
-    let mut groups: BTreeMap<TaskId, GroupId> = BTreeMap::new();
+/// How many there were for each role whose tasks took requests from outside.
+pub fn from_outside(events: &[Event]) -> BTreeMap<RoleId, u64> {
+    let mut roles: BTreeMap<TaskId, RoleId> = BTreeMap::new();
     let mut outside: BTreeSet<RequestId> = BTreeSet::new();
     let mut due: BTreeMap<TaskId, Time> = BTreeMap::new();
     let mut late = BTreeMap::new();
     for event in events {
         match event.kind {
-            EventKind::Fork { task, group, .. } => _ = groups.insert(task, group),
+            EventKind::Fork { task, role, .. } => _ = roles.insert(task, role),
             EventKind::RequestQueue { request, task: None, .. } => _ = outside.insert(request),
             EventKind::RequestBegin { task, intended, request: Some(request) } if outside.remove(&request) => {
-                if let Some(group) = groups.get(&task) {
-                    late.entry(*group).or_insert(0);
+                if let Some(role) = roles.get(&task) {
+                    late.entry(*role).or_insert(0);
                 }
                 // One that had been there already began when its worker came for it.
                 if intended == event.time {
@@ -28,7 +28,7 @@ pub fn from_outside(events: &[Event]) -> BTreeMap<GroupId, u64> {
             }
             EventKind::Wakeup { task, .. } => {
                 let is_late = due.remove(&task).is_some_and(|due| event.time.ns() > due.ns() + LATE_NS);
-                if let Some(count) = groups.get(&task).and_then(|group| late.get_mut(group)) {
+                if let Some(count) = roles.get(&task).and_then(|role| late.get_mut(role)) {
                     *count += u64::from(is_late);
                 }
             }
@@ -52,18 +52,18 @@ mod tests {
             let request = RequestId(request);
             let wakeup = EventKind::Wakeup { task, target: CpuId(0), waker: None, source: WakeSource::Timer };
             [
-                at(due, EventKind::RequestQueue { request, task: None, group: GroupId(3) }),
+                at(due, EventKind::RequestQueue { request, task: None, role: RoleId(3) }),
                 at(due, EventKind::RequestBegin { task, intended: Time(due), request: Some(request) }),
                 at(woken, wakeup),
             ]
         };
-        let fork = at(0, EventKind::Fork { task, group: GroupId(3), parent: None });
+        let fork = at(0, EventKind::Fork { task, role: RoleId(3), parent: None });
         let events: Vec<Event> = [fork]
             .into_iter()
             .chain(comes(0, 10, 20))
             .chain(comes(1, 1000, 1001 + LATE_NS))
             .chain(comes(2, 3 * LATE_NS, 4 * LATE_NS))
             .collect();
-        assert_eq!(from_outside(&events), BTreeMap::from([(GroupId(3), 1)]));
+        assert_eq!(from_outside(&events), BTreeMap::from([(RoleId(3), 1)]));
     }
 }

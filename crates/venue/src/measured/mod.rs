@@ -13,7 +13,7 @@ use schedlab_guest::Counted;
 use schedlab_kernel::{Record, Stats, Summary};
 use schedlab_load::{Calibration, LATE_NS, Report, TaskReport};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
-use schedlab_metrics::curve::GroupCurves;
+use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::statistics::BatchMeans;
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::layout::Layout;
@@ -80,8 +80,8 @@ impl KernelRun<'_> {
         let mut measures = collector.into_measures();
         self.add_arrivals(&mut measures);
         control_groups::add(&mut measures, self.report, self.policy_limits());
-        for (group, late) in late::from_outside(&events) {
-            measures.groups[group.index()].measures.requests_late = Some(late);
+        for (role, late) in late::from_outside(&events) {
+            measures.roles[role.index()].measures.requests_late = Some(late);
         }
         let (curves, response_batches) = (take(&mut measures.curves), take(&mut measures.response_batches));
         let mut result = measures.into_result(self.identity(stats.lost.total(), self.unknown(&summary)));
@@ -123,10 +123,10 @@ impl KernelRun<'_> {
 
     /// The switches that the kernel counted for each task.
     fn add_switches(&self, measures: &mut RunMeasures) {
-        for (index, group) in measures.groups.iter_mut().enumerate() {
-            let tasks = || self.report.tasks.iter().filter(move |task| task.group as usize == index);
-            group.measures.switches.voluntary = tasks().map(|task| task.switches.0).sum();
-            group.measures.switches.involuntary = tasks().map(|task| task.switches.1).sum();
+        for (index, role) in measures.roles.iter_mut().enumerate() {
+            let tasks = || self.report.tasks.iter().filter(move |task| task.role as usize == index);
+            role.measures.switches.voluntary = tasks().map(|task| task.switches.0).sum();
+            role.measures.switches.involuntary = tasks().map(|task| task.switches.1).sum();
         }
         for task in &mut measures.tasks {
             let seen = &self.report.tasks[task.id as usize];
@@ -137,11 +137,11 @@ impl KernelRun<'_> {
     /// Arrivals that came late, and those that were dropped.
     fn add_arrivals(&self, measures: &mut RunMeasures) {
         let late = |task: &&TaskReport| task.began_ns.is_some_and(|began| began > task.intended_ns + LATE_NS);
-        for (index, group) in measures.groups.iter_mut().enumerate() {
-            if matches!(self.request.workload.groups[index].birth, Birth::Arrivals { .. }) {
-                let tasks = || self.report.tasks.iter().filter(move |task| task.group as usize == index);
-                group.measures.requests_late = Some(tasks().filter(late).count() as u64);
-                group.measures.requests_dropped = Some(tasks().filter(|task| task.began_ns.is_none()).count() as u64);
+        for (index, role) in measures.roles.iter_mut().enumerate() {
+            if matches!(self.request.workload.roles[index].birth, Birth::Arrivals { .. }) {
+                let tasks = || self.report.tasks.iter().filter(move |task| task.role as usize == index);
+                role.measures.requests_late = Some(tasks().filter(late).count() as u64);
+                role.measures.requests_dropped = Some(tasks().filter(|task| task.began_ns.is_none()).count() as u64);
             }
         }
     }
@@ -205,7 +205,7 @@ impl KernelRun<'_> {
 }
 
 /// What there is of a run under a kernel, whose policy prints nothing.
-fn run(result: RunResult, curves: Vec<GroupCurves>, response_batches: Vec<BatchMeans>) -> Run {
+fn run(result: RunResult, curves: Vec<RoleCurves>, response_batches: Vec<BatchMeans>) -> Run {
     let (printed, unwritten) = (Vec::new(), Vec::new());
     Run { result, curves, response_batches, printed, printed_dropped: 0, wall: None, unwritten, reserve: None }
 }

@@ -3,10 +3,10 @@
 
 use schedlab_kernel::Used;
 use schedlab_metrics::others::{OthersWatch, Shares};
-use schedlab_model::result::{GroupResult, Others, RunResult};
+use schedlab_model::result::{Others, RoleResult, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, Sink};
-use schedlab_model::workload::{Birth, Group, Workload};
+use schedlab_model::workload::{Birth, Role, Workload};
 
 /// How long a run wanted CPUs that others held, while its events happened: see [`OthersWatch::wanted_ns`].
 pub fn wanted_ns(workload: &Workload, events: &[Event], end: Time) -> u64 {
@@ -29,7 +29,7 @@ pub fn add_held(result: &mut RunResult, workload: &Workload, used: &Used, wanted
     add_counted(result, used);
     let Some(others) = &mut result.others else { return };
     others.programs_frac = (window_ns > 0).then(|| held / cpus as f64);
-    let all = Shares { wanted_ns, ..shares(others, workload, &result.groups, cpus * window_ns) };
+    let all = Shares { wanted_ns, ..shares(others, workload, &result.roles, cpus * window_ns) };
     others.part_taken = all.part_taken();
 }
 
@@ -39,7 +39,7 @@ pub fn add_bound(result: &mut RunResult, workload: &Workload, used: &Used) {
     add_counted(result, used);
     let (waited_ns, cpus) = (result.kernel_run_delay_ns, result.cpus.len() as u64);
     let Some(others) = &mut result.others else { return };
-    let all = shares(others, workload, &result.groups, cpus * used.length_ns);
+    let all = shares(others, workload, &result.roles, cpus * used.length_ns);
     let waited_ns = waited_ns.filter(|_| others.counted_frac.is_some());
     let part = |waited_ns: u64| Shares { wanted_ns: waited_ns.min(all.held_ns), ..all }.part_taken();
     others.part_taken = waited_ns.and_then(part);
@@ -51,7 +51,7 @@ fn add_counted(result: &mut RunResult, used: &Used) {
         cpu.steal_frac = steal_ns.and_then(|ns| fraction(ns, used.length_ns));
     }
     let all_ns = result.cpus.len() as u64 * used.length_ns;
-    let got_ns = got_ns(&result.groups);
+    let got_ns = got_ns(&result.roles);
     result.others = Some(Others {
         programs_frac: None,
         counted_frac: used.busy_in_all_ns().and_then(|busy| fraction(busy.saturating_sub(got_ns), all_ns)),
@@ -63,13 +63,13 @@ fn add_counted(result: &mut RunResult, used: &Used) {
 
 /// What tasks and others had of all CPU time, of which all may have been wanted. Nothing is stolen where no hypervisor tells
 /// of it.
-fn shares(others: &Others, workload: &Workload, groups: &[GroupResult], all_ns: u64) -> Shares {
+fn shares(others: &Others, workload: &Workload, roles: &[RoleResult], all_ns: u64) -> Shares {
     let ns = |part: Option<f64>| (part.unwrap_or(0.0) * all_ns as f64) as u64;
     let held_ns = ns(others.programs_frac.or(others.counted_frac));
-    let arrives = |group: &Group| matches!(group.birth, Birth::Arrivals { .. });
-    let is_open = !workload.sources.is_empty() || workload.groups.iter().any(arrives);
+    let arrives = |role: &Role| matches!(role.birth, Birth::Arrivals { .. });
+    let is_open = !workload.sources.is_empty() || workload.roles.iter().any(arrives);
     Shares {
-        got_ns: got_ns(groups),
+        got_ns: got_ns(roles),
         held_ns,
         wanted_ns: held_ns,
         stolen_ns: ns(others.steal_frac),
@@ -78,8 +78,8 @@ fn shares(others: &Others, workload: &Workload, groups: &[GroupResult], all_ns: 
 }
 
 /// CPU time that the tasks got.
-fn got_ns(groups: &[GroupResult]) -> u64 {
-    groups.iter().map(|group| group.measures.cpu_ns).sum()
+fn got_ns(roles: &[RoleResult]) -> u64 {
+    roles.iter().map(|role| role.measures.cpu_ns).sum()
 }
 
 fn fraction(part: u64, whole: u64) -> Option<f64> {
@@ -101,7 +101,7 @@ mod tests {
         RunResult {
             duration_ns: 120 * MS,
             warmup_ns: 20 * MS,
-            groups: vec![GroupResult { measures, ..GroupResult::default() }],
+            roles: vec![RoleResult { measures, ..RoleResult::default() }],
             cpus: vec![cpu(0, 0.5), cpu(1, 0.9)],
             ..RunResult::default()
         }

@@ -3,7 +3,7 @@
 use super::seen;
 use schedlab_kernel::{Comm, Converter, Gaps, Record, Summary, Thread};
 use schedlab_load::Report;
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 use std::collections::BTreeMap;
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 /// The events of a run in the order of time, up to its end, and what came of the records. `others` says whether the recorder
 /// told of other programs.
 pub fn events(records: &[Record], report: &Report, cpus: u32, end_ns: u64, others: bool) -> (Vec<Event>, Summary) {
-    let groups: BTreeMap<i32, u32> = report.tasks.iter().map(|task| (task.tid, task.group)).collect();
+    let roles: BTreeMap<i32, u32> = report.tasks.iter().map(|task| (task.tid, task.role)).collect();
     // A real program runs in a process of its own.
     let programs: BTreeMap<i32, u32> =
-        report.tasks.iter().filter_map(|task| Some((task.program?, task.group))).collect();
-    let group_of = |thread: &Thread, _: &Comm| {
-        groups.get(&thread.tid).or_else(|| programs.get(&thread.tgid)).map(|&group| GroupId(group))
+        report.tasks.iter().filter_map(|task| Some((task.program?, task.role))).collect();
+    let role_of = |thread: &Thread, _: &Comm| {
+        roles.get(&thread.tid).or_else(|| programs.get(&thread.tgid)).map(|&role| RoleId(role))
     };
     let mut gaps = Gaps::default();
     records.iter().for_each(|record| gaps.note(record));
-    let converter = Converter::new(report.start_ns, group_of).with_gaps(gaps);
+    let converter = Converter::new(report.start_ns, role_of).with_gaps(gaps);
     let mut converter = if others { converter } else { converter.without_others() };
     let mut scheduled: Vec<Event> = Vec::new();
     let last = report.start_ns.saturating_add(end_ns);

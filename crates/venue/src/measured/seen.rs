@@ -1,7 +1,7 @@
 //! What the tasks of a run saw themselves, as events.
 
 use schedlab_load::{Report, WaitingReport};
-use schedlab_model::ids::{CpuId, GroupId, RequestId, TaskId};
+use schedlab_model::ids::{CpuId, RequestId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 
@@ -15,7 +15,7 @@ pub fn whole(report: &Report) -> Vec<Event> {
         let Some(began) = task.began_ns else { continue };
         let id = TaskId(number as u32);
         let parent = task.parent.map(TaskId);
-        add(task.intended_ns.min(began), EventKind::Fork { task: id, group: GroupId(task.group), parent });
+        add(task.intended_ns.min(began), EventKind::Fork { task: id, role: RoleId(task.role), parent });
         add(task.ended_ns, EventKind::Share { task: id, cpu_time: Time(task.cpu_ns) });
     }
     sort(&mut events);
@@ -65,7 +65,7 @@ pub fn requests(report: &Report, number: impl Fn(u32) -> Option<TaskId>) -> Vec<
 /// A request begins to wait.
 fn queued(waiting: &WaitingReport, number: &impl Fn(u32) -> Option<TaskId>) -> EventKind {
     let task = waiting.from.and_then(number);
-    EventKind::RequestQueue { request: RequestId(waiting.request), task, group: GroupId(waiting.group) }
+    EventKind::RequestQueue { request: RequestId(waiting.request), task, role: RoleId(waiting.role) }
 }
 
 fn sort(events: &mut [Event]) {

@@ -1,6 +1,6 @@
 //! What a kernel did, as a trace file and a result: recorded here, or by another tool.
 //!
-//! A trace file begins with its groups, and those are the programs that ran, which are known at the end. So records are
+//! A trace file begins with its roles, and those are the programs that ran, which are known at the end. So records are
 //! kept on disk: as the kernel wrote them while it is recorded, which takes the least time from what is recorded; then in
 //! the order of time ([`schedlab_record::Spool`]), while [`Programs`] learns their names; then they are read again and
 //! become events. Memory follows the number of tasks, never the length of the recording.
@@ -44,7 +44,7 @@ pub struct Order<'a> {
 /// What came of a recording.
 #[derive(Debug)]
 pub struct Recording {
-    /// The measures; a group is a program.
+    /// The measures; a role is a program.
     pub result: RunResult,
     /// How whole it is.
     pub wholeness: Wholeness,

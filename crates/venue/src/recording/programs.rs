@@ -1,19 +1,19 @@
 //! Which program each thread belongs to.
 //!
-//! A task has one group for all its life, and a process may run several programs in its: a shell that is about to
+//! A task has one role for all its life, and a process may run several programs in its: a shell that is about to
 //! become `ls` is a shell first. It counts as the last one, which is known only at the end of the recording. So
 //! [`Programs`] goes over the records twice, in the same way: first to learn the names, then to find each again.
 
 use schedlab_gate::Shown;
-use schedlab_model::ids::GroupId;
-use schedlab_model::workload::MAX_GROUPS;
+use schedlab_model::ids::RoleId;
+use schedlab_model::workload::MAX_ROLES;
 use schedlab_record::{Comm, Record, RecordKind, Thread};
 use std::collections::BTreeMap;
 
 /// The name for all programs beyond the limit. It is longer than any thread's name.
 const FURTHER: &str = "all further programs";
 
-/// What a group of a trace is.
+/// What a role of a trace is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
     /// All threads of all processes that ran a program.
@@ -38,7 +38,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Groups in this way.
+    /// Roles in this way.
     pub fn by(grouping: Grouping) -> Programs {
         Programs { grouping, ..Programs::default() }
     }
@@ -111,20 +111,20 @@ impl Programs {
         self.last_ns
     }
 
-    /// The programs in the order of their first life, and the one of each life. Beyond the most groups that a trace has,
+    /// The programs in the order of their first life, and the one of each life. Beyond the most roles that a trace has,
     /// programs are one.
-    pub fn groups(&self) -> (Vec<String>, Vec<GroupId>) {
+    pub fn roles(&self) -> (Vec<String>, Vec<RoleId>) {
         let (mut programs, mut places) = (Vec::new(), BTreeMap::new());
         let of_life = self.names.iter().zip(&self.processes).map(|(&comm, &process)| {
             let name = match self.grouping {
                 Grouping::Programs => program(comm),
                 Grouping::Roles => role(self.names[process], comm),
             };
-            let fits = places.len() + 1 < MAX_GROUPS || places.contains_key(&name);
+            let fits = places.len() + 1 < MAX_ROLES || places.contains_key(&name);
             let name = if fits { name } else { FURTHER.to_string() };
             *places.entry(name.clone()).or_insert_with(|| {
                 programs.push(name);
-                GroupId(programs.len() as u32 - 1)
+                RoleId(programs.len() as u32 - 1)
             })
         });
         let of_life = of_life.collect();
@@ -211,9 +211,9 @@ mod tests {
         let records =
             [fork(10, 10, "sh"), fork(11, 11, "sh"), exec(11, "make"), fork(12, 11, "worker"), exec(10, "ls")];
         records.iter().for_each(|record| programs.note(record));
-        let (names, of_life) = programs.groups();
+        let (names, of_life) = programs.roles();
         assert_eq!(names, ["ls", "make"]);
-        assert_eq!(of_life[programs.life(&thread(11, 11)).unwrap()], GroupId(1));
+        assert_eq!(of_life[programs.life(&thread(11, 11)).unwrap()], RoleId(1));
         assert_eq!((programs.cpus(), programs.last_ns()), (2, 5));
     }
 
@@ -221,12 +221,12 @@ mod tests {
     fn a_number_that_is_given_away_again_is_another_life() {
         let mut programs = Programs::default();
         [fork(10, 10, "cat"), fork(10, 10, "dog"), fork(20, 20, "cat")].iter().for_each(|record| programs.note(record));
-        assert_eq!(programs.groups(), (vec!["cat".into(), "dog".into()], vec![GroupId(0), GroupId(1), GroupId(0)]));
+        assert_eq!(programs.roles(), (vec!["cat".into(), "dog".into()], vec![RoleId(0), RoleId(1), RoleId(0)]));
         assert_eq!((programs.life(&thread(10, 10)), programs.life(&thread(30, 30))), (Some(1), None));
     }
 
     #[test]
-    fn threads_of_a_program_are_grouped_by_what_they_are_called() {
+    fn threads_of_a_program_are_roleed_by_what_they_are_called() {
         let mut programs = Programs::by(Grouping::Roles);
         let records = [
             fork(10, 10, "sh"),
@@ -237,10 +237,10 @@ mod tests {
             fork(20, 20, "Worker-7"),
         ];
         records.iter().for_each(|record| programs.note(record));
-        let (names, of_life) = programs.groups();
+        let (names, of_life) = programs.roles();
         assert_eq!(names, ["firefox", "firefox:Compositor", "firefox:Worker", "Worker"]);
-        let group = |tid, tgid| of_life[programs.life(&thread(tid, tgid)).unwrap()];
-        assert_eq!((group(12, 10), group(13, 10), group(20, 20)), (GroupId(2), GroupId(2), GroupId(3)));
+        let role = |tid, tgid| of_life[programs.life(&thread(tid, tgid)).unwrap()];
+        assert_eq!((role(12, 10), role(13, 10), role(20, 20)), (RoleId(2), RoleId(2), RoleId(3)));
     }
 
     #[test]

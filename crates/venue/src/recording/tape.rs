@@ -9,12 +9,12 @@ use schedlab_import::Place;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::cpuset::CpuSet;
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_record::{Comm, Converter, Gaps, Record, Spool, Spooled, Summary, Thread};
-use schedlab_trace::{Error, Group, Header, Writer};
+use schedlab_trace::{Error, Header, Role, Writer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub struct FirstLook {
 }
 
 impl FirstLook {
-    /// One that groups threads in this way.
+    /// One that roles threads in this way.
     pub fn by(grouping: Grouping) -> FirstLook {
         FirstLook { programs: Programs::by(grouping), ..FirstLook::default() }
     }
@@ -108,7 +108,7 @@ impl Tape {
         label: &Label,
         trace: &Path,
     ) -> Result<(RunResult, Summary, Option<VenueError>), VenueError> {
-        let (names, of_life) = self.look.programs.groups();
+        let (names, of_life) = self.look.programs.roles();
         let header = self.header(names, label);
         let workload = workload(&header);
         let lost_events = self.lost > 0;
@@ -152,14 +152,14 @@ impl Tape {
     }
 
     fn header(&self, names: Vec<String>, label: &Label) -> Header {
-        let group = |name| Group { name, cpus: CpuSet::first(self.cpus) };
+        let role = |name| Role { name, cpus: CpuSet::first(self.cpus) };
         Header {
             scenario: label.name.clone(),
             policy: POLICY.into(),
             venue: label.venue.into(),
             seed: 0,
             cpus: self.cpus,
-            groups: names.into_iter().map(group).collect(),
+            roles: names.into_iter().map(role).collect(),
             control_groups: Vec::new(),
             end: Time(self.end_ns - self.start_ns),
             lost: self.lost,
@@ -167,11 +167,11 @@ impl Tape {
     }
 
     /// The second pass over the records.
-    fn replay(&mut self, of_life: &[GroupId], sink: &mut impl Sink) -> std::io::Result<Summary> {
+    fn replay(&mut self, of_life: &[RoleId], sink: &mut impl Sink) -> std::io::Result<Summary> {
         let programs = RefCell::new(Programs::by(self.look.programs.grouping()));
-        let group_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread).map(|life| of_life[life]);
+        let role_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread).map(|life| of_life[life]);
         let gaps = std::mem::take(&mut self.look.gaps);
-        let mut converter = Converter::new(self.start_ns, group_of).with_gaps(gaps);
+        let mut converter = Converter::new(self.start_ns, role_of).with_gaps(gaps);
         in_order(&mut self.spooled, &self.before, self.start_ns, |record| {
             programs.borrow_mut().note(record);
             converter.record(record, sink);
@@ -203,6 +203,6 @@ fn known(mut result: RunResult) -> RunResult {
     result.imbalance = None;
     // What the kernel takes for itself is in the tasks' time.
     result.overhead_ns = None;
-    result.groups.retain(|group| group.count > 0);
+    result.roles.retain(|role| role.count > 0);
     result
 }

@@ -1,6 +1,6 @@
-//! How long the tasks of each group waited for a CPU, where, and who had it.
+//! How long the tasks of each role waited for a CPU, where, and who had it.
 
-use schedlab_model::ids::{CpuId, GroupId, TaskId};
+use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::names::{Label, Names};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource};
@@ -12,15 +12,15 @@ const WORST: usize = 3;
 /// Who had a CPU while a task waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Had {
-    /// A task of this group; none for a task whose fork was not seen.
-    Group(Option<GroupId>),
+    /// A task of this role; none for a task whose fork was not seen.
+    Role(Option<RoleId>),
     /// Nobody: it idled.
     Idle,
     /// Something that was not recorded.
     Untraced,
 }
 
-/// What a group's tasks waited.
+/// What a role's tasks waited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
     /// Waits whose begin and end are known, by the block in which they ended, and how long they were.
@@ -75,13 +75,13 @@ pub struct Account {
     tasks: HashMap<TaskId, Task>,
     cpus: Vec<Cpu>,
     idle: usize,
-    groups: BTreeMap<Option<GroupId>, Waited>,
+    roles: BTreeMap<Option<RoleId>, Waited>,
     worst: Vec<Worst>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Task {
-    group: Option<GroupId>,
+    role: Option<RoleId>,
     /// The run queue on which it is, if it waits.
     waits_on: Option<CpuId>,
     /// The wait, if its begin is known.
@@ -92,29 +92,29 @@ struct Task {
 struct Cpu {
     on: Option<TaskId>,
     untraced: Untraced,
-    /// How many tasks of each group wait here.
-    waiting: BTreeMap<Option<GroupId>, u64>,
+    /// How many tasks of each role wait here.
+    waiting: BTreeMap<Option<RoleId>, u64>,
     /// Up to when the waiting here is accounted for.
     settled: Time,
 }
 
 impl Account {
-    /// For a trace with these groups, that ends then, in blocks of this length.
-    pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32, end: Time, block: Time) -> Account {
+    /// For a trace with these roles, that ends then, in blocks of this length.
+    pub fn new(roles: impl IntoIterator<Item = String>, cpus: u32, end: Time, block: Time) -> Account {
         Account {
-            names: Names::new(groups),
+            names: Names::new(roles),
             block: block.max(Time(1)),
             end,
             now: Time::ZERO,
             tasks: HashMap::new(),
             cpus: vec![Cpu::default(); cpus as usize],
             idle: cpus as usize,
-            groups: BTreeMap::new(),
+            roles: BTreeMap::new(),
             worst: Vec::new(),
         }
     }
 
-    /// The names of groups and tasks.
+    /// The names of roles and tasks.
     pub fn names(&self) -> &Names {
         &self.names
     }
@@ -129,14 +129,14 @@ impl Account {
         (self.end.ns() / self.block.ns()) as usize
     }
 
-    /// What each group waited, by its name.
-    pub fn groups(&self) -> impl Iterator<Item = (String, &Waited)> {
-        self.groups.iter().map(|(group, waited)| (self.name(*group), waited))
+    /// What each role waited, by its name.
+    pub fn roles(&self) -> impl Iterator<Item = (String, &Waited)> {
+        self.roles.iter().map(|(role, waited)| (self.name(*role), waited))
     }
 
-    /// The name of a group, or what stands for tasks without one.
-    pub fn name(&self, group: Option<GroupId>) -> String {
-        group.map_or("(unknown)".into(), |group| self.names.group(group))
+    /// The name of a role, or what stands for tasks without one.
+    pub fn name(&self, role: Option<RoleId>) -> String {
+        role.map_or("(unknown)".into(), |role| self.names.role(role))
     }
 
     /// The longest waits, the longest first.
@@ -159,13 +159,13 @@ impl Account {
         }
         let idles = cpu.is_idle();
         let had = match cpu.on {
-            Some(task) => Had::Group(self.names.get(task).map(|(group, _)| group)),
+            Some(task) => Had::Role(self.names.get(task).map(|(role, _)| role)),
             None if idles => Had::Idle,
             None => Had::Untraced,
         };
         let is_beside_idle = idle > usize::from(idles);
-        for (group, count) in &cpu.waiting {
-            let waited = self.groups.entry(*group).or_default();
+        for (role, count) in &cpu.waiting {
+            let waited = self.roles.entry(*role).or_default();
             let waited_ns = passed.saturating_mul(*count);
             let add = |sum: &mut u64| *sum = sum.saturating_add(waited_ns);
             add(&mut waited.total_ns);
@@ -205,22 +205,22 @@ impl Account {
     fn enqueue(&mut self, task: TaskId, cpu: CpuId, since: Option<Worst>) {
         self.dequeue(task);
         self.settle(cpu.0 as usize);
-        let group = self.names.get(task).map(|(group, _)| group);
+        let role = self.names.get(task).map(|(role, _)| role);
         let Some(place) = self.cpu(cpu) else { return };
-        *place.waiting.entry(group).or_default() += 1;
-        self.tasks.insert(task, Task { group, waits_on: Some(cpu), since });
+        *place.waiting.entry(role).or_default() += 1;
+        self.tasks.insert(task, Task { role, waits_on: Some(cpu), since });
     }
 
     /// It does not wait any more. Gives the wait that it was in.
     fn dequeue(&mut self, task: TaskId) -> Option<Worst> {
-        let Task { group, waits_on, since } = self.tasks.remove(&task)?;
+        let Task { role, waits_on, since } = self.tasks.remove(&task)?;
         let cpu = waits_on?;
         self.settle(cpu.0 as usize);
         let waiting = &mut self.cpu(cpu)?.waiting;
-        if let Some(count) = waiting.get_mut(&group) {
+        if let Some(count) = waiting.get_mut(&role) {
             *count -= 1;
             if *count == 0 {
-                waiting.remove(&group);
+                waiting.remove(&role);
             }
         }
         since
@@ -237,8 +237,8 @@ impl Account {
         let block = (self.now.ns() / self.block.ns()) as usize;
         if block < self.blocks() {
             let blocks = self.blocks();
-            let group = wait.task.place.map(|(group, _)| group);
-            let waited = self.groups.entry(group).or_default();
+            let role = wait.task.place.map(|(role, _)| role);
+            let waited = self.roles.entry(role).or_default();
             waited.blocks.resize(blocks, (0, 0));
             let (count, sum) = &mut waited.blocks[block];
             (*count, *sum) = (*count + 1, sum.saturating_add(wait.length().ns()));
@@ -306,11 +306,11 @@ impl Sink for Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_helpers::{fork, groups, switch, wakeup};
+    use crate::test_helpers::{fork, roles, switch, wakeup};
 
     #[test]
     fn waits_are_accounted_to_blocks_cpus_and_who_had_them() {
-        let mut account = Account::new(groups(), 2, Time(100), Time(50));
+        let mut account = Account::new(roles(), 2, Time(100), Time(50));
         for event in [
             fork(0, 0, 0),
             fork(0, 1, 1),
@@ -325,12 +325,12 @@ mod tests {
             account.event(&event);
         }
         account.finish(Time(100));
-        let waited: BTreeMap<String, Waited> = account.groups().map(|(name, waited)| (name, waited.clone())).collect();
+        let waited: BTreeMap<String, Waited> = account.roles().map(|(name, waited)| (name, waited.clone())).collect();
         let timer = &waited["timer"];
         assert_eq!(timer.blocks, [(1, 10), (0, 0)]);
         // The last one waits still, for a CPU that idles.
         assert_eq!((timer.total_ns, timer.by_had[&Had::Idle]), (20, 10));
-        assert_eq!(timer.by_had[&Had::Group(Some(GroupId(0)))], 10);
+        assert_eq!(timer.by_had[&Had::Role(Some(RoleId(0)))], 10);
         // The other CPU idled all the time.
         assert_eq!(timer.beside_idle_ns, 20);
         let worker = &waited["worker"];

@@ -21,7 +21,7 @@ pub fn block_length(ends: [Time; 2]) -> Time {
     Time((ends[0].min(ends[1]).ns() / BLOCKS).max(1))
 }
 
-/// How much more a group waited, for each second of the run, in nanoseconds.
+/// How much more a role waited, for each second of the run, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     /// On which CPU, or who had it.
@@ -39,7 +39,7 @@ impl Shift {
     }
 }
 
-/// What changed for one group.
+/// What changed for one role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Its name.
@@ -67,7 +67,7 @@ pub struct Change {
 /// Two traces beside each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
-    /// The groups, the largest change of waited time first.
+    /// The roles, the largest change of waited time first.
     pub changes: Vec<Change>,
     /// How many whole blocks each trace has.
     pub blocks: [usize; 2],
@@ -83,7 +83,7 @@ impl Contrast {
     /// `before` is what `after` is held against. Both have blocks of this length.
     pub fn of(before: &Account, after: &Account, block: Time) -> Contrast {
         let sides = [before, after];
-        let all = sides.map(|side| side.groups().collect::<BTreeMap<String, &Waited>>());
+        let all = sides.map(|side| side.roles().collect::<BTreeMap<String, &Waited>>());
         let names: BTreeSet<&String> = all.iter().flat_map(|side| side.keys()).collect();
         // Of many intervals some would leave the truth out by chance.
         let judged = names.iter().filter(|name| is_judged(all[0].get(**name)) && is_judged(all[1].get(**name))).count();
@@ -102,7 +102,7 @@ impl Contrast {
     }
 }
 
-/// By how much the waited time of a group changed.
+/// By how much the waited time of a role changed.
 fn moved(change: &Change) -> f64 {
     (change.waited_per_s[1] - change.waited_per_s[0]).abs()
 }
@@ -151,7 +151,7 @@ fn cpu_name(cpu: CpuId) -> String {
 
 fn had_name(side: &Account, had: Had) -> String {
     match had {
-        Had::Group(group) => side.name(group),
+        Had::Role(role) => side.name(role),
         Had::Idle => "nobody (idle)".into(),
         Had::Untraced => "what was not recorded".into(),
     }
@@ -178,13 +178,13 @@ fn shifts<K: Copy + Ord>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_helpers::{fork, groups, switch, wakeup};
+    use crate::test_helpers::{fork, roles, switch, wakeup};
     use schedlab_model::trace::{Reason, Sink};
 
     /// A trace in which the timer waits for so long in each of many rounds while a worker runs.
     fn account(rounds: u64, wait: u64) -> Account {
         let end = Time(rounds * 1000);
-        let mut account = Account::new(groups(), 1, end, Time(1000));
+        let mut account = Account::new(roles(), 1, end, Time(1000));
         [fork(0, 0, 0), fork(0, 1, 1), wakeup(0, 0, 0), switch(0, 0, None, Reason::Idle, Some(0))]
             .iter()
             .for_each(|event| account.event(event));
@@ -217,7 +217,7 @@ mod tests {
     fn few_blocks_and_one_side_alone_are_no_evidence() {
         let contrast = Contrast::of(&account(5, 100), &account(20, 300), Time(1000));
         assert!(contrast.changes.iter().all(|change| change.is_firm.is_none() && change.ratio.is_none()));
-        let empty = Account::new(groups(), 1, Time(20_000), Time(1000));
+        let empty = Account::new(roles(), 1, Time(20_000), Time(1000));
         let contrast = Contrast::of(&empty, &account(20, 300), Time(1000));
         assert_eq!((contrast.changes[0].mean_ns[0], contrast.changes[0].is_firm), (None, None));
     }

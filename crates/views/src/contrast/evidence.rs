@@ -44,8 +44,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// For these waits of a trace with these groups.
-    pub fn new(groups: impl IntoIterator<Item = String>, cpus: u32, waits: &[Worst]) -> Evidence {
+    /// For these waits of a trace with these roles.
+    pub fn new(roles: impl IntoIterator<Item = String>, cpus: u32, waits: &[Worst]) -> Evidence {
         let case = |wait: &Worst| Case {
             wait: *wait,
             ran_last: None,
@@ -54,7 +54,7 @@ impl Evidence {
             idled: BTreeMap::new(),
         };
         Evidence {
-            names: Names::new(groups),
+            names: Names::new(roles),
             cases: waits.iter().map(case).collect(),
             now: Time::ZERO,
             cpus: vec![(None, Untraced::Idle); cpus as usize],
@@ -145,7 +145,7 @@ impl Case {
 mod tests {
     use super::*;
     use crate::contrast::Account;
-    use crate::test_helpers::{fork, groups, migrate, switch, wakeup};
+    use crate::test_helpers::{fork, migrate, roles, switch, wakeup};
     use schedlab_model::trace::Reason;
 
     #[test]
@@ -164,9 +164,9 @@ mod tests {
             migrate(60, 2, 0, 1),
             switch(61, 1, None, Reason::Idle, Some(2)),
         ];
-        let mut account = Account::new(groups(), 2, Time(100), Time(50));
+        let mut account = Account::new(roles(), 2, Time(100), Time(50));
         events.iter().for_each(|event| account.event(event));
-        let mut evidence = Evidence::new(groups(), 2, &account.worst()[..1]);
+        let mut evidence = Evidence::new(roles(), 2, &account.worst()[..1]);
         events.iter().for_each(|event| evidence.event(event));
         evidence.finish(Time(100));
         let case = &evidence.cases()[0];

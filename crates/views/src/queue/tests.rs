@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     Selection, Who,
-    test_helpers::{fork, groups, migrate, overhead, says, switch, wakeup},
+    test_helpers::{fork, migrate, overhead, roles, says, switch, wakeup},
 };
 use Reason::*;
 
@@ -31,7 +31,7 @@ fn events() -> Vec<Event> {
 }
 
 fn chosen(selection: Selection, at: Option<u64>) -> Option<Wait> {
-    let mut choice = Choice::new(Roster::new(groups(), selection), at.map(Time));
+    let mut choice = Choice::new(Roster::new(roles(), selection), at.map(Time));
     choice.events(&events());
     choice.finish(Time(100));
     choice.chosen().copied()
@@ -39,7 +39,7 @@ fn chosen(selection: Selection, at: Option<u64>) -> Option<Wait> {
 
 fn queue(limit: usize) -> Queue {
     let wait = chosen(Selection::ALL, None).unwrap();
-    let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), wait, 2, limit);
+    let mut queue = Queue::new(Roster::new(roles(), Selection::ALL), wait, 2, limit);
     queue.events(&events());
     queue.finish(Time(100));
     queue
@@ -110,7 +110,7 @@ fn the_run_queue_follows_the_task_when_it_is_moved() {
     let mut events = events();
     events.splice(14.., [migrate(58, 3, 0, 1), switch(70, 1, Some(1), SliceEnd, Some(3))]);
     let wait = Wait { end: WaitEnd::Ran { at: Time(70), cpu: CpuId(1) }, ..chosen(Selection::ALL, None).unwrap() };
-    let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), wait, 2, 10);
+    let mut queue = Queue::new(Roster::new(roles(), Selection::ALL), wait, 2, 10);
     queue.events(&events);
     queue.finish(Time(100));
     let last: Vec<_> = queue.steps().iter().skip(2).map(|s| (s.time.ns(), s.cpu.0, s.what)).collect();
@@ -130,7 +130,7 @@ fn a_cpu_without_a_task_of_the_trace_is_not_always_idle() {
     let mut events = events();
     let free = events.iter().position(|event| event.time == Time(75)).unwrap() + 1;
     events.splice(free..free, [turns_to(75, Untraced::Others), turns_to(77, Untraced::Unknown)]);
-    let mut queue = Queue::new(Roster::new(groups(), Selection::ALL), chosen(Selection::ALL, None).unwrap(), 2, 10);
+    let mut queue = Queue::new(Roster::new(roles(), Selection::ALL), chosen(Selection::ALL, None).unwrap(), 2, 10);
     queue.events(&events);
     queue.finish(Time(100));
     let time = [Untraced::Idle, Untraced::Others, Untraced::Unknown].map(|what| queue.without_task(what).ns());

@@ -1,7 +1,7 @@
 use super::*;
-use crate::test_helpers::{exit, fork, groups, switch, wakeup};
+use crate::test_helpers::{exit, fork, roles, switch, wakeup};
 use schedlab_model::{
-    ids::GroupId,
+    ids::RoleId,
     trace::Reason::{Blocked, Exited, Idle, Preempted, SliceEnd, Yielded},
 };
 
@@ -90,12 +90,12 @@ fn story() -> Vec<Event> {
 
 #[test]
 fn a_trace_is_packed_whole() {
-    let packed = pack(Slices::new(groups(), 2), &story(), 2000);
+    let packed = pack(Slices::new(roles(), 2), &story(), 2000);
     let header = &packed.header;
     assert_eq!((header.cpus, header.end_ns, header.kept_until_ns), (2, 2000, None));
-    let names: Vec<_> = header.tasks.iter().map(|task| (&task.label[..], task.group)).collect();
+    let names: Vec<_> = header.tasks.iter().map(|task| (&task.label[..], task.role)).collect();
     assert_eq!(names, [("worker/0", Some(0)), ("timer/0", Some(1)), ("task9", None)]);
-    assert_eq!(header.groups, groups());
+    assert_eq!(header.roles, roles());
     let (cpus, wakes) = unpack(&packed);
     assert_eq!(cpus[0], [(10, 1000, 0, 1), (1000, 1000, 2, 2), (1000, 1500, 0, 5)]);
     assert_eq!(cpus[1], [(200, 1600, 1, 3), (1700, 1800, 1, 4), (1800, 2000, 2, 0)]);
@@ -113,19 +113,19 @@ fn the_bytes_are_those_that_the_module_says() {
 
 #[test]
 fn beyond_the_limit_it_says_until_when_it_goes() {
-    let packed = pack(Slices::new(groups(), 2).keeping(3), &story(), 2000);
+    let packed = pack(Slices::new(roles(), 2).keeping(3), &story(), 2000);
     let (cpus, wakes) = unpack(&packed);
     assert_eq!(packed.header.kept_until_ns, Some(1000));
     assert_eq!(cpus[0], [(10, 1000, 0, 1), (1000, 1000, 2, 2)]);
     // Who was there when it stopped has its slice up to there.
     assert_eq!(cpus[1], [(200, 1000, 1, 0)]);
     assert_eq!((wakes.len(), packed.header.end_ns), (2, 2000));
-    let few = pack(Slices::new(groups(), 2).keeping(1), &story(), 2000);
+    let few = pack(Slices::new(roles(), 2).keeping(1), &story(), 2000);
     assert_eq!((few.header.kept_until_ns, few.header.wakes), (Some(150), 1));
 }
 
 #[test]
-fn groups_without_a_name_and_cpus_out_of_range_do_no_harm() {
+fn roles_without_a_name_and_cpus_out_of_range_do_no_harm() {
     let events = [
         fork(0, 0, 5),
         fork(0, 1, 5),
@@ -135,9 +135,9 @@ fn groups_without_a_name_and_cpus_out_of_range_do_no_harm() {
         // The switch to task 2 was lost, so task 1 left for no known reason.
         switch(3, 0, Some(2), Exited, None),
     ];
-    let packed = pack(Slices::new(groups(), 1), &events, 4);
-    assert_eq!(packed.header.groups[2], format!("group{}", GroupId(5)));
-    assert_eq!(packed.header.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [Some(2), Some(2)]);
+    let packed = pack(Slices::new(roles(), 1), &events, 4);
+    assert_eq!(packed.header.roles[2], format!("role{}", RoleId(5)));
+    assert_eq!(packed.header.tasks.iter().map(|task| task.role).collect::<Vec<_>>(), [Some(2), Some(2)]);
     assert_eq!(unpack(&packed).0[0], [(1, 2, 0, 3), (2, 3, 1, 0)]);
 }
 
@@ -145,7 +145,7 @@ fn groups_without_a_name_and_cpus_out_of_range_do_no_harm() {
 fn without_switches_there_is_nothing() {
     let share = EventKind::Share { task: TaskId(0), cpu_time: Time(5) };
     let events = [fork(0, 0, 0), Event { time: Time(9), cpu: CpuId(0), kind: share }];
-    let packed = pack(Slices::new(groups(), 2), &events, 9);
+    let packed = pack(Slices::new(roles(), 2), &events, 9);
     assert_eq!((packed.header.slices_per_cpu, packed.bytes), (vec![0, 0], vec![]));
 }
 
@@ -194,7 +194,7 @@ fn whatever_is_packed_comes_back() {
         for (slices, there) in slices.iter_mut().zip(there) {
             slices.extend(there.map(|(since, task)| (since, time, u64::from(task), 0)));
         }
-        let packed = pack(Slices::new(groups(), cpus), &events, time);
+        let packed = pack(Slices::new(roles(), cpus), &events, time);
         assert_eq!(unpack(&packed), (slices, wakes), "seed {seed}");
     }
 }
@@ -213,8 +213,8 @@ fn what_a_cpu_does_without_a_task_is_seen_and_no_wake_up_is_made_up() {
         turns_to(40, Untraced::Others),
         turns_to(50, Untraced::Idle),
     ];
-    let packed = pack(Slices::new(groups(), 1), &events, 100);
-    let names: Vec<_> = packed.header.tasks.iter().map(|task| (&task.label[..], task.group)).collect();
+    let packed = pack(Slices::new(roles(), 1), &events, 100);
+    let names: Vec<_> = packed.header.tasks.iter().map(|task| (&task.label[..], task.role)).collect();
     assert_eq!(names, [("not recorded", None), ("worker/0", Some(0)), ("not known", None)]);
     let (cpus, wakes) = unpack(&packed);
     assert_eq!(cpus[0], [(0, 10, 0, 0), (10, 20, 1, 3), (20, 40, 2, 0), (40, 50, 0, 0)]);

@@ -35,13 +35,13 @@ pub fn run(source: &Source, against: &Path, report: Option<&Path>) -> Result<(),
 
 fn account(source: &Source, block: Time) -> Result<Account, Failure> {
     let (cpus, end) = (source.header().cpus, source.header().end);
-    let mut account = Account::new(source.groups(), cpus, end, block);
+    let mut account = Account::new(source.roles(), cpus, end, block);
     feed(source, &mut account)?;
     Ok(account)
 }
 
 fn evidence(source: &Source, account: &Account) -> Result<Evidence, Failure> {
-    let mut evidence = Evidence::new(source.groups(), source.header().cpus, account.worst());
+    let mut evidence = Evidence::new(source.roles(), source.header().cpus, account.worst());
     feed(source, &mut evidence)?;
     Ok(evidence)
 }

@@ -37,7 +37,7 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
 
 fn summary(source: &Source) -> Result<(), Failure> {
     let mut summary = Summary::default();
-    let mut roster = Roster::new(source.groups(), Selection::ALL);
+    let mut roster = Roster::new(source.roles(), Selection::ALL);
     source.feed(|event| {
         roster.observe(event);
         summary.event(event);

@@ -2,7 +2,7 @@
 
 use crate::args::WhichArgs;
 use crate::failure::Failure;
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Event;
 use schedlab_trace::{Format, Header, Reader};
@@ -28,9 +28,9 @@ impl<'a> Source<'a> {
         &self.header
     }
 
-    /// The names of the groups.
-    pub fn groups(&self) -> impl Iterator<Item = String> + '_ {
-        self.header.groups.iter().map(|group| group.name.clone())
+    /// The names of the roles.
+    pub fn roles(&self) -> impl Iterator<Item = String> + '_ {
+        self.header.roles.iter().map(|role| role.name.clone())
     }
 
     /// What the trace is of, for the head of a page. Lost events concern everything below it.
@@ -75,9 +75,9 @@ impl<'a> Source<'a> {
         if from > Time::ZERO && from >= end {
             return Err(self.wrong(&format!("there is nothing from {from} on; the run ends at {end}")));
         }
-        let who = match (&which.task, &which.group) {
+        let who = match (&which.task, &which.role) {
             (Some(task), _) => Who::Task(task.clone()),
-            (None, Some(name)) => Who::Group(self.group(name)?),
+            (None, Some(name)) => Who::Role(self.role(name)?),
             (None, None) => Who::Everybody,
         };
         Ok(Selection { who, from, until })
@@ -88,22 +88,22 @@ impl<'a> Source<'a> {
         format!("{} to {}", selection.from, selection.until.min(self.header.end))
     }
 
-    fn group(&self, name: &str) -> Result<GroupId, Failure> {
-        let place = self.header.groups.iter().position(|group| group.name == name);
-        place.map(|place| GroupId(place as u32)).ok_or_else(|| {
-            let nearest = self.groups().map(|group| (strsim::damerau_levenshtein(name, &group), group)).min();
+    fn role(&self, name: &str) -> Result<RoleId, Failure> {
+        let place = self.header.roles.iter().position(|role| role.name == name);
+        place.map(|place| RoleId(place as u32)).ok_or_else(|| {
+            let nearest = self.roles().map(|role| (strsim::damerau_levenshtein(name, &role), role)).min();
             let hint = match nearest {
                 Some((distance, near)) if distance <= 1 + near.len() / 4 => format!("did you mean `{near}`?"),
-                Some(_) => format!("there are {}", self.groups().collect::<Vec<_>>().join(", ")),
+                Some(_) => format!("there are {}", self.roles().collect::<Vec<_>>().join(", ")),
                 None => "it has none".into(),
             };
-            self.wrong(&format!("there is no group `{name}`; {hint}"))
+            self.wrong(&format!("there is no role `{name}`; {hint}"))
         })
     }
 
     /// Who is in the trace, for a view with this selection.
     pub fn roster(&self, selection: Selection) -> Roster {
-        Roster::new(self.groups(), selection)
+        Roster::new(self.roles(), selection)
     }
 
     /// Shows `each` all events, in order.
