@@ -43,7 +43,7 @@ class _Ran(_Shown):
 
     @cached_property
     def roles(self) -> Frame:
-        """A row for each policy, run and role of tasks: policies · runs · roles rows.
+        """A row for each policy, run and role: policies · runs · roles rows.
 
         Columns: ``policy``, ``venue``, ``seed``, ``name``, ``count`` (tasks), and each metric by its path, as
         ``response_ns.p99``, ``throughput_per_s``, ``cpu_share``. Times in columns with ``_ns`` are nanoseconds, shares

@@ -7,7 +7,7 @@ use schedlab_metrics::statistics::mean;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A figure that is compared, of each role of tasks.
+/// A figure that is compared, of each role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {

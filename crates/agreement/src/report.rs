@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name and version of this form, the first field of what is printed.
-pub const SCHEMA: &str = "schedlab.agreement/1";
+pub const SCHEMA: &str = "schedlab.agreement/2";
 
 /// How far the simulator is from a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agreement {
-    /// Always `schedlab.agreement/1`.
+    /// Always `schedlab.agreement/2`.
     pub schema: String,
     /// How many copies of the simulation there were under each seed.
     pub copies: u32,

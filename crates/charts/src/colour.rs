@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn neighbours_differ_in_grey() {
-        for (a, b) in SIDE_BY_SIDE.iter().flat_map(|role| pairs(role)) {
+        for (a, b) in SIDE_BY_SIDE.iter().flat_map(|group| pairs(group)) {
             let difference = (grey(known(a)) - grey(known(b))).abs();
             assert!(difference >= 5.0, "{a} {b}: {difference}");
         }

@@ -27,15 +27,15 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
     }
 }
 
-/// How many shapes stand in the roles of a mark; axes, legends and titles are not of them.
+/// How many shapes stand in the groups of a mark; axes, legends and titles are not of them.
 fn count(svg: &str, mark: &str) -> usize {
-    let roles = svg.split("<g ").skip(1);
-    let of_marks = roles.filter(|role| {
-        let class = role.split("class=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("");
+    let groups = svg.split("<g ").skip(1);
+    let of_marks = groups.filter(|group| {
+        let class = group.split("class=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("");
         class.contains(mark) && class.contains("marks")
     });
     let shapes =
-        |role: &str| ["<path", "<line", "<text"].iter().map(|shape| role.matches(shape).count()).sum::<usize>();
+        |group: &str| ["<path", "<line", "<text"].iter().map(|shape| group.matches(shape).count()).sum::<usize>();
     of_marks.map(shapes).sum()
 }
 

@@ -413,7 +413,7 @@ pub struct ImportArgs {
     pub output: Option<PathBuf>,
     /// A role for the threads of one name of each program, as firefox:Compositor, and not one for each program
     #[arg(long)]
-    pub roles: bool,
+    pub by_thread: bool,
     /// Also print what was passed over, since a trace of a scheduler does not show it
     #[arg(long)]
     pub passed_over: bool,

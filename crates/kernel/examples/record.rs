@@ -1,7 +1,7 @@
 //! `record COMMAND…`: runs a command, says what it did to the scheduler and what watching it has cost.
 
 use schedlab_kernel::{Converter, Filter, Recorder};
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     };
     eprintln!("command: {}", child.id());
     let mut counts = Counts::default();
-    let mut converter = Converter::new(recorder.started_ns(), |_, _| Some(GroupId(0)));
+    let mut converter = Converter::new(recorder.started_ns(), |_, _| Some(RoleId(0)));
     while let Ok(None) = child.try_wait() {
         recorder.relieve(Duration::from_millis(50), u64::MAX).expect("memory takes them");
     }

@@ -280,8 +280,8 @@ impl<'env> Master<'_, 'env> {
 
     /// Keeps what the kernel counts of the control groups now.
     fn count_groups(&self, moment: Moment) {
-        for (role, counters) in self.site.control_groups.counters().into_iter().enumerate() {
-            self.site.shared.count(moment, role, counters);
+        for (group, counters) in self.site.control_groups.counters().into_iter().enumerate() {
+            self.site.shared.count(moment, group, counters);
         }
     }
 
@@ -378,7 +378,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let first: CpuSet = role.start_on.into_iter().collect();
     let cpus = if order.at_gate && role.start_on.is_some() { &first } else { &role.cpus };
     let class = site.ranks.class(role.class);
-    // Before the CPUs, which older kernels reset with the role.
+    // Before the CPUs, which older kernels reset with the control group.
     let enters = !role.control.inherits && role.control.begin != ControlGroupId::ROOT;
     let entered = if enters { site.control_groups.enter(role.control.begin) } else { Ok(()) };
     let refused = entered.is_err()

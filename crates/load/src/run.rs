@@ -337,12 +337,12 @@ fn report(site: &Site, partial: bool) -> Report {
     let control = shared.control();
     let start_ns = control.start_ns.load(Relaxed);
     let since = |ns: u64| ns.saturating_sub(start_ns);
-    let counted = |role: usize| shared.counted(Moment::End, role).since(shared.counted(Moment::Begin, role));
+    let counted = |group: usize| shared.counted(Moment::End, group).since(shared.counted(Moment::Begin, group));
     let control_groups = match site.control_groups.is_empty() {
         true => Vec::new(),
         false => (0..site.workload.control_groups.len()).map(counted).collect(),
     };
-    let joins = shared.joins().map(|(at, task, role)| (since(at), task, ControlGroupId(role))).collect();
+    let joins = shared.joins().map(|(at, task, group)| (since(at), task, ControlGroupId(group))).collect();
     let tasks: Vec<TaskReport> = (0..shared.tasks())
         .map(|number| {
             let record = shared.task(number);

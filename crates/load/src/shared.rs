@@ -182,7 +182,7 @@ impl WaitingRecord {
 pub struct JoinRecord {
     at_ns: AtomicU64,
     task: AtomicU32,
-    role: AtomicU32,
+    group: AtomicU32,
 }
 
 /// When counters are read.
@@ -251,12 +251,12 @@ impl Shared {
     }
 
     /// Notes that a task is in another control group; not if too many have been noted.
-    pub fn note_join(&self, task: u32, role: u32) {
+    pub fn note_join(&self, task: u32, group: u32) {
         let place = self.control().joins.fetch_add(1, Relaxed);
         if place < MAX_JOINS {
             let record = self.join(place);
             record.task.store(task, Relaxed);
-            record.role.store(role, Relaxed);
+            record.group.store(group, Relaxed);
             record.at_ns.store(crate::clock::now_ns(), Release);
         }
     }
@@ -266,7 +266,7 @@ impl Shared {
         let count = self.control().joins.load(Relaxed).min(MAX_JOINS);
         (0..count).map(|place| {
             let record = self.join(place);
-            (record.at_ns.load(Acquire), record.task.load(Relaxed), record.role.load(Relaxed))
+            (record.at_ns.load(Acquire), record.task.load(Relaxed), record.group.load(Relaxed))
         })
     }
 
@@ -277,19 +277,19 @@ impl Shared {
     }
 
     /// Keeps what the kernel counts of a control group.
-    pub fn count(&self, moment: Moment, role: usize, counters: Counters) {
-        let numbers = self.counters(moment, role);
+    pub fn count(&self, moment: Moment, group: usize, counters: Counters) {
+        let numbers = self.counters(moment, group);
         numbers.iter().zip(counters.to_numbers()).for_each(|(place, number)| place.store(number, Relaxed));
     }
 
     /// What was kept.
-    pub fn counted(&self, moment: Moment, role: usize) -> Counters {
-        Counters::from_numbers(self.counters(moment, role).each_ref().map(|place| place.load(Relaxed)))
+    pub fn counted(&self, moment: Moment, group: usize) -> Counters {
+        Counters::from_numbers(self.counters(moment, group).each_ref().map(|place| place.load(Relaxed)))
     }
 
-    fn counters(&self, moment: Moment, role: usize) -> &[AtomicU64; COUNTERS] {
-        assert!(role <= MAX_CONTROL_GROUPS);
-        let place = moment as usize * (MAX_CONTROL_GROUPS + 1) + role;
+    fn counters(&self, moment: Moment, group: usize) -> &[AtomicU64; COUNTERS] {
+        assert!(group <= MAX_CONTROL_GROUPS);
+        let place = moment as usize * (MAX_CONTROL_GROUPS + 1) + group;
         // SAFETY: as above.
         unsafe { &*self.base.add(STEERING_BYTES + JOIN_BYTES).cast::<[AtomicU64; COUNTERS]>().add(place) }
     }

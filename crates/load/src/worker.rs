@@ -223,9 +223,9 @@ impl<'a> Worker<'a> {
                 self.take_from(site.at_channel(c.index()), *n, since);
             }
             Step::Set(change) => return self.change(change),
-            Step::Join(role) => return self.join(*role),
-            Step::Adjust(role, change) => {
-                if self.site.control_groups.adjust(*role, change).is_err() {
+            Step::Join(group) => return self.join(*group),
+            Step::Adjust(group, change) => {
+                if self.site.control_groups.adjust(*group, change).is_err() {
                     return Next::End;
                 }
             }
@@ -325,11 +325,11 @@ impl<'a> Worker<'a> {
         if cpus.is_ok() { Next::Step } else { Next::End }
     }
 
-    fn join(&self, role: ControlGroupId) -> Next {
-        if self.site.control_groups.enter(role).is_err() {
+    fn join(&self, group: ControlGroupId) -> Next {
+        if self.site.control_groups.enter(group).is_err() {
             return Next::End;
         }
-        self.site.shared.note_join(self.number, role.0);
+        self.site.shared.note_join(self.number, group.0);
         Next::Step
     }
 

@@ -269,7 +269,7 @@ fn a_process_outlives_the_thread_that_forked_it() {
     );
 }
 
-/// A command that leaves its session, its role and its parent, and would go on.
+/// A command that leaves its session, its group and its parent, and would go on.
 fn runaway(mark: &str) -> String {
     let script = format!("setsid sh -c 'sleep {mark} & sleep {mark}' & (setsid sleep {mark} &) ; exec sleep {mark}");
     format!("[[task]]\nname = \"runaway\"\ncommand = [\"sh\", \"-c\", {script:?}]\n")
@@ -322,25 +322,25 @@ fn assert_ends_all(tables: &str, signal: i32, is_part: impl Fn(&std::path::Path,
     drop(writer);
     let mut number = [0; 4];
     reader.read_exact(&mut number).unwrap();
-    let role = i32::from_ne_bytes(number);
+    let group = i32::from_ne_bytes(number);
     reader.read_exact(&mut number).unwrap();
     // SAFETY: our own child, and plain numbers.
     unsafe {
         libc::kill(program, signal);
         libc::waitpid(program, std::ptr::null_mut(), 0);
     }
-    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| is_part(&entry.path(), role));
+    let alive = || std::fs::read_dir("/proc").unwrap().flatten().any(|entry| is_part(&entry.path(), group));
     let patience = 1000;
     let tries = (0..patience).take_while(|_| alive()).map(|_| std::thread::sleep(std::time::Duration::from_millis(10)));
     assert!(tries.count() < patience, "something of the run is still there");
 }
 
 /// Whether a process in `/proc` is alive and belongs to a process group.
-fn leads_to(process: &std::path::Path, role: i32) -> bool {
+fn leads_to(process: &std::path::Path, group: i32) -> bool {
     let Ok(stat) = std::fs::read_to_string(process.join("stat")) else { return false };
     let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let state = fields.next();
-    state.is_some_and(|state| state != "Z") && fields.nth(1).and_then(|field| field.parse().ok()) == Some(role)
+    state.is_some_and(|state| state != "Z") && fields.nth(1).and_then(|field| field.parse().ok()) == Some(group)
 }
 
 /// Without an end of its own a run ends with its last task.

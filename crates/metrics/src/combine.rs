@@ -30,9 +30,9 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         id: cpu.id,
         metrics: numbers(&parts(runs, |run| Part::Cpu(&run.cpus[index])), Some(&resamples)),
     });
-    let control_groups = first.control_groups.iter().enumerate().map(|(index, role)| ControlGroupRuns {
-        path: role.path.clone(),
-        knobs: role.knobs.clone(),
+    let control_groups = first.control_groups.iter().enumerate().map(|(index, group)| ControlGroupRuns {
+        path: group.path.clone(),
+        knobs: group.knobs.clone(),
         metrics: numbers(&parts(runs, |run| Part::ControlGroup(&run.control_groups[index])), Some(&resamples)),
     });
     let missing = once_each(runs.iter().flat_map(|run| &run.missing));
@@ -248,13 +248,13 @@ mod tests {
     #[test]
     fn what_was_written_is_read_again() {
         for outcome in
-            [combined(&[run(1), run(2)]), combine(&[&RunResult { schema: "schedlab.result/1".into(), ..run(3) }], 1)]
+            [combined(&[run(1), run(2)]), combine(&[&RunResult { schema: "schedlab.result/2".into(), ..run(3) }], 1)]
         {
             let text = serde_json::to_string(&outcome).unwrap();
             assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
         }
         let told = |text: &str| serde_json::from_str::<Outcome>(text).unwrap_err().to_string();
-        assert!(told(r#"{"schema": "schedlab.result/1", "runs": {}}"#).contains("only the numbers of the first"));
+        assert!(told(r#"{"schema": "schedlab.runs/1", "runs": {}}"#).contains("of an earlier version: run it again"));
         assert!(told(r#"{"schema": 3}"#).contains("its field `schema` is ``"));
     }
 }

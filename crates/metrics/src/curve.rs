@@ -13,7 +13,7 @@ pub struct Curve {
     points: Vec<(u64, f64)>,
 }
 
-/// The curves of a role of tasks, in nanoseconds.
+/// The curves of a role, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleCurves {
     /// Request begin to end.

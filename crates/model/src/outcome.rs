@@ -193,17 +193,21 @@ impl Outcome {
     pub fn control_groups(&self) -> Vec<ControlGroupView<'_>> {
         match self {
             Outcome::One(result) => {
-                let view = |role| View::One(Part::ControlGroup(role));
-                let roles = result.control_groups.iter();
-                roles
-                    .map(|role| ControlGroupView { path: &role.path, knobs: &role.knobs, metrics: view(role) })
+                let view = |group| View::One(Part::ControlGroup(group));
+                let groups = result.control_groups.iter();
+                groups
+                    .map(|group| ControlGroupView { path: &group.path, knobs: &group.knobs, metrics: view(group) })
                     .collect()
             }
             Outcome::Several(result) => {
-                let roles = result.control_groups.iter();
+                let groups = result.control_groups.iter();
                 let view = |numbers| View::Several(numbers);
-                roles
-                    .map(|role| ControlGroupView { path: &role.path, knobs: &role.knobs, metrics: view(&role.metrics) })
+                groups
+                    .map(|group| ControlGroupView {
+                        path: &group.path,
+                        knobs: &group.knobs,
+                        metrics: view(&group.metrics),
+                    })
                     .collect()
             }
         }
@@ -314,11 +318,11 @@ impl<'de> Deserialize<'de> for Outcome {
         let json = Json::deserialize(deserializer)?;
         let form = json.get("schema").and_then(Json::as_str).unwrap_or_default().to_string();
         match form.as_str() {
-            result::SCHEMA if json.get("runs").is_some() => Err(D::Error::custom(
-                "it holds several runs in a form that kept only the numbers of the first: run it again",
-            )),
             result::SCHEMA => serde_json::from_value::<RunResult>(json).map(Outcome::from).map_err(D::Error::custom),
             runs::SCHEMA => serde_json::from_value::<RunsResult>(json).map(Outcome::from).map_err(D::Error::custom),
+            "schedlab.result/1" | "schedlab.runs/1" => {
+                Err(D::Error::custom(format!("its schema is `{form}`, of an earlier version: run it again")))
+            }
             _ => {
                 let known = format!("`{}` and `{}`", result::SCHEMA, runs::SCHEMA);
                 Err(D::Error::custom(format!("its field `schema` is `{form}`; known are {known}")))

@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The name and version of this form, the first field of every result.
-pub const SCHEMA: &str = "schedlab.result/1";
+pub const SCHEMA: &str = "schedlab.result/2";
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
-    /// Always `schedlab.result/1`.
+    /// Always `schedlab.result/2`.
     pub schema: String,
     /// What was run.
     pub scenario: ScenarioInfo,

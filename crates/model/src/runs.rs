@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The name and version of this form, its first field.
-pub const SCHEMA: &str = "schedlab.runs/1";
+pub const SCHEMA: &str = "schedlab.runs/2";
 
 /// Several runs of one scenario under one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunsResult {
-    /// Always `schedlab.runs/1`.
+    /// Always `schedlab.runs/2`.
     pub schema: String,
     /// What was run.
     pub scenario: ScenarioInfo,

@@ -123,8 +123,8 @@ impl Selector {
                 roles.map(|role| role.metrics).collect()
             }
             Whose::ControlGroups(pick) => {
-                let roles = outcome.control_groups().into_iter().filter(|role| pick.takes(role.path));
-                roles.map(|role| role.metrics).collect()
+                let groups = outcome.control_groups().into_iter().filter(|group| pick.takes(group.path));
+                groups.map(|group| group.metrics).collect()
             }
             Whose::Cpus(pick) => {
                 let cpus = outcome.cpus().into_iter().filter(|cpu| pick.takes(&cpu.id.to_string()));

@@ -116,7 +116,7 @@ fn the_result_schema_describes_a_result() {
     let schema = schema::result();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let mut result = serde_json::json!({
-        "schema": "schedlab.result/1",
+        "schema": "schedlab.result/2",
         "scenario": { "name": "s", "cpus": 1, "topology": "1n1l1c1t", "tick_ns": 0 },
         "policy": { "name": "rr", "parameters": { "quantum": 5, "boost": true, "label": "x", "shift": -1 } },
         "venue": "sim", "seed": 1, "duration_ns": 10, "warmup_ns": 0,

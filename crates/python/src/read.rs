@@ -95,8 +95,8 @@ fn events(path: &Path, monitor: &Monitor) -> PyResult<Frame> {
     let plain = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|error| damaged(&error))?;
     let options = ArrowReaderOptions::new().with_schema(with_views(plain.schema()));
     let metadata = ArrowReaderMetadata::try_new(plain.metadata().clone(), options).map_err(|error| damaged(&error))?;
-    let roles = metadata.metadata().num_row_groups();
-    let role = |index: usize| -> Result<Vec<RecordBatch>, String> {
+    let groups = metadata.metadata().num_row_groups();
+    let group = |index: usize| -> Result<Vec<RecordBatch>, String> {
         if monitor.is_stopped() {
             return Ok(Vec::new());
         }
@@ -106,7 +106,7 @@ fn events(path: &Path, monitor: &Monitor) -> PyResult<Frame> {
         let reader = reader.map_err(|error| error.to_string())?;
         reader.collect::<Result<_, _>>().map_err(|error| error.to_string())
     };
-    let parts = spread(threads(None), roles, role).into_iter().collect::<Result<Vec<_>, _>>();
+    let parts = spread(threads(None), groups, group).into_iter().collect::<Result<Vec<_>, _>>();
     Ok(Frame::new(metadata.schema().clone(), parts.map_err(|error| damaged(&error))?.concat()))
 }
 

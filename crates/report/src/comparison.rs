@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The name and version of the form of a [`Comparison`].
-pub const SCHEMA: &str = "schedlab.comparison/1";
+pub const SCHEMA: &str = "schedlab.comparison/2";
 
 /// One policy of a comparison.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl<'a> Candidate<'a> {
 /// What `schedlab compare --json` prints.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// Always `schedlab.comparison/1`.
+    /// Always `schedlab.comparison/2`.
     pub schema: String,
     /// The labels of the policies that ran, no two alike: as the user wrote them; of one policy under several settings what
     /// differs. The first is the baseline.
@@ -354,8 +354,8 @@ impl Comparison {
         let first =
             if self.has_requests() { ("How fast", self.speed()) } else { ("How long tasks wait", self.waits()) };
         let mut tables = vec![first, ("How", self.behaviour())];
-        let roles = control_groups::compared(self.what(), &self.policies, &self.results);
-        tables.extend(roles.map(|table| ("Control groups", table)));
+        let groups = control_groups::compared(self.what(), &self.policies, &self.results);
+        tables.extend(groups.map(|table| ("Control groups", table)));
         tables.extend(costs::table(&self.policies, &self.results).map(|table| ("What the scheduler takes", table)));
         if !self.theory.is_empty() {
             tables.push(("Beside theory", self.beside_theory()));

@@ -48,9 +48,12 @@ pub enum Error {
         /// Why it is not.
         what: String,
     },
-    /// A newer schedlab wrote the file.
-    #[error("{}: the trace has the schema {found}, this schedlab reads {SCHEMA}; use the newer schedlab", path.display())]
-    Newer {
+    /// Another schedlab wrote the file.
+    #[error(
+        "{}: the trace has the schema {found}, this schedlab reads {SCHEMA}; use the schedlab that wrote it, or make it \
+         again with this one", path.display()
+    )]
+    OtherSchema {
         /// The file.
         path: PathBuf,
         /// The schema of the file.

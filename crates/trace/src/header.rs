@@ -12,7 +12,7 @@ use schedlab_model::{
 use serde::{Deserialize, Serialize};
 
 /// The schema of the files that this version writes and reads.
-pub const SCHEMA: &str = "schedlab.trace/1";
+pub const SCHEMA: &str = "schedlab.trace/2";
 
 /// What ran, where, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Role {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HeaderError {
     /// Another schema.
-    Newer(String),
+    Other(String),
     /// Anything else.
     Invalid(String),
 }
@@ -67,7 +67,7 @@ impl Header {
             roles: workload.roles.iter().map(|g| Role { name: g.name.clone(), cpus: g.possible_cpus() }).collect(),
             control_groups: match workload.control_groups.is_empty() {
                 true => Vec::new(),
-                false => workload.control_groups.iter().map(|(_, role)| role.path.clone()).collect(),
+                false => workload.control_groups.iter().map(|(_, group)| group.path.clone()).collect(),
             },
             end: workload.run.duration,
             lost: 0,
@@ -101,10 +101,10 @@ impl Header {
     /// Reads what [`Header::to_json`] wrote.
     pub(crate) fn from_json(text: &str) -> Result<Header, HeaderError> {
         let invalid = |error: serde_json::Error| HeaderError::Invalid(format!("its header: {error}"));
-        // The schema comes first: a newer one may have other keys.
+        // The schema comes first: another one may have other keys.
         let SchemaJson { schema } = serde_json::from_str(text).map_err(invalid)?;
         if schema != SCHEMA {
-            return Err(HeaderError::Newer(visible(&schema)));
+            return Err(HeaderError::Other(visible(&schema)));
         }
         let json: HeaderJson = serde_json::from_str(text).map_err(invalid)?;
         let roles = json.roles.into_iter().map(|role| match parse_cpus(&role.cpus) {
@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn another_schema_is_seen_before_other_keys() {
-        let newer = Header::from_json(r#"{"schema":"schedlab.trace/2","machines":[]}"#);
-        assert_eq!(newer, Err(HeaderError::Newer("schedlab.trace/2".into())));
+        let other = Header::from_json(r#"{"schema":"schedlab.trace/3","machines":[]}"#);
+        assert_eq!(other, Err(HeaderError::Other("schedlab.trace/3".into())));
         assert!(matches!(Header::from_json("{}"), Err(HeaderError::Invalid(_))));
         assert!(matches!(Header::from_json("\u{0}"), Err(HeaderError::Invalid(_))));
     }

@@ -102,7 +102,7 @@ impl Reader {
 /// The error for a text that is no header.
 pub(crate) fn header_error(path: &Path, error: HeaderError) -> Error {
     match error {
-        HeaderError::Newer(found) => Error::Newer { path: path.into(), found },
+        HeaderError::Other(found) => Error::OtherSchema { path: path.into(), found },
         HeaderError::Invalid(what) => Error::Damaged { path: path.into(), what },
     }
 }
@@ -230,14 +230,14 @@ mod tests {
     fn another_schema_is_named() {
         for name in READABLE {
             let mut bytes = written(name, &story());
-            let from = b"schedlab.trace/1";
+            let from = b"schedlab.trace/2";
             for at in 0..bytes.len() - from.len() {
                 if bytes[at..].starts_with(from) {
-                    bytes[at + from.len() - 1] = b'2';
+                    bytes[at + from.len() - 1] = b'3';
                 }
             }
-            let expected = "the trace has the schema schedlab.trace/2, this schedlab reads schedlab.trace/1; \
-                            use the newer schedlab";
+            let expected = "the trace has the schema schedlab.trace/3, this schedlab reads schedlab.trace/2; \
+                            use the schedlab that wrote it, or make it again with this one";
             assert_eq!(read(&bytes).unwrap_err(), expected);
         }
     }

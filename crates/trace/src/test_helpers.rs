@@ -107,7 +107,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
         (task(), any::<u64>()).prop_map(|(task, word)| EventKind::Status { task, word }),
         prop::sample::select(vec![Untraced::Idle, Untraced::Others, Untraced::Unknown])
             .prop_map(|what| EventKind::Untraced { what }),
-        (task(), 0..9u32).prop_map(|(task, role)| EventKind::Join { task, control_group: ControlGroupId(role) }),
+        (task(), 0..9u32).prop_map(|(task, group)| EventKind::Join { task, control_group: ControlGroupId(group) }),
         (task(), any::<bool>()).prop_map(|(task, on)| EventKind::Throttle { task, on }),
         (task(), length(), length(), any::<u32>())
             .prop_map(|(task, release, deadline, skipped)| { EventKind::Release { task, release, deadline, skipped } }),

@@ -1,7 +1,7 @@
 //! Traces as text: one line an event, to be read as prose. Golden traces have this form.
 //!
 //! ```text
-//! # schedlab.trace/1: scenario three, policy rr, venue sim, seed 1, 2 CPUs
+//! # schedlab.trace/2: scenario three, policy rr, venue sim, seed 1, 2 CPUs
 //!       10ms  cpu0  worker/0 → worker/1  slice end
 //! ```
 
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_small_run_reads_as_prose() {
         let expected = "\
-# schedlab.trace/1: scenario three, policy rr, venue sim, seed 7, 2 CPUs
+# schedlab.trace/2: scenario three, policy rr, venue sim, seed 7, 2 CPUs
         0s  cpu0  worker/0             new
         0s  cpu0  worker/0             wakes on cpu0, fork
         0s  cpu0  idle → worker/0

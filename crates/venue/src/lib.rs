@@ -35,7 +35,7 @@ pub use native::{NativeMaker, NativeScheduler};
 pub use own_file::own_file;
 pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use program::Program;
-pub use recording::{Grouping, Order, RecordError, Recording, Wholeness, import, record};
+pub use recording::{Order, RecordError, Recording, RoleBy, Wholeness, import, record};
 pub use replay::{Measured, Replay, remeasure, replay};
 pub use schedlab_bpf::Executor;
 pub use schedlab_import::{PassedOver, Place};

@@ -98,11 +98,11 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
 
 /// What a policy counts of limits; the root has no result.
 fn add_limits(measures: &mut RunMeasures, limits: &[Option<LimitCounters>]) {
-    for (role, counters) in measures.control_groups.iter_mut().zip(limits.iter().skip(1)) {
+    for (group, counters) in measures.control_groups.iter_mut().zip(limits.iter().skip(1)) {
         let Some(LimitCounters([periods, throttled, throttled_ns, bursts, burst_ns])) = counters else { continue };
-        (role.nr_periods, role.nr_throttled, role.throttled_ns) =
+        (group.nr_periods, group.nr_throttled, group.throttled_ns) =
             (Some(*periods), Some(*throttled), Some(*throttled_ns));
-        (role.nr_bursts, role.burst_ns) = (Some(*bursts), Some(*burst_ns));
+        (group.nr_bursts, group.burst_ns) = (Some(*bursts), Some(*burst_ns));
     }
 }
 
@@ -122,7 +122,7 @@ fn unheeded(workload: &Workload, policy: &Policy) -> Vec<String> {
     let Scheduler::Object { object, .. } = &policy.scheduler else { return Vec::new() };
     let Ok(ops) = object.ops() else { return Vec::new() };
     let has = |names: &[&str]| names.iter().any(|name| ops.operation(name).is_some());
-    let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, role)| is(role));
+    let any = |is: fn(&ControlGroup) -> bool| workload.control_groups.iter().any(|(_, group)| is(group));
     let weights = any(|role| role.knobs.weight != Weight::Weight(DEFAULT_WEIGHT));
     let limits = any(|role| role.knobs.bandwidth.quota.is_some());
     let name = &policy.info.name;

@@ -11,7 +11,7 @@ use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Overhead, Reason, Sink, Untraced, WakeSource};
 use schedlab_trace::{Header, Reader, Role, Writer};
-use schedlab_venue::{Grouping, Place};
+use schedlab_venue::{Place, RoleBy};
 use std::path::PathBuf;
 
 const TEXT_WORDS: &[&str] = &[
@@ -111,7 +111,7 @@ fn perfetto_seeds() -> Vec<Vec<u8>> {
 fn import(bytes: &[u8]) -> Answer {
     let (folder, text) = file("e.txt", bytes);
     let trace = folder.path().join("e.parquet");
-    match schedlab_venue::import(&Place::of(&text), &trace, Grouping::Roles) {
+    match schedlab_venue::import(&Place::of(&text), &trace, RoleBy::Thread) {
         Err(error) => {
             let line = error.to_string();
             assert!(!line.contains("defect"), "{line}");

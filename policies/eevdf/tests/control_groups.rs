@@ -14,14 +14,14 @@ use schedlab_sim::LimitCounters;
 /// The place of the version with weights among the choices of the parameter.
 const V7_3: u64 = 3;
 
-struct Seen {
-    groups: Vec<ControlGroupResult>,
-    limits: Vec<Option<LimitCounters>>,
-    events: Vec<Event>,
+pub(super) struct Seen {
+    pub groups: Vec<ControlGroupResult>,
+    pub limits: Vec<Option<LimitCounters>>,
+    pub events: Vec<Event>,
 }
 
 /// What happens with these tables on a machine of so many CPUs.
-fn see(cpus: u32, length: &str, tables: &str, settings: Settings) -> Seen {
+pub(super) fn see(cpus: u32, length: &str, tables: &str, settings: Settings) -> Seen {
     let text = format!("name = \"t\"\n{tables}\n[machine]\ncpus = {cpus}\n[run]\nduration = \"{length}\"\n");
     let workload = compiled(Scenario::parse(&text, "test"));
     let run =
@@ -35,20 +35,20 @@ fn see(cpus: u32, length: &str, tables: &str, settings: Settings) -> Seen {
     Seen { groups: collector.into_measures().control_groups, limits, events: one.events }
 }
 
-fn group(path: &str, keys: &str) -> String {
+pub(super) fn group(path: &str, keys: &str) -> String {
     format!("[[control_group]]\npath = \"{path}\"\n{keys}\n")
 }
 
-fn hogs(name: &str, place: &str, count: u32) -> String {
+pub(super) fn hogs(name: &str, place: &str, count: u32) -> String {
     format!("[[task]]\nname = \"{name}\"\ncount = {count}\n{place}\nloop = [{{ compute = \"10s\" }}]\n")
 }
 
-fn within(path: &str) -> String {
+pub(super) fn within(path: &str) -> String {
     format!("control_group = \"{path}\"")
 }
 
 /// The shares among siblings, which slices of a few milliseconds make exact to two in a thousand.
-fn assert_shares(seen: &Seen, expected: &[f64]) {
+pub(super) fn assert_shares(seen: &Seen, expected: &[f64]) {
     let shares: Vec<f64> = seen.groups.iter().map(|group| group.sibling_share.unwrap()).collect();
     let differ = |(share, expected): (&f64, &f64)| (share - expected).abs() > 0.002;
     assert!(shares.len() == expected.len() && !shares.iter().zip(expected).any(differ), "{shares:?} for {expected:?}");
@@ -116,7 +116,7 @@ fn held(seen: &Seen) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// When tasks end, in milliseconds, in the order of their numbers.
-fn ends(seen: &Seen) -> Vec<f64> {
+pub(super) fn ends(seen: &Seen) -> Vec<f64> {
     let mut ends: Vec<(u32, f64)> = seen
         .events
         .iter()

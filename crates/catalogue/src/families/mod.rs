@@ -8,6 +8,7 @@ mod births;
 mod computing;
 mod dice;
 mod draft;
+mod grouping;
 mod placing;
 mod serving;
 mod size;
@@ -45,6 +46,7 @@ const ALL: &[Family] = &[
     family("conditions", "phases of tasks with unequal work that wait for each other at barriers", waiting::conditions),
     family("fork-storms", "parents that spawn bursts of many short threads", births::fork_storms),
     family("io", "tasks that use a device beside tasks that compute", serving::devices),
+    family("limits", "a service in a control group with a limit, alone or beside others", grouping::limits),
     family("locks", "tasks that compute outside and under one or two locks", waiting::locks),
     family("nice", "hogs and tasks that wake up, of different nice values", computing::nice),
     family("phases", "tasks whose behaviour changes within each request", computing::phases),
@@ -53,6 +55,7 @@ const ALL: &[Family] = &[
     family("processes", "parents that spawn processes, which compute and end", births::processes),
     family("semaphores", "tickets, and queues of jobs that one posts and others wait for", waiting::semaphores),
     family("services", "a pool with a lock and a device, beside background tasks", serving::services),
+    family("shares", "control groups of different weights, with tasks that always compute", grouping::shares),
     family("sockets", "clients and servers, and chains of stages, by sockets", talking::sockets),
     family("threads", "parents that spawn threads, which compute and end", births::threads),
     family("timers", "periodic sleepers with short work, some beside hogs", computing::timers),

@@ -5,15 +5,15 @@ use crate::args::ImportArgs;
 use crate::failure::{self, Failure};
 use crate::output;
 use schedlab_report::recording;
-use schedlab_venue::{Grouping, PassedOver, Place};
+use schedlab_venue::{PassedOver, Place, RoleBy};
 use std::path::{Path, PathBuf};
 
 /// Reads the recording, writes the trace and prints what it says.
 pub fn run(args: &ImportArgs) -> Result<(), Failure> {
     let place = Place::of(&args.recording);
     let trace = args.output.clone().unwrap_or_else(|| trace_of(&place));
-    let grouping = if args.roles { Grouping::Roles } else { Grouping::Programs };
-    let imported = schedlab_venue::import(&place, &trace, grouping)?;
+    let role_by = if args.by_thread { RoleBy::Thread } else { RoleBy::Program };
+    let imported = schedlab_venue::import(&place, &trace, role_by)?;
     let passed = args.passed_over.then(|| imported.wholeness.passed.clone());
     let printed = record::print(imported, &trace);
     let told = passed.map_or(Ok(()), |passed| tell(&passed));

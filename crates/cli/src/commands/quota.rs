@@ -88,7 +88,7 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
         policies.push(curve);
     }
     let answer = Answer {
-        schema: "schedlab.quota/1",
+        schema: "schedlab.quota/2",
         scenario: workload.name.clone(),
         control_group: question.path,
         role: question.role,
@@ -99,10 +99,10 @@ pub fn run(args: QuotaArgs) -> Result<(), Failure> {
     if args.shared.json { output::print_json(&answer) } else { output::print(&answer.show()) }
 }
 
-/// The control group that is limited, and the role of tasks whose responses count.
+/// The control group that is limited, and the role whose responses count.
 fn whose(workload: &Workload, args: &QuotaArgs) -> Result<(String, String), Failure> {
     let tree = &workload.control_groups;
-    let paths: Vec<&str> = tree.iter().skip(1).map(|(_, role)| role.path.as_str()).collect();
+    let paths: Vec<&str> = tree.iter().skip(1).map(|(_, group)| group.path.as_str()).collect();
     let path = match (&args.control_group, paths.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [only]) => only.to_string(),
@@ -183,7 +183,7 @@ impl Question<'_> {
         let Some(value) = role.metrics.value(&path) else {
             return Err(Failure::Failed(format!("`{}` has no responses under this limit: a longer run", self.role)));
         };
-        let limited = outcome.control_groups().into_iter().find(|role| role.path == self.path);
+        let limited = outcome.control_groups().into_iter().find(|group| group.path == self.path);
         let of = |path: &str| limited.and_then(|role| role.metrics.get(path));
         let high = value.interval.map_or(value.number, |interval| interval.high);
         Ok(Some(Point {

@@ -37,7 +37,7 @@ fn many_and_each(lab: &Lab) -> (Value, Vec<Value>) {
     let args = ["run", "lively.toml", "--policy", "rr:quantum=2ms", "--json", "--quiet"];
     let many = lab.json(&[&args[..], &["--runs", &RUNS.to_string()]].concat());
     let seeds: Vec<String> = many["runs"]["seeds"].as_array().unwrap().iter().map(Value::to_string).collect();
-    assert_eq!((many["schema"].as_str(), seeds.len()), (Some("schedlab.runs/1"), RUNS));
+    assert_eq!((many["schema"].as_str(), seeds.len()), (Some("schedlab.runs/2"), RUNS));
     let each = seeds.iter().map(|seed| lab.json(&[&args[..], &["--seed", seed]].concat())).collect();
     (many, each)
 }

@@ -3,7 +3,7 @@
 use crate::skip::skip;
 use schedlab_kernel::{Converter, Filter, Lack, Record, Recorder, SchedStat, Stats, Summary, schedstat};
 use schedlab_metrics::validator::{Expectations, Validator};
-use schedlab_model::ids::GroupId;
+use schedlab_model::ids::RoleId;
 use schedlab_model::trace::Event;
 use std::fs;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -170,7 +170,7 @@ pub fn record(mut recorder: Recorder, workers: &[&Worker]) -> (u64, Vec<Record>,
 /// The events, which must be lawful, and of whom they are.
 pub fn events(started_ns: u64, ended_ns: u64, records: &[Record]) -> (Vec<Event>, Summary) {
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
-    let mut converter = Converter::new(started_ns, |_, _| Some(GroupId(0)));
+    let mut converter = Converter::new(started_ns, |_, _| Some(RoleId(0)));
     records.iter().for_each(|record| converter.record(record, &mut sink));
     let summary = converter.finish(ended_ns, &mut sink);
     let findings = sink.1.into_findings();

@@ -224,7 +224,7 @@ impl Collector {
     /// Whether a task waits for a limit; before the event that is at hand.
     #[inline]
     fn is_held(&self, id: TaskId) -> bool {
-        self.control_groups.as_ref().is_some_and(|roles| roles.is_held(id))
+        self.control_groups.as_ref().is_some_and(|groups| groups.is_held(id))
     }
 
     /// A task that waits for a limit is no work that a CPU leaves undone.
@@ -245,18 +245,18 @@ impl Collector {
     /// A task moves into another control group, with the CPU time that it has got so far.
     #[cold]
     fn join_control_group(&mut self, id: TaskId, to: ControlGroupId) {
-        let (Some(roles), Some(task)) = (&mut self.control_groups, self.tasks.find(id)) else { return };
+        let (Some(groups), Some(task)) = (&mut self.control_groups, self.tasks.find(id)) else { return };
         if task.activity == Activity::Running {
             let clock = &self.cpus[task.cpu.index()].overhead;
             charge_running(task, self.now, clock.elapsed(self.now));
         }
-        roles.join(id, task.cpu_ns, to);
+        groups.join(id, task.cpu_ns, to);
     }
 
     fn leave_control_group(&mut self, slot: usize) {
-        if let Some(roles) = &mut self.control_groups {
+        if let Some(groups) = &mut self.control_groups {
             let task = self.tasks.get_mut(slot);
-            roles.leave(task.id, task.cpu_ns);
+            groups.leave(task.id, task.cpu_ns);
         }
     }
 
@@ -309,8 +309,8 @@ impl Sink for Collector {
         if event.time.0 > self.now {
             self.advance(event.time.0);
         }
-        if let Some(roles) = &mut self.control_groups {
-            roles.pass(event.time.0);
+        if let Some(groups) = &mut self.control_groups {
+            groups.pass(event.time.0);
         }
         match event.kind {
             EventKind::Switch { previous, reason, next } => self.switch(event.cpu, previous, reason, next),
@@ -332,8 +332,8 @@ impl Sink for Collector {
             EventKind::Release { task, deadline, skipped, .. } => self.release(task, deadline, skipped),
             EventKind::Status { .. } => {}
         }
-        if let Some(roles) = &mut self.control_groups {
-            roles.event(event);
+        if let Some(groups) = &mut self.control_groups {
+            groups.event(event);
         }
     }
 
@@ -347,8 +347,8 @@ impl Sink for Collector {
         self.warmup_end = if self.warmup_end == NOT_YET { NOT_YET } else { self.warmup_end.min(end.0) };
         self.advance(end.0.max(self.now));
         self.settle();
-        if let Some(roles) = &mut self.control_groups {
-            roles.pass(self.now);
+        if let Some(groups) = &mut self.control_groups {
+            groups.pass(self.now);
         }
         for slot in self.tasks.slots() {
             let task = self.tasks.get_mut(slot);

@@ -87,7 +87,7 @@ pub struct Violation {
     pub overhead_ns: u64,
 }
 
-/// A role of tasks: what those that are gone left behind.
+/// A role: what those that are gone left behind.
 #[derive(Debug)]
 struct RoleState {
     name: String,
@@ -346,8 +346,8 @@ impl Collector {
         self.estimated_load.fill(0);
         self.events = EventCounts::default();
         self.fluid_ns = 0;
-        if let Some(roles) = &mut self.control_groups {
-            roles.clear(self.now);
+        if let Some(groups) = &mut self.control_groups {
+            groups.clear(self.now);
         }
     }
 }

@@ -119,7 +119,7 @@ impl Collector {
         let tasks = self.task_results(window_ns);
         self.join_details();
         let overhead_ns = self.overhead_times();
-        let control_groups = self.control_groups.take().map_or_else(Vec::new, |roles| roles.results(cpus));
+        let control_groups = self.control_groups.take().map_or_else(Vec::new, |groups| groups.results(cpus));
         RunMeasures {
             control_groups,
             duration_ns: self.now,

@@ -11,7 +11,7 @@ use crate::collector::Samples;
 use entitled::Entitled;
 use pressure::Pressure;
 use schedlab_model::control_group::{ControlGroup, ControlGroups as Tree};
-use schedlab_model::ids::{ControlGroupId, CpuId, GroupId, RequestId, TaskId};
+use schedlab_model::ids::{ControlGroupId, CpuId, RequestId, RoleId, TaskId};
 use schedlab_model::result::{ControlGroupKnobs, ControlGroupResult};
 use schedlab_model::trace::{Event, EventKind, Reason};
 use schedlab_model::workload::Workload;
@@ -48,7 +48,7 @@ struct State {
 #[derive(Clone, Debug)]
 struct Member {
     group: ControlGroupId,
-    task_group: GroupId,
+    role: RoleId,
     /// Of its CPU time, what belongs to where it was before.
     cpu_mark: u64,
     place: Place,
@@ -88,8 +88,8 @@ impl ControlGroups {
             groups: tree.iter().map(|_| State::default()).collect(),
             members: BTreeMap::new(),
             marks: BTreeMap::new(),
-            begins: workload.groups.iter().map(|group| (group.control.begin, group.control.inherits)).collect(),
-            weights: workload.groups.iter().map(crate::fairness::weight).collect(),
+            begins: workload.roles.iter().map(|role| (role.control.begin, role.control.inherits)).collect(),
+            weights: workload.roles.iter().map(crate::fairness::weight).collect(),
             pressure: Pressure::new(tree.len(), cpus),
             entitled: Entitled::new(&tree, cpus),
             is_told: false,
@@ -100,7 +100,7 @@ impl ControlGroups {
     /// Takes an event; the collector tells of joins and ends itself, since it knows the CPU time.
     pub fn event(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Fork { task, group, parent } => self.fork(task, group, parent),
+            EventKind::Fork { task, role, parent } => self.fork(task, role, parent),
             EventKind::Wakeup { task, target, .. } => self.go(task, target, Place::Waiting),
             EventKind::Migrate { task, to, .. } => {
                 if let Some(place) = self.members.get(&task).map(|member| member.place) {
@@ -137,13 +137,13 @@ impl ControlGroups {
         }
     }
 
-    fn fork(&mut self, task: TaskId, group: GroupId, parent: Option<TaskId>) {
-        let Some(&(begin, inherits)) = self.begins.get(group.index()) else { return };
+    fn fork(&mut self, task: TaskId, role: RoleId, parent: Option<TaskId>) {
+        let Some(&(begin, inherits)) = self.begins.get(role.index()) else { return };
         let parent = parent.filter(|_| inherits).and_then(|parent| self.members.get(&parent));
-        let group_id = parent.map_or(begin, |parent| parent.group);
+        let group = parent.map_or(begin, |parent| parent.group);
         let member = Member {
-            group: group_id,
-            task_group: group,
+            group,
+            role,
             cpu_mark: 0,
             place: Place::Off,
             cpu: CpuId(0),
@@ -152,7 +152,7 @@ impl ControlGroups {
             held_mark: 0,
         };
         self.members.insert(task, member);
-        self.count(group_id);
+        self.count(group);
     }
 
     fn count(&mut self, group: ControlGroupId) {
@@ -165,7 +165,7 @@ impl ControlGroups {
         let Some(member) = self.members.get_mut(&task) else { return };
         let before = (member.place, member.cpu);
         (member.place, member.cpu) = (place, cpu);
-        let (group, weight) = (member.group, self.weights[member.task_group.index()]);
+        let (group, weight) = (member.group, self.weights[member.role.index()]);
         self.pressure.moves(self.tree.upward(group), before, (place, cpu));
         if let Some(entitled) = &mut self.entitled
             && (before.0 == Place::Off) != (place == Place::Off)

@@ -20,9 +20,9 @@ fn results(events: &[Event], end: u64) -> Vec<ControlGroupResult> {
     collector.into_measures().control_groups
 }
 
-fn fork_of(task: u32, group: u32) -> Event {
+fn fork_of(task: u32, role: u32) -> Event {
     let Event { time, cpu, .. } = fork(0, task);
-    Event { time, cpu, kind: EventKind::Fork { task: TaskId(task), group: GroupId(group), parent: None } }
+    Event { time, cpu, kind: EventKind::Fork { task: TaskId(task), role: RoleId(role), parent: None } }
 }
 
 /// `x` runs for 60, then `y` for 40: `y` waits for 60, `x` is held back for 30 of its 40.

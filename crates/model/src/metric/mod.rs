@@ -322,9 +322,9 @@ impl Metric {
             (Read::Ratios(read, statistic), Part::Task(measures)) => statistic.of(read(measures)?, |ratio| ratio),
             (Read::Ratios(read, statistic), Part::Role(role)) => statistic.of(read(&role.measures)?, |ratio| ratio),
             (Read::Role(read), Part::Role(role)) => read(role),
-            (Read::ControlGroup(read), Part::ControlGroup(role)) => read(role),
-            (Read::ControlGroupTimes(read, statistic), Part::ControlGroup(role)) => {
-                statistic.of(read(role)?, |ns| ns as f64)
+            (Read::ControlGroup(read), Part::ControlGroup(group)) => read(group),
+            (Read::ControlGroupTimes(read, statistic), Part::ControlGroup(group)) => {
+                statistic.of(read(group)?, |ns| ns as f64)
             }
             (Read::Cpu(read), Part::Cpu(cpu)) => read(cpu),
             (Read::Run(read), Part::Run(run)) => read(run),

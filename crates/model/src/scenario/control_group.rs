@@ -3,7 +3,7 @@
 use super::runtimes::{Given, Kubernetes, Systemd};
 use super::{At, Fault, Notation, Task, Text, error::Path, step::unknown_name};
 use crate::control_group::*;
-use crate::workload::{self, Group, Program};
+use crate::workload::{self, Program, Role};
 use crate::{cpuset::CpuSet, ids::ControlGroupId, time::Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -363,40 +363,39 @@ pub(super) fn membership(
 }
 
 /// Notes the CPUs that may be left to tasks which begin where their parents are.
-pub(super) fn inherit(groups: &mut [Group], tree: &ControlGroups, at: &At) -> Result<(), Fault> {
+pub(super) fn inherit(roles: &mut [Role], tree: &ControlGroups, at: &At) -> Result<(), Fault> {
     if tree.is_empty() {
         return Ok(());
     }
-    let mut reach: Vec<BTreeSet<ControlGroupId>> =
-        groups.iter().map(|group| group.control_groups().collect()).collect();
+    let mut reach: Vec<BTreeSet<ControlGroupId>> = roles.iter().map(|role| role.control_groups().collect()).collect();
     let mut grows = true;
     while std::mem::take(&mut grows) {
         for (spawner, child) in
-            groups.iter().enumerate().flat_map(|(index, group)| spawned(group).map(move |c| (index, c)))
+            roles.iter().enumerate().flat_map(|(index, role)| spawned(role).map(move |c| (index, c)))
         {
-            if groups[child].control.inherits {
+            if roles[child].control.inherits {
                 let (from, before) = (reach[spawner].clone(), reach[child].len());
                 reach[child].extend(from);
                 grows |= reach[child].len() > before;
             }
         }
     }
-    for (index, group) in groups.iter_mut().enumerate().filter(|(_, group)| group.control.inherits) {
+    for (index, role) in roles.iter_mut().enumerate().filter(|(_, role)| role.control.inherits) {
         let table = at.index(index);
-        let chosen: Vec<CpuSet> = group.program.steps.iter_mut().filter_map(chooses).map(|cpus| cpus.clone()).collect();
+        let chosen: Vec<CpuSet> = role.program.steps.iter_mut().filter_map(chooses).map(|cpus| cpus.clone()).collect();
         for id in &reach[index] {
-            for chosen in std::iter::once(group.control.chosen_cpus.as_ref()).chain(chosen.iter().map(Some)) {
+            for chosen in std::iter::once(role.control.chosen_cpus.as_ref()).chain(chosen.iter().map(Some)) {
                 let left = cpus_in(&tree[*id], chosen).map_err(|message| table.key("cpus").fault(message))?;
-                group.control.later_cpus.push(left);
+                role.control.later_cpus.push(left);
             }
         }
     }
     Ok(())
 }
 
-/// The groups that a group's tasks spawn.
-fn spawned(group: &Group) -> impl Iterator<Item = usize> {
-    group.program.steps.iter().filter_map(|step| match step {
+/// The roles that a role's tasks spawn.
+fn spawned(role: &Role) -> impl Iterator<Item = usize> {
+    role.program.steps.iter().filter_map(|step| match step {
         workload::Step::Spawn(child, _) => Some(child.index()),
         _ => None,
     })

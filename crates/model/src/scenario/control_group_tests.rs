@@ -27,8 +27,8 @@ fn a_tree_is_made_of_paths() {
     assert_eq!((tree[b].parent, tree[b].level, tree[b].effective_cpus.to_string().as_str()), (Some(a), 2, "0-2"));
     assert_eq!(tree[b].knobs.bandwidth.cpus(), Some(0.5));
     assert_eq!((tree[a].knobs.weight.as_weight(), tree[c].knobs.weight), (305, Weight::Idle));
-    let group = &workload.groups[0];
-    assert_eq!((group.control.begin, group.cpus.to_string().as_str()), (b, "2"));
+    let role = &workload.roles[0];
+    assert_eq!((role.control.begin, role.cpus.to_string().as_str()), (b, "2"));
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn later_cpus_are_known_before_the_run() {
     let task = "control_group = \"a\"\nloop = [{ compute = \"1ms\" }, { join = \"b\" }, { spawn = \"y\" }, { join = \"a\" }]\n\
                 [[task]]\nname = \"y\"\nspawned = true\nonce = [{ compute = \"1ms\" }]";
     let workload = parse(groups, task).unwrap();
-    let sets = |index: usize| -> Vec<String> { workload.groups[index].all_cpus().map(|set| set.to_string()).collect() };
+    let sets = |index: usize| -> Vec<String> { workload.roles[index].all_cpus().map(|set| set.to_string()).collect() };
     assert_eq!(sets(0), ["0-1", "1-2", "0-1"]);
-    assert!(workload.groups[1].control.inherits);
+    assert!(workload.roles[1].control.inherits);
     assert_eq!(sets(1), ["0-3", "0-3", "0-1", "1-2"]);
 }
 

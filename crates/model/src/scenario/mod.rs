@@ -89,7 +89,7 @@ pub struct Scenario {
     /// What others have published about the same experiment, shown beside what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
-    /// The roles of tasks.
+    /// The roles.
     #[serde(rename = "task", default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task>,
     /// Messages that come from outside of the machine.
@@ -145,7 +145,7 @@ pub struct Machine {
     pub mechanisms: Mechanisms,
 }
 
-/// One `[[task]]`: a role: like tasks.
+/// One `[[task]]`: a role, which is one or more like tasks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
@@ -232,7 +232,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Text<Time>>,
     /// When the first period of a control group's limit begins after the start, in the simulator: a time, or `"random"`, as
-    /// kernels since 6.12 have it, for each role by the seed. At the start when absent.
+    /// kernels since 6.12 have it, for each group by the seed. At the start when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_phase: Option<Text<PeriodPhase>>,
     /// The seed of all random numbers; 1 when absent.

@@ -161,11 +161,11 @@ pub fn run(
 /// Whether the discipline knows all that the workload asks for.
 fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
     let cpus = workload.machine.cpus();
-    if let Some((_, role)) = workload.control_groups.iter().find(|(_, role)| role.knobs != Knobs::default()) {
+    if let Some((_, group)) = workload.control_groups.iter().find(|(_, group)| group.knobs != Knobs::default()) {
         return Err(RunError::Unsupported(format!(
             "the control group '{}' has a weight or a limit, which the ideal discipline {discipline} does not know; \
              remove it, or run a sched_ext policy",
-            role.path
+            group.path
         )));
     }
     for role in &workload.roles {

@@ -104,8 +104,8 @@ impl Sim {
 
     /// The CPUs of a task in a control group.
     pub fn cpus_in(&self, slot: u32, id: ControlGroupId) -> CpuSet {
-        let group = &self.core.world.workload.groups[self.core.world.tasks[slot].group.index()];
-        let chosen = self.core.cgroups.chosen.get(&slot).or(group.control.chosen_cpus.as_ref());
+        let role = &self.core.world.workload.roles[self.core.world.tasks[slot].role.index()];
+        let chosen = self.core.cgroups.chosen.get(&slot).or(role.control.chosen_cpus.as_ref());
         self.core.cgroups.tree[id].cpus_of(chosen)
     }
 

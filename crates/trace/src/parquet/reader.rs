@@ -47,7 +47,7 @@ pub(crate) fn open(path: &Path, mut file: File) -> Result<(Header, Events), Erro
     let header = Header::from_json(header).map_err(|error| header_error(path, error))?;
     let fields = fields(metadata.schema_descr())
         .ok_or_else(|| foreign("a Parquet file whose columns are not those of its schema"))?;
-    let rows = Rows { fields, path: path.into(), file, next_role: 0, columns: Vec::new(), row: 0, rows: 0 };
+    let rows = Rows { fields, path: path.into(), file, next_group: 0, columns: Vec::new(), row: 0, rows: 0 };
     Ok((header, Box::new(rows)))
 }
 
@@ -154,7 +154,7 @@ struct Rows {
     path: PathBuf,
     file: SerializedFileReader<File>,
     fields: &'static [Field],
-    next_role: usize,
+    next_group: usize,
     columns: Vec<Column>,
     row: usize,
     rows: usize,
@@ -176,22 +176,22 @@ impl Rows {
                     return Ok(true);
                 }
             }
-            if self.next_role == self.file.num_row_groups() {
+            if self.next_group == self.file.num_row_groups() {
                 return Ok(false);
             }
-            self.open_role().map_err(|error| error.to_string())?;
+            self.open_group().map_err(|error| error.to_string())?;
         }
     }
 
-    fn open_role(&mut self) -> Result<(), ParquetError> {
-        let role = self.file.get_row_group(self.next_role)?;
+    fn open_group(&mut self) -> Result<(), ParquetError> {
+        let group = self.file.get_row_group(self.next_group)?;
         let forms = COMMON.iter().map(|&(_, form)| form).chain(self.fields.iter().map(|field| field.form()));
         let columns = forms.enumerate().map(|(index, form)| {
-            let reader = role.get_column_reader(index)?;
+            let reader = group.get_column_reader(index)?;
             Ok(Column { reader, form, levels: Vec::new(), values: Vec::new(), next: 0 })
         });
         self.columns = columns.collect::<Result<_, ParquetError>>()?;
-        self.next_role += 1;
+        self.next_group += 1;
         Ok(())
     }
 

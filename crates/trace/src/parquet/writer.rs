@@ -26,7 +26,7 @@ use std::{
 };
 
 /// Events in a row group: what is held in memory (about 80 bytes each). Large, since the file's footer, which is held
-/// too, has an entry for each role.
+/// too, has an entry for each group.
 const ROW_GROUP: usize = 1 << 18;
 
 /// The values of a field in the row group being filled, and for each row up to the last value whether it has one.
@@ -78,22 +78,22 @@ impl<W: Write + Send> Encoder<W> {
 
     fn flush(&mut self) -> Result<()> {
         let rows = self.times.len();
-        let mut role = self.file.next_row_group()?;
-        write_column::<Int64Type, _>(&mut role, &self.times, None)?;
-        write_column::<Int32Type, _>(&mut role, &self.cpus, None)?;
-        write_column::<ByteArrayType, _>(&mut role, &words(Kind::WORDS, &self.kinds), None)?;
+        let mut group = self.file.next_row_group()?;
+        write_column::<Int64Type, _>(&mut group, &self.times, None)?;
+        write_column::<Int32Type, _>(&mut group, &self.cpus, None)?;
+        write_column::<ByteArrayType, _>(&mut group, &words(Kind::WORDS, &self.kinds), None)?;
         for (field, column) in Field::ALL.iter().zip(&mut self.columns) {
             column.levels.resize(rows, 0);
             let (values, levels) = (&column.values, Some(&column.levels[..]));
             match field.form() {
-                Form::Id => write_column::<Int32Type, _>(&mut role, &all(values, |v| v as i32), levels)?,
-                Form::Wide => write_column::<Int64Type, _>(&mut role, &all(values, |v| v as i64), levels)?,
-                Form::Word(list) => write_column::<ByteArrayType, _>(&mut role, &words(list, values), levels)?,
+                Form::Id => write_column::<Int32Type, _>(&mut group, &all(values, |v| v as i32), levels)?,
+                Form::Wide => write_column::<Int64Type, _>(&mut group, &all(values, |v| v as i64), levels)?,
+                Form::Word(list) => write_column::<ByteArrayType, _>(&mut group, &words(list, values), levels)?,
             }
             column.levels.clear();
             column.values.clear();
         }
-        role.close()?;
+        group.close()?;
         self.times.clear();
         self.cpus.clear();
         self.kinds.clear();
@@ -135,11 +135,11 @@ fn words(list: &'static [&'static str], codes: &[u64]) -> Vec<ByteArray> {
 }
 
 fn write_column<T: DataType, W: Write + Send>(
-    role: &mut SerializedRowGroupWriter<'_, W>,
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<()> {
-    let mut column = role.next_column()?.expect("the schema has as many columns as are written");
+    let mut column = group.next_column()?.expect("the schema has as many columns as are written");
     column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
 }

@@ -1,6 +1,6 @@
 //! A recording that another tool made.
 
-use super::programs::{self, Grouping};
+use super::programs::{self, RoleBy};
 use super::tape::{self, FirstLook, Label, Tape};
 use super::{RecordError, Recording, Wholeness};
 use crate::VenueError;
@@ -9,7 +9,7 @@ use schedlab_model::time::Time;
 use std::path::Path;
 
 /// Makes a trace of what another tool recorded: a file, or what is piped into the program.
-pub fn import(place: &Place, trace: &Path, grouping: Grouping) -> Result<Recording, VenueError> {
+pub fn import(place: &Place, trace: &Path, role_by: RoleBy) -> Result<Recording, VenueError> {
     if let Place::File(file) = place {
         check(file, trace)?;
     }
@@ -18,7 +18,7 @@ pub fn import(place: &Place, trace: &Path, grouping: Grouping) -> Result<Recordi
     let spool_failed = |error| RecordError::Spool { folder: folder.clone(), error };
     let mut spooled = spool.finish().map_err(spool_failed)?;
     // What was there at the start is known only at the end of the recording.
-    let mut look = FirstLook::by(grouping);
+    let mut look = FirstLook::by(role_by);
     tape::in_order(&mut spooled, &told.before, told.start_ns, |record| look.note(record)).map_err(spool_failed)?;
     let records = spooled.count();
     let label = Label {

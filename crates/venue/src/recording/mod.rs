@@ -12,7 +12,7 @@ mod tape;
 
 pub use error::RecordError;
 pub use import::import;
-pub use programs::Grouping;
+pub use programs::RoleBy;
 
 use crate::host::kernel_release;
 use crate::{Monitor, VenueError};

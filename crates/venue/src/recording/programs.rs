@@ -15,18 +15,18 @@ const FURTHER: &str = "all further programs";
 
 /// What a role of a trace is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grouping {
+pub enum RoleBy {
     /// All threads of all processes that ran a program.
     #[default]
-    Programs,
+    Program,
     /// Of those, the threads of one name, but for the number at its end.
-    Roles,
+    Thread,
 }
 
 /// The processes seen so far, or their threads.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
-    grouping: Grouping,
+    role_by: RoleBy,
     /// The life that has a number now, of a process or of a thread; numbers are given away again.
     lives: BTreeMap<i32, usize>,
     /// The name of each life: that of the process's first thread, or of the thread, as last heard.
@@ -38,21 +38,21 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Roles in this way.
-    pub fn by(grouping: Grouping) -> Programs {
-        Programs { grouping, ..Programs::default() }
+    /// With roles of this kind.
+    pub fn by(role_by: RoleBy) -> Programs {
+        Programs { role_by, ..Programs::default() }
     }
 
-    /// How threads are grouped.
-    pub fn grouping(&self) -> Grouping {
-        self.grouping
+    /// What a role is.
+    pub fn role_by(&self) -> RoleBy {
+        self.role_by
     }
 
     /// The number by which a thread's life is known.
     fn number(&self, thread: &Thread) -> i32 {
-        match self.grouping {
-            Grouping::Programs => thread.tgid,
-            Grouping::Roles => thread.tid,
+        match self.role_by {
+            RoleBy::Program => thread.tgid,
+            RoleBy::Thread => thread.tid,
         }
     }
 
@@ -116,9 +116,9 @@ impl Programs {
     pub fn roles(&self) -> (Vec<String>, Vec<RoleId>) {
         let (mut programs, mut places) = (Vec::new(), BTreeMap::new());
         let of_life = self.names.iter().zip(&self.processes).map(|(&comm, &process)| {
-            let name = match self.grouping {
-                Grouping::Programs => program(comm),
-                Grouping::Roles => role(self.names[process], comm),
+            let name = match self.role_by {
+                RoleBy::Program => program(comm),
+                RoleBy::Thread => role(self.names[process], comm),
             };
             let fits = places.len() + 1 < MAX_ROLES || places.contains_key(&name);
             let name = if fits { name } else { FURTHER.to_string() };
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn threads_of_a_program_are_roleed_by_what_they_are_called() {
-        let mut programs = Programs::by(Grouping::Roles);
+        let mut programs = Programs::by(RoleBy::Thread);
         let records = [
             fork(10, 10, "sh"),
             exec(10, "firefox"),

@@ -1,7 +1,7 @@
 //! From records on disk to a trace file and a result.
 
 use super::RecordError;
-use super::programs::{Grouping, Programs};
+use super::programs::{Programs, RoleBy};
 use crate::VenueError;
 use crate::replay::{unknown_time, workload};
 use crate::sim::scenario_info;
@@ -49,8 +49,8 @@ pub struct FirstLook {
 
 impl FirstLook {
     /// One that roles threads in this way.
-    pub fn by(grouping: Grouping) -> FirstLook {
-        FirstLook { programs: Programs::by(grouping), ..FirstLook::default() }
+    pub fn by(role_by: RoleBy) -> FirstLook {
+        FirstLook { programs: Programs::by(role_by), ..FirstLook::default() }
     }
 
     /// Takes the next record.
@@ -168,7 +168,7 @@ impl Tape {
 
     /// The second pass over the records.
     fn replay(&mut self, of_life: &[RoleId], sink: &mut impl Sink) -> std::io::Result<Summary> {
-        let programs = RefCell::new(Programs::by(self.look.programs.grouping()));
+        let programs = RefCell::new(Programs::by(self.look.programs.role_by()));
         let role_of = |thread: &Thread, _: &Comm| programs.borrow().life(thread).map(|life| of_life[life]);
         let gaps = std::mem::take(&mut self.look.gaps);
         let mut converter = Converter::new(self.start_ns, role_of).with_gaps(gaps);
