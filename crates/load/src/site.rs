@@ -55,7 +55,7 @@ impl<'a> Site<'a> {
     ) -> io::Result<Site<'a>> {
         let objects = &workload.objects;
         let queues = objects.semaphores.len() + objects.channels.len();
-        let words = objects.locks.len() + objects.barriers.len() + objects.devices.len();
+        let words = objects.locks.len() + objects.barriers.len() + objects.devices.len() + objects.conditions.len();
         let before_rooms = (objects.semaphores.len() + words + queues) as u32;
         let shared = Shared::new(before_rooms + objects.channels.len() as u32, queues as u32)?;
         let (outside, from_outside) = from_outside(workload, seed);
@@ -81,7 +81,8 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// The place of a lock among the objects; semaphores come before, barriers and devices after.
+    /// The place of a lock among the objects; semaphores come before, barriers, devices and condition
+    /// variables after.
     pub fn lock(&self, index: usize) -> u32 {
         (self.workload.objects.semaphores.len() + index) as u32
     }
@@ -94,6 +95,11 @@ impl<'a> Site<'a> {
     /// The place of a device: words 0 and 1 say until when it is busy.
     pub fn device(&self, index: usize) -> u32 {
         self.barrier(self.workload.objects.barriers.len() + index)
+    }
+
+    /// The place of a condition variable.
+    pub fn condition(&self, index: usize) -> u32 {
+        self.device(self.workload.objects.devices.len() + index)
     }
 
     /// The requests that wait in a semaphore, if it carries any.
@@ -117,7 +123,7 @@ impl<'a> Site<'a> {
     }
 
     fn queue_object(&self, queue: usize) -> u32 {
-        self.device(self.workload.objects.devices.len() + queue)
+        self.condition(self.workload.objects.conditions.len() + queue)
     }
 }
 

@@ -141,7 +141,7 @@ impl<'a> Worker<'a> {
         };
         self.step += 1;
         let fresh = self.fresh;
-        self.fresh = fresh && matches!(step, Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
+        self.fresh = fresh && keeps_fresh(step);
         match step {
             Step::RequestBegin => self.begin_request(fresh),
             Step::RequestEnd => self.end_request(),
@@ -152,7 +152,13 @@ impl<'a> Worker<'a> {
             Step::Spawn(role, count) => self.spawner.spawn(role.0, *count, self.number),
             Step::Exit => return Next::End,
             step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
-            step @ (Step::Wait(_) | Step::Lock(_) | Step::Barrier(_) | Step::Send(..) | Step::Recv(..)) => {
+            step @ (Step::Wait(_)
+            | Step::Lock(_)
+            | Step::CondWait(..)
+            | Step::Relock(_)
+            | Step::Barrier(_)
+            | Step::Send(..)
+            | Step::Recv(..)) => {
                 return self.meet(step);
             }
             step => return self.act(step),
@@ -199,6 +205,17 @@ impl<'a> Worker<'a> {
             }
             Step::Lock(l) => return futex::lock(&site.shared, site.lock(l.index())).into(),
             Step::Unlock(l) => futex::unlock(&site.shared, site.lock(l.index())),
+            Step::Relock(l) => return futex::relock(&site.shared, site.lock(l.index())).into(),
+            Step::CondWait(c, l) => {
+                let since = now_ns();
+                let condition = site.condition(c.index());
+                let waited = futex::cond_wait(&site.shared, condition, site.lock(l.index()));
+                self.ready_ns = futex::opened_ns(&site.shared, condition).max(since);
+                self.fresh = true;
+                return waited.into();
+            }
+            Step::Signal(c) => futex::signal(&site.shared, site.condition(c.index()), false),
+            Step::Broadcast(c) => futex::signal(&site.shared, site.condition(c.index()), true),
             Step::Barrier(b) => {
                 let parties = site.workload.objects.barriers[b.index()].1;
                 let since = now_ns();
@@ -513,6 +530,15 @@ impl<'a> Worker<'a> {
         record.ended_ns.store(now_ns(), Release);
         shared.end_task();
     }
+}
+
+/// Whether a task that was woken still begins with what follows this step: who was signalled takes the mutex first, and may
+/// release it.
+fn keeps_fresh(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
+    )
 }
 
 /// Writes down that a request has left its task.

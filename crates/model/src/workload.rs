@@ -195,6 +195,15 @@ pub enum Step {
     Lock(ObjectId),
     /// Release a mutex that this task holds.
     Unlock(ObjectId),
+    /// Release a mutex that this task holds, and sleep until somebody signals the condition variable. [`Step::Relock`]
+    /// follows.
+    CondWait(ObjectId, ObjectId),
+    /// Take a mutex as one who has slept for it: whoever releases it looks for others that wait.
+    Relock(ObjectId),
+    /// Wake the first that waits for a condition variable.
+    Signal(ObjectId),
+    /// Wake all that wait for a condition variable.
+    Broadcast(ObjectId),
     /// Put messages into a channel; sleeps while it is full.
     Send(ObjectId, u32),
     /// Take messages from a channel; sleeps while it is empty.
@@ -316,6 +325,8 @@ pub struct Objects {
     pub semaphores: Vec<Semaphore>,
     /// Mutexes by name.
     pub locks: Vec<String>,
+    /// Condition variables by name.
+    pub conditions: Vec<String>,
     /// Channels.
     pub channels: Vec<Channel>,
     /// Barriers: name and number of parties.
@@ -475,7 +486,8 @@ impl Objects {
     fn awaited(&self, step: &Step) -> String {
         match step {
             Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].name),
-            Step::Lock(id) => format!("the lock `{}`", self.locks[id.index()]),
+            Step::CondWait(id, _) => format!("a signal of the condition variable `{}`", self.conditions[id.index()]),
+            Step::Lock(id) | Step::Relock(id) => format!("the lock `{}`", self.locks[id.index()]),
             Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
             Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),
             Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),

@@ -54,3 +54,51 @@ fn periodic_tasks_skip_catch_up_and_restart() {
         }
     }
 }
+
+/// Four wait. A signal before they do is lost, the next one wakes the first in the line, the broadcast all others and, since
+/// it waits again, the first.
+#[test]
+fn a_signal_goes_to_who_waits() {
+    let wait = "{ lock = \"m\" }, { cond_wait = \"c\", mutex = \"m\" }, { unlock = \"m\" }";
+    let pause = "{ sleep = \"400ms\" }";
+    let giver = format!("{{ signal = \"c\" }}, {pause}, {{ signal = \"c\" }}, {pause}, {{ broadcast = \"c\" }}");
+    let scenario = format!(
+        "name = \"t\"\n[machine]\ncpus = 1\n\
+         [[task]]\nname = \"first\"\nonce = [{{ sleep = \"100ms\" }}, {wait}, {wait}]\n\
+         [[task]]\nname = \"others\"\ncount = 3\nonce = [{{ sleep = \"200ms\" }}, {wait}]\n\
+         [[task]]\nname = \"giver\"\nonce = [{giver}]\n"
+    );
+    for (venue, roles) in in_every_venue(&scenario) {
+        assert_eq!(turnarounds(&roles, 800_000_000), [1, 3, 1], "{venue}: {roles}");
+    }
+}
+
+/// One that is resumed while it does not sleep misses it: of the calls at 200, 400, 600, 800 and 1000 ms it hears every other.
+#[test]
+fn who_is_suspended_waits_for_the_next_resume() {
+    let scenario = r#"
+name = "t"
+[machine]
+cpus = 2
+[[task]]
+name = "sleeper"
+once = [{ repeat = 3, steps = [{ suspend = "sleeper" }, { sleep = "300ms" }] }]
+[[task]]
+name = "caller"
+once = [{ repeat = 5, steps = [{ sleep = "200ms" }, { resume = "sleeper" }] }]
+"#;
+    for (venue, roles) in in_every_venue(scenario) {
+        assert_eq!(turnarounds(&roles, 1_000_000_000), [1, 1], "{venue}: {roles}");
+        assert_eq!(turnarounds(&roles, 1_300_000_000), [1, 0], "{venue}: {roles}");
+    }
+}
+
+/// How many tasks of each role took so long from their begin to their end; none may have been much faster or slower.
+fn turnarounds(roles: &Value, least_ns: u64) -> Vec<u64> {
+    let of = |role: &Value| {
+        let turnaround = &role["turnaround_ns"];
+        let is_so_long = turnaround["min"].as_u64().is_some_and(|ns| ns >= least_ns && ns < least_ns + 400_000_000);
+        if is_so_long { turnaround["count"].as_u64().unwrap() } else { 0 }
+    };
+    roles.as_array().unwrap().iter().map(of).collect()
+}

@@ -2,7 +2,7 @@
 
 use crate::{
     distribution::Distribution,
-    scenario::{At, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
+    scenario::{At, Condition, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
     workload::{Class, Overrun},
 };
@@ -114,9 +114,9 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     // Two levels of repetition are all there is: the thread's and the phase's.
     let (loops, phases) = match steps.as_slice() {
         [Step::Repeat { repeat, steps }] if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) => {
-            (*repeat as i64, phases(steps, &here.index(0).key("steps"))?)
+            (*repeat as i64, phases(steps, &task.name, &here.index(0).key("steps"))?)
         }
-        steps => (loops, phases(steps, &here)?),
+        steps => (loops, phases(steps, &task.name, &here)?),
     };
     say("loop", Json::Number(loops));
     say("phases", phases);
@@ -124,7 +124,7 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
 }
 
 /// Stretches of plain steps and each `repeat` become phases.
-fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
+fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
     let mut phases: Vec<(u32, Members)> = Vec::new();
     let mut open = false;
     for (index, step) in steps.iter().enumerate() {
@@ -134,7 +134,7 @@ fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
                 let mut events = Members::new();
                 let inside = here.key("steps");
                 for (index, step) in steps.iter().enumerate() {
-                    event(step, &inside.index(index), &mut events)?;
+                    event(step, thread, &inside.index(index), &mut events)?;
                 }
                 phases.push((*repeat, events));
                 open = false;
@@ -144,7 +144,7 @@ fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
                     phases.push((1, Members::new()));
                     open = true;
                 }
-                event(step, &here, &mut phases.last_mut().expect("one was pushed").1)?;
+                event(step, thread, &here, &mut phases.last_mut().expect("one was pushed").1)?;
             }
         }
     }
@@ -156,7 +156,7 @@ fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
 }
 
 /// Adds the events of a step. Keys are numbered, since a key may occur only once.
-fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
+fn event(step: &Step, thread: &str, at: &At, events: &mut Members) -> Result<(), Fault> {
     let nothing = || Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
     let (value, times) = match step.effect() {
         Effect::Works(time) | Effect::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
@@ -164,6 +164,12 @@ fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
         Effect::Yields => (text(""), 1),
         Effect::Takes(_, name, times) | Effect::Gives(_, name, times) => (text(name), times),
         Effect::Meets(name) | Effect::Locks(name) | Effect::Unlocks(name) => (text(name), 1),
+        Effect::Conditions(Condition::Waits(name, mutex)) => (object([("ref", text(name)), ("mutex", text(mutex))]), 1),
+        Effect::Conditions(Condition::Suspends(name)) if name != thread => {
+            let message = format!("rt-app suspends a thread under its own name alone: write `{thread}`");
+            return Err(at.key(step.name()).fault(message));
+        }
+        Effect::Conditions(condition) => (text(condition.name()), 1),
         Effect::Spawns(role, count) => (text(role), count),
         Effect::Repeats(..) => {
             return Err(at

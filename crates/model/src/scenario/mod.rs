@@ -38,7 +38,7 @@ pub(crate) use toml_text::unfit_text;
 pub use toml_text::{read_toml, unfit_name};
 
 pub(crate) use error::{At, Fault, did_you_mean};
-pub(crate) use step::Effect;
+pub(crate) use step::{Condition, Effect};
 
 use crate::hash::sha256;
 use crate::{

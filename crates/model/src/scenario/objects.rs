@@ -21,20 +21,28 @@ const DEFAULT_CAPACITY: u32 = 64;
 pub(crate) enum ObjectKind {
     Semaphore,
     Lock,
+    Condition,
     Channel,
     Barrier,
     Device,
 }
 
 impl ObjectKind {
-    const ALL: [ObjectKind; 5] =
-        [ObjectKind::Semaphore, ObjectKind::Lock, ObjectKind::Channel, ObjectKind::Barrier, ObjectKind::Device];
+    const ALL: [ObjectKind; 6] = [
+        ObjectKind::Semaphore,
+        ObjectKind::Lock,
+        ObjectKind::Condition,
+        ObjectKind::Channel,
+        ObjectKind::Barrier,
+        ObjectKind::Device,
+    ];
 
     /// The name, which is also the key of its table in the file.
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::Semaphore => "semaphore",
             ObjectKind::Lock => "lock",
+            ObjectKind::Condition => "condition",
             ObjectKind::Channel => "channel",
             ObjectKind::Barrier => "barrier",
             ObjectKind::Device => "device",
@@ -42,11 +50,21 @@ impl ObjectKind {
     }
 }
 
-/// The object that a step uses.
+/// All objects that a step uses: a condition variable comes with its mutex.
+fn objects_of(step: &Step) -> impl Iterator<Item = (ObjectKind, &str)> {
+    let mutex = match step.effect() {
+        Effect::Conditions(condition) => condition.mutex(),
+        _ => None,
+    };
+    object_of(step).into_iter().chain(mutex.map(|mutex| (ObjectKind::Lock, mutex)))
+}
+
+/// The object that a step uses, the first if there are two.
 pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
     match step.effect() {
         Effect::Takes(kind, name, _) | Effect::Gives(kind, name, _) => Some((kind, name)),
         Effect::Locks(name) | Effect::Unlocks(name) => Some((ObjectKind::Lock, name)),
+        Effect::Conditions(condition) => Some((ObjectKind::Condition, condition.name())),
         Effect::Meets(name) => Some((ObjectKind::Barrier, name)),
         Effect::Uses(io) => Some((ObjectKind::Device, &io.device)),
         Effect::Works(_)
@@ -69,7 +87,7 @@ impl Names {
     pub fn collect(scenario: &Scenario, roles: &[RoleInfo]) -> Result<Names, Fault> {
         let mut used: BTreeMap<ObjectKind, BTreeSet<&str>> = BTreeMap::new();
         for Flat { step, path, .. } in roles.iter().flat_map(|g| &g.steps) {
-            if let Some((kind, name)) = object_of(step) {
+            for (kind, name) in objects_of(step) {
                 if name.trim().is_empty() {
                     return Err(path.fault(format!("the {} has an empty name: give it one", kind.name())));
                 }
@@ -115,6 +133,7 @@ fn declared(scenario: &Scenario, kind: ObjectKind) -> Vec<&str> {
     match kind {
         ObjectKind::Semaphore => keys(&scenario.semaphore),
         ObjectKind::Lock => keys(&scenario.lock),
+        ObjectKind::Condition => Vec::new(),
         ObjectKind::Channel => keys(&scenario.channel),
         ObjectKind::Barrier => keys(&scenario.barrier),
         ObjectKind::Device => keys(&scenario.device),
@@ -131,6 +150,7 @@ pub(crate) fn objects(scenario: &Scenario, names: &Names, works: &Works, roles: 
     Ok(Objects {
         semaphores: names.of(ObjectKind::Semaphore).map(semaphore).collect(),
         locks: names.of(ObjectKind::Lock).cloned().collect(),
+        conditions: names.of(ObjectKind::Condition).cloned().collect(),
         channels: names
             .of(ObjectKind::Channel)
             .map(|name| Ok(Channel { work: works.of(ObjectKind::Channel, name), ..channel(scenario, name)? }))

@@ -120,7 +120,7 @@ fn pass<'s>(role: &RoleInfo<'s>) -> &'s [Step] {
 /// there is only waiting.
 fn own(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
     let steps = pass(role);
-    let leading = steps.iter().take_while(|step| works.waits(step)).count();
+    let leading = works.leading(steps);
     let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
     match &role.birth {
         Birth::Arrivals { .. } if trailing < steps.len() => (Some(0), Some(steps.len() - trailing)),
@@ -184,6 +184,20 @@ impl Compiler<'_> {
             ),
             Step::Lock { lock } => Code::Lock(id(ObjectKind::Lock, lock)),
             Step::Unlock { unlock } => Code::Unlock(id(ObjectKind::Lock, unlock)),
+            Step::CondWait { cond_wait, mutex } => return self.cond_wait(cond_wait, mutex),
+            Step::Signal { signal } => Code::Signal(id(ObjectKind::Condition, signal)),
+            Step::Broadcast { broadcast } => Code::Broadcast(id(ObjectKind::Condition, broadcast)),
+            Step::Suspend { suspend } => {
+                let mutex = id(ObjectKind::Lock, suspend);
+                self.code.push(Code::Lock(mutex));
+                self.cond_wait(suspend, suspend)?;
+                Code::Unlock(mutex)
+            }
+            Step::Resume { resume } => {
+                let mutex = id(ObjectKind::Lock, resume);
+                self.code.extend([Code::Lock(mutex), Code::Broadcast(id(ObjectKind::Condition, resume))]);
+                Code::Unlock(mutex)
+            }
             Step::Send { send, messages } => {
                 let messages = self.given(ObjectKind::Channel, send, *messages, &at.key("messages"))?;
                 Code::Send(id(ObjectKind::Channel, send), messages)
@@ -210,6 +224,14 @@ impl Compiler<'_> {
             Step::Repeat { repeat, steps } => return self.repeat(*repeat, steps, at),
         };
         self.code.push(code);
+        Ok(())
+    }
+
+    /// Who was woken takes the mutex like one who has slept for it (`__pthread_mutex_cond_lock`).
+    fn cond_wait(&mut self, condition: &str, mutex: &str) -> Result<(), Fault> {
+        let mutex = self.names.id(ObjectKind::Lock, mutex);
+        let wait = workload::Step::CondWait(self.names.id(ObjectKind::Condition, condition), mutex);
+        self.code.extend([wait, workload::Step::Relock(mutex)]);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::{
     Scenario, Step,
     objects::{ObjectKind, object_of},
     program::RoleInfo,
-    step::Effect,
+    step::{Condition, Effect},
 };
 use crate::{
     ids::RoleId,
@@ -59,7 +59,9 @@ impl<'s> Works<'s> {
             Effect::Sleeps(_) | Effect::Paces | Effect::Meets(_) => true,
             Effect::Takes(..) => self.takes(step),
             Effect::Repeats(_, steps) => steps.iter().all(|step| self.waits(step)),
-            Effect::Works(_)
+            Effect::Conditions(Condition::Suspends(_)) => true,
+            Effect::Conditions(_)
+            | Effect::Works(_)
             | Effect::Uses(_)
             | Effect::Yields
             | Effect::Gives(..)
@@ -70,6 +72,25 @@ impl<'s> Works<'s> {
             | Effect::Answers
             | Effect::Exits => false,
         }
+    }
+
+    /// How many steps at the head only wait. Taking a mutex to wait for a condition variable is a part of that, and so is
+    /// releasing it.
+    pub fn leading(&self, steps: &[Step]) -> usize {
+        let mut count = 0;
+        while let Some(step) = steps.get(count) {
+            count +=
+                match (step.effect(), steps.get(count + 1).map(Step::effect), steps.get(count + 2).map(Step::effect)) {
+                    (Effect::Locks(lock), Some(Effect::Conditions(Condition::Waits(_, mutex))), then)
+                        if lock == mutex =>
+                    {
+                        2 + matches!(then, Some(Effect::Unlocks(unlock)) if unlock == lock) as usize
+                    }
+                    _ if self.waits(step) => 1,
+                    _ => break,
+                };
+        }
+        count
     }
 
     /// Whether there is a step among these, at any depth, of which this is true.
@@ -92,7 +113,7 @@ impl<'s> Works<'s> {
 /// Whether steps do nothing but sleep.
 pub(crate) fn only_sleeps(step: &Step) -> bool {
     match step {
-        Step::Sleep { .. } | Step::Period { .. } => true,
+        Step::Sleep { .. } | Step::Period { .. } | Step::Suspend { .. } => true,
         Step::Repeat { steps, .. } => steps.iter().all(only_sleeps),
         _ => false,
     }
@@ -118,7 +139,10 @@ fn taken_for_work<'s>(steps: &'s [Step], head: &mut Head, show: &mut impl FnMut(
             Effect::Takes(..) if !head.given => show(step, head.waits_only),
             Effect::Takes(..) | Effect::Sleeps(_) | Effect::Paces | Effect::Meets(_) => {}
             Effect::Repeats(_, steps) => taken_for_work(steps, head, show),
-            Effect::Gives(..) | Effect::Spawns(..) => (head.given, head.waits_only) = (true, false),
+            Effect::Conditions(condition) if condition.waits() => {}
+            Effect::Conditions(_) | Effect::Gives(..) | Effect::Spawns(..) => {
+                (head.given, head.waits_only) = (true, false)
+            }
             Effect::Works(_)
             | Effect::Uses(_)
             | Effect::Yields

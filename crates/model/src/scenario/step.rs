@@ -48,6 +48,8 @@ pub(crate) enum Effect<'s> {
     Locks(&'s str),
     /// It releases one.
     Unlocks(&'s str),
+    /// It waits for a condition variable or wakes who does.
+    Conditions(Condition<'s>),
     /// It changes how tasks are scheduled.
     Changes(Changes<'s>),
     /// It creates tasks of a role.
@@ -58,6 +60,48 @@ pub(crate) enum Effect<'s> {
     Exits,
     /// It does other steps so many times.
     Repeats(u32, &'s [Step]),
+}
+
+/// What a step does with a condition variable, which remembers nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Condition<'s> {
+    /// It releases the mutex, sleeps until it is woken, and takes the mutex.
+    Waits(&'s str, &'s str),
+    /// It wakes the first that waits.
+    Signals(&'s str),
+    /// It wakes all that wait.
+    Broadcasts(&'s str),
+    /// It waits under a mutex of the same name, which it holds for that alone.
+    Suspends(&'s str),
+    /// It wakes all that are suspended under the name.
+    Resumes(&'s str),
+}
+
+impl<'s> Condition<'s> {
+    /// The condition variable.
+    pub fn name(self) -> &'s str {
+        match self {
+            Condition::Waits(name, _)
+            | Condition::Signals(name)
+            | Condition::Broadcasts(name)
+            | Condition::Suspends(name)
+            | Condition::Resumes(name) => name,
+        }
+    }
+
+    /// The mutex that goes with it, if the step takes one.
+    pub fn mutex(self) -> Option<&'s str> {
+        match self {
+            Condition::Waits(_, mutex) => Some(mutex),
+            Condition::Suspends(name) | Condition::Resumes(name) => Some(name),
+            Condition::Signals(_) | Condition::Broadcasts(_) => None,
+        }
+    }
+
+    /// Whether it sleeps until somebody else wakes it.
+    pub fn waits(self) -> bool {
+        matches!(self, Condition::Waits(..) | Condition::Suspends(_))
+    }
 }
 
 /// What a step changes of how tasks are scheduled.
@@ -146,7 +190,7 @@ macro_rules! steps {
 
 steps! {
     more keys {
-        times: u32, messages: u32, count: u32, steps: Vec<Step>,
+        times: u32, messages: u32, count: u32, steps: Vec<Step>, mutex: String,
         offset: Text<Time>, deadline: Text<Time>, overrun: Overrun, timer: String
     }
 
@@ -224,6 +268,49 @@ steps! {
         unlock: String,
     }
     Effect::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex", Some("unlock");
+
+    /// Wait for a condition variable.
+    CondWait "cond_wait" {
+        /// The condition variable.
+        cond_wait: String,
+        /// The mutex, which this task holds.
+        mutex: String,
+    }
+    Effect::Conditions(Condition::Waits(cond_wait, mutex)), r#"{ cond_wait = "c", mutex = "m" }"#,
+    "release the mutex, sleep until a signal or broadcast, take the mutex again; what was signalled before is lost",
+    Some("wait");
+
+    /// Wake the first task that waits for a condition variable.
+    Signal "signal" {
+        /// The condition variable.
+        signal: String,
+    }
+    Effect::Conditions(Condition::Signals(signal)), r#"{ signal = "c" }"#,
+    "wake the first task that waits for a condition variable, if one does", Some("signal");
+
+    /// Wake all tasks that wait for a condition variable.
+    Broadcast "broadcast" {
+        /// The condition variable.
+        broadcast: String,
+    }
+    Effect::Conditions(Condition::Broadcasts(broadcast)), r#"{ broadcast = "c" }"#,
+    "wake all tasks that wait for a condition variable", Some("broad");
+
+    /// Sleep until somebody resumes this name.
+    Suspend "suspend" {
+        /// The name, by custom that of the task.
+        suspend: String,
+    }
+    Effect::Conditions(Condition::Suspends(suspend)), r#"{ suspend = "role" }"#,
+    "sleep until a `resume` of this name; one that came before is lost", Some("suspend");
+
+    /// Wake all tasks that are suspended under a name.
+    Resume "resume" {
+        /// The name.
+        resume: String,
+    }
+    Effect::Conditions(Condition::Resumes(resume)), r#"{ resume = "role" }"#,
+    "wake all tasks that are suspended under this name", Some("resume");
 
     /// Put messages into a channel, sleep while it is full.
     Send "send" {
@@ -396,6 +483,12 @@ impl More<u32> for u32 {
     }
 }
 
+impl More<String> for String {
+    fn or_absent(value: Option<String>) -> Result<String, String> {
+        value.ok_or_else(|| "`cond_wait` needs the mutex that it releases: { cond_wait = \"c\", mutex = \"m\" }".into())
+    }
+}
+
 impl<K> More<K> for Option<K> {
     fn or_absent(value: Option<K>) -> Result<Option<K>, String> {
         Ok(value)
@@ -501,6 +594,8 @@ mod tests {
             (r#"{ wait = "s", times = 2 }"#, "`times` belongs to post"),
             (r#"{ post = "s", messages = 2 }"#, "`messages` belongs to send and recv, not to `post`"),
             (r#"{ repeat = 2 }"#, "needs its steps"),
+            (r#"{ cond_wait = "c" }"#, "needs the mutex"),
+            (r#"{ lock = "m", mutex = "m" }"#, "`mutex` belongs to cond_wait, not to `lock`"),
             (r#"{ sleep = "5ms", overrun = "skip" }"#, "`overrun` belongs to period, not to `sleep`"),
             (r#"{ period = "5ms", overrun = "wait" }"#, "unknown variant `wait`"),
             (r#"{ yield = false }"#, "`true`"),

@@ -191,7 +191,11 @@ impl World {
                 }
                 let task = &mut self.tasks[slot];
                 task.step += 1;
-                task.fresh &= matches!(step, Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
+                // Who was signalled takes the mutex and may release it before it begins with anything.
+                task.fresh &= matches!(
+                    step,
+                    Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
+                );
                 return self.do_step(slot, step, cpu);
             }
         };
@@ -234,6 +238,10 @@ impl World {
                 | Step::Post(..)
                 | Step::Lock(_)
                 | Step::Unlock(_)
+                | Step::CondWait(..)
+                | Step::Relock(_)
+                | Step::Signal(_)
+                | Step::Broadcast(_)
                 | Step::Send(..)
                 | Step::Recv(..)
                 | Step::Barrier(_)
@@ -285,6 +293,23 @@ impl World {
             }
             Step::Unlock(l) => {
                 self.objects.locks[l.index()].unlock(&mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            Step::CondWait(c, l) => {
+                self.objects.locks[l.index()].unlock(&mut self.woken);
+                self.objects.conditions[c.index()].wait(slot);
+                self.wake_all(slot, WakeSource::Semaphore, false)
+            }
+            Step::Relock(l) => {
+                let attempt = self.objects.locks[l.index()].lock(slot, true);
+                self.after_attempt(slot, attempt)
+            }
+            Step::Signal(c) => {
+                self.objects.conditions[c.index()].signal(&mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            Step::Broadcast(c) => {
+                self.objects.conditions[c.index()].broadcast(&mut self.woken);
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Barrier(b) => {

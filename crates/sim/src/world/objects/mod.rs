@@ -1,12 +1,14 @@
-//! Semaphores, mutexes, channels, barriers and devices.
+//! Semaphores, mutexes, condition variables, channels, barriers and devices.
 //!
 //! Nothing is handed over in a kernel: who waits is woken, tries again once it has a CPU, and finds that another task was
 //! faster, or not. [`Grants`] says whether the simulated machine does the same.
 
 mod channel;
+mod condition;
 mod exclusive;
 
 pub use channel::Channel;
+pub use condition::Condition;
 pub use exclusive::{Lock, Semaphore};
 
 use schedlab_model::machine::Mechanisms;
@@ -45,6 +47,8 @@ pub struct Objects {
     pub semaphores: Vec<Semaphore>,
     /// Mutexes.
     pub locks: Vec<Lock>,
+    /// Condition variables.
+    pub conditions: Vec<Condition>,
     /// Channels.
     pub channels: Vec<Channel>,
     /// Barriers.
@@ -62,6 +66,7 @@ impl Objects {
         Objects {
             semaphores: declared.semaphores.iter().map(|s| Semaphore::new(s.initial, grants)).collect(),
             locks: declared.locks.iter().map(|_| Lock::new(grants)).collect(),
+            conditions: declared.conditions.iter().map(|_| Condition::default()).collect(),
             channels,
             barriers: declared.barriers.iter().map(|b| Barrier { parties: b.1, waiters: Vec::new() }).collect(),
             devices: vec![0; declared.devices.len()],
@@ -72,9 +77,10 @@ impl Objects {
     pub fn waiters(&self) -> usize {
         let semaphores = self.semaphores.iter().map(Semaphore::waiters);
         let locks = self.locks.iter().map(Lock::waiters);
+        let conditions = self.conditions.iter().map(Condition::waiters);
         let channels = self.channels.iter().map(Channel::waiters);
         let barriers = self.barriers.iter().map(|barrier| barrier.waiters.len());
-        semaphores.chain(locks).chain(channels).chain(barriers).sum()
+        semaphores.chain(locks).chain(conditions).chain(channels).chain(barriers).sum()
     }
 }
 
