@@ -12,7 +12,7 @@ use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{self, Change, Pace, Role, Step};
+use schedlab_model::workload::{self, BUSY_PIECE, Change, Pace, Role, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -183,6 +183,15 @@ impl<'a> Worker<'a> {
             Step::Compute(length) => {
                 let length = length.sample(&mut self.rng).ns();
                 self.compute(length);
+            }
+            Step::Busy(length) => {
+                let until = now_ns().saturating_add(length.sample(&mut self.rng).ns());
+                while !site.shared.is_stopped() {
+                    self.compute(BUSY_PIECE.ns());
+                    if now_ns() >= until {
+                        break;
+                    }
+                }
             }
             Step::Sleep(length) => {
                 let until = now_ns().saturating_add(length.sample(&mut self.rng).ns());

@@ -15,6 +15,9 @@ pub const MAX_ROLES: usize = 4096;
 /// The most tasks that there may be at once: a simulation takes a kilobyte of memory for each.
 pub const MAX_TASKS_AT_ONCE: u64 = 1 << 20;
 
+/// The work of a busy task between two looks at the clock: as much as rt-app's `runtime` does.
+pub const BUSY_PIECE: Time = Time::from_us(32);
+
 /// What the tasks do, and on what machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {
@@ -181,6 +184,8 @@ pub struct Program {
 pub enum Step {
     /// CPU work, as long as the task takes when it runs alone.
     Compute(Distribution),
+    /// CPU work until this much time has passed, looked at after each [`BUSY_PIECE`] of it.
+    Busy(Distribution),
     /// Sleep from now for this long.
     Sleep(Distribution),
     /// Sleep until the next release.

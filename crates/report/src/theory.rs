@@ -203,7 +203,7 @@ pub fn draws(workload: &Workload) -> bool {
         || workload.roles.iter().any(|role| {
             let arrivals = matches!(&role.birth, Birth::Arrivals { gap, .. } if drawn(gap));
             let steps = role.program.steps.iter().any(|step| match step {
-                Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
+                Step::Compute(time) | Step::Busy(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
                 Step::Yield
                 | Step::Wait(_)
                 | Step::Post(..)

@@ -2,7 +2,7 @@
 
 use crate::{
     distribution::Distribution,
-    scenario::{At, Condition, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
+    scenario::{At, Change, Condition, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
     workload::{Class, Overrun},
 };
@@ -79,8 +79,6 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
         ("arrivals", task.arrivals.is_some()),
         ("limit", task.limit.is_some()),
         ("command", task.command.is_some()),
-        ("slice", task.slice.is_some()),
-        ("control_group", task.control_group.is_some()),
         ("kind", task.kind == Some(KindName::Process)),
     ];
     if let Some((key, _)) = unsaid.iter().find(|(_, present)| *present) {
@@ -105,6 +103,12 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     if let Some(cpus) = &task.cpus {
         say("cpus", Json::List(cpus.iter().map(|cpu| cpu.0).collect()));
     }
+    if let Some(Text(slice)) = &task.slice {
+        say("dl-runtime", microseconds(*slice, &at.key("slice"))?);
+    }
+    if let Some(group) = &task.control_group {
+        say("taskgroup", text(&format!("/{group}")));
+    }
     let (loops, steps, key) = match (&task.repeated, &task.once) {
         (Some(steps), None) => (-1, steps, "loop"),
         (None, Some(steps)) => (1, steps, "once"),
@@ -113,7 +117,9 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     let here = at.key(key);
     // Two levels of repetition are all there is: the thread's and the phase's.
     let (loops, phases) = match steps.as_slice() {
-        [Step::Repeat { repeat, steps }] if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) => {
+        [Step::Repeat { repeat, steps, .. }]
+            if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) =>
+        {
             (*repeat as i64, phases(steps, &task.name, &here.index(0).key("steps"))?)
         }
         steps => (loops, phases(steps, &task.name, &here)?),
@@ -123,15 +129,39 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     Ok(Json::Object(thread))
 }
 
+/// What a thread has changed about itself, which rt-app says with the next phase; CPUs it says with each.
+#[derive(Default)]
+struct Changed {
+    cpus: Option<Vec<u32>>,
+    nice: Option<i64>,
+    group: Option<String>,
+}
+
+impl Changed {
+    fn set(&mut self, set: &Change) {
+        if let Some(Text(cpus)) = &set.cpus {
+            self.cpus = Some(cpus.iter().map(|cpu| cpu.0).collect());
+        }
+        self.nice = set.nice.or(self.nice);
+    }
+
+    fn say(&mut self) -> Members {
+        let cpus = self.cpus.clone().map(|cpus| ("cpus", Json::List(cpus)));
+        let nice = self.nice.take().map(|nice| ("priority", Json::Number(nice)));
+        let group = self.group.take().map(|group| ("taskgroup", text(&group)));
+        [cpus, nice, group].into_iter().flatten().map(|(key, value)| (key.into(), value)).collect()
+    }
+}
+
 /// Stretches of plain steps and each `repeat` become phases.
 fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
     let mut phases: Vec<(u32, Members)> = Vec::new();
-    let mut open = false;
+    let (mut open, mut changes) = (false, Changed::default());
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
         match step {
-            Step::Repeat { repeat, steps } => {
-                let mut events = Members::new();
+            Step::Repeat { repeat, steps, .. } => {
+                let mut events = changes.say();
                 let inside = here.key("steps");
                 for (index, step) in steps.iter().enumerate() {
                     event(step, thread, &inside.index(index), &mut events)?;
@@ -139,14 +169,25 @@ fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
                 phases.push((*repeat, events));
                 open = false;
             }
+            Step::Set { set } => {
+                changes.set(set);
+                open = false;
+            }
+            Step::Join { join } => {
+                changes.group = Some(if join == "/" { join.clone() } else { format!("/{join}") });
+                open = false;
+            }
             _ => {
                 if !open {
-                    phases.push((1, Members::new()));
+                    phases.push((1, changes.say()));
                     open = true;
                 }
                 event(step, thread, &here, &mut phases.last_mut().expect("one was pushed").1)?;
             }
         }
+    }
+    if changes.nice.is_some() || changes.group.is_some() {
+        return Err(at.fault("rt-app changes a thread at the begin of a phase alone: nothing follows this change"));
     }
     let phase = |(number, (times, mut events)): (usize, (u32, Members))| {
         events.insert(0, ("loop".into(), Json::Number(times.into())));

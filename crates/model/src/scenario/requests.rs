@@ -261,6 +261,29 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_of_a_repeat_may_be_a_request() {
+        let repeat = |steps: &str| format!("{{ repeat = 3, request = true, steps = [{steps}] }}");
+        let (work, sleep) = ("{ compute = \"1ms\" }", "{ sleep = \"1ms\" }");
+        let all = [work, sleep].join(", ");
+        assert_eq!(short(&with(&format!("once = [{}, {work}]", repeat(&all)), "")), "(<c>s)c");
+        assert_eq!(short(&with(&format!("loop = [{}]", repeat(&format!("{sleep}, {work}"))), "")), "(s<c>)");
+        assert_eq!(short(&with(&format!("once = [{}, {work}]", repeat(sleep)), "")), "(s)c");
+        let served = format!("loop = [{{ recv = \"q\" }}, {}]", repeat(work));
+        assert_eq!(short(&with(&served, FEED)), "r(c)!", "its requests are those that it takes");
+        let wrong = [
+            (format!("arrivals = \"1ms\"\nonce = [{}]", repeat(work)), "each arrival is one request"),
+            (format!("once = [{}]", repeat(&format!("{work}, {}", repeat(work)))), "no part of another"),
+        ];
+        for (program, part) in wrong {
+            let text = format!(
+                "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n{program}\n"
+            );
+            let error = Scenario::parse(&text, "t").unwrap().compile().unwrap_err().to_string();
+            assert!(error.contains(part), "{program}: {error}");
+        }
+    }
+
+    #[test]
     fn tickets_and_free_places_are_no_work() {
         let ticket = "loop = [{ wait = \"s\" }, { compute = \"1ms\" }, { post = \"s\" }]\n[semaphore.s]\ninitial = 2";
         assert_eq!(short(&with(ticket, "")), "<wcp>");

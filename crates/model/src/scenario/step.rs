@@ -190,7 +190,7 @@ macro_rules! steps {
 
 steps! {
     more keys {
-        times: u32, messages: u32, count: u32, steps: Vec<Step>, mutex: String,
+        times: u32, messages: u32, count: u32, steps: Vec<Step>, request: bool, mutex: String,
         offset: Text<Time>, deadline: Text<Time>, overrun: Overrun, timer: String
     }
 
@@ -200,6 +200,15 @@ steps! {
         compute: Text<Distribution>,
     }
     Effect::Works(compute), r#"{ compute = "5ms" }"#, "CPU work: it takes this long when the task runs alone", Some("run");
+
+    /// Compute until a time has passed.
+    Busy "busy" {
+        /// How long, on a CPU or waiting for one.
+        busy: Text<Distribution>,
+    }
+    Effect::Works(busy), r#"{ busy = "5ms" }"#,
+    "CPU work until this time has passed, on a CPU or not: the task looks at the clock after each 32 µs of work",
+    Some("runtime");
 
     /// Sleep from now on.
     Sleep "sleep" {
@@ -406,10 +415,15 @@ steps! {
         /// How many times.
         #[schemars(range(min = 1))]
         repeat: u32,
+        /// Whether each pass is a request of its own, and the program around it none; false when absent.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[schemars(default)]
+        request: bool,
         /// The steps.
         steps: Vec<Step>,
     }
-    Effect::Repeats(*repeat, steps), "{ repeat = 3, steps = [{ yield = true }] }", "do these steps three times", None;
+    Effect::Repeats(*repeat, steps), "{ repeat = 3, request = true, steps = [{ yield = true }] }",
+    "do these steps three times; with `request` each pass is a request of its own", None;
 }
 
 /// A request to a device.
@@ -480,6 +494,12 @@ trait More<K>: Sized {
 impl More<u32> for u32 {
     fn or_absent(value: Option<u32>) -> Result<u32, String> {
         Ok(value.unwrap_or(one()))
+    }
+}
+
+impl More<bool> for bool {
+    fn or_absent(value: Option<bool>) -> Result<bool, String> {
+        Ok(value.unwrap_or(false))
     }
 }
 

@@ -108,6 +108,19 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_task_goes_by_the_clock_and_not_by_its_work() {
+        let busy = |cpus, count| {
+            let task = format!("[[task]]\nname = \"a\"\ncount = {count}\nonce = [{{ busy = \"100us\" }}]");
+            ends_ns(&events_with(&described(cpus, &task), decimal_costs(&[])))
+        };
+        // Four pieces of 32 µs; the clock is looked at after each, not in between.
+        assert_eq!(busy(1, 1), [128_000]);
+        assert_eq!(busy(2, 2), [128_000, 128_000]);
+        // The other one had the CPU meanwhile, and its own time is counted from when it began.
+        assert_eq!(busy(1, 2), [128_000, 256_000]);
+    }
+
+    #[test]
     fn several_timers_of_a_task_have_a_grid_each() {
         let fast = "{ period = \"10us\", timer = \"fast\" }, { period = \"10us\", timer = \"fast\" }";
         let once = format!("once = [{fast}, {{ period = \"30us\", timer = \"slow\" }}, {{ compute = \"1us\" }}]");

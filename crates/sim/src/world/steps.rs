@@ -181,6 +181,9 @@ impl World {
                 return Next::Again;
             }
             Step::Period(pace) => return self.pace(slot, pace, cpu),
+            Step::Busy(length) => {
+                return if task.be_busy(length, self.now_ns) { Next::Work } else { Next::Again };
+            }
             Step::Spawn(role, count) => return self.spawn(slot, *role, *count),
             Step::Exit => return self.leave(slot),
             step => {
@@ -231,7 +234,8 @@ impl World {
         match program.steps.get(task.step as usize) {
             Some(step) => match step {
                 Step::Compute(_) | Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } => true,
-                Step::Sleep(_)
+                Step::Busy(_)
+                | Step::Sleep(_)
                 | Step::Period(_)
                 | Step::Yield
                 | Step::Wait(_)
@@ -326,6 +330,7 @@ impl World {
             }
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
             Step::Compute(_)
+            | Step::Busy(_)
             | Step::Period(_)
             | Step::RequestBegin
             | Step::RequestEnd

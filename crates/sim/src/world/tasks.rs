@@ -3,7 +3,9 @@
 
 use super::timers::Due;
 use super::unseen::UNSEEN;
-use schedlab_model::{distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind};
+use schedlab_model::{
+    distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind, workload::BUSY_PIECE,
+};
 
 /// One task: where it is in its program.
 pub struct Task {
@@ -17,6 +19,8 @@ pub struct Task {
     pub repeats: Vec<u32>,
     /// CPU work left of the current `compute`, in nanoseconds.
     pub work_ns: u64,
+    /// Until when it is busy, if it is.
+    pub busy_until_ns: Option<u64>,
     /// Work that it has to do beside the next step that takes time.
     pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
@@ -87,6 +91,7 @@ impl Task {
             step: 0,
             repeats: Vec::new(),
             work_ns: 0,
+            busy_until_ns: None,
             owed_ns: 0,
             demand_ns: 0,
             asked_ns,
@@ -130,6 +135,22 @@ impl Task {
         let demand_ns = self.draw(length);
         self.demand_ns += demand_ns;
         self.work_ns = demand_ns + std::mem::take(&mut self.owed_ns);
+    }
+
+    /// Does a piece of the step that computes until a time has passed; false when it has.
+    pub fn be_busy(&mut self, length: &Distribution, now_ns: u64) -> bool {
+        let until_ns = self.busy_until_ns.take();
+        if until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+            self.step += 1;
+            return false;
+        }
+        self.busy_until_ns = until_ns.or_else(|| {
+            self.fresh = false;
+            Some(now_ns.saturating_add(length.sample(&mut self.rng).ns()))
+        });
+        self.demand_ns += BUSY_PIECE.ns();
+        self.work_ns = BUSY_PIECE.ns() + std::mem::take(&mut self.owed_ns);
+        true
     }
 
     /// Begins the step that takes some time, and says how much in nanoseconds.
