@@ -67,7 +67,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn change(cpus: u32) -> impl Strategy<Value = Step> {
     (1u64..256, prop_oneof![Just(None), (-20i8..20).prop_map(Some)]).prop_map(move |(mask, nice)| {
         let set: CpuSet = (0..cpus).filter(|c| mask >> c & 1 == 1).map(CpuId).collect();
-        Step::Set(Change { cpus: Some(set).filter(|set| !set.is_empty()), nice })
+        Step::Set(Change { cpus: Some(set).filter(|set| !set.is_empty()), nice, class: None, slice: None })
     })
 }
 

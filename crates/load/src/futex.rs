@@ -89,13 +89,44 @@ pub fn relock(shared: &Shared, mutex: u32) -> Waited {
     Waited::Done
 }
 
+/// Takes a mutex with priority inheritance: the word is the number of the thread that has it, which the kernel boosts
+/// (`FUTEX_LOCK_PI`; `__pthread_mutex_lock_full` of glibc). One whose owner has ended at the end of the run goes to the next.
+pub fn lock_inheriting(shared: &Shared, mutex: u32) -> Waited {
+    let word = &shared.object(mutex)[0];
+    let tid = crate::attributes::tid() as u32;
+    if word.compare_exchange(0, tid, Acquire, Relaxed).is_ok() {
+        return Waited::Done;
+    }
+    loop {
+        if shared.is_stopped() {
+            return Waited::Stopped;
+        }
+        // SAFETY: the word lives as long as the call.
+        let locked =
+            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_LOCK_PI, 0, std::ptr::null::<u8>()) };
+        if locked == 0 {
+            return if shared.is_stopped() { Waited::Stopped } else { Waited::Done };
+        }
+    }
+}
+
+/// Releases it: to the most urgent that waits, if one does.
+pub fn unlock_inheriting(shared: &Shared, mutex: u32) {
+    let word = &shared.object(mutex)[0];
+    let tid = crate::attributes::tid() as u32;
+    if word.compare_exchange(tid, 0, Release, Relaxed).is_err() {
+        // SAFETY: the word lives as long as the call.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_UNLOCK_PI, 0) };
+    }
+}
+
 /// Releases a mutex and sleeps until the condition variable is signalled: word 0 counts those who came to wait, word 1 those
 /// who were woken, words 2 and 3 are when it was last signalled. Each sleeps under one of 32 bits, so that a signal wakes
 /// the one whose turn it is.
-pub fn cond_wait(shared: &Shared, condition: u32, mutex: u32) -> Waited {
+pub fn cond_wait(shared: &Shared, condition: u32, unlock: impl FnOnce()) -> Waited {
     let [came, woken, ..] = shared.object(condition);
     let mine = came.fetch_add(1, SeqCst);
-    unlock(shared, mutex);
+    unlock();
     loop {
         let seen = woken.load(SeqCst);
         if is_past(seen, mine) {
@@ -215,6 +246,45 @@ mod tests {
     }
 
     #[test]
+    fn a_mutex_with_inheritance_excludes_too() {
+        let shared = Shared::new(2, 0).unwrap();
+        let counter = &shared.object(1)[0];
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..2_000 {
+                        assert_eq!(lock_inheriting(&shared, 0), Waited::Done);
+                        let seen = counter.load(Relaxed);
+                        counter.store(seen + 1, Relaxed);
+                        unlock_inheriting(&shared, 0);
+                    }
+                });
+            }
+        });
+        assert_eq!((counter.load(Relaxed), shared.object(0)[0].load(Relaxed)), (8_000, 0));
+    }
+
+    #[test]
+    fn who_waits_for_a_mutex_whose_owner_ends_stops_with_it() {
+        let shared = Shared::new(1, 0).unwrap();
+        std::thread::scope(|scope| {
+            let (sent, received) = std::sync::mpsc::channel();
+            let shared = &shared;
+            scope.spawn(move || {
+                assert_eq!(lock_inheriting(shared, 0), Waited::Done);
+                sent.send(()).unwrap();
+                // Until the other one sleeps in the kernel, which says so in the word.
+                while shared.object(0)[0].load(SeqCst) & libc::FUTEX_WAITERS == 0 {
+                    std::thread::yield_now();
+                }
+                shared.control().stop.store(1, SeqCst);
+            });
+            received.recv().unwrap();
+            assert_eq!(lock_inheriting(shared, 0), Waited::Stopped);
+        });
+    }
+
+    #[test]
     fn nobody_passes_a_barrier_alone() {
         let shared = Shared::new(2, 0).unwrap();
         let passed = &shared.object(1)[0];
@@ -242,7 +312,7 @@ mod tests {
         assert_eq!(shared.object(0)[1].load(Relaxed), 0, "nobody was there");
         let wait = || {
             lock(&shared, 1);
-            let waited = cond_wait(&shared, 0, 1);
+            let waited = cond_wait(&shared, 0, || unlock(&shared, 1));
             assert_eq!((waited, relock(&shared, 1)), (Waited::Done, Waited::Done));
             through.fetch_add(1, SeqCst);
             unlock(&shared, 1);
@@ -273,6 +343,6 @@ mod tests {
         assert_eq!(semaphore_wait(&shared, 0), Waited::Stopped);
         assert_eq!(lock(&shared, 1), Waited::Stopped);
         assert_eq!(barrier(&shared, 2, 2), Waited::Stopped);
-        assert_eq!(cond_wait(&shared, 3, 4), Waited::Stopped);
+        assert_eq!(cond_wait(&shared, 3, || unlock(&shared, 4)), Waited::Stopped);
     }
 }

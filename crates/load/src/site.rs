@@ -4,11 +4,12 @@ use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::Calibration;
 use crate::channel::Ends;
 use crate::control_groups::ControlGroups;
+use crate::futex::{self, Waited};
 use crate::gate::Gate;
 use crate::rank::Ranks;
 use crate::requests::{Outside, Queue, from_outside};
 use crate::shared::Shared;
-use schedlab_model::workload::Workload;
+use schedlab_model::workload::{Protocol, Workload};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -85,6 +86,24 @@ impl<'a> Site<'a> {
     /// variables after.
     pub fn lock(&self, index: usize) -> u32 {
         (self.workload.objects.semaphores.len() + index) as u32
+    }
+
+    /// Takes a mutex, as one who has slept for it or not.
+    pub fn take_lock(&self, index: usize, has_slept: bool) -> Waited {
+        let place = self.lock(index);
+        match self.workload.objects.locks[index].protocol {
+            Protocol::Inherit => futex::lock_inheriting(&self.shared, place),
+            Protocol::None if has_slept => futex::relock(&self.shared, place),
+            Protocol::None => futex::lock(&self.shared, place),
+        }
+    }
+
+    /// Releases a mutex.
+    pub fn release_lock(&self, index: usize) {
+        match self.workload.objects.locks[index].protocol {
+            Protocol::Inherit => futex::unlock_inheriting(&self.shared, self.lock(index)),
+            Protocol::None => futex::unlock(&self.shared, self.lock(index)),
+        }
     }
 
     /// The place of a barrier.

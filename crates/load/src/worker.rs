@@ -12,7 +12,8 @@ use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{self, BUSY_PIECE, Change, Pace, Role, Step};
+use schedlab_model::time::Time;
+use schedlab_model::workload::{self, BUSY_PIECE, Change, Class, Pace, Role, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -39,6 +40,22 @@ pub trait Spawner {
     fn spawn(&self, role: u32, count: u32, parent: u32);
 }
 
+/// How a task is scheduled.
+#[derive(Clone, Copy)]
+struct Scheduling {
+    class: Class,
+    nice: i8,
+    slice: Option<Time>,
+}
+
+impl Scheduling {
+    fn change(&mut self, change: &Change) {
+        self.class = change.class.unwrap_or(self.class);
+        self.nice = change.nice.unwrap_or(self.nice);
+        self.slice = change.slice.or(self.slice).filter(|_| matches!(self.class, Class::Other | Class::Batch));
+    }
+}
+
 /// A request that a task took.
 struct Held {
     request: Request,
@@ -57,6 +74,8 @@ pub struct Worker<'a> {
     engine: Engine,
     rng: Rng,
     step: usize,
+    /// How it is scheduled, once it has changed that.
+    scheduling: Option<Scheduling>,
     /// The last release of each of its timers.
     releases: Vec<Option<u64>>,
     repeats: Vec<u32>,
@@ -90,6 +109,7 @@ impl<'a> Worker<'a> {
             engine,
             rng,
             step: 0,
+            scheduling: None,
             releases: Vec::new(),
             repeats: Vec::with_capacity(role.program.repeat_depth),
             ready_ns: 0,
@@ -212,13 +232,13 @@ impl<'a> Worker<'a> {
                 self.give_to(site.at_semaphore(s.index()), work.is_some_and(|work| work.hands_on), *count);
                 futex::semaphore_post(&site.shared, s.index() as u32, *count);
             }
-            Step::Lock(l) => return futex::lock(&site.shared, site.lock(l.index())).into(),
-            Step::Unlock(l) => futex::unlock(&site.shared, site.lock(l.index())),
-            Step::Relock(l) => return futex::relock(&site.shared, site.lock(l.index())).into(),
+            Step::Lock(l) => return site.take_lock(l.index(), false).into(),
+            Step::Unlock(l) => site.release_lock(l.index()),
+            Step::Relock(l) => return site.take_lock(l.index(), true).into(),
             Step::CondWait(c, l) => {
                 let since = now_ns();
                 let condition = site.condition(c.index());
-                let waited = futex::cond_wait(&site.shared, condition, site.lock(l.index()));
+                let waited = futex::cond_wait(&site.shared, condition, || site.release_lock(l.index()));
                 self.ready_ns = futex::opened_ns(&site.shared, condition).max(since);
                 self.fresh = true;
                 return waited.into();
@@ -345,9 +365,18 @@ impl<'a> Worker<'a> {
 
     /// Changes the calling thread, which is the task. What was allowed before the run is refused only by those who change
     /// that meanwhile: such a task ends.
-    fn change(&self, change: &Change) -> Next {
-        let nice = change.nice.map_or(Ok(()), attributes::set_nice);
-        let cpus = nice.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
+    fn change(&mut self, change: &Change) -> Next {
+        let own = || Scheduling { class: self.role.class, nice: self.role.nice, slice: self.role.slice };
+        let scheduling = self.scheduling.get_or_insert_with(own);
+        let has_only_nice = change.class.is_none() && change.slice.is_none();
+        scheduling.change(change);
+        let Scheduling { class, nice, slice } = *scheduling;
+        let scheduled = match change.nice {
+            Some(nice) if has_only_nice => attributes::set_nice(nice),
+            None if has_only_nice => Ok(()),
+            _ => attributes::set_class(self.site.ranks.class(class), nice, slice),
+        };
+        let cpus = scheduled.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
         if cpus.is_ok() { Next::Step } else { Next::End }
     }
 

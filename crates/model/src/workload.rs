@@ -96,6 +96,11 @@ impl Role {
         })
     }
 
+    /// Each class in which its tasks may be at some time, the first one first. One may inherit the priority of another.
+    pub fn classes(&self) -> impl Iterator<Item = Class> {
+        std::iter::once(self.class).chain(self.changes().filter_map(|change| change.class))
+    }
+
     /// Whether its tasks join control groups or write their knobs.
     pub fn touches_control_groups(&self) -> bool {
         self.program.steps.iter().any(|step| matches!(step, Step::Join(_) | Step::Adjust(..)))
@@ -155,6 +160,13 @@ pub enum Class {
     Fifo(u8),
     /// `SCHED_RR` with its priority: as FIFO, sharing by slices of 100 ms.
     RoundRobin(u8),
+}
+
+impl Class {
+    /// Whether tasks of the class go before all that are not.
+    pub fn is_realtime(self) -> bool {
+        matches!(self, Class::Fifo(_) | Class::RoundRobin(_))
+    }
 }
 
 /// Thread or process; a switch between processes also changes the address space.
@@ -321,6 +333,10 @@ pub struct Change {
     pub cpus: Option<CpuSet>,
     /// Its nice value from now on.
     pub nice: Option<i8>,
+    /// Its scheduling class from now on.
+    pub class: Option<Class>,
+    /// The slice that it asks for from now on.
+    pub slice: Option<Time>,
 }
 
 /// Shared objects by kind, each indexed by [`ObjectId`].
@@ -328,8 +344,8 @@ pub struct Change {
 pub struct Objects {
     /// Semaphores.
     pub semaphores: Vec<Semaphore>,
-    /// Mutexes by name.
-    pub locks: Vec<String>,
+    /// Mutexes.
+    pub locks: Vec<Mutex>,
     /// Condition variables by name.
     pub conditions: Vec<String>,
     /// Channels.
@@ -338,6 +354,32 @@ pub struct Objects {
     pub barriers: Vec<(String, u32)>,
     /// Devices by name: each serves one request at a time.
     pub devices: Vec<String>,
+}
+
+/// A mutex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutex {
+    /// Its name.
+    pub name: String,
+    /// How it treats its owner.
+    pub protocol: Protocol,
+}
+
+impl From<&str> for Mutex {
+    fn from(name: &str) -> Mutex {
+        Mutex { name: name.into(), protocol: Protocol::None }
+    }
+}
+
+/// How a mutex treats its owner (`pthread_mutexattr_setprotocol`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// As any other task.
+    #[default]
+    None,
+    /// It has the priority of the most urgent real-time task that waits for it (`PTHREAD_PRIO_INHERIT`).
+    Inherit,
 }
 
 /// A semaphore.
@@ -492,7 +534,7 @@ impl Objects {
         match step {
             Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].name),
             Step::CondWait(id, _) => format!("a signal of the condition variable `{}`", self.conditions[id.index()]),
-            Step::Lock(id) | Step::Relock(id) => format!("the lock `{}`", self.locks[id.index()]),
+            Step::Lock(id) | Step::Relock(id) => format!("the lock `{}`", self.locks[id.index()].name),
             Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
             Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),
             Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),

@@ -93,6 +93,47 @@ once = [{ repeat = 5, steps = [{ sleep = "200ms" }, { resume = "sleeper" }] }]
     }
 }
 
+/// The most urgent task waits for the one with the mutex, and without inheritance for another that keeps that one from its CPU.
+#[test]
+fn inheritance_ends_what_an_urgent_task_has_nothing_to_do_with() {
+    let scenario = |protocol: &str| {
+        format!(
+            "name = \"t\"\n[machine]\ncpus = 1\n\
+             [[task]]\nname = \"low\"\nonce = [{{ lock = \"m\" }}, {{ compute = \"200ms\" }}, {{ unlock = \"m\" }}]\n\
+             [[task]]\nname = \"medium\"\nclass = \"fifo:10\"\nstart = \"50ms\"\nonce = [{{ compute = \"1200ms\" }}]\n\
+             [[task]]\nname = \"high\"\nclass = \"fifo:20\"\nstart = \"100ms\"\nonce = [{{ lock = \"m\" }}, \
+             {{ compute = \"10ms\" }}, {{ unlock = \"m\" }}]\n[lock.m]\nprotocol = \"{protocol}\"\n"
+        )
+    };
+    // 50 ms of the mutex's 200 are over before, 1150 ms of the other one's 1200 are still to come.
+    for (protocol, is_long) in [("none", true), ("inherit", false)] {
+        for (venue, roles) in in_every_venue(&scenario(protocol)) {
+            let response = roles[2]["turnaround_ns"]["max"].as_u64().unwrap();
+            assert_eq!(response > 1_000_000_000, is_long, "{protocol} {venue}: {response}");
+        }
+    }
+}
+
+/// While it is of the real-time class it has the CPU alone.
+#[test]
+fn a_task_changes_its_class() {
+    let scenario = r#"
+name = "t"
+[machine]
+cpus = 1
+[[task]]
+name = "changes"
+once = [{ set = { class = "fifo:5" } }, { compute = "300ms" }, { set = { class = "other" } }, { compute = "1ms" }]
+[[task]]
+name = "other"
+once = [{ compute = "300ms" }]
+"#;
+    for (venue, roles) in in_every_venue(scenario) {
+        let [changes, other] = [0, 1].map(|role| roles[role]["turnaround_ns"]["max"].as_u64().unwrap());
+        assert!(changes * 10 < other * 8, "{venue}: {changes} {other}");
+    }
+}
+
 /// How many tasks of each role took so long from their begin to their end; none may have been much faster or slower.
 fn turnarounds(roles: &Value, least_ns: u64) -> Vec<u64> {
     let of = |role: &Value| {

@@ -4,7 +4,7 @@ use crate::{
     distribution::Distribution,
     scenario::{At, Change, Condition, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
-    workload::{Class, Overrun},
+    workload::{Class, Overrun, Protocol},
 };
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ pub fn export(scenario: &Scenario) -> Result<String, ScenarioError> {
 #[derive(Clone)]
 enum Json {
     Number(i64),
+    Bool(bool),
     Text(String),
     List(Vec<u32>),
     Object(Members),
@@ -34,6 +35,7 @@ impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Json::Number(number) => number.serialize(serializer),
+            Json::Bool(bool) => bool.serialize(serializer),
             Json::Text(text) => text.serialize(serializer),
             Json::List(list) => list.serialize(serializer),
             Json::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
@@ -69,8 +71,24 @@ fn file(scenario: &Scenario) -> Result<Json, Fault> {
         Some(t) if t.0.0 % 1_000_000_000 == 0 => (t.0.0 / 1_000_000_000) as i64,
         Some(t) => return Err(run.key("duration").fault(format!("rt-app counts in whole seconds: round {}", t.0))),
     };
-    let global = object([("duration", Json::Number(duration)), ("default_policy", text("SCHED_OTHER"))]);
+    let mut global =
+        vec![("duration".to_string(), Json::Number(duration)), ("default_policy".into(), text("SCHED_OTHER"))];
+    if inherits(scenario, &root.key("lock"))? {
+        global.push(("pi_enabled".into(), Json::Bool(true)));
+    }
+    let global = Json::Object(global);
     Ok(object([("tasks", Json::Object(threads)), ("global", global)]))
+}
+
+/// Whether mutexes have priority inheritance; in rt-app all have it, or none.
+fn inherits(scenario: &Scenario, at: &At) -> Result<bool, Fault> {
+    let inherits = |name: &String| scenario.lock.get(name).is_some_and(|lock| lock.protocol == Protocol::Inherit);
+    let mutexes = scenario.mutexes();
+    match mutexes.iter().filter(|name| inherits(name)).count() {
+        0 => Ok(false),
+        count if count == mutexes.len() => Ok(true),
+        _ => Err(at.fault("rt-app gives priority inheritance to all mutexes or to none: declare all alike")),
+    }
 }
 
 fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
@@ -169,6 +187,10 @@ fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
                 phases.push((*repeat, events));
                 open = false;
             }
+            Step::Set { set } if set.class.is_some() || set.slice.is_some() => {
+                let key = if set.class.is_some() { "class" } else { "slice" };
+                return Err(here.key("set").key(key).fault(format!("`{key}` of a phase cannot be written: remove it")));
+            }
             Step::Set { set } => {
                 changes.set(set);
                 open = false;
@@ -206,9 +228,13 @@ fn event(step: &Step, thread: &str, at: &At, events: &mut Members) -> Result<(),
         Effect::Takes(_, name, times) | Effect::Gives(_, name, times) => (text(name), times),
         Effect::Meets(name) | Effect::Locks(name) | Effect::Unlocks(name) => (text(name), 1),
         Effect::Conditions(Condition::Waits(name, mutex)) => (object([("ref", text(name)), ("mutex", text(mutex))]), 1),
+        // rt-app suspends a thread under its own name alone: this is what it does then, under another.
         Effect::Conditions(Condition::Suspends(name)) if name != thread => {
-            let message = format!("rt-app suspends a thread under its own name alone: write `{thread}`");
-            return Err(at.key(step.name()).fault(message));
+            let wait = object([("ref", text(name)), ("mutex", text(name))]);
+            for (event, value) in [("lock", text(name)), ("wait", wait), ("unlock", text(name))] {
+                events.push((format!("{event}{}", events.len()), value));
+            }
+            return Ok(());
         }
         Effect::Conditions(condition) => (text(condition.name()), 1),
         Effect::Spawns(role, count) => (text(role), count),

@@ -8,9 +8,9 @@ use crate::{
     cpuset::CpuSet,
     ids::CpuId,
     machine::MAX_CPUS,
-    scenario::{Barrier, Machine, Run, Scenario, ScenarioError, Step, Task, Text, did_you_mean},
+    scenario::{Barrier, Lock, Machine, Run, Scenario, ScenarioError, Step, Task, Text, did_you_mean},
     time::Time,
-    workload::Class,
+    workload::{Class, Protocol},
 };
 use std::{
     cell::RefCell,
@@ -68,6 +68,10 @@ pub fn import(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     let (barrier, control_groups) = (parties(&roles), thread::control_groups(&roles));
     let mut scenario = Scenario::new(if name.is_empty() { "rt-app" } else { name }, machine, run, roles, origin);
     (scenario.barrier, scenario.control_groups) = (barrier, control_groups);
+    if global.inherits {
+        let inheriting = |name: String| (name, Lock { protocol: Protocol::Inherit });
+        scenario.lock = scenario.mutexes().into_iter().map(inheriting).collect();
+    }
     Ok(scenario.with_remarks(importer.said.into_inner()))
 }
 
@@ -77,6 +81,8 @@ pub(super) struct Global {
     pub policy: Class,
     /// Bytes that one call writes.
     pub buffer: u64,
+    /// Whether mutexes have priority inheritance.
+    pub inherits: bool,
     /// Whether bytes are written to nowhere.
     pub to_nowhere: bool,
 }
@@ -246,7 +252,8 @@ impl Importer<'_> {
 
     /// Keys that rt-app does not know it takes no notice of, and so does this, with a remark.
     fn global(&self, member: Option<&Member>) -> Result<Global, ScenarioError> {
-        let mut global = Global { duration: None, policy: Class::Other, buffer: 4 << 20, to_nowhere: true };
+        let mut global =
+            Global { duration: None, policy: Class::Other, inherits: false, buffer: 4 << 20, to_nowhere: true };
         let Some(member) = member else { return Ok(global) };
         for m in self.object(&member.node, "\"global\"")? {
             match m.key.as_str() {
@@ -254,11 +261,7 @@ impl Importer<'_> {
                 "default_policy" => global.policy = self.class(m)?,
                 "mem_buffer_size" => global.buffer = self.bytes(m)?.max(1),
                 "io_device" => global.to_nowhere = self.text(m)? == "/dev/null",
-                "pi_enabled" if !matches!(m.node.value, Value::Bool(false)) => {
-                    let message = "\"pi_enabled\" cannot be carried over: locks here have no priority inheritance";
-                    return Err(self.wrong(m.byte, message));
-                }
-                "pi_enabled" => {}
+                "pi_enabled" => global.inherits = matches!(m.node.value, Value::Bool(true)),
                 key if SET_UP.contains(&key) => {}
                 key => self.remark(format!("the key \"{key}\" of \"global\" is unknown to rt-app and says nothing")),
             }

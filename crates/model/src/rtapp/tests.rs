@@ -5,7 +5,7 @@ use crate::{
     ids::CpuId,
     scenario::{Machine, Run, Scenario, Step, Task, Text, True},
     time::Time,
-    workload::{Birth, Class, Step as Code},
+    workload::{Birth, Class, Protocol, Step as Code},
 };
 use proptest::prelude::*;
 
@@ -101,17 +101,11 @@ fn what_cannot_be_carried_over_is_named() {
         ("\"delay\" : 5, \"instance\" : 0, \"loop\" : 1, \"run\" : 1, \"fork\" : \"a\"", "\"delay\" of a thread"),
         ("\"exec\" : 5000, \"period\" : 5000", "f:2:1: \"exec\" is of the language that rt-app had before 1.0"),
         ("\"phases\" : { \"p\" : { \"lock_order\" : [], \"loop\" : 2 } }", "\"lock_order\" is of the language"),
-        (
-            "\"instance\" : 2, \"run\" : 1, \"timer\" : { \"ref\" : \"tick\", \"period\" : 5 }",
-            "share the timer \"tick\"",
-        ),
         ("\"taskgroup\" : \"a\", \"run\" : 1", "has to start with /"),
     ] {
         let error = import_error(&thread(body));
         assert!(error.contains(part), "{body}\n{error}");
     }
-    let pi = "{ \"global\" : { \"pi_enabled\" : true }, \"tasks\" : { \"a\" : { \"run\" : 1 } } }";
-    assert!(import_error(pi).contains("priority inheritance"));
     assert!(import_error("{ \"global\" : { \"duration\" : 5 } }").contains("a fragment has to be merged"));
 }
 
@@ -138,7 +132,7 @@ fn events_become_steps() {
             r#"{ signal = "c" } { lock = "m" } { signal = "c" } { cond_wait = "c", mutex = "m" } { unlock = "m" } { compute = "5us" }"#,
         ),
         (
-            r#""run" : 5, "resume" : "a", "suspend" : "", "suspend2" : "a""#,
+            r#""run" : 5, "resume" : "a", "suspend", "suspend2" : "a""#,
             r#"{ compute = "5us" } { resume = "a" } { suspend = "a" } { suspend = "a" }"#,
         ),
         (
@@ -165,6 +159,10 @@ fn remarks_say_what_is_carried_over_with_changes() {
         ("\"run\" : 1, \"nodes_membind\" : [0]", "where memory lies"),
         ("\"run\" : 1, \"resume\" : \"b\", \"suspend\" : \"b\"", "`a` is suspended as \"b\""),
         ("\"policy\" : \"SCHED_DEADLINE\", \"dl-runtime\" : 9, \"run\" : 1", "becomes fifo:99"),
+        (
+            "\"instance\" : 2, \"run\" : 1, \"timer\" : { \"ref\" : \"tick\", \"period\" : 5 }",
+            "share the timer \"tick\"",
+        ),
     ] {
         let (_, remarks) = imported(body);
         assert!(remarks.iter().any(|remark| remark.contains(part)), "{body}: {remarks:?}");
@@ -174,6 +172,16 @@ fn remarks_say_what_is_carried_over_with_changes() {
     assert!(scenario.remarks().iter().any(|remark| remark.contains("\"fast\" of \"global\"")));
     assert!(scenario.remarks().iter().any(|remark| remark.contains("`a` never ends")));
     assert_eq!(scenario.compile().unwrap().run.duration, Time::from_s(10));
+}
+
+#[test]
+fn who_is_suspended_under_another_name_waits_under_it() {
+    let body = "\"run\" : 1, \"resume\" : \"b\", \"suspend\" : \"b\"";
+    let written = export(&import(&thread(body), "f").unwrap()).unwrap();
+    let back = import(&written, "f").unwrap();
+    let steps = back.tasks[0].repeated.as_ref().unwrap();
+    let names: Vec<&str> = steps.iter().map(Step::name).collect();
+    assert_eq!(names, ["compute", "resume", "lock", "cond_wait", "unlock"]);
 }
 
 #[test]
@@ -202,6 +210,20 @@ fn a_phase_changes_what_it_says() {
     let one = r#""priority" : 1, "phases" : { "p" : { "cpus" : [0], "priority" : 5, "loop" : -1, "run" : 1 } }"#;
     assert_eq!(steps_of(one), r#"{ compute = "1us" }"#);
     assert_eq!(imported(one).0.nice, Some(5));
+}
+
+#[test]
+fn priority_inheritance_is_of_all_mutexes_or_of_none() {
+    let text = "{ \"global\" : { \"pi_enabled\" : true, \"duration\" : 1 }, \"tasks\" : { \"a\" : { \"lock\" : \"m\", \"run\" : 1, \
+                \"unlock\" : \"m\", \"resume\" : \"b\" } } }";
+    let scenario = import(text, "f").unwrap();
+    let locks = scenario.compile().unwrap().objects.locks;
+    assert_eq!(locks.iter().map(|lock| lock.protocol).collect::<Vec<_>>(), [Protocol::Inherit; 2]);
+    let written = export(&scenario).unwrap();
+    assert!(written.contains("\"pi_enabled\": true"), "{written}");
+    let mut one = scenario;
+    one.lock.remove("b");
+    assert!(export(&one).unwrap_err().to_string().contains("to all mutexes or to none"));
 }
 
 #[test]

@@ -287,7 +287,8 @@ impl Importer<'_> {
         let step = |(cpus, nice, group): (CpuSet, Option<i64>, Option<String>)| {
             let cpus = moves.then_some(Text(cpus));
             let nice = nice.filter(|_| reweights);
-            let set = (cpus.is_some() || nice.is_some()).then_some(Step::Set { set: Change { cpus, nice } });
+            let set = (cpus.is_some() || nice.is_some())
+                .then_some(Step::Set { set: Change { cpus, nice, class: None, slice: None } });
             set.into_iter().chain(group.map(|join| Step::Join { join })).collect()
         };
         Ok(all.into_iter().map(step).collect())
@@ -422,9 +423,7 @@ impl Importer<'_> {
         let name = timer_name(members).to_string();
         let is_shared = !is_unique(&name) && (self.timers.users[&name].len() > 1 || task.count.is_some());
         if is_shared {
-            let message =
-                format!("several threads share the timer \"{name}\": each has one of its own here, as \"unique\"");
-            return Err(self.wrong(member.byte, message));
+            self.remark(format!("several threads share the timer \"{name}\": each has one of its own here"));
         }
         let period = find(members, "period").map_or(Ok(Time::ZERO), |m| self.microseconds(m))?;
         let owner = if is_unique(&name) { thread } else { "" };

@@ -48,7 +48,7 @@ use crate::{
     distribution::Distribution,
     machine::{Mechanisms, Topology},
     time::Time,
-    workload::{ChannelKind, Class, Kind, Workload},
+    workload::{ChannelKind, Class, Kind, Protocol, Workload},
 };
 use schedlab_gate::file;
 use schemars::JsonSchema;
@@ -301,7 +301,11 @@ pub struct Device {}
 /// A mutex.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Lock {}
+pub struct Lock {
+    /// How it treats its owner: none (when absent), or inherit: it has the priority of the most urgent real-time task that waits.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protocol: Protocol,
+}
 
 /// A published value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ids::ObjectId,
-    workload::{Birth, Channel, ChannelKind, Objects, Semaphore},
+    workload::{Birth, Channel, ChannelKind, Mutex, Objects, Protocol, Semaphore},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +57,27 @@ fn objects_of(step: &Step) -> impl Iterator<Item = (ObjectKind, &str)> {
         _ => None,
     };
     object_of(step).into_iter().chain(mutex.map(|mutex| (ObjectKind::Lock, mutex)))
+}
+
+impl Scenario {
+    /// The names of all mutexes that steps use.
+    pub(crate) fn mutexes(&self) -> BTreeSet<String> {
+        fn of<'s>(steps: &'s [Step], into: &mut BTreeSet<&'s str>) {
+            for step in steps {
+                match step {
+                    Step::Repeat { steps, .. } => of(steps, into),
+                    step => into
+                        .extend(objects_of(step).filter(|(kind, _)| *kind == ObjectKind::Lock).map(|(_, name)| name)),
+                }
+            }
+        }
+        let mut names = BTreeSet::new();
+        self.tasks
+            .iter()
+            .flat_map(|task| task.repeated.iter().chain(&task.once))
+            .for_each(|steps| of(steps, &mut names));
+        names.into_iter().map(String::from).collect()
+    }
 }
 
 /// The object that a step uses, the first if there are two.
@@ -147,9 +168,13 @@ pub(crate) fn objects(scenario: &Scenario, names: &Names, works: &Works, roles: 
         initial: scenario.semaphore.get(name).map_or(0, |semaphore| semaphore.initial),
         work: works.of(ObjectKind::Semaphore, name),
     };
+    let mutex = |name: &String| Mutex {
+        name: name.clone(),
+        protocol: scenario.lock.get(name).map_or(Protocol::None, |lock| lock.protocol),
+    };
     Ok(Objects {
         semaphores: names.of(ObjectKind::Semaphore).map(semaphore).collect(),
-        locks: names.of(ObjectKind::Lock).cloned().collect(),
+        locks: names.of(ObjectKind::Lock).map(mutex).collect(),
         conditions: names.of(ObjectKind::Condition).cloned().collect(),
         channels: names
             .of(ObjectKind::Channel)

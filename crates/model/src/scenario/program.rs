@@ -319,7 +319,12 @@ impl Compiler<'_> {
 
 /// The change as executors take it; what is wrong with it, the role's checks say.
 fn change(set: &Change) -> workload::Change {
-    workload::Change { cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()), nice: set.nice.map(|nice| nice as i8) }
+    workload::Change {
+        cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()),
+        nice: set.nice.map(|nice| nice as i8),
+        class: set.class.as_ref().map(|class| class.0),
+        slice: set.slice.as_ref().map(|slice| slice.0),
+    }
 }
 
 /// The pace of a periodic task, which skips what it has missed.

@@ -74,7 +74,8 @@ impl World {
     fn all_steps(&mut self, slot: u32, cpu: u32, mut done: Done) -> Next {
         let next = loop {
             let next = self.one_step(slot, cpu, &mut done);
-            let goes_on = next == Next::Again && self.wakes.is_empty() && self.births.is_empty();
+            let nobody_else = self.wakes.is_empty() && self.births.is_empty() && self.inherits.is_empty();
+            let goes_on = next == Next::Again && nobody_else;
             if !goes_on || done.is_endless() {
                 break next;
             }
@@ -287,7 +288,7 @@ impl World {
             }
             Step::Lock(l) => {
                 let has_waited = self.tasks[slot].waits;
-                let attempt = self.objects.locks[l.index()].lock(slot, has_waited);
+                let attempt = self.take_mutex(slot, l.index(), has_waited);
                 self.after_attempt(slot, attempt)
             }
             Step::Post(s, count) => {
@@ -296,16 +297,16 @@ impl World {
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Unlock(l) => {
-                self.objects.locks[l.index()].unlock(&mut self.woken);
+                self.release_mutex(slot, l.index());
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::CondWait(c, l) => {
-                self.objects.locks[l.index()].unlock(&mut self.woken);
+                self.release_mutex(slot, l.index());
                 self.objects.conditions[c.index()].wait(slot);
                 self.wake_all(slot, WakeSource::Semaphore, false)
             }
             Step::Relock(l) => {
-                let attempt = self.objects.locks[l.index()].lock(slot, true);
+                let attempt = self.take_mutex(slot, l.index(), true);
                 self.after_attempt(slot, attempt)
             }
             Step::Signal(c) => {

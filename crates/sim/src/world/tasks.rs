@@ -4,7 +4,12 @@
 use super::timers::Due;
 use super::unseen::UNSEEN;
 use schedlab_model::{
-    distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind, workload::BUSY_PIECE,
+    distribution::Distribution,
+    ids::*,
+    rng::Rng,
+    time::Time,
+    trace::EventKind,
+    workload::{BUSY_PIECE, Class},
 };
 
 /// One task: where it is in its program.
@@ -13,6 +18,14 @@ pub struct Task {
     pub id: TaskId,
     /// Its role.
     pub role: RoleId,
+    /// Its own class.
+    pub class: Class,
+    /// Its real-time priority for now, its own or one that it has inherited; 0 for none.
+    pub priority: u8,
+    /// Mutexes with priority inheritance that it has.
+    pub holds: Vec<u32>,
+    /// The one for which it waits.
+    pub waits_for: Option<u32>,
     /// The next step.
     pub step: u32,
     /// Passes left of each `repeat` that the task is in, innermost last.
@@ -88,6 +101,10 @@ impl Task {
         Task {
             id,
             role,
+            class: Class::Other,
+            priority: 0,
+            holds: Vec::new(),
+            waits_for: None,
             step: 0,
             repeats: Vec::new(),
             work_ns: 0,
