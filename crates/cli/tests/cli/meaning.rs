@@ -60,16 +60,17 @@ fn periodic_tasks_skip_catch_up_and_restart() {
 #[test]
 fn a_signal_goes_to_who_waits() {
     let wait = "{ lock = \"m\" }, { cond_wait = \"c\", mutex = \"m\" }, { unlock = \"m\" }";
+    let work = "{ compute = \"1us\" }";
     let pause = "{ sleep = \"400ms\" }";
     let giver = format!("{{ signal = \"c\" }}, {pause}, {{ signal = \"c\" }}, {pause}, {{ broadcast = \"c\" }}");
     let scenario = format!(
         "name = \"t\"\n[machine]\ncpus = 1\n\
-         [[task]]\nname = \"first\"\nonce = [{{ sleep = \"100ms\" }}, {wait}, {wait}]\n\
-         [[task]]\nname = \"others\"\ncount = 3\nonce = [{{ sleep = \"200ms\" }}, {wait}]\n\
+         [[task]]\nname = \"first\"\nonce = [{work}, {{ sleep = \"100ms\" }}, {wait}, {wait}, {work}]\n\
+         [[task]]\nname = \"others\"\ncount = 3\nonce = [{work}, {{ sleep = \"200ms\" }}, {wait}, {work}]\n\
          [[task]]\nname = \"giver\"\nonce = [{giver}]\n"
     );
     for (venue, roles) in in_every_venue(&scenario) {
-        assert_eq!(turnarounds(&roles, 800_000_000), [1, 3, 1], "{venue}: {roles}");
+        assert_eq!(responses(&roles, 800_000_000), [1, 3, 1], "{venue}: {roles}");
     }
 }
 
@@ -82,14 +83,14 @@ name = "t"
 cpus = 2
 [[task]]
 name = "sleeper"
-once = [{ repeat = 3, steps = [{ suspend = "sleeper" }, { sleep = "300ms" }] }]
+once = [{ compute = "1us" }, { repeat = 3, steps = [{ suspend = "sleeper" }, { sleep = "300ms" }] }, { compute = "1us" }]
 [[task]]
 name = "caller"
-once = [{ repeat = 5, steps = [{ sleep = "200ms" }, { resume = "sleeper" }] }]
+once = [{ compute = "1us" }, { repeat = 5, steps = [{ sleep = "200ms" }, { resume = "sleeper" }] }]
 "#;
     for (venue, roles) in in_every_venue(scenario) {
-        assert_eq!(turnarounds(&roles, 1_000_000_000), [1, 1], "{venue}: {roles}");
-        assert_eq!(turnarounds(&roles, 1_300_000_000), [1, 0], "{venue}: {roles}");
+        assert_eq!(responses(&roles, 1_000_000_000), [1, 1], "{venue}: {roles}");
+        assert_eq!(responses(&roles, 1_300_000_000), [1, 0], "{venue}: {roles}");
     }
 }
 
@@ -108,7 +109,7 @@ fn inheritance_ends_what_an_urgent_task_has_nothing_to_do_with() {
     // 50 ms of the mutex's 200 are over before, 1150 ms of the other one's 1200 are still to come.
     for (protocol, is_long) in [("none", true), ("inherit", false)] {
         for (venue, roles) in in_every_venue(&scenario(protocol)) {
-            let response = roles[2]["turnaround_ns"]["max"].as_u64().unwrap();
+            let response = roles[2]["response_ns"]["max"].as_u64().unwrap();
             assert_eq!(response > 1_000_000_000, is_long, "{protocol} {venue}: {response}");
         }
     }
@@ -129,17 +130,17 @@ name = "other"
 once = [{ compute = "300ms" }]
 "#;
     for (venue, roles) in in_every_venue(scenario) {
-        let [changes, other] = [0, 1].map(|role| roles[role]["turnaround_ns"]["max"].as_u64().unwrap());
+        let [changes, other] = [0, 1].map(|role| roles[role]["response_ns"]["max"].as_u64().unwrap());
         assert!(changes * 10 < other * 8, "{venue}: {changes} {other}");
     }
 }
 
-/// How many tasks of each role took so long from their begin to their end; none may have been much faster or slower.
-fn turnarounds(roles: &Value, least_ns: u64) -> Vec<u64> {
+/// How many tasks of each role took so long from their first piece of work to their last; none may have been much faster or slower.
+fn responses(roles: &Value, least_ns: u64) -> Vec<u64> {
     let of = |role: &Value| {
-        let turnaround = &role["turnaround_ns"];
-        let is_so_long = turnaround["min"].as_u64().is_some_and(|ns| ns >= least_ns && ns < least_ns + 400_000_000);
-        if is_so_long { turnaround["count"].as_u64().unwrap() } else { 0 }
+        let response = &role["response_ns"];
+        let is_so_long = response["min"].as_u64().is_some_and(|ns| ns >= least_ns && ns < least_ns + 400_000_000);
+        if is_so_long { response["count"].as_u64().unwrap() } else { 0 }
     };
     roles.as_array().unwrap().iter().map(of).collect()
 }
