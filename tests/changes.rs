@@ -1,4 +1,4 @@
-//! Tasks that change their CPUs and their nice value while they run.
+//! Tasks that change their CPUs, their nice value and their class while they run, and those that inherit a priority.
 
 use crate::lab;
 use schedlab_bpf::Executor;
@@ -125,6 +125,77 @@ fn a_nice_value_counts_from_its_step_on() {
 }
 
 /// Nothing that a task could not have been from the begin.
+/// A task that computes for 10 ms under a mutex, one of a higher class that computes for 20 ms, and one of the highest that
+/// wants the mutex.
+fn inversion(protocol: &str) -> Workload {
+    workload(
+        1,
+        &format!(
+            "[[task]]\nname = \"low\"\nonce = [{{ lock = \"m\" }}, {{ compute = \"10ms\" }}, {{ unlock = \"m\" }}, \
+             {{ compute = \"1ms\" }}]\n\
+             [[task]]\nname = \"medium\"\nclass = \"fifo:10\"\nstart = \"2ms\"\nonce = [{{ compute = \"20ms\" }}]\n\
+             [[task]]\nname = \"high\"\nclass = \"fifo:20\"\nstart = \"3ms\"\nonce = [{{ lock = \"m\" }}, \
+             {{ compute = \"1ms\" }}, {{ unlock = \"m\" }}]\n[lock.m]\nprotocol = \"{protocol}\"\n"
+        ),
+    )
+}
+
+/// Sha, Rajkumar and Lehoczky, "Priority inheritance protocols", 1990: without it the most urgent task waits for one that
+/// has nothing to do with its mutex.
+#[test]
+fn who_has_a_mutex_inherits_the_priority_of_who_waits_for_it() {
+    for policy in POLICIES {
+        let stays_of = |protocol: &str| {
+            let (events, _) = run(&inversion(protocol), policy);
+            [0, 1, 2].map(|task| stays(&events, task))
+        };
+        let expected = [
+            vec![(0, 0, 2000), (0, 22_000, 30_000), (0, 31_000, 32_000)],
+            vec![(0, 2000, 3000), (0, 3000, 22_000)],
+            vec![(0, 3000, 3000), (0, 30_000, 31_000)],
+        ];
+        assert_eq!(stays_of("none"), expected, "{policy}");
+        let expected = [
+            vec![(0, 0, 2000), (0, 3000, 11_000), (0, 31_000, 32_000)],
+            vec![(0, 2000, 3000), (0, 12_000, 31_000)],
+            vec![(0, 3000, 3000), (0, 11_000, 12_000)],
+        ];
+        assert_eq!(stays_of("inherit"), expected, "{policy}");
+    }
+}
+
+/// The first waits for nobody, the second for the first, the most urgent for the second.
+#[test]
+fn a_priority_goes_along_a_chain() {
+    let text = "[[task]]\nname = \"first\"\nonce = [{ lock = \"a\" }, { compute = \"1ms\" }, { sleep = \"2ms\" }, \
+                { compute = \"10ms\" }, { unlock = \"a\" }]\n\
+                [[task]]\nname = \"second\"\nstart = \"1500us\"\nonce = [{ lock = \"b\" }, { lock = \"a\" }, \
+                { unlock = \"a\" }, { unlock = \"b\" }]\n\
+                [[task]]\nname = \"medium\"\nclass = \"fifo:10\"\nstart = \"4ms\"\nonce = [{ compute = \"20ms\" }]\n\
+                [[task]]\nname = \"high\"\nclass = \"fifo:20\"\nstart = \"5ms\"\nonce = [{ lock = \"b\" }, \
+                { compute = \"1ms\" }, { unlock = \"b\" }]\n\
+                [lock.a]\nprotocol = \"inherit\"\n[lock.b]\nprotocol = \"inherit\"\n";
+    for policy in POLICIES {
+        let (events, _) = run(&workload(1, text), policy);
+        let first = stays(&events, 0);
+        assert_eq!(first[..3], [(0, 0, 1000), (0, 3000, 4000), (0, 5000, 14_000)], "{policy}");
+        assert_eq!(stays(&events, 3), [(0, 5000, 5000), (0, 14_000, 15_000)], "{policy}");
+    }
+}
+
+#[test]
+fn a_class_counts_from_its_step_on() {
+    let text = "[[task]]\nname = \"a\"\nonce = [{ set = { class = \"fifo:5\" } }, { compute = \"50ms\" }, \
+                { set = { class = \"other\", nice = 19, slice = \"3ms\" } }, { compute = \"20ms\" }]\n\
+                [[task]]\nname = \"b\"\nonce = [{ compute = \"50ms\" }]\n";
+    for policy in POLICIES {
+        let (events, outcome) = run(&workload(1, text), policy);
+        let (first, other) = (stays(&events, 0), stays(&events, 1));
+        assert!(first[0].1 == 0 && first[0].2 >= 50_000 && other[0].1 >= 50_000, "{policy}: {first:?} {other:?}");
+        assert_eq!(outcome.end.ns(), 120_000_000, "{policy}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let fault = |task: &str, set: &str| {

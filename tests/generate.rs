@@ -47,6 +47,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(vec![Step::Yield]),
         1 => length().prop_map(|l| vec![Step::Io(ObjectId(0), l)]),
         1 => length().prop_map(|l| vec![Step::Lock(ObjectId(0)), Step::Compute(l), Step::Unlock(ObjectId(0))]),
+        1 => any::<bool>().prop_map(|all| {
+            vec![if all { Step::Broadcast(ObjectId(0)) } else { Step::Signal(ObjectId(0)) }]
+        }),
         1 => (1u32..3).prop_map(|n| vec![Step::Post(ObjectId(0), n)]),
         1 => Just(vec![Step::Post(ObjectId(0), 1), Step::Wait(ObjectId(0))]),
         1 => Just(vec![Step::Send(ObjectId(0), 1), Step::Recv(ObjectId(0), 1)]),
@@ -64,7 +67,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn change(cpus: u32) -> impl Strategy<Value = Step> {
     (1u64..256, prop_oneof![Just(None), (-20i8..20).prop_map(Some)]).prop_map(move |(mask, nice)| {
         let set: CpuSet = (0..cpus).filter(|c| mask >> c & 1 == 1).map(CpuId).collect();
-        Step::Set(Change { cpus: Some(set).filter(|set| !set.is_empty()), nice })
+        Step::Set(Change { cpus: Some(set).filter(|set| !set.is_empty()), nice, class: None, slice: None })
     })
 }
 
@@ -122,6 +125,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
             let objects = Objects {
                 semaphores: vec![Semaphore { name: "s".into(), initial: 1, work: None }],
                 locks: vec!["l".into()],
+                conditions: vec!["c".into()],
                 channels: vec![Channel { name: "c".into(), capacity: 4, kind: ChannelKind::Pipe, work: None }],
                 barriers: vec![],
                 devices: vec!["d".into()],

@@ -99,7 +99,7 @@ pub fn load_on(argument: &str, cpus: Option<u32>) -> Result<Scenario, CatalogueE
 /// There is none, or it cannot be used.
 pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueError> {
     let path = folder.join(argument);
-    if path.exists() || argument.contains('/') || argument.ends_with(".toml") {
+    if path.exists() || argument.contains('/') || argument.ends_with(".toml") || argument.ends_with(".json") {
         std::fs::metadata(&path).map_err(|error| {
             CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
         })?;

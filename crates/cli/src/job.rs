@@ -98,6 +98,9 @@ pub fn borne(why_not: Option<String>) -> Result<(), Failure> {
 /// The scenario with what the flags change about it.
 pub fn scenario(args: &SharedArgs) -> Result<Scenario, Failure> {
     let mut scenario = catalogue::load_on(&args.scenario, args.cpus)?;
+    if !args.quiet {
+        scenario.remarks().iter().for_each(|remark| output::remark(remark));
+    }
     if args.cpus.is_some() || args.topology.is_some() {
         scenario.machine.cpus = args.cpus;
         scenario.machine.topology = args.topology.map(Text);

@@ -171,7 +171,7 @@ fn wait_for_any_part_of_a_tick(seed: u64) {
 }
 
 fn has_realtime(workload: &Workload) -> bool {
-    workload.roles.iter().any(|role| is_realtime(role.class))
+    workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime)
 }
 
 /// What cannot be said is missed by whoever waits for it.

@@ -42,5 +42,8 @@ pub use master::TICKS_NS;
 pub use program::find as find_program;
 pub use rank::{Ranks, calm, is_realtime};
 pub use reserve::{Reserve, Served, reserve};
-pub use run::{LATE_NS, LoadError, Report, RequestReport, Settings, TaskReport, TasksCpu, WaitingReport, Watcher, run};
+pub use run::{
+    LATE_NS, LoadError, ReleaseReport, Report, RequestReport, Settings, TaskReport, TasksCpu, WaitingReport, Watcher,
+    run,
+};
 pub use store::{cache_folder, calibration as obtain, fingerprint, verified};

@@ -5,7 +5,7 @@
 //! highest, and tasks that ask for it go one priority lower; the order among the tasks stays. A kernel up to 6.11 may
 //! still make everything of a real-time class wait for 50 ms of a second, what looks after the run included.
 
-use schedlab_model::workload::{Class, Workload};
+use schedlab_model::workload::{Class, Role, Workload};
 
 /// The kernel's highest real-time priority.
 const HIGHEST: u8 = 99;
@@ -24,9 +24,9 @@ pub struct Ranks {
 impl Ranks {
     /// Those of a workload; none when it asks for all priorities that there are.
     pub fn of(workload: &Workload) -> Option<Ranks> {
-        let asked = |priority| workload.roles.iter().any(|role| priority_of(role.class) == Some(priority));
+        let asked = |priority| classes(workload).any(|class| priority_of(class) == Some(priority));
         let free = (LOWEST..=HIGHEST).rev().find(|&priority| !asked(priority))?;
-        let control = if workload.roles.iter().any(|role| is_realtime(role.class)) { HIGHEST } else { LOWEST };
+        let control = if classes(workload).any(is_realtime) { HIGHEST } else { LOWEST };
         Some(Ranks { control, lowered_from: free + 1 })
     }
 
@@ -61,6 +61,11 @@ pub fn calm() {
 /// Whether tasks of the class go before all that are not.
 pub fn is_realtime(class: Class) -> bool {
     priority_of(class).is_some()
+}
+
+/// Each class in which a task may be at some time.
+fn classes(workload: &Workload) -> impl Iterator<Item = Class> {
+    workload.roles.iter().flat_map(Role::classes)
 }
 
 fn priority_of(class: Class) -> Option<u8> {

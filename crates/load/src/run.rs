@@ -8,7 +8,7 @@ use crate::control_groups::{ControlGroups, Counters};
 use crate::guarded::{Ended, Guarded};
 use crate::master::{self, code};
 use crate::reserve::Served;
-use crate::shared::{MAX_REQUESTS, Moment, fate};
+use crate::shared::{MAX_REQUESTS, Moment, Shared, fate};
 use crate::site::Site;
 use crate::{attributes, program, refusal, standstill};
 use schedlab_model::ids::ControlGroupId;
@@ -101,6 +101,21 @@ pub struct RequestReport {
     pub demand_ns: u64,
 }
 
+/// A release of a periodic task. Times in nanoseconds from the begin of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleaseReport {
+    /// The task's number.
+    pub task: u32,
+    /// When the task was done with the job before.
+    pub at_ns: u64,
+    /// When the job is released.
+    pub release_ns: u64,
+    /// When it is to be done.
+    pub deadline_ns: u64,
+    /// Releases before it that got no job.
+    pub skipped: u32,
+}
+
 /// A request that waits for a worker. Times in nanoseconds from the begin of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingReport {
@@ -134,6 +149,8 @@ pub struct Report {
     pub tasks: Vec<TaskReport>,
     /// All requests that tasks had, in the order of their ends, those that did not end last.
     pub requests: Vec<RequestReport>,
+    /// Releases of periodic tasks, in the order in which the tasks came to them.
+    pub releases: Vec<ReleaseReport>,
     /// Requests that no task took.
     pub waiting: Vec<WaitingReport>,
     /// Requests for which there was no memory.
@@ -354,6 +371,7 @@ fn report(site: &Site, partial: bool) -> Report {
         start_ns,
         length_ns,
         requests: requests(site, start_ns),
+        releases: releases(shared, start_ns),
         waiting: waiting(site, start_ns, length_ns),
         requests_lost: control.requests_lost.load(Relaxed),
         dropped: tasks.iter().filter(|task| task.began_ns.is_none()).count() as u64,
@@ -378,8 +396,8 @@ fn requests(site: &Site, start_ns: u64) -> Vec<RequestReport> {
     let since = |ns: u64| ns.saturating_sub(start_ns);
     let of = |place: u32| {
         let record = shared.request(place);
-        let fate = record.fate.load(Acquire);
         let task = record.task.load(Acquire).checked_sub(1)?;
+        let fate = Some(record.fate.load(Acquire)).filter(|fate| *fate != fate::RELEASE)?;
         let taken = record.request.load(Relaxed).checked_sub(1).map(|request| WaitingReport {
             request,
             from: record.from.load(Relaxed).checked_sub(1),
@@ -399,6 +417,25 @@ fn requests(site: &Site, start_ns: u64) -> Vec<RequestReport> {
     // A place that a task had begun to fill in when it was killed says nothing.
     let mut all: Vec<RequestReport> = (0..places).filter_map(of).filter(|r| r.taken.is_some() || r.answered).collect();
     all.sort_by_key(|request| (request.end_ns.unwrap_or(u64::MAX), request.task));
+    all
+}
+
+fn releases(shared: &Shared, start_ns: u64) -> Vec<ReleaseReport> {
+    let places = shared.control().requests.load(Acquire).min(MAX_REQUESTS);
+    let since = |ns: u64| ns.saturating_sub(start_ns);
+    let of = |place: u32| {
+        let record = shared.request(place);
+        let task = record.task.load(Acquire).checked_sub(1)?;
+        (record.fate.load(Acquire) == fate::RELEASE).then(|| ReleaseReport {
+            task,
+            at_ns: since(record.begin_ns.load(Relaxed)),
+            release_ns: since(record.intended_ns.load(Relaxed)),
+            deadline_ns: since(record.end_ns.load(Relaxed)),
+            skipped: record.request.load(Relaxed),
+        })
+    };
+    let mut all: Vec<ReleaseReport> = (0..places).filter_map(of).collect();
+    all.sort_by_key(|release| (release.at_ns, release.task, release.release_ns));
     all
 }
 

@@ -110,6 +110,9 @@ pub mod fate {
     pub const ANSWERED: u32 = 1;
     /// The task has handed it on.
     pub const HANDED_ON: u32 = 2;
+    /// It is no request but a release of a periodic task: `intended_ns` is when, `end_ns` its deadline, `begin_ns` when the
+    /// task came to it, `request` how many were skipped.
+    pub const RELEASE: u32 = 3;
 }
 
 /// A request that a task of its own ended, or one that a task took.

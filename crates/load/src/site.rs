@@ -4,11 +4,12 @@ use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::Calibration;
 use crate::channel::Ends;
 use crate::control_groups::ControlGroups;
+use crate::futex::{self, Waited};
 use crate::gate::Gate;
 use crate::rank::Ranks;
 use crate::requests::{Outside, Queue, from_outside};
 use crate::shared::Shared;
-use schedlab_model::workload::Workload;
+use schedlab_model::workload::{Protocol, Workload};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -55,7 +56,7 @@ impl<'a> Site<'a> {
     ) -> io::Result<Site<'a>> {
         let objects = &workload.objects;
         let queues = objects.semaphores.len() + objects.channels.len();
-        let words = objects.locks.len() + objects.barriers.len() + objects.devices.len();
+        let words = objects.locks.len() + objects.barriers.len() + objects.devices.len() + objects.conditions.len();
         let before_rooms = (objects.semaphores.len() + words + queues) as u32;
         let shared = Shared::new(before_rooms + objects.channels.len() as u32, queues as u32)?;
         let (outside, from_outside) = from_outside(workload, seed);
@@ -81,9 +82,28 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// The place of a lock among the objects; semaphores come before, barriers and devices after.
+    /// The place of a lock among the objects; semaphores come before, barriers, devices and condition
+    /// variables after.
     pub fn lock(&self, index: usize) -> u32 {
         (self.workload.objects.semaphores.len() + index) as u32
+    }
+
+    /// Takes a mutex, as one who has slept for it or not.
+    pub fn take_lock(&self, index: usize, has_slept: bool) -> Waited {
+        let place = self.lock(index);
+        match self.workload.objects.locks[index].protocol {
+            Protocol::Inherit => futex::lock_inheriting(&self.shared, place),
+            Protocol::None if has_slept => futex::relock(&self.shared, place),
+            Protocol::None => futex::lock(&self.shared, place),
+        }
+    }
+
+    /// Releases a mutex.
+    pub fn release_lock(&self, index: usize) {
+        match self.workload.objects.locks[index].protocol {
+            Protocol::Inherit => futex::unlock_inheriting(&self.shared, self.lock(index)),
+            Protocol::None => futex::unlock(&self.shared, self.lock(index)),
+        }
     }
 
     /// The place of a barrier.
@@ -94,6 +114,11 @@ impl<'a> Site<'a> {
     /// The place of a device: words 0 and 1 say until when it is busy.
     pub fn device(&self, index: usize) -> u32 {
         self.barrier(self.workload.objects.barriers.len() + index)
+    }
+
+    /// The place of a condition variable.
+    pub fn condition(&self, index: usize) -> u32 {
+        self.device(self.workload.objects.devices.len() + index)
     }
 
     /// The requests that wait in a semaphore, if it carries any.
@@ -117,7 +142,7 @@ impl<'a> Site<'a> {
     }
 
     fn queue_object(&self, queue: usize) -> u32 {
-        self.device(self.workload.objects.devices.len() + queue)
+        self.condition(self.workload.objects.conditions.len() + queue)
     }
 }
 

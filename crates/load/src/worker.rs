@@ -12,7 +12,8 @@ use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
-use schedlab_model::workload::{Change, Role, Step};
+use schedlab_model::time::Time;
+use schedlab_model::workload::{self, BUSY_PIECE, Change, Class, Pace, Role, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -39,6 +40,22 @@ pub trait Spawner {
     fn spawn(&self, role: u32, count: u32, parent: u32);
 }
 
+/// How a task is scheduled.
+#[derive(Clone, Copy)]
+struct Scheduling {
+    class: Class,
+    nice: i8,
+    slice: Option<Time>,
+}
+
+impl Scheduling {
+    fn change(&mut self, change: &Change) {
+        self.class = change.class.unwrap_or(self.class);
+        self.nice = change.nice.unwrap_or(self.nice);
+        self.slice = change.slice.or(self.slice).filter(|_| matches!(self.class, Class::Other | Class::Batch));
+    }
+}
+
 /// A request that a task took.
 struct Held {
     request: Request,
@@ -57,6 +74,10 @@ pub struct Worker<'a> {
     engine: Engine,
     rng: Rng,
     step: usize,
+    /// How it is scheduled, once it has changed that.
+    scheduling: Option<Scheduling>,
+    /// The last release of each of its timers.
+    releases: Vec<Option<u64>>,
     repeats: Vec<u32>,
     /// When it became ready: a request that opens its turn should have begun then.
     ready_ns: u64,
@@ -88,6 +109,8 @@ impl<'a> Worker<'a> {
             engine,
             rng,
             step: 0,
+            scheduling: None,
+            releases: Vec::new(),
             repeats: Vec::with_capacity(role.program.repeat_depth),
             ready_ns: 0,
             fresh: true,
@@ -138,17 +161,24 @@ impl<'a> Worker<'a> {
         };
         self.step += 1;
         let fresh = self.fresh;
-        self.fresh = fresh && matches!(step, Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
+        self.fresh = fresh && keeps_fresh(step);
         match step {
             Step::RequestBegin => self.begin_request(fresh),
             Step::RequestEnd => self.end_request(),
             Step::Answer => self.answer(),
             Step::RepeatBegin { times } => self.repeats.push(*times),
             Step::RepeatEnd { begin } => self.repeat(*begin),
+            Step::Period(pace) => return self.pace(pace, fresh),
             Step::Spawn(role, count) => self.spawner.spawn(role.0, *count, self.number),
             Step::Exit => return Next::End,
             step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
-            step @ (Step::Wait(_) | Step::Lock(_) | Step::Barrier(_) | Step::Send(..) | Step::Recv(..)) => {
+            step @ (Step::Wait(_)
+            | Step::Lock(_)
+            | Step::CondWait(..)
+            | Step::Relock(_)
+            | Step::Barrier(_)
+            | Step::Send(..)
+            | Step::Recv(..)) => {
                 return self.meet(step);
             }
             step => return self.act(step),
@@ -174,6 +204,15 @@ impl<'a> Worker<'a> {
                 let length = length.sample(&mut self.rng).ns();
                 self.compute(length);
             }
+            Step::Busy(length) => {
+                let until = now_ns().saturating_add(length.sample(&mut self.rng).ns());
+                while !site.shared.is_stopped() {
+                    self.compute(BUSY_PIECE.ns());
+                    if now_ns() >= until {
+                        break;
+                    }
+                }
+            }
             Step::Sleep(length) => {
                 let until = now_ns().saturating_add(length.sample(&mut self.rng).ns());
                 return self.sleep(until);
@@ -193,8 +232,19 @@ impl<'a> Worker<'a> {
                 self.give_to(site.at_semaphore(s.index()), work.is_some_and(|work| work.hands_on), *count);
                 futex::semaphore_post(&site.shared, s.index() as u32, *count);
             }
-            Step::Lock(l) => return futex::lock(&site.shared, site.lock(l.index())).into(),
-            Step::Unlock(l) => futex::unlock(&site.shared, site.lock(l.index())),
+            Step::Lock(l) => return site.take_lock(l.index(), false).into(),
+            Step::Unlock(l) => site.release_lock(l.index()),
+            Step::Relock(l) => return site.take_lock(l.index(), true).into(),
+            Step::CondWait(c, l) => {
+                let since = now_ns();
+                let condition = site.condition(c.index());
+                let waited = futex::cond_wait(&site.shared, condition, || site.release_lock(l.index()));
+                self.ready_ns = futex::opened_ns(&site.shared, condition).max(since);
+                self.fresh = true;
+                return waited.into();
+            }
+            Step::Signal(c) => futex::signal(&site.shared, site.condition(c.index()), false),
+            Step::Broadcast(c) => futex::signal(&site.shared, site.condition(c.index()), true),
             Step::Barrier(b) => {
                 let parties = site.workload.objects.barriers[b.index()].1;
                 let since = now_ns();
@@ -230,7 +280,8 @@ impl<'a> Worker<'a> {
                 let service = service.sample(&mut self.rng).ns();
                 return self.use_device(device.index(), service);
             }
-            Step::RequestBegin
+            Step::Period(_)
+            | Step::RequestBegin
             | Step::RequestEnd
             | Step::Answer
             | Step::RepeatBegin { .. }
@@ -250,6 +301,37 @@ impl<'a> Worker<'a> {
             self.engine.burn(now);
             left -= now;
         }
+    }
+
+    /// Done with its job, it waits for its next release, unless that is over. `fresh`: it has done nothing since its start.
+    fn pace(&mut self, pace: &Pace, fresh: bool) -> Next {
+        let now = now_ns();
+        let born = self.site.shared.task(self.number).intended_ns.load(Relaxed);
+        let timer = pace.timer as usize;
+        self.releases.resize(self.releases.len().max(timer + 1), None);
+        let last = self.releases[timer];
+        let release = pace.next(last, born, now);
+        self.releases[timer] = Some(release.at_ns);
+        if last.is_none() && !fresh {
+            self.note_release(pace.first_job(born), now);
+        }
+        self.note_release(release, now);
+        if release.at_ns > now {
+            return self.sleep(release.at_ns);
+        }
+        (self.ready_ns, self.fresh) = (release.at_ns, true);
+        Next::Step
+    }
+
+    fn note_release(&mut self, release: workload::Release, now: u64) {
+        let Some(place) = self.place() else { return };
+        let record = self.site.shared.request(place);
+        record.request.store(release.skipped, Relaxed);
+        record.intended_ns.store(release.at_ns, Relaxed);
+        record.begin_ns.store(now, Relaxed);
+        record.end_ns.store(release.deadline_ns, Relaxed);
+        record.fate.store(fate::RELEASE, Relaxed);
+        record.task.store(self.number + 1, Release);
     }
 
     fn sleep(&mut self, until: u64) -> Next {
@@ -283,9 +365,18 @@ impl<'a> Worker<'a> {
 
     /// Changes the calling thread, which is the task. What was allowed before the run is refused only by those who change
     /// that meanwhile: such a task ends.
-    fn change(&self, change: &Change) -> Next {
-        let nice = change.nice.map_or(Ok(()), attributes::set_nice);
-        let cpus = nice.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
+    fn change(&mut self, change: &Change) -> Next {
+        let own = || Scheduling { class: self.role.class, nice: self.role.nice, slice: self.role.slice };
+        let scheduling = self.scheduling.get_or_insert_with(own);
+        let has_only_nice = change.class.is_none() && change.slice.is_none();
+        scheduling.change(change);
+        let Scheduling { class, nice, slice } = *scheduling;
+        let scheduled = match change.nice {
+            Some(nice) if has_only_nice => attributes::set_nice(nice),
+            None if has_only_nice => Ok(()),
+            _ => attributes::set_class(self.site.ranks.class(class), nice, slice),
+        };
+        let cpus = scheduled.and_then(|()| change.cpus.as_ref().map_or(Ok(()), |cpus| attributes::set_cpus(0, cpus)));
         if cpus.is_ok() { Next::Step } else { Next::End }
     }
 
@@ -477,6 +568,15 @@ impl<'a> Worker<'a> {
         record.ended_ns.store(now_ns(), Release);
         shared.end_task();
     }
+}
+
+/// Whether a task that was woken still begins with what follows this step: who was signalled takes the mutex first, and may
+/// release it.
+fn keeps_fresh(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
+    )
 }
 
 /// Writes down that a request has left its task.

@@ -440,3 +440,15 @@ fn a_channel_with_two_kinds_of_senders_is_refused() {
     let error = run(&workload(tables, "50ms"), &settings(), &mut Patient).unwrap_err().to_string();
     assert!(error.contains("from outside and from task `client`"), "{error}");
 }
+
+#[test]
+fn a_periodic_task_tells_its_releases() {
+    let period = "{ period = \"30ms\", deadline = \"10ms\" }";
+    let report = done(&format!("[[task]]\nname = \"a\"\nonce = [{period}, {{ sleep = \"65ms\" }}, {period}]\n"), "20s");
+    let [first, second] = report.releases[..] else { panic!("{:?}", report.releases) };
+    assert_eq!((first.release_ns, first.deadline_ns, first.skipped), (30_000_000, 40_000_000, 0));
+    // Not before 95 ms: the releases of 60 and 90 ms are over, and more on a machine that is busy.
+    assert!(second.at_ns >= 95_000_000 && second.skipped >= 2, "{second:?}");
+    assert_eq!(second.release_ns, 30_000_000 * u64::from(2 + second.skipped));
+    assert_eq!(second.deadline_ns, second.release_ns + 10_000_000);
+}

@@ -428,6 +428,12 @@ impl Sink for Validator<'_> {
             | EventKind::Throttle { task, .. } => {
                 self.task(event, task, State::Off);
             }
+            EventKind::Release { task, release, deadline, .. } => {
+                self.task(event, task, State::Off);
+                if deadline < release {
+                    self.report(event, Some(task), format!("a job is due at {deadline}, before its release"));
+                }
+            }
             EventKind::Untraced { .. } => self.untraced(event),
             EventKind::Tick | EventKind::Overhead { .. } => {}
         }

@@ -106,7 +106,7 @@ costs! {
     resume
     /// A request to a device: CPU time of the task while it is served already.
     io
-    /// Waiting for a semaphore, a mutex or a barrier: CPU time of the task before it sleeps (`futex_wait`).
+    /// Waiting for a semaphore, a mutex, a condition variable or a barrier: CPU time of the task before it sleeps (`futex_wait`).
     futex_wait
     /// Waking those who wait there, beside the wakeup: CPU time of the task that wakes (`futex_wake`).
     futex_wake

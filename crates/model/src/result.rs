@@ -330,6 +330,24 @@ pub struct Measures {
     /// Response time over the CPU work that the request asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<RatioSummary>,
+    /// Jobs of periodic tasks that were done: each is what a task does from a release to its next `period` step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u64>,
+    /// Jobs that were done after their deadline, and those past it when the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_misses: Option<u64>,
+    /// The part of the jobs that missed their deadline, those included that were past it when the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_miss_frac: Option<f64>,
+    /// Releases that got no job, since the job before was not done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub releases_skipped: Option<u64>,
+    /// How long before its deadline a job was done, of those that met theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slack_ns: Option<TimeSummary>,
+    /// How long after its deadline a job was done, of those that missed theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness_ns: Option<TimeSummary>,
     /// The longest single wait for a CPU, waits that were not over at the end of the run included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_wait_ns: Option<u64>,

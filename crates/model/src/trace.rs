@@ -93,6 +93,17 @@ pub enum EventKind {
         /// Which, if it was taken.
         request: Option<RequestId>,
     },
+    /// A periodic task has done its job, if it had one, and has a next one.
+    Release {
+        /// The task.
+        task: TaskId,
+        /// When the next job is released; past when the task has caught up or begun late.
+        release: Time,
+        /// When that is to be done.
+        deadline: Time,
+        /// Releases in between that get no job.
+        skipped: u32,
+    },
     /// A policy said something about a task: a queue level, a priority, a label.
     Status {
         /// The task.

@@ -5,6 +5,7 @@
 
 use crate::control_group::{ControlGroups, KnobChange, Membership, PeriodPhase};
 use crate::{cpuset::CpuSet, distribution::Distribution, ids::*, machine::Machine, rng::Rng, time::Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,9 @@ pub const MAX_ROLES: usize = 4096;
 
 /// The most tasks that there may be at once: a simulation takes a kilobyte of memory for each.
 pub const MAX_TASKS_AT_ONCE: u64 = 1 << 20;
+
+/// The work of a busy task between two looks at the clock: as much as rt-app's `runtime` does.
+pub const BUSY_PIECE: Time = Time::from_us(32);
 
 /// What the tasks do, and on what machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -92,6 +96,11 @@ impl Role {
         })
     }
 
+    /// Each class in which its tasks may be at some time, the first one first. One may inherit the priority of another.
+    pub fn classes(&self) -> impl Iterator<Item = Class> {
+        std::iter::once(self.class).chain(self.changes().filter_map(|change| change.class))
+    }
+
     /// Whether its tasks join control groups or write their knobs.
     pub fn touches_control_groups(&self) -> bool {
         self.program.steps.iter().any(|step| matches!(step, Step::Join(_) | Step::Adjust(..)))
@@ -153,6 +162,13 @@ pub enum Class {
     RoundRobin(u8),
 }
 
+impl Class {
+    /// Whether tasks of the class go before all that are not.
+    pub fn is_realtime(self) -> bool {
+        matches!(self, Class::Fifo(_) | Class::RoundRobin(_))
+    }
+}
+
 /// Thread or process; a switch between processes also changes the address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
@@ -180,8 +196,12 @@ pub struct Program {
 pub enum Step {
     /// CPU work, as long as the task takes when it runs alone.
     Compute(Distribution),
+    /// CPU work until this much time has passed, looked at after each [`BUSY_PIECE`] of it.
+    Busy(Distribution),
     /// Sleep from now for this long.
     Sleep(Distribution),
+    /// Sleep until the next release.
+    Period(Pace),
     /// `sched_yield`.
     Yield,
     /// Take one from a semaphore, sleep while it is zero. Waiters are served in order.
@@ -192,6 +212,15 @@ pub enum Step {
     Lock(ObjectId),
     /// Release a mutex that this task holds.
     Unlock(ObjectId),
+    /// Release a mutex that this task holds, and sleep until somebody signals the condition variable. [`Step::Relock`]
+    /// follows.
+    CondWait(ObjectId, ObjectId),
+    /// Take a mutex as one who has slept for it: whoever releases it looks for others that wait.
+    Relock(ObjectId),
+    /// Wake the first that waits for a condition variable.
+    Signal(ObjectId),
+    /// Wake all that wait for a condition variable.
+    Broadcast(ObjectId),
     /// Put messages into a channel; sleeps while it is full.
     Send(ObjectId, u32),
     /// Take messages from a channel; sleeps while it is empty.
@@ -230,6 +259,73 @@ pub enum Step {
     Answer,
 }
 
+/// When the jobs of a periodic task are released: at its start, and from `offset` after it on each `period`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// The number of the timer among those of the program.
+    pub timer: u32,
+    /// From one release to the next.
+    pub period: Time,
+    /// From the task's start to the first release.
+    pub offset: Time,
+    /// From a release to when its job is to be done.
+    pub deadline: Time,
+    /// What follows when the next release is over already.
+    pub overrun: Overrun,
+}
+
+/// What a periodic task does whose next release is over already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Overrun {
+    /// It waits for the first release to come, and those in between have no job (`hrtimer_forward`, which is what a timer
+    /// with an interval does).
+    #[default]
+    Skip,
+    /// It goes on with the job of that release at once, until it has caught up (`clock_nanosleep` with `TIMER_ABSTIME`, which
+    /// returns at once).
+    CatchUp,
+    /// It goes on at once, and releases count from now on: the grid moves.
+    Restart,
+}
+
+/// A release of a periodic task. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// When it is; not later than now if the task has not to wait.
+    pub at_ns: u64,
+    /// When its job is to be done.
+    pub deadline_ns: u64,
+    /// Releases before it that get no job.
+    pub skipped: u32,
+}
+
+impl Pace {
+    /// The job with which a task begins that was born at this instant and works before its first release.
+    pub fn first_job(&self, born_ns: u64) -> Release {
+        let first = self.offset.min(self.deadline);
+        Release { at_ns: born_ns, deadline_ns: born_ns.saturating_add(first.ns()), skipped: 0 }
+    }
+
+    /// The release that follows the `last` one.
+    pub fn next(&self, last_ns: Option<u64>, born_ns: u64, now_ns: u64) -> Release {
+        let (from_ns, gap) = last_ns.map_or((born_ns, self.offset), |last| (last, self.period));
+        let due_ns = from_ns.saturating_add(gap.ns());
+        let behind_ns = now_ns.saturating_sub(due_ns);
+        let (at_ns, skipped) = match self.overrun {
+            _ if behind_ns == 0 => (due_ns, 0),
+            Overrun::Skip => {
+                let skipped = behind_ns.div_ceil(self.period.ns());
+                (due_ns.saturating_add(skipped * self.period.ns()), skipped)
+            }
+            Overrun::CatchUp => (due_ns, 0),
+            Overrun::Restart => (now_ns, 0),
+        };
+        let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
+        Release { at_ns, deadline_ns: at_ns.saturating_add(self.deadline.ns()), skipped }
+    }
+}
+
 /// What a task changes about itself; what is absent stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
@@ -237,6 +333,10 @@ pub struct Change {
     pub cpus: Option<CpuSet>,
     /// Its nice value from now on.
     pub nice: Option<i8>,
+    /// Its scheduling class from now on.
+    pub class: Option<Class>,
+    /// The slice that it asks for from now on.
+    pub slice: Option<Time>,
 }
 
 /// Shared objects by kind, each indexed by [`ObjectId`].
@@ -244,14 +344,42 @@ pub struct Change {
 pub struct Objects {
     /// Semaphores.
     pub semaphores: Vec<Semaphore>,
-    /// Mutexes by name.
-    pub locks: Vec<String>,
+    /// Mutexes.
+    pub locks: Vec<Mutex>,
+    /// Condition variables by name.
+    pub conditions: Vec<String>,
     /// Channels.
     pub channels: Vec<Channel>,
     /// Barriers: name and number of parties.
     pub barriers: Vec<(String, u32)>,
     /// Devices by name: each serves one request at a time.
     pub devices: Vec<String>,
+}
+
+/// A mutex.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutex {
+    /// Its name.
+    pub name: String,
+    /// How it treats its owner.
+    pub protocol: Protocol,
+}
+
+impl From<&str> for Mutex {
+    fn from(name: &str) -> Mutex {
+        Mutex { name: name.into(), protocol: Protocol::None }
+    }
+}
+
+/// How a mutex treats its owner (`pthread_mutexattr_setprotocol`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// As any other task.
+    #[default]
+    None,
+    /// It has the priority of the most urgent real-time task that waits for it (`PTHREAD_PRIO_INHERIT`).
+    Inherit,
 }
 
 /// A semaphore.
@@ -405,7 +533,8 @@ impl Objects {
     fn awaited(&self, step: &Step) -> String {
         match step {
             Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].name),
-            Step::Lock(id) => format!("the lock `{}`", self.locks[id.index()]),
+            Step::CondWait(id, _) => format!("a signal of the condition variable `{}`", self.conditions[id.index()]),
+            Step::Lock(id) | Step::Relock(id) => format!("the lock `{}`", self.locks[id.index()].name),
             Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
             Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),
             Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),
@@ -417,6 +546,24 @@ impl Objects {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_release_is_a_multiple_of_the_period_whatever_came_between() {
+        let pace = |overrun| Pace { timer: 0, period: Time(10), offset: Time(4), deadline: Time(7), overrun };
+        let at = |overrun, last, now| {
+            let Release { at_ns, deadline_ns, skipped } = pace(overrun).next(last, 100, now);
+            (at_ns, deadline_ns, skipped)
+        };
+        for overrun in [Overrun::Skip, Overrun::CatchUp, Overrun::Restart] {
+            assert_eq!(at(overrun, None, 101), (104, 111, 0));
+            assert_eq!(at(overrun, Some(104), 114), (114, 121, 0), "just in time");
+        }
+        assert_eq!(at(Overrun::Skip, Some(104), 115), (124, 131, 1));
+        assert_eq!(at(Overrun::Skip, Some(104), 134), (134, 141, 2));
+        assert_eq!(at(Overrun::CatchUp, Some(104), 134), (114, 121, 0));
+        assert_eq!(at(Overrun::Restart, Some(104), 135), (135, 142, 0));
+        assert_eq!(pace(Overrun::Skip).first_job(100).deadline_ns, 104);
+    }
 
     #[test]
     fn a_pipe_has_a_power_of_two_of_places() {

@@ -203,15 +203,20 @@ pub fn draws(workload: &Workload) -> bool {
         || workload.roles.iter().any(|role| {
             let arrivals = matches!(&role.birth, Birth::Arrivals { gap, .. } if drawn(gap));
             let steps = role.program.steps.iter().any(|step| match step {
-                Step::Compute(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
+                Step::Compute(time) | Step::Busy(time) | Step::Sleep(time) | Step::Io(_, time) => drawn(time),
                 Step::Yield
                 | Step::Wait(_)
                 | Step::Post(..)
                 | Step::Lock(_)
                 | Step::Unlock(_)
+                | Step::CondWait(..)
+                | Step::Relock(_)
+                | Step::Signal(_)
+                | Step::Broadcast(_)
                 | Step::Send(..)
                 | Step::Recv(..)
                 | Step::Barrier(_)
+                | Step::Period(_)
                 | Step::Set(_)
                 | Step::Join(_)
                 | Step::Adjust(..)

@@ -10,7 +10,7 @@ use schedlab_model::{
 /// What the numbers of a field are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The number of a task, role or CPU.
+    /// The number of a task, role or CPU, or how many there are of something.
     Id,
     /// Nanoseconds, or a policy's word.
     Wide,
@@ -62,6 +62,9 @@ fields! {
     Untraced "untraced" Form::Word(Untraced::WORDS);
     ControlGroup "control_group" Form::Id;
     On "on" Form::Word(&["no", "yes"]);
+    Release "release_ns" Form::Wide;
+    Deadline "deadline_ns" Form::Wide;
+    Skipped "skipped" Form::Id;
 }
 
 /// Shows `take` every field that the event has.
@@ -135,6 +138,12 @@ pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
         EventKind::Join { task, control_group } => {
             take(Field::Task, task.0.into());
             take(Field::ControlGroup, control_group.0.into());
+        }
+        EventKind::Release { task, release, deadline, skipped } => {
+            take(Field::Task, task.0.into());
+            take(Field::Release, release.ns());
+            take(Field::Deadline, deadline.ns());
+            take(Field::Skipped, skipped.into());
         }
         EventKind::Throttle { task, on } => {
             take(Field::Task, task.0.into());
@@ -212,6 +221,12 @@ impl Row {
                 what: Untraced::from_code(number(Field::Untraced)?).ok_or_else(|| missing(Field::Untraced))?,
             },
             Kind::Join => EventKind::Join { task: task()?, control_group: ControlGroupId(id(Field::ControlGroup)?) },
+            Kind::Release => EventKind::Release {
+                task: task()?,
+                release: Time(number(Field::Release)?),
+                deadline: Time(number(Field::Deadline)?),
+                skipped: id(Field::Skipped)?,
+            },
             Kind::Throttle => EventKind::Throttle { task: task()?, on: number(Field::On)? == 1 },
             Kind::Overhead => EventKind::Overhead {
                 what: Overhead::from_code(number(Field::What)?).ok_or_else(|| missing(Field::What))?,

@@ -33,6 +33,8 @@ pub(crate) fn story() -> Vec<Event> {
     let role = RoleId(0);
     let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };
     let wakeup = |task, waker| EventKind::Wakeup { task, target: CpuId(0), waker, source: WakeSource::Fork };
+    let (at, deadline) = (Time::from_ms(16), Time::from_ms(24));
+    let release = |task| EventKind::Release { task, release: at, deadline, skipped: 1 };
     let lines = [
         (0, 0, EventKind::Fork { task: first, role, parent: None }),
         (0, 0, wakeup(first, None)),
@@ -53,6 +55,7 @@ pub(crate) fn story() -> Vec<Event> {
         (14_000, 0, switch(Some(second), Reason::Blocked, None)),
         (15_000, 0, EventKind::Join { task: second, control_group: ControlGroupId(1) }),
         (15_000, 0, EventKind::Throttle { task: second, on: true }),
+        (15_000, 0, release(second)),
     ];
     lines.map(|(us, cpu, kind)| Event { time: Time::from_us(us), cpu: CpuId(cpu), kind }).into()
 }
@@ -106,6 +109,8 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
             .prop_map(|what| EventKind::Untraced { what }),
         (task(), 0..9u32).prop_map(|(task, group)| EventKind::Join { task, control_group: ControlGroupId(group) }),
         (task(), any::<bool>()).prop_map(|(task, on)| EventKind::Throttle { task, on }),
+        (task(), length(), length(), any::<u32>())
+            .prop_map(|(task, release, deadline, skipped)| { EventKind::Release { task, release, deadline, skipped } }),
         (prop::sample::select(overheads.to_vec()), length())
             .prop_map(|(what, length)| EventKind::Overhead { what, length }),
     ]

@@ -100,6 +100,10 @@ impl<W: Write> Encoder<W> {
             EventKind::Status { task, word } => (name(task), format!("status {word}")),
             EventKind::Share { task, cpu_time } => (name(task), format!("got {cpu_time} of CPU time")),
             EventKind::Join { task, control_group } => (name(task), format!("joins {}", self.path(control_group))),
+            EventKind::Release { task, release, deadline, skipped } => {
+                let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+                (name(task), format!("next release at {release}, due at {deadline}{skipped}"))
+            }
             EventKind::Throttle { task, on: true } => (name(task), "is throttled".into()),
             EventKind::Throttle { task, on: false } => (name(task), "is throttled no more".into()),
             EventKind::Untraced { what } => ("untraced".into(), what.prose()),

@@ -57,6 +57,7 @@ pub(crate) enum Kind {
     Untraced,
     Join,
     Throttle,
+    Release,
 }
 
 impl Kind {
@@ -78,6 +79,7 @@ impl Kind {
             EventKind::Untraced { .. } => Kind::Untraced,
             EventKind::Join { .. } => Kind::Join,
             EventKind::Throttle { .. } => Kind::Throttle,
+            EventKind::Release { .. } => Kind::Release,
         }
     }
 }
@@ -86,6 +88,7 @@ words! { Kind:
     Fork "fork"  Exit "exit"  Wakeup "wakeup"  Switch "switch"  Migrate "migrate"  Tick "tick"
     RequestBegin "request_begin"  RequestEnd "request_end"  Status "status"  Overhead "overhead"
     Share "share"  RequestQueue "request_queue"  Untraced "untraced"  Join "join"  Throttle "throttle"
+    Release "release"
 }
 
 words! { Reason:

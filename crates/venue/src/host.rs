@@ -89,7 +89,7 @@ impl Venue for HostVenue {
             counted: counted.as_ref(),
             others_told: true,
         };
-        let has_realtime = request.workload.roles.iter().any(|role| is_realtime(role.class));
+        let has_realtime = request.workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime);
         let reserve = if has_realtime { reserve(others(request.policy)).ok() } else { None };
         let mut run = Run { reserve, ..run.result(recorded, sink)? };
         scheduler_program::add(&mut run.result, loaded.as_ref());

@@ -54,6 +54,7 @@ impl Sink for Summary {
             | EventKind::Exit { .. }
             | EventKind::Join { .. }
             | EventKind::Throttle { .. }
+            | EventKind::Release { .. }
             | EventKind::Untraced { .. } => {}
         }
     }

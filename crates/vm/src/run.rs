@@ -363,6 +363,7 @@ mod tests {
             length_ns: 2,
             tasks: Vec::new(),
             requests: Vec::new(),
+            releases: Vec::new(),
             waiting: Vec::new(),
             requests_lost: 0,
             dropped: 0,

@@ -149,5 +149,5 @@ pub(super) fn exit() -> Step {
 }
 
 pub(super) fn repeat(times: u32, steps: Vec<Step>) -> Step {
-    Step::Repeat { repeat: times, steps }
+    Step::Repeat { repeat: times, request: false, steps }
 }

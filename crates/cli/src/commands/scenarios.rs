@@ -74,5 +74,7 @@ fn draw(family: &str, args: &ScenariosArgs) -> Result<(), Failure> {
 
 fn import(file: &Path) -> Result<(), Failure> {
     let origin = file.display().to_string();
-    output::print_document(&rtapp::import(&read_text(file, &origin)?, &origin)?.to_toml())
+    let scenario = rtapp::import(&read_text(file, &origin)?, &origin)?;
+    scenario.remarks().iter().for_each(|remark| output::remark(remark));
+    output::print_document(&scenario.to_toml())
 }

@@ -199,8 +199,8 @@ fn trace_files_that_cannot_be() {
 #[test]
 fn rtapp_files_that_cannot_be_carried_over() {
     let lab = Lab::new();
-    lab.write("load.json", r#"{"tasks": {"t": {"loop": 1, "mem": 5}}}"#);
+    lab.write("load.json", r#"{"tasks": {"t": {"loop": 1, "memrun": 5}}}"#);
     let output = lab.run(&["scenarios", "import", "load.json"]);
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
-    assert!(output.err.contains("load.json:1:") && output.err.contains("mem"), "{}", output.err);
+    assert!(output.err.contains("load.json:1:") && output.err.contains("memrun"), "{}", output.err);
 }

@@ -17,6 +17,7 @@ mod import;
 mod lab;
 mod load;
 mod machine;
+mod meaning;
 mod others;
 mod overhead;
 mod perf;

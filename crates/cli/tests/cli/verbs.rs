@@ -169,6 +169,26 @@ fn scenarios_are_listed_printed_and_translated() {
 }
 
 #[test]
+fn files_of_rt_app_are_scenarios() {
+    let lab = Lab::new();
+    let text = r#"/* two */ { "tasks": { "t": { "instance": 2, "loop": 5, "run": 1000, "sleep": 2000, } }, "global": { "frag": 1, "x": 2 } }"#;
+    lab.write("app.json", text);
+    lab.write("app", text);
+    let output = lab.run(&["run", "app.json", "--policy", "rr", "--json"]);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.err.contains("which has 1 CPU here") && output.err.contains("the key \"x\""), "{}", output.err);
+    let result: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(result["roles"][0]["requests"], 10, "each loop of each thread");
+    assert_eq!(lab.json(&["run", "app", "--policy", "rr", "--json", "--quiet"])["roles"], result["roles"]);
+    let imported = lab.run(&["scenarios", "import", "app.json"]);
+    assert!(
+        imported.err.contains("the key \"x\"") && imported.out.contains("repeat = 5, request = true"),
+        "{imported:?}"
+    );
+    assert!(lab.out(&["compare", "app.json", "--policy", "rr,fcfs", "--cpus", "2"]).contains("fcfs"));
+}
+
+#[test]
 fn scenarios_of_families_are_drawn_and_run() {
     let lab = Lab::new();
     assert!(lab.out(&["scenarios"]).contains("fork-storms"));

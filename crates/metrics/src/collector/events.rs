@@ -173,6 +173,7 @@ impl Collector {
 
     fn exit(&mut self, id: TaskId) {
         self.events.exits += 1;
+        self.end_job(id);
         let held = self.is_held(id);
         let Some(task) = self.tasks.find(id) else { return };
         self.observations[task.observations as usize].turnaround.record(self.now - task.born);
@@ -328,6 +329,7 @@ impl Sink for Collector {
             EventKind::Untraced { what } => self.turn_to(event.cpu, what),
             EventKind::Join { task, control_group } => self.join_control_group(task, control_group),
             EventKind::Throttle { task, on } => self.hold(task, on),
+            EventKind::Release { task, deadline, skipped, .. } => self.release(task, deadline, skipped),
             EventKind::Status { .. } => {}
         }
         if let Some(groups) = &mut self.control_groups {
@@ -361,6 +363,7 @@ impl Sink for Collector {
             self.leave_control_group(slot);
         }
         self.note_open_requests();
+        self.note_overdue_jobs();
         self.finished = true;
     }
 }

@@ -1,5 +1,6 @@
 //! What is counted and sampled, for a task or for a role.
 
+use super::jobs::Jobs;
 use super::requests::PartSamples;
 use super::samples::Samples;
 use super::task::Task;
@@ -23,6 +24,8 @@ pub(super) struct Observations {
     pub slowdown: Samples,
     /// Where response times went; none where it is not known who ran when.
     pub parts: PartSamples,
+    /// Of periodic tasks alone.
+    pub jobs: Option<Box<Jobs>>,
 }
 
 impl Observations {
@@ -45,6 +48,9 @@ impl Observations {
 
     pub fn merge(&mut self, other: &mut Observations) {
         self.all_mut().into_iter().zip(other.all_mut()).for_each(|(mine, theirs)| mine.merge(theirs));
+        if let Some(jobs) = &mut other.jobs {
+            self.jobs.get_or_insert_default().merge(jobs);
+        }
     }
 
     pub fn curves(&mut self) -> RoleCurves {
@@ -54,6 +60,7 @@ impl Observations {
 
     pub fn clear(&mut self) {
         self.all_mut().into_iter().for_each(Samples::clear);
+        self.jobs = None;
     }
 }
 
@@ -90,7 +97,7 @@ impl Totals {
         run_delay.merge(observations.preempt_wait.histogram());
         let per = |amount: f64, whole: f64| if whole > 0.0 { amount / whole } else { 0.0 };
         let requests = observations.response.histogram().count();
-        Measures {
+        let mut measures = Measures {
             requests,
             requests_open: observations.open_age.histogram().count(),
             requests_late: None,
@@ -113,7 +120,12 @@ impl Totals {
             longest_wait_ns: self.longest_wait,
             migrations: self.migrations,
             switches: self.switches,
+            ..Measures::default()
+        };
+        if let Some(jobs) = &mut observations.jobs {
+            jobs.measure(&mut measures);
         }
+        measures
     }
 }
 

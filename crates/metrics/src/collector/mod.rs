@@ -15,6 +15,8 @@
 //! * *Wake-up latency*: runnable to first run. *Preempt wait*: off the CPU while runnable (slice over, preempted,
 //!   yielded) to on again. *Run delay*: both; the kernel's `run_delay`, as single waits. *Longest wait* also looks at
 //!   waits that were not over when the run ended.
+//! * A *job* of a periodic task: from one `period` step to the next, or to the task's end. It meets its deadline or misses
+//!   it; one that is not done when the run ends has missed it if it is past it.
 //! * *CPU time* of a task: its time on a CPU without what that CPU spent for the system in it.
 //! * *Jain index*: over all task instances, of the CPU time that a task got in each nanosecond of its life (as far as
 //!   measured), divided by its weight. Tasks of the real-time classes, which have no weight, stand apart.
@@ -27,6 +29,7 @@ mod cpus;
 mod events;
 mod idle_watch;
 mod imbalance;
+mod jobs;
 mod measures;
 mod outcome;
 mod requests;
@@ -115,6 +118,8 @@ pub struct Collector {
     tasks: TaskTable,
     /// Open requests that wait, or that tasks took.
     requests: BTreeMap<RequestId, Taken>,
+    /// When the jobs of periodic tasks are to be done.
+    due: BTreeMap<TaskId, u64>,
     cpus: Cpus,
     roles: Vec<RoleState>,
     /// One for each role, then one for each of `details`.
@@ -164,6 +169,7 @@ impl Collector {
             fluid_ns: 0,
             tasks: TaskTable::default(),
             requests: BTreeMap::new(),
+            due: BTreeMap::new(),
             cpus: all_cpus,
             observations: vec![Observations::default(); roles.len()],
             roles,

@@ -34,6 +34,7 @@ enum Reader {
 const HAPPE: &str = "Happe et al.";
 const DENNING: &str = "Denning and Buzen 1978";
 const HARCHOL: &str = "Harchol-Balter 2013, chapter 28";
+const LIU: &str = "Liu and Layland 1973";
 const JAIN: &str = "Jain, Chiu and Hawe 1984";
 const PROC_STAT: &str = "/proc/stat, proc_stat(5)";
 const PRESSURE: &str = "`some` of /proc/pressure/cpu, Documentation/accounting/psi.rst of Linux";
@@ -67,6 +68,12 @@ const TABLE: &[Row] = &[
     times("run_delay_ns", "wait for a CPU", "run delay", |m| m.run_delay_ns.as_ref()),
     times("turnaround_ns", "turnaround", "turnaround", |m| m.turnaround_ns.as_ref()),
     ratios("slowdown", "slowdown", "slowdown", |m| m.slowdown.as_ref()).from(HARCHOL),
+    task("jobs", Unit::Count, "jobs", |m| m.jobs.and_then(count)).heads("jobs", "done"),
+    task("deadline_misses", Unit::Count, "deadline misses", |m| m.deadline_misses.and_then(count)).heads("jobs", "missed").better(Better::Lower).from(LIU),
+    task("deadline_miss_frac", Unit::Fraction, "part of the jobs that missed their deadline", |m| m.deadline_miss_frac).heads("jobs", "missed part").better(Better::Lower).from(LIU),
+    task("releases_skipped", Unit::Count, "releases without a job", |m| m.releases_skipped.and_then(count)).heads("jobs", "skipped").better(Better::Lower),
+    times("slack_ns", "slack", "slack", |m| m.slack_ns.as_ref()).better(Better::Higher),
+    times("lateness_ns", "lateness", "lateness", |m| m.lateness_ns.as_ref()),
     task("longest_wait_ns", Unit::Ns, "longest wait for a CPU", |m| m.longest_wait_ns.and_then(count)).heads("run delay", "longest").better(Better::Lower),
     task("migrations", Unit::Count, "moves", |m| count(m.migrations)),
     task("switches.voluntary", Unit::Count, "switches of its own", |m| count(m.switches.voluntary)).heads("switches", "own"),

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy)]
 pub(super) enum Event {
     Compute,
+    Busy,
     Sleep,
     Yield,
     Lock,
@@ -12,6 +13,18 @@ pub(super) enum Event {
     Post,
     Barrier,
     Spawn,
+    Timer,
+    CondWait,
+    Signal,
+    Broadcast,
+    /// A signal and a wait.
+    Sync,
+    Suspend,
+    Resume,
+    /// Bytes of memory that are written.
+    Memory,
+    /// Bytes that are written to a device.
+    Device,
     /// Nothing, and why.
     Nothing(&'static str),
 }
@@ -20,28 +33,27 @@ pub(super) enum Event {
 pub(super) const EVENTS: [(&str, Event); 20] = [
     ("sem_post", Event::Post),
     ("sem_wait", Event::Wait),
-    ("runtime", Event::Nothing("it burns wall time and does no fixed work: write `run` with the work instead")),
-    ("memrun", Event::Nothing(BYTES)),
+    ("runtime", Event::Busy),
+    ("memrun", Event::Nothing(CACHES)),
     ("barrier", Event::Barrier),
-    ("suspend", Event::Nothing(SIGNALS)),
+    ("suspend", Event::Suspend),
     ("unlock", Event::Unlock),
-    ("signal", Event::Nothing(SIGNALS)),
-    ("resume", Event::Nothing(SIGNALS)),
+    ("signal", Event::Signal),
+    ("resume", Event::Resume),
     ("sleep", Event::Sleep),
-    ("timer", Event::Nothing("it waits for a point in time, which no sleep hits exactly: write `sleep` instead")),
-    ("broad", Event::Nothing(SIGNALS)),
-    ("iorun", Event::Nothing(BYTES)),
+    ("timer", Event::Timer),
+    ("broad", Event::Broadcast),
+    ("iorun", Event::Device),
     ("yield", Event::Yield),
     ("lock", Event::Lock),
-    ("wait", Event::Nothing(SIGNALS)),
-    ("sync", Event::Nothing(SIGNALS)),
+    ("wait", Event::CondWait),
+    ("sync", Event::Sync),
     ("fork", Event::Spawn),
     ("run", Event::Compute),
-    ("mem", Event::Nothing(BYTES)),
+    ("mem", Event::Memory),
 ];
 
-const SIGNALS: &str = "a signal is lost when nobody waits yet: write `sem_wait` and `sem_post`, which remember";
-const BYTES: &str = "how long so many bytes take is not said: write `run` with the work instead";
+const CACHES: &str = "how long it takes is a matter of caches: write `run` with the work instead";
 
 /// The event that a key names by its prefix: `run`, `run0` and `run_a` are all `run`.
 pub(super) fn event(key: &str) -> Option<Event> {

@@ -2,9 +2,9 @@
 
 use crate::{
     distribution::Distribution,
-    scenario::{At, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
+    scenario::{At, Change, Condition, Effect, Fault, KindName, Scenario, ScenarioError, Step, Task, Text},
     time::Time,
-    workload::Class,
+    workload::{Class, Overrun, Protocol},
 };
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ pub fn export(scenario: &Scenario) -> Result<String, ScenarioError> {
 #[derive(Clone)]
 enum Json {
     Number(i64),
+    Bool(bool),
     Text(String),
     List(Vec<u32>),
     Object(Members),
@@ -34,6 +35,7 @@ impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Json::Number(number) => number.serialize(serializer),
+            Json::Bool(bool) => bool.serialize(serializer),
             Json::Text(text) => text.serialize(serializer),
             Json::List(list) => list.serialize(serializer),
             Json::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
@@ -69,8 +71,24 @@ fn file(scenario: &Scenario) -> Result<Json, Fault> {
         Some(t) if t.0.0 % 1_000_000_000 == 0 => (t.0.0 / 1_000_000_000) as i64,
         Some(t) => return Err(run.key("duration").fault(format!("rt-app counts in whole seconds: round {}", t.0))),
     };
-    let global = object([("duration", Json::Number(duration)), ("default_policy", text("SCHED_OTHER"))]);
+    let mut global =
+        vec![("duration".to_string(), Json::Number(duration)), ("default_policy".into(), text("SCHED_OTHER"))];
+    if inherits(scenario, &root.key("lock"))? {
+        global.push(("pi_enabled".into(), Json::Bool(true)));
+    }
+    let global = Json::Object(global);
     Ok(object([("tasks", Json::Object(threads)), ("global", global)]))
+}
+
+/// Whether mutexes have priority inheritance; in rt-app all have it, or none.
+fn inherits(scenario: &Scenario, at: &At) -> Result<bool, Fault> {
+    let inherits = |name: &String| scenario.lock.get(name).is_some_and(|lock| lock.protocol == Protocol::Inherit);
+    let mutexes = scenario.mutexes();
+    match mutexes.iter().filter(|name| inherits(name)).count() {
+        0 => Ok(false),
+        count if count == mutexes.len() => Ok(true),
+        _ => Err(at.fault("rt-app gives priority inheritance to all mutexes or to none: declare all alike")),
+    }
 }
 
 fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
@@ -79,8 +97,6 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
         ("arrivals", task.arrivals.is_some()),
         ("limit", task.limit.is_some()),
         ("command", task.command.is_some()),
-        ("slice", task.slice.is_some()),
-        ("control_group", task.control_group.is_some()),
         ("kind", task.kind == Some(KindName::Process)),
     ];
     if let Some((key, _)) = unsaid.iter().find(|(_, present)| *present) {
@@ -105,6 +121,12 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     if let Some(cpus) = &task.cpus {
         say("cpus", Json::List(cpus.iter().map(|cpu| cpu.0).collect()));
     }
+    if let Some(Text(slice)) = &task.slice {
+        say("dl-runtime", microseconds(*slice, &at.key("slice"))?);
+    }
+    if let Some(group) = &task.control_group {
+        say("taskgroup", text(&format!("/{group}")));
+    }
     let (loops, steps, key) = match (&task.repeated, &task.once) {
         (Some(steps), None) => (-1, steps, "loop"),
         (None, Some(steps)) => (1, steps, "once"),
@@ -113,40 +135,81 @@ fn thread(task: &Task, at: &At) -> Result<Json, Fault> {
     let here = at.key(key);
     // Two levels of repetition are all there is: the thread's and the phase's.
     let (loops, phases) = match steps.as_slice() {
-        [Step::Repeat { repeat, steps }] if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) => {
-            (*repeat as i64, phases(steps, &here.index(0).key("steps"))?)
+        [Step::Repeat { repeat, steps, .. }]
+            if loops == 1 && steps.iter().any(|s| matches!(s, Step::Repeat { .. })) =>
+        {
+            (*repeat as i64, phases(steps, &task.name, &here.index(0).key("steps"))?)
         }
-        steps => (loops, phases(steps, &here)?),
+        steps => (loops, phases(steps, &task.name, &here)?),
     };
     say("loop", Json::Number(loops));
     say("phases", phases);
     Ok(Json::Object(thread))
 }
 
+/// What a thread has changed about itself, which rt-app says with the next phase; CPUs it says with each.
+#[derive(Default)]
+struct Changed {
+    cpus: Option<Vec<u32>>,
+    nice: Option<i64>,
+    group: Option<String>,
+}
+
+impl Changed {
+    fn set(&mut self, set: &Change) {
+        if let Some(Text(cpus)) = &set.cpus {
+            self.cpus = Some(cpus.iter().map(|cpu| cpu.0).collect());
+        }
+        self.nice = set.nice.or(self.nice);
+    }
+
+    fn say(&mut self) -> Members {
+        let cpus = self.cpus.clone().map(|cpus| ("cpus", Json::List(cpus)));
+        let nice = self.nice.take().map(|nice| ("priority", Json::Number(nice)));
+        let group = self.group.take().map(|group| ("taskgroup", text(&group)));
+        [cpus, nice, group].into_iter().flatten().map(|(key, value)| (key.into(), value)).collect()
+    }
+}
+
 /// Stretches of plain steps and each `repeat` become phases.
-fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
+fn phases(steps: &[Step], thread: &str, at: &At) -> Result<Json, Fault> {
     let mut phases: Vec<(u32, Members)> = Vec::new();
-    let mut open = false;
+    let (mut open, mut changes) = (false, Changed::default());
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
         match step {
-            Step::Repeat { repeat, steps } => {
-                let mut events = Members::new();
+            Step::Repeat { repeat, steps, .. } => {
+                let mut events = changes.say();
                 let inside = here.key("steps");
                 for (index, step) in steps.iter().enumerate() {
-                    event(step, &inside.index(index), &mut events)?;
+                    event(step, thread, &inside.index(index), &mut events)?;
                 }
                 phases.push((*repeat, events));
                 open = false;
             }
+            Step::Set { set } if set.class.is_some() || set.slice.is_some() => {
+                let key = if set.class.is_some() { "class" } else { "slice" };
+                return Err(here.key("set").key(key).fault(format!("`{key}` of a phase cannot be written: remove it")));
+            }
+            Step::Set { set } => {
+                changes.set(set);
+                open = false;
+            }
+            Step::Join { join } => {
+                changes.group = Some(if join == "/" { join.clone() } else { format!("/{join}") });
+                open = false;
+            }
             _ => {
                 if !open {
-                    phases.push((1, Members::new()));
+                    phases.push((1, changes.say()));
                     open = true;
                 }
-                event(step, &here, &mut phases.last_mut().expect("one was pushed").1)?;
+                event(step, thread, &here, &mut phases.last_mut().expect("one was pushed").1)?;
             }
         }
+    }
+    if changes.nice.is_some() || changes.group.is_some() {
+        return Err(at.fault("rt-app changes a thread at the begin of a phase alone: nothing follows this change"));
     }
     let phase = |(number, (times, mut events)): (usize, (u32, Members))| {
         events.insert(0, ("loop".into(), Json::Number(times.into())));
@@ -156,13 +219,24 @@ fn phases(steps: &[Step], at: &At) -> Result<Json, Fault> {
 }
 
 /// Adds the events of a step. Keys are numbered, since a key may occur only once.
-fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
+fn event(step: &Step, thread: &str, at: &At, events: &mut Members) -> Result<(), Fault> {
     let nothing = || Err(at.fault(format!("rt-app has no event for `{}`: remove it", step.name())));
     let (value, times) = match step.effect() {
         Effect::Works(time) | Effect::Sleeps(time) => (constant(time, &at.key(step.name()))?, 1),
+        Effect::Paces => (timer(step, at)?, 1),
         Effect::Yields => (text(""), 1),
         Effect::Takes(_, name, times) | Effect::Gives(_, name, times) => (text(name), times),
         Effect::Meets(name) | Effect::Locks(name) | Effect::Unlocks(name) => (text(name), 1),
+        Effect::Conditions(Condition::Waits(name, mutex)) => (object([("ref", text(name)), ("mutex", text(mutex))]), 1),
+        // rt-app suspends a thread under its own name alone: this is what it does then, under another.
+        Effect::Conditions(Condition::Suspends(name)) if name != thread => {
+            let wait = object([("ref", text(name)), ("mutex", text(name))]);
+            for (event, value) in [("lock", text(name)), ("wait", wait), ("unlock", text(name))] {
+                events.push((format!("{event}{}", events.len()), value));
+            }
+            return Ok(());
+        }
+        Effect::Conditions(condition) => (text(condition.name()), 1),
         Effect::Spawns(role, count) => (text(role), count),
         Effect::Repeats(..) => {
             return Err(at
@@ -181,6 +255,29 @@ fn event(step: &Step, at: &At, events: &mut Members) -> Result<(), Fault> {
         events.push((format!("{name}{}", events.len()), value.clone()));
     }
     Ok(())
+}
+
+/// A timer of rt-app counts from the begin of its thread or from its last use, and so does a `period` that does not skip.
+fn timer(step: &Step, at: &At) -> Result<Json, Fault> {
+    let Step::Period { period, offset, deadline, overrun, timer } = step else { unreachable!("only these pace") };
+    if offset.is_some() || deadline.is_some() {
+        let key = if offset.is_some() { "offset" } else { "deadline" };
+        return Err(at.key(key).fault(format!("rt-app cannot say `{key}`: remove it")));
+    }
+    let mode = match overrun.unwrap_or_default() {
+        Overrun::CatchUp => "absolute",
+        Overrun::Restart => "relative",
+        Overrun::Skip => {
+            let message = "a timer of rt-app skips nothing: write `overrun` as \"catch_up\" or \"restart\"";
+            return Err(at.key("overrun").fault(message));
+        }
+    };
+    let name = match timer.as_deref().unwrap_or_default() {
+        unique if unique.starts_with("unique") => unique.into(),
+        other => format!("unique{other}"),
+    };
+    let period = microseconds(period.0, &at.key("period"))?;
+    Ok(object([("ref", text(&name)), ("period", period), ("mode", text(mode))]))
 }
 
 fn constant(time: &Distribution, at: &At) -> Result<Json, Fault> {

@@ -115,6 +115,9 @@ impl Reader<'_> {
             Some('"') => Value::Text(self.text()?),
             Some(c) if c == '-' || c.is_ascii_digit() => self.number()?,
             Some(c) if c.is_ascii_alphabetic() => self.word()?,
+            Some('_' | '$' | '@' | '<') => {
+                return Err(self.wrong("this is a template: put values in the place of its placeholders first"));
+            }
             Some(c) => return Err(self.wrong(&format!("`{c}` begins no value: check quotes and commas before it"))),
             None => return Err(self.wrong("the text ends too early: a value is missing")),
         };
@@ -141,6 +144,12 @@ impl Reader<'_> {
             }
             let key = self.text()?;
             self.space()?;
+            // As old files have it, and workgen fills in.
+            if key.starts_with("suspend") && self.peek().is_some_and(|next| ",}".contains(next)) {
+                let node = Node { byte: self.byte, value: Value::Null };
+                members.push(Member { byte, key, node });
+                continue;
+            }
             if !self.eat(':') {
                 return Err(self.wrong(&format!("a colon is missing after the key \"{key}\"")));
             }
@@ -250,6 +259,8 @@ mod tests {
             ("[\"\\q\"]", "f:1:2: this string is not right"),
             ("/* a", "f:1:1: this comment"),
             ("{} {}", "f:1:4: something follows"),
+            ("{\"a\" : __A__}", "f:1:8: this is a template"),
+            ("{\"sleep\", \"run\" : 1}", "f:1:9: a colon is missing"),
         ] {
             let error = read(text, "f").unwrap_err().to_string();
             assert!(error.starts_with(message), "{text}: {error}");

@@ -5,28 +5,31 @@
 //!
 //! | rt-app | here |
 //! |---|---|
-//! | `run` | `compute`: it is work, not wall time |
-//! | `sleep`, `yield`, `lock`, `unlock` | the same |
+//! | `run`, `runtime` | `compute`, which is work, and `busy`, which is a time |
+//! | `sleep`, `yield`, `lock`, `unlock`, `signal`, `suspend`, `resume` | the same |
 //! | `sem_wait`, `sem_post` | `wait`, `post` |
+//! | `wait`, `broad`, `sync` | `cond_wait`, `broadcast`, `signal` and `cond_wait` |
 //! | `barrier` | `barrier`, with as many parties as rt-app counts: each use by each instance |
 //! | `fork` | `spawn` |
-//! | `instance`, `delay`, `cpus`, `policy`, `priority` | `count` (0: `spawned`), `start`, `cpus`, `class`, `nice` |
-//! | `loop` of a thread, of a phase | `loop` or `once`, `repeat` |
-//! | `runtime` | none: it burns wall time, however fast the CPU is |
-//! | `timer` | none: it waits until its last use plus the period, a point in time that no `sleep` hits |
-//! | `wait`, `signal`, `broad`, `sync`, `suspend`, `resume` | none: a signal is lost when nobody waits, a `post` never |
-//! | `mem`, `memrun`, `iorun` | none: bytes are not a time |
-//! | `SCHED_DEADLINE`, `util_min`, `util_max`, `taskgroup`, `nodes_membind` | none |
+//! | `timer` | `period`; after an overrun `"relative"` restarts, `"absolute"` catches up |
+//! | `mem`, `iorun` | `compute`, at a speed that a remark says |
+//! | `instance`, `delay`, `cpus`, `policy`, `priority`, `dl-runtime` | `count` (0: `spawned`), `start`, `cpus`, `class`, `nice`, `slice` |
+//! | `taskgroup` | `control_group`, `join` |
+//! | `cpus`, `priority`, `taskgroup` of a phase | `set`, `join` |
+//! | `loop` of a thread, of a phase | `loop` or `once`, `repeat`; each pass is a request, as each is a line of rt-app's log |
+//! | `memrun`, `SCHED_DEADLINE` of a part of a CPU | none |
 //!
-//! An rt-app file says nothing about the machine: an imported scenario gets as many CPUs as its sets name.
+//! An rt-app file says nothing about the machine: an imported scenario gets as many CPUs as its sets name. What is carried
+//! over with changes, [`crate::scenario::Scenario::remarks`] says.
 
 mod events;
 mod export;
 mod import;
 mod json;
+mod thread;
 
 pub use export::export;
-pub use import::import;
+pub use import::{import, is_likely};
 
 #[cfg(test)]
 mod tests;

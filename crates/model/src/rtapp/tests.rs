@@ -5,7 +5,7 @@ use crate::{
     ids::CpuId,
     scenario::{Machine, Run, Scenario, Step, Task, Text, True},
     time::Time,
-    workload::{Birth, Class, Step as Code},
+    workload::{Birth, Class, Protocol, Step as Code},
 };
 use proptest::prelude::*;
 
@@ -72,7 +72,8 @@ fn phases_repeat_and_threads_fork() {
     assert_eq!((w.roles[1].class, &w.roles[1].birth), (Class::Fifo(10), &Birth::Spawned));
     let steps = &w.roles[0].program.steps;
     assert_eq!((w.roles[0].program.repeat_depth, w.roles[0].program.repeats), (2, false));
-    assert_eq!(steps[1..3], [Code::RepeatBegin { times: 2 }, Code::RepeatBegin { times: 3 }]);
+    let begin = [Code::RepeatBegin { times: 2 }, Code::RepeatBegin { times: 3 }, Code::RequestBegin];
+    assert_eq!(steps[..3], begin, "each pass of a phase is a request");
 }
 
 #[test]
@@ -91,29 +92,152 @@ fn barriers_count_each_use_by_each_instance() {
 #[test]
 fn what_cannot_be_carried_over_is_named() {
     for (body, part) in [
-        ("\"runtime1\" : 5", "f:2:1: the event \"runtime1\" cannot be carried over: it burns wall time"),
-        ("\"run\" : 1, \"timer\" : { \"ref\" : \"t\", \"period\" : 5 }", "f:2:12: the event \"timer\" cannot"),
-        ("\"wait\" : { \"ref\" : \"c\", \"mutex\" : \"m\" }", "the event \"wait\""),
-        ("\"signal\" : \"c\"", "the event \"signal\""),
-        ("\"broad\" : \"c\"", "the event \"broad\""),
-        ("\"sync\" : { \"ref\" : \"c\", \"mutex\" : \"m\" }", "the event \"sync\""),
-        ("\"suspend\" : \"a\"", "the event \"suspend\""),
-        ("\"resume\" : \"a\"", "the event \"resume\""),
-        ("\"mem\" : 1000", "the event \"mem\""),
-        ("\"memrun_a\" : { }", "the event \"memrun_a\""),
-        ("\"iorun\" : 1000", "the event \"iorun\""),
-        ("\"policy\" : \"SCHED_DEADLINE\", \"run\" : 1", "the policy \"SCHED_DEADLINE\""),
-        ("\"util_min\" : 5, \"run\" : 1", "\"util_min\" cannot"),
-        ("\"taskgroup\" : \"/a\", \"run\" : 1", "\"taskgroup\" cannot"),
-        ("\"phases\" : { \"p\" : { \"cpus\" : [0], \"run\" : 1 } }", "\"cpus\" that changes in a phase"),
-        ("\"phases\" : { \"p\" : { \"loop\" : -1, \"run\" : 1 }, \"q\" : { \"run\" : 1 } }", "a phase without end"),
+        ("\"memrun_a\" : { }", "f:2:1: the event \"memrun_a\" cannot be carried over: how long it takes"),
+        (
+            "\"policy\" : \"SCHED_DEADLINE\", \"dl-runtime\" : 1, \"dl-period\" : 2, \"run\" : 1",
+            "SCHED_DEADLINE cannot",
+        ),
+        ("\"phases\" : { \"p\" : { \"policy\" : \"SCHED_FIFO\", \"run\" : 1 } }", "changes the class in a phase"),
         ("\"delay\" : 5, \"instance\" : 0, \"loop\" : 1, \"run\" : 1, \"fork\" : \"a\"", "\"delay\" of a thread"),
+        ("\"exec\" : 5000, \"period\" : 5000", "f:2:1: \"exec\" is of the language that rt-app had before 1.0"),
+        ("\"phases\" : { \"p\" : { \"lock_order\" : [], \"loop\" : 2 } }", "\"lock_order\" is of the language"),
+        ("\"taskgroup\" : \"a\", \"run\" : 1", "has to start with /"),
     ] {
         let error = import_error(&thread(body));
         assert!(error.contains(part), "{body}\n{error}");
     }
-    let pi = "{ \"global\" : { \"pi_enabled\" : true }, \"tasks\" : { \"a\" : { \"run\" : 1 } } }";
-    assert!(import_error(pi).contains("priority inheritance"));
+    assert!(import_error("{ \"global\" : { \"duration\" : 5 } }").contains("a fragment has to be merged"));
+}
+
+/// What a thread becomes, and the remarks.
+fn imported(body: &str) -> (Task, Vec<String>) {
+    let scenario = import(&thread(body), "f").unwrap();
+    scenario.compile().unwrap();
+    (scenario.tasks[0].clone(), scenario.remarks().to_vec())
+}
+
+fn steps_of(body: &str) -> String {
+    let (task, _) = imported(body);
+    let steps = task.repeated.or(task.once).unwrap();
+    steps.iter().map(|step| toml::Value::try_from(step).unwrap().to_string()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn events_become_steps() {
+    for (events, steps) in [
+        (r#""runtime1" : 5, "run" : 0"#, r#"{ busy = "5us" } { compute = "0s" }"#),
+        (r#""run" : 5, "signal" : "c", "broad" : "c""#, r#"{ compute = "5us" } { signal = "c" } { broadcast = "c" }"#),
+        (
+            r#""signal" : "c", "lock" : "m", "sync" : { "ref" : "c", "mutex" : "m" }, "unlock" : "m", "run" : 5"#,
+            r#"{ signal = "c" } { lock = "m" } { signal = "c" } { cond_wait = "c", mutex = "m" } { unlock = "m" } { compute = "5us" }"#,
+        ),
+        (
+            r#""run" : 5, "resume" : "a", "suspend", "suspend2" : "a""#,
+            r#"{ compute = "5us" } { resume = "a" } { suspend = "a" } { suspend = "a" }"#,
+        ),
+        (
+            r#""run" : 5, "timer" : { "ref" : "unique", "period" : 9 }, "timer2" : { "ref" : "uniqueB", "mode" : "absolute", "period" : 7 },
+               "timer3" : { "ref" : "tick", "period" : 0 }"#,
+            r#"{ compute = "5us" } { period = "9us", overrun = "restart" } { period = "7us", overrun = "catch_up", timer = "uniqueB" }"#,
+        ),
+        // 10 bytes in a nanosecond; a call for each buffer of 4 MiB, to nowhere.
+        (r#""mem" : 1001, "iorun" : 10000000"#, r#"{ compute = "101ns" } { compute = "600ns" }"#),
+    ] {
+        assert_eq!(steps_of(events), steps, "{events}");
+    }
+}
+
+#[test]
+fn remarks_say_what_is_carried_over_with_changes() {
+    for (body, part) in [
+        ("\"run\" : 1", "nothing about the machine, which has 1 CPU"),
+        ("\"cpus\" : [2], \"run\" : 1", "which has 3 CPUs here"),
+        ("\"run\" : 1, \"run\" : 2", "events of the same key"),
+        ("\"run\" : 1, \"mem\" : 9", "a nanosecond for 10 bytes"),
+        ("\"run\" : 1, \"iorun\" : 9", "/dev/null takes 200ns"),
+        ("\"run\" : 1, \"util_min\" : 9", "\"util_min\" is about the frequency"),
+        ("\"run\" : 1, \"nodes_membind\" : [0]", "where memory lies"),
+        ("\"run\" : 1, \"resume\" : \"b\", \"suspend\" : \"b\"", "`a` is suspended as \"b\""),
+        ("\"policy\" : \"SCHED_DEADLINE\", \"dl-runtime\" : 9, \"run\" : 1", "becomes fifo:99"),
+        (
+            "\"instance\" : 2, \"run\" : 1, \"timer\" : { \"ref\" : \"tick\", \"period\" : 5 }",
+            "share the timer \"tick\"",
+        ),
+    ] {
+        let (_, remarks) = imported(body);
+        assert!(remarks.iter().any(|remark| remark.contains(part)), "{body}: {remarks:?}");
+    }
+    let text = "{ \"tasks\" : { \"a\" : { \"run\" : 1 } }, \"global\" : { \"frag\" : 1, \"fast\" : 2 } }";
+    let scenario = import(text, "f").unwrap();
+    assert!(scenario.remarks().iter().any(|remark| remark.contains("\"fast\" of \"global\"")));
+    assert!(scenario.remarks().iter().any(|remark| remark.contains("`a` never ends")));
+    assert_eq!(scenario.compile().unwrap().run.duration, Time::from_s(10));
+}
+
+#[test]
+fn who_is_suspended_under_another_name_waits_under_it() {
+    let body = "\"run\" : 1, \"resume\" : \"b\", \"suspend\" : \"b\"";
+    let written = export(&import(&thread(body), "f").unwrap()).unwrap();
+    let back = import(&written, "f").unwrap();
+    let steps = back.tasks[0].repeated.as_ref().unwrap();
+    let names: Vec<&str> = steps.iter().map(Step::name).collect();
+    assert_eq!(names, ["compute", "resume", "lock", "cond_wait", "unlock"]);
+}
+
+#[test]
+fn a_phase_changes_what_it_says() {
+    let phases = r#""cpus" : [2], "priority" : 1, "taskgroup" : "/x", "dl-runtime" : 3000000, "phases" : {
+        "p" : { "cpus" : [0], "run" : 1 },
+        "q" : { "priority" : 5, "taskgroup" : "/y/z", "loop" : 3, "run" : 2 },
+        "r" : { "taskgroup" : "/", "run" : 3 } }"#;
+    let expected = [
+        r#"{ set = { cpus = "0" } }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "1us" }] }"#,
+        r#"{ set = { cpus = "2", nice = 5 } }"#,
+        r#"{ join = "y/z" }"#,
+        r#"{ repeat = 3, request = true, steps = [{ compute = "2us" }] }"#,
+        r#"{ set = { cpus = "2" } }"#,
+        r#"{ join = "/" }"#,
+        r#"{ repeat = 1, request = true, steps = [{ compute = "3us" }] }"#,
+    ];
+    assert_eq!(steps_of(phases), expected.join(" "));
+    let (task, _) = imported(phases);
+    let slice = task.slice.map(|slice| slice.0);
+    assert_eq!((task.nice, task.control_group.as_deref(), slice), (Some(1), Some("x"), Some(Time::from_ms(100))));
+    let back = import(&export(&import(&thread(phases), "f").unwrap()).unwrap(), "f").unwrap();
+    assert_eq!(back.tasks[0].repeated, task.repeated, "it is written as it was read");
+    // One phase is the thread.
+    let one = r#""priority" : 1, "phases" : { "p" : { "cpus" : [0], "priority" : 5, "loop" : -1, "run" : 1 } }"#;
+    assert_eq!(steps_of(one), r#"{ compute = "1us" }"#);
+    assert_eq!(imported(one).0.nice, Some(5));
+}
+
+#[test]
+fn priority_inheritance_is_of_all_mutexes_or_of_none() {
+    let text = "{ \"global\" : { \"pi_enabled\" : true, \"duration\" : 1 }, \"tasks\" : { \"a\" : { \"lock\" : \"m\", \"run\" : 1, \
+                \"unlock\" : \"m\", \"resume\" : \"b\" } } }";
+    let scenario = import(text, "f").unwrap();
+    let locks = scenario.compile().unwrap().objects.locks;
+    assert_eq!(locks.iter().map(|lock| lock.protocol).collect::<Vec<_>>(), [Protocol::Inherit; 2]);
+    let written = export(&scenario).unwrap();
+    assert!(written.contains("\"pi_enabled\": true"), "{written}");
+    let mut one = scenario;
+    one.lock.remove("b");
+    assert!(export(&one).unwrap_err().to_string().contains("to all mutexes or to none"));
+}
+
+#[test]
+fn a_file_of_rt_app_is_known_by_its_text() {
+    for (text, is) in [
+        (" {\"tasks\":{}}", true),
+        ("/* a */ /* b */\n{", true),
+        ("// a\n{", true),
+        ("name = \"a\"", false),
+        ("# {\nname", false),
+        ("", false),
+    ] {
+        assert_eq!(is_likely(text), is, "{text}");
+    }
 }
 
 #[test]
@@ -191,7 +315,13 @@ fn plain_steps() -> impl Strategy<Value = Vec<Step>> {
     let one = prop_oneof![
         time().prop_map(|compute| vec![Step::Compute { compute }]),
         time().prop_map(|sleep| vec![Step::Sleep { sleep }]),
+        time().prop_map(|busy| vec![Step::Busy { busy }]),
         Just(vec![Step::Yield { r#yield: True }]),
+        name("c").prop_map(|signal| vec![Step::Signal { signal }]),
+        name("c").prop_map(|cond_wait| {
+            let (lock, mutex, unlock) = ("m".to_string(), "m".to_string(), "m".to_string());
+            vec![Step::Lock { lock }, Step::CondWait { cond_wait, mutex }, Step::Unlock { unlock }]
+        }),
         name("s").prop_map(|post| vec![Step::Post { post, times: 1 }]),
         name("s").prop_map(|wait| vec![Step::Wait { wait }]),
         name("child").prop_map(|spawn| vec![Step::Spawn { spawn, count: 1 }]),
@@ -203,16 +333,10 @@ fn plain_steps() -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|(compute, more)| [vec![Step::Compute { compute }], more.concat()].concat())
 }
 
-/// Plain steps and repeats by turns, as an import writes them.
+/// Plain steps, or phases, as an import writes them.
 fn programs() -> impl Strategy<Value = Vec<Step>> {
-    let repeat = (2..100u32, plain_steps()).prop_map(|(repeat, steps)| Step::Repeat { repeat, steps });
-    (plain_steps(), proptest::collection::vec(repeat, 0..3), plain_steps()).prop_map(|(mut steps, repeats, last)| {
-        if !repeats.is_empty() {
-            steps.extend(repeats);
-            steps.extend(last);
-        }
-        steps
-    })
+    let phase = (1..100u32, plain_steps()).prop_map(|(repeat, steps)| Step::Repeat { repeat, request: true, steps });
+    prop_oneof![plain_steps(), proptest::collection::vec(phase, 2..4)]
 }
 
 fn tasks() -> impl Strategy<Value = Task> {
@@ -236,7 +360,10 @@ fn tasks() -> impl Strategy<Value = Task> {
             once: match form {
                 0 => None,
                 1 => Some(steps),
-                _ => Some(vec![Step::Repeat { repeat: 7, steps }]),
+                _ => {
+                    let request = !matches!(steps[0], Step::Repeat { .. });
+                    Some(vec![Step::Repeat { repeat: 7, request, steps }])
+                }
             },
             ..Task::default()
         },
@@ -252,7 +379,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         let compute = Step::Compute { compute: Text(Distribution::Constant(Time::from_us(3))) };
         let posts = (0..3).map(|n| Step::Post { post: format!("s{n}"), times: 1 });
         let spawns = (0..3).map(|n| Step::Spawn { spawn: format!("child{n}"), count: 1 });
-        let helper = std::iter::once(compute.clone()).chain(posts).chain(spawns).collect();
+        let broadcasts = (0..3).map(|n| Step::Broadcast { broadcast: format!("c{n}") });
+        let helper = std::iter::once(compute.clone()).chain(posts).chain(spawns).chain(broadcasts).collect();
         tasks.push(Task { name: "helper".into(), once: Some(helper), ..Task::default() });
         tasks.extend((0..3).map(|n| Task {
             name: format!("child{n}"),

@@ -1,7 +1,7 @@
 //! What a task may be: on which CPUs, with which nice value, at its begin and later.
 
 use super::{Change, Fault, Task, error::Path};
-use crate::{cpuset::CpuSet, workload::Class};
+use crate::{cpuset::CpuSet, time::Time, workload::Class};
 
 /// A sentence about what is wrong.
 type Wrong = String;
@@ -27,13 +27,29 @@ pub(crate) fn nice(nice: Option<i64>, class: Class) -> Result<i8, Wrong> {
     }
 }
 
+/// The slice that a task of this class asks for: Linux' bounds, kernel/sched/syscalls.c.
+pub(crate) fn slice(slice: Option<Time>, class: Class) -> Result<Option<Time>, Wrong> {
+    match slice {
+        None => Ok(None),
+        Some(_) if !matches!(class, Class::Other | Class::Batch) => {
+            Err("a slice can be asked for in the classes other and batch alone: remove it".into())
+        }
+        Some(slice) if !(Time::from_us(100)..=Time::from_ms(100)).contains(&slice) => {
+            Err(format!("a slice of {slice} cannot be: write 100us to 100ms"))
+        }
+        Some(slice) => Ok(Some(slice)),
+    }
+}
+
 /// What a task changes about itself must be what it could have been from the begin.
 pub(crate) fn change(change: &Change, task: &Task, class: Class, machine_cpus: u32, at: &Path) -> Result<(), Fault> {
     let fault = |message: Wrong| at.fault(message);
-    if change.cpus.is_none() && change.nice.is_none() {
+    if (Change { cpus: None, nice: None, class: None, slice: None }) == *change {
         return Err(at.fault("this changes nothing: write { set = { nice = 5 } } or { set = { cpus = \"0-1\" } }"));
     }
+    let class = change.class.as_ref().map_or(class, |class| class.0);
     nice(change.nice, class).map_err(fault)?;
+    slice(change.slice.as_ref().map(|slice| slice.0), class).map_err(fault)?;
     let Some(set) = &change.cpus else { return Ok(()) };
     cpus(&set.0, machine_cpus).map_err(fault)?;
     match task.start_on {

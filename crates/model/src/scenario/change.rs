@@ -15,7 +15,7 @@ impl Scenario {
         let mut scenario: Scenario = Value::Table(table)
             .try_into()
             .map_err(|e: toml::de::Error| ScenarioError::whole(origin, error::with_remedy(e.message())))?;
-        scenario.written = Written { origin: origin.into(), text: None };
+        scenario.written = Written { origin: origin.into(), ..Default::default() };
         Ok(scenario)
     }
 

@@ -1,6 +1,12 @@
 //! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
 
-use super::{At, Fault, Step, compile::MAX_TASKS, objects::ObjectKind, program::RoleInfo, step::Effect};
+use super::{
+    At, Fault, Step,
+    compile::MAX_TASKS,
+    objects::ObjectKind,
+    program::RoleInfo,
+    step::{Condition, Effect},
+};
 use crate::{
     ids::RoleId,
     time::Time,
@@ -44,8 +50,10 @@ fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
             Effect::Yields | Effect::Changes(_) | Effect::Answers | Effect::Locks(_) | Effect::Unlocks(_) => Some(1),
             Effect::Gives(ObjectKind::Semaphore, ..) => Some(1),
             Effect::Works(length) | Effect::Sleeps(length) if length.mean_ns() == 0.0 => Some(1),
+            Effect::Conditions(condition) => (!condition.waits()).then_some(1),
             Effect::Works(_)
             | Effect::Sleeps(_)
+            | Effect::Paces
             | Effect::Uses(_)
             | Effect::Gives(..)
             | Effect::Takes(..)
@@ -215,6 +223,15 @@ fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), 
                 Some(position) => drop(held.remove(position)),
                 None => return Err(here.fault(format!("`{unlock}` is not held here: lock it first"))),
             },
+            Effect::Conditions(Condition::Waits(_, mutex)) if !held.contains(&mutex) => {
+                return Err(
+                    here.fault(format!("`{mutex}` is not held here, so nobody can wait with it: lock it first"))
+                );
+            }
+            Effect::Conditions(Condition::Suspends(name) | Condition::Resumes(name)) if held.contains(&name) => {
+                let message = format!("the mutex `{name}` is held here, which this step takes, too: unlock it first");
+                return Err(here.fault(message));
+            }
             Effect::Repeats(repeat, steps) => {
                 let mut before = held.clone();
                 locks(steps, &here.key("steps"), held)?;
@@ -225,8 +242,10 @@ fn locks<'s>(steps: &'s [Step], at: &At, held: &mut Vec<&'s str>) -> Result<(), 
                     return Err(here.fault("a pass ends with other locks than it began with: the next cannot run so"));
                 }
             }
-            Effect::Works(_)
+            Effect::Conditions(_)
+            | Effect::Works(_)
             | Effect::Sleeps(_)
+            | Effect::Paces
             | Effect::Changes(_)
             | Effect::Uses(_)
             | Effect::Yields

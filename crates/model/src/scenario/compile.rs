@@ -284,23 +284,12 @@ fn role(
         birth: info.birth.clone(),
         start_on,
         nice: attributes::nice(task.nice, class).map_err(|message| at.key("nice").fault(message))?,
-        slice: slice(task, class, at)?,
+        slice: attributes::slice(task.slice.as_ref().map(|slice| slice.0), class)
+            .map_err(|message| at.key("slice").fault(message))?,
         class,
         cpus,
         control,
         kind: task.kind.map_or(Kind::Thread, Kind::from),
         program,
     })
-}
-
-/// Linux' bounds, kernel/sched/syscalls.c.
-fn slice(task: &Task, class: Class, at: &At) -> Result<Option<Time>, Fault> {
-    let Some(slice) = task.slice.as_ref().map(|slice| slice.0) else { return Ok(None) };
-    if !matches!(class, Class::Other | Class::Batch) {
-        return Err(at.key("slice").fault("a slice can be asked for in the classes other and batch alone: remove it"));
-    }
-    if !(Time::from_us(100)..=Time::from_ms(100)).contains(&slice) {
-        return Err(at.key("slice").fault(format!("a slice of {slice} cannot be: write 100us to 100ms")));
-    }
-    Ok(Some(slice))
 }

@@ -288,6 +288,9 @@ fn take_exclusive_cpus(tree: &mut ControlGroups, places: &BTreeMap<&str, usize>,
 
 /// The control group that a task names, in which it may be: no other is below it.
 pub(super) fn leaf(tree: &ControlGroups, name: &str, at: &Path) -> Result<ControlGroupId, Fault> {
+    if name == "/" {
+        return Ok(ControlGroupId::ROOT);
+    }
     let id = find(tree, name, at)?;
     match tree.children(id).next() {
         None => Ok(id),

@@ -38,16 +38,17 @@ pub(crate) use toml_text::unfit_text;
 pub use toml_text::{read_toml, unfit_name};
 
 pub(crate) use error::{At, Fault, did_you_mean};
-pub(crate) use step::Effect;
+pub(crate) use step::{Condition, Effect};
 
 use crate::hash::sha256;
+use crate::rtapp;
 use crate::{
     control_group::PeriodPhase,
     cpuset::CpuSet,
     distribution::Distribution,
     machine::{Mechanisms, Topology},
     time::Time,
-    workload::{ChannelKind, Class, Kind, Workload},
+    workload::{ChannelKind, Class, Kind, Protocol, Workload},
 };
 use schedlab_gate::file;
 use schemars::JsonSchema;
@@ -105,6 +106,7 @@ pub struct Scenario {
 struct Written {
     origin: String,
     text: Option<String>,
+    remarks: Vec<String>,
 }
 
 impl PartialEq for Written {
@@ -299,7 +301,11 @@ pub struct Device {}
 /// A mutex.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Lock {}
+pub struct Lock {
+    /// How it treats its owner: none (when absent), or inherit: it has the priority of the most urgent real-time task that waits.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub protocol: Protocol,
+}
 
 /// A published value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -344,14 +350,27 @@ impl Scenario {
             published: Vec::new(),
             tasks,
             sources: Vec::new(),
-            written: Written { origin: origin.into(), text: None },
+            written: Written { origin: origin.into(), ..Written::default() },
         }
     }
 
-    /// Reads a scenario file.
+    /// Reads a scenario file, which may be one of rt-app.
     pub fn from_file(path: &Path) -> Result<Scenario, ScenarioError> {
         let origin = path.display().to_string();
-        Scenario::parse(&read_text(path, &origin)?, &origin)
+        let text = read_text(path, &origin)?;
+        let is_rt_app = path.extension().is_some_and(|extension| extension == "json") || rtapp::is_likely(&text);
+        if is_rt_app { rtapp::import(&text, &origin) } else { Scenario::parse(&text, &origin) }
+    }
+
+    /// What a file of another language says that is carried over with changes, or not at all.
+    pub fn remarks(&self) -> &[String] {
+        &self.written.remarks
+    }
+
+    /// Keeps such remarks.
+    pub(crate) fn with_remarks(mut self, remarks: Vec<String>) -> Scenario {
+        self.written.remarks = remarks;
+        self
     }
 
     /// Reads a scenario from a text; `origin` names it in errors.
@@ -364,7 +383,7 @@ impl Scenario {
             ));
         }
         let mut scenario: Scenario = read_toml(text, origin)?;
-        scenario.written = Written { origin: origin.into(), text: Some(text.into()) };
+        scenario.written = Written { origin: origin.into(), text: Some(text.into()), ..Written::default() };
         Ok(scenario)
     }
 

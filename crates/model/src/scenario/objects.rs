@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ids::ObjectId,
-    workload::{Birth, Channel, ChannelKind, Objects, Semaphore},
+    workload::{Birth, Channel, ChannelKind, Mutex, Objects, Protocol, Semaphore},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,20 +21,28 @@ const DEFAULT_CAPACITY: u32 = 64;
 pub(crate) enum ObjectKind {
     Semaphore,
     Lock,
+    Condition,
     Channel,
     Barrier,
     Device,
 }
 
 impl ObjectKind {
-    const ALL: [ObjectKind; 5] =
-        [ObjectKind::Semaphore, ObjectKind::Lock, ObjectKind::Channel, ObjectKind::Barrier, ObjectKind::Device];
+    const ALL: [ObjectKind; 6] = [
+        ObjectKind::Semaphore,
+        ObjectKind::Lock,
+        ObjectKind::Condition,
+        ObjectKind::Channel,
+        ObjectKind::Barrier,
+        ObjectKind::Device,
+    ];
 
     /// The name, which is also the key of its table in the file.
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::Semaphore => "semaphore",
             ObjectKind::Lock => "lock",
+            ObjectKind::Condition => "condition",
             ObjectKind::Channel => "channel",
             ObjectKind::Barrier => "barrier",
             ObjectKind::Device => "device",
@@ -42,15 +50,47 @@ impl ObjectKind {
     }
 }
 
-/// The object that a step uses.
+/// All objects that a step uses: a condition variable comes with its mutex.
+fn objects_of(step: &Step) -> impl Iterator<Item = (ObjectKind, &str)> {
+    let mutex = match step.effect() {
+        Effect::Conditions(condition) => condition.mutex(),
+        _ => None,
+    };
+    object_of(step).into_iter().chain(mutex.map(|mutex| (ObjectKind::Lock, mutex)))
+}
+
+impl Scenario {
+    /// The names of all mutexes that steps use.
+    pub(crate) fn mutexes(&self) -> BTreeSet<String> {
+        fn of<'s>(steps: &'s [Step], into: &mut BTreeSet<&'s str>) {
+            for step in steps {
+                match step {
+                    Step::Repeat { steps, .. } => of(steps, into),
+                    step => into
+                        .extend(objects_of(step).filter(|(kind, _)| *kind == ObjectKind::Lock).map(|(_, name)| name)),
+                }
+            }
+        }
+        let mut names = BTreeSet::new();
+        self.tasks
+            .iter()
+            .flat_map(|task| task.repeated.iter().chain(&task.once))
+            .for_each(|steps| of(steps, &mut names));
+        names.into_iter().map(String::from).collect()
+    }
+}
+
+/// The object that a step uses, the first if there are two.
 pub(crate) fn object_of(step: &Step) -> Option<(ObjectKind, &str)> {
     match step.effect() {
         Effect::Takes(kind, name, _) | Effect::Gives(kind, name, _) => Some((kind, name)),
         Effect::Locks(name) | Effect::Unlocks(name) => Some((ObjectKind::Lock, name)),
+        Effect::Conditions(condition) => Some((ObjectKind::Condition, condition.name())),
         Effect::Meets(name) => Some((ObjectKind::Barrier, name)),
         Effect::Uses(io) => Some((ObjectKind::Device, &io.device)),
         Effect::Works(_)
         | Effect::Sleeps(_)
+        | Effect::Paces
         | Effect::Yields
         | Effect::Changes(_)
         | Effect::Spawns(..)
@@ -68,7 +108,7 @@ impl Names {
     pub fn collect(scenario: &Scenario, roles: &[RoleInfo]) -> Result<Names, Fault> {
         let mut used: BTreeMap<ObjectKind, BTreeSet<&str>> = BTreeMap::new();
         for Flat { step, path, .. } in roles.iter().flat_map(|g| &g.steps) {
-            if let Some((kind, name)) = object_of(step) {
+            for (kind, name) in objects_of(step) {
                 if name.trim().is_empty() {
                     return Err(path.fault(format!("the {} has an empty name: give it one", kind.name())));
                 }
@@ -114,6 +154,7 @@ fn declared(scenario: &Scenario, kind: ObjectKind) -> Vec<&str> {
     match kind {
         ObjectKind::Semaphore => keys(&scenario.semaphore),
         ObjectKind::Lock => keys(&scenario.lock),
+        ObjectKind::Condition => Vec::new(),
         ObjectKind::Channel => keys(&scenario.channel),
         ObjectKind::Barrier => keys(&scenario.barrier),
         ObjectKind::Device => keys(&scenario.device),
@@ -127,9 +168,14 @@ pub(crate) fn objects(scenario: &Scenario, names: &Names, works: &Works, roles: 
         initial: scenario.semaphore.get(name).map_or(0, |semaphore| semaphore.initial),
         work: works.of(ObjectKind::Semaphore, name),
     };
+    let mutex = |name: &String| Mutex {
+        name: name.clone(),
+        protocol: scenario.lock.get(name).map_or(Protocol::None, |lock| lock.protocol),
+    };
     Ok(Objects {
         semaphores: names.of(ObjectKind::Semaphore).map(semaphore).collect(),
-        locks: names.of(ObjectKind::Lock).cloned().collect(),
+        locks: names.of(ObjectKind::Lock).map(mutex).collect(),
+        conditions: names.of(ObjectKind::Condition).cloned().collect(),
         channels: names
             .of(ObjectKind::Channel)
             .map(|name| Ok(Channel { work: works.of(ObjectKind::Channel, name), ..channel(scenario, name)? }))

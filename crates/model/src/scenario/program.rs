@@ -9,7 +9,8 @@ use super::{
 use crate::{
     control_group::ControlGroups,
     ids::RoleId,
-    workload::{self, Birth, Program},
+    time::Time,
+    workload::{self, Birth, Overrun, Pace, Program},
 };
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ pub(crate) fn flatten<'s>(steps: &'s [Step], at: &At, times: u64, into: &mut Vec
     for (index, step) in steps.iter().enumerate() {
         let here = at.index(index);
         match step {
-            Step::Repeat { repeat, steps } => {
+            Step::Repeat { repeat, steps, .. } => {
                 flatten(steps, &here.key("steps"), times.saturating_mul(*repeat as u64), into)
             }
             _ => into.push(Flat { step, path: here.path(), times }),
@@ -78,15 +79,24 @@ pub(crate) fn program(
     if role.body.is_empty() {
         return Err(at.fault("the program is empty: write at least one step, as { compute = \"5ms\" }"));
     }
-    let mut compiler =
-        Compiler { names, works, roles, tree, serves: works.serves(role), code: Vec::new(), depth: 0, deepest: 0 };
-    let (begin, end) = if compiler.serves { served(role, works) } else { own(role, works) };
+    let serves = works.serves(role);
+    let inside = requests_inside(role.body, at);
+    if let Some(path) = inside.as_ref().filter(|_| matches!(role.birth, Birth::Arrivals { .. })) {
+        return Err(path.fault("each arrival is one request: remove `request`"));
+    }
+    let (code, timers) = (Vec::new(), Vec::new());
+    let mut compiler = Compiler { names, works, roles, tree, serves, code, timers, depth: 0, deepest: 0 };
+    let (begin, end) = match inside {
+        _ if compiler.serves => served(role, works),
+        Some(_) => (None, None),
+        None => own(role, works),
+    };
     for (index, step) in role.body.iter().enumerate() {
         if begin == Some(index) {
             compiler.code.push(workload::Step::RequestBegin);
         }
         if end == Some(index) {
-            compiler.code.push(end_of(role, works));
+            compiler.code.push(end_of(role.body, works));
         }
         if compiler.serves && index > 0 && goes_back(role.body, index, works) && end != Some(index) {
             compiler.code.push(workload::Step::Answer);
@@ -94,18 +104,27 @@ pub(crate) fn program(
         compiler.step(step, index + 1 == role.body.len(), &at.index(index))?;
     }
     if end == Some(role.body.len()) {
-        compiler.code.push(end_of(role, works));
+        compiler.code.push(end_of(role.body, works));
     }
     Ok(Program { steps: compiler.code, repeats: role.repeats, repeat_depth: compiler.deepest })
 }
 
 /// The step that ends what is open.
-fn end_of(role: &RoleInfo, works: &Works) -> workload::Step {
+fn end_of(steps: &[Step], works: &Works) -> workload::Step {
     let has_more_than_its_own = |step: &Step| matches!(step, Step::Answer { .. }) || works.takes(step);
-    match Works::any(role.body, &has_more_than_its_own) {
+    match Works::any(steps, &has_more_than_its_own) {
         true => workload::Step::Answer,
         false => workload::Step::RequestEnd,
     }
+}
+
+/// The first `repeat` of which each pass is a request.
+fn requests_inside(steps: &[Step], at: &At) -> Option<Path> {
+    steps.iter().enumerate().find_map(|(index, step)| match step {
+        Step::Repeat { request: true, .. } => Some(at.index(index).key("request").path()),
+        Step::Repeat { steps, .. } => requests_inside(steps, &at.index(index).key("steps")),
+        _ => None,
+    })
 }
 
 /// The steps of a pass without `exit`.
@@ -118,12 +137,20 @@ fn pass<'s>(role: &RoleInfo<'s>) -> &'s [Step] {
 /// there is only waiting.
 fn own(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
     let steps = pass(role);
-    let leading = steps.iter().take_while(|step| works.waits(step)).count();
     let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
     match &role.birth {
         Birth::Arrivals { .. } if trailing < steps.len() => (Some(0), Some(steps.len() - trailing)),
-        _ if leading + trailing >= steps.len() => (None, None),
-        _ => (Some(leading), Some(steps.len() - trailing)),
+        _ => busy_part(steps, works),
+    }
+}
+
+/// What is left of a pass without the waiting at its head and the sleeps at its end.
+fn busy_part(steps: &[Step], works: &Works) -> (Option<usize>, Option<usize>) {
+    let leading = works.leading(steps);
+    let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
+    match leading + trailing >= steps.len() {
+        true => (None, None),
+        false => (Some(leading), Some(steps.len() - trailing)),
     }
 }
 
@@ -156,6 +183,8 @@ struct Compiler<'c> {
     /// Whether the program takes requests of others.
     serves: bool,
     code: Vec<workload::Step>,
+    /// Its timers, by number.
+    timers: Vec<Option<String>>,
     depth: usize,
     deepest: usize,
 }
@@ -166,7 +195,13 @@ impl Compiler<'_> {
         let id = |kind, name| self.names.id(kind, name);
         let code = match step {
             Step::Compute { compute } => Code::Compute(compute.0.clone()),
+            Step::Busy { busy } => Code::Busy(busy.0.clone()),
             Step::Sleep { sleep } => Code::Sleep(sleep.0.clone()),
+            Step::Period { period, offset, deadline, overrun, timer } => {
+                let times = [offset.as_ref(), deadline.as_ref()].map(|time| time.map(|time| time.0));
+                let pace = pace(period.0, times, self.timer(timer.as_deref()), at)?;
+                Code::Period(Pace { overrun: overrun.unwrap_or_default(), ..pace })
+            }
             Step::Yield { .. } => Code::Yield,
             Step::Wait { wait } => Code::Wait(id(ObjectKind::Semaphore, wait)),
             Step::Post { post, times } => Code::Post(
@@ -175,6 +210,20 @@ impl Compiler<'_> {
             ),
             Step::Lock { lock } => Code::Lock(id(ObjectKind::Lock, lock)),
             Step::Unlock { unlock } => Code::Unlock(id(ObjectKind::Lock, unlock)),
+            Step::CondWait { cond_wait, mutex } => return self.cond_wait(cond_wait, mutex),
+            Step::Signal { signal } => Code::Signal(id(ObjectKind::Condition, signal)),
+            Step::Broadcast { broadcast } => Code::Broadcast(id(ObjectKind::Condition, broadcast)),
+            Step::Suspend { suspend } => {
+                let mutex = id(ObjectKind::Lock, suspend);
+                self.code.push(Code::Lock(mutex));
+                self.cond_wait(suspend, suspend)?;
+                Code::Unlock(mutex)
+            }
+            Step::Resume { resume } => {
+                let mutex = id(ObjectKind::Lock, resume);
+                self.code.extend([Code::Lock(mutex), Code::Broadcast(id(ObjectKind::Condition, resume))]);
+                Code::Unlock(mutex)
+            }
             Step::Send { send, messages } => {
                 let messages = self.given(ObjectKind::Channel, send, *messages, &at.key("messages"))?;
                 Code::Send(id(ObjectKind::Channel, send), messages)
@@ -198,10 +247,27 @@ impl Compiler<'_> {
                 return Err(at.fault("nothing after `exit` is ever done: put it last, outside of any repeat"));
             }
             Step::Exit { .. } => Code::Exit,
-            Step::Repeat { repeat, steps } => return self.repeat(*repeat, steps, at),
+            Step::Repeat { repeat, steps, request } => return self.repeat(*repeat, steps, *request, at),
         };
         self.code.push(code);
         Ok(())
+    }
+
+    /// Who was woken takes the mutex like one who has slept for it (`__pthread_mutex_cond_lock`).
+    fn cond_wait(&mut self, condition: &str, mutex: &str) -> Result<(), Fault> {
+        let mutex = self.names.id(ObjectKind::Lock, mutex);
+        let wait = workload::Step::CondWait(self.names.id(ObjectKind::Condition, condition), mutex);
+        self.code.extend([wait, workload::Step::Relock(mutex)]);
+        Ok(())
+    }
+
+    /// The number of a timer.
+    fn timer(&mut self, name: Option<&str>) -> u32 {
+        let known = self.timers.iter().position(|timer| timer.as_deref() == name);
+        known.unwrap_or_else(|| {
+            self.timers.push(name.map(Into::into));
+            self.timers.len() - 1
+        }) as u32
     }
 
     /// How much is given to an object at once. Requests are kept one by one.
@@ -215,7 +281,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn repeat(&mut self, times: u32, steps: &[Step], at: &At) -> Result<(), Fault> {
+    fn repeat(&mut self, times: u32, steps: &[Step], is_request: bool, at: &At) -> Result<(), Fault> {
         at_least_one(times, &at.key("repeat"))?;
         if steps.is_empty() {
             return Err(at.key("steps").fault("there is nothing to repeat: write at least one step"));
@@ -226,11 +292,24 @@ impl Compiler<'_> {
         let begin = self.code.len();
         let inside = at.key("steps");
         let is_work = self.serves && !steps.iter().all(|step| self.works.waits(step));
+        if let Some(nested) = requests_inside(steps, &inside).filter(|_| is_request) {
+            return Err(nested.fault("a request is no part of another: keep one `request`"));
+        }
+        let (first, last) = if is_request && !self.serves { busy_part(steps, self.works) } else { (None, None) };
         for (index, step) in steps.iter().enumerate() {
+            if first == Some(index) {
+                self.code.push(workload::Step::RequestBegin);
+            }
+            if last == Some(index) {
+                self.code.push(end_of(steps, self.works));
+            }
             if is_work && goes_back(steps, index, self.works) {
                 self.code.push(workload::Step::Answer);
             }
             self.step(step, false, &inside.index(index))?;
+        }
+        if last == Some(steps.len()) {
+            self.code.push(end_of(steps, self.works));
         }
         self.code.push(workload::Step::RepeatEnd { begin });
         self.depth -= 1;
@@ -240,7 +319,28 @@ impl Compiler<'_> {
 
 /// The change as executors take it; what is wrong with it, the role's checks say.
 fn change(set: &Change) -> workload::Change {
-    workload::Change { cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()), nice: set.nice.map(|nice| nice as i8) }
+    workload::Change {
+        cpus: set.cpus.as_ref().map(|cpus| cpus.0.clone()),
+        nice: set.nice.map(|nice| nice as i8),
+        class: set.class.as_ref().map(|class| class.0),
+        slice: set.slice.as_ref().map(|slice| slice.0),
+    }
+}
+
+/// The pace of a periodic task, which skips what it has missed.
+fn pace(period: Time, [offset, deadline]: [Option<Time>; 2], timer: u32, at: &At) -> Result<Pace, Fault> {
+    if period == Time::ZERO {
+        return Err(at.key("period").fault("a period of no time never ends: write a longer one"));
+    }
+    if let Some(offset) = offset.filter(|offset| *offset >= period) {
+        let message = format!("an offset of {offset} is no part of the period of {period}: write a shorter one");
+        return Err(at.key("offset").fault(message));
+    }
+    if deadline == Some(Time::ZERO) {
+        return Err(at.key("deadline").fault("no job is done at its release: write a longer deadline"));
+    }
+    let offset = offset.filter(|offset| *offset > Time::ZERO).unwrap_or(period);
+    Ok(Pace { timer, period, offset, deadline: deadline.unwrap_or(period), overrun: Overrun::default() })
 }
 
 fn at_least_one(number: u32, at: &At) -> Result<u32, Fault> {

@@ -8,7 +8,7 @@ use super::{
     Scenario, Step,
     objects::{ObjectKind, object_of},
     program::RoleInfo,
-    step::Effect,
+    step::{Condition, Effect},
 };
 use crate::{
     ids::RoleId,
@@ -56,10 +56,12 @@ impl<'s> Works<'s> {
     /// Whether a step waits for something from elsewhere and is no part of any request that has not begun.
     pub fn waits(&self, step: &Step) -> bool {
         match step.effect() {
-            Effect::Sleeps(_) | Effect::Meets(_) => true,
+            Effect::Sleeps(_) | Effect::Paces | Effect::Meets(_) => true,
             Effect::Takes(..) => self.takes(step),
             Effect::Repeats(_, steps) => steps.iter().all(|step| self.waits(step)),
-            Effect::Works(_)
+            Effect::Conditions(Condition::Suspends(_)) => true,
+            Effect::Conditions(_)
+            | Effect::Works(_)
             | Effect::Uses(_)
             | Effect::Yields
             | Effect::Gives(..)
@@ -70,6 +72,25 @@ impl<'s> Works<'s> {
             | Effect::Answers
             | Effect::Exits => false,
         }
+    }
+
+    /// How many steps at the head only wait. Taking a mutex to wait for a condition variable is a part of that, and so is
+    /// releasing it.
+    pub fn leading(&self, steps: &[Step]) -> usize {
+        let mut count = 0;
+        while let Some(step) = steps.get(count) {
+            count +=
+                match (step.effect(), steps.get(count + 1).map(Step::effect), steps.get(count + 2).map(Step::effect)) {
+                    (Effect::Locks(lock), Some(Effect::Conditions(Condition::Waits(_, mutex))), then)
+                        if lock == mutex =>
+                    {
+                        2 + matches!(then, Some(Effect::Unlocks(unlock)) if unlock == lock) as usize
+                    }
+                    _ if self.waits(step) => 1,
+                    _ => break,
+                };
+        }
+        count
     }
 
     /// Whether there is a step among these, at any depth, of which this is true.
@@ -92,7 +113,7 @@ impl<'s> Works<'s> {
 /// Whether steps do nothing but sleep.
 pub(crate) fn only_sleeps(step: &Step) -> bool {
     match step {
-        Step::Sleep { .. } => true,
+        Step::Sleep { .. } | Step::Period { .. } | Step::Suspend { .. } => true,
         Step::Repeat { steps, .. } => steps.iter().all(only_sleeps),
         _ => false,
     }
@@ -116,9 +137,12 @@ fn taken_for_work<'s>(steps: &'s [Step], head: &mut Head, show: &mut impl FnMut(
     for step in steps {
         match step.effect() {
             Effect::Takes(..) if !head.given => show(step, head.waits_only),
-            Effect::Takes(..) | Effect::Sleeps(_) | Effect::Meets(_) => {}
+            Effect::Takes(..) | Effect::Sleeps(_) | Effect::Paces | Effect::Meets(_) => {}
             Effect::Repeats(_, steps) => taken_for_work(steps, head, show),
-            Effect::Gives(..) | Effect::Spawns(..) => (head.given, head.waits_only) = (true, false),
+            Effect::Conditions(condition) if condition.waits() => {}
+            Effect::Conditions(_) | Effect::Gives(..) | Effect::Spawns(..) => {
+                (head.given, head.waits_only) = (true, false)
+            }
             Effect::Works(_)
             | Effect::Uses(_)
             | Effect::Yields
@@ -233,6 +257,29 @@ mod tests {
             (format!("{compute}, {{ answer = true }}, {compute}"), "", "<c!c!"),
         ] {
             assert_eq!(short(&with(&format!("loop = [{steps}]"), others)), expected, "{steps}");
+        }
+    }
+
+    #[test]
+    fn a_pass_of_a_repeat_may_be_a_request() {
+        let repeat = |steps: &str| format!("{{ repeat = 3, request = true, steps = [{steps}] }}");
+        let (work, sleep) = ("{ compute = \"1ms\" }", "{ sleep = \"1ms\" }");
+        let all = [work, sleep].join(", ");
+        assert_eq!(short(&with(&format!("once = [{}, {work}]", repeat(&all)), "")), "(<c>s)c");
+        assert_eq!(short(&with(&format!("loop = [{}]", repeat(&format!("{sleep}, {work}"))), "")), "(s<c>)");
+        assert_eq!(short(&with(&format!("once = [{}, {work}]", repeat(sleep)), "")), "(s)c");
+        let served = format!("loop = [{{ recv = \"q\" }}, {}]", repeat(work));
+        assert_eq!(short(&with(&served, FEED)), "r(c)!", "its requests are those that it takes");
+        let wrong = [
+            (format!("arrivals = \"1ms\"\nonce = [{}]", repeat(work)), "each arrival is one request"),
+            (format!("once = [{}]", repeat(&format!("{work}, {}", repeat(work)))), "no part of another"),
+        ];
+        for (program, part) in wrong {
+            let text = format!(
+                "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n[[task]]\nname = \"a\"\n{program}\n"
+            );
+            let error = Scenario::parse(&text, "t").unwrap().compile().unwrap_err().to_string();
+            assert!(error.contains(part), "{program}: {error}");
         }
     }
 

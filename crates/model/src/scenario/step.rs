@@ -5,7 +5,13 @@
 //! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
 use super::{control_group::Adjustment, notation::Text, objects::ObjectKind};
-use crate::{cpuset::CpuSet, distribution::Distribution, scenario::error::did_you_mean};
+use crate::{
+    cpuset::CpuSet,
+    distribution::Distribution,
+    scenario::error::did_you_mean,
+    time::Time,
+    workload::{Class, Overrun},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt};
@@ -15,8 +21,8 @@ use std::{borrow::Cow, fmt};
 pub struct StepKind {
     /// The key that names it.
     pub name: &'static str,
-    /// The other key that it may have.
-    pub more: Option<&'static str>,
+    /// The other keys that it may have.
+    pub more: &'static [&'static str],
     /// How it is written.
     pub example: &'static str,
     /// What the task does.
@@ -32,6 +38,8 @@ pub(crate) enum Effect<'s> {
     Works(&'s Distribution),
     /// It sleeps.
     Sleeps(&'s Distribution),
+    /// It sleeps until the next multiple of a period.
+    Paces,
     /// It uses a device.
     Uses(&'s Io),
     /// It lets others run.
@@ -46,6 +54,8 @@ pub(crate) enum Effect<'s> {
     Locks(&'s str),
     /// It releases one.
     Unlocks(&'s str),
+    /// It waits for a condition variable or wakes who does.
+    Conditions(Condition<'s>),
     /// It changes how tasks are scheduled.
     Changes(Changes<'s>),
     /// It creates tasks of a role.
@@ -56,6 +66,48 @@ pub(crate) enum Effect<'s> {
     Exits,
     /// It does other steps so many times.
     Repeats(u32, &'s [Step]),
+}
+
+/// What a step does with a condition variable, which remembers nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Condition<'s> {
+    /// It releases the mutex, sleeps until it is woken, and takes the mutex.
+    Waits(&'s str, &'s str),
+    /// It wakes the first that waits.
+    Signals(&'s str),
+    /// It wakes all that wait.
+    Broadcasts(&'s str),
+    /// It waits under a mutex of the same name, which it holds for that alone.
+    Suspends(&'s str),
+    /// It wakes all that are suspended under the name.
+    Resumes(&'s str),
+}
+
+impl<'s> Condition<'s> {
+    /// The condition variable.
+    pub fn name(self) -> &'s str {
+        match self {
+            Condition::Waits(name, _)
+            | Condition::Signals(name)
+            | Condition::Broadcasts(name)
+            | Condition::Suspends(name)
+            | Condition::Resumes(name) => name,
+        }
+    }
+
+    /// The mutex that goes with it, if the step takes one.
+    pub fn mutex(self) -> Option<&'s str> {
+        match self {
+            Condition::Waits(_, mutex) => Some(mutex),
+            Condition::Suspends(name) | Condition::Resumes(name) => Some(name),
+            Condition::Signals(_) | Condition::Broadcasts(_) => None,
+        }
+    }
+
+    /// Whether it sleeps until somebody else wakes it.
+    pub fn waits(self) -> bool {
+        matches!(self, Condition::Waits(..) | Condition::Suspends(_))
+    }
 }
 
 /// What a step changes of how tasks are scheduled.
@@ -74,7 +126,7 @@ macro_rules! steps {
         more keys { $($other:ident: $other_form:ty),* }
         $($(#[$about:meta])* $variant:ident $name:literal {
             $(#[$key_meta:meta])* $key:ident: $form:ty,
-            $($(#[$more_meta:meta])* $more:ident: $more_form:ty,)?
+            $($(#[$more_meta:meta])* $more:ident: $more_form:ty,)*
         }
         $role:expr, $example:literal, $meaning:literal, $rt_app:expr;)*
     ) => {
@@ -85,14 +137,14 @@ macro_rules! steps {
         pub enum Step {
             $($(#[$about])* $variant {
                 $(#[$key_meta])* $key: $form,
-                $($(#[$more_meta])* $more: $more_form,)?
+                $($(#[$more_meta])* $more: $more_form,)*
             },)*
         }
 
         /// All kinds of steps.
         pub const STEPS: &[StepKind] = &[$(StepKind {
             name: $name,
-            more: [$(Some(stringify!($more)),)? None][0],
+            more: &[$(stringify!($more)),*],
             example: $example,
             meaning: $meaning,
             rt_app: $rt_app,
@@ -112,7 +164,7 @@ macro_rules! steps {
             /// What it does.
             #[allow(unused_variables)] // not every role needs every value
             pub(crate) fn effect(&self) -> Effect<'_> {
-                match self { $(Step::$variant { $key $(, $more)? } => $role),* }
+                match self { $(Step::$variant { $key $(, $more)* } => $role),* }
             }
         }
 
@@ -128,7 +180,7 @@ macro_rules! steps {
             /// Takes one step and the keys that belong to it.
             fn take_step(&mut self) -> Result<Step, String> {
                 $(if let Some($key) = self.$key.take() {
-                    return Ok(Step::$variant { $key $(, $more: More::or_absent(self.$more.take())?)? });
+                    return Ok(Step::$variant { $key $(, $more: More::or_absent(self.$more.take())?)* });
                 })*
                 let names: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
                 Err(format!("this step does nothing: name one of {}", names.join(", ")))
@@ -143,7 +195,10 @@ macro_rules! steps {
 }
 
 steps! {
-    more keys { times: u32, messages: u32, count: u32, steps: Vec<Step> }
+    more keys {
+        times: u32, messages: u32, count: u32, steps: Vec<Step>, request: bool, mutex: String,
+        offset: Text<Time>, deadline: Text<Time>, overrun: Overrun, timer: String
+    }
 
     /// CPU work, as long as the task takes when it runs alone.
     Compute "compute" {
@@ -152,12 +207,41 @@ steps! {
     }
     Effect::Works(compute), r#"{ compute = "5ms" }"#, "CPU work: it takes this long when the task runs alone", Some("run");
 
+    /// Compute until a time has passed.
+    Busy "busy" {
+        /// How long, on a CPU or waiting for one.
+        busy: Text<Distribution>,
+    }
+    Effect::Works(busy), r#"{ busy = "5ms" }"#,
+    "CPU work until this time has passed, on a CPU or not: the task looks at the clock after each 32 µs of work",
+    Some("runtime");
+
     /// Sleep from now on.
     Sleep "sleep" {
         /// How long.
         sleep: Text<Distribution>,
     }
     Effect::Sleeps(sleep), r#"{ sleep = "10ms" }"#, "sleep from now on", Some("sleep");
+
+    /// Sleep until the next release of a periodic task.
+    Period "period" {
+        /// The time from one release to the next.
+        period: Text<Time>,
+        /// How long after the task's start the first release comes, less than a period; a whole period when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        offset: Option<Text<Time>>,
+        /// How long after its release a job is to be done; a period when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        deadline: Option<Text<Time>>,
+        /// What follows when a release is over already; `skip` when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        overrun: Option<Overrun>,
+        /// Which of the task's timers; all steps without it share one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timer: Option<String>,
+    }
+    Effect::Paces, r#"{ period = "16ms", deadline = "10ms" }"#,
+    "sleep until the next release: the task's start plus a multiple of the period", Some("timer");
 
     /// Let others run first.
     Yield "yield" {
@@ -199,6 +283,49 @@ steps! {
         unlock: String,
     }
     Effect::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex", Some("unlock");
+
+    /// Wait for a condition variable.
+    CondWait "cond_wait" {
+        /// The condition variable.
+        cond_wait: String,
+        /// The mutex, which this task holds.
+        mutex: String,
+    }
+    Effect::Conditions(Condition::Waits(cond_wait, mutex)), r#"{ cond_wait = "c", mutex = "m" }"#,
+    "release the mutex, sleep until a signal or broadcast, take the mutex again; what was signalled before is lost",
+    Some("wait");
+
+    /// Wake the first task that waits for a condition variable.
+    Signal "signal" {
+        /// The condition variable.
+        signal: String,
+    }
+    Effect::Conditions(Condition::Signals(signal)), r#"{ signal = "c" }"#,
+    "wake the first task that waits for a condition variable, if one does", Some("signal");
+
+    /// Wake all tasks that wait for a condition variable.
+    Broadcast "broadcast" {
+        /// The condition variable.
+        broadcast: String,
+    }
+    Effect::Conditions(Condition::Broadcasts(broadcast)), r#"{ broadcast = "c" }"#,
+    "wake all tasks that wait for a condition variable", Some("broad");
+
+    /// Sleep until somebody resumes this name.
+    Suspend "suspend" {
+        /// The name, by custom that of the task.
+        suspend: String,
+    }
+    Effect::Conditions(Condition::Suspends(suspend)), r#"{ suspend = "role" }"#,
+    "sleep until a `resume` of this name; one that came before is lost", Some("suspend");
+
+    /// Wake all tasks that are suspended under a name.
+    Resume "resume" {
+        /// The name.
+        resume: String,
+    }
+    Effect::Conditions(Condition::Resumes(resume)), r#"{ resume = "role" }"#,
+    "wake all tasks that are suspended under this name", Some("resume");
 
     /// Put messages into a channel, sleep while it is full.
     Send "send" {
@@ -256,7 +383,7 @@ steps! {
         set: Change,
     }
     Effect::Changes(Changes::Itself(set)), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
-    "from now on the task may run on these CPUs, and has this nice value; either may be left out", None;
+    "from now on the task may run on these CPUs, and has this nice value; `class` and `slice`, too, may be set, and any left out", None;
 
     /// Move the task into another control group.
     Join "join" {
@@ -294,10 +421,15 @@ steps! {
         /// How many times.
         #[schemars(range(min = 1))]
         repeat: u32,
+        /// Whether each pass is a request of its own, and the program around it none; false when absent.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[schemars(default)]
+        request: bool,
         /// The steps.
         steps: Vec<Step>,
     }
-    Effect::Repeats(*repeat, steps), "{ repeat = 3, steps = [{ yield = true }] }", "do these steps three times", None;
+    Effect::Repeats(*repeat, steps), "{ repeat = 3, request = true, steps = [{ yield = true }] }",
+    "do these steps three times; with `request` each pass is a request of its own", None;
 }
 
 /// A request to a device.
@@ -321,6 +453,12 @@ pub struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -20, max = 19))]
     pub nice: Option<i64>,
+    /// Its scheduling class from now on; as before when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Text<Class>>,
+    /// The slice that it asks for from now on; as before when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Text<Time>>,
 }
 
 /// The word `true`, which says that a step without a value is meant.
@@ -360,18 +498,36 @@ fn is_one(n: &u32) -> bool {
 }
 
 /// The value of a key beside the one that names a step.
-trait More: Sized {
+trait More<K>: Sized {
     /// The value, or what it is when the key is absent.
-    fn or_absent(value: Option<Self>) -> Result<Self, String>;
+    fn or_absent(value: Option<K>) -> Result<Self, String>;
 }
 
-impl More for u32 {
+impl More<u32> for u32 {
     fn or_absent(value: Option<u32>) -> Result<u32, String> {
         Ok(value.unwrap_or(one()))
     }
 }
 
-impl More for Vec<Step> {
+impl More<bool> for bool {
+    fn or_absent(value: Option<bool>) -> Result<bool, String> {
+        Ok(value.unwrap_or(false))
+    }
+}
+
+impl More<String> for String {
+    fn or_absent(value: Option<String>) -> Result<String, String> {
+        value.ok_or_else(|| "`cond_wait` needs the mutex that it releases: { cond_wait = \"c\", mutex = \"m\" }".into())
+    }
+}
+
+impl<K> More<K> for Option<K> {
+    fn or_absent(value: Option<K>) -> Result<Option<K>, String> {
+        Ok(value)
+    }
+}
+
+impl More<Vec<Step>> for Vec<Step> {
     fn or_absent(value: Option<Vec<Step>>) -> Result<Vec<Step>, String> {
         value.ok_or_else(|| "`repeat` needs its steps: { repeat = 3, steps = [ … ] }".into())
     }
@@ -406,7 +562,7 @@ impl Keys {
             return Err(format!("two steps in one table, `{}` and `{}`: give each its own {{ … }}", names.0, names.1));
         }
         let Some(key) = self.any_more() else { return Ok(step) };
-        let owners: Vec<&str> = STEPS.iter().filter(|kind| kind.more == Some(key)).map(|kind| kind.name).collect();
+        let owners: Vec<&str> = STEPS.iter().filter(|kind| kind.more.contains(&key)).map(|kind| kind.name).collect();
         Err(format!("`{key}` belongs to {}, not to `{}`: remove it", owners.join(" and "), step.name()))
     }
 }
@@ -424,61 +580,4 @@ pub(crate) fn unknown_name<'k>(kind: &str, name: &str, known: impl IntoIterator<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Result<Step, String> {
-        #[derive(Deserialize)]
-        struct One {
-            step: Step,
-        }
-        toml::from_str::<One>(&format!("step = {text}")).map(|one| one.step).map_err(|e| e.message().to_string())
-    }
-
-    #[test]
-    fn every_step_reads_back_as_it_was_written() {
-        for kind in STEPS {
-            let step = read(kind.example).unwrap_or_else(|e| panic!("{}: {e}", kind.example));
-            assert_eq!(step.name(), kind.name);
-            let json = serde_json::to_value(&step).unwrap();
-            assert!(json.get(step.name()).is_some(), "{json}");
-            assert_eq!(serde_json::from_value::<Step>(json).unwrap(), step);
-            // The canonical form is what stands in the table.
-            assert_eq!(toml::Value::try_from(&step).unwrap().to_string(), kind.example);
-        }
-        let once = read(r#"{ post = "s" }"#).unwrap();
-        assert_eq!(toml::Value::try_from(&once).unwrap().to_string(), r#"{ post = "s" }"#);
-    }
-
-    #[test]
-    fn the_reference_has_the_table_of_steps() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/scenario.md");
-        let text = std::fs::read_to_string(path).unwrap();
-        let rows = text.split("## Steps\n\n| step | meaning |\n|---|---|\n").nth(1).expect("a table under `## Steps`");
-        let rows: String =
-            rows.lines().take_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
-        let expected: String =
-            STEPS.iter().map(|kind| format!("| `{}` | {} |\n", kind.example, kind.meaning)).collect();
-        assert_eq!(rows, expected, "write the rows of `steps!` into {path}");
-    }
-
-    #[test]
-    fn wrong_steps_are_told_apart() {
-        for (text, part) in [
-            (r#"{ compute = 5 }"#, "no unit"),
-            (r#"{ compute = "5ms", sleep = "5ms" }"#, "two steps in one table, `compute` and `sleep`"),
-            (r#"{ wait = "s", times = 2 }"#, "`times` belongs to post"),
-            (r#"{ post = "s", messages = 2 }"#, "`messages` belongs to send and recv, not to `post`"),
-            (r#"{ repeat = 2 }"#, "needs its steps"),
-            (r#"{ yield = false }"#, "`true`"),
-            (r#"{}"#, "does nothing"),
-            (r#"{ times = 2 }"#, "does nothing"),
-            (r#"{ set = { niceness = 2 } }"#, "unknown field `niceness`"),
-            (r#"{ compte = "5ms" }"#, "unknown field `compte`"),
-            (r#"{ post = "s", times = -1 }"#, "-1"),
-        ] {
-            let error = read(text).unwrap_err();
-            assert!(error.contains(part), "{text}: {error}");
-        }
-    }
-}
+mod tests;

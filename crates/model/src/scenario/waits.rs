@@ -51,10 +51,19 @@ fn nobody_waits_for_ever(
                             break;
                         }
                     }
+                    Effect::Conditions(condition) => {
+                        let object = (ObjectKind::Condition, condition.name());
+                        if !condition.waits() {
+                            given.insert(object);
+                        } else if !given.contains(&object) {
+                            break;
+                        }
+                    }
                     Effect::Gives(kind, name, _) => drop(given.insert((kind, name))),
                     Effect::Spawns(role, _) => born[numbers[role].index()] = true,
                     Effect::Works(_)
                     | Effect::Sleeps(_)
+                    | Effect::Paces
                     | Effect::Uses(_)
                     | Effect::Yields
                     | Effect::Meets(_)
@@ -87,10 +96,18 @@ fn sweeps(roles: usize) -> impl Iterator<Item = Vec<usize>> {
 
 fn stands_still(flat: &Flat, roles: &[RoleInfo]) -> Fault {
     let (kind, name) = object_of(flat.step).expect("only steps with an object wait");
-    let gives = |step: &'_ Step| matches!(step.effect(), Effect::Gives(given, ..) if given == kind);
+    let gives = |step: &'_ Step| match step.effect() {
+        Effect::Gives(given, ..) => given == kind,
+        Effect::Conditions(condition) => kind == ObjectKind::Condition && !condition.waits(),
+        _ => false,
+    };
     let givers = roles.iter().flat_map(|g| &g.steps).map(|f| f.step).filter(|step| gives(step));
     let known: BTreeSet<&str> = givers.filter_map(object_of).map(|(_, name)| name).collect();
-    let verb = if kind == ObjectKind::Semaphore { "posts" } else { "sends to" };
+    let verb = match kind {
+        ObjectKind::Semaphore => "posts",
+        ObjectKind::Condition => "signals",
+        _ => "sends to",
+    };
     if known.contains(name) {
         return flat.path.fault(format!(
             "everybody who {verb} `{name}` waits first, so all wait for each other: give before taking, or set `initial`"
@@ -172,9 +189,13 @@ fn gifts<'s>(role: &RoleInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
         Effect::Gives(kind, name, _) => Some(Gift::Given(kind, name)),
         Effect::Takes(ObjectKind::Channel, name, _) => Some(Gift::Room(name)),
         Effect::Meets(name) => Some(Gift::Arrival(name)),
+        Effect::Conditions(condition) => {
+            (!condition.waits()).then(|| Gift::Given(ObjectKind::Condition, condition.name()))
+        }
         Effect::Takes(..)
         | Effect::Works(_)
         | Effect::Sleeps(_)
+        | Effect::Paces
         | Effect::Uses(_)
         | Effect::Yields
         | Effect::Locks(_)
@@ -192,12 +213,14 @@ fn gifts<'s>(role: &RoleInfo<'s>) -> BTreeMap<Gift<'s>, u64> {
 
 fn takes_time(step: &Step) -> bool {
     match step.effect() {
+        Effect::Paces => true,
         Effect::Works(time) | Effect::Sleeps(time) => can_take_time(time),
         Effect::Uses(io) => can_take_time(&io.service),
         Effect::Yields
         | Effect::Takes(..)
         | Effect::Gives(..)
         | Effect::Meets(_)
+        | Effect::Conditions(_)
         | Effect::Locks(_)
         | Effect::Unlocks(_)
         | Effect::Changes(_)
@@ -218,9 +241,14 @@ fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects:
             let (_, parties) = objects.barriers[names.id(ObjectKind::Barrier, barrier).index()];
             quick(Gift::Arrival(barrier)) < parties as u64
         }
-        Effect::Gives(..)
+        Effect::Conditions(condition) if condition.waits() => {
+            quick(Gift::Given(ObjectKind::Condition, condition.name())) == 0
+        }
+        Effect::Conditions(_)
+        | Effect::Gives(..)
         | Effect::Works(_)
         | Effect::Sleeps(_)
+        | Effect::Paces
         | Effect::Uses(_)
         | Effect::Yields
         | Effect::Locks(_)

@@ -25,6 +25,9 @@ fn step() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(vec![Step::Yield]),
         1 => (object(), time()).prop_map(|(o, t)| vec![Step::Io(o, t)]),
         1 => (object(), time()).prop_map(|(o, t)| vec![Step::Lock(o), Step::Compute(t), Step::Unlock(o)]),
+        1 => object().prop_map(|o| vec![Step::Lock(o), Step::CondWait(o, o), Step::Relock(o), Step::Unlock(o)]),
+        1 => object().prop_map(|o| vec![Step::Signal(o)]),
+        1 => object().prop_map(|o| vec![Step::Broadcast(o)]),
         1 => object().prop_map(|o| vec![Step::Post(o, 1)]),
         1 => object().prop_map(|o| vec![Step::Wait(o)]),
         1 => (object(), 1..3u32).prop_map(|(o, n)| vec![Step::Send(o, n)]),
@@ -78,6 +81,7 @@ fn any_workload() -> impl Strategy<Value = Workload> {
         workload.objects = workload::Objects {
             semaphores: vec![semaphore("a", 3), semaphore("b", 0)],
             locks: vec!["a".into(), "b".into()],
+            conditions: vec!["a".into(), "b".into()],
             channels: ["a", "b"]
                 .map(|name| workload::Channel { name: name.into(), capacity: 3, kind: ChannelKind::Pipe, work: None })
                 .into(),

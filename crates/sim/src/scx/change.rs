@@ -33,6 +33,16 @@ impl Sim {
 
     /// What a task changes about itself; gives the CPUs that it may use from now on if it chooses some.
     fn change_itself(&mut self, slot: u32, change: Change) -> Option<CpuSet> {
+        if let Some(class) = change.class {
+            self.core.world.set_own_class(slot, class);
+            self.follow_class(slot);
+        }
+        if let Some(slice) = change.slice {
+            self.while_dequeued(slot, |sim| {
+                let task = sim.core.entity_mut(slot).task_mut();
+                (task.se.custom_slice, task.se.slice) = (1, slice.ns());
+            });
+        }
         // Scenarios do not say it of real-time tasks, for which it means nothing.
         if let Some(nice) = change.nice.filter(|_| !self.core.entity(slot).is_realtime()) {
             self.set_nice(slot, nice);

@@ -167,7 +167,7 @@ impl Core {
     /// An idle machine.
     pub fn new(world: World, memory: GuestMemory, release: Release) -> Result<Core, MemoryError> {
         let rules = Rules::of(release);
-        let exists = world.workload.roles.iter().any(|role| is_realtime(role.class));
+        let exists = world.workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime);
         let machine = world.workload.machine.clone();
         let count = machine.cpus();
         let mut masks = Masks::new(&memory, count);

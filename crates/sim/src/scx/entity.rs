@@ -81,8 +81,10 @@ pub struct Entity {
     pub allowed_count: u32,
     /// Its control group.
     pub control_group: ControlGroupId,
-    /// Scheduling class; real-time tasks never meet the policy.
+    /// Scheduling class for now; real-time tasks do not meet the policy.
     pub class: Class,
+    /// Whether the policy has heard of it.
+    pub is_shown: bool,
     /// Whether it came to its CPU since it ran last, and so finds a cold cache.
     pub moved: bool,
     /// Whether it ran before.
@@ -122,6 +124,7 @@ impl Entity {
             held: false,
             allowed_count: 0,
             class: Class::Other,
+            is_shown: false,
             moved: false,
             has_run: false,
             status: 0,

@@ -88,7 +88,7 @@ impl Sim {
         }
     }
 
-    fn show_to_policy(&mut self, slot: u32, here: u32, fork: bool) {
+    pub(super) fn show_to_policy(&mut self, slot: u32, here: u32, fork: bool) {
         let address = self.core.entity(slot).address;
         self.write_scratch(GuestInitTask {
             fork,
@@ -99,6 +99,13 @@ impl Sim {
             let name = self.core.world.name(slot);
             self.core.error(format!("ops.init_task gives {result} for {name}"));
         }
+        self.core.entity_mut(slot).is_shown = true;
+        self.enable(slot, here);
+    }
+
+    /// The policy has the task from now on.
+    pub(super) fn enable(&mut self, slot: u32, here: u32) {
+        let address = self.core.entity(slot).address;
         let task = self.core.entity_mut(slot).task_mut();
         task.scx.flags |= SCX_TASK_ENABLED as u32;
         let weight = task.scx.weight as u64;
@@ -194,7 +201,12 @@ impl Sim {
             // The CPU still pays for the switch: the step comes after that.
             return self.core.mark_stale(cpu);
         }
-        match self.core.world.steps(slot, cpu) {
+        let next = self.core.world.steps(slot, cpu);
+        if !self.core.world.inherits.is_empty() {
+            self.core.this_cpu = cpu;
+            self.follow_inheritance();
+        }
+        match next {
             Next::Work => self.core.mark_stale(cpu),
             Next::Again => self.core.active.push_front(cpu),
             Next::Pay(time) => {
@@ -265,6 +277,8 @@ impl Sim {
         self.schedule(cpu, Some(Reason::Exited));
         if !realtime {
             self.call(Op::Disable, cpu, NONE, [address]);
+        }
+        if self.core.entity(slot).is_shown {
             self.write_scratch(GuestExitTask { cancelled: false });
             self.call(Op::ExitTask, cpu, NONE, [address, self.scratch]);
         }

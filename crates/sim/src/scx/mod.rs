@@ -12,6 +12,7 @@
 mod accounting;
 mod cgroups;
 mod change;
+mod classes;
 pub mod consts;
 mod core;
 mod cpu;

@@ -45,7 +45,9 @@ impl World {
         match step {
             Step::Wait(s) => first(semaphore) + when(self.objects.semaphores[s.index()].would_wait(slot), futex_wait),
             Step::Post(s, _) => semaphore + when(self.objects.semaphores[s.index()].waiters() > 0, futex_wake),
-            Step::Lock(l) => when(self.objects.locks[l.index()].would_wait(slot), futex_wait),
+            Step::CondWait(_, l) => futex_wait + when(self.objects.locks[l.index()].is_contended(), futex_wake),
+            Step::Signal(c) | Step::Broadcast(c) => when(self.objects.conditions[c.index()].waiters() > 0, futex_wake),
+            Step::Lock(l) | Step::Relock(l) => when(self.objects.locks[l.index()].would_wait(slot), futex_wait),
             Step::Unlock(l) => when(self.objects.locks[l.index()].is_contended(), futex_wake),
             Step::Barrier(b) => match self.objects.barriers[b.index()].is_last() {
                 true => futex_wake,
@@ -154,6 +156,15 @@ mod tests {
         assert_eq!(paid(&task("a", lock), &FUTEX), [2_000_000]);
         // Who has waited says that others may wait, too, and looks for them.
         assert_eq!(paid(&two(lock, &format!("{{ compute = \"1ms\" }}, {lock}")), &FUTEX), [2_000_100, 3_001_110]);
+    }
+
+    #[test]
+    fn a_condition_costs_nothing_where_nobody_waits() {
+        assert_eq!(paid(&task("a", "{ signal = \"c\" }, { broadcast = \"c\" }"), &FUTEX), [0]);
+        let wait = "{ lock = \"m\" }, { cond_wait = \"c\", mutex = \"m\" }, { unlock = \"m\" }";
+        let signal = "{ compute = \"1ms\" }, { signal = \"c\" }";
+        // Who has waited looks for others when it releases the mutex.
+        assert_eq!(paid(&two(wait, signal), &FUTEX), [1110, 1_000_100]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ mod calls;
 pub mod cpu_timers;
 mod lives;
 mod messages;
+mod mutexes;
 pub mod objects;
+mod periodic;
 mod requests;
 mod room;
 mod steps;
@@ -99,6 +101,8 @@ pub struct World {
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
     woken: Vec<u32>,
+    /// Tasks whose class for now is another since the scheduler has looked.
+    pub inherits: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
     creator: Option<Creator>,
     /// What waits until what ended tasks leave can be freed, where that takes time.
@@ -142,6 +146,7 @@ impl World {
             arrival_rngs: roles.iter().map(|g| stream("arrivals", g)).collect(),
             arrivals_left: roles.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             woken: Vec::new(),
+            inherits: Vec::new(),
             creator: None,
             grace: None,
             tasks_to_come: 0,

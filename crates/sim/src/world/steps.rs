@@ -74,7 +74,8 @@ impl World {
     fn all_steps(&mut self, slot: u32, cpu: u32, mut done: Done) -> Next {
         let next = loop {
             let next = self.one_step(slot, cpu, &mut done);
-            let goes_on = next == Next::Again && self.wakes.is_empty() && self.births.is_empty();
+            let nobody_else = self.wakes.is_empty() && self.births.is_empty() && self.inherits.is_empty();
+            let goes_on = next == Next::Again && nobody_else;
             if !goes_on || done.is_endless() {
                 break next;
             }
@@ -180,6 +181,10 @@ impl World {
                 events.into_iter().for_each(|event| self.emit(cpu, event));
                 return Next::Again;
             }
+            Step::Period(pace) => return self.pace(slot, pace, cpu),
+            Step::Busy(length) => {
+                return if task.be_busy(length, self.now_ns) { Next::Work } else { Next::Again };
+            }
             Step::Spawn(role, count) => return self.spawn(slot, *role, *count),
             Step::Exit => return self.leave(slot),
             step => {
@@ -190,7 +195,11 @@ impl World {
                 }
                 let task = &mut self.tasks[slot];
                 task.step += 1;
-                task.fresh &= matches!(step, Step::RepeatBegin { .. } | Step::RepeatEnd { .. });
+                // Who was signalled takes the mutex and may release it before it begins with anything.
+                task.fresh &= matches!(
+                    step,
+                    Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
+                );
                 return self.do_step(slot, step, cpu);
             }
         };
@@ -226,12 +235,18 @@ impl World {
         match program.steps.get(task.step as usize) {
             Some(step) => match step {
                 Step::Compute(_) | Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } => true,
-                Step::Sleep(_)
+                Step::Busy(_)
+                | Step::Sleep(_)
+                | Step::Period(_)
                 | Step::Yield
                 | Step::Wait(_)
                 | Step::Post(..)
                 | Step::Lock(_)
                 | Step::Unlock(_)
+                | Step::CondWait(..)
+                | Step::Relock(_)
+                | Step::Signal(_)
+                | Step::Broadcast(_)
                 | Step::Send(..)
                 | Step::Recv(..)
                 | Step::Barrier(_)
@@ -273,7 +288,7 @@ impl World {
             }
             Step::Lock(l) => {
                 let has_waited = self.tasks[slot].waits;
-                let attempt = self.objects.locks[l.index()].lock(slot, has_waited);
+                let attempt = self.take_mutex(slot, l.index(), has_waited);
                 self.after_attempt(slot, attempt)
             }
             Step::Post(s, count) => {
@@ -282,7 +297,24 @@ impl World {
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Unlock(l) => {
-                self.objects.locks[l.index()].unlock(&mut self.woken);
+                self.release_mutex(slot, l.index());
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            Step::CondWait(c, l) => {
+                self.release_mutex(slot, l.index());
+                self.objects.conditions[c.index()].wait(slot);
+                self.wake_all(slot, WakeSource::Semaphore, false)
+            }
+            Step::Relock(l) => {
+                let attempt = self.take_mutex(slot, l.index(), true);
+                self.after_attempt(slot, attempt)
+            }
+            Step::Signal(c) => {
+                self.objects.conditions[c.index()].signal(&mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            Step::Broadcast(c) => {
+                self.objects.conditions[c.index()].broadcast(&mut self.woken);
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Barrier(b) => {
@@ -298,9 +330,14 @@ impl World {
                 Next::Again
             }
             Step::RepeatEnd { begin } => self.repeat(slot, *begin),
-            Step::Compute(_) | Step::RequestBegin | Step::RequestEnd | Step::Answer | Step::Spawn(..) | Step::Exit => {
-                unreachable!("done by step_of")
-            }
+            Step::Compute(_)
+            | Step::Busy(_)
+            | Step::Period(_)
+            | Step::RequestBegin
+            | Step::RequestEnd
+            | Step::Answer
+            | Step::Spawn(..)
+            | Step::Exit => unreachable!("done by step_of"),
         }
     }
 

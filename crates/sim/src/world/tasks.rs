@@ -3,7 +3,14 @@
 
 use super::timers::Due;
 use super::unseen::UNSEEN;
-use schedlab_model::{distribution::Distribution, ids::*, rng::Rng, time::Time, trace::EventKind};
+use schedlab_model::{
+    distribution::Distribution,
+    ids::*,
+    rng::Rng,
+    time::Time,
+    trace::EventKind,
+    workload::{BUSY_PIECE, Class},
+};
 
 /// One task: where it is in its program.
 pub struct Task {
@@ -11,16 +18,30 @@ pub struct Task {
     pub id: TaskId,
     /// Its role.
     pub role: RoleId,
+    /// Its own class.
+    pub class: Class,
+    /// Its real-time priority for now, its own or one that it has inherited; 0 for none.
+    pub priority: u8,
+    /// Mutexes with priority inheritance that it has.
+    pub holds: Vec<u32>,
+    /// The one for which it waits.
+    pub waits_for: Option<u32>,
     /// The next step.
     pub step: u32,
     /// Passes left of each `repeat` that the task is in, innermost last.
     pub repeats: Vec<u32>,
     /// CPU work left of the current `compute`, in nanoseconds.
     pub work_ns: u64,
+    /// Until when it is busy, if it is.
+    pub busy_until_ns: Option<u64>,
     /// Work that it has to do beside the next step that takes time.
     pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,
+    /// When it was asked for: its start.
+    pub asked_ns: u64,
+    /// The last release of each of its timers; empty in a task that is not periodic.
+    releases: Vec<Option<u64>>,
     /// When it last became runnable; at first, when it was asked for.
     pub ready_ns: u64,
     /// Whether it has not yet done a step since then: a request that begins now began when the task became ready.
@@ -80,11 +101,18 @@ impl Task {
         Task {
             id,
             role,
+            class: Class::Other,
+            priority: 0,
+            holds: Vec::new(),
+            waits_for: None,
             step: 0,
             repeats: Vec::new(),
             work_ns: 0,
+            busy_until_ns: None,
             owed_ns: 0,
             demand_ns: 0,
+            asked_ns,
+            releases: Vec::new(),
             ready_ns: asked_ns,
             fresh: true,
             in_request: false,
@@ -100,6 +128,18 @@ impl Task {
         }
     }
 
+    /// The last release of one of its timers.
+    pub fn release_of(&self, timer: u32) -> Option<u64> {
+        self.releases.get(timer as usize).copied().flatten()
+    }
+
+    /// Keeps the last release of one of its timers.
+    pub fn set_release(&mut self, timer: u32, at_ns: u64) {
+        let timer = timer as usize;
+        self.releases.resize(self.releases.len().max(timer + 1), None);
+        self.releases[timer] = Some(at_ns);
+    }
+
     /// After its last step.
     #[inline]
     pub fn begin_anew(&mut self) {
@@ -112,6 +152,22 @@ impl Task {
         let demand_ns = self.draw(length);
         self.demand_ns += demand_ns;
         self.work_ns = demand_ns + std::mem::take(&mut self.owed_ns);
+    }
+
+    /// Does a piece of the step that computes until a time has passed; false when it has.
+    pub fn be_busy(&mut self, length: &Distribution, now_ns: u64) -> bool {
+        let until_ns = self.busy_until_ns.take();
+        if until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+            self.step += 1;
+            return false;
+        }
+        self.busy_until_ns = until_ns.or_else(|| {
+            self.fresh = false;
+            Some(now_ns.saturating_add(length.sample(&mut self.rng).ns()))
+        });
+        self.demand_ns += BUSY_PIECE.ns();
+        self.work_ns = BUSY_PIECE.ns() + std::mem::take(&mut self.owed_ns);
+        true
     }
 
     /// Begins the step that takes some time, and says how much in nanoseconds.

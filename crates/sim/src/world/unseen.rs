@@ -141,6 +141,7 @@ impl World {
 
     fn make_one(&mut self, role: RoleId, channel: ObjectId) -> Unseen {
         let slot = self.tasks.create_unseen(role, &self.role_rngs[role.index()]);
+        self.begin_class(slot);
         self.tasks[slot].waits = true;
         let attempt = self.objects.channels[channel.index()].recv(slot, 1, false, &mut self.woken);
         assert_eq!(attempt, objects::Attempt::Wait, "nobody has called");

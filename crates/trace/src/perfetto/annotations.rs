@@ -42,12 +42,14 @@ pub(crate) enum Label {
     Untraced,
     Join,
     Throttle,
+    Release,
 }
 
 words! { Label:
     Running "running"  Runnable "runnable"  Blocked "blocked"  Request "request"  Fork "fork"  Exit "exit"
     Wakes "wakes"  Migrate "migrate"  Tick "tick"  Idle "idle"  Share "share"
     Waits "request waits"  Untraced "no recorded task"  Join "joins a control group"  Throttle "throttled"
+    Release "next release"
 }
 
 impl Label {

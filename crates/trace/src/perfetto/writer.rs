@@ -283,6 +283,7 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
             EventKind::Status { task, word } => self.status(event, task, word),
             EventKind::Share { task, .. } => self.task_instant(event, task, Label::Share),
             EventKind::Join { task, .. } => self.task_instant(event, task, Label::Join),
+            EventKind::Release { task, .. } => self.task_instant(event, task, Label::Release),
             EventKind::Throttle { task, .. } => self.task_instant(event, task, Label::Throttle),
             EventKind::Overhead { what, length } => {
                 let track = self.cpu_track(event.time, event.cpu)?;

@@ -48,6 +48,13 @@ pub fn requests(report: &Report, number: impl Fn(u32) -> Option<TaskId>) -> Vec<
             add(at, EventKind::Join { task, control_group });
         }
     }
+    for release in &report.releases {
+        if let Some(task) = number(release.task) {
+            let (at, deadline) = (Time(release.release_ns), Time(release.deadline_ns));
+            let kind = EventKind::Release { task, release: at, deadline, skipped: release.skipped };
+            add(release.at_ns, kind);
+        }
+    }
     for waiting in &report.waiting {
         add(waiting.queued_ns, queued(waiting, &number));
     }

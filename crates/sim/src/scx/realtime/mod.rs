@@ -141,7 +141,7 @@ impl Sim {
     }
 
     /// A task whose turn begins again has a whole slice.
-    fn refill(&mut self, slot: u32) {
+    pub fn refill(&mut self, slot: u32) {
         let entity = self.core.entity_mut(slot);
         if entity.class_has_slice() && entity.realtime_slice_ns == 0 {
             entity.realtime_slice_ns = ROUND_ROBIN_SLICE_NS;
@@ -166,6 +166,11 @@ impl Sim {
         if previous != NONE && self.core.entity(previous).state == State::Running {
             self.put_previous(cpu, previous);
         }
+        self.take_cpu(cpu, next);
+    }
+
+    /// The CPU is a real-time task's, of which the policy hears.
+    pub fn take_cpu(&mut self, cpu: u32, next: u32) {
         if !self.core.cpu(cpu).taken_by_realtime {
             let now_ns = self.core.world.now_ns;
             let c = self.core.cpu_mut(cpu);

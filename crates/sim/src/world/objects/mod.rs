@@ -1,16 +1,20 @@
-//! Semaphores, mutexes, channels, barriers and devices.
+//! Semaphores, mutexes, condition variables, channels, barriers and devices.
 //!
 //! Nothing is handed over in a kernel: who waits is woken, tries again once it has a CPU, and finds that another task was
 //! faster, or not. [`Grants`] says whether the simulated machine does the same.
 
 mod channel;
+mod condition;
 mod exclusive;
+mod inheriting;
 
 pub use channel::Channel;
+pub use condition::Condition;
 pub use exclusive::{Lock, Semaphore};
+pub use inheriting::Inheriting;
 
 use schedlab_model::machine::Mechanisms;
-use schedlab_model::workload::Workload;
+use schedlab_model::workload::{Protocol, Workload};
 
 /// A task by its slot.
 type Slot = u32;
@@ -39,12 +43,55 @@ pub enum Attempt {
     Wait,
 }
 
+/// A mutex by its protocol.
+pub enum Mutex {
+    /// Without one.
+    Plain(Lock),
+    /// With priority inheritance.
+    Inheriting(Inheriting),
+}
+
+impl Mutex {
+    fn new(protocol: Protocol, grants: Grants) -> Mutex {
+        match protocol {
+            Protocol::None => Mutex::Plain(Lock::new(grants)),
+            Protocol::Inherit => Mutex::Inheriting(Inheriting::default()),
+        }
+    }
+
+    /// Whether an attempt of this task to take it would have to wait.
+    pub fn would_wait(&self, task: Slot) -> bool {
+        match self {
+            Mutex::Plain(lock) => lock.would_wait(task),
+            Mutex::Inheriting(lock) => lock.owner().is_some_and(|owner| owner != task),
+        }
+    }
+
+    /// Whether who releases it looks for somebody to wake.
+    pub fn is_contended(&self) -> bool {
+        match self {
+            Mutex::Plain(lock) => lock.is_contended(),
+            Mutex::Inheriting(lock) => lock.waiters() > 0,
+        }
+    }
+
+    /// How many tasks wait.
+    fn waiters(&self) -> usize {
+        match self {
+            Mutex::Plain(lock) => lock.waiters(),
+            Mutex::Inheriting(lock) => lock.waiters(),
+        }
+    }
+}
+
 /// The state of all shared objects.
 pub struct Objects {
     /// Semaphores.
     pub semaphores: Vec<Semaphore>,
     /// Mutexes.
-    pub locks: Vec<Lock>,
+    pub locks: Vec<Mutex>,
+    /// Condition variables.
+    pub conditions: Vec<Condition>,
     /// Channels.
     pub channels: Vec<Channel>,
     /// Barriers.
@@ -61,7 +108,8 @@ impl Objects {
         workload.sources.iter().for_each(|source| channels[source.channel.index()].set_fed_from_outside());
         Objects {
             semaphores: declared.semaphores.iter().map(|s| Semaphore::new(s.initial, grants)).collect(),
-            locks: declared.locks.iter().map(|_| Lock::new(grants)).collect(),
+            locks: declared.locks.iter().map(|lock| Mutex::new(lock.protocol, grants)).collect(),
+            conditions: declared.conditions.iter().map(|_| Condition::default()).collect(),
             channels,
             barriers: declared.barriers.iter().map(|b| Barrier { parties: b.1, waiters: Vec::new() }).collect(),
             devices: vec![0; declared.devices.len()],
@@ -71,10 +119,11 @@ impl Objects {
     /// How many tasks wait for others to give something. Whoever is at a device is served in any case.
     pub fn waiters(&self) -> usize {
         let semaphores = self.semaphores.iter().map(Semaphore::waiters);
-        let locks = self.locks.iter().map(Lock::waiters);
+        let locks = self.locks.iter().map(Mutex::waiters);
+        let conditions = self.conditions.iter().map(Condition::waiters);
         let channels = self.channels.iter().map(Channel::waiters);
         let barriers = self.barriers.iter().map(|barrier| barrier.waiters.len());
-        semaphores.chain(locks).chain(channels).chain(barriers).sum()
+        semaphores.chain(locks).chain(conditions).chain(channels).chain(barriers).sum()
     }
 }
 

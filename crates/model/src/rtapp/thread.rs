@@ -1,0 +1,455 @@
+//! A thread of rt-app becomes a role: its properties, its phases, its events.
+
+use super::{
+    events::{EVENTS, Event, event},
+    import::{Global, Importer, find, is_unique, timer_name},
+    json::{Member, Value},
+};
+use crate::{
+    cpuset::CpuSet,
+    distribution::Distribution,
+    scenario::{Change, ControlGroup, ScenarioError, Step, Task, Text, True, did_you_mean},
+    time::Time,
+    workload::{Class, Overrun},
+};
+use std::collections::BTreeSet;
+
+/// Properties of a thread or a phase.
+const PROPERTIES: [&str; 9] =
+    ["instance", "delay", "loop", "policy", "priority", "cpus", "phases", "taskgroup", "dl-runtime"];
+/// Properties of a thread alone.
+const OF_THREADS: [&str; 3] = ["instance", "delay", "phases"];
+/// Properties that change nothing here, and why.
+const WITHOUT_EFFECT: [(&str, &str); 7] = [
+    ("util_min", "the frequency of CPUs"),
+    ("util_max", "the frequency of CPUs"),
+    ("nodes_membind", "where memory lies"),
+    ("dl-period", "SCHED_DEADLINE"),
+    ("dl-deadline", "SCHED_DEADLINE"),
+    ("period", "SCHED_DEADLINE"),
+    ("deadline", "SCHED_DEADLINE"),
+];
+/// Keys of the language that rt-app had before 1.0.
+const OLD: [&str; 2] = ["exec", "lock_order"];
+/// What rt-app's `mem` and `iorun` take here: bytes in a nanosecond, and a call that writes to nowhere.
+const BYTES_IN_NS: u64 = 10;
+const WRITE_CALL: Time = Time(200);
+/// The slices that a kernel grants (`__setparam_fair`).
+const SLICES: [Time; 2] = [Time::from_us(100), Time::from_ms(100)];
+
+/// The control groups that the roles name. A group exists without being declared where it is the beginning of another.
+pub(super) fn control_groups(roles: &[Task]) -> Vec<ControlGroup> {
+    fn joined<'s>(steps: &'s [Step], into: &mut BTreeSet<&'s str>) {
+        for step in steps {
+            match step {
+                Step::Join { join } if join != "/" => drop(into.insert(join)),
+                Step::Repeat { steps, .. } => joined(steps, into),
+                _ => {}
+            }
+        }
+    }
+    let mut paths = BTreeSet::new();
+    for role in roles {
+        paths.extend(role.control_group.as_deref());
+        role.repeated.iter().chain(&role.once).for_each(|steps| joined(steps, &mut paths));
+    }
+    paths.into_iter().map(|path| ControlGroup { path: path.into(), ..ControlGroup::default() }).collect()
+}
+
+/// How a thread is scheduled, as far as a phase can change it.
+#[derive(Clone, PartialEq)]
+struct Scheduling {
+    class: Class,
+    nice: i64,
+    slice: Option<Time>,
+}
+
+impl Importer<'_> {
+    /// One thread object.
+    pub fn task(&self, member: &Member, global: &Global) -> Result<Task, ScenarioError> {
+        let members = self.object(&member.node, &format!("the thread \"{}\"", member.key))?;
+        self.is_of_this_time(members)?;
+        let instances = match find(members, "instance") {
+            None => 1,
+            Some(m) => u32::try_from(self.integer(m)?)
+                .map_err(|_| self.wrong(m.node.byte, "\"instance\" is a number of threads, 0 or more"))?,
+        };
+        let start = find(members, "delay").map(|m| self.microseconds(m)).transpose()?;
+        let Scheduling { class, nice, slice } = self.scheduling(members, global.policy)?;
+        let group = find(members, "taskgroup").map(|m| self.control_group(m)).transpose()?.flatten();
+        let mut task = Task {
+            name: member.key.clone(),
+            count: (instances > 1).then_some(instances),
+            spawned: instances == 0,
+            start: start.filter(|&t| t > Time::ZERO && instances > 0).map(Text),
+            class: (class != Class::Other).then_some(Text(class)),
+            nice: (nice != 0).then_some(nice),
+            slice: slice.map(Text),
+            cpus: find(members, "cpus").map(|m| self.cpus(m)).transpose()?.map(Text),
+            control_group: group.filter(|group| group != "/"),
+            ..Task::default()
+        };
+        self.program(member, members, global, &mut task)?;
+        Ok(task)
+    }
+
+    /// rt-app itself no longer reads what it did before 1.0.
+    fn is_of_this_time(&self, members: &[Member]) -> Result<(), ScenarioError> {
+        let phases = find(members, "phases").map(|phases| self.object(&phases.node, "\"phases\"")).transpose()?;
+        let inside = phases.unwrap_or_default().iter().filter_map(|phase| match &phase.node.value {
+            Value::Object(members) => Some(members.as_slice()),
+            _ => None,
+        });
+        let mut all = std::iter::once(members).chain(inside).flatten();
+        match all.find(|m| OLD.contains(&m.key.as_str())) {
+            None => Ok(()),
+            Some(m) => {
+                let message = format!(
+                    "\"{}\" is of the language that rt-app had before 1.0, which it no longer reads: write events",
+                    m.key
+                );
+                Err(self.wrong(m.byte, message))
+            }
+        }
+    }
+
+    /// A forked thread waits until its delay has passed since the start of the run, and not at all when it is forked
+    /// later than that: a `start` belongs to tasks that nobody spawns.
+    pub fn no_late_forks(&self, threads: &[Member], roles: &[Task]) -> Result<(), ScenarioError> {
+        let mut names = BTreeSet::new();
+        forked(roles.iter().flat_map(|g| g.repeated.iter().chain(&g.once).flatten()), &mut names);
+        for thread in threads.iter().filter(|t| names.contains(t.key.as_str())) {
+            let delay = find(self.object(&thread.node, "the thread")?, "delay");
+            if let Some(m) = delay.filter(|m| !matches!(m.node.value, Value::Number(0.0))) {
+                let message = "\"delay\" of a thread that is forked cannot be carried over: begin it with `sleep`";
+                return Err(self.wrong(m.byte, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Policy and priority: the nice value of the fair classes, the priority of the real-time classes.
+    fn scheduling(&self, members: &[Member], default: Class) -> Result<Scheduling, ScenarioError> {
+        let is_deadline = |m: &Member| matches!(&m.node.value, Value::Text(policy) if policy == "SCHED_DEADLINE");
+        if let Some(m) = find(members, "policy").filter(|m| is_deadline(m)) {
+            return self.whole_cpu(m, members);
+        }
+        let class = find(members, "policy").map_or(Ok(default), |m| self.class(m))?;
+        let slice = match find(members, "dl-runtime") {
+            Some(m) if matches!(class, Class::Other | Class::Batch) => {
+                let slice = self.microseconds(m)?;
+                (slice > Time::ZERO).then(|| slice.clamp(SLICES[0], SLICES[1]))
+            }
+            _ => None,
+        };
+        let Some(m) = find(members, "priority") else { return Ok(Scheduling { class, nice: 0, slice }) };
+        let priority = self.integer(m)?;
+        let (class, nice) = match (class, priority) {
+            (Class::Fifo(_), 1..=99) => (Class::Fifo(priority as u8), 0),
+            (Class::RoundRobin(_), 1..=99) => (Class::RoundRobin(priority as u8), 0),
+            (Class::Other | Class::Batch | Class::Idle, -20..=19) => (class, priority),
+            _ => return Err(self.wrong(m.node.byte, format!("the priority {priority} does not fit the policy"))),
+        };
+        Ok(Scheduling { class, nice, slice })
+    }
+
+    /// A reservation that never runs out comes before all others, as the highest real-time priority does.
+    fn whole_cpu(&self, policy: &Member, members: &[Member]) -> Result<Scheduling, ScenarioError> {
+        let of = |key| find(members, key).map(|m| self.integer(m)).transpose();
+        let runtime = of("dl-runtime")?.or(of("runtime")?).unwrap_or(0);
+        let period = of("dl-period")?.or(of("period")?).filter(|period| *period > 0).unwrap_or(runtime);
+        if runtime == 0 || runtime != period {
+            let message =
+                "SCHED_DEADLINE cannot be carried over unless it reserves a whole CPU: there is no such class";
+            return Err(self.wrong(policy.node.byte, message));
+        }
+        self.remark("a SCHED_DEADLINE that reserves a whole CPU becomes fifo:99, which comes before all others, too");
+        Ok(Scheduling { class: Class::Fifo(99), nice: 0, slice: None })
+    }
+
+    /// The control group of a taskgroup, "/" for the root; nothing where the name is empty.
+    fn control_group(&self, member: &Member) -> Result<Option<String>, ScenarioError> {
+        let name = self.text(member)?;
+        match name.strip_prefix('/') {
+            None if name.is_empty() => Ok(None),
+            None => Err(self.wrong(member.node.byte, format!("the taskgroup \"{name}\" has to start with /"))),
+            Some("") => Ok(Some(name)),
+            Some(path) => Ok(Some(path.trim_end_matches('/').into())),
+        }
+    }
+
+    /// The events of a thread, in phases or without.
+    fn program(
+        &self,
+        thread: &Member,
+        members: &[Member],
+        global: &Global,
+        task: &mut Task,
+    ) -> Result<(), ScenarioError> {
+        let loops = find(members, "loop").map(|m| Ok((m, self.integer(m)?))).transpose()?;
+        let Some(phases) = find(members, "phases") else {
+            let steps = self.phase((thread, thread), members, global, task)?;
+            return self.looped(loops, steps, task);
+        };
+        if let Some(m) = members.iter().find(|m| event(&m.key).is_some() && m.key != "runtime") {
+            return Err(self.wrong(m.byte, format!("\"{}\" stands beside \"phases\": put it into a phase", m.key)));
+        }
+        self.properties(members)?;
+        let phases = self.object(&phases.node, "\"phases\"")?;
+        let changes = self.changes(phases, members, global, task)?;
+        let mut steps = Vec::new();
+        for (phase, change) in phases.iter().zip(changes) {
+            let inside = self.object(&phase.node, &format!("the phase \"{}\"", phase.key))?;
+            if let Some(m) = inside.iter().find(|m| OF_THREADS.contains(&m.key.as_str())) {
+                return Err(self.wrong(m.byte, format!("\"{}\" belongs to a thread, not to a phase", m.key)));
+            }
+            let body = self.phase((thread, phase), inside, global, task)?;
+            let times = find(inside, "loop").map(|m| Ok((m, self.integer(m)?))).transpose()?;
+            match times {
+                None | Some((_, 1)) if phases.len() == 1 => return self.looped(loops, body, task),
+                Some((_, -1)) if phases.len() == 1 => return self.looped(None, body, task),
+                _ => {}
+            }
+            let repeat = match times {
+                None => 1,
+                // The phases that follow are never reached.
+                Some((_, -1)) => u32::MAX,
+                Some((m, times)) => self.times(m, times)?,
+            };
+            steps.extend(change);
+            steps.push(Step::Repeat { repeat, request: true, steps: body });
+        }
+        self.looped(loops, steps, task)
+    }
+
+    /// How often a thread does its steps: without end when nothing is said. Each pass of one without phases is a request.
+    fn looped(&self, loops: Option<(&Member, i64)>, steps: Vec<Step>, task: &mut Task) -> Result<(), ScenarioError> {
+        let request = !steps.iter().any(|step| matches!(step, Step::Repeat { .. }));
+        match loops {
+            None | Some((_, -1)) => task.repeated = Some(steps),
+            Some((_, 1)) => task.once = Some(steps),
+            Some((m, times)) => task.once = Some(vec![Step::Repeat { repeat: self.times(m, times)?, request, steps }]),
+        }
+        Ok(())
+    }
+
+    fn times(&self, member: &Member, times: i64) -> Result<u32, ScenarioError> {
+        u32::try_from(times)
+            .ok()
+            .filter(|&n| n > 0)
+            .ok_or_else(|| self.wrong(member.node.byte, format!("\"loop\" {times}: write 1 or more, or -1 for no end")))
+    }
+
+    /// What a thread changes about itself at the begin of each phase. CPUs are those of the phase, else of the thread,
+    /// else all; what else a phase says stays when it is over.
+    fn changes(
+        &self,
+        phases: &[Member],
+        thread: &[Member],
+        global: &Global,
+        task: &mut Task,
+    ) -> Result<Vec<Vec<Step>>, ScenarioError> {
+        let own = task.cpus.as_ref().map_or_else(|| CpuSet::first(self.cpus), |cpus| cpus.0.clone());
+        let of_thread = self.scheduling(thread, global.policy)?;
+        let mut all = Vec::new();
+        for phase in phases {
+            let inside = self.object(&phase.node, &format!("the phase \"{}\"", phase.key))?;
+            let cpus = find(inside, "cpus").map_or(Ok(own.clone()), |m| self.cpus(m))?;
+            let said = ["policy", "priority"].iter().find_map(|key| find(inside, key));
+            let nice = match said {
+                None => None,
+                Some(m) => {
+                    let scheduling = self.scheduling(inside, of_thread.class)?;
+                    if std::mem::discriminant(&scheduling.class) != std::mem::discriminant(&of_thread.class)
+                        || (find(inside, "priority").is_some() && scheduling.class != of_thread.class)
+                    {
+                        let message = format!("\"{}\" that changes the class in a phase cannot be carried over", m.key);
+                        return Err(self.wrong(m.byte, message));
+                    }
+                    find(inside, "priority").map(|_| scheduling.nice)
+                }
+            };
+            let group = find(inside, "taskgroup").map(|m| self.control_group(m)).transpose()?.flatten();
+            all.push((cpus, nice.filter(|_| matches!(of_thread.class, Class::Other | Class::Batch)), group));
+        }
+        if let [(cpus, nice, group)] = all.as_slice() {
+            task.cpus = Some(Text(cpus.clone())).filter(|_| task.cpus.is_some() || *cpus != own);
+            task.nice = nice.or(task.nice).filter(|nice| *nice != 0);
+            task.control_group = group.clone().or(task.control_group.take()).filter(|group| group != "/");
+            return Ok(vec![Vec::new()]);
+        }
+        // What no phase changes is the thread's from the begin.
+        let moves = all.iter().any(|(cpus, ..)| *cpus != all[0].0);
+        if let Some((cpus, ..)) = all.first().filter(|_| moves || task.cpus.is_some() || all[0].0 != own) {
+            task.cpus = Some(Text(cpus.clone()));
+        }
+        let reweights = all.iter().any(|(_, nice, _)| nice.is_some_and(|nice| nice != of_thread.nice));
+        let step = |(cpus, nice, group): (CpuSet, Option<i64>, Option<String>)| {
+            let cpus = moves.then_some(Text(cpus));
+            let nice = nice.filter(|_| reweights);
+            let set = (cpus.is_some() || nice.is_some())
+                .then_some(Step::Set { set: Change { cpus, nice, class: None, slice: None } });
+            set.into_iter().chain(group.map(|join| Step::Join { join })).collect()
+        };
+        Ok(all.into_iter().map(step).collect())
+    }
+
+    /// All members that are no events must be known.
+    fn properties(&self, members: &[Member]) -> Result<(), ScenarioError> {
+        for m in members.iter().filter(|m| event(&m.key).is_none()) {
+            if let Some((key, what)) = WITHOUT_EFFECT.iter().find(|(key, _)| *key == m.key) {
+                self.remark(format!("\"{key}\" is about {what} and changes nothing here"));
+            } else if !PROPERTIES.contains(&m.key.as_str()) {
+                let hint = did_you_mean(&m.key, PROPERTIES.iter().copied().chain(EVENTS.map(|(name, _)| name)));
+                return Err(self.wrong(m.byte, format!("unknown event or property \"{}\"{hint}", m.key)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The events of one phase, or of a thread without phases.
+    fn phase(
+        &self,
+        (thread, owner): (&Member, &Member),
+        members: &[Member],
+        global: &Global,
+        task: &Task,
+    ) -> Result<Vec<Step>, ScenarioError> {
+        self.properties(members)?;
+        let mut steps = Vec::new();
+        for (m, event) in members.iter().filter_map(|m| Some((m, event(&m.key)?))) {
+            if members.iter().filter(|other| other.key == m.key).count() > 1 {
+                self.remark("events of the same key are done one after the other, as workgen has them, not as rt-app");
+            }
+            self.event((thread, m), event, global, task, &mut steps)?;
+        }
+        match steps.is_empty() {
+            true => Err(self.wrong(owner.byte, format!("\"{}\" has no events: write at least one", owner.key))),
+            false => Ok(steps),
+        }
+    }
+
+    fn event(
+        &self,
+        (thread, member): (&Member, &Member),
+        event: Event,
+        global: &Global,
+        task: &Task,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), ScenarioError> {
+        let time = || self.microseconds(member).map(constant);
+        let step = match event {
+            Event::Compute => Step::Compute { compute: time()? },
+            Event::Busy => Step::Busy { busy: time()? },
+            Event::Sleep => Step::Sleep { sleep: time()? },
+            Event::Yield => Step::Yield { r#yield: True },
+            Event::Lock => Step::Lock { lock: self.text(member)? },
+            Event::Unlock => Step::Unlock { unlock: self.text(member)? },
+            Event::Wait => Step::Wait { wait: self.text(member)? },
+            Event::Post => Step::Post { post: self.text(member)?, times: 1 },
+            Event::Barrier => Step::Barrier { barrier: self.text(member)? },
+            Event::Spawn => Step::Spawn { spawn: self.text(member)?, count: 1 },
+            Event::Signal => Step::Signal { signal: self.text(member)? },
+            Event::Broadcast => Step::Broadcast { broadcast: self.text(member)? },
+            Event::Resume => Step::Resume { resume: self.text(member)? },
+            Event::CondWait => self.cond_wait(member)?.1,
+            Event::Sync => {
+                let (signal, wait) = self.cond_wait(member)?;
+                steps.push(Step::Signal { signal });
+                wait
+            }
+            Event::Suspend => Step::Suspend { suspend: self.suspended(member, &thread.key) },
+            Event::Timer => match self.timer(member, &thread.key, task)? {
+                Some(step) => step,
+                None => return Ok(()),
+            },
+            Event::Memory => Step::Compute { compute: constant(self.memory(member)?) },
+            Event::Device => Step::Compute { compute: constant(self.device(member, global)?) },
+            Event::Nothing(reason) => {
+                let message = format!("the event \"{}\" cannot be carried over: {reason}", member.key);
+                return Err(self.wrong(member.byte, message));
+            }
+        };
+        steps.push(step);
+        Ok(())
+    }
+
+    /// The condition variable, and the step that waits for it.
+    fn cond_wait(&self, member: &Member) -> Result<(String, Step), ScenarioError> {
+        let members = self.object(&member.node, &format!("\"{}\"", member.key))?;
+        self.known(members, &["ref", "mutex"])?;
+        let name = |key| find(members, key).map_or(Ok("unknown".into()), |m| self.text(m));
+        let (cond_wait, mutex): (String, String) = (name("ref")?, name("mutex")?);
+        Ok((cond_wait.clone(), Step::CondWait { cond_wait, mutex }))
+    }
+
+    /// Until 2025 a thread was suspended under the name that stands there, which old files count on.
+    fn suspended(&self, member: &Member, thread: &str) -> String {
+        match &member.node.value {
+            Value::Text(name) if !name.is_empty() && name != thread => {
+                self.remark(format!(
+                    "`{thread}` is suspended as \"{name}\", as rt-app had it until May 2025: since then a thread is so \
+                     under its own name, whatever stands here"
+                ));
+                name.clone()
+            }
+            _ => thread.into(),
+        }
+    }
+
+    fn memory(&self, member: &Member) -> Result<Time, ScenarioError> {
+        let bytes = self.bytes(member)?;
+        self.remark(format!("writing memory takes a nanosecond for {BYTES_IN_NS} bytes here: the file says no time"));
+        Ok(Time(bytes.div_ceil(BYTES_IN_NS)))
+    }
+
+    fn device(&self, member: &Member, global: &Global) -> Result<Time, ScenarioError> {
+        let bytes = self.bytes(member)?;
+        let calls = Time(WRITE_CALL.ns().saturating_mul(bytes.div_ceil(global.buffer)));
+        self.remark(match global.to_nowhere {
+            true => format!("a write to /dev/null takes {WRITE_CALL} here, of however many bytes: the file says no time"),
+            false => format!(
+                "a write to a file takes {WRITE_CALL} and a nanosecond for {BYTES_IN_NS} bytes here, which go to memory: the \
+                 file says no time"
+            ),
+        });
+        Ok(if global.to_nowhere { calls } else { Time(calls.ns().saturating_add(bytes.div_ceil(BYTES_IN_NS))) })
+    }
+
+    /// A timer, which counts from the start of its thread. One without a period waits for nothing.
+    fn timer(&self, member: &Member, thread: &str, task: &Task) -> Result<Option<Step>, ScenarioError> {
+        let members = self.object(&member.node, &format!("\"{}\"", member.key))?;
+        self.known(members, &["ref", "period", "mode"])?;
+        let name = timer_name(members).to_string();
+        let is_shared = !is_unique(&name) && (self.timers.users[&name].len() > 1 || task.count.is_some());
+        if is_shared {
+            self.remark(format!("several threads share the timer \"{name}\": each has one of its own here"));
+        }
+        let period = find(members, "period").map_or(Ok(Time::ZERO), |m| self.microseconds(m))?;
+        let owner = if is_unique(&name) { thread } else { "" };
+        let is_absolute = self.timers.absolute.contains(&(owner.to_string(), name.clone()));
+        let step = Step::Period {
+            period: Text(period),
+            offset: None,
+            deadline: None,
+            overrun: Some(if is_absolute { Overrun::CatchUp } else { Overrun::Restart }),
+            timer: (name != "unique").then_some(name),
+        };
+        Ok(Some(step).filter(|_| period > Time::ZERO))
+    }
+}
+
+fn constant(time: Time) -> Text<Distribution> {
+    Text(Distribution::Constant(time))
+}
+
+/// Adds the names of all threads that are forked.
+fn forked<'s>(steps: impl Iterator<Item = &'s Step>, into: &mut BTreeSet<&'s str>) {
+    for step in steps {
+        match step {
+            Step::Spawn { spawn, .. } => drop(into.insert(spawn)),
+            Step::Repeat { steps, .. } => forked(steps.iter(), into),
+            _ => {}
+        }
+    }
+}

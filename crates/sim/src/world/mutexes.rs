@@ -1,0 +1,100 @@
+//! Mutexes, and the priorities that tasks inherit through them (`rt_mutex_adjust_prio_chain`).
+
+use super::World;
+use super::objects::{Attempt, Mutex};
+use schedlab_model::workload::Class;
+
+/// The real-time priority of a class, 0 for those without.
+fn priority_of(class: Class) -> u8 {
+    match class {
+        Class::Fifo(priority) | Class::RoundRobin(priority) => priority,
+        Class::Other | Class::Batch | Class::Idle => 0,
+    }
+}
+
+impl World {
+    /// The task takes a mutex, or waits for it. `has_waited`: as one who has slept for it.
+    pub(super) fn take_mutex(&mut self, slot: u32, index: usize, has_waited: bool) -> Attempt {
+        let priority = self.tasks[slot].priority;
+        let lock = match &mut self.objects.locks[index] {
+            Mutex::Plain(lock) => return lock.lock(slot, has_waited),
+            Mutex::Inheriting(lock) => lock,
+        };
+        let was_owner = lock.owner() == Some(slot);
+        let attempt = lock.lock(slot, priority);
+        let owner = lock.owner().expect("somebody has it now");
+        match attempt {
+            Attempt::Done if !was_owner => self.tasks[slot].holds.push(index as u32),
+            Attempt::Done => {}
+            Attempt::Wait => {
+                self.tasks[slot].waits_for = Some(index as u32);
+                self.inherit(owner);
+            }
+        }
+        attempt
+    }
+
+    /// The task releases a mutex; whom that wakes is added to `woken`.
+    pub(super) fn release_mutex(&mut self, slot: u32, index: usize) {
+        let lock = match &mut self.objects.locks[index] {
+            Mutex::Plain(lock) => return lock.unlock(&mut self.woken),
+            Mutex::Inheriting(lock) => lock,
+        };
+        let next = lock.unlock();
+        self.tasks[slot].holds.retain(|held| *held != index as u32);
+        if let Some(next) = next {
+            let task = &mut self.tasks[next];
+            task.waits_for = None;
+            task.holds.push(index as u32);
+            self.woken.push(next);
+        }
+        self.inherit(slot);
+        next.into_iter().for_each(|next| self.inherit(next));
+    }
+
+    /// The priority of a task is its own, or the highest of those that wait for what it has. Whom it waits for inherits it.
+    fn inherit(&mut self, slot: u32) {
+        let mut next = Some(slot);
+        while let Some(slot) = next.take() {
+            let task = &self.tasks[slot];
+            let inherited = task.holds.iter().map(|&held| match &self.objects.locks[held as usize] {
+                Mutex::Inheriting(lock) => lock.priority(),
+                Mutex::Plain(_) => 0,
+            });
+            let priority = inherited.max().unwrap_or(0).max(priority_of(task.class));
+            if priority == task.priority {
+                return;
+            }
+            let task = &mut self.tasks[slot];
+            task.priority = priority;
+            self.inherits.push(slot);
+            if let Some(Mutex::Inheriting(lock)) = task.waits_for.map(|lock| &mut self.objects.locks[lock as usize]) {
+                lock.requeue(slot, priority);
+                next = lock.owner();
+            }
+        }
+    }
+
+    /// The class in which a task is for now: one that has inherited a priority is in the real-time class.
+    pub fn class_for_now(&self, slot: u32) -> Class {
+        let task = &self.tasks[slot];
+        match task.class {
+            class if priority_of(class) == task.priority => class,
+            Class::RoundRobin(_) => Class::RoundRobin(task.priority),
+            _ => Class::Fifo(task.priority),
+        }
+    }
+
+    /// A new task is in the class of its role.
+    pub(super) fn begin_class(&mut self, slot: u32) {
+        let class = self.role(slot).class;
+        let task = &mut self.tasks[slot];
+        (task.class, task.priority) = (class, priority_of(class));
+    }
+
+    /// The task has another class of its own from now on.
+    pub fn set_own_class(&mut self, slot: u32, class: Class) {
+        self.tasks[slot].class = class;
+        self.inherit(slot);
+    }
+}
