@@ -165,6 +165,7 @@ mod tests {
       14ms  cpu0  worker/1 → idle      blocked
       15ms  cpu0  worker/1             joins /web
       15ms  cpu0  worker/1             is throttled
+      15ms  cpu0  worker/1             next release at 16ms, due at 24ms, 1 skipped
       20ms  end, 2 events lost
 ";
         assert_eq!(render(&header(), &story()), expected);
