@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Commands of documents that are not tried, by what is in them.
-const NOT_TRIED: [(&str, &str); 12] = [
+const NOT_TRIED: [(&str, &str); 15] = [
     (" load ", "puts a policy in charge of the machine that runs the tests"),
     ("study gpos", "takes minutes; smaller studies have tests"),
     ("study my.toml", "is that study again"),
@@ -14,6 +14,9 @@ const NOT_TRIED: [(&str, &str); 12] = [
     (" record ", "needs rights; has tests of its own"),
     ("trace schedlab.parquet", "is what was recorded"),
     ("events.txt", "is a file of the reader's own"),
+    ("-short.json", "is a file of rt-app's own"),
+    ("example9.json", "is another"),
+    ("mp3.toml", "is made of one"),
     ("theirs.bpf.o", "is a file of the reader's own"),
     ("--verify", "asks a kernel of that venue; has a test of its own"),
     ("exec:scx_", "is a program that the reader installs"),
