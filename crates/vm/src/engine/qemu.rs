@@ -25,7 +25,11 @@ pub struct Qemu {
 /// clock that may not yet have the instructions before the halt (`icount_start_warp_timer` beside `icount_process_data`): the clock
 /// then jumps some microseconds too far. While a run is recorded, the CPU holds a lock from its first instruction until all of them
 /// are counted.
-const EXCLUSIVE: &str = "rr=record,rrfile=/dev/null";
+///
+/// QEMU records machines of one CPU only.
+fn by_turns(cpus: u32) -> &'static str {
+    if cpus == 1 { ",rr=record,rrfile=/dev/null" } else { "" }
+}
 
 impl Default for Qemu {
     /// 125 million instructions a second: what a slow processor does, and about what this emulator does.
@@ -70,7 +74,7 @@ impl Engine for Qemu {
         let mut command = machine(guest)?;
         command
             .args(["-accel", "tcg,thread=single", "-cpu", cpu(guest)])
-            .args(["-icount", &format!("shift={},sleep=off,align=off,{EXCLUSIVE}", self.shift)])
+            .args(["-icount", &format!("shift={},sleep=off,align=off{}", self.shift, by_turns(guest.cpus))])
             .args(["-seed", &(guest.seed & 0xffff_ffff).to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
         still::stop_the_clock_of(&mut command, guest.folder)?;
         Ok(command)
