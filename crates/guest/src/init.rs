@@ -7,10 +7,9 @@ use crate::message::{JOB_PATH, Job, Message, Outcome, PolicyJob};
 use crate::port::Port;
 use crate::watch::{MeasureError, Measured, measure};
 use schedlab_kernel::{Record, SchedulerError};
-use schedlab_load::{Algorithm, Ranks, Served, Settings, TICKS_NS, calm, is_realtime, now_ns, obtain, sleep_until};
+use schedlab_load::{Algorithm, Ranks, Served, Settings, TICKS_NS, calm, now_ns, obtain, sleep_until};
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
-use schedlab_model::workload::Workload;
 use std::ffi::CString;
 use std::fs;
 use std::path::Path;
@@ -127,7 +126,7 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     })?;
     let algorithm: Algorithm = job.algorithm.parse().map_err(failed)?;
     let calibration = obtain(algorithm, true).map_err(|error| failed(error.to_string()))?;
-    let is_silent = has_realtime(&job.workload) && job.workload.run.end().is_some();
+    let is_silent = job.workload.has_realtime() && job.workload.run.end().is_some();
     let look = if is_silent { NO_LOOK } else { LOOK };
     // A scheduler's own program takes part of the CPUs, and its turns are to be known.
     let is_program = matches!(job.policy, Some(PolicyJob::Program(_)));
@@ -170,11 +169,7 @@ fn wait_for_any_part_of_a_tick(seed: u64) {
     sleep_until(now_ns() + wait_ns);
 }
 
-fn has_realtime(workload: &Workload) -> bool {
-    workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime)
-}
-
-/// What cannot be said is missed by whoever waits for it.
+/// What cannot be said is missed by what waits for it.
 fn send(to: &mut FrameWriter<Port>, message: &Message) {
     if let Err(error) = to.send(message) {
         eprintln!("guest: {error}");

@@ -77,7 +77,7 @@ pub fn unlock(shared: &Shared, mutex: u32) {
     }
 }
 
-/// Takes a mutex as one who has slept for it, so that whoever releases it looks for others (`lll_cond_lock` of glibc).
+/// Takes a mutex after a sleep: its release then looks for further waiters (`lll_cond_lock` of glibc).
 pub fn relock(shared: &Shared, mutex: u32) -> Waited {
     let word = &shared.object(mutex)[0];
     while word.swap(2, Acquire) != 0 {
@@ -225,43 +225,26 @@ mod tests {
         assert_eq!(shared.object(0)[0].load(Relaxed), 1);
     }
 
-    #[test]
-    fn a_mutex_excludes() {
+    fn excludes(lock: fn(&Shared, u32) -> Waited, unlock: fn(&Shared, u32)) {
         let shared = Shared::new(2, 0).unwrap();
         let counter = &shared.object(1)[0];
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..10_000 {
-                        lock(&shared, 0);
-                        // A read and a write that others could come between.
-                        let seen = counter.load(Relaxed);
-                        counter.store(seen + 1, Relaxed);
-                        unlock(&shared, 0);
-                    }
-                });
+        let count = || {
+            for _ in 0..10_000 {
+                assert_eq!(lock(&shared, 0), Waited::Done);
+                // A read and a write that others could come between.
+                let seen = counter.load(Relaxed);
+                counter.store(seen + 1, Relaxed);
+                unlock(&shared, 0);
             }
-        });
-        assert_eq!(counter.load(Relaxed), 40_000);
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(count))));
+        assert_eq!((counter.load(Relaxed), shared.object(0)[0].load(Relaxed)), (40_000, 0));
     }
 
     #[test]
-    fn a_mutex_with_inheritance_excludes_too() {
-        let shared = Shared::new(2, 0).unwrap();
-        let counter = &shared.object(1)[0];
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..2_000 {
-                        assert_eq!(lock_inheriting(&shared, 0), Waited::Done);
-                        let seen = counter.load(Relaxed);
-                        counter.store(seen + 1, Relaxed);
-                        unlock_inheriting(&shared, 0);
-                    }
-                });
-            }
-        });
-        assert_eq!((counter.load(Relaxed), shared.object(0)[0].load(Relaxed)), (8_000, 0));
+    fn a_mutex_excludes_with_and_without_inheritance() {
+        excludes(lock, unlock);
+        excludes(lock_inheriting, unlock_inheriting);
     }
 
     #[test]

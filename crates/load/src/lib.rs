@@ -40,7 +40,7 @@ pub use control_groups::Counters as ControlGroupCounters;
 pub use guarded::{Ended, Guarded};
 pub use master::TICKS_NS;
 pub use program::find as find_program;
-pub use rank::{Ranks, calm, is_realtime};
+pub use rank::{Ranks, calm};
 pub use reserve::{Reserve, Served, reserve};
 pub use run::{
     LATE_NS, LoadError, ReleaseReport, Report, RequestReport, Settings, TaskReport, TasksCpu, WaitingReport, Watcher,

@@ -6,7 +6,6 @@ use crate::attributes as attr;
 use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::futex;
 use crate::process::{buried_cpu_ns, bury, install_nudge, kill, nudge};
-use crate::rank::is_realtime;
 use crate::shared::{Moment, Shared};
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
@@ -291,7 +290,7 @@ impl<'env> Master<'_, 'env> {
         let (role, ranks) = (self.role(order.role), self.site.ranks);
         // Who cannot be born there goes there by itself.
         _ = attr::set_cpus(0, &role.cpus);
-        if !is_realtime(role.class) {
+        if !role.class.is_realtime() {
             return self.create_late(order);
         }
         ranks.hurry_with_children();

@@ -24,9 +24,9 @@ pub struct Ranks {
 impl Ranks {
     /// Those of a workload; none when it asks for all priorities that there are.
     pub fn of(workload: &Workload) -> Option<Ranks> {
-        let asked = |priority| classes(workload).any(|class| priority_of(class) == Some(priority));
+        let asked = |priority| workload.roles.iter().flat_map(Role::classes).any(|class| class.priority() == priority);
         let free = (LOWEST..=HIGHEST).rev().find(|&priority| !asked(priority))?;
-        let control = if classes(workload).any(is_realtime) { HIGHEST } else { LOWEST };
+        let control = if workload.has_realtime() { HIGHEST } else { LOWEST };
         Some(Ranks { control, lowered_from: free + 1 })
     }
 
@@ -56,23 +56,6 @@ impl Ranks {
 /// The calling thread is as others again.
 pub fn calm() {
     set_class(libc::SCHED_OTHER, 0);
-}
-
-/// Whether tasks of the class go before all that are not.
-pub fn is_realtime(class: Class) -> bool {
-    priority_of(class).is_some()
-}
-
-/// Each class in which a task may be at some time.
-fn classes(workload: &Workload) -> impl Iterator<Item = Class> {
-    workload.roles.iter().flat_map(Role::classes)
-}
-
-fn priority_of(class: Class) -> Option<u8> {
-    match class {
-        Class::Fifo(priority) | Class::RoundRobin(priority) => Some(priority),
-        Class::Other | Class::Batch | Class::Idle => None,
-    }
 }
 
 fn set_class(class: libc::c_int, sched_priority: libc::c_int) {

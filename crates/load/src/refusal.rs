@@ -1,6 +1,6 @@
 //! What this machine cannot hold is refused before anything starts, in one line that says what would help.
 
-use crate::rank::{Ranks, is_realtime};
+use crate::rank::Ranks;
 use crate::requests::{MAX_ARRIVALS, from_outside};
 use crate::reserve::{Served, reserve};
 use crate::run::LoadError;
@@ -31,7 +31,7 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
     if let Some(why) = of_sources(workload).or_else(|| of_channels(workload)) {
         return refused(why);
     }
-    if !workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime) {
+    if !workload.has_realtime() {
         return Ok(());
     }
     if Ranks::of(workload).is_none() {
@@ -81,7 +81,7 @@ fn of_role(role: &Role) -> Option<String> {
     if let Some(nice) = raised_to(role).filter(|nice| !may_raise_nice(*nice)) {
         return Some(format!("nice {nice} needs root or CAP_SYS_NICE"));
     }
-    if role.classes().any(is_realtime) && !is_root() {
+    if role.classes().any(Class::is_realtime) && !is_root() {
         return Some("a real-time class needs root or CAP_SYS_NICE".into());
     }
     let missing = |step: &Step| match step {

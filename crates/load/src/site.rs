@@ -88,7 +88,7 @@ impl<'a> Site<'a> {
         (self.workload.objects.semaphores.len() + index) as u32
     }
 
-    /// Takes a mutex, as one who has slept for it or not.
+    /// Takes a mutex. `has_slept`: after a sleep, so that its release looks for further waiters.
     pub fn take_lock(&self, index: usize, has_slept: bool) -> Waited {
         let place = self.lock(index);
         match self.workload.objects.locks[index].protocol {

@@ -26,7 +26,7 @@ pub fn role(name: &str, cpus: CpuSet) -> Role {
     }
 }
 
-/// A workload with these roles on so many CPUs.
+/// A workload with these roles on this number of CPUs.
 pub fn workload(cpus: u32, roles: Vec<Role>, warmup: u64) -> Workload {
     Workload {
         name: "test".into(),

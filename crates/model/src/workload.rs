@@ -163,7 +163,17 @@ pub enum Class {
 }
 
 impl Class {
+    /// The real-time priority, 0 for the classes without one.
+    #[inline]
+    pub fn priority(self) -> u8 {
+        match self {
+            Class::Fifo(priority) | Class::RoundRobin(priority) => priority,
+            Class::Other | Class::Batch | Class::Idle => 0,
+        }
+    }
+
     /// Whether tasks of the class go before all that are not.
+    #[inline]
     pub fn is_realtime(self) -> bool {
         matches!(self, Class::Fifo(_) | Class::RoundRobin(_))
     }
@@ -215,7 +225,7 @@ pub enum Step {
     /// Release a mutex that this task holds, and sleep until somebody signals the condition variable. [`Step::Relock`]
     /// follows.
     CondWait(ObjectId, ObjectId),
-    /// Take a mutex as one who has slept for it: whoever releases it looks for others that wait.
+    /// Take a mutex after a sleep: its release looks for further waiters.
     Relock(ObjectId),
     /// Wake the first that waits for a condition variable.
     Signal(ObjectId),
@@ -508,6 +518,11 @@ pub enum ChannelKind {
 }
 
 impl Workload {
+    /// Whether a task is of a real-time class at some time.
+    pub fn has_realtime(&self) -> bool {
+        self.roles.iter().flat_map(Role::classes).any(Class::is_realtime)
+    }
+
     /// Says that tasks of these roles, which are all that is left, wait at these steps for what nobody gives any more.
     pub fn standstill<'a>(&self, waiting: impl IntoIterator<Item = (RoleId, &'a Step)>) -> String {
         let mut counts: BTreeMap<(RoleId, String), u64> = BTreeMap::new();

@@ -40,7 +40,7 @@ fn source(source: WakeSource) -> &'static str {
     }
 }
 
-/// A role's name, or what stands for those that have none.
+/// A role's name, or a placeholder for tasks without a role.
 fn role_of(label: Label, names: &Names) -> String {
     label.place.map_or("(unknown)".into(), |(role, _)| names.role(role))
 }

@@ -4,13 +4,13 @@
 //! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] has the cases run by
 //! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values beside the published ones.
 
-mod bench;
 mod blocks;
 mod case;
 mod check;
 mod claim;
 mod course;
 mod coverage;
+mod judge;
 mod language;
 mod measure;
 mod overhead;

@@ -1,8 +1,8 @@
 //! A published value beside what was seen.
 
-use crate::bench::Bench;
 use crate::case::{Beside, Case, Experiment};
 use crate::claim::{Bound, Equation, Per, Published, ValueSpec};
+use crate::judge::Judge;
 use crate::runner::{CaseOutcome, Observed};
 use crate::words::Words;
 use schedlab_metrics::theory::multiprocessor as equations;
@@ -153,9 +153,9 @@ pub fn judge(value: &ValueSpec, (experiment, outcomes): (&Experiment, &[CaseOutc
         let verdict = Verdict::NotComparable { reason: words.fill_or_keep(reason) };
         return vec![judged(&value.what, whole, (None, verdict, None))];
     }
-    let bench = Bench { value, experiment, outcomes, words };
+    let judge = Judge { value, experiment, outcomes, words };
     let (Published::List(numbers), Some(path)) = (whole, &value.along) else {
-        return vec![judged(&value.what, whole, bench.held(whole, &value.at))];
+        return vec![judged(&value.what, whole, judge.held(whole, &value.at))];
     };
     let axis = experiment.axis(&value.run, path);
     let point = |(index, number): (usize, &f64)| {
@@ -167,7 +167,7 @@ pub fn judge(value: &ValueSpec, (experiment, outcomes): (&Experiment, &[CaseOutc
         let mut at = value.at.clone();
         at.insert(path.clone(), here.clone());
         let name = path.rsplit('.').next().unwrap_or(path);
-        judged(&format!("{}, {name} {}", value.what, plain(here)), &published, bench.held(&published, &at))
+        judged(&format!("{}, {name} {}", value.what, plain(here)), &published, judge.held(&published, &at))
     };
     numbers.iter().enumerate().map(point).collect()
 }

@@ -4,7 +4,7 @@ use crate::charge::Charge;
 use crate::measured::{KernelRun, scheduler_program};
 use crate::{Control, Policy, Request, Run, Scheduler, Venue, VenueError};
 use schedlab_guest::{InCharge, MeasureError, Measured, measure};
-use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Served, Settings, is_realtime, reserve};
+use schedlab_load::{Algorithm, Calibration, CalibrationError, LoadError, Served, Settings, reserve};
 use schedlab_model::trace::Sink;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -89,8 +89,7 @@ impl Venue for HostVenue {
             counted: counted.as_ref(),
             others_told: true,
         };
-        let has_realtime = request.workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime);
-        let reserve = if has_realtime { reserve(others(request.policy)).ok() } else { None };
+        let reserve = if request.workload.has_realtime() { reserve(others(request.policy)).ok() } else { None };
         let mut run = Run { reserve, ..run.result(recorded, sink)? };
         scheduler_program::add(&mut run.result, loaded.as_ref());
         Ok(run)

@@ -46,7 +46,7 @@ impl Latencies {
 pub struct Latency {
     roster: Roster,
     waits: Waits,
-    /// None stands for tasks of unknown role.
+    /// None for tasks of unknown role.
     roles: BTreeMap<Option<RoleId>, Latencies>,
     /// None once there were too many tasks to tell them apart.
     tasks: Option<BTreeMap<TaskId, (Label, Latencies)>>,

@@ -157,7 +157,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// For a trace with these roles, by [`schedlab_model::ids::RoleId`], and so many CPUs.
+    /// For a trace with these roles, by [`schedlab_model::ids::RoleId`], and this number of CPUs.
     pub fn new(roles: impl IntoIterator<Item = String>, cpus: u32) -> Slices {
         let roles: Vec<String> = roles.into_iter().collect();
         Slices {

@@ -10,7 +10,7 @@ use schedlab_model::{
 };
 use std::collections::BTreeMap;
 
-/// So many different words of a task or a role are told apart; a policy may say a new one at every instant.
+/// The most distinct status words kept for a task or a role; a policy may report a new one at every instant.
 const MAX_WORDS: usize = 64;
 
 /// So many changes of each task are kept.

@@ -184,7 +184,7 @@ impl Question<'_> {
             return Err(Failure::Failed(format!("`{}` has no responses under this limit: a longer run", self.role)));
         };
         let limited = outcome.control_groups().into_iter().find(|group| group.path == self.path);
-        let of = |path: &str| limited.and_then(|role| role.metrics.get(path));
+        let of = |path: &str| limited.and_then(|group| group.metrics.get(path));
         let high = value.interval.map_or(value.number, |interval| interval.high);
         Ok(Some(Point {
             quota_ns: quota.map(Time::ns),

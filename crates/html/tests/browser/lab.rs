@@ -144,7 +144,7 @@ pub fn study_page() -> String {
 /// How many events the first policy of the comparison has lost.
 pub const LOST: u64 = 7;
 
-/// The page of a comparison with so many events in its timeline, whose role has the name of an attack.
+/// The page of a comparison with this many events in its timeline. Its role is named after an attack.
 pub fn comparison_page(events: u64) -> String {
     let text = "name = \"w\"\n[machine]\ncpus = 8\n[[task]]\nname = \"t\"\ncount = 24\n\
                 loop = [{ compute = \"3ms\" }, { sleep = \"2ms\" }]\n[run]\nduration = \"300ms\"\n";

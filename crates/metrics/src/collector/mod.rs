@@ -62,7 +62,7 @@ use schedlab_model::workload::Workload;
 use std::collections::BTreeMap;
 use task::{Activity, NOT_YET, Task, TaskTable};
 
-/// With more task instances than this, only roles are told apart.
+/// With more task instances than this, there are results for roles only.
 pub const MAX_TASKS_IN_DETAIL: usize = 256;
 
 /// CPU time did not add up: a fault of the venue, not of the policy.

@@ -255,7 +255,7 @@ fn wrong_files_say_where() {
         (&thread("\"instance\" : -1, \"run\" : 1"), "f:2:14: \"instance\""),
         (&thread("\"priority\" : 20, \"run\" : 1"), "the priority 20 does not fit"),
         (&thread("\"cpus\" : [], \"run\" : 1"), "\"cpus\" is a list"),
-        (&thread("\"run\" : 1, \"phases\" : {}"), "\"run\" stands beside \"phases\""),
+        (&thread("\"run\" : 1, \"phases\" : {}"), "\"run\" cannot be used with \"phases\""),
         (&thread("\"phases\" : { \"p\" : { \"delay\" : 1, \"run\" : 1 } }"), "belongs to a thread"),
     ] {
         let error = import_error(text);

@@ -192,7 +192,9 @@ impl Importer<'_> {
             return self.looped(loops, steps, task);
         };
         if let Some(m) = members.iter().find(|m| event(&m.key).is_some() && m.key != "runtime") {
-            return Err(self.wrong(m.byte, format!("\"{}\" stands beside \"phases\": put it into a phase", m.key)));
+            return Err(
+                self.wrong(m.byte, format!("\"{}\" cannot be used with \"phases\": put it into a phase", m.key))
+            );
         }
         self.properties(members)?;
         let phases = self.object(&phases.node, "\"phases\"")?;

@@ -18,10 +18,11 @@ pub(crate) fn cpus(cpus: &CpuSet, machine_cpus: u32) -> Result<(), Wrong> {
 
 /// The nice value of a task of this class.
 pub(crate) fn nice(nice: Option<i64>, class: Class) -> Result<i8, Wrong> {
-    let real_time = matches!(class, Class::Fifo(_) | Class::RoundRobin(_));
     match nice {
         None => Ok(0),
-        Some(_) if real_time => Err("a nice value means nothing in the classes fifo and rr: remove it".into()),
+        Some(_) if class.is_realtime() => {
+            Err("a nice value means nothing in the classes fifo and rr: remove it".into())
+        }
         Some(nice @ -20..=19) => Ok(nice as i8),
         Some(nice) => Err(format!("nice {nice} does not exist: write from -20 (most) to 19 (least)")),
     }

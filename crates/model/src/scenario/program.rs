@@ -137,21 +137,21 @@ fn pass<'s>(role: &RoleInfo<'s>) -> &'s [Step] {
 /// there is only waiting.
 fn own(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
     let steps = pass(role);
-    let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
-    match &role.birth {
-        Birth::Arrivals { .. } if trailing < steps.len() => (Some(0), Some(steps.len() - trailing)),
+    match (&role.birth, without_last_sleeps(steps)) {
+        (Birth::Arrivals { .. }, end) if end > 0 => (Some(0), Some(end)),
         _ => busy_part(steps, works),
     }
 }
 
 /// What is left of a pass without the waiting at its head and the sleeps at its end.
 fn busy_part(steps: &[Step], works: &Works) -> (Option<usize>, Option<usize>) {
-    let leading = works.leading(steps);
-    let trailing = steps.iter().rev().take_while(|step| only_sleeps(step)).count();
-    match leading + trailing >= steps.len() {
-        true => (None, None),
-        false => (Some(leading), Some(steps.len() - trailing)),
-    }
+    let (begin, end) = (works.leading(steps), without_last_sleeps(steps));
+    if begin < end { (Some(begin), Some(end)) } else { (None, None) }
+}
+
+/// How many steps there are before the sleeps at the end.
+fn without_last_sleeps(steps: &[Step]) -> usize {
+    steps.len() - steps.iter().rev().take_while(|step| only_sleeps(step)).count()
 }
 
 /// Where a pass ends that serves requests of others: before the sleeps at its end. Nowhere when it ends with waiting for
@@ -253,7 +253,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Who was woken takes the mutex like one who has slept for it (`__pthread_mutex_cond_lock`).
+    /// A woken task takes the mutex as after a sleep (`__pthread_mutex_cond_lock`).
     fn cond_wait(&mut self, condition: &str, mutex: &str) -> Result<(), Fault> {
         let mutex = self.names.id(ObjectKind::Lock, mutex);
         let wait = workload::Step::CondWait(self.names.id(ObjectKind::Condition, condition), mutex);

@@ -128,7 +128,7 @@ macro_rules! steps {
             $(#[$key_meta:meta])* $key:ident: $form:ty,
             $($(#[$more_meta:meta])* $more:ident: $more_form:ty,)*
         }
-        $role:expr, $example:literal, $meaning:literal, $rt_app:expr;)*
+        $effect:expr, $example:literal, $meaning:literal, $rt_app:expr;)*
     ) => {
         /// One step of a program.
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -162,9 +162,9 @@ macro_rules! steps {
             }
 
             /// What it does.
-            #[allow(unused_variables)] // not every role needs every value
+            #[allow(unused_variables)] // not every effect needs every value
             pub(crate) fn effect(&self) -> Effect<'_> {
-                match self { $(Step::$variant { $key $(, $more)* } => $role),* }
+                match self { $(Step::$variant { $key $(, $more)* } => $effect),* }
             }
         }
 

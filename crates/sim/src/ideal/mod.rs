@@ -38,7 +38,7 @@ use order::{Key, Order};
 use schedlab_model::control_group::Knobs;
 use schedlab_model::machine::Costs;
 use schedlab_model::trace::Sink;
-use schedlab_model::workload::{Class, Workload};
+use schedlab_model::workload::Workload;
 use std::fmt;
 use std::rc::Rc;
 
@@ -169,7 +169,7 @@ fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
         )));
     }
     for role in &workload.roles {
-        if matches!(role.class, Class::Fifo(_) | Class::RoundRobin(_)) {
+        if role.class.is_realtime() {
             return Err(RunError::Unsupported(format!(
                 "task '{}' is of a real-time class, which the ideal discipline {discipline} does not know; remove \
                  `class`, or run a sched_ext policy",
@@ -185,7 +185,7 @@ fn check(workload: &Workload, discipline: Discipline) -> Result<(), RunError> {
         }
         if role.changes().next().is_some() {
             return Err(RunError::Unsupported(format!(
-                "task '{}' changes its CPUs or its nice value, which the ideal discipline {discipline} does not know; \
+                "task '{}' changes how it is scheduled, which the ideal discipline {discipline} does not know; \
                  remove `set`, or run a sched_ext policy",
                 role.name
             )));

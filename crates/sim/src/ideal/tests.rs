@@ -2,7 +2,7 @@
 
 use super::test_helpers::*;
 use super::*;
-use schedlab_model::workload::{Birth, Role, Step};
+use schedlab_model::workload::{Birth, Class, Role, Step};
 use schedlab_model::{cpuset::CpuSet, ids::*, time::Time, trace::*};
 
 const WHOLE_CPUS: [Discipline; 6] = {

@@ -3,7 +3,7 @@
 
 use super::consts::*;
 use super::cpu::NONE;
-use super::entity::{State, is_realtime};
+use super::entity::State;
 use super::life::fill_weight;
 use super::ops::Op;
 use super::policy::Sim;
@@ -26,19 +26,19 @@ impl Sim {
     }
 
     /// The task leaves the queue of its class, changes, and enters that of the other.
-    pub fn set_class(&mut self, slot: u32, class: Class) {
+    fn set_class(&mut self, slot: u32, class: Class) {
         let entity = self.core.entity(slot);
         let (cpu, state, before) = (entity.cpu, entity.state, entity.class);
         if state == State::Running {
             self.core.account(cpu);
         }
-        match (is_realtime(before), is_realtime(class)) {
+        match (before.is_realtime(), class.is_realtime()) {
             (true, _) => self.core.cpu_mut(cpu).realtime.retain(|&waiting| waiting != slot),
             (false, true) => self.leave_policy(slot, state),
             (false, false) => return self.while_dequeued(slot, |sim| sim.note_class(slot, class)),
         }
         self.note_class(slot, class);
-        if !is_realtime(class) {
+        if !class.is_realtime() {
             return self.enter_policy(slot, state);
         }
         match state {
@@ -66,13 +66,12 @@ impl Sim {
     }
 
     fn enter_policy(&mut self, slot: u32, state: State) {
-        let (cpu, address) = (self.core.entity(slot).cpu, self.core.entity(slot).address);
+        let cpu = self.core.entity(slot).cpu;
         if self.core.entity(slot).is_shown {
             self.enable(slot, cpu);
         } else {
             self.show_to_policy(slot, cpu, false);
         }
-        debug_assert_eq!(address, self.core.entity(slot).address);
         match state {
             State::Sleeping => {}
             State::Runnable => {
@@ -98,7 +97,7 @@ impl Sim {
         self.core.begin_periods();
         self.core.entity_mut(slot).realtime_slice_ns = 0;
         self.refill(slot);
-        if !is_realtime(before) {
+        if !before.is_realtime() {
             self.take_cpu(cpu, slot);
         }
         self.core.mark_stale(cpu);

@@ -4,7 +4,7 @@
 use super::cgroups::Cgroups;
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
-use super::entity::{Entity, GuestPlace, is_realtime};
+use super::entity::{Entity, GuestPlace};
 use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
@@ -167,7 +167,7 @@ impl Core {
     /// An idle machine.
     pub fn new(world: World, memory: GuestMemory, release: Release) -> Result<Core, MemoryError> {
         let rules = Rules::of(release);
-        let exists = world.workload.roles.iter().flat_map(|role| role.classes()).any(is_realtime);
+        let exists = world.workload.has_realtime();
         let machine = world.workload.machine.clone();
         let count = machine.cpus();
         let mut masks = Masks::new(&memory, count);

@@ -38,12 +38,6 @@ pub struct Direct {
     pub flags: u64,
 }
 
-/// Whether the kernel's real-time class schedules tasks of a class.
-#[inline]
-pub fn is_realtime(class: Class) -> bool {
-    matches!(class, Class::Fifo(_) | Class::RoundRobin(_))
-}
-
 /// Where a task lies in guest memory, as the host reaches it.
 pub struct GuestPlace(*mut GuestTask);
 
@@ -140,15 +134,12 @@ impl Entity {
     /// Whether the kernel's real-time class schedules it.
     #[inline]
     pub fn is_realtime(&self) -> bool {
-        is_realtime(self.class)
+        self.class.is_realtime()
     }
 
     /// Real-time priority, 0 for all others.
     pub fn priority(&self) -> u8 {
-        match self.class {
-            Class::Fifo(p) | Class::RoundRobin(p) => p,
-            _ => 0,
-        }
+        self.class.priority()
     }
 
     /// What policies see of the task.

@@ -4,16 +4,8 @@ use super::World;
 use super::objects::{Attempt, Mutex};
 use schedlab_model::workload::Class;
 
-/// The real-time priority of a class, 0 for those without.
-fn priority_of(class: Class) -> u8 {
-    match class {
-        Class::Fifo(priority) | Class::RoundRobin(priority) => priority,
-        Class::Other | Class::Batch | Class::Idle => 0,
-    }
-}
-
 impl World {
-    /// The task takes a mutex, or waits for it. `has_waited`: as one who has slept for it.
+    /// The task takes a mutex, or waits for it. `has_waited`: it has slept for the mutex before.
     pub(super) fn take_mutex(&mut self, slot: u32, index: usize, has_waited: bool) -> Attempt {
         let priority = self.tasks[slot].priority;
         let lock = match &mut self.objects.locks[index] {
@@ -61,7 +53,7 @@ impl World {
                 Mutex::Inheriting(lock) => lock.priority(),
                 Mutex::Plain(_) => 0,
             });
-            let priority = inherited.max().unwrap_or(0).max(priority_of(task.class));
+            let priority = inherited.max().unwrap_or(0).max(task.class.priority());
             if priority == task.priority {
                 return;
             }
@@ -79,7 +71,7 @@ impl World {
     pub fn class_for_now(&self, slot: u32) -> Class {
         let task = &self.tasks[slot];
         match task.class {
-            class if priority_of(class) == task.priority => class,
+            class if class.priority() == task.priority => class,
             Class::RoundRobin(_) => Class::RoundRobin(task.priority),
             _ => Class::Fifo(task.priority),
         }
@@ -89,7 +81,7 @@ impl World {
     pub(super) fn begin_class(&mut self, slot: u32) {
         let class = self.role(slot).class;
         let task = &mut self.tasks[slot];
-        (task.class, task.priority) = (class, priority_of(class));
+        (task.class, task.priority) = (class, class.priority());
     }
 
     /// The task has another class of its own from now on.

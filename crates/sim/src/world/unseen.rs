@@ -80,7 +80,8 @@ pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
         return workload.clone();
     }
     let mut workload = Workload::clone(workload);
-    let class = Class::Fifo(priority(&workload.roles));
+    // The lowest real-time priority where no task is of a real-time class, else the highest.
+    let class = Class::Fifo(if workload.has_realtime() { 99 } else { 1 });
     if creator {
         add(&mut workload, "(arrivals)", class);
     }
@@ -110,12 +111,6 @@ fn add(workload: &mut Workload, name: &str, class: Class) {
         birth: workload::Birth::Spawned,
         program: Program { steps, repeats: true, repeat_depth: 0 },
     });
-}
-
-/// The lowest real-time priority where no task is of a real-time class, else the highest.
-fn priority(roles: &[Role]) -> u8 {
-    let is_realtime = |role: &Role| matches!(role.class, Class::Fifo(_) | Class::RoundRobin(_));
-    if roles.iter().any(is_realtime) { 99 } else { 1 }
 }
 
 impl World {

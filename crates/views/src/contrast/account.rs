@@ -134,7 +134,7 @@ impl Account {
         self.roles.iter().map(|(role, waited)| (self.name(*role), waited))
     }
 
-    /// The name of a role, or what stands for tasks without one.
+    /// The name of a role, or a placeholder for tasks without one.
     pub fn name(&self, role: Option<RoleId>) -> String {
         role.map_or("(unknown)".into(), |role| self.names.role(role))
     }

@@ -1,5 +1,29 @@
 //! Emulators: those that count time in instructions, and the machine below as one, which does not.
 
+/// A function that gives what an assembler made of a file: the bytes between two of its labels, in a section of read-only data.
+macro_rules! assembled {
+    ($(#[$about:meta])* $name:ident: $file:literal in $section:literal, $begin:ident to $end:ident) => {
+        core::arch::global_asm!(
+            concat!(".pushsection ", $section, ", \"a\""),
+            include_str!($file),
+            ".popsection",
+            options(att_syntax)
+        );
+        unsafe extern "C" {
+            static $begin: u8;
+            static $end: u8;
+        }
+        $(#[$about])*
+        fn $name() -> &'static [u8] {
+            // SAFETY: both symbols bound the same bytes of the read-only data.
+            unsafe {
+                let (begin, end) = (&raw const $begin, &raw const $end);
+                std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))
+            }
+        }
+    };
+}
+
 mod bochs;
 mod kvm;
 mod qemu;

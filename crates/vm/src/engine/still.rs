@@ -10,16 +10,9 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-core::arch::global_asm!(
-    ".pushsection .rodata.schedlab_still, \"a\"",
-    include_str!("still.s"),
-    ".popsection",
-    options(att_syntax)
-);
-
-unsafe extern "C" {
-    static schedlab_still_begin: u8;
-    static schedlab_still_end: u8;
+assembled! {
+    /// The shared object.
+    object: "still.s" in ".rodata.schedlab_still", schedlab_still_begin to schedlab_still_end
 }
 
 const NAME: &str = "still.so";
@@ -34,15 +27,6 @@ pub fn stop_the_clock_of(command: &mut Command, folder: &Path) -> io::Result<()>
     // By a path without blanks and colons, which would end it in this variable.
     command.current_dir(folder).env("LD_PRELOAD", format!("./{NAME}"));
     Ok(())
-}
-
-/// The shared object.
-fn object() -> &'static [u8] {
-    // SAFETY: both symbols bound the same bytes of the read-only data.
-    unsafe {
-        let (begin, end) = (&raw const schedlab_still_begin, &raw const schedlab_still_end);
-        std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))
-    }
 }
 
 #[cfg(test)]

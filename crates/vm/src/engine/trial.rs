@@ -24,16 +24,9 @@ const MEMORY: u64 = 0x2000;
 /// What it says.
 const WORD: &[u8] = b"up";
 
-core::arch::global_asm!(
-    ".pushsection .rodata.schedlab_trial, \"a\"",
-    include_str!("trial.s"),
-    ".popsection",
-    options(att_syntax)
-);
-
-unsafe extern "C" {
-    static schedlab_trial_begin: u8;
-    static schedlab_trial_end: u8;
+assembled! {
+    /// The guest's instructions.
+    code: "trial.s" in ".rodata.schedlab_trial", schedlab_trial_begin to schedlab_trial_end
 }
 
 /// Starts the smallest guest there is in an engine, and ends it.
@@ -83,12 +76,7 @@ fn cause<'a>(engine: &dyn Engine, said: &'a str) -> &'a str {
 
 /// The guest as a kernel's program: an ELF file of one segment, with the note that tells where it is entered.
 fn program() -> Vec<u8> {
-    // SAFETY: both symbols bound the same bytes of the read-only data.
-    let code = unsafe {
-        let (begin, end) = (&raw const schedlab_trial_begin, &raw const schedlab_trial_end);
-        std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))
-    };
-    elf::program(code, ADDRESS, MEMORY)
+    elf::program(code(), ADDRESS, MEMORY)
 }
 
 mod elf {

@@ -3,8 +3,8 @@
 use super::Slot;
 use std::collections::VecDeque;
 
-/// A condition variable as glibc has it (`pthread_cond_wait`): a task that is signalled no longer waits here, whoever comes
-/// before it to the mutex, and a broadcast wakes all at once: none is moved to the queue of the mutex.
+/// A condition variable as in glibc (`pthread_cond_wait`): a signalled task leaves this queue even if another task takes the mutex
+/// first, and a broadcast wakes all waiters at once and requeues none of them to the mutex.
 #[derive(Default)]
 pub struct Condition {
     waiting: VecDeque<Slot>,

@@ -11,17 +11,17 @@ use crate::words::Words;
 use toml::Table;
 
 /// Where a value is held against what was seen.
-pub(crate) struct Bench<'a> {
+pub(crate) struct Judge<'a> {
     pub value: &'a ValueSpec,
     pub experiment: &'a Experiment,
     pub outcomes: &'a [CaseOutcome],
     pub words: &'a Words,
 }
 
-impl Bench<'_> {
+impl Judge<'_> {
     /// What was seen, what is to be said about it, and how firm that is.
     pub fn held(&self, published: &Published, at: &Table) -> (Option<f64>, Verdict, Option<Firmness>) {
-        let Bench { value, experiment, outcomes, .. } = *self;
+        let Judge { value, experiment, outcomes, .. } = *self;
         let own = match seen(value, at, (experiment, outcomes), Look::Together) {
             Err(Missing::NotRun(reason)) => return (None, Verdict::NotRun { reason }, None),
             Err(Missing::Refused(reason)) => return (None, Verdict::CannotTell { reason }, None),
