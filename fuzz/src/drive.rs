@@ -1,6 +1,7 @@
 //! Drives a target: inputs in a process of its own, findings out.
 
 use crate::change::changed;
+use crate::notebook::Notebook;
 use crate::rng::Rng;
 use crate::{Answer, Target, signals};
 use std::collections::BTreeSet;
@@ -19,6 +20,8 @@ const LONGEST: Duration = Duration::from_secs(300);
 const MEMORY_BYTES: u64 = 8 << 30;
 /// How many inputs with new answers are kept beside the seeds.
 const KEPT: usize = 512;
+/// A folder in memory.
+const MEMORY_FOLDER: &str = "/dev/shm";
 /// How many attempts to shrink a finding.
 const TRIES: u32 = 400;
 /// How long between two words of how many inputs were tried.
@@ -106,22 +109,21 @@ pub fn attack(
 ) -> io::Result<Attack> {
     let (begun, mut attack) = (Instant::now(), Attack { tried: 0, found: Vec::new(), ended_by: None });
     let scratch = tempfile::tempdir()?;
-    let (input, count) = (scratch.path().join("input"), scratch.path().join("count"));
+    let notes = scratch.path().join("notes");
     let mut seed = seed;
     while let Some(left) = length.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
         let arguments = ["--inside".into(), target.name.into(), seed.to_string(), left.as_millis().to_string()];
-        let tried = || fs::read_to_string(&count).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let notebook = Notebook::create(&notes)?;
         let before = attack.tried;
-        fs::write(&count, "0")?;
-        let ended = child(&arguments, &[&input, &count], left + LONGEST, &input, &mut || tell(before + tried()))?;
-        attack.tried += tried();
+        let ended = child(&arguments, &notes, left + LONGEST, &notebook, &mut |tried| tell(before + tried))?;
+        attack.tried += notebook.tried()?;
         match ended {
             Ended::Well => break,
             Ended::Asked(signal) => {
                 attack.ended_by = Some(signal);
                 break;
             }
-            Ended::Badly(how) => attack.found.push(keep(target, &fs::read(&input)?, how, home, scratch.path())?),
+            Ended::Badly(how) => attack.found.push(keep(target, &notebook.input()?, how, home, scratch.path())?),
         }
         seed = seed.wrapping_add(1);
     }
@@ -146,30 +148,34 @@ impl Ended {
     }
 }
 
-/// Runs this program on some inputs, calls `tell` from time to time, and ends it when one of them takes too long or when
-/// we are asked to end.
+/// Runs this program on some inputs, calls `tell` from time to time with how many were tried, and ends it when one of them
+/// takes too long or when we are asked to end.
 fn child(
     arguments: &[String],
-    files: &[&Path],
+    file: &Path,
     limit: Duration,
-    input: &Path,
-    tell: &mut dyn FnMut(),
+    notebook: &Notebook,
+    tell: &mut dyn FnMut(u64),
 ) -> io::Result<Ended> {
     let mut command = Command::new(std::env::current_exe()?);
-    let mut child = command.args(arguments).args(files).spawn()?;
+    // Targets that want files get them in memory, where there is a folder for that.
+    if Path::new(MEMORY_FOLDER).is_dir() {
+        command.env("TMPDIR", MEMORY_FOLDER);
+    }
+    let mut child = command.args(arguments).arg(file).spawn()?;
     let (begun, mut told) = (Instant::now(), Instant::now());
-    // When the present input was written, and what CPU time the process had taken then.
-    let (mut written, mut cpu_then) = (None, Duration::ZERO);
+    // How many inputs were tried before the present one, when it began, and what CPU time the process had taken then.
+    let (mut tried_before, mut since, mut cpu_then) = (0, Instant::now(), Duration::ZERO);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Ended::of(status));
         }
         std::thread::sleep(Duration::from_millis(20));
-        let (last, cpu) = (input.metadata().and_then(|data| data.modified()).ok(), cpu_time(child.id()));
-        if last != written {
-            (written, cpu_then) = (last, cpu);
+        let (tried, cpu) = (notebook.tried()?, cpu_time(child.id()));
+        if tried != tried_before {
+            (tried_before, since, cpu_then) = (tried, Instant::now(), cpu);
         }
-        let age = written.and_then(|at| at.elapsed().ok()).unwrap_or_default();
+        let age = since.elapsed();
         let is_stuck = cpu.saturating_sub(cpu_then) > PATIENCE || age > LONGEST;
         let asked = signals::came();
         if asked.is_some() || is_stuck || begun.elapsed() > limit {
@@ -180,7 +186,7 @@ fn child(
         }
         if told.elapsed() >= TELLING {
             told = Instant::now();
-            tell();
+            tell(tried);
         }
     }
 }
@@ -197,9 +203,10 @@ fn cpu_time(pid: u32) -> Duration {
 /// Makes an input smaller as long as it ends as badly, and keeps it.
 fn keep(target: &Target, input: &[u8], how: String, home: &Path, scratch: &Path) -> io::Result<Finding> {
     let trial = scratch.join("trial");
+    let nothing = Notebook::create(&scratch.join("trials"))?;
     let is_bad = |bytes: &[u8]| -> io::Result<bool> {
         fs::write(&trial, bytes)?;
-        let ended = child(&["--one".into(), target.name.into()], &[&trial], LONGEST, &trial, &mut || {})?;
+        let ended = child(&["--one".into(), target.name.into()], &trial, LONGEST, &nothing, &mut |_| {})?;
         Ok(matches!(ended, Ended::Badly(_)))
     };
     let (mut best, mut size) = (input.to_vec(), input.len() / 2);
@@ -220,24 +227,22 @@ fn keep(target: &Target, input: &[u8], how: String, home: &Path, scratch: &Path)
     Ok(Finding { file, how })
 }
 
-/// The life of a process that tries inputs: it writes down each before it tries it.
+/// The life of a process that tries inputs: it notes each before it tries it.
 ///
 /// # Errors
 ///
 /// Nothing can be written.
-pub fn inside(target: Target, seed: u64, length: Duration, files: [&Path; 2], home: &Path) -> io::Result<()> {
+pub fn inside(target: Target, seed: u64, length: Duration, notes: &Path, home: &Path) -> io::Result<()> {
     limit_memory();
-    let [input, count] = files;
+    let mut notebook = Notebook::open(notes)?;
     let mut session = Session::new(target, seed, Some(&home.join("corpus").join(target.name)));
     let (begun, parent) = (Instant::now(), parent_id());
     // Who was killed ends nobody.
     while begun.elapsed() < length && parent_id() == parent {
-        session.step(&mut |bytes| fs::write(input, bytes).expect("an input can be written down"));
-        if session.tried.is_multiple_of(64) {
-            fs::write(count, session.tried.to_string())?;
-        }
+        let tried = session.tried;
+        session.step(&mut |input| notebook.note(tried, input).expect("an input can be noted"));
     }
-    fs::write(count, session.tried.to_string())
+    notebook.note(session.tried, b"")
 }
 
 /// Who takes too much memory gets none, and aborts.

@@ -10,6 +10,7 @@
 
 pub mod change;
 pub mod drive;
+pub mod notebook;
 pub mod rng;
 pub mod signals;
 pub mod target;

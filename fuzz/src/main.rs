@@ -6,13 +6,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 fn main() -> ExitCode {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !schedlab_gate::library::is_guarded() {
+            report(info);
+        }
+    }));
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["--inside", name, seed, millis, input, count] => {
+        ["--inside", name, seed, millis, notes] => {
             let length = Duration::from_millis(number(millis));
-            let files = [Path::new(input), Path::new(count)];
-            drive::inside(find(name), number(seed), length, files, &home()).expect("a finding can be written down");
+            drive::inside(find(name), number(seed), length, Path::new(notes), &home()).expect("inputs can be noted");
             ExitCode::SUCCESS
         }
         ["--one", name, file] => {

@@ -117,10 +117,14 @@ fn usage(error: &clap::Error) {
     complain(&format!("{what}; {remedy}"));
 }
 
-/// A defect of ours is one line too; `RUST_BACKTRACE=1` shows where it came from.
+/// A defect of ours is one line too; `RUST_BACKTRACE=1` shows where it came from. Where a library's panic becomes an error, the
+/// error says what is wrong.
 pub fn install_panic_hook() {
     let full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        if schedlab_gate::library::is_guarded() {
+            return;
+        }
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
             return full(info);
         }

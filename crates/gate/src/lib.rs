@@ -5,6 +5,7 @@
 //! | text that a person will read on a terminal | out | [`Shown`], which only its checks make |
 //! | a file that somebody else wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
+//! | a damaged file, to a library that panics | in | [`library::guarded`] |
 //! | a file of ours in a folder that others can write to | out | [`own::unnamed`], [`own::Partial`], [`own::Folder`] |
 //!
 //! Nothing else prints, and nothing else opens what a user names: `make lint` looks for calls that go past it.
@@ -12,6 +13,7 @@
 pub mod file;
 mod file_name;
 mod folder;
+pub mod library;
 pub mod own;
 mod partial;
 mod shown;

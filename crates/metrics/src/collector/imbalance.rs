@@ -3,8 +3,8 @@
 use schedlab_model::ids::RoleId;
 use schedlab_model::result;
 
-/// Watches what lies on each CPU. At each instant the CPUs' loads have a mean and a variance about it; both are summed over
-/// time. From sums of loads and of their squares that takes no look at all CPUs.
+/// Watches the load of each CPU. At each instant the CPUs' loads have a mean and a variance; both are integrated over time. The
+/// sum of the loads and the sum of their squares give both without a look at all CPUs.
 #[derive(Clone, Debug)]
 pub(super) struct Imbalance {
     cpus: f64,
@@ -12,6 +12,8 @@ pub(super) struct Imbalance {
     weights: Vec<f64>,
     tasks: Loads,
     weight: Loads,
+    /// Time since the loads last changed, in ns.
+    unchanged_ns: u64,
 }
 
 /// Loads of one kind.
@@ -20,13 +22,14 @@ struct Loads {
     of_cpus: Vec<f64>,
     sum: f64,
     squares: f64,
-    /// Mean over the CPUs × time.
+    /// Mean × CPUs × ns.
     mean_time: f64,
-    /// Variance over the CPUs × time.
+    /// Variance × CPUs² × ns.
     variance_time: f64,
 }
 
 impl Loads {
+    #[inline(always)]
     fn add(&mut self, cpu: usize, load: f64) {
         let before = self.of_cpus[cpu];
         self.of_cpus[cpu] += load;
@@ -34,13 +37,13 @@ impl Loads {
         self.squares += load * (2.0 * before + load);
     }
 
+    #[inline(always)]
     fn pass(&mut self, cpus: f64, ns: f64) {
-        let mean = self.sum / cpus;
-        self.mean_time += mean * ns;
-        self.variance_time += (self.squares / cpus - mean * mean).max(0.0) * ns;
+        self.mean_time += self.sum * ns;
+        self.variance_time += (cpus * self.squares - self.sum * self.sum).max(0.0) * ns;
     }
 
-    /// The standard deviation in parts of the mean; none where there was no load.
+    /// The standard deviation divided by the mean; none where there was no load.
     fn relative(&self, ns: f64) -> Option<f64> {
         (self.mean_time > 0.0).then(|| (self.variance_time / ns).sqrt() / (self.mean_time / ns))
     }
@@ -51,39 +54,53 @@ impl Imbalance {
     pub fn new(cpus: u32, weights: impl Iterator<Item = Option<u32>>) -> Imbalance {
         let weights = weights.map(|weight| f64::from(weight.unwrap_or(0))).collect();
         let loads = Loads { of_cpus: vec![0.0; cpus as usize], ..Loads::default() };
-        Imbalance { cpus: f64::from(cpus), weights, tasks: loads.clone(), weight: loads }
+        Imbalance { cpus: f64::from(cpus), weights, tasks: loads.clone(), weight: loads, unchanged_ns: 0 }
     }
 
     /// A task of this role joins a CPU's run queue.
-    #[inline]
+    #[inline(always)]
     pub fn joins(&mut self, cpu: usize, role: RoleId) {
+        self.settle();
         self.tasks.add(cpu, 1.0);
         self.weight.add(cpu, self.weights[role.index()]);
     }
 
     /// A task of this role leaves a CPU's run queue.
-    #[inline]
+    #[inline(always)]
     pub fn leaves(&mut self, cpu: usize, role: RoleId) {
+        self.settle();
         self.tasks.add(cpu, -1.0);
         self.weight.add(cpu, -self.weights[role.index()]);
     }
 
     /// Time passes with the loads as they are.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, ns: u64) {
-        self.tasks.pass(self.cpus, ns as f64);
-        self.weight.pass(self.cpus, ns as f64);
+        self.unchanged_ns += ns;
+    }
+
+    /// Integrates up to the present.
+    #[inline(always)]
+    fn settle(&mut self) {
+        let ns = match std::mem::take(&mut self.unchanged_ns) {
+            0 => return,
+            ns => ns as f64,
+        };
+        self.tasks.pass(self.cpus, ns);
+        self.weight.pass(self.cpus, ns);
     }
 
     /// Forgets what was so far; the loads stay.
     pub fn clear(&mut self) {
+        self.unchanged_ns = 0;
         for loads in [&mut self.tasks, &mut self.weight] {
             (loads.mean_time, loads.variance_time) = (0.0, 0.0);
         }
     }
 
-    /// What it was over so much time; none where there were no tasks.
-    pub fn over(&self, ns: u64) -> Option<result::Imbalance> {
+    /// The imbalance over the last `ns`; none where there were no tasks.
+    pub fn over(&mut self, ns: u64) -> Option<result::Imbalance> {
+        self.settle();
         let tasks = self.tasks.relative(ns as f64)?;
         Some(result::Imbalance { tasks, weight: self.weight.relative(ns as f64) })
     }

@@ -129,7 +129,7 @@ impl Collector {
             load_distribution: self.load_distribution(window_ns),
             jain: self.jain.index(),
             time_to_balance_ns: self.cpus.balance.as_ref().and_then(|balance| balance.found()),
-            imbalance: self.cpus.imbalance.as_ref().and_then(|imbalance| imbalance.over(window_ns)),
+            imbalance: self.cpus.imbalance.as_mut().and_then(|imbalance| imbalance.over(window_ns)),
             work_conservation_violation: self.idle_watch.as_ref().map(|watch| WorkConservation {
                 ns: watch.violation_ns(),
                 frac: fraction(watch.violation_ns(), window_ns * u64::from(cpus)),

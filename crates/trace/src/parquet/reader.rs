@@ -18,11 +18,11 @@ use ::parquet::{
     },
     schema::types::SchemaDescriptor,
 };
+use schedlab_gate::library;
 use schedlab_model::{ids::CpuId, time::Time, trace::Event};
 use std::{
     fs::File,
     io::{Read, Seek, SeekFrom},
-    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
 };
 
@@ -78,8 +78,7 @@ const FIRST_FIELDS: usize = Field::Request as usize;
 /// Calls the library, which panics on some damaged files where an error is due. What a panic leaves half done is not
 /// used again: the reader ends with its first error.
 fn guarded<T>(call: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    let outcome = panic::catch_unwind(AssertUnwindSafe(call));
-    outcome.unwrap_or_else(|_| Err("its pages or their description cannot be decoded".into()))
+    library::guarded(call).unwrap_or_else(|_| Err("its pages or their description cannot be decoded".into()))
 }
 
 /// One column of the batch: the numbers that are there, and for each row whether it has one.
