@@ -124,7 +124,6 @@ fn a_nice_value_counts_from_its_step_on() {
     }
 }
 
-/// Nothing that a task could not have been from the begin.
 /// A task that computes for 10 ms under a mutex, one of a higher class that computes for 20 ms, and one of the highest that
 /// wants the mutex.
 fn inversion(protocol: &str) -> Workload {
@@ -196,6 +195,7 @@ fn a_class_counts_from_its_step_on() {
     }
 }
 
+/// Nothing that a task could not have been from the begin.
 #[test]
 fn what_cannot_be_is_refused() {
     let fault = |task: &str, set: &str| {

@@ -10,6 +10,7 @@ mod guard;
 mod lab;
 mod laws;
 mod mechanisms;
+mod phenomena;
 #[path = "../policies/tests.rs"]
 mod policies;
 mod requests;
