@@ -9,6 +9,7 @@ mod generate;
 mod guard;
 mod lab;
 mod laws;
+mod locks;
 mod mechanisms;
 mod phenomena;
 #[path = "../policies/tests.rs"]

@@ -148,7 +148,7 @@ pub fn signal(shared: &Shared, condition: u32, all: bool) {
     };
     note_now(signalled);
     if let Ok(first) = woken.fetch_update(SeqCst, SeqCst, next) {
-        wake_bits(woken, if all { u32::MAX } else { bit(first) });
+        wake_bits(woken, if all { u32::MAX } else { bit(first) }, u32::MAX);
     }
 }
 
@@ -162,17 +162,18 @@ fn is_past(next: u32, turn: u32) -> bool {
 }
 
 /// Sleeps while the word has this value, to be woken by this bit.
-fn wait_for_bit(word: &AtomicU32, value: u32, bit: u32) {
+pub fn wait_for_bit(word: &AtomicU32, value: u32, bit: u32) {
     let (none, no_time) = (std::ptr::null::<u8>(), std::ptr::null::<u8>());
     // SAFETY: the word lives as long as the call; the kernel only reads it.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT_BITSET, value, no_time, none, bit) };
 }
 
-/// Wakes all that sleep under one of these bits.
-fn wake_bits(word: &AtomicU32, bits: u32) {
+/// Wakes those that sleep under one of these bits, at most `count`.
+pub fn wake_bits(word: &AtomicU32, bits: u32, count: u32) {
+    let count = count.min(i32::MAX as u32);
     let (none, no_time) = (std::ptr::null::<u8>(), std::ptr::null::<u8>());
     // SAFETY: the kernel uses the address as a name only.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE_BITSET, i32::MAX, no_time, none, bits) };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE_BITSET, count, no_time, none, bits) };
 }
 
 /// Sleeps until so many parties are here: word 0 counts rounds, word 1 those who are here, words 2 and 3 are when it

@@ -26,6 +26,7 @@ mod refusal;
 mod requests;
 mod reserve;
 mod run;
+mod rwlock;
 mod shared;
 mod site;
 mod standstill;

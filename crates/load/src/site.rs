@@ -8,6 +8,7 @@ use crate::futex::{self, Waited};
 use crate::gate::Gate;
 use crate::rank::Ranks;
 use crate::requests::{Outside, Queue, from_outside};
+use crate::rwlock;
 use crate::shared::Shared;
 use schedlab_model::workload::{Protocol, Workload};
 use std::io::{self, Write};
@@ -88,21 +89,34 @@ impl<'a> Site<'a> {
         (self.workload.objects.semaphores.len() + index) as u32
     }
 
-    /// Takes a mutex. `has_slept`: after a sleep, so that its release looks for further waiters.
-    pub fn take_lock(&self, index: usize, has_slept: bool) -> Waited {
-        let place = self.lock(index);
-        match self.workload.objects.locks[index].protocol {
-            Protocol::Inherit => futex::lock_inheriting(&self.shared, place),
-            Protocol::None if has_slept => futex::relock(&self.shared, place),
-            Protocol::None => futex::lock(&self.shared, place),
+    /// Takes a lock. `to_read`: together with others that read. `has_slept`: after a
+    /// sleep, so that its release looks for further waiters.
+    pub fn take_lock(&self, index: usize, to_read: bool, has_slept: bool) -> Waited {
+        let (place, lock) = (self.lock(index), &self.workload.objects.locks[index]);
+        match (lock.readers, lock.protocol) {
+            (Some(prefer), _) => rwlock::take(&self.shared, place, prefer, to_read),
+            (None, Protocol::Inherit) => futex::lock_inheriting(&self.shared, place),
+            (None, Protocol::None) if has_slept => futex::relock(&self.shared, place),
+            (None, Protocol::None) => futex::lock(&self.shared, place),
         }
     }
 
-    /// Releases a mutex.
+    /// Whether a task that wants a lock, to read or to write, would have to wait for it now.
+    pub fn is_held(&self, index: usize, to_read: bool) -> bool {
+        let words = self.shared.object(self.lock(index));
+        match self.workload.objects.locks[index].readers {
+            Some(prefer) => !rwlock::may_take(words, prefer, to_read),
+            None => words[0].load(Relaxed) != 0,
+        }
+    }
+
+    /// Releases a lock.
     pub fn release_lock(&self, index: usize) {
-        match self.workload.objects.locks[index].protocol {
-            Protocol::Inherit => futex::unlock_inheriting(&self.shared, self.lock(index)),
-            Protocol::None => futex::unlock(&self.shared, self.lock(index)),
+        let (place, lock) = (self.lock(index), &self.workload.objects.locks[index]);
+        match (lock.readers, lock.protocol) {
+            (Some(prefer), _) => rwlock::release(&self.shared, place, prefer),
+            (None, Protocol::Inherit) => futex::unlock_inheriting(&self.shared, place),
+            (None, Protocol::None) => futex::unlock(&self.shared, place),
         }
     }
 

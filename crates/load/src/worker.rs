@@ -13,7 +13,7 @@ use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
-use schedlab_model::workload::{self, BUSY_PIECE, Change, Class, Pace, Role, Step};
+use schedlab_model::workload::{self, BUSY_PIECE, Change, Class, Pace, Role, SPIN_PIECE, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -174,6 +174,7 @@ impl<'a> Worker<'a> {
             step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
             step @ (Step::Wait(_)
             | Step::Lock(_)
+            | Step::ReadLock(_)
             | Step::CondWait(..)
             | Step::Relock(_)
             | Step::Barrier(_)
@@ -232,9 +233,13 @@ impl<'a> Worker<'a> {
                 self.give_to(site.at_semaphore(s.index()), work.is_some_and(|work| work.hands_on), *count);
                 futex::semaphore_post(&site.shared, s.index() as u32, *count);
             }
-            Step::Lock(l) => return site.take_lock(l.index(), false).into(),
+            Step::Lock(l) | Step::ReadLock(l) => {
+                let to_read = matches!(step, Step::ReadLock(_));
+                self.spin(l.index(), to_read);
+                return site.take_lock(l.index(), to_read, false).into();
+            }
             Step::Unlock(l) => site.release_lock(l.index()),
-            Step::Relock(l) => return site.take_lock(l.index(), true).into(),
+            Step::Relock(l) => return site.take_lock(l.index(), false, true).into(),
             Step::CondWait(c, l) => {
                 let since = now_ns();
                 let condition = site.condition(c.index());
@@ -300,6 +305,16 @@ impl<'a> Worker<'a> {
             let now = left.min(at_once);
             self.engine.burn(now);
             left -= now;
+        }
+    }
+
+    /// Works until a lock is free, or for as long as a task spins for it. That is no demand of the task.
+    fn spin(&mut self, lock: usize, to_read: bool) {
+        let mut left_ns = self.site.workload.objects.locks[lock].spin.ns();
+        while left_ns > 0 && self.site.is_held(lock, to_read) && !self.site.shared.is_stopped() {
+            let piece_ns = left_ns.min(SPIN_PIECE.ns());
+            self.engine.burn(((piece_ns as f64 * self.site.pieces_per_ns).round() as u64).max(1));
+            left_ns -= piece_ns;
         }
     }
 

@@ -18,6 +18,9 @@ pub const MAX_TASKS_AT_ONCE: u64 = 1 << 20;
 /// The work of a busy task between two looks at the clock: as much as rt-app's `runtime` does.
 pub const BUSY_PIECE: Time = Time::from_us(32);
 
+/// The work of a task that spins between two looks at the lock.
+pub const SPIN_PIECE: Time = Time::from_us(1);
+
 /// What the tasks do, and on what machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workload {
@@ -218,9 +221,11 @@ pub enum Step {
     Wait(ObjectId),
     /// Give to a semaphore, waking as many waiters.
     Post(ObjectId, u32),
-    /// Take a mutex; waiters are served in order.
+    /// Take a mutex, or a reader-writer lock to write; waiters are woken in order.
     Lock(ObjectId),
-    /// Release a mutex that this task holds.
+    /// Take a reader-writer lock to read.
+    ReadLock(ObjectId),
+    /// Release a lock that this task holds.
     Unlock(ObjectId),
     /// Release a mutex that this task holds, and sleep until somebody signals the condition variable. [`Step::Relock`]
     /// follows.
@@ -373,11 +378,15 @@ pub struct Mutex {
     pub name: String,
     /// How it treats its owner.
     pub protocol: Protocol,
+    /// How much CPU work a task does at most, looking at the lock after each [`SPIN_PIECE`], before it sleeps for it.
+    pub spin: Time,
+    /// If tasks take it to read: whom it lets in first.
+    pub readers: Option<Preference>,
 }
 
 impl From<&str> for Mutex {
     fn from(name: &str) -> Mutex {
-        Mutex { name: name.into(), protocol: Protocol::None }
+        Mutex { name: name.into(), protocol: Protocol::None, spin: Time::ZERO, readers: None }
     }
 }
 
@@ -390,6 +399,17 @@ pub enum Protocol {
     None,
     /// It has the priority of the most urgent real-time task that waits for it (`PTHREAD_PRIO_INHERIT`).
     Inherit,
+}
+
+/// Whom a reader-writer lock lets in first (`pthread_rwlockattr_setkind_np`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Preference {
+    /// A reader waits while a writer has the lock, and no longer: readers can keep writers out.
+    #[default]
+    Readers,
+    /// A reader waits while a writer has the lock or waits for it: writers can keep readers out.
+    Writers,
 }
 
 /// A semaphore.
@@ -549,7 +569,9 @@ impl Objects {
         match step {
             Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].name),
             Step::CondWait(id, _) => format!("a signal of the condition variable `{}`", self.conditions[id.index()]),
-            Step::Lock(id) | Step::Relock(id) => format!("the lock `{}`", self.locks[id.index()].name),
+            Step::Lock(id) | Step::ReadLock(id) | Step::Relock(id) => {
+                format!("the lock `{}`", self.locks[id.index()].name)
+            }
             Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
             Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),
             Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),

@@ -208,6 +208,7 @@ pub fn draws(workload: &Workload) -> bool {
                 | Step::Wait(_)
                 | Step::Post(..)
                 | Step::Lock(_)
+                | Step::ReadLock(_)
                 | Step::Unlock(_)
                 | Step::CondWait(..)
                 | Step::Relock(_)

@@ -117,6 +117,26 @@ fn inheritance_ends_what_an_urgent_task_has_nothing_to_do_with() {
     }
 }
 
+/// A reader until 300 ms, a writer that comes at 50 and keeps the lock for 200, a reader that comes at 100 and keeps it for 300.
+#[test]
+fn a_lock_lets_in_whom_it_prefers() {
+    let hold = |name: &str, start: u32, step: &str, ms: u32| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nstart = \"{start}ms\"\nonce = [{{ {step} = \"l\" }}, {{ compute = \"1us\" }}, \
+             {{ sleep = \"{ms}ms\" }}, {{ unlock = \"l\" }}]\n"
+        )
+    };
+    let tasks =
+        hold("early", 0, "read_lock", 300) + &hold("writer", 50, "lock", 200) + &hold("late", 100, "read_lock", 300);
+    // The writer from 400 to 600, or from 300 to 500 and the late reader until 800.
+    for (prefer, waits) in [("readers", [0, 1, 0]), ("writers", [0, 0, 1])] {
+        let scenario = format!("name = \"t\"\n[machine]\ncpus = 1\n[lock.l]\nprefer = \"{prefer}\"\n{tasks}");
+        for (venue, roles) in in_every_venue(&scenario) {
+            assert_eq!(responses(&roles, 500_000_000), waits, "{prefer} {venue}: {roles}");
+        }
+    }
+}
+
 /// While it is of the real-time class it has the CPU alone.
 #[test]
 fn a_task_changes_its_class() {

@@ -80,8 +80,11 @@ fn file(scenario: &Scenario) -> Result<Json, Fault> {
     Ok(object([("tasks", Json::Object(threads)), ("global", global)]))
 }
 
-/// Whether mutexes have priority inheritance; in rt-app all have it, or none.
+/// Whether mutexes have priority inheritance; in rt-app all have it, or none. None spins there.
 fn inherits(scenario: &Scenario, at: &At) -> Result<bool, Fault> {
+    if let Some((name, _)) = scenario.lock.iter().find(|(_, lock)| lock.spin.is_some()) {
+        return Err(at.key(name).key("spin").fault("rt-app's mutexes do not spin: remove this"));
+    }
     let inherits = |name: &String| scenario.lock.get(name).is_some_and(|lock| lock.protocol == Protocol::Inherit);
     let mutexes = scenario.mutexes();
     match mutexes.iter().filter(|name| inherits(name)).count() {

@@ -69,7 +69,7 @@ pub fn import(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::new(if name.is_empty() { "rt-app" } else { name }, machine, run, roles, origin);
     (scenario.barrier, scenario.control_groups) = (barrier, control_groups);
     if global.inherits {
-        let inheriting = |name: String| (name, Lock { protocol: Protocol::Inherit });
+        let inheriting = |name: String| (name, Lock { protocol: Protocol::Inherit, ..Lock::default() });
         scenario.lock = scenario.mutexes().into_iter().map(inheriting).collect();
     }
     Ok(scenario.with_remarks(importer.said.into_inner()))

@@ -48,7 +48,7 @@ use crate::{
     distribution::Distribution,
     machine::{Mechanisms, Topology},
     time::Time,
-    workload::{ChannelKind, Class, Kind, Protocol, Workload},
+    workload::{ChannelKind, Class, Kind, Preference, Protocol, Workload},
 };
 use schedlab_gate::file;
 use schemars::JsonSchema;
@@ -298,13 +298,19 @@ pub struct Barrier {
 #[serde(deny_unknown_fields)]
 pub struct Device {}
 
-/// A mutex.
+/// A mutex, or a reader-writer lock if a task takes it to read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     /// How it treats its owner: none (when absent), or inherit: it has the priority of the most urgent real-time task that waits.
     #[serde(default, skip_serializing_if = "is_default")]
     pub protocol: Protocol,
+    /// How long a task spins for it, as CPU work, before it sleeps; not at all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spin: Option<Text<Time>>,
+    /// Whom a reader-writer lock lets in first; readers when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefer: Option<Preference>,
 }
 
 /// A published value.

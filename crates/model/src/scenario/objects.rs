@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     ids::ObjectId,
+    time::Time,
     workload::{Birth, Channel, ChannelKind, Mutex, Objects, Protocol, Semaphore},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,13 +169,12 @@ pub(crate) fn objects(scenario: &Scenario, names: &Names, works: &Works, roles: 
         initial: scenario.semaphore.get(name).map_or(0, |semaphore| semaphore.initial),
         work: works.of(ObjectKind::Semaphore, name),
     };
-    let mutex = |name: &String| Mutex {
-        name: name.clone(),
-        protocol: scenario.lock.get(name).map_or(Protocol::None, |lock| lock.protocol),
-    };
+    let read = read_locks(roles);
+    conditions_go_with_mutexes(roles, &read)?;
+    let mutexes = names.of(ObjectKind::Lock).map(|name| mutex(scenario, name, &read)).collect::<Result<_, _>>()?;
     Ok(Objects {
         semaphores: names.of(ObjectKind::Semaphore).map(semaphore).collect(),
-        locks: names.of(ObjectKind::Lock).map(mutex).collect(),
+        locks: mutexes,
         conditions: names.of(ObjectKind::Condition).cloned().collect(),
         channels: names
             .of(ObjectKind::Channel)
@@ -186,6 +186,52 @@ pub(crate) fn objects(scenario: &Scenario, names: &Names, works: &Works, roles: 
             .collect::<Result<_, _>>()?,
         devices: names.of(ObjectKind::Device).cloned().collect(),
     })
+}
+
+/// The locks that are taken to read.
+fn read_locks<'s>(roles: &[RoleInfo<'s>]) -> BTreeSet<&'s str> {
+    let steps = roles.iter().flat_map(|role| &role.steps);
+    let read = |flat: &Flat<'s>| match flat.step {
+        Step::ReadLock { read_lock } => Some(read_lock.as_str()),
+        _ => None,
+    };
+    steps.filter_map(read).collect()
+}
+
+/// No condition variable releases a lock that others read meanwhile.
+fn conditions_go_with_mutexes(roles: &[RoleInfo], read: &BTreeSet<&str>) -> Result<(), Fault> {
+    for Flat { step, path, .. } in roles.iter().flat_map(|role| &role.steps) {
+        match step.effect() {
+            Effect::Conditions(condition) if condition.mutex().is_some_and(|mutex| read.contains(mutex)) => {
+                let message =
+                    "this step needs a mutex, and the lock is taken to read elsewhere: give it one of its own";
+                return Err(path.fault(message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A lock as it is declared. What goes with mutexes alone is refused for one that is taken to read.
+fn mutex(scenario: &Scenario, name: &str, read: &BTreeSet<&str>) -> Result<Mutex, Fault> {
+    let declared = scenario.lock.get(name).cloned().unwrap_or_default();
+    let (root, key) = (At::root(), ObjectKind::Lock.name());
+    let fault = |at: &str, message: &str| Err(root.key(key).key(name).key(at).fault(message));
+    let spin = declared.spin.as_ref().map_or(Time::ZERO, |spin| spin.0);
+    match (declared.protocol, read.contains(name)) {
+        (Protocol::Inherit, true) => fault("protocol", "a lock that is taken to read has many owners: remove this"),
+        (Protocol::Inherit, _) if spin > Time::ZERO => {
+            fault("spin", "a task that spins for a mutex boosts nobody: remove this, or `protocol`")
+        }
+        (_, false) if declared.prefer.is_some() => {
+            fault("prefer", "no task takes this lock to read: remove this, or add a step { read_lock = … }")
+        }
+        (protocol, read) => {
+            let readers = read.then(|| declared.prefer.unwrap_or_default());
+            Ok(Mutex { name: name.into(), protocol, spin, readers })
+        }
+    }
 }
 
 fn channel(scenario: &Scenario, name: &str) -> Result<Channel, Fault> {

@@ -209,6 +209,7 @@ impl Compiler<'_> {
                 self.given(ObjectKind::Semaphore, post, *times, &at.key("times"))?,
             ),
             Step::Lock { lock } => Code::Lock(id(ObjectKind::Lock, lock)),
+            Step::ReadLock { read_lock } => Code::ReadLock(id(ObjectKind::Lock, read_lock)),
             Step::Unlock { unlock } => Code::Unlock(id(ObjectKind::Lock, unlock)),
             Step::CondWait { cond_wait, mutex } => return self.cond_wait(cond_wait, mutex),
             Step::Signal { signal } => Code::Signal(id(ObjectKind::Condition, signal)),

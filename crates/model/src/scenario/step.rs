@@ -277,12 +277,20 @@ steps! {
     }
     Effect::Locks(lock), r#"{ lock = "m" }"#, "take a mutex", Some("lock");
 
+    /// Take a reader-writer lock to read.
+    ReadLock "read_lock" {
+        /// The lock.
+        read_lock: String,
+    }
+    Effect::Locks(read_lock), r#"{ read_lock = "rw" }"#,
+    "take a lock together with others that read; with a step like this somewhere, `lock` takes it to write, alone", None;
+
     /// Release a mutex.
     Unlock "unlock" {
         /// The mutex, which this task holds.
         unlock: String,
     }
-    Effect::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex", Some("unlock");
+    Effect::Unlocks(unlock), r#"{ unlock = "m" }"#, "release a mutex or a reader-writer lock", Some("unlock");
 
     /// Wait for a condition variable.
     CondWait "cond_wait" {

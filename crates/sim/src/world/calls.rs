@@ -47,7 +47,8 @@ impl World {
             Step::Post(s, _) => semaphore + when(self.objects.semaphores[s.index()].waiters() > 0, futex_wake),
             Step::CondWait(_, l) => futex_wait + when(self.objects.locks[l.index()].is_contended(), futex_wake),
             Step::Signal(c) | Step::Broadcast(c) => when(self.objects.conditions[c.index()].waiters() > 0, futex_wake),
-            Step::Lock(l) | Step::Relock(l) => when(self.objects.locks[l.index()].would_wait(slot), futex_wait),
+            Step::Lock(l) | Step::Relock(l) => when(self.objects.locks[l.index()].would_wait(slot, false), futex_wait),
+            Step::ReadLock(l) => when(self.objects.locks[l.index()].would_wait(slot, true), futex_wait),
             Step::Unlock(l) => when(self.objects.locks[l.index()].is_contended(), futex_wake),
             Step::Barrier(b) => match self.objects.barriers[b.index()].is_last() {
                 true => futex_wake,

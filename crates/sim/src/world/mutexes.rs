@@ -1,15 +1,17 @@
-//! Mutexes, and the priorities that tasks inherit through them (`rt_mutex_adjust_prio_chain`).
+//! Locks, and the priorities that tasks inherit through them (`rt_mutex_adjust_prio_chain`).
 
 use super::World;
 use super::objects::{Attempt, Mutex};
-use schedlab_model::workload::Class;
+use schedlab_model::workload::{Class, SPIN_PIECE, Step};
 
 impl World {
-    /// The task takes a mutex, or waits for it. `has_waited`: it has slept for the mutex before.
-    pub(super) fn take_mutex(&mut self, slot: u32, index: usize, has_waited: bool) -> Attempt {
+    /// The task takes a mutex, or a reader-writer lock to read or to write, or waits for it. `has_waited`: it has slept for it
+    /// before.
+    pub(super) fn take_lock(&mut self, slot: u32, index: usize, to_read: bool, has_waited: bool) -> Attempt {
         let priority = self.tasks[slot].priority;
         let lock = match &mut self.objects.locks[index] {
             Mutex::Plain(lock) => return lock.lock(slot, has_waited),
+            Mutex::Shared(lock) => return lock.take(slot, to_read, has_waited),
             Mutex::Inheriting(lock) => lock,
         };
         let was_owner = lock.owner() == Some(slot);
@@ -26,10 +28,36 @@ impl World {
         attempt
     }
 
-    /// The task releases a mutex; whom that wakes is added to `woken`.
-    pub(super) fn release_mutex(&mut self, slot: u32, index: usize) {
+    /// Whether the task works on, looking at the lock of its step again and again, before it waits for it.
+    pub(super) fn spins(&mut self, slot: u32, step: &Step) -> bool {
+        let (lock, to_read) = match step {
+            Step::Lock(lock) => (lock.index(), false),
+            Step::ReadLock(lock) => (lock.index(), true),
+            _ => return false,
+        };
+        let limit_ns = self.workload.objects.locks[lock].spin.ns();
+        let is_held = self.objects.locks[lock].would_wait(slot, to_read);
+        let task = &mut self.tasks[slot];
+        // Who has paid for the call sleeps next.
+        if limit_ns == 0 || task.paid || task.waits {
+            return false;
+        }
+        let left_ns = limit_ns - task.spun_ns;
+        if !is_held || left_ns == 0 {
+            task.spun_ns = 0;
+            return false;
+        }
+        let piece_ns = left_ns.min(SPIN_PIECE.ns());
+        task.spun_ns += piece_ns;
+        task.work_ns = piece_ns + std::mem::take(&mut task.owed_ns);
+        true
+    }
+
+    /// The task releases a lock; whom that wakes is added to `woken`.
+    pub(super) fn release_lock(&mut self, slot: u32, index: usize) {
         let lock = match &mut self.objects.locks[index] {
             Mutex::Plain(lock) => return lock.unlock(&mut self.woken),
+            Mutex::Shared(lock) => return lock.release(&mut self.woken),
             Mutex::Inheriting(lock) => lock,
         };
         let next = lock.unlock();
@@ -51,7 +79,7 @@ impl World {
             let task = &self.tasks[slot];
             let inherited = task.holds.iter().map(|&held| match &self.objects.locks[held as usize] {
                 Mutex::Inheriting(lock) => lock.priority(),
-                Mutex::Plain(_) => 0,
+                Mutex::Plain(_) | Mutex::Shared(_) => 0,
             });
             let priority = inherited.max().unwrap_or(0).max(task.class.priority());
             if priority == task.priority {

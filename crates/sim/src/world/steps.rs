@@ -188,6 +188,9 @@ impl World {
             Step::Spawn(role, count) => return self.spawn(slot, *role, *count),
             Step::Exit => return self.leave(slot),
             step => {
+                if self.spins(slot, step) {
+                    return Next::Work;
+                }
                 if !self.has_calls {
                     self.give_with(slot, step, cpu);
                 } else if self.works_for_call(slot, step, cpu) {
@@ -242,6 +245,7 @@ impl World {
                 | Step::Wait(_)
                 | Step::Post(..)
                 | Step::Lock(_)
+                | Step::ReadLock(_)
                 | Step::Unlock(_)
                 | Step::CondWait(..)
                 | Step::Relock(_)
@@ -286,9 +290,9 @@ impl World {
                 }
                 self.after_attempt(slot, attempt)
             }
-            Step::Lock(l) => {
-                let has_waited = self.tasks[slot].waits;
-                let attempt = self.take_mutex(slot, l.index(), has_waited);
+            Step::Lock(l) | Step::ReadLock(l) => {
+                let (to_read, has_waited) = (matches!(step, Step::ReadLock(_)), self.tasks[slot].waits);
+                let attempt = self.take_lock(slot, l.index(), to_read, has_waited);
                 self.after_attempt(slot, attempt)
             }
             Step::Post(s, count) => {
@@ -297,16 +301,16 @@ impl World {
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::Unlock(l) => {
-                self.release_mutex(slot, l.index());
+                self.release_lock(slot, l.index());
                 self.wake_all(slot, WakeSource::Semaphore, true)
             }
             Step::CondWait(c, l) => {
-                self.release_mutex(slot, l.index());
+                self.release_lock(slot, l.index());
                 self.objects.conditions[c.index()].wait(slot);
                 self.wake_all(slot, WakeSource::Semaphore, false)
             }
             Step::Relock(l) => {
-                let attempt = self.take_mutex(slot, l.index(), true);
+                let attempt = self.take_lock(slot, l.index(), false, true);
                 self.after_attempt(slot, attempt)
             }
             Step::Signal(c) => {

@@ -34,6 +34,8 @@ pub struct Task {
     pub work_ns: u64,
     /// Until when it is busy, if it is.
     pub busy_until_ns: Option<u64>,
+    /// How much it has worked for its step, which takes a lock, to look at that again and again.
+    pub spun_ns: u64,
     /// Work that it has to do beside the next step that takes time.
     pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
@@ -109,6 +111,7 @@ impl Task {
             repeats: Vec::new(),
             work_ns: 0,
             busy_until_ns: None,
+            spun_ns: 0,
             owed_ns: 0,
             demand_ns: 0,
             asked_ns,

@@ -1,4 +1,4 @@
-//! Semaphores, mutexes, condition variables, channels, barriers and devices.
+//! Semaphores, mutexes, reader-writer locks, condition variables, channels, barriers and devices.
 //!
 //! Nothing is handed over in a kernel: who waits is woken, tries again once it has a CPU, and finds that another task was
 //! faster, or not. [`Grants`] says whether the simulated machine does the same.
@@ -7,14 +7,16 @@ mod channel;
 mod condition;
 mod exclusive;
 mod inheriting;
+mod shared;
 
 pub use channel::Channel;
 pub use condition::Condition;
 pub use exclusive::{Lock, Semaphore};
 pub use inheriting::Inheriting;
+pub use shared::SharedLock;
 
 use schedlab_model::machine::Mechanisms;
-use schedlab_model::workload::{Protocol, Workload};
+use schedlab_model::workload::{self, Protocol, Workload};
 
 /// A task by its slot.
 type Slot = u32;
@@ -43,27 +45,31 @@ pub enum Attempt {
     Wait,
 }
 
-/// A mutex by its protocol.
+/// A lock by its kind.
 pub enum Mutex {
     /// Without one.
     Plain(Lock),
     /// With priority inheritance.
     Inheriting(Inheriting),
+    /// One that is taken to read, too.
+    Shared(SharedLock),
 }
 
 impl Mutex {
-    fn new(protocol: Protocol, grants: Grants) -> Mutex {
-        match protocol {
-            Protocol::None => Mutex::Plain(Lock::new(grants)),
-            Protocol::Inherit => Mutex::Inheriting(Inheriting::default()),
+    fn new(declared: &workload::Mutex, grants: Grants) -> Mutex {
+        match (declared.readers, declared.protocol) {
+            (Some(prefer), _) => Mutex::Shared(SharedLock::new(prefer)),
+            (None, Protocol::None) => Mutex::Plain(Lock::new(grants)),
+            (None, Protocol::Inherit) => Mutex::Inheriting(Inheriting::default()),
         }
     }
 
-    /// Whether an attempt of this task to take it would have to wait.
-    pub fn would_wait(&self, task: Slot) -> bool {
+    /// Whether an attempt of this task to take it, to read or to write, would have to wait.
+    pub fn would_wait(&self, task: Slot, to_read: bool) -> bool {
         match self {
             Mutex::Plain(lock) => lock.would_wait(task),
             Mutex::Inheriting(lock) => lock.owner().is_some_and(|owner| owner != task),
+            Mutex::Shared(lock) => !lock.may_take(to_read),
         }
     }
 
@@ -72,6 +78,7 @@ impl Mutex {
         match self {
             Mutex::Plain(lock) => lock.is_contended(),
             Mutex::Inheriting(lock) => lock.waiters() > 0,
+            Mutex::Shared(lock) => lock.is_contended(),
         }
     }
 
@@ -80,6 +87,7 @@ impl Mutex {
         match self {
             Mutex::Plain(lock) => lock.waiters(),
             Mutex::Inheriting(lock) => lock.waiters(),
+            Mutex::Shared(lock) => lock.waiters(),
         }
     }
 }
@@ -108,7 +116,7 @@ impl Objects {
         workload.sources.iter().for_each(|source| channels[source.channel.index()].set_fed_from_outside());
         Objects {
             semaphores: declared.semaphores.iter().map(|s| Semaphore::new(s.initial, grants)).collect(),
-            locks: declared.locks.iter().map(|lock| Mutex::new(lock.protocol, grants)).collect(),
+            locks: declared.locks.iter().map(|lock| Mutex::new(lock, grants)).collect(),
             conditions: declared.conditions.iter().map(|_| Condition::default()).collect(),
             channels,
             barriers: declared.barriers.iter().map(|b| Barrier { parties: b.1, waiters: Vec::new() }).collect(),
