@@ -38,7 +38,9 @@ pub fn run(args: AgreementArgs) -> Result<(), Failure> {
     }
     let printed =
         if args.json { output::print_json(&agreement) } else { output::print(&agreement.show(output::style())) };
-    let written = if monitor.is_stopped() { Ok(()) } else { write(&args, &agreement) };
+    // Where nothing was seen, the page keeps what it says.
+    let saw_nothing = agreement.counts.failed == agreement.counts.cells;
+    let written = if monitor.is_stopped() || saw_nothing { Ok(()) } else { write(&args, &agreement) };
     failure::all([printed, written, end(agreement.counts, &monitor)])
 }
 

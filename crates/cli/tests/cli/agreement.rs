@@ -88,6 +88,21 @@ fn a_cell_is_judged_and_its_guests_run_once() {
 }
 
 #[test]
+fn where_every_run_fails_the_page_stays_as_it_is() {
+    let lab = Lab::new();
+    lab.write("alone.toml", ALONE);
+    lab.write("page.md", PAGE);
+    let nothing = lab.path("nothing");
+    fs::create_dir(&nothing).unwrap();
+    let mut command = lab.command(&["agreement", "alone.toml", "--policy", "rr", "--markdown", "page.md#one"]);
+    // No emulator is found.
+    let output = command.env("PATH", nothing).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && error.contains("1 of 1 cells failed"), "{output:?}");
+    assert_eq!(fs::read_to_string(lab.path("page.md")).unwrap(), PAGE);
+}
+
+#[test]
 fn what_cannot_be_judged_is_one_line() {
     let lab = Lab::with_small();
     lab.write("page.md", "no marks\n");
