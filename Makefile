@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells that were not told.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo python test lint fuzz sanitize endings bench studies docs clean
+.PHONY: help setup build demo python test lint fuzz sanitize soak endings bench studies docs clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -33,6 +33,9 @@ fuzz: setup ## attack every door through which strangers' bytes come, SECONDS=60
 
 sanitize: setup ## run what can be under Miri and the address sanitizer, with a nightly compiler
 	@tools/sanitize
+
+soak: build ## search all policies for faults, BUDGET=2min each, from a seed that is printed; SEED=N repeats it
+	@tools/soak target/release/schedlab
 
 endings: build ## end every verb by every signal, on a full disk and without a home, and write what is left and printed
 	@tools/endings target/release/schedlab

@@ -41,11 +41,14 @@ pub enum Kind {
     /// Published values: `what`, `ratio`? (seen over published), `low_ratio`?, `high_ratio`?, `verdict` (`holds`,
     /// `differs`, `not comparable`, `not run`), `published`, `seen`, `unit`; no scheduler.
     Published,
+    /// Values over revisions: `panel`, `revision` (a word; rows are in order), `subject`, `value`, `change` (`first`, `higher`,
+    /// `lower`, `same`), `verdict`.
+    History,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Load,
         Kind::Percentiles,
         Kind::Distribution,
@@ -61,6 +64,7 @@ impl Kind {
         Kind::Course,
         Kind::Grouped,
         Kind::Published,
+        Kind::History,
     ];
 
     /// The name of its file, without `.vl.json`.
@@ -90,6 +94,7 @@ impl Kind {
             Kind::Course => ("course", include_str!("../specs/course.vl.json")),
             Kind::Grouped => ("grouped", include_str!("../specs/grouped.vl.json")),
             Kind::Published => ("published", include_str!("../specs/published.vl.json")),
+            Kind::History => ("history", include_str!("../specs/history.vl.json")),
         }
     }
 }

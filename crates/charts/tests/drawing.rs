@@ -24,6 +24,7 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Course => &[("mark-line", 4)],
         Kind::Grouped => &[("mark-rect", 24)],
         Kind::Published => &[("mark-rect", 10), ("mark-symbol", 4), ("mark-text", 1)],
+        Kind::History => &[("mark-line", 4), ("mark-symbol", 8)],
     }
 }
 

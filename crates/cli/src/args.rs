@@ -1,17 +1,21 @@
 //! The flags.
 
 mod agreement;
+mod gate;
 mod overhead;
 mod quota;
 mod report;
+mod search;
 mod study;
 mod sweep;
 mod trace;
 
 pub use agreement::AgreementArgs;
+pub use gate::{BisectArgs, GateArgs};
 pub use overhead::{OverheadArgs, TaskKind};
 pub use quota::QuotaArgs;
 pub use report::{PageFormat, ReportArgs};
+pub use search::SearchArgs;
 pub use study::{StudyArgs, StudyCommand};
 pub use sweep::SweepArgs;
 pub use trace::{LatencyArgs, QueueArgs, StatusArgs, TimelineArgs, TraceArgs, View, WhichArgs};
@@ -37,10 +41,10 @@ const TEMPLATE: &str = "\
 {usage-heading} {usage}
 {subcommands}{after-help}";
 
-/// What stands below the verbs.
+/// What stands below the verbs; those that are named here have no line above, so that all fits a screen.
 const EPILOGUE: &str = "\
-Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
-Exits: 0 done, 1 failed, 2 wrong input, 3 inconclusive, 4 not all run, 130 ^C.";
+More: calibrate, venues, vm. Try: schedlab compare heavy-load --policy rr,mlfq
+Exits: 0 done, 1 failed, 2 bad input, 3 inconclusive, 4 not run, 5 gate, 130 ^C";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file
 #[derive(Debug, Parser)]
@@ -71,6 +75,12 @@ pub enum Command {
     Quota(QuotaArgs),
     /// Run a scenario over many values, policies and seeds into one table
     Sweep(SweepArgs),
+    /// Hold policies against bounds, a baseline or a revision, as CI does
+    Gate(GateArgs),
+    /// Find the commit that made a gate fail
+    Bisect(BisectArgs),
+    /// Search for the smallest scenario that shows a fault of a policy
+    Search(SearchArgs),
     /// Judge how far the simulator is from a kernel
     Agreement(AgreementArgs),
     /// Make a page of results and traces that can be sent to anybody
@@ -78,6 +88,7 @@ pub enum Command {
     /// Print a JSON schema
     Schema(SchemaArgs),
     /// Measure this machine: what work and switches cost
+    #[command(hide = true)]
     Calibrate(CalibrateArgs),
     /// Look into a trace file: latencies, queues, status, who ran where
     Trace(TraceArgs),
@@ -90,8 +101,10 @@ pub enum Command {
     /// Put a policy in charge of this machine, and watch it
     Load(LoadArgs),
     /// Say which venues work on this machine, and what they can hold
+    #[command(hide = true)]
     Venues,
     /// Kernels for virtual machines
+    #[command(hide = true)]
     Vm {
         /// What to do.
         #[command(subcommand)]

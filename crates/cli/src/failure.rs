@@ -20,6 +20,8 @@ pub mod code {
     pub const INCONCLUSIVE: u8 = 3;
     /// A study needs runs that cannot be made here.
     pub const NOT_RUN: u8 = 4;
+    /// A gate was run, and a bound does not hold.
+    pub const REGRESSED: u8 = 5;
     /// Stopped with Ctrl-C: what a shell gives for it.
     pub const INTERRUPTED: u8 = 130;
 }
@@ -41,6 +43,8 @@ pub enum Failure {
     NotRun(String),
     /// What came out cannot bear what others took of this machine.
     Inconclusive(String),
+    /// A bound of a gate does not hold.
+    Regressed(String),
     /// Ctrl-C; everything has been said.
     Interrupted,
     /// Whoever reads the output has seen enough.
@@ -70,7 +74,10 @@ impl Failure {
         match self {
             Failure::Usage(error) => usage(error),
             Failure::Venue(error) => complain(&error.to_string()),
-            Failure::Input(message) | Failure::NotRun(message) | Failure::Failed(message) => complain(message),
+            Failure::Input(message)
+            | Failure::NotRun(message)
+            | Failure::Failed(message)
+            | Failure::Regressed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
             Failure::Inconclusive(why) => complain(&format!("inconclusive: {why}")),
             Failure::Interrupted | Failure::NobodyListens => {}
@@ -90,6 +97,7 @@ impl Failure {
             Failure::Policies(_) | Failure::Failed(_) => code::FAILED,
             Failure::NotRun(_) => code::NOT_RUN,
             Failure::Inconclusive(_) => code::INCONCLUSIVE,
+            Failure::Regressed(_) => code::REGRESSED,
             Failure::Interrupted => code::INTERRUPTED,
             Failure::NobodyListens => code::DONE,
             Failure::Several(failures) => {

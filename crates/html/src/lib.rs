@@ -1,7 +1,7 @@
 //! Evidence as one self-contained page: it opens from disk, asks no network for anything, and answers before it shows why.
 //!
 //! A [`Document`] says what stands on the page. It is made of a comparison ([`of_comparison`]), of a study
-//! ([`of_study`]) or of two traces ([`of_contrast`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
+//! ([`of_study`]), of two traces ([`of_contrast`]) or of what gates measured ([`of_history`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
 //! `schedlab_charts` keeps; its runtime is inside of the page, and everything that a stranger may have named is text.
 
 mod answer;
@@ -9,6 +9,7 @@ mod comparison;
 mod contrast;
 mod document;
 mod evidence;
+mod history;
 mod picture;
 mod pieces;
 mod render;
@@ -18,4 +19,5 @@ pub use comparison::of_comparison;
 pub use contrast::of_contrast;
 pub use document::{Document, Listing, Provenance, Section, TableView, TimelineView};
 pub use evidence::{Evidence, Heard, Story};
+pub use history::of_history;
 pub use study::of_study;

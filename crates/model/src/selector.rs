@@ -1,6 +1,6 @@
 //! A number of a whole result, by its path: `roles.worker.response_ns.p99`, `cpus.0.busy_frac`, `jain`.
 
-use crate::metric::{Combine, Found, Level, Part, Unit, Unknown, find};
+use crate::metric::{Combine, Found, Level, Metric, Part, Unit, Unknown, find};
 use crate::outcome::{Outcome, Value, View};
 
 /// A metric, and whose.
@@ -71,6 +71,11 @@ impl Selector {
         }
         let found = find(path).ok().filter(|found| found.metric.level == Level::Run);
         found.map(|found| Selector { whose: Whose::Run, found }).ok_or_else(|| Unknown::of_levels(path, &[Level::Run]))
+    }
+
+    /// The metric.
+    pub fn metric(&self) -> &'static Metric {
+        self.found.metric
     }
 
     /// What it is measured in.

@@ -22,6 +22,7 @@ pub fn example(kind: Kind, first: &str) -> Chart {
         Kind::Course => course(&labels),
         Kind::Grouped => grouped(&labels),
         Kind::Published => published(),
+        Kind::History => history(&labels),
     };
     let axes = match kind {
         Kind::Distribution => Axes { log_x: true, ..Axes::default() },
@@ -221,4 +222,17 @@ fn published() -> Vec<Row> {
         row("requests per second with 100 tasks", None, "not run"),
         row("overhead with 50 tasks", Some(0.97), "holds"),
     ]
+}
+
+fn history(labels: &[&str]) -> Vec<Row> {
+    let changes = ["first", "same", "higher", "same", "lower"];
+    each(labels, |at| {
+        let row = |(number, change): (usize, &&str)| {
+            json!({
+                "panel": "heavy-load in sim, worker.response_ns.p99 (ms)", "revision": format!("{number}ab"),
+                "subject": "a change", "value": 1000 + 10 * at + number, "change": change, "verdict": "same",
+            })
+        };
+        changes.iter().enumerate().map(row).collect()
+    })
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// What `report` takes.
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Traces (.parquet, .pftrace) and results (what `run --json` or `compare --json` printed) of one scenario
+    /// Traces (.parquet, .pftrace) and results (what `run --json` or `compare --json` printed) of one scenario; or
+    /// the folder of a history that `gate` keeps
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// The page, report.html by default; for single charts the folder in which each is a file, charts by default

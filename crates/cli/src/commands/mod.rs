@@ -1,9 +1,11 @@
 //! The verbs, one file each.
 
 pub mod agreement;
+pub mod bisect;
 pub mod calibrate;
 pub mod check;
 pub mod compare;
+pub mod gate;
 pub mod import;
 pub mod load;
 pub mod overhead;
@@ -14,6 +16,7 @@ pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod search;
 pub mod study;
 pub mod sweep;
 pub mod trace;

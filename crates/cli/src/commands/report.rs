@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use crate::{files, output, page};
 use schedlab_charts::{Chart, Look, png, svgs};
 use schedlab_gate::{FileName, Shown, file, is_hidden};
-use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison};
+use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison, of_history};
 use schedlab_job::label::{Unnamed, of_results};
 use schedlab_model::outcome::Outcome;
+use schedlab_regression::history;
 use schedlab_report::comparison::{Candidate, Comparison};
 use schedlab_venue::remeasure;
 use serde_json::Value;
@@ -54,6 +55,9 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     } else {
         files::check_folder(target)?
     }
+    if let Some(folder) = args.runs.iter().find(|path| path.is_dir()) {
+        return of_folder(args, folder, target);
+    }
     let (mut runs, mut comparisons) = (Vec::new(), Vec::new());
     for (file, path) in args.runs.iter().enumerate() {
         let read = read(path, file)?;
@@ -62,12 +66,31 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     }
     of_one_scenario(&runs)?;
     name(&mut runs, &args.runs);
-    let document = document(&runs, comparisons, args.runs.len());
-    if is_page {
-        page::write(target, &document)?;
+    finish(args, target, &document(&runs, comparisons, args.runs.len()))
+}
+
+/// Writes what was asked for.
+fn finish(args: &ReportArgs, target: &Path, document: &Document) -> Result<(), Failure> {
+    if args.format == PageFormat::Html {
+        page::write(target, document)?;
         return output::print(&format!("{} is written\n", target.display()));
     }
-    draw(args, target, &document)
+    draw(args, target, document)
+}
+
+/// The history that gates keep in a folder.
+fn of_folder(args: &ReportArgs, folder: &Path, target: &Path) -> Result<(), Failure> {
+    if args.runs.len() > 1 {
+        let what = "is a folder: a history has a page of its own";
+        return Err(Failure::Input(format!("{} {what}", folder.display())));
+    }
+    let history = history::read(folder)?;
+    if history.points.is_empty() {
+        let what = "nothing is in this history: `schedlab gate FILE --history` adds to it";
+        return Err(Failure::Input(format!("{}: {what}", folder.display())));
+    }
+    let provenance = Provenance { commands: vec![page::command()], ..Provenance::default() };
+    finish(args, target, &of_history(&history, provenance))
 }
 
 /// The runs of a file: one of a trace, one or several of a result, those of a comparison.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Commands of documents that are not tried, by what is in them.
-const NOT_TRIED: [(&str, &str); 15] = [
+const NOT_TRIED: [(&str, &str); 19] = [
     (" load ", "puts a policy in charge of the machine that runs the tests"),
     ("study gpos", "takes minutes; smaller studies have tests"),
     ("study my.toml", "is that study again"),
@@ -22,6 +22,10 @@ const NOT_TRIED: [(&str, &str); 15] = [
     ("exec:scx_", "is a program that the reader installs"),
     ("--venue vm", "has tests of its own, which take such runs"),
     ("--venue sim,vm", "has them, too"),
+    (" gate ", "has tests of its own, which make a repository"),
+    (" bisect ", "has them, too"),
+    ("report history", "is what a gate left"),
+    (" search ", "has tests of its own"),
 ];
 
 /// The documents whose commands are tried, each in a folder of its own.

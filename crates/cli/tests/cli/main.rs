@@ -11,6 +11,7 @@ mod ejected;
 mod endings;
 mod estimates;
 mod files;
+mod gate;
 mod guards;
 mod help;
 mod import;

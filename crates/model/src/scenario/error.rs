@@ -182,7 +182,7 @@ impl<'a> At<'a> {
 }
 
 /// `: did you mean …?` when one of the known words is close to the wrong one, else nothing.
-pub(crate) fn did_you_mean<'k>(wrong: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+pub fn did_you_mean<'k>(wrong: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let distance = |word: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &word.to_lowercase());
     let length = wrong.chars().count();
     let best = known.into_iter().map(|word| (distance(word), word)).min();

@@ -26,7 +26,7 @@ mod write;
 
 pub use crate::costs::CostKeys as Costs;
 pub use control_group::{Adjustment, ControlGroup, MAX_CONTROL_GROUPS, PartitionName};
-pub use error::ScenarioError;
+pub use error::{ScenarioError, did_you_mean};
 pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
@@ -37,7 +37,7 @@ pub use step::{Change, Io, STEPS, Step, StepKind, True};
 pub(crate) use toml_text::unfit_text;
 pub use toml_text::{read_toml, unfit_name};
 
-pub(crate) use error::{At, Fault, did_you_mean};
+pub(crate) use error::{At, Fault};
 pub(crate) use step::{Condition, Effect};
 
 use crate::hash::sha256;

@@ -18,26 +18,45 @@ pub fn run(source: &Source, against: &Path, args: &TraceArgs) -> Result<(), Fail
     report.map_or(Ok(()), |file| files::check([file]))?;
     let before = Source::open(against)?;
     let sides = [&before, source];
+    let titles = sides.map(Source::label);
+    let form = if args.json { Form::Json } else { Form::Page };
+    show(sides, [&titles[0], &titles[1]], form, report)
+}
+
+/// What is printed of a comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Page,
+    /// For programs.
+    Json,
+    /// Nothing: there is a page as a file.
+    Nothing,
+}
+
+/// The same for two traces that have names.
+pub fn show(sides: [&Source; 2], titles: [&str; 2], form: Form, report: Option<&Path>) -> Result<(), Failure> {
     let block = block_length(sides.map(|side| side.header().end));
     let accounts = [account(sides[0], block)?, account(sides[1], block)?];
     let contrast = Contrast::of(&accounts[0], &accounts[1], block);
     let evidence = [evidence(sides[0], &accounts[0])?, evidence(sides[1], &accounts[1])?];
-    let titles = sides.map(Source::label);
     let worst = [0, 1].map(|side: usize| (evidence[side].cases(), evidence[side].names()));
-    let pair = Pair { titles: [&titles[0], &titles[1]], contrast: &contrast, worst };
+    let pair = Pair { titles, contrast: &contrast, worst };
     let cautions: Vec<String> = sides.iter().filter_map(|side| side.loss()).collect();
-    if args.json {
-        output::print_json(&Answer::of(&pair, &cautions))?;
-    } else {
-        let mut text = pair.show(output::style());
-        cautions.iter().for_each(|caution| text += &format!("\n{caution}\n"));
-        output::print(&text)?;
+    match form {
+        Form::Json => output::print_json(&Answer::of(&pair, &cautions))?,
+        Form::Page => {
+            let mut text = pair.show(output::style());
+            cautions.iter().for_each(|caution| text += &format!("\n{caution}\n"));
+            output::print(&text)?;
+        }
+        Form::Nothing => {}
     }
     let Some(file) = report else { return Ok(()) };
     let facts = [0, 1].map(|side: usize| (["before", "after"][side].to_string(), sides[side].title()));
     let provenance = Provenance { facts: facts.into(), commands: vec![page::command()], ..Provenance::default() };
     page::write(file, &of_contrast(&pair, cautions, provenance))?;
-    if args.json { Ok(()) } else { output::print(&format!("\n{} is written\n", file.display())) }
+    if form == Form::Page { output::print(&format!("\n{} is written\n", file.display())) } else { Ok(()) }
 }
 
 fn account(source: &Source, block: Time) -> Result<Account, Failure> {

@@ -1,6 +1,6 @@
 //! `schedlab trace`: a trace file, looked at.
 
-mod against;
+pub mod against;
 mod latency;
 mod list;
 mod queue;
@@ -15,7 +15,7 @@ use schedlab_model::trace::Sink;
 use schedlab_report::views;
 use schedlab_views::summary::Summary;
 use schedlab_views::{Roster, Selection};
-use source::Source;
+pub use source::Source;
 
 /// Prints the view that was asked for, or what there is to see.
 pub fn run(args: &TraceArgs) -> Result<(), Failure> {

@@ -1,0 +1,139 @@
+//! `schedlab bisect`: the commit that made a gate fail.
+
+use super::gate::{read, without_baseline};
+use super::trace::Source;
+use super::trace::against::{self, Form};
+use crate::args::BisectArgs;
+use crate::failure::{self, Failure};
+use crate::{files, interrupt, kept, output};
+use schedlab_campaign::{Case, Errors, Keeps, Made, Runner, threads};
+use schedlab_gate::own::Folder;
+use schedlab_regression::bisect::{BisectError, Bisected, Bisection, Mark, Sight, Step};
+use schedlab_regression::git::Repository;
+use schedlab_regression::{GateError, Report, Sources};
+use schedlab_venue::Monitor;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Finds the commit and shows what it did.
+pub fn run(args: BisectArgs) -> Result<(), Failure> {
+    args.report.as_deref().map_or(Ok(()), |file| files::check([file]))?;
+    let gate = read(&args.gate)?;
+    let sources = Sources::beside(&args.gate, args.build.as_deref());
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let cache = kept::cache(args.fresh, args.quiet)?;
+    let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
+    let failed = |error| of_bisection(error, &args.gate);
+    let mut bisection = Bisection::new(&gate, &sources, &runner).map_err(failed)?;
+    let tell = |step: &Step| {
+        if !args.quiet {
+            output::remark(&told(step));
+        }
+    };
+    let found = bisection.find(&args.good, &args.bad, &tell).map_err(failed)?;
+    let repository = sources.repository.as_ref().expect("there is one to bisect");
+    let [only] = found.first_bad.as_slice() else { return several(&args, &found, repository) };
+    let pair = bisection.pair(only).map_err(failed)?;
+    let report = pair.as_ref().ok().map(|[_, after]| &after.report);
+    if args.json {
+        output::print_json(&Answer { found: &found, report })?;
+    } else {
+        output::print(&headline(only, repository)?)?;
+    }
+    match &pair {
+        Ok(pair) => show(&args, pair, &runner),
+        // The parent was skipped, and yet git knows which commit it is.
+        Err(why) if !args.json => output::print(&format!("What it changed is not told: {why}\n")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// What is printed for programs.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    found: &'a Bisected,
+    /// The gate at the first bad commit, held against its parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<&'a Report>,
+}
+
+/// A commit that was looked at, in a line.
+fn told(step: &Step) -> String {
+    let mark = match step.mark {
+        Mark::Good => "good",
+        Mark::Bad => "bad ",
+        Mark::Skip => "skip",
+    };
+    let why = if step.why.is_empty() { String::new() } else { format!(" ({})", step.why.lines().next().unwrap_or("")) };
+    format!("{mark} {} {}{why}", &step.commit[..12.min(step.commit.len())], step.subject)
+}
+
+fn headline(hash: &str, repository: &Repository) -> Result<String, Failure> {
+    let commit = repository.commit(hash).map_err(GateError::from)?;
+    Ok(format!("{} is the first bad commit: {}\n", commit.short(), commit.subject))
+}
+
+/// Some commits could not be looked at, and the bad one is among them.
+fn several(args: &BisectArgs, found: &Bisected, repository: &Repository) -> Result<(), Failure> {
+    let printed = if args.json {
+        output::print_json(&Answer { found, report: None })
+    } else {
+        let mut text = format!("The first bad commit is one of these {}:\n", found.first_bad.len());
+        for hash in &found.first_bad {
+            let commit = repository.commit(hash).map_err(GateError::from)?;
+            text += &format!("  {} {}\n", commit.short(), commit.subject);
+        }
+        output::print(&text)
+    };
+    let why = "the others of them cannot be built, loaded or judged";
+    failure::all([printed, Err(Failure::Inconclusive(why.into()))])
+}
+
+/// What the commit did: its checks, its first switch that is another, and whose waits changed.
+fn show(args: &BisectArgs, pair: &[Sight; 2], runner: &Runner) -> Result<(), Failure> {
+    let [before, after] = pair;
+    if !args.json {
+        output::print(&format!("\n{}", after.report.show(false, output::style())))?;
+    }
+    let worst = after.report.checks.iter().find(|row| row.is_changed());
+    let cases = worst.and_then(|row| Some([before.plan.case(row)?, after.plan.case(row)?]));
+    let Some(cases) = cases.filter(|_| !args.json || args.report.is_some()) else { return Ok(()) };
+    let folder = Folder::new().map_err(|error| Failure::Failed(format!("there is no place for traces: {error}")))?;
+    let Some([parent, bad]) = traces(cases, folder.path(), runner)? else { return Ok(()) };
+    let (parent, bad) = (Source::open(&parent)?, Source::open(&bad)?);
+    let form = if args.json { Form::Nothing } else { Form::Page };
+    if form == Form::Page {
+        output::print("\n")?;
+    }
+    against::show([&parent, &bad], ["parent", "first bad commit"], form, args.report.as_deref())
+}
+
+/// The traces of two cases; none where a run was stopped.
+fn traces(cases: [Case; 2], folder: &Path, runner: &Runner) -> Result<Option<[PathBuf; 2]>, Failure> {
+    let paths = ["parent.parquet", "bad.parquet"].map(|name| folder.join(name));
+    let traced = |(case, path): (Case, &PathBuf)| {
+        let (seeds, traces) = (case.seeds[..1].to_vec(), vec![path.clone()]);
+        Case { seeds, traces, keeps: Keeps::Nothing, ..case }
+    };
+    let cases: Vec<Case> = cases.into_iter().zip(&paths).map(traced).collect();
+    for made in runner.carry_out(&cases, Errors::EndCases)? {
+        match made {
+            Made::Ran(seen) if seen[0].run.unwritten.is_empty() => {}
+            Made::Ran(seen) => return Err(Failure::Failed(seen[0].run.unwritten.join(", "))),
+            Made::Failed(error) => return Err(error.into()),
+            Made::NotBegun => return Ok(None),
+        }
+    }
+    Ok(Some(paths))
+}
+
+fn of_bisection(error: BisectError, gate: &Path) -> Failure {
+    match error {
+        BisectError::Gate(error) => without_baseline(error, gate),
+        BisectError::End(what) => Failure::Input(what),
+        BisectError::Stopped => Failure::Interrupted,
+    }
+}

@@ -1,0 +1,151 @@
+//! `schedlab gate`: whether a policy is as good as somebody wrote down.
+
+use crate::args::GateArgs;
+use crate::failure::{self, Failure};
+use crate::{files, interrupt, kept, output, progress};
+use schedlab_campaign::{Runner, threads};
+use schedlab_gate::file;
+use schedlab_regression::history::{self, HistoryError, Revision};
+use schedlab_regression::{Counts, Gate, GateError, Outcomes, Plan, Report, Sources};
+use schedlab_venue::Monitor;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs and judges, or writes the baseline.
+pub fn run(args: GateArgs) -> Result<(), Failure> {
+    files::check([&args.junit, &args.markdown].into_iter().flatten().map(|path| path.as_path()))?;
+    let gate = read(&args.file)?;
+    let folder = args.history.clone().or_else(|| Some(beside(&args.file).join(gate.history.as_ref()?)));
+    folder.as_deref().map_or(Ok(()), files::check_folder)?;
+    let mut sources = Sources::beside(&args.file, args.build.as_deref());
+    let plan = Plan::new(gate, &mut sources)?;
+    if !args.quiet {
+        plan.remarks.iter().for_each(|remark| output::remark(remark));
+    }
+    match (args.update, plan.needs_baseline()) {
+        (true, false) => return Err(Failure::Input("nothing here is held against a baseline: add `worse`".into())),
+        (true, true) => files::check([plan.baseline_file.as_path()])?,
+        (false, _) => plan.check_baseline().map_err(|error| without_baseline(error, &args.file))?,
+    }
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let cache = kept::cache(args.fresh, args.quiet)?;
+    let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
+    let outcomes = progress::show(&monitor, plan.duration_ns(), args.quiet, || plan.run(&runner))?;
+    if args.update {
+        return update(&args, &plan, &outcomes);
+    }
+    let mut report = plan.judge(&outcomes);
+    plan.explain(&mut report, &outcomes, &mut sources, &runner);
+    if !args.quiet {
+        kept::remark(&runner);
+    }
+    let kept = folder.map_or(Ok(()), |folder| keep(&args, &folder, &report, &sources));
+    failure::all([print(&args, &report), write(&args, &report), kept, end(&report)])
+}
+
+/// Reads a gate.
+pub fn read(path: &Path) -> Result<Gate, Failure> {
+    let text = file::text(path)
+        .map_err(|error| Failure::Input(format!("{}: the file cannot be read: {error}", path.display())))?;
+    Ok(Gate::parse(&text, path)?)
+}
+
+/// The folder of a file.
+pub fn beside(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new(""))
+}
+
+/// What to do where there is nothing to hold values against.
+pub fn without_baseline(error: GateError, gate: &Path) -> Failure {
+    match error {
+        GateError::NoBaseline(what) => {
+            let command = format!("schedlab gate {} --update", gate.display());
+            Failure::Input(format!(
+                "{what}: `{command}` measures and writes it, and a commit of it is what later runs are held against"
+            ))
+        }
+        other => other.into(),
+    }
+}
+
+fn update(args: &GateArgs, plan: &Plan, outcomes: &Outcomes) -> Result<(), Failure> {
+    if outcomes.stopped {
+        return Err(Failure::Interrupted);
+    }
+    let baseline = plan.measured(outcomes)?;
+    let report = plan.judge(outcomes);
+    let text = baseline.to_toml(&args.file.file_name().unwrap_or_default().to_string_lossy());
+    files::write(&plan.baseline_file, text.as_bytes())?;
+    if args.json {
+        return output::print_json(&report);
+    }
+    output::print(&report.updated(&plan.baseline_file.display().to_string(), output::style()))
+}
+
+fn print(args: &GateArgs, report: &Report) -> Result<(), Failure> {
+    if args.json { output::print_json(report) } else { output::print(&report.show(args.all, output::style())) }
+}
+
+fn write(args: &GateArgs, report: &Report) -> Result<(), Failure> {
+    let junit = args.junit.as_deref().map_or(Ok(()), |file| files::write(file, report.junit().as_bytes()));
+    let markdown = args.markdown.as_deref().map_or(Ok(()), |file| files::write(file, report.markdown().as_bytes()));
+    failure::all([junit, markdown])
+}
+
+/// Adds what was measured to a history, if it is known of what.
+fn keep(args: &GateArgs, folder: &Path, report: &Report, sources: &Sources) -> Result<(), Failure> {
+    let left_out = |why: &str| {
+        if !args.quiet {
+            output::remark(&format!("not added to {}: {why}; --revision NAME names it", folder.display()));
+        }
+    };
+    let revision = match (&args.revision, &sources.repository) {
+        _ if report.partial => return Ok(()),
+        (Some(name), _) => Revision::named(name),
+        (None, None) => {
+            left_out("the gate is in no git repository");
+            return Ok(());
+        }
+        (None, Some(repository)) if !repository.is_clean().map_err(GateError::from)? => {
+            left_out("files were changed since the last commit");
+            return Ok(());
+        }
+        (None, Some(repository)) => Revision::from(&repository.commit("HEAD").map_err(GateError::from)?),
+    };
+    history::add(folder, report, &revision)?;
+    Ok(())
+}
+
+/// The exit code says whether all bounds hold, and whether that is known.
+fn end(report: &Report) -> Result<(), Failure> {
+    let Counts { checks, failed, absent, inconclusive, .. } = report.counts;
+    let of = |count: usize, what: &str| format!("{}: {count} of {checks} checks {what}", report.gate);
+    match (failed, absent, inconclusive) {
+        _ if report.partial => Err(Failure::Interrupted),
+        (1.., ..) => Err(Failure::Regressed(of(failed, "failed"))),
+        (0, 1.., _) => Err(Failure::Failed(of(absent, "have no value"))),
+        (0, 0, 1..) => Err(Failure::Inconclusive(of(inconclusive, "are inconclusive: take more runs"))),
+        (0, 0, 0) => Ok(()),
+    }
+}
+
+impl From<GateError> for Failure {
+    fn from(error: GateError) -> Failure {
+        match error {
+            GateError::Venue(error) => error.into(),
+            GateError::Git(error) => Failure::Input(error.to_string()),
+            GateError::Input(what) | GateError::NoBaseline(what) => Failure::Input(what),
+            GateError::Failed(what) => Failure::Failed(what),
+        }
+    }
+}
+
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Failure {
+        match error {
+            HistoryError::Other { .. } => Failure::Input(error.to_string()),
+            HistoryError::File { .. } => Failure::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `schedlab search`: the smallest scenario that shows what is wrong with a policy.
+
+use crate::args::SearchArgs;
+use crate::failure::{self, Failure};
+use crate::{files, interrupt, output};
+use schedlab_campaign::{Runner, threads};
+use schedlab_report::wrap;
+use schedlab_search::{Bounds, Found, Options, Search, SearchError, State, Told};
+use schedlab_venue::{Monitor, Policy};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Searches and tells what was found.
+pub fn run(args: SearchArgs) -> Result<(), Failure> {
+    args.output.as_deref().map_or(Ok(()), files::check_folder)?;
+    let policy = Policy::find(&args.policy)?;
+    let bounds = Bounds {
+        longest_wait: args.longest_wait,
+        idle: args.idle,
+        jain: args.jain,
+        ignored: args.ignore.clone(),
+        reference: args.against.as_ref().map(Policy::find).transpose()?,
+    };
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let runner = Runner::new(None, threads(args.threads), &monitor);
+    let time = args.scenarios.is_none().then(|| Duration::from_nanos(args.budget.ns()));
+    let options = Options { seed: args.seed, scenarios: args.scenarios, time };
+    let mut search = Search::new(&policy, &bounds, &runner, options, args.output.as_deref());
+    if !args.quiet {
+        begin(&search.state);
+    }
+    search.run(&|told| tell(&told, args.quiet))?;
+    let printed = print(&args, &search.state);
+    failure::all([printed, end(&search.state, &monitor)])
+}
+
+fn begin(state: &State) {
+    match state.scenarios {
+        0 => output::remark(&format!("seed {}", state.seed)),
+        count => output::remark(&format!("seed {}, going on after {count} scenarios", state.seed)),
+    }
+}
+
+fn tell(told: &Told, quiet: bool) {
+    match told {
+        _ if quiet => {}
+        Told::New(finding, seed) => output::remark(&format!("seed {seed}: {}", finding.what)),
+        Told::Small(found) => {
+            output::remark(&format!("seed {}: {} in {} lines", found.seed, found.finding.kind.name(), found.lines));
+        }
+    }
+}
+
+fn print(args: &SearchArgs, state: &State) -> Result<(), Failure> {
+    if args.json {
+        return output::print_json(state);
+    }
+    let policy = &args.policy;
+    let mut page = match state.found.len() {
+        0 => format!("Nothing is wrong with {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
+        1 => format!("1 fault of {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
+        count => format!("{count} faults of {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
+    };
+    for found in &state.found {
+        page += &format!("\n{}", told(found, args.output.as_deref()));
+    }
+    output::print(&page)
+}
+
+fn told(found: &Found, folder: Option<&Path>) -> String {
+    let Found { finding, seed, times, text, .. } = found;
+    let name = finding.kind.name();
+    let often = if *times == 1 { "once".to_string() } else { format!("{times} times") };
+    let mut told = wrap("", 2, &format!("{name}: {}. First at seed {seed}, {often} in all.", finding.what));
+    match folder {
+        Some(folder) => told += &format!("  {}\n", folder.join(format!("{name}.toml")).display()),
+        None => text.lines().filter(|line| !line.starts_with('#')).for_each(|line| told += &format!("  {line}\n")),
+    }
+    told
+}
+
+fn end(state: &State, monitor: &Monitor) -> Result<(), Failure> {
+    match state.found.len() {
+        _ if monitor.is_stopped() => Err(Failure::Interrupted),
+        0 => Ok(()),
+        1 => Err(Failure::Regressed("1 fault was found".into())),
+        count => Err(Failure::Regressed(format!("{count} faults were found"))),
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Failure {
+        match error {
+            SearchError::Venue(error) => error.into(),
+            SearchError::Folder { .. } => Failure::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Bounds: what a value may be, and by how much it may differ from what it was.
+
+use schedlab_model::metric::Unit;
+use schedlab_model::scenario::Notation;
+use schedlab_model::time::Time;
+use toml::Value;
+
+/// Differences below this part of a value are rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// How far a value may be from the one that it is held against: of several amounts the greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tolerance {
+    /// In parts of the value that it is held against.
+    fraction: f64,
+    /// In the unit of the metric.
+    absolute: f64,
+}
+
+impl Tolerance {
+    /// Reads `"3 %"`, `"200us"`, `5`, or a list of such amounts.
+    ///
+    /// # Errors
+    ///
+    /// It is none, for a metric of this unit.
+    pub fn read(value: &Value, unit: Unit) -> Result<Tolerance, String> {
+        let Value::Array(values) = value else { return Tolerance::one(value, unit) };
+        let mut all = Tolerance::default();
+        for value in values {
+            let one = Tolerance::one(value, unit)?;
+            all.fraction = all.fraction.max(one.fraction);
+            all.absolute = all.absolute.max(one.absolute);
+        }
+        if values.is_empty() { Err("an empty list says nothing: write \"0 %\"".into()) } else { Ok(all) }
+    }
+
+    fn one(value: &Value, unit: Unit) -> Result<Tolerance, String> {
+        let tolerance = match value.as_str().and_then(percent) {
+            Some(percent) => Tolerance { fraction: percent? / 100.0, absolute: 0.0 },
+            None => Tolerance { fraction: 0.0, absolute: amount(value, unit)? },
+        };
+        let is_negative = tolerance.fraction < 0.0 || tolerance.absolute < 0.0;
+        if is_negative { Err(format!("{value} is less than nothing: a tolerance is 0 or more")) } else { Ok(tolerance) }
+    }
+
+    /// How far a value may be from this one.
+    pub fn of(&self, value: f64) -> f64 {
+        (value.abs() * self.fraction).max(self.absolute) + value.abs() * ROUNDING
+    }
+
+    /// In words.
+    pub fn words(&self, show: impl Fn(f64) -> String) -> String {
+        let percent = format!("{} %", neat(self.fraction * 100.0));
+        match (self.fraction > 0.0, self.absolute > 0.0) {
+            (true, true) => format!("{percent} or {}", show(self.absolute)),
+            (false, true) => show(self.absolute),
+            _ => percent,
+        }
+    }
+}
+
+/// A number as people write it, without digits that only its form in memory has.
+fn neat(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
+}
+
+/// Reads a bound on a value itself: a time for a metric in nanoseconds, a percentage or a part for a fraction, else a number.
+///
+/// # Errors
+///
+/// It is none.
+pub fn limit(value: &Value, unit: Unit) -> Result<f64, String> {
+    match value.as_str().and_then(percent) {
+        Some(percent) if unit == Unit::Fraction => Ok(percent? / 100.0),
+        Some(_) => Err(format!("{value} is a percentage, but of what? write {}", example(unit))),
+        None => amount(value, unit),
+    }
+}
+
+fn percent(text: &str) -> Option<Result<f64, String>> {
+    let number = text.trim().strip_suffix('%')?.trim();
+    Some(number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or(format!("`{text}` is no percentage")))
+}
+
+/// An amount in the unit of a metric.
+fn amount(value: &Value, unit: Unit) -> Result<f64, String> {
+    match (value, unit) {
+        (Value::String(text), Unit::Ns) => match text.trim().strip_prefix('-') {
+            Some(text) => Time::read(text).map(|time| -(time.ns() as f64)),
+            None => Time::read(text.trim()).map(|time| time.ns() as f64),
+        },
+        (Value::Integer(_) | Value::Float(_), Unit::Ns) => {
+            Err(format!("{value} has no unit: write a time as in \"{value}ms\" or \"{value}us\""))
+        }
+        (Value::Integer(number), _) => Ok(*number as f64),
+        (Value::Float(number), _) if number.is_finite() => Ok(*number),
+        (Value::String(text), _) if text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+            Ok(text.trim().parse().expect("it was parsed"))
+        }
+        _ => Err(format!("{value} is no amount of this metric: write {}", example(unit))),
+    }
+}
+
+fn example(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Ns => "a time, as in \"20ms\"",
+        Unit::Fraction => "a part, as in \"5 %\" or 0.05",
+        Unit::Count | Unit::Ratio | Unit::PerSecond => "a number without a unit, as in 20",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn amounts_have_the_unit_of_their_metric() {
+        let ok = |text: &str, unit| limit(&value(text), unit).unwrap();
+        assert_eq!((ok("'20ms'", Unit::Ns), ok("'-3us'", Unit::Ns)), (20e6, -3e3));
+        assert_eq!((ok("'5 %'", Unit::Fraction), ok("0.05", Unit::Fraction)), (0.05, 0.05));
+        assert_eq!((ok("7", Unit::Count), ok("'1.5'", Unit::Ratio)), (7.0, 1.5));
+        let wrong = |text: &str, unit| limit(&value(text), unit).unwrap_err();
+        assert_eq!(wrong("20", Unit::Ns), "20 has no unit: write a time as in \"20ms\" or \"20us\"");
+        assert!(wrong("'20'", Unit::Ns).contains("unit"), "{}", wrong("'20'", Unit::Ns));
+        assert!(wrong("'3 %'", Unit::Count).contains("but of what?"), "{}", wrong("'3 %'", Unit::Count));
+        assert!(wrong("'20ms'", Unit::Count).contains("a number without a unit"));
+        assert!(wrong("nan", Unit::Ratio).contains("is no amount"));
+        assert!(wrong("[1]", Unit::Ratio).contains("is no amount"));
+    }
+
+    #[test]
+    fn of_several_tolerances_the_greatest_holds() {
+        let both = Tolerance::read(&value("['3 %', '1ms']"), Unit::Ns).unwrap();
+        assert!((both.of(10e6) - 1e6).abs() < 1.0 && (both.of(100e6) - 3e6).abs() < 1.0);
+        assert_eq!(both.words(|ns| format!("{ns} ns")), "3 % or 1000000 ns");
+        let part = Tolerance::read(&value("'3 %'"), Unit::Ratio).unwrap();
+        assert_eq!((part.of(0.0), part.words(|_| String::new())), (0.0, "3 %".into()));
+        for wrong in ["[]", "'-1 %'", "-2", "'x %'"] {
+            assert!(Tolerance::read(&value(wrong), Unit::Ratio).is_err(), "{wrong}");
+        }
+    }
+
+    /// A value that is 3 % higher is within 3 %, whatever the processor rounds.
+    #[test]
+    fn the_edge_belongs_to_what_is_allowed() {
+        let part = Tolerance::read(&value("'3 %'"), Unit::Ns).unwrap();
+        for from in [1.0, 7.0, 333_333_333.0, 1_250_000_000.0] {
+            assert!(from * 1.03 - from <= part.of(from), "{from}");
+            assert!(from * 1.030001 - from > part.of(from), "{from}");
+        }
+    }
+}

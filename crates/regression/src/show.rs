@@ -1,0 +1,162 @@
+//! A report for people.
+
+use crate::report::{Counts, FirstDifference, Report, Row, Value, Verdict};
+use schedlab_model::metric::Metric;
+use schedlab_model::selector::Selector;
+use schedlab_report::{Column, Style, Table, amount, wrap};
+
+impl Report {
+    /// The page. Of what is as it was there is only the number, unless all is asked for.
+    pub fn show(&self, all: bool, style: Style) -> String {
+        let mut page = wrap("", 0, &style.bold(&self.headline()));
+        let is_shown = |row: &&Row| all || row.is_worth_a_look();
+        let rows: Vec<&Row> = self.checks.iter().filter(is_shown).collect();
+        page += &tables(&rows, style);
+        let untold = self.checks.len() - rows.len();
+        if untold > 0 && !rows.is_empty() {
+            page += &format!("\n{untold} more hold and did not change.\n");
+        }
+        for line in self.remarks() {
+            page += &format!("\n{}", wrap("", 2, &line));
+        }
+        page
+    }
+
+    /// What a new baseline changes, for whoever looks before it is committed.
+    pub fn updated(&self, file: &str, style: Style) -> String {
+        let held = || self.checks.iter().filter(|row| row.against.as_deref() == Some("baseline"));
+        let new = held().filter(|row| row.from.is_none() && row.to.is_some()).count();
+        let changed: Vec<&Row> = held().filter(|row| row.is_changed()).collect();
+        let counts = format!("{} values, {new} new, {} changed", held().count(), changed.len());
+        let page = wrap("", 0, &style.bold(&format!("{file} is written: {counts}")));
+        page + &tables(&changed, style)
+    }
+
+    /// In a sentence, what came of it.
+    pub fn headline(&self) -> String {
+        let Counts { checks, failed, absent, inconclusive, better, within } = self.counts;
+        let parts = [
+            (failed, "failed"),
+            (absent, "without a value"),
+            (inconclusive, "inconclusive"),
+            (better, "better than before"),
+            (within, "changed within what is allowed"),
+        ];
+        let told: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let plural = if checks == 1 { "check" } else { "checks" };
+        let partial = if self.partial { " (PARTIAL: it was stopped)" } else { "" };
+        let end = match (failed + absent, inconclusive) {
+            (0, 0) => "passed",
+            (0, _) => "is inconclusive",
+            _ => "did not pass",
+        };
+        match told.is_empty() {
+            true => format!("{} {end}: {checks} {plural}, nothing changed{partial}", self.gate),
+            false => format!("{} {end}: of {checks} {plural} {}{partial}", self.gate, told.join(", ")),
+        }
+    }
+
+    /// What there is to say below the table: reasons, first differences, cautions.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for row in self.checks.iter().filter(|row| !row.why.is_empty()) {
+            let line = format!("{}: {}.", row.name(), row.why.join(", "));
+            if row.verdict != Verdict::Same && !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.extend(self.first_differences.iter().map(FirstDifference::words));
+        lines.extend(self.cautions.iter().cloned());
+        lines
+    }
+}
+
+/// A table for each case, that with what is worst first.
+fn tables(rows: &[&Row], style: Style) -> String {
+    let mut cases: Vec<[&str; 3]> = Vec::new();
+    rows.iter().map(|row| row.case()).for_each(|case| {
+        if !cases.contains(&case) {
+            cases.push(case)
+        }
+    });
+    let of_case = |case: [&str; 3]| {
+        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.case() == case).collect();
+        format!(
+            "\n{}{}",
+            wrap("", 2, &format!("{} under {} in {}", case[0], case[1], case[2])),
+            table(&rows).show(style)
+        )
+    };
+    cases.into_iter().map(of_case).collect()
+}
+
+/// The rows of a case as a table.
+fn table(rows: &[&Row]) -> Table {
+    let column = |head: &str, of: &dyn Fn(&Row) -> String| Column::words(head, rows.iter().map(|row| of(row)));
+    let numbers = |head: &str, of: &dyn Fn(&Row) -> String| Column::numbers(head, rows.iter().map(|row| of(row)));
+    Table::new([
+        column("metric", &|row| row.metric.strip_prefix("roles.").unwrap_or(&row.metric).into()),
+        numbers("from", &|row| row.shown(&row.from)),
+        numbers("to", &|row| row.shown(&row.to)),
+        numbers("change", &Row::change_words),
+        column("", &|row| row.verdict.words().into()),
+    ])
+}
+
+impl Row {
+    /// Whether a reader wants to see it.
+    pub(crate) fn is_worth_a_look(&self) -> bool {
+        !matches!(self.verdict, Verdict::Same | Verdict::Met)
+    }
+
+    /// What it is about, in words.
+    pub fn name(&self) -> String {
+        format!("{} under {} in {}, {}", self.scenario, self.policy, self.venue, self.metric)
+    }
+
+    fn about(&self) -> Option<&'static Metric> {
+        Selector::parse(&self.metric).ok().map(|selector| selector.metric())
+    }
+
+    /// One of its values with its unit.
+    pub(crate) fn shown(&self, value: &Option<Value>) -> String {
+        match (value, self.about()) {
+            (Some(value), Some(metric)) => amount(metric, value.number),
+            (Some(value), None) => value.number.to_string(),
+            (None, _) => "-".into(),
+        }
+    }
+
+    /// How far it went, in parts of where it was.
+    pub(crate) fn change_words(&self) -> String {
+        let (Some(from), Some(to)) = (&self.from, &self.to) else { return "-".into() };
+        let percent = 100.0 * (to.number - from.number) / from.number.abs();
+        match to.number - from.number {
+            0.0 => "0".into(),
+            _ if !percent.is_finite() => "new".into(),
+            _ if percent.abs() < 0.05 => format!("{percent:+.1e} %"),
+            _ => format!("{percent:+.1} %"),
+        }
+    }
+}
+
+impl FirstDifference {
+    /// In a sentence or two.
+    pub fn words(&self) -> String {
+        let FirstDifference { scenario, policy, venue, against, same_switches, before, after } = self;
+        let told = |switch: &Option<crate::Switch>| {
+            switch.as_ref().map_or("there are no more switches".to_string(), crate::Switch::words)
+        };
+        let same = match same_switches {
+            0 => "the first switch is another already".into(),
+            1 => "the first switch is the same".to_string(),
+            count => format!("the first {count} switches are the same"),
+        };
+        format!(
+            "{scenario} under {policy} in {venue}, against {against}: {same}. Before, {}; now {}.",
+            told(before),
+            told(after)
+        )
+    }
+}

@@ -1,0 +1,213 @@
+//! Goes through seeds, on all cores, and keeps what was found, so that a search that was stopped goes on.
+
+use crate::draw::draw;
+use crate::finding::{Finding, Kind};
+use crate::judge::{Bounds, Judge};
+use crate::shrink::{Shrunk, shrink};
+use crate::text::{lines, to_toml};
+use schedlab_campaign::{Runner, spread};
+use schedlab_gate::own::Partial;
+use schedlab_gate::{FileName, file};
+use schedlab_model::scenario::Scenario;
+use schedlab_venue::{Policy, VenueError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The form of the state.
+const FORM: &str = "schedlab.search/1";
+/// The state's file.
+const STATE: &str = "search.json";
+/// How many scenarios are run between two looks at the clock, for each thread.
+const ROUND: usize = 32;
+/// How many smaller scenarios are tried for a finding.
+const SMALLER: usize = 1_500;
+
+/// How a search goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The first seed.
+    pub seed: u64,
+    /// The most scenarios, those of a search that goes on included.
+    pub scenarios: Option<u64>,
+    /// The most wall time.
+    pub time: Option<Duration>,
+}
+
+/// Something that was found, made small.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// What is wrong.
+    pub finding: Finding,
+    /// The seed whose scenario showed it first.
+    pub seed: u64,
+    /// How many scenarios showed it.
+    pub times: u64,
+    /// The scenario, as a file.
+    pub text: String,
+    /// How many of its lines say something.
+    pub lines: usize,
+}
+
+/// How far a search is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    schema: String,
+    /// What is searched, and with which bounds.
+    subject: String,
+    /// The first seed.
+    pub seed: u64,
+    /// How many scenarios were run.
+    pub scenarios: u64,
+    /// What was found, in the order of the seeds.
+    pub found: Vec<Found>,
+}
+
+/// What a search tells as it goes.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// Something new was found, and is being made small.
+    New(&'a Finding, u64),
+    /// It is small.
+    Small(&'a Found),
+}
+
+/// Why a search cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The policy cannot be run.
+    #[error(transparent)]
+    Venue(#[from] VenueError),
+    /// The folder cannot be used.
+    #[error("{}: {error}", path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// A search.
+pub struct Search<'a> {
+    judge: Judge<'a>,
+    options: Options,
+    /// Where it is kept, if it is.
+    folder: Option<&'a Path>,
+    /// How far it is.
+    pub state: State,
+}
+
+impl<'a> Search<'a> {
+    /// One that begins, or goes on where a folder holds one of the same policy, bounds and seed.
+    pub fn new(
+        policy: &'a Policy,
+        bounds: &'a Bounds,
+        runner: &'a Runner<'a>,
+        options: Options,
+        folder: Option<&'a Path>,
+    ) -> Search<'a> {
+        let reference = bounds.reference.as_ref().map(Policy::identity);
+        let Bounds { longest_wait, idle, jain, ignored, .. } = bounds;
+        let version = env!("CARGO_PKG_VERSION");
+        let subject =
+            format!("{version} {} {longest_wait:?} {idle:?} {jain:?} {ignored:?} {reference:?}", policy.identity());
+        let fresh = State { schema: FORM.into(), subject, seed: options.seed, scenarios: 0, found: Vec::new() };
+        let goes_on =
+            |state: &State| (&state.schema, &state.subject, state.seed) == (&fresh.schema, &fresh.subject, fresh.seed);
+        let known = folder.and_then(|folder| file::bytes(&folder.join(STATE), file::RESULT_BYTES).ok());
+        let known: Option<State> = known.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let state = known.filter(goes_on).unwrap_or(fresh);
+        Search { judge: Judge { policy, bounds, runner }, options, folder, state }
+    }
+
+    /// Searches until all is used up that it may use, or it is stopped.
+    ///
+    /// # Errors
+    ///
+    /// The policy cannot be run, or what was found cannot be written.
+    pub fn run(&mut self, tell: &dyn Fn(Told)) -> Result<(), SearchError> {
+        let begin = Instant::now();
+        let threads = self.judge.runner.threads;
+        while !self.is_over(begin) {
+            let left = self.options.scenarios.map_or(u64::MAX, |most| most - self.state.scenarios);
+            let count = left.min((threads * ROUND) as u64);
+            let first = self.state.seed + self.state.scenarios;
+            let look = |index: usize| {
+                let seed = first + index as u64;
+                (seed, self.judge.finding(&draw(seed)))
+            };
+            let seen = spread(threads, count as usize, look);
+            if self.judge.runner.monitor.is_stopped() {
+                break;
+            }
+            let mut new: BTreeMap<Kind, (u64, Finding, u64)> = BTreeMap::new();
+            for (seed, found) in seen {
+                let Some(finding) = found? else { continue };
+                match self.state.found.iter_mut().find(|known| known.finding.kind == finding.kind) {
+                    Some(known) => known.times += 1,
+                    None => new.entry(finding.kind.clone()).or_insert((seed, finding, 0)).2 += 1,
+                }
+            }
+            let mut small = self.small(new.into_values().collect(), tell);
+            // One that was stopped half way is found again.
+            if self.judge.runner.monitor.is_stopped() {
+                break;
+            }
+            small.sort_by_key(|found| found.seed);
+            self.state.found.extend(small);
+            self.state.scenarios += count;
+            self.keep()?;
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, begin: Instant) -> bool {
+        self.judge.runner.monitor.is_stopped()
+            || self.options.scenarios.is_some_and(|most| self.state.scenarios >= most)
+            || self.options.time.is_some_and(|most| begin.elapsed() >= most)
+    }
+
+    /// What is new, made small, each on a thread of its own.
+    fn small(&self, new: Vec<(u64, Finding, u64)>, tell: &dyn Fn(Told)) -> Vec<Found> {
+        new.iter().for_each(|(seed, finding, _)| tell(Told::New(finding, *seed)));
+        let judge = |scenario: &Scenario| self.judge.finding(scenario).ok().flatten();
+        let small = |index: usize| {
+            let (seed, finding, times) = &new[index];
+            let Shrunk { scenario, finding, .. } = shrink(&draw(*seed), finding.clone(), SMALLER, &judge);
+            let text = self.file(&scenario, &finding, *seed);
+            Found { finding, seed: *seed, times: *times, lines: lines(&text), text }
+        };
+        let found = spread(self.judge.runner.threads, new.len(), small);
+        found.iter().for_each(|found| tell(Told::Small(found)));
+        found
+    }
+
+    /// A finding as a file that anybody can run.
+    fn file(&self, scenario: &Scenario, finding: &Finding, seed: u64) -> String {
+        let name = finding.kind.name();
+        let mut scenario = scenario.clone();
+        scenario.name.clone_from(&name);
+        let policy = &self.judge.policy.label;
+        let shown = schedlab_gate::Shown::name(&finding.what).into_string();
+        let head = schedlab_report::wrap("# ", 2, &format!("{policy}: {shown}")).replace("\n  ", "\n# ");
+        format!("{head}# Seed {seed}. schedlab run {name}.toml --policy {policy}\n\n{}", to_toml(&scenario))
+    }
+
+    /// Writes what was found, and how far it is.
+    fn keep(&self) -> Result<(), SearchError> {
+        let Some(folder) = self.folder else { return Ok(()) };
+        let failed = |path: &Path, error| SearchError::Folder { path: path.into(), error };
+        fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+        for found in &self.state.found {
+            let path = folder.join(FileName::made_of(&found.finding.kind.name()).with(".toml"));
+            Partial::write(&path, found.text.as_bytes()).map_err(|error| failed(&path, error))?;
+        }
+        let path = folder.join(STATE);
+        let state = serde_json::to_vec_pretty(&self.state).expect("a state has a form in JSON");
+        Partial::write(&path, &state).map_err(|error| failed(&path, error))
+    }
+}
