@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
         };
         self.step += 1;
         let fresh = self.fresh;
-        self.fresh = fresh && keeps_fresh(step);
+        self.fresh = fresh && step.keeps_fresh();
         match step {
             Step::RequestBegin => self.begin_request(fresh),
             Step::RequestEnd => self.end_request(),
@@ -583,15 +583,6 @@ impl<'a> Worker<'a> {
         record.ended_ns.store(now_ns(), Release);
         shared.end_task();
     }
-}
-
-/// Whether a task that was woken still begins with what follows this step: who was signalled takes the mutex first, and may
-/// release it.
-fn keeps_fresh(step: &Step) -> bool {
-    matches!(
-        step,
-        Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
-    )
 }
 
 /// Writes down that a request has left its task.

@@ -9,6 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+mod objects;
+
+pub use objects::{Channel, ChannelKind, Mutex, Objects, Preference, Protocol, SPIN_PIECE, Semaphore, Work};
+
 /// The most roles of a workload or a trace: results, tables and pages compare each with each.
 pub const MAX_ROLES: usize = 4096;
 
@@ -17,9 +21,6 @@ pub const MAX_TASKS_AT_ONCE: u64 = 1 << 20;
 
 /// The work of a busy task between two looks at the clock: as much as rt-app's `runtime` does.
 pub const BUSY_PIECE: Time = Time::from_us(32);
-
-/// The work of a task that spins between two looks at the lock.
-pub const SPIN_PIECE: Time = Time::from_us(1);
 
 /// What the tasks do, and on what machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -274,6 +275,17 @@ pub enum Step {
     Answer,
 }
 
+impl Step {
+    /// Whether a task that was woken still begins with what follows this step: a task that was signalled takes the mutex first,
+    /// and may release it.
+    pub fn keeps_fresh(&self) -> bool {
+        matches!(
+            self,
+            Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
+        )
+    }
+}
+
 /// When the jobs of a periodic task are released: at its start, and from `offset` after it on each `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
@@ -354,86 +366,6 @@ pub struct Change {
     pub slice: Option<Time>,
 }
 
-/// Shared objects by kind, each indexed by [`ObjectId`].
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Objects {
-    /// Semaphores.
-    pub semaphores: Vec<Semaphore>,
-    /// Mutexes.
-    pub locks: Vec<Mutex>,
-    /// Condition variables by name.
-    pub conditions: Vec<String>,
-    /// Channels.
-    pub channels: Vec<Channel>,
-    /// Barriers: name and number of parties.
-    pub barriers: Vec<(String, u32)>,
-    /// Devices by name: each serves one request at a time.
-    pub devices: Vec<String>,
-}
-
-/// A mutex.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mutex {
-    /// Its name.
-    pub name: String,
-    /// How it treats its owner.
-    pub protocol: Protocol,
-    /// How much CPU work a task does at most, looking at the lock after each [`SPIN_PIECE`], before it sleeps for it.
-    pub spin: Time,
-    /// If tasks take it to read: whom it lets in first.
-    pub readers: Option<Preference>,
-}
-
-impl From<&str> for Mutex {
-    fn from(name: &str) -> Mutex {
-        Mutex { name: name.into(), protocol: Protocol::None, spin: Time::ZERO, readers: None }
-    }
-}
-
-/// How a mutex treats its owner (`pthread_mutexattr_setprotocol`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// As any other task.
-    #[default]
-    None,
-    /// It has the priority of the most urgent real-time task that waits for it (`PTHREAD_PRIO_INHERIT`).
-    Inherit,
-}
-
-/// Whom a reader-writer lock lets in first (`pthread_rwlockattr_setkind_np`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Preference {
-    /// A reader waits while a writer has the lock, and no longer: readers can keep writers out.
-    #[default]
-    Readers,
-    /// A reader waits while a writer has the lock or waits for it: writers can keep readers out.
-    Writers,
-}
-
-/// A semaphore.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Semaphore {
-    /// Its name.
-    pub name: String,
-    /// Its value at the start.
-    pub initial: u32,
-    /// The requests that it carries, if it does: each `post` gives one for each unit.
-    pub work: Option<Work>,
-}
-
-/// What an object carries beside its count: each message of a channel, each unit of a semaphore, is a request that waits
-/// for a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
-    /// The role that takes them, the first in file order; those that wait at the end of a run count there.
-    pub role: RoleId,
-    /// Whether a task that has a request hands it on by sending here. Not where messages go round in a ring: there each
-    /// one is a new request.
-    pub hands_on: bool,
-}
-
 /// Messages that come from outside of the machine, straight into a channel: no task sends them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
@@ -505,38 +437,6 @@ impl Iterator for SourceTimes {
     }
 }
 
-/// A channel.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Channel {
-    /// Its name.
-    pub name: String,
-    /// How many messages it holds before a sender sleeps.
-    pub capacity: u32,
-    /// What it is made of, which is the wake source a policy sees.
-    pub kind: ChannelKind,
-    /// The requests that it carries, if it does: each message is one.
-    pub work: Option<Work>,
-}
-
-impl Channel {
-    /// How many messages it holds: a pipe has a place for each, and a power of two of them (`pipe_set_size`).
-    pub fn slots(&self) -> u64 {
-        match self.kind {
-            ChannelKind::Pipe => u64::from(self.capacity).next_power_of_two(),
-            ChannelKind::Socket => self.capacity.into(),
-        }
-    }
-}
-
-/// What a channel is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ChannelKind {
-    /// A pipe.
-    Pipe,
-    /// A loopback socket.
-    Socket,
-}
-
 impl Workload {
     /// Whether a task is of a real-time class at some time.
     pub fn has_realtime(&self) -> bool {
@@ -560,23 +460,6 @@ impl Workload {
             "the run stands still before its end: {who}, and nobody is left who would give it; add the step that does, or \
              say how long the run is, as duration = \"60s\""
         )
-    }
-}
-
-impl Objects {
-    /// What a task at this step waits for.
-    fn awaited(&self, step: &Step) -> String {
-        match step {
-            Step::Wait(id) => format!("the semaphore `{}`", self.semaphores[id.index()].name),
-            Step::CondWait(id, _) => format!("a signal of the condition variable `{}`", self.conditions[id.index()]),
-            Step::Lock(id) | Step::ReadLock(id) | Step::Relock(id) => {
-                format!("the lock `{}`", self.locks[id.index()].name)
-            }
-            Step::Barrier(id) => format!("the other parties at the barrier `{}`", self.barriers[id.index()].0),
-            Step::Recv(id, _) => format!("a message in the channel `{}`", self.channels[id.index()].name),
-            Step::Send(id, _) => format!("room in the channel `{}`", self.channels[id.index()].name),
-            _ => "something".into(),
-        }
     }
 }
 

@@ -202,7 +202,7 @@ fn with_cpus(scenario: &mut Scenario, cpus: u32) {
 }
 
 /// Numbers that are rounder: times that are always the same, with one digit.
-fn numbers(scenario: &Scenario, take: &mut dyn FnMut(&dyn Fn(&mut Scenario))) {
+fn numbers(scenario: &Scenario, mut take: impl FnMut(&dyn Fn(&mut Scenario))) {
     for at in 0..scenario.tasks.len() {
         for step in 0..steps(&scenario.tasks[at]).len() {
             take(&|scenario| each_time(&mut scenario.tasks[at], step, &|time| *time = constant(time)));

@@ -198,11 +198,7 @@ impl World {
                 }
                 let task = &mut self.tasks[slot];
                 task.step += 1;
-                // Who was signalled takes the mutex and may release it before it begins with anything.
-                task.fresh &= matches!(
-                    step,
-                    Step::RepeatBegin { .. } | Step::RepeatEnd { .. } | Step::Relock(_) | Step::Unlock(_)
-                );
+                task.fresh &= step.keeps_fresh();
                 return self.do_step(slot, step, cpu);
             }
         };
