@@ -124,7 +124,7 @@ fn a_nice_value_counts_from_its_step_on() {
     }
 }
 
-/// Nothing that a task could not have been from the begin.
+/// Nothing that a task could not have been from the start.
 /// A task that computes for 10 ms under a mutex, one of a higher class that computes for 20 ms, and one of the highest that
 /// wants the mutex.
 fn inversion(protocol: &str) -> Workload {
@@ -164,7 +164,7 @@ fn who_has_a_mutex_inherits_the_priority_of_who_waits_for_it() {
     }
 }
 
-/// The first waits for nobody, the second for the first, the most urgent for the second.
+/// The first waits for no task, the second for the first, the most urgent for the second.
 #[test]
 fn a_priority_goes_along_a_chain() {
     let text = "[[task]]\nname = \"first\"\nonce = [{ lock = \"a\" }, { compute = \"1ms\" }, { sleep = \"2ms\" }, \

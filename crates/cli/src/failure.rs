@@ -41,7 +41,9 @@ pub enum Failure {
     NotRun(String),
     /// What came out cannot bear what others took of this machine.
     Inconclusive(String),
-    /// Ctrl-C; everything has been said.
+    /// A command that was recorded ended so; everything has been printed.
+    Command(u8),
+    /// Ctrl-C; everything has been printed.
     Interrupted,
     /// Whoever reads the output has seen enough.
     NobodyListens,
@@ -73,7 +75,7 @@ impl Failure {
             Failure::Input(message) | Failure::NotRun(message) | Failure::Failed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
             Failure::Inconclusive(why) => complain(&format!("inconclusive: {why}")),
-            Failure::Interrupted | Failure::NobodyListens => {}
+            Failure::Command(_) | Failure::Interrupted | Failure::NobodyListens => {}
             Failure::Several(failures) => failures.iter().for_each(Failure::tell),
         }
     }
@@ -90,6 +92,7 @@ impl Failure {
             Failure::Policies(_) | Failure::Failed(_) => code::FAILED,
             Failure::NotRun(_) => code::NOT_RUN,
             Failure::Inconclusive(_) => code::INCONCLUSIVE,
+            Failure::Command(code) => *code,
             Failure::Interrupted => code::INTERRUPTED,
             Failure::NobodyListens => code::DONE,
             Failure::Several(failures) => {

@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The commands, one file each.
 
 pub mod agreement;
 pub mod calibrate;
@@ -14,6 +14,7 @@ pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod shell;
 pub mod study;
 pub mod sweep;
 pub mod trace;

@@ -34,7 +34,7 @@ pub struct Task {
     pub work_ns: u64,
     /// Until when it is busy, if it is.
     pub busy_until_ns: Option<u64>,
-    /// Work that it has to do beside the next step that takes time.
+    /// Work that it has to do next to the next step that takes time.
     pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,
