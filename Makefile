@@ -1,6 +1,6 @@
 # schedlab. `make` alone lists the verbs.
 
-# Where rustup puts cargo, for shells that were not told.
+# Where rustup puts cargo, for shells whose PATH lacks it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .PHONY: help setup build demo python test lint fuzz sanitize soak endings bench studies docs clean
@@ -8,36 +8,40 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
-setup: ## install what is missing: a C and a BPF compiler, Rust
+setup: ## install what the build needs: a C and a BPF compiler, Rust
 	@tools/setup
 
 build: setup ## make target/release/schedlab
 	cargo build --release --locked -p schedlab
 
-demo: build ## compare schedulers on a busy machine, simulated and this one
+demo: build ## compare schedulers on a busy machine, simulated and on this machine
 	target/release/schedlab compare scenarios/heavy-load.toml --policy fcfs,rr,mlfq
-	@# 3 says that others took too much of this machine to conclude anything: everything was shown.
+	@# Exit code 3: other programs took too much of this machine for a conclusion. Everything was shown.
 	target/release/schedlab compare scenarios/heavy-load.toml --policy rr,mlfq --venue sim,host --duration 20s || [ $$? -eq 3 ]
 
-python: setup ## make the Python package in target/wheels
+python: ## make the Python package in target/wheels
+	@tools/setup python
 	@tools/python wheel
 
-test: setup ## run every test
+test: ## run every test
+	@tools/setup test
 	@tools/test
 
-lint: setup ## check form, warnings and house rules
+lint: ## check form, warnings, words and house rules
+	@tools/setup python
 	@tools/lint
 
-fuzz: setup ## attack every door through which strangers' bytes come, SECONDS=60 each, or only TARGETS="import run"
+fuzz: setup ## attack every entry point for untrusted input, SECONDS=60 each, or only TARGETS="import run"
 	cargo run --locked -p schedlab-fuzz -- --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1) $(TARGETS)
 
-sanitize: setup ## run what can be under Miri and the address sanitizer, with a nightly compiler
+sanitize: setup ## run tests under Miri and the address sanitizer, with a nightly compiler
 	@tools/sanitize
 
 soak: build ## search all policies for faults, BUDGET=2min each, from a seed that is printed; SEED=N repeats it
 	@tools/soak target/release/schedlab
 
-endings: build ## end every verb by every signal, on a full disk and without a home, and write what is left and printed
+endings: build ## end every command in every way, and write what remains and what it printed
+	@tools/setup vm
 	@tools/endings target/release/schedlab
 
 bench: setup ## measure speed
@@ -47,7 +51,7 @@ studies: build ## run all studies and write their pages into docs/studies
 	@tools/setup studies
 	@tools/studies
 
-docs: build python ## make the site in target/site, and the reference of the libraries in target/doc
+docs: build python ## make the site in target/site, and the libraries' reference in target/doc
 	@tools/python site
 	cargo doc --locked --workspace --no-deps
 

@@ -1,5 +1,5 @@
-//! Golden traces: `policies/NAME/golden/*.toml` are scenarios small enough to follow by hand, and beside each stands
-//! what happens in it. `UPDATE_GOLDEN=1 make test` writes them anew; read the difference before you keep it.
+//! Golden traces: `policies/NAME/golden/*.toml` are scenarios small enough to follow by hand, and next to each stands
+//! what happens in it. `UPDATE_GOLDEN=1 make test` writes them again; read the difference before you keep it.
 
 use crate::lab;
 use schedlab_bpf::Executor;

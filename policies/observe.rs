@@ -37,7 +37,7 @@ pub fn workload(machine: &str, duration: &str, tasks: &str) -> Workload {
 pub const THREE_SLEEPERS: &str =
     "[[task]]\nname = \"sleeper\"\ncount = 3\nloop = [{ compute = \"5ms\" }, { sleep = \"5ms\" }]\n";
 
-/// A task that spawns three others and computes beside them.
+/// A task that spawns three others and computes next to them.
 pub const THREE_CHILDREN: &str = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\", count = 3 }, { compute = \"100ms\" }]\n\
      [[task]]\nname = \"child\"\nspawned = true\nonce = [{ compute = \"100ms\" }]\n";
 
@@ -62,7 +62,7 @@ pub fn run(policy: &str, workload: &Workload, settings: Settings) -> Vec<Event> 
 /// What formulas give: for each name all numbers, in order.
 pub type Formulas = BTreeMap<String, Vec<i64>>;
 
-/// What a policy's `tests/formulas.bpf.c` prints on so many CPUs. Many tests ask the same.
+/// What a policy's `tests/formulas.bpf.c` prints on that many CPUs. Many tests ask the same.
 pub fn formulas(policy: &str, cpus: u32, settings: Settings) -> Formulas {
     static KNOWN: Mutex<BTreeMap<String, Formulas>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,7 +148,7 @@ pub fn wakeup_waits(events: &[Event], task: u32) -> Vec<u64> {
     woken.filter_map(|at| starts.iter().find(|start| **start >= at).map(|start| start - at)).collect()
 }
 
-/// The tasks on each CPU at an instant, as they were told to be, in the order of their numbers.
+/// The tasks on each CPU at an instant, as they were reported to be, in the order of their numbers.
 pub fn places(events: &[Event], cpus: usize, at: Time) -> Vec<Vec<u32>> {
     let mut told = BTreeMap::new();
     for event in events.iter().take_while(|event| event.time <= at) {
@@ -178,7 +178,7 @@ pub fn migrations(events: &[Event]) -> Vec<(Time, TaskId, CpuId)> {
     events.iter().filter_map(moved).collect()
 }
 
-/// Microseconds from the begin of the run.
+/// Microseconds from the start of the run.
 pub fn us(time: Time) -> u64 {
     time.ns() / 1000
 }

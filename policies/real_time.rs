@@ -28,7 +28,7 @@ fn who_wakes_during_an_interruption_runs_after_it() {
     }
 }
 
-/// Who is interrupted again and again comes to no harm by it, whatever it was when it got the CPU and has become since.
+/// A task that is interrupted again and again comes to no harm by it, whatever it was when it got the CPU and has become since.
 #[test]
 fn nobody_starves_who_is_interrupted() {
     let tasks = "[[task]]\nname = \"hog\"\ncount = 4\nonce = [{ compute = \"100s\" }]\n[[task]]\nname = \"audio\"\n\
@@ -121,7 +121,7 @@ fn the_highest_priorities_run() {
         + &hogs("middle", "fifo:20", 2)
         + "[[task]]\nname = \"high\"\nclass = \"fifo:30\"\nloop = [{ sleep = \"20ms\" }, { compute = \"10ms\" }]\n";
     let events = observe::run("rr", &observe::workload("cpus = 2", "900ms", &tasks), &[]);
-    // The low one never. Who is driven away on one CPU is not pushed to the other, whose task has its priority.
+    // The low one never. A task that is driven away on one CPU is not pushed to the other, whose task has its priority.
     for at in (0..900).step_by(7) {
         let mut running = running(&events, 2, Time::from_ms(at));
         running.sort();

@@ -163,7 +163,7 @@ fn who_has_a_mutex_inherits_the_priority_of_who_waits_for_it() {
     }
 }
 
-/// The first waits for nobody, the second for the first, the most urgent for the second.
+/// The first waits for no task, the second for the first, the most urgent for the second.
 #[test]
 fn a_priority_goes_along_a_chain() {
     let text = "[[task]]\nname = \"first\"\nonce = [{ lock = \"a\" }, { compute = \"1ms\" }, { sleep = \"2ms\" }, \
@@ -195,7 +195,7 @@ fn a_class_counts_from_its_step_on() {
     }
 }
 
-/// Nothing that a task could not have been from the begin.
+/// Nothing that a task could not have been from the start.
 #[test]
 fn what_cannot_be_is_refused() {
     let fault = |task: &str, set: &str| {

@@ -97,7 +97,7 @@ fn children_begin_where_their_parents_are() {
     assert_eq!(of(&lines, &["init_task"]), expected);
 }
 
-/// Only what changes is told. `cpu.idle` says nothing of the weight, which is as it was afterwards.
+/// Only changes are reported. `cpu.idle` says nothing of the weight, which is as it was afterwards.
 #[test]
 fn written_knobs_are_told_when_they_change() {
     let adjust = |knobs: &str| format!("{{ adjust = {{ control_group = \"c\", {knobs} }} }}");

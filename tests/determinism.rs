@@ -1,4 +1,4 @@
-//! The same inputs give the same trace: twice in one process, and beside other simulations on other threads. (Across
+//! The same inputs give the same trace: twice in one process, and next to other simulations on other threads. (Across
 //! processes: the tests of the command line.)
 
 use crate::{generate, lab};

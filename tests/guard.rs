@@ -136,7 +136,7 @@ fn work_of_host_functions_ends() {
     ]);
 }
 
-/// Somebody who ends a run when asked for the second time.
+/// A listener that ends a run when asked for the second time.
 #[derive(Default)]
 struct Impatient(u32);
 

@@ -98,7 +98,7 @@ fn those_who_arrive_are_created_where_things_are_handed_over_too() {
     assert_eq!(handed_over, retried, "nobody waits for another one here");
 }
 
-/// Who creates tasks waits meanwhile, and as many tasks as wait are alive.
+/// A task that creates tasks waits meanwhile, and as many tasks as wait are alive.
 #[test]
 fn a_run_with_arrivals_lasts_until_the_last_task_has_slept() {
     let tables = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\n\
@@ -176,7 +176,7 @@ fn an_interrupt_is_paid_for_what_nobody_on_the_machine_wakes() {
     assert_eq!(paid.map(|event| event.time.ns() / 1_000_000).collect::<Vec<_>>(), [1, 2, 5]);
 }
 
-/// A task that ends at 1 ms, beside one that computes up to 40 ms.
+/// A task that ends at 1 ms, next to one that computes up to 40 ms.
 const ENDS: &str = "hz = 250\n[[task]]\nname = \"short\"\nonce = [{ compute = \"1ms\" }]\n\
                     [[task]]\nname = \"long\"\nonce = [{ compute = \"39ms\" }]\n";
 

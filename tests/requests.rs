@@ -36,7 +36,7 @@ fn roles(tables: &str) -> Vec<RoleResult> {
     roles_under("fcfs", &workload(4, tables))
 }
 
-/// The least and the greatest in microseconds.
+/// The smallest and the largest in microseconds.
 fn range_us(summary: Option<TimeSummary>) -> (u64, u64) {
     let summary = summary.expect("requests ended");
     (summary.min / 1000, summary.max / 1000)
@@ -44,7 +44,7 @@ fn range_us(summary: Option<TimeSummary>) -> (u64, u64) {
 
 const SOURCE: &str = "[[source]]\nchannel = \"q\"\nat = [\"100ms\", \"300ms\", \"500ms\"]\n";
 
-/// The emptier the machine, the longer a worker waits, and that is nobody's response.
+/// The emptier the machine, the longer a worker waits, and no response includes that.
 #[test]
 fn waiting_for_work_is_no_response() {
     let pool = "[[task]]\nname = \"worker\"\ncount = 8\nloop = [{ recv = \"q\" }, { compute = \"2ms\" }]\n";
@@ -174,7 +174,7 @@ fn a_source_is_the_same_for_every_policy() {
     }
 }
 
-/// A run without a duration goes on while messages are still to come.
+/// A run without a duration continues while messages are still to come.
 #[test]
 fn the_last_message_may_be_late() {
     let run = |workers: u32| {

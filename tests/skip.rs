@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-/// Tells that the running test, or the rest of it, is skipped, and what this machine lacks. It is told past the harness,
-/// which keeps what tests print to itself, and `make test` tells it again at its end. With `SCHEDLAB_ALL_TESTS` nothing
+/// Reports that the running test, or the rest of it, is skipped, and what this machine lacks. It is printed past the harness,
+/// which keeps what tests print to itself, and `make test` repeats it at its end. With `SCHEDLAB_ALL_TESTS` nothing
 /// may be lacking.
 #[expect(clippy::explicit_write, reason = "the harness keeps what the macro prints")]
 pub fn skip(lack: &str) {

@@ -1,9 +1,11 @@
-"""What the site has beside the files of docs/: the references of the command line and of results, as the program itself
-tells them."""
+"""The pages of the site that are not files in docs/: the references of the command line and of results, which the
+program prints, the policies' READMEs, and the documents at the top of the checkout."""
 
 import json
 import os
+import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
@@ -11,14 +13,14 @@ from mkdocs.structure.files import File, Files
 RESULT = """# Results, every key
 
 What `schedlab run --json` prints, and `result.data` in Python; `schedlab schema result` has the same as a JSON schema.
-Times are whole nanoseconds in keys that end in `_ns`, parts of a whole end in `_frac` and lie between 0 and 1. What
-cannot be known is absent: never zero, never NaN. Only what happened after the warm-up counts.
+Times are whole nanoseconds in keys that end in `_ns`. Fractions end in `_frac` and lie between 0 and 1. Unknown values
+are absent: never zero, never NaN. Only the time after the warm-up counts.
 """
 
 RUNS = """# Results of several runs, every key
 
 What `schedlab run --json --runs N` prints, and `result.data` in Python; `schedlab schema runs` has the same as a JSON
-schema. There is no number of a single run here but in `values`. [Metrics](metrics.md) are named by their paths.
+schema. Only `values` contains numbers of single runs. [Metrics](metrics.md) are named by their paths.
 """
 
 COMPARISON = """# Comparisons, every key
@@ -32,6 +34,13 @@ AGREEMENT = """# Agreements, every key
 What `schedlab agreement --json` prints; `schedlab schema agreement` has the same as a JSON schema.
 [How far the simulator is from a kernel](agreement.md) says what the numbers mean.
 """
+
+PROJECT = {
+    "architecture": "ARCHITECTURE.md",
+    "contributing": "CONTRIBUTING.md",
+    "bench": "bench/README.md",
+    "changelog": "CHANGELOG.md",
+}
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -48,8 +57,12 @@ def on_files(files: Files, config: Any) -> Files:
         "comparison": COMPARISON + _keys(comparison, known),
         "agreements": AGREEMENT + _keys(_schema("agreement"), {}),
     }
-    for name, text in pages.items():
-        files.append(File.generated(config, f"reference/{name}.md", content=text))
+    texts = {f"reference/{name}.md": text for name, text in pages.items()}
+    readmes = sorted(Path("policies").glob("*/README.md"))
+    texts |= {f"policies/{path.parent.name}.md": path.read_text() for path in readmes}
+    texts |= {f"project/{name}.md": Path(path).read_text() for name, path in PROJECT.items()}
+    for name, text in texts.items():
+        files.append(File.generated(config, name, content=text))
     return files
 
 
@@ -75,14 +88,16 @@ def _section(part: dict[str, Any], known: dict[str, str]) -> str:
 
 
 def _kind(value: dict[str, Any], known: dict[str, str]) -> str:
-    """What stands under a key."""
+    """The type of a key."""
     if "$ref" in value:
         name = value["$ref"].split("/")[-1]
         return f"[{name}]({known.get(name, '#' + name.lower())})"
     if value.get("type") == "array":
         return f"list of {_kind(value['items'], known)}"
     if value.get("type") == "object":
-        inner = value.get("additionalProperties") or next(iter(value.get("patternProperties", {}).values()), {})
+        inner = value.get("additionalProperties")
+        if not isinstance(inner, dict):
+            inner = next(iter(value.get("patternProperties", {}).values()), {})
         return f"{_kind(inner, known)} by name" if inner else "object"
     return {"integer": "whole number", "string": "text", "boolean": "yes or no"}.get(value.get("type", ""), "number")
 
@@ -97,9 +112,11 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 def _command_line() -> str:
-    text = "# The command line\n\nWhat `schedlab --help` says of each verb.\n\n" + _block([])
-    verbs = _listed(_help([]), "Commands:")
+    text = "# The command line\n\nThe help of each command.\n\n" + _block([])
+    verbs = re.findall(r"^  ([a-z]+) ", _help([]), re.MULTILINE)
     for verb in verbs:
+        if verb == "help":
+            continue
         text += f"\n## {verb}\n\n" + _block([verb])
         for inner in _listed(_help([verb]), "Commands:"):
             text += f"\n### {verb} {inner}\n\n" + _block([verb, inner])

@@ -22,7 +22,7 @@ pub struct Case {
     pub interpreted: bool,
 }
 
-/// The case in which policies are held against one another.
+/// The case in which policies are compared with one another.
 pub const COMPARED: &str = "8 CPUs, 100 mixed";
 
 /// All cases. The first three are those for which other simulators have been measured.
@@ -40,7 +40,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// So long that there are a million switches, beside which the loading of a policy is little. Windows switches rarely.
+/// So long that there are a million switches, next to which the loading of a policy is little. Windows switches rarely.
 fn seconds_of(policy: &str) -> u64 {
     if policy == "windows" { 8000 } else { 400 }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every case runs in a process of its own, so that its memory is its own, and each figure is the median of several
 //! runs that take turns over the cases, so that a machine that slows down slows all of them. Nothing here passes or
-//! fails: the numbers are for people, beside those of the interpreter and of the smaller cases.
+//! fails: the numbers are for people, next to those of the interpreter and of the smaller cases.
 
 mod case;
 mod measure;
@@ -42,7 +42,7 @@ fn one(name: &str, mode: &str, seconds: Option<u64>) -> ExitCode {
     }
 }
 
-/// Of fewer switches nobody can say what one costs: under `fcfs` whoever computes never leaves.
+/// Of fewer switches nobody can say what one costs: under `fcfs` a task that computes never leaves.
 const FEW: u64 = 100_000;
 
 /// Samples by case and mode.

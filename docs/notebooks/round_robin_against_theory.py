@@ -14,17 +14,17 @@
 # %% [markdown]
 # # Round robin against theory
 #
-# *Processor sharing* is what round robin becomes when its quantum goes towards zero: all jobs that are there share the CPU
-# equally. With Poisson arrivals theory knows a lot about it (Kleinrock, *Queueing Systems* II, 1976). A job of size *x* stays
+# As its quantum goes to zero, round robin becomes *processor sharing*: all present jobs share the CPU equally. For Poisson
+# arrivals there is a lot of theory (Kleinrock, *Queueing Systems* II, 1976). A job of size *x* stays
 #
 # > *T*(*x*) = *x* / (1 − ρ)
 #
-# on average, where ρ is the load; whatever the sizes of the others are. First come, first served makes everybody wait for
-# whoever is there, and what that costs depends on how different the sizes are (Pollaczek and Khinchine):
+# on average, where ρ is the load, regardless of the other jobs' sizes. Under first come, first served each job waits for all jobs
+# before it, and the cost depends on how much the sizes differ (Pollaczek and Khinchine):
 #
 # > *T*(*x*) = *x* + λ E[*S*²] / (2 (1 − ρ))
 #
-# Does a scheduler in BPF, run by the simulator, do what theory says?
+# Does a BPF scheduler in the simulator do what theory predicts?
 
 # %%
 import altair
@@ -37,7 +37,7 @@ altair.renderers.enable("svg")  # drawings that need no network
 # %% [markdown]
 # ## Jobs of two sizes
 #
-# Nine of ten jobs take 2 ms and one takes 20 ms. They come at random, and nobody waits for anybody: an *open* workload.
+# Nine of ten jobs take 2 ms and one takes 20 ms. They arrive at random, independently of each other: an *open* workload.
 
 # %%
 SHORT_MS, LONG_MS = 2.0, 20.0
@@ -65,7 +65,7 @@ print(comparison)
 # %% [markdown]
 # ## Loads
 #
-# Each load under each scheduler with five seeds; a row of `roles` for each run and size of job.
+# Each load runs under each scheduler with five seeds. `roles` has a row for each run and size of job.
 
 # %%
 LOADS = [0.3, 0.5, 0.7, 0.8]
@@ -101,9 +101,9 @@ table = (
 table
 
 # %% [markdown]
-# `off` counts standard errors between the mean of five runs and theory. First come, first served is where theory says but for
-# chance. Round robin is a little faster than processor sharing: a quantum of 100 µs is not zero, and who is done within his turn
-# does not wait for its end. That is worth a part of a quantum, stretched by 1 / (1 − ρ) as everything is.
+# `off` is the distance between the mean of five runs and theory, in standard errors. First come, first served agrees with theory
+# within chance. Round robin is slightly faster than processor sharing: a quantum of 100 µs is not zero, and a job that ends during
+# its turn does not wait for the end of the turn. That saves a part of a quantum, stretched by 1 / (1 − ρ) like everything else.
 
 # %%
 distance = (table["mean_ms"] - table["theory_ms"]).abs()
@@ -113,12 +113,12 @@ table.select("policy", "name", "load", "mean_ms", "theory_ms").plot.line(
 )
 
 # %% [markdown]
-# Under round robin the long job pays for itself: it stays ten times as long as a short one, at any load. First come, first
-# served lets the short ones pay: at a load of 0.8 they wait for several times their own length.
+# Under round robin the long job pays for itself: it stays ten times as long as a short one, at any load. Under first come, first
+# served the short jobs pay: at a load of 0.8 they wait for several times their own length.
 #
-# ## And if the quantum is not small?
+# ## What if the quantum is not small?
 #
-# A quantum that is longer than every job is first come, first served again.
+# With a quantum longer than every job, round robin is first come, first served.
 
 # %%
 quanta = {"100us": 0.1, "1ms": 1.0, "5ms": 5.0, "20ms": 20.0}

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # What MLFQ's parameters do
 #
-# A multilevel feedback queue guesses who is interactive: who uses a whole slice sinks by a queue, who blocks before rises. The
-# shipped `mlfq` follows Torrey, Coleman and Miller (2007). It has parameters; here we see what three of them are worth to
-# somebody at a keyboard, and what they cost the others.
+# A multilevel feedback queue guesses which tasks are interactive: a task that uses a whole slice sinks by one queue, and a task that
+# blocks earlier rises. The shipped `mlfq` follows Torrey, Coleman and Miller (2007). This notebook shows what three of its
+# parameters do for a person at a keyboard, and what they cost the other tasks.
 
 # %%
 import tempfile
@@ -34,8 +34,8 @@ print(scenario.about)
 # %% [markdown]
 # ## One sweep
 #
-# The number of queues, the slice of the highest one, and how slices grow from queue to queue; five seeds each. A sweep keeps one
-# row for each run and role, and what is in the folder already is not run again.
+# It varies the number of queues, the slice of the highest one, and how slices grow from queue to queue, with five seeds each. A sweep
+# has one row for each run and role, and does not repeat runs that are already in the folder.
 
 # %%
 folder = tempfile.TemporaryDirectory()
@@ -59,7 +59,7 @@ rows = sweep.frame.to_polars()
 print(sweep.runs, "runs,", sweep.failed, "failed;", len(rows), "rows:", ", ".join(rows.columns))
 
 # %% [markdown]
-# ## What the editor feels
+# ## The editor
 #
 # The 99th percentile of its response times, in milliseconds, averaged over the seeds.
 
@@ -77,10 +77,10 @@ editor.pivot(on="step_ms", index="policy.levels", values="p99_ms")
 editor.plot.line(x="policy\\.levels:Q", y="p99_ms:Q", color="step_ms:N")
 
 # %% [markdown]
-# ## What the compilers pay
+# ## The cost for the compilers
 #
-# A short slice for the highest queue means more switches for whoever sinks. Forced switches of the compilers, and the work they
-# got done:
+# A short slice in the highest queue causes more switches for tasks that sink. These are the involuntary switches of the compilers, and
+# the work that they completed:
 
 # %%
 compilers = (
@@ -96,10 +96,10 @@ forced = compilers.filter(**{"policy.slices": "linear"})["switches.involuntary"]
 assert forced[0] > forced[-1], "short slices force more switches"
 
 # %% [markdown]
-# ## Who starves
+# ## Starvation
 #
-# With many queues a task at the bottom waits as long as anybody above wants the CPU. `starve=age` lifts whoever has waited
-# long enough. The longest wait of a compiler tells:
+# With many queues a task at the bottom waits as long as any task above wants the CPU. `starve=age` raises tasks that have waited long
+# enough. The longest wait of a compiler shows the effect:
 
 # %%
 comparison = schedlab.compare(scenario.replace({"run.duration": "10s"}), policy="mlfq,mlfq:starve=age(50ms),rr", runs=5)

@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Which scheduler for this workload, and how sure are we?
 #
-# A small service: requests come at random and most are short, some are ten times as long; a job in the background takes what is
-# left; a monitor wakes every 10 ms and must not be late. Two CPUs with plausible costs. Which of the shipped schedulers serves it
-# best?
+# A small service runs on two CPUs with plausible costs. Requests arrive at random; most are short, some are ten times as long. A
+# background job takes the rest of the CPU time. A monitor wakes every 10 ms and must not be late. Which shipped scheduler serves
+# this workload best?
 
 # %%
 import altair
@@ -41,7 +41,7 @@ service = schedlab.Scenario(
 # %% [markdown]
 # ## Run them all, twenty seeds each
 #
-# The run is the unit, not the request: requests of one run are not independent of each other, runs are.
+# The run is the unit, not the request: requests of one run depend on each other, runs do not.
 
 # %%
 comparison = schedlab.compare(service, policy="cfs,eevdf,mlfq,rr:quantum=5ms,ule", runs=20)
@@ -50,8 +50,8 @@ print(comparison)
 # %% [markdown]
 # ## How sure?
 #
-# Each scheduler against the first one, with the interval of the ratio at 95 %. Where the interval holds 1, this experiment has
-# not seen a difference, which is not to say that there is none.
+# Each scheduler is compared with the first one, with the 95 % interval of the ratio. If the interval contains 1, this experiment
+# shows no difference, which does not mean that there is none.
 
 # %%
 differences = comparison.differences.to_polars().filter(role="request", metric="response_ns.p99")
@@ -59,9 +59,9 @@ shown = differences.select("policy", "ratio", low="ratio_interval.low", high="ra
 shown
 
 # %% [markdown]
-# ## What it costs the others
+# ## The cost for the other tasks
 #
-# A scheduler that is good to requests takes the time from somebody.
+# A scheduler that favours requests takes the time from other tasks.
 
 # %%
 roles = comparison.roles.to_polars()
@@ -82,7 +82,7 @@ comparison.charts["response"]
 # %% [markdown]
 # ## Does it hold at another load?
 #
-# The same question from a light load to a heavy one. What was best here need not be best there.
+# The same question from a light load to a heavy one. The best scheduler may change with the load.
 
 # %%
 loads = pl.concat(
@@ -105,5 +105,5 @@ loads.pivot(on="requests_per_s", index="policy", values="p99_ms")
 loads.plot.line(x="requests_per_s:Q", y="p99_ms:Q", color="policy:N")
 
 # %% [markdown]
-# The next step is a real kernel: `schedlab.compare(service, policy="kernel", venue="host")` measures what this machine's own
-# scheduler does with the same scenario, and `venue="vm"` runs these very schedulers inside one.
+# The next step is a real kernel: `schedlab.compare(service, policy="kernel", venue="host")` measures this machine's own scheduler
+# with the same scenario, and `venue="vm"` runs the same schedulers inside a kernel.

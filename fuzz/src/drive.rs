@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LONGEST: Duration = Duration::from_secs(300);
 /// The memory limit of a process that tries inputs.
 const MEMORY_BYTES: u64 = 8 << 30;
-/// How many inputs with new answers are kept beside the seeds.
+/// How many inputs with new answers are kept next to the seeds.
 const KEPT: usize = 512;
 /// A folder in memory.
 const MEMORY_FOLDER: &str = "/dev/shm";

@@ -1,4 +1,4 @@
-//! What goes on attacking: for each door through which strangers' bytes come in, a *target* that takes any bytes.
+//! What continues attacking: for each entry point for untrusted bytes, a *target* that takes any bytes.
 //!
 //! A target must come back, soon, without a panic, and with what it promises; it says in a number what came of the bytes. An
 //! input that gives a number nobody has seen yet is kept and changed further, so that inputs get deeper without any

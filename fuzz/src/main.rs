@@ -1,4 +1,4 @@
-//! `schedlab-fuzz [--seconds N] [--seed N] [TARGET…]`: attacks each target for a time and tells what was found.
+//! `schedlab-fuzz [--seconds N] [--seed N] [TARGET…]`: attacks each target for a time and says what was found.
 
 use schedlab_fuzz::{Target, all, drive, signals};
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ pub fn came() -> Option<&'static str> {
     name(CAME.load(Ordering::Relaxed))
 }
 
-/// The name of a signal that is no finding: who gets it was asked to end.
+/// The name of a signal that is no finding: the process was asked to end.
 pub fn name(signal: i32) -> Option<&'static str> {
     SIGNALS.iter().find(|(number, _)| *number == signal).map(|(_, name)| *name)
 }

@@ -6,12 +6,12 @@
  *
  *	A = sum of the weights of all tasks that run or wait / number of CPUs
  *
- * so the tasks that wait are divided anew each `period` and when a CPU runs out of tasks: CPU by CPU takes what fits
- * below A, the heaviest first (partition.bpf.h). Who wakes or is new goes to the CPU with the least sum. A task that
+ * so the tasks that wait are divided again each `period` and when a CPU runs out of tasks: CPU by CPU takes what fits
+ * below A, the heaviest first (partition.bpf.h). Who wakes or is new goes to the CPU with the smallest sum. A task that
  * uses up its whole first slice is CPU-bound, and its nice value is raised by 5 (penalty.bpf.h).
  *
  * Example, two CPUs: one task of nice -5 and four of nice 0, all computing, weigh 3125 and 1024. Equal numbers would
- * be three tasks beside two, and would go to and fro. By weight A = 3610: the heavy one is alone, the four are together
+ * be three tasks and two, moving back and forth. By weight A = 3610: the heavy one is alone, the four are together
  * with 4096, and nothing moves any more.
  *
  * Weakness: a task heavier than the average fits nowhere, and what the average leaves over may share a CPU while others
@@ -63,7 +63,7 @@ static inline u32 domain_cpus(void)
 	return domain_size(MAX_DOMAIN_LEVEL - domain, nr_cpus);
 }
 
-/* The CPU of a task's domain with the least sum; where it was, if that has no more. */
+/* The CPU of a task's domain with the smallest sum; where it was, if that has no more. */
 static s32 select_lightest(struct task_struct *p, s32 previous)
 {
 	u32 size = domain_cpus(), first, cpu, end;
@@ -124,7 +124,7 @@ static inline u64 first_slice_of(const struct fair_queue *q)
 	return slice > scaled_min_granularity ? slice : scaled_min_granularity;
 }
 
-/* The running task may turn out to be CPU-bound while it goes on. */
+/* The running task may turn out to be CPU-bound while it continues. */
 static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now)
 {
 	struct fair_task *t = task_of(p);

@@ -6,19 +6,19 @@
  *	S_i = weight of CPU i: at first what cannot move from there
  *
  *	1. In descending order of weights, and for each CPU from the first on: it takes each task with S_i + w <= A.
- *	2. What is left goes, the heaviest first, to the CPU with the least S_i.
+ *	2. What is left goes, the heaviest first, to the CPU with the smallest S_i.
  *	3. Of tasks of one weight it does not matter which goes where, so as many as possible stay.
- *	4. It is only done if the greatest and the least S_i come closer to each other.
+ *	4. It is only done if the largest and the smallest S_i come closer to each other.
  *
  * Example, two CPUs, tasks of nice 0, 0, 5, 5, 5 with 1024 and 335.5: A = 1527.3. CPU 0 takes 1024 and 335.5 and has no
- * room for more, CPU 1 the same; the last task goes to CPU 0, which has 1695.1 then, beside 1359.5.
+ * room for more, CPU 1 the same; the last task goes to CPU 0, which has 1695.1 then, next to 1359.5.
  *
- * In the first step no CPU gets above A; in the second the least sum is never above A, which is what they are on
+ * In the first step no CPU gets above A; in the second the smallest sum is never above A, which is what they are on
  * average in the end. So no CPU ends above A by more than a task, unless by what could not move. A task heavier than A
- * fits nowhere in the first step, and the method may leave CPUs empty beside full ones: nineteen tasks of nice 0 and
+ * fits nowhere in the first step, and the method may leave CPUs empty next to full ones: nineteen tasks of nice 0 and
  * one of nice -20 on four CPUs end on two. `spread_idle` mends that.
  *
- * There is one set of arrays: whoever divides must be the only one.
+ * There is one set of arrays: the dividing CPU must be the only one.
  */
 #ifndef ALB_PARTITION_BPF_H
 #define ALB_PARTITION_BPF_H
@@ -230,7 +230,7 @@ __noinline u32 fill_cpu(u32 cpu)
 	return 0;
 }
 
-/* The CPU with the least sum, the first of several. */
+/* The CPU with the smallest sum, the first of several. */
 static u32 least_cpu(void)
 {
 	u32 cpu, least = first_cpu;

@@ -27,7 +27,7 @@ PARAMETER(bool, shadow_nice, false, "about=The penalty counts for the balancer o
 /* What the balancer knows of a task. */
 struct balance_state {
 	u64 weight;	/* as it counts in the sum of its CPU */
-	u64 burst;	/* ns that it ran since it woke, but for the turn that goes on */
+	u64 burst;	/* ns that it ran since it woke, except for the turn that continues */
 	u64 first_slice;
 	u32 used;	/* slices of the burst that have been punished */
 	u32 penalty;	/* nice steps */

@@ -18,7 +18,7 @@
  *
  * Example, one CPU, latency 6 ms, ticks each 4 ms: A and B of nice 0 compute, slices are 3 ms. A runs 0-4, as the tick
  * at 4 is the first after 3 ms, B 4-8, and so on. C sleeps for long and wakes at 9 while A, at virtual time 5, runs: C
- * is put 3 ms before the least virtual time, its lead exceeds 1 ms, and it runs at once. With nice 5 it would need
+ * is put 3 ms before the smallest virtual time, its lead exceeds 1 ms, and it runs at once. With nice 5 it would need
  * 3.06 ms.
  *
  * Weakness: slices are multiples of ticks, a latency cannot be asked for except by weight, and a sleeper that is not

@@ -12,7 +12,7 @@
  * Example, one CPU, slice 2.8 ms, ticks each 4 ms: A and B of nice 0 compute. A runs 0-4 and is 2 ms ahead of V = 2; B
  * is eligible, with the deadline 2.8, and runs 4-8. Then V = 4, both are eligible, and A has the earlier deadline.
  *
- * Weakness: whoever asks for short slices is switched often, and pays for it; slices are multiples of ticks; a task
+ * Weakness: a task with short slices is switched often, and pays for it; slices are multiples of ticks; a task
  * that wakes without lag and with the usual slice waits until the running one has used up its own.
  *
  * Source: I. Stoica, H. Abdel-Wahab, "Earliest Eligible Virtual Deadline First", 1995; Linux 6.12, 6.18 and 7.1,
@@ -157,7 +157,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	t->clock.waker = -1;
 }
 
-/* The running task goes on until the tick at which it has to be looked at. */
+/* The running task continues until the tick at which it has to be looked at. */
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
 	set_hrtick(q, cpu, now);

@@ -87,7 +87,7 @@ static inline void weigh_newcomer(struct fair_task *t, s32 cpu)
 		rescale(t, weight_in_groups(t->control_slot, cpu, t->own_weight));
 }
 
-/* The same for one that stands at @vruntime: it keeps its lag and its distance to its deadline, in its own measure. */
+/* The same for one that is at @vruntime: it keeps its lag and its distance to its deadline, in its own measure. */
 static inline bool reweigh_at(struct fair_queue *q, struct fair_task *t, u64 *vruntime, u64 *deadline, s32 cpu, u64 now)
 {
 	u32 before = t->weight, after = weight_in_groups(t->control_slot, cpu, t->own_weight);

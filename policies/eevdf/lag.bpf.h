@@ -2,7 +2,7 @@
 /*
  * What a task has when it comes and what it leaves with: its lag.
  *
- * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put so much farther
+ * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put that much farther
  * off that its lag is l when it is there. Who sleeps with a debt, which is a lag below 0, leaves only when it would be
  * picked without that; then its lag is 0. Who ends, or is stopped, traced, parked or frozen, leaves at once.
  *
@@ -19,7 +19,7 @@
 #define SPECIAL_TASK_STATES (0x4 | 0x8 | 0x40 | 0x80 | 0x8000)
 
 /*
- * The greatest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a
+ * The largest lag that is kept, either way: two slices or a tick, or since 7.1 the longest slice there is and a
  * tick.
  */
 static s64 lag_limit(u64 slice, u64 longest, u32 weight, u32 inverse)
@@ -173,7 +173,7 @@ static inline s64 lag_of_debtor(s64 lag, s64 at_first)
 
 /*
  * A task that slept leaves its debt, to stay or to go elsewhere. True: it is where it was, and its lag is as it was;
- * so it just goes on. Its virtual time and its deadline have not changed meanwhile. Elsewhere what it was stays in the
+ * so it just continues. Its virtual time and its deadline have not changed. Elsewhere what it was stays in the
  * average until it would be picked.
  */
 static bool return_from_debt(struct fair_queue *q, struct fair_task *t, s32 pid, bool stays, u64 now)

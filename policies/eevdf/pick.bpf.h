@@ -3,7 +3,7 @@
  * Who runs next: of those that are eligible the one with the earliest deadline, unless the running one is protected.
  *
  * A task that is picked is protected, from others that do not ask for less, to its deadline; since 6.18 only for the
- * shortest slice that anybody asks for. A task that goes on because nobody else would be picked is not protected anew.
+ * shortest slice that any task asks for. A task that continues because no other would be picked is not protected again.
  */
 #ifndef SCHEDLAB_EEVDF_PICK_BPF_H
 #define SCHEDLAB_EEVDF_PICK_BPF_H
@@ -150,7 +150,7 @@ static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u6
 	return DEBTOR_LEFT;
 }
 
-/* Gives the CPU to who is due. @runs: the running task may go on. False: to nobody new. */
+/* Gives the CPU to who is due. @runs: the running task may continue. False: to nobody new. */
 __noinline bool pick(s32 cpu, bool runs, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The queue of a CPU: waiting tasks in the order of their deadlines, in a dispatch queue; the running one beside it;
- * and those that sleep but still owe, beside both.
+ * The queue of a CPU: waiting tasks in the order of their deadlines, in a dispatch queue; the running one next to it;
+ * and those that sleep but still owe, next to both.
  *
  * V, the average virtual time by weight, comes from a sum of weight * (v - zero) with a reference point near V, so that
  * the sum stays small. A task is eligible if its virtual time is not beyond V.
@@ -177,7 +177,7 @@ __noinline u64 average_vruntime(const struct fair_queue *q, u64 now)
 	return q ? q->clock.zero + floor_div(whole_sum(q, now), whole_weight(q)) : 0;
 }
 
-/* Whether who stands at @vruntime is not ahead of V. That V is rounded down makes no difference. */
+/* Whether who is at @vruntime is not ahead of V. That V is rounded down makes no difference. */
 static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now)
 {
 	return term(&q->clock, vruntime, whole_weight(q)) <= whole_sum(q, now);

@@ -44,7 +44,7 @@ void BPF_STRUCT_OPS(fcfs_dispatch, s32 cpu, struct task_struct *prev)
 {
 	if (scx_bpf_dsq_move_to_local(QUEUE, 0))
 		return;
-	/* It yielded and nobody waits: it goes on, again without an end. */
+	/* It yielded and nobody waits: it continues, again without an end. */
 	if (still_runnable(prev))
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }

@@ -202,7 +202,7 @@ static u64 imbalance_of(const struct look *look)
 	return imbalance < busiest->per_task ? small_imbalance(look) : imbalance;
 }
 
-/* The CPU of the busiest group that has most, but for one whose only task is too heavy to be moved. */
+/* The CPU of the busiest group that has most, except for one whose only task is too heavy to be moved. */
 static s32 busiest_cpu(const struct look *look)
 {
 	u64 most = 0;

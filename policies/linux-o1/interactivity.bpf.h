@@ -42,7 +42,7 @@ enum wake_class {
 	CLASS_BY_INTERRUPT,
 };
 
-/* What is known of a task. Written by whoever handles the task. */
+/* What is known of a task. Written by the CPU that handles the task. */
 struct o1_task {
 	u64 sleep_avg;  /* ns */
 	u64 timestamp;  /* when it got a CPU, lost it, or woke */
@@ -79,7 +79,7 @@ static inline struct o1_task *task_of(struct task_struct *p)
 	return bpf_task_storage_get(&tasks, p, NULL, 0);
 }
 
-/* Jiffies, but for the first; set once from `hz` and `version`. */
+/* Jiffies, except for the first; set once from `hz` and `version`. */
 static u64 jiffy_ns;
 static u32 slice_min, slice_max, slice_nice_0, granularity, sleep_avg_max;
 

@@ -148,7 +148,7 @@ static void wake_up(struct task_struct *p, struct o1_task *t, struct run_queue *
 
 /*
  * A new task. It goes just before its parent and runs first, if they have no memory in common; with it, behind the
- * others of its priority. A child that 2.6.3 makes always goes first. Returns whether the CPU has to choose anew for
+ * others of its priority. A child that 2.6.3 makes always goes first. Returns whether the CPU has to choose again for
  * it.
  */
 static bool begin(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 now)
@@ -301,7 +301,7 @@ static void begin_turn(struct task_struct *p, struct o1_task *t, struct run_queu
 }
 
 /*
- * The choice. The task that ran stands at its place in its array, though no dispatch queue has it: it goes on if that
+ * The choice. The task that ran is at its place in its array, though no dispatch queue has it: it continues if that
  * is before the head of the active one.
  */
 void BPF_STRUCT_OPS(linux_o1_dispatch, s32 cpu, struct task_struct *prev)
@@ -442,7 +442,7 @@ void BPF_STRUCT_OPS(linux_o1_set_weight, struct task_struct *p, u32 weight)
 }
 
 /*
- * Ticks were counted, or a slice changed, while a task runs: it goes on for as long as it has now, unless that took it
+ * Ticks were counted, or a slice changed, while a task runs: it continues as long as it may now, unless that took it
  * from the place that it had (@key).
  */
 static bool goes_on(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 key, u64 now)
@@ -456,7 +456,7 @@ static bool goes_on(struct task_struct *p, struct o1_task *t, struct run_queue *
 /*
  * A fork divides what is left of the parent's slice, in whole jiffies, the odd one to the child. A parent that has
  * nothing left then has used up its slice, and gives way when the child wakes: in the midst of a fork a kernel lets
- * nobody migrate, and sets up again who is to leave its CPU there, which then goes on.
+ * nobody migrate, and sets up again who is to leave its CPU there, which then continues.
  */
 static void share_slice(struct o1_task *child, struct task_struct *parent, struct o1_task *of, u64 now)
 {

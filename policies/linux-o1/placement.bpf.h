@@ -117,7 +117,7 @@ static u32 idlest_cpu(struct task_struct *p, u32 first, u32 end, u32 here)
 	return idlest;
 }
 
-/* Where a new task starts: beside its parent, unless another node has much less to do. */
+/* Where a new task starts: next to its parent, unless another node has much less to do. */
 static u32 place_new(struct task_struct *p, u32 here, u64 now)
 {
 	const struct domain_kind *kind = kind_of(NODE_LEVEL);

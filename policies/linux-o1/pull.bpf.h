@@ -24,7 +24,7 @@ struct pull {
 };
 
 /*
- * What is being moved. It stands in a map, also because a verifier takes what comes out of a map for anything: a loop
+ * What is being moved. It is in a map, also because a verifier takes what comes out of a map for anything: a loop
  * that keeps its state there looks the same each time round. None is interrupted by another one on the same CPU.
  */
 struct {

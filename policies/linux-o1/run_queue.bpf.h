@@ -23,7 +23,7 @@
 #define IDLE_PRIO MAX_PRIO
 /* Between two places in a list; children take places between. */
 #define KEY_STEP (1 << 16)
-/* Smoothed loads reach the load itself after so many ticks. */
+/* Smoothed loads reach the load itself after that many ticks. */
 #define LOAD_TICKS_MAX 100
 
 /* What a CPU remembers of balancing one level of domains. */
@@ -180,7 +180,7 @@ static inline u32 best_prio(const struct run_queue *rq)
 	return rq->current_prio < rq->best_expired_prio ? rq->current_prio : rq->best_expired_prio;
 }
 
-/* Has @cpu choose anew if a task with @prio may not wait for the one that runs there. */
+/* Has @cpu choose again if a task with @prio may not wait for the one that runs there. */
 static inline void preempt_for(u32 cpu, u32 prio)
 {
 	struct run_queue *rq = queue_of(cpu);

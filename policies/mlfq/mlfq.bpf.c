@@ -69,7 +69,7 @@ enum { QUEUES_SHARED, QUEUES_PERCPU };
 /* Slices stop growing here: an "exp2" with many queues would not end. */
 #define SLICE_MAX (1000 * NS_PER_S)
 
-/* What is known of a task. Written by whoever handles the task, under its run queue's lock, but for relief. */
+/* What is known of a task. Written by the CPU that handles the task, under its run queue's lock, except for relief. */
 struct history {
 	u64 slice;       /* what it got with its queue, ns */
 	u64 used;        /* how much of it was used when it last stopped, ns */
@@ -236,7 +236,7 @@ static u64 left_of(const struct history *h, u64 now)
 	return used < h->slice ? h->slice - used : 0;
 }
 
-/* Whether the time in the queue is over for a task that wants to go on, and where it goes then. */
+/* Whether the time in the queue is over for a task that wants to continue, and where it goes then. */
 static bool is_over(const struct history *h, u64 now)
 {
 	return h->yielded || !left_of(h, now);
@@ -303,7 +303,7 @@ s32 BPF_STRUCT_OPS(mlfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 	return scx_bpf_select_cpu_dfl(p, prev_cpu, 0, &idle);
 }
 
-/* A task that had a CPU and wants to go on: its slice is over, or it was preempted. */
+/* A task that had a CPU and wants to continue: its slice is over, or it was preempted. */
 static void requeue(struct task_struct *p, struct history *h, u64 now)
 {
 	if (is_over(h, now)) {
@@ -362,7 +362,7 @@ static bool pull(void)
 	return from >= 0 && scx_bpf_dsq_move_to_local(dsq_of(from), 0);
 }
 
-/* The task that ran goes on. The core must not refill its slice, it would take its own default. */
+/* The task that ran continues. The core must not refill its slice, it would take its own default. */
 static void keep_running(struct task_struct *p, struct history *h, s32 cpu, u64 now)
 {
 	if (is_over(h, now)) {

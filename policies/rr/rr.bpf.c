@@ -50,7 +50,7 @@ void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 {
 	if (scx_bpf_dsq_move_to_local(QUEUE, 0))
 		return;
-	/* Nobody waits: the task that ran goes on. Left alone, the core would give it the kernel's slice, not ours. */
+	/* Nobody waits: the task that ran continues. Left alone, the core would give it the kernel's slice, not ours. */
 	if (still_runnable(prev))
 		scx_bpf_task_set_slice(prev, quantum);
 }

@@ -46,7 +46,7 @@ static struct thread *thread_of(struct task_struct *p)
 /*
  * Moves the first task of a queue that may run on @to: there at once when @to asks, as it does when it has nothing to
  * do, else into a queue there. FreeBSD leaves the first batch task alone, unless it is the only one. In the port every
- * task that is queued anew begins a slice.
+ * task that is queued again begins a slice.
  */
 static bool move_from(u64 queue, s32 to, bool now_there, bool skip_first, u64 now)
 {

@@ -53,7 +53,7 @@ enum { STATUS_PRIORITY, STATUS_SCORE };
 #define QUEUE_HEADS 64
 /* Neighbouring priorities that share a list of the interactive queue. */
 #define PRIORITIES_PER_HEAD 4
-/* Tasks that wait beside the running one, from which on a slice is the shortest. */
+/* Tasks that wait next to the running one, from which on a slice is the shortest. */
 #define SLICE_MIN_TASKS 6
 /* The window of CPU use, in seconds: the length that is aimed at, and the longest. */
 #define WINDOW_S 10

@@ -3,7 +3,7 @@
  * The queues of a CPU, its ticks, and what other CPUs know of it.
  *
  * Two dispatch queues for each CPU. Interactive tasks wait in lists by priority. Batch tasks wait in a calendar of 64
- * slots: a task is put so many slots ahead as its priority says, and the slots are served in their order. The calendar
+ * slots: a task is put as many slots ahead as its priority says, and the slots are served in their order. The calendar
  * advances by one slot a tick, but not past a slot that is not empty. So everybody's slot comes, sooner for a good
  * priority, and nobody among the batch tasks starves.
  *
@@ -215,7 +215,7 @@ static inline u64 first_slot(struct run_queue *rq, s32 cpu)
 
 /*
  * Advances a CPU's calendar to the present. To be called before a task is put in or taken out. At each tick `insert`
- * goes on by one if the two are equal, and `serve` follows at once if its slot is empty, else when its last task left.
+ * advances by one if the two are equal, and `serve` follows at once if its slot is empty, else when its last task left.
  */
 static inline void advance(struct run_queue *rq, s32 cpu, u64 now)
 {

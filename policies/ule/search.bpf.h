@@ -2,8 +2,8 @@
 /*
  * The search for the CPU with the lowest or the highest load, and the choice of a CPU for a task by it.
  *
- * FreeBSD searches a tree: of several groups the one with the least sum of loads is taken, then the least loaded CPU in
- * it, which need not be the least loaded of all. The port searches CPU by CPU. Either way every CPU is looked at, for
+ * FreeBSD searches a tree: it takes the group with the lowest sum of loads, then the CPU with the lowest load in
+ * it, which need not be the lowest of all. The port searches CPU by CPU. Either way every CPU is looked at, for
  * each task that wakes: that is what the study found to cost up to an eighth of the machine.
  */
 #ifndef ULE_SEARCH_BPF_H
@@ -12,7 +12,7 @@
 #include <schedlab/domains.bpf.h>
 #include <ule/run_queue.bpf.h>
 
-/* A task counts so much, the CPU that is preferred so much less; random numbers below 32 decide between equals. */
+/* A task counts that much, the CPU that is preferred that much less; random numbers below 32 decide between equals. */
 #define LOAD_UNIT 256
 #define PREFERENCE 64
 #define JITTER 32
@@ -33,7 +33,7 @@ struct search {
 	enum among among;
 	bool highest;
 	s32 bound;             /* lowest: only CPUs whose best priority is worse than this */
-	u32 limit;             /* lowest: the greatest load, highest: the least load */
+	u32 limit;             /* lowest: the largest load, highest: the smallest load */
 	s32 prefer;
 };
 
@@ -139,7 +139,7 @@ static __noinline s32 find_cpu(const struct search *search, struct run_queue *ow
 	return all.cpu;
 }
 
-/* The CPU with the least load for a task, among those on which nobody waits or runs that is as good as @bound. */
+/* The CPU with the smallest load for a task, among those on which nobody waits or runs that is as good as @bound. */
 static s32 lowest_for(struct task_struct *p, struct run_queue *own, u32 first, u32 end, s32 bound, s32 prefer)
 {
 	struct search search = {
@@ -170,8 +170,8 @@ static bool core_is_idle(s32 cpu)
 }
 
 /*
- * The greatest group of CPUs, smaller than the machine, in which the task may still find its data. FreeBSD goes by the
- * caches around the CPU where it ran, of which the machine tells the last level. The port counts Linux' domains around
+ * The largest group of CPUs, smaller than the machine, in which the task may still find its data. FreeBSD goes by the
+ * caches around the CPU where it ran, of which the machine has the last level. The port counts Linux' domains around
  * the CPU of the waker instead, 0 the smallest, and so never takes that one.
  */
 static bool warm_group(const struct thread *t, s32 last, s32 here, u64 tick, struct domain *group)

@@ -219,7 +219,7 @@ static bool is_first(const struct thread *t, s32 cpu)
 	return !first || t->key < first->scx.dsq_vtime;
 }
 
-/* The CPU looks at its task: it goes on in its slice, or it leaves its place and the first of all is chosen. */
+/* The CPU looks at its task: it continues in its slice, or it leaves its place and the first of all is chosen. */
 static bool goes_on(struct task_struct *p, struct thread *t, struct run_queue *rq, s32 cpu, u64 now)
 {
 	u64 own;

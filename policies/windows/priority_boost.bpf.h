@@ -64,7 +64,7 @@ enum { LOCKS_INCREMENT, LOCKS_OWNER };
 #define HIGHEST_OWNER 13  /* a lock's owner is not raised above it */
 
 /*
- * What is known of a thread. Written by whoever handles it, under its run queue's lock, but for a scan. The quantum is
+ * What is known of a thread. Its handler writes it, under its run queue's lock, except for a scan. The quantum is
  * kept in thirds of a nanosecond: a unit, a third of a tick, is `tick` of them, and a nanosecond on a CPU is three.
  */
 struct thread {
@@ -153,7 +153,7 @@ static void pay(struct thread *t, u64 now)
 	t->started_at = now;
 }
 
-/* How long a thread that goes on at @now may run: to the first tick at which its quantum is over. */
+/* How long a thread that continues at @now may run: to the first tick at which its quantum is over. */
 static u64 time_left(const struct thread *t, u64 now)
 {
 	u64 left = t->left > 0 ? t->left : 1, end;
@@ -187,7 +187,7 @@ static void end_quantum(struct task_struct *p, struct thread *t)
 	grant(p, t);
 }
 
-/* Whether a thread that wants to go on has had its turn. */
+/* Whether a thread that wants to continue has had its turn. */
 static bool turn_is_over(const struct thread *t)
 {
 	return t->yielded || t->left <= 0;

@@ -14,8 +14,8 @@
  * Example, one CPU, quantum 36 units = 187.5 ms: A (base 8) computes. B (base 8) gets a message from the network and
  * runs at once on level 10, after 187.5 ms on 9, after another 187.5 ms on 8. From then on they take turns.
  *
- * Weakness: tasks that all start on one CPU stay there but for one on each other CPU (7 tasks on 2 CPUs: 6 and 1), and
- * a level that is always busy starves those below, but for two ticks every few seconds that a scan gives them.
+ * Weakness: tasks that all start on one CPU stay, except for one on each other CPU (7 tasks on 2 CPUs: 6 and 1), and
+ * a level that is always busy starves those below, except for two ticks every few seconds that a scan gives them.
  *
  * Source: Happe et al., the study of general-purpose operating-system schedulers (2009), which describes and measures
  * it; M. E. Russinovich, D. A. Solomon, A. Ionescu, "Windows Internals"; and ReactOS, an independent kernel of the same
@@ -54,7 +54,7 @@ enum { TIMERS_LOCAL, TIMERS_AT };
 #define SCAN_EXAMINES 16 /* threads, in one scan */
 #define SCAN_RAISES 10
 
-/* The ideal CPU that was dealt out last in a process. A process that is forgotten begins anew. */
+/* The ideal CPU that was dealt out last in a process. A process that is forgotten begins again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -175,7 +175,7 @@ s32 BPF_STRUCT_OPS(windows_select_cpu, struct task_struct *p, s32 prev_cpu, u64 
 }
 
 /*
- * A thread that had a CPU and wants to go on: at the end of its turn it goes to the tail of its new level, after a
+ * A thread that had a CPU and wants to continue: at the end of its turn it goes to the tail of its new level, after a
  * preemption to the head of its old one with the rest of its quantum. It stays on its CPU unless another one is idle.
  */
 static void requeue(struct task_struct *p, struct thread *t, u64 now)
@@ -260,7 +260,7 @@ static bool pull_thread(s32 cpu)
 	return false;
 }
 
-/* The thread that ran goes on. Without others a yield does nothing, and the end of a quantum begins a new one. */
+/* The thread that ran continues. Without others a yield does nothing, and the end of a quantum begins a new one. */
 static void keep_running(struct task_struct *p, struct thread *t, s32 cpu, u64 now)
 {
 	t->yielded = false;
@@ -270,7 +270,7 @@ static void keep_running(struct task_struct *p, struct thread *t, s32 cpu, u64 n
 	cpu_set_priority(cpu, t->priority);
 }
 
-/* Whether a thread that wants to go on leaves its CPU to one that waits with this priority. A yield is for anybody. */
+/* Whether a thread that wants to continue leaves its CPU to one that waits with this priority. A yield is for any. */
 static bool gives_way(const struct thread *t, u32 waiting)
 {
 	if (t->yielded)

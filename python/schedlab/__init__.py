@@ -1,7 +1,7 @@
 """A laboratory for CPU schedulers.
 
-A *scenario* says what tasks do, a *policy* decides who runs, a *venue* is where that happens: the simulator
-(``sim``), a real kernel in virtual time (``vm``), or this machine (``host``). The same measures come out of all.
+A *scenario* describes tasks, a *policy* decides which task runs, and a *venue* runs both: the simulator (``sim``), a
+real kernel in virtual time (``vm``), or this machine (``host``). Every venue produces the same metrics.
 
 ```pycon
 >>> import schedlab
@@ -11,8 +11,8 @@ A *scenario* says what tasks do, a *policy* decides who runs, a *venue* is where
 
 ```
 
-Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios they are texts with a unit (``"5ms"``).
-Without a seed a call takes that of the scenario: the same call gives the same numbers.
+Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios they are strings with a unit
+(``"5ms"``). Without a seed, a call uses that of the scenario: the same call gives the same numbers.
 """
 
 from . import policy

@@ -13,7 +13,7 @@ from . import _schedlab
 from .errors import RunError
 
 RUNS_PER_PART = 64
-"""Runs that a worker makes at once: what is lost with it when it dies, and made again by another."""
+"""Runs that a worker makes in one go. If it dies, they are lost and another worker repeats them."""
 
 
 def carry_out(

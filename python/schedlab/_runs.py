@@ -1,4 +1,4 @@
-"""Runs and what comes of them."""
+"""Runs and their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Shown:
 
 
 class _Ran(_Shown):
-    """What a call of `run` or `compare` came to."""
+    """The outcome of a call of `run` or `compare`."""
 
     def __init__(self, done: _schedlab.Done, command: str) -> None:
         self._done = done
@@ -92,7 +92,7 @@ class _Ran(_Shown):
 
 
 class Result(_Ran):
-    """What a policy did in one venue, under one seed or several. `print` shows it as the command line does."""
+    """The result of a policy in one venue, under one seed or several. `print` shows it as the command line does."""
 
     def __init__(self, done: _schedlab.Done, command: str, events: Frame | None) -> None:
         super().__init__(done, command)
@@ -126,7 +126,7 @@ class Result(_Ran):
 
 
 class Comparison(_Ran):
-    """What several policies did with one scenario. `print` shows it as the command line does."""
+    """The results of several policies on one scenario. `print` shows it as the command line does."""
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Comparison(_Ran):
 
     @property
     def policies(self) -> list[str]:
-        """The policies that ran, as they were written, with their variant and, of several venues, with theirs."""
+        """The policies that ran, as you wrote them, with their variant and, if there are several, their venue."""
         return self._done.labels()
 
     @property
@@ -160,7 +160,7 @@ class Comparison(_Ran):
 
     @cached_property
     def theory(self) -> Frame:
-        """A row for each policy and role of which theory or a publication expects something.
+        """A row for each policy and role for which theory or a publication has an expected value.
 
         Columns: ``model`` (``M/M/1 FCFS``), ``expected_ns`` and ``measured_ns`` (mean response times), the measured
         one's interval at 95 %, ``published_ns`` and ``published_in``. Theory is that of queues (Harchol-Balter,
@@ -197,18 +197,18 @@ def run(
     :param policy: as on the command line: ``rr``, ``rr:quantum=5ms``, ``./mine.bpf.c``; or a class
         of `schedlab.policy.Policy`
     :param venue: ``sim``, ``vm`` or ``host``
-    :param seed: of all random numbers; that of the scenario where it is absent
-    :param runs: how many, with seeds derived from the first
+    :param seed: the seed of all random numbers; by default that of the scenario
+    :param runs: how many runs, with seeds derived from the first
     :param kernel: of a virtual machine: ``debian:12``, ``debian:13-backports``, a path; by default one that has what
         the policies need
     :param engine: the emulator of a virtual machine: ``qemu``, ``bochs``, ``kvm``
     :param load: what tasks compute on a real machine: ``spin``, ``fibonacci``, ``fft``, ``pi``, ``memory``
-    :param threads: how many runs in simulated time may happen at once; all cores where it is absent
-    :param unchecked: whether a policy file is executed as machine code, without a check of its memory accesses
-    :param check: whether every event is held against the laws of traces
-    :param events: whether the events of the first run are kept, for `Result.events`
-    :param charts: whether the first run is listened to for the charts over time and the timeline of the page
-    :raises InputError: what is asked for cannot be
+    :param threads: how many simulated runs happen in parallel; all cores by default
+    :param unchecked: whether to execute a policy file as machine code, without checks of its memory accesses
+    :param check: whether to check every event against what holds in every correct trace
+    :param events: whether to keep the events of the first run, for `Result.events`
+    :param charts: whether to collect the charts over time and the timeline of the page from the first run
+    :raises InputError: the request is impossible
     :raises RunError: the policy failed, or the machine
     """
     with tempfile.TemporaryDirectory(prefix="schedlab-") as folder:
@@ -258,16 +258,16 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under several policies, in one venue or several, and compares them with the first one.
 
-    A policy that fails does not touch the others: see `Comparison.failures`. The parameters are those of `run`. Runs
-    that are known from before are not made again, so a comparison that was stopped goes on where it was.
+    A policy that fails does not affect the others: see `Comparison.failures`. The parameters are those of `run`. Runs
+    in the cache are not repeated, so a comparison that was stopped resumes.
 
     :param policy: a list, or a text as on the command line: ``"fcfs,rr,mlfq"``
-    :param vary: variants of the scenario to be compared too: paths, or ``policy.PARAMETER``, each with a list of
+    :param vary: variants of the scenario to compare too: paths, or ``policy.PARAMETER``, each with a list of
         values, as in ``{"task.batch.nice": [0, 5, 19], "machine.cpus": [2, 4]}``; every combination is one
     :param venue: a name or a list
-    :param perturb: how many copies with small changes of tick offset, work and sleep are run where nothing is random
-    :param fresh: whether what is known from before is run again
-    :raises InputError: what is asked for cannot be
+    :param perturb: how many copies with small changes of tick offset, work and sleep to run where nothing is random
+    :param fresh: whether to ignore the cache and repeat all runs
+    :raises InputError: the request is impossible
     :raises RunError: every policy failed, or the machine
     """
     done = _schedlab.run(

@@ -55,16 +55,16 @@ def study(
     fresh: bool = False,
     threads: int | None = None,
 ) -> Study:
-    """Runs a study: published questions, their runs, and what was published beside what is seen.
+    """Runs a study: published questions, their runs, and published values compared with measured ones.
 
-    What is known from before is not run again.
+    Runs in the cache are not repeated.
 
     :param name: a shipped study, or a file
-    :param quick: whether a smaller version is run
+    :param quick: whether to run a smaller version
     :param seed: the first one of every case, instead of that of its scenario: do the published values hold there too?
     :param seeds: under how many seeds simulated values are judged; where nothing is random, small changes instead
-    :param fresh: whether what is known from before is run again
-    :param threads: how many runs in simulated time may happen at once; all cores where it is absent
+    :param fresh: whether to ignore the cache and repeat all runs
+    :param threads: how many simulated runs happen in parallel; all cores by default
     :raises InputError: there is no such study, or it cannot be run
     """
     page = _schedlab.study(fspath(name), quick=quick, seed=seed, seeds=seeds, fresh=fresh, threads=threads)

@@ -28,7 +28,7 @@ class Sweep:
     runs: int
     """How many runs there are."""
     made: int
-    """How many of these were made now; the others were there."""
+    """How many of these are new; the others existed before."""
     failed: int
     """How many of all failed."""
 
@@ -43,15 +43,15 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario over many values, policies and seeds into one table.
 
-    What is in the folder already is not run again, so a call that was interrupted goes on where it was.
+    Runs that are already in the folder are not repeated, so a call that was interrupted resumes.
 
     :param spec: a sweep file, or a dictionary with its keys
     :param output: the folder of the table
-    :param seed: the first seed, of a sweep that is given as a dictionary
-    :param threads: how many runs may happen at once on this machine; all cores where it is absent
-    :param client: a Dask client: the runs are then made by its workers. A worker that dies costs only its runs. Names
+    :param seed: the first seed, for a sweep that is a dictionary
+    :param threads: how many runs happen in parallel on this machine; all cores by default
+    :param client: a Dask client, whose workers then make the runs. A worker that dies costs only its runs. Names
         of files in the sweep must mean the same there. Needs distributed: ``pip install schedlab[dask]``
-    :raises InputError: a value does not fit, a name that is not there
+    :raises InputError: a value does not fit, or a name does not exist
     """
     if seed is not None:
         if not isinstance(spec, dict):

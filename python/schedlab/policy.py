@@ -1,9 +1,9 @@
 """Policies in Python, for teaching.
 
-A policy is a class with the operations of sched_ext as its methods. It runs in the simulator alone and under the same
-rules as a BPF object: what the kernel would refuse is refused, who is left waiting ends the run, and the laws that hold
-for every run are held against this one. It is slow: each call costs a microsecond or two where a BPF policy's costs ten
-nanoseconds, and of several runs only one at a time holds the interpreter.
+A policy is a class with the operations of sched_ext as its methods. It runs in the simulator alone, under the same
+rules as a BPF object: the simulator refuses what a kernel would refuse, a task that waits too long ends the run, and
+every invariant is checked. It is slow: each call costs a microsecond or two, where a BPF policy's costs ten
+nanoseconds, and of several runs only one at a time has the interpreter.
 
 A lottery (Waldspurger and Weihl, OSDI 1994) in a few lines:
 
@@ -44,17 +44,17 @@ __all__ = ["Kernel", "Policy", "Task"]
 
 
 class Policy:
-    """The base of a policy. There is an object of it for each run.
+    """The base class of a policy. Each run has its own object.
 
-    Methods that a class does not define are not there for the kernel either: without `select_cpu` it takes an idle CPU
-    itself, and puts a task that finds one straight into that CPU's queue. The signatures are those of ``struct
-    sched_ext_ops``; `kernel` is there while a method runs.
+    Methods that a class does not define do not exist for the kernel either: without `select_cpu` it chooses an idle CPU
+    itself, and puts the task directly into that CPU's queue. The signatures are those of ``struct sched_ext_ops``;
+    `kernel` is available while a method runs.
     """
 
     LOCAL: ClassVar[int] = 1 << 63 | 2
-    """The queue of the CPU that asks."""
+    """The queue of the current CPU."""
     GLOBAL: ClassVar[int] = 1 << 63 | 1
-    """The queue that every CPU looks at."""
+    """The queue of all CPUs."""
     SLICE_NS: ClassVar[int] = 20_000_000
     """The kernel's own slice."""
 
@@ -64,15 +64,15 @@ class Policy:
     def __init__(self, kernel: Kernel, seed: int) -> None:
         self.kernel = kernel
         self.random = random.Random(seed)
-        """Random numbers that the run's seed decides: the same run draws the same."""
+        """Random numbers that follow from the run's seed: the same run draws the same numbers."""
 
     # What the kernel calls, in the order in which a task lives it.
 
     def init(self) -> int | None:
-        """Once, before the first task; a negative number refuses to begin."""
+        """Once, before the first task; return a negative number to refuse."""
 
     def init_task(self, task: Task) -> int | None:
-        """A task comes to be; a negative number refuses it."""
+        """A task is created; return a negative number to refuse it."""
 
     def enable(self, task: Task) -> None:
         """The task is now the policy's."""
@@ -84,20 +84,20 @@ class Policy:
         """The CPUs on which it may run have changed."""
 
     def select_cpu(self, task: Task, prev_cpu: int, wake_flags: int) -> int:
-        """It wakes: which CPU is to look for it? It may be inserted here already."""
+        """It wakes: return the CPU for it. You may insert it here already."""
         raise NotImplementedError
 
     def runnable(self, task: Task, flags: int) -> None:
-        """It begins to want a CPU."""
+        """It starts to want a CPU."""
 
     def enqueue(self, task: Task, flags: int) -> None:
-        """It is the policy's to place, and has to be inserted somewhere, now or later."""
+        """The policy must insert it somewhere, now or later."""
 
     def dequeue(self, task: Task, flags: int) -> None:
-        """It is taken from the policy, which has not inserted it yet."""
+        """The kernel takes it back before the policy has inserted it."""
 
     def dispatch(self, cpu: int, prev: Task | None) -> None:
-        """The CPU has nothing in its queue; `prev` ran there and may still want to."""
+        """The CPU's queue is empty; `prev` ran there and may still want to."""
 
     def running(self, task: Task) -> None:
         """It gets a CPU."""
@@ -112,11 +112,11 @@ class Policy:
         """The timer tick came while it ran."""
 
     def yield_(self, task: Task, to: Task | None) -> bool:
-        """It asked to be put behind others, or behind one; whether that was done."""
+        """It yields, to all or to one task; return whether it did."""
         raise NotImplementedError
 
     def update_idle(self, cpu: int, idle: bool) -> None:
-        """A CPU becomes idle or ceases to be. A policy that has this keeps track of idle CPUs itself."""
+        """A CPU becomes idle or busy. A policy with this method tracks idle CPUs itself."""
 
     def cpu_acquire(self, cpu: int) -> None:
         """A real-time task has given a CPU back."""
@@ -140,11 +140,11 @@ class Policy:
         self.kernel.call("scx_bpf_dsq_insert", task, dsq, slice_ns, flags)
 
     def insert_by_vtime(self, task: Task, dsq: int, vtime: int, slice_ns: int = SLICE_NS, flags: int = 0) -> None:
-        """Puts a task into a queue by its virtual time, the least first: ``scx_bpf_dsq_insert_vtime``."""
+        """Puts a task into a queue by its virtual time, the smallest first: ``scx_bpf_dsq_insert_vtime``."""
         self.kernel.call("scx_bpf_dsq_insert_vtime", task, dsq, slice_ns, vtime, flags)
 
     def create_queue(self, dsq: int) -> None:
-        """Makes a queue: ``scx_bpf_create_dsq``."""
+        """Creates a queue: ``scx_bpf_create_dsq``."""
         self.kernel.call("scx_bpf_create_dsq", dsq, -1)
 
     def move_to_local(self, dsq: int) -> bool:
@@ -156,9 +156,9 @@ class Policy:
         return self.kernel.call("scx_bpf_dsq_nr_queued", dsq)
 
     def kick(self, cpu: int, flags: int = 0) -> None:
-        """Makes a CPU choose anew: ``scx_bpf_kick_cpu``; flag 1: only where it idles; 2: whatever it runs."""
+        """Makes a CPU choose again: ``scx_bpf_kick_cpu``; flag 1: only if it idles; 2: also if it is busy."""
         self.kernel.call("scx_bpf_kick_cpu", cpu, flags)
 
     def select_cpu_default(self, task: Task, prev_cpu: int, wake_flags: int) -> tuple[int, bool]:
-        """The CPU that the kernel would take, and whether it idles: ``scx_bpf_select_cpu_dfl``."""
+        """The CPU that the kernel would choose, and whether it is idle: ``scx_bpf_select_cpu_dfl``."""
         return self.kernel.select_cpu_dfl(task, prev_cpu, wake_flags)

@@ -83,7 +83,7 @@ fn round_robin_lets_nobody_starve_and_a_starving_policy_is_caught() {
 }
 
 /// Two CPUs that run out of work now and then and pull tasks from one another: whoever is pulled keeps its place among the
-/// others, so nobody waits for more than a few slices.
+/// others, so no task waits for more than a few slices.
 #[test]
 fn who_is_pulled_does_not_starve_and_starves_nobody() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/agreement/scenarios/mixed.toml");

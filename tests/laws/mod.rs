@@ -12,7 +12,7 @@ use schedlab_model::trace::*;
 use schedlab_model::workload::Workload;
 use schedlab_sim::RunError;
 
-/// One task per CPU, one CPU per task and an allowed one, time never back, nobody runs without being runnable, time
+/// One task per CPU, one CPU per task and an allowed one, time never back, no task runs without being runnable, time
 /// conserved: what the validator knows. The simulator itself stops a run in which time is not conserved.
 pub fn is_lawful(workload: &Workload, run: &lab::Run) -> Result<(), String> {
     let mut validator = Validator::new(Expectations { workload: Some(workload), lost_events: false, fluid: false });

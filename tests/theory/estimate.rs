@@ -1,7 +1,7 @@
 //! A mean with its interval, narrowed by a control.
 //!
 //! The wait W that each job would have had under first come, first served is known for each job and in the mean, and
-//! tells how busy the queue happened to be. So the mean of a discipline's response T is estimated by the regression of
+//! says how busy the queue happened to be. So the mean of a discipline's response T is estimated by the regression of
 //! its batch means on those of W, at the known E[W] (Lavenberg and Welch, "A perspective on the use of control variables
 //! to increase the efficiency of Monte Carlo simulations", 1981). The interval is that of the regression's value there.
 
@@ -9,7 +9,7 @@ use schedlab_metrics::statistics::{BatchMeans, mean, student};
 
 const LEVEL: f64 = 0.99;
 
-/// A mean that somebody else's simulation gave.
+/// A mean that another's simulation gave.
 #[derive(Clone, Copy)]
 pub struct Published {
     pub mean: f64,

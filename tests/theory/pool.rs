@@ -82,7 +82,7 @@ impl Recursion {
     }
 }
 
-/// The pool under `fcfs`, each request checked against so many servers if `is_exact`; and the mean wait in milliseconds that
+/// The pool under `fcfs`, each request checked against that many servers if `is_exact`; and the mean wait in milliseconds that
 /// the recursion gives.
 fn served(workload: &Workload, servers: usize, is_exact: bool) -> (Measures, f64) {
     let recursion = Recursion { free_at_ns: vec![0; servers], is_exact, wait_ns: 0, open: BTreeMap::new(), held: 0 };
@@ -105,7 +105,7 @@ fn assert_near(what: &str, seen: f64, theory: f64) {
     assert!((seen / theory - 1.0).abs() < 0.01, "{what}: {seen}, theory says {theory}");
 }
 
-/// Checks response and wait at one load of so many servers; gives the runs.
+/// Checks response and wait at one load of that many servers; gives the runs.
 fn check(workers: u32, gap_us: f64, size: &str, servers: u32, is_exact: bool, theory: Option<f64>) -> Vec<Measures> {
     let run = |&seed: &u64| served(&pool(workers, gap_us, size, seed), servers as usize, is_exact);
     let (runs, controls): (Vec<Measures>, Vec<f64>) = SEEDS.iter().map(run).unzip();

@@ -63,7 +63,7 @@ impl Queue {
         Queue { cpus, streams: vec![Stream { rate, size, nice: 0 }], jobs: 1_000_000 }
     }
 
-    /// The same with so many million jobs.
+    /// The same with that many million jobs.
     pub fn millions(self, millions: u64) -> Queue {
         Queue { jobs: millions * 1_000_000, ..self }
     }

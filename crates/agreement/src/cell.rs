@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Guests that are as fast as real machines, a nanosecond for an instruction on one CPU and five on several: what a kernel takes
-/// beside the costs that are measured is then small against the milliseconds that tasks compute.
+/// in addition to the costs that are measured is then small against the milliseconds that tasks compute.
 const ON_ONE_CPU: &str = "qemu:shift=0";
 const ON_SEVERAL: &str = "bochs:ips=200000000";
 
@@ -96,14 +96,16 @@ pub enum PlanError {
     /// A policy is not there, or cannot be run where it is to run.
     #[error(transparent)]
     Policy(#[from] VenueError),
-    /// The simulator is held against itself.
+    /// The simulator is compared with itself.
     #[error("the simulator is held against a kernel: --venue takes vm or host")]
     Simulator,
     /// A scenario that ends when its tasks do runs no longer.
     #[error("`{0}` has no duration, so its runs cannot be longer: write one, or leave out --length and --max-length")]
     Endless(String),
     /// A kernel by name on this machine.
-    #[error("`{0}` names a kernel for virtual machines; beside the one that runs here write POLICY@kernel")]
+    #[error(
+        "`{0}` names a kernel for virtual machines; to compare with the kernel that runs here, write POLICY@kernel"
+    )]
     KernelHere(String),
 }
 

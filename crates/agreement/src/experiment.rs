@@ -176,7 +176,7 @@ fn complete(made: Vec<Made>, seeds: usize) -> Result<Vec<Vec<RunResult>>, Ended>
     made.into_iter().map(results).collect()
 }
 
-/// The copies of a cell under each seed, beside its real runs.
+/// The copies of a cell under each seed, next to its real runs.
 fn simulate(
     studied: &Studied,
     seeds: &[u64],

@@ -49,7 +49,7 @@ impl Figure {
 
     /// With fewer requests it is not judged. A run counts the requests that ended, so one at its end is there or not by
     /// chance: of 20 it is as much as the bound of 5 %. Of fewer than 100 the 99th percentile by the nearest rank is the
-    /// greatest, and no percentile.
+    /// largest, and no percentile.
     pub fn least_requests(self) -> u64 {
         match self {
             Figure::Mean | Figure::P50 => 20,
@@ -58,7 +58,7 @@ impl Figure {
         }
     }
 
-    /// How two values are held against each other.
+    /// How two values are compared with each other.
     pub fn scale(self) -> Scale {
         if self == Figure::Share { Scale::Difference } else { Scale::Ratio }
     }
@@ -88,7 +88,7 @@ type Runs = fn(&Sample) -> &Vec<Observed>;
 /// From this part on it is no wonder when few requests end.
 const MUCH: f64 = 0.1;
 
-/// What others took of the real runs: with them a response may take 1/(1 − part) times as long, and a role may have got so much
+/// What others took of the real runs: with them a response may take 1/(1 − part) times as long, and a role may have got that much
 /// less or more of the CPU time.
 fn taken(samples: &[Sample]) -> f64 {
     let parts: Vec<f64> = samples.iter().flat_map(|sample| &sample.real).map(|run| run.others).collect();

@@ -1,6 +1,6 @@
-//! How far the simulator is from a kernel, with a method that tells noise from bias.
+//! How far the simulator is from a kernel, with a method that distinguishes noise from bias.
 //!
-//! A [`Cell`] is a scenario under a [`Pair`] in a place: a policy in the simulator and what it is held against. [`carry_out`]
+//! A [`Cell`] is a scenario under a [`Pair`] in a place: a policy in the simulator and what it is compared with. [`carry_out`]
 //! runs each cell for real and as copies of the simulation in which only chance differs; [`figure`] compares the two by
 //! [`schedlab_metrics::statistics::equivalence`]; [`Agreement`] is what is shown and printed.
 

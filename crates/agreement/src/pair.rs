@@ -1,22 +1,22 @@
-//! A policy in the simulator and what it is held against.
+//! A policy in the simulator and what it is compared with.
 
 use schedlab_policy::{PolicySpec, SpecError};
 use schedlab_venue::{KERNEL, Policy, VenueError};
 use std::fmt;
 
-/// Stands between a policy and the kernel whose own scheduler it is held against.
+/// Stands between a policy and the kernel whose own scheduler it is compared with.
 const AT: char = '@';
 
-/// A policy in the simulator and what it is held against, as the user writes it: `mlfq`, `cfs@debian:12` or `eevdf@kernel`.
+/// A policy in the simulator and what it is compared with, as the user writes it: `mlfq`, `cfs@debian:12` or `eevdf@kernel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The policy in the simulator.
     pub policy: PolicySpec,
-    /// What it is held against.
+    /// What it is compared with.
     pub against: Against,
 }
 
-/// What a policy in the simulator is held against.
+/// What a policy in the simulator is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Against {
     /// The same object, loaded into a kernel.
@@ -30,10 +30,10 @@ pub enum Against {
 /// A text that is no pair.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PairError {
-    /// What stands before the `@` is no policy.
+    /// What is before the `@` is no policy.
     #[error(transparent)]
     Policy(#[from] SpecError),
-    /// Nothing stands behind the `@`.
+    /// Nothing is behind the `@`.
     #[error("`{0}`: the kernel is missing; write POLICY@KERNEL, as in cfs@debian:12, or POLICY@kernel")]
     NoKernel(String),
 }

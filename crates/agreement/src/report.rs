@@ -46,7 +46,7 @@ pub struct CellReport {
     /// The family of scenarios to which it belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// The policy in the simulator; with `@` and a kernel where it is held against that kernel's own scheduler.
+    /// The policy in the simulator; with `@` and a kernel where it is compared with that kernel's own scheduler.
     pub policy: String,
     /// Where the real runs were: `vm` or `host`.
     pub venue: String,
@@ -54,7 +54,7 @@ pub struct CellReport {
     pub kernel: String,
     /// The number of CPUs.
     pub cpus: u32,
-    /// Whether both execute the same object, or the policy stands beside a kernel's own scheduler.
+    /// Whether both execute the same object, or the policy is next to a kernel's own scheduler.
     pub same_object: bool,
     /// The seeds.
     pub seeds: Vec<u64>,

@@ -7,7 +7,7 @@ use schedlab_report::{Column, Style, Table, wrap};
 /// What stands where there is no value.
 const ABSENT: &str = "-";
 
-/// A column of a table of cells: its heads and what stands in it.
+/// A column of a table of cells: its heads and what is in it.
 pub(crate) struct CellColumn {
     pub over: &'static str,
     pub head: &'static str,

@@ -113,13 +113,13 @@ impl<'a> Check<'a> {
         self.ctx().moment.current
     }
 
-    /// The error that stands in the context.
+    /// The error that is in the context.
     #[inline]
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.ctx().fault.as_deref()
     }
 
-    /// Whether an error stands in the context.
+    /// Whether an error is in the context.
     #[inline]
     pub fn has_failed(&self) -> bool {
         self.ctx().fault.is_some()

@@ -33,7 +33,7 @@ pub struct CallContext {
     pub(crate) moment: Moment,
     /// Calls into the virtual machine that are on the way, one inside the other.
     pub(crate) depth: u32,
-    /// Frames of the running call: the entry's is the first, callbacks go on counting. Up to date where a host function
+    /// Frames of the running call: the entry's is the first, callbacks continue counting. Up to date where a host function
     /// may call back.
     pub(crate) frames: u32,
     /// Guest address of the last byte of the stack that is in use; what is below is free. It is r10 of a function with
@@ -102,7 +102,7 @@ impl CallContext {
         self.budget = -1;
     }
 
-    /// Whether so many frames fit on the stack.
+    /// Whether that many frames fit on the stack.
     pub(crate) fn has_frames(&self, frames: u32) -> bool {
         u64::from(frames) * FRAME_SIZE <= self.stack_top - self.stack_start
     }

@@ -39,7 +39,7 @@ pub enum FaultKind {
         /// What, with the place in it.
         what: String,
     },
-    /// It went on beyond its budget of instructions.
+    /// It continued beyond its budget of instructions.
     Endless {
         /// Instructions of the budget.
         limit: i64,

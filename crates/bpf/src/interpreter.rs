@@ -1,6 +1,6 @@
 //! The checked interpreter: the reference of what a program does.
 //!
-//! Every access to memory is held against the regions of guest memory and the present stack. Instructions are counted
+//! Every access to memory is compared with the regions of guest memory and the present stack. Instructions are counted
 //! by basic block, the budget is looked at on entry of functions that call others and on jumps backwards, exactly as
 //! machine code does it.
 
@@ -14,7 +14,7 @@ use crate::program::{
 };
 use crate::vm::VmState;
 
-/// Runs a function with r1 to r5 and gives r0. After an error, which stands in the context, the result means nothing.
+/// Runs a function with r1 to r5 and gives r0. After an error, which is in the context, the result means nothing.
 ///
 /// # Safety
 /// `ctx` is the context of the running call.
@@ -59,7 +59,7 @@ enum Flow {
     Return,
 }
 
-/// An error stands in the context.
+/// An error is in the context.
 struct Stopped;
 
 impl Run<'_> {

@@ -16,13 +16,13 @@ pub struct Needs {
     /// The most instructions that are executed if every loop goes round once.
     pub length: u64,
     /// Whether its entry looks at the budget. Where all is counted, that of each function does that calls others;
-    /// else only where calls of calls could go on for very long: loops look at the budget themselves.
+    /// else only where calls of calls could continue for very long: loops look at the budget themselves.
     pub tests_budget: bool,
     /// Whether its machine code can raise a fault.
     pub can_fail: bool,
 }
 
-/// Where not all instructions are counted, a call counts as at most so many: of what is called little is usually
+/// Where not all instructions are counted, a call counts as at most that many: of what is called little is usually
 /// executed.
 const CALL_MAX: u64 = 100;
 

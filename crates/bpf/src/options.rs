@@ -1,4 +1,4 @@
-//! What a load is told beside the object and the kernel.
+//! What a load needs in addition to the object and the kernel.
 
 /// How a program is executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

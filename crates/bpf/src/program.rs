@@ -104,7 +104,7 @@ pub enum AluOp {
     Mul,
     /// Unsigned quotient; 0 when divided by 0.
     Div,
-    /// Signed quotient; 0 when divided by 0; the least number over -1 is itself.
+    /// Signed quotient; 0 when divided by 0; the smallest number over -1 is itself.
     SignedDiv,
     /// Unsigned remainder; unchanged (cut to the width) when divided by 0.
     Mod,
@@ -323,7 +323,7 @@ pub enum Insn {
 }
 
 impl Insn {
-    /// Whether control never goes on to the next instruction.
+    /// Whether control never continues to the next instruction.
     pub fn ends_flow(&self) -> bool {
         matches!(self, Insn::Jump { .. } | Insn::Exit | Insn::Unresolved { .. })
     }
@@ -342,7 +342,7 @@ impl Insn {
 pub struct Block {
     /// Index of its first instruction.
     pub start: u32,
-    /// Index behind its last instruction. If that one does not end the flow, control goes on to the next block.
+    /// Index behind its last instruction. If that one does not end the flow, control continues to the next block.
     pub end: u32,
 }
 
@@ -421,7 +421,7 @@ pub enum Intrinsic {
     Enter(Section),
     /// Functions that leave a section of this kind: `bpf_rcu_read_unlock`.
     Leave(Section),
-    /// Functions that read a 32-bit number so many bytes behind their first argument: `scx_bpf_task_cpu`.
+    /// Functions that read a 32-bit number that many bytes behind their first argument: `scx_bpf_task_cpu`.
     Field(i16),
     /// Functions that give their first argument back: `bpf_cast_to_kern_ctx`, `bpf_rdonly_cast`.
     Identity,
@@ -491,7 +491,7 @@ pub struct Program {
     pub maps: Vec<LinkedMap>,
     /// What could not be resolved, for [`Insn::Unresolved`].
     pub unresolved: Vec<String>,
-    /// Whether machine code counts every instruction. Else it only takes from the budget what goes on and on, at about
+    /// Whether machine code counts every instruction. Else it only takes from the budget what continues and on, at about
     /// its length: each pass of a loop, each call of a function that calls others.
     pub counts_all: bool,
 }

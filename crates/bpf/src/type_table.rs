@@ -28,7 +28,7 @@ pub enum Type {
     Bool,
     /// A pointer to anything.
     Pointer,
-    /// So many of an element type.
+    /// That many of an element type.
     Array(Box<Type>, u32),
     /// A structure or union of the table, by name.
     Struct(&'static str),
@@ -42,7 +42,7 @@ impl Type {
         Type::Array(Box::new(element), count)
     }
 
-    /// An integer type of so many bytes, or `None`.
+    /// An integer type of that many bytes, or `None`.
     pub fn integer(size: u32, signed: bool) -> Option<Type> {
         Some(match (size, signed) {
             (1, true) => Type::I8,

@@ -1,7 +1,7 @@
 //! What was seen of runs, kept under their names.
 //!
 //! A name is a hash of everything that decides a run, so what is kept is never wrong, only not asked for any more. The
-//! cache keeps a run's result and what its listeners heard. Any command that needs no more than that can use it. Beside it lies
+//! cache keeps a run's result and what its listeners heard. Any command that needs no more than that can use it. Next to it lies
 //! what guests sent ([`KeptGuests`]), whose names know nothing of the program: another build runs no guest again.
 
 use crate::case::Case;
@@ -38,7 +38,7 @@ pub struct Cache {
     digests: Digests,
     /// What places are made of, by what was asked for.
     places: Mutex<BTreeMap<String, Option<String>>>,
-    /// Whether it only keeps and never tells.
+    /// Whether it only keeps and never says.
     forgetful: bool,
 }
 
@@ -86,7 +86,7 @@ impl Cache {
         self.guests.clone()
     }
 
-    /// The name of a run; none where nothing tells it from all others.
+    /// The name of a run; none where nothing distinguishes it from all others.
     pub(crate) fn name(&self, case: &Case, seed: u64) -> Option<String> {
         if !case.can_be_kept() {
             return None;

@@ -38,15 +38,15 @@ pub struct Case {
 pub enum Keeps {
     /// Whoever asks for the same run finds it. A run in real time is a measurement, and kept as a record of it.
     ForEver,
-    /// The same, but for a run in real time: it is kept until all runs it was made with have come to their end, so that a
-    /// campaign that was stopped goes on, and the next one measures again.
+    /// The same, except for a run in real time: it is kept until all runs it was made with have come to their end, so that a
+    /// campaign that was stopped continues, and the next one measures again.
     ToGoOn,
     /// Not at all: the caller keeps it.
     Nothing,
 }
 
 impl Case {
-    /// Everything that decides a run with this seed, but for the program and what the place is made of.
+    /// Everything that decides a run with this seed, except for the program and what the place is made of.
     pub fn identity(&self, seed: u64) -> String {
         let Case { scenario_hash, executor, check, .. } = self;
         let how = format!("{executor:?}, checked {check}");

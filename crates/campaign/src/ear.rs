@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Somebody who listens to runs.
 pub trait Ear: Send + Sync {
-    /// What is listened to, with all that decides what is heard. It tells the ear from others in what is kept.
+    /// What is listened to, with all that decides what is heard. It distinguishes the ear from others in what is kept.
     fn name(&self) -> String;
 
     /// Whether only the first run of a case is heard.

@@ -1,4 +1,4 @@
-//! Where runs happen, with all that tells one place from another of its kind, and what is taken where nothing is said.
+//! Where runs happen, with all that says one place from another of its kind, and what is taken where nothing is said.
 
 use schedlab_venue::{
     Algorithm, EngineSpec, HostVenue, KeptGuests, Policy, SimVenue, Venue, VenueName, VmVenue, fingerprint,

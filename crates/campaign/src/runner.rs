@@ -65,7 +65,7 @@ pub enum Made {
 pub enum Errors {
     /// The case that made it.
     EndCases,
-    /// Everything, but for the failure of a policy: that is a finding about this policy.
+    /// Everything, except for the failure of a policy: that is a finding about this policy.
     EndAll,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Runner<'a> {
         Some(result)
     }
 
-    /// What was kept so that a campaign could go on is not kept beyond its end.
+    /// What was kept so that a campaign could continue is not kept beyond its end.
     fn forget(&self, cases: &[Case]) {
         let Some(cache) = self.cache else { return };
         let is_over = |case: &&Case| case.keeps == Keeps::ToGoOn && !case.repeats();

@@ -75,7 +75,7 @@ fn value(text: &str) -> Value {
     read.filter(|value| !matches!(value, Value::Datetime(_))).unwrap_or_else(|| Value::String(text.into()))
 }
 
-/// A list cut at its commas, but for those in brackets and quotes.
+/// A list cut at its commas, except for those in brackets and quotes.
 fn parts(list: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut open, mut quote) = (Vec::new(), 0, Vec::new(), None);
     for (place, letter) in list.char_indices() {

@@ -21,7 +21,7 @@ fn workload(cpus: u32) -> Workload {
     Scenario::parse(&text, "test").unwrap().compile().unwrap()
 }
 
-/// A case for each policy of a list, each with so many runs.
+/// A case for each policy of a list, each with that many runs.
 fn cases(workload: &Workload, policies: &str, runs: u32) -> Vec<Case> {
     let workload = Arc::new(workload.clone());
     let case = |spec: &PolicySpec| Case {
@@ -115,7 +115,7 @@ fn an_error_ends_all_or_its_own_case() {
     }
 }
 
-/// Counts events, and tells under which name it was asked.
+/// Counts events, and says under which name it was asked.
 struct Counter(&'static str);
 
 struct Count(u64);

@@ -98,7 +98,14 @@ pub fn load_on(argument: &str, cpus: Option<u32>) -> Result<Scenario, CatalogueE
 ///
 /// There is none, or it cannot be used.
 pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueError> {
+    if argument == "-" {
+        let text = input("a scenario")?;
+        return Ok(Scenario::of_text(&text, INPUT)?);
+    }
     let path = folder.join(argument);
+    if let Some((_, what)) = OTHERS.iter().find(|(extension, _)| argument.ends_with(extension)) {
+        return Err(CatalogueError::Unknown(format!("{argument}: {}", what.replace("FILE", argument))));
+    }
     if path.exists() || argument.contains('/') || argument.ends_with(".toml") || argument.ends_with(".json") {
         std::fs::metadata(&path).map_err(|error| {
             CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
@@ -110,6 +117,26 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
     }
     let Shipped { name, text } = find_scenario(argument)?;
     Ok(Scenario::parse(text, &format!("shipped scenario {name}"))?)
+}
+
+/// What errors call standard input.
+const INPUT: &str = "standard input";
+
+/// What people pass instead of a scenario, by its extension, and what to do with it.
+const OTHERS: [(&str, &str); 7] = [
+    (".parquet", "this is a trace: `schedlab trace FILE` shows it, `schedlab report FILE` makes a page of it"),
+    (".pftrace", "this is a trace: `schedlab trace FILE` shows it, `schedlab report FILE` makes a page of it"),
+    (".data", "this is a recording: `schedlab import FILE` makes a trace of it"),
+    (".dat", "this is a recording: `schedlab import FILE` makes a trace of it"),
+    (".bpf.c", "this is a policy: name a scenario, and pass this as `--policy FILE`"),
+    (".bpf.o", "this is a policy: name a scenario, and pass this as `--policy FILE`"),
+    (".html", "this is a page: open it in a browser"),
+];
+
+/// What standard input has.
+fn input(what: &str) -> Result<String, CatalogueError> {
+    file::text_or_input(Path::new("-"))
+        .map_err(|error| CatalogueError::Unknown(format!("cannot read {what} from standard input: {error}")))
 }
 
 /// A study's file.
@@ -130,6 +157,9 @@ impl StudyFile {
     ///
     /// There is none, or it cannot be read.
     pub fn find(argument: &str) -> Result<StudyFile, CatalogueError> {
+        if argument == "-" {
+            return Ok(StudyFile { text: input("a study")?, origin: INPUT.into(), folder: PathBuf::new() });
+        }
         let path = Path::new(argument);
         if !(path.exists() || argument.contains('/') || argument.ends_with(".toml")) {
             let Shipped { name, text } = find_study(argument)?;
@@ -144,7 +174,7 @@ impl StudyFile {
         Ok(StudyFile { text, origin: argument.into(), folder: path.parent().map_or_else(PathBuf::new, PathBuf::from) })
     }
 
-    /// A scenario that the study names: a file beside it, or a shipped one.
+    /// A scenario that the study names: a file next to it, or a shipped one.
     ///
     /// # Errors
     ///

@@ -118,7 +118,7 @@ impl Chart {
             && (!self.axes.log_y || y.iter().all(|field| positive(field)))
     }
 
-    /// The fields that stand on the axis across and on the one that goes up, where these are numbers.
+    /// The fields that are on the axis across and on the one that goes up, where these are numbers.
     fn scaled(&self) -> (&'static [&'static str], &'static [&'static str]) {
         match self.kind {
             Kind::Distribution => (&["time_ms"], &[]),
@@ -244,7 +244,7 @@ impl Chart {
             whole["columns"] = 1.into();
             whole["spec"]["width"] = WIDE.into();
         } else if !panels.len().is_multiple_of(columns) {
-            // Shared axes would also stand below the place that is left empty.
+            // Shared axes would also are below the place that is left empty.
             whole["resolve"]["axis"]["x"] = "independent".into();
         }
         if panels.is_empty() {

@@ -47,7 +47,7 @@ pub fn colours(labels: &[&str]) -> Vec<String> {
     for scheduler in plain.into_iter().chain(parameters) {
         if taken.iter().all(|(other, _)| *other != scheduler) {
             let free = |colour: &String| taken.iter().all(|(_, other)| other != colour);
-            // The colours go on without end, and all differ by and by.
+            // The colours continue without end, and all differ by and by.
             let colour = (0..).map(|attempt| colour(scheduler, attempt)).find(free).unwrap_or_default();
             taken.push((scheduler, colour));
         }

@@ -36,7 +36,7 @@ const LETTERS: &str = "
     };
 ";
 
-/// Draws the specification in `specification`. Names of clips and gradients start anew, so that they do not depend on
+/// Draws the specification in `specification`. Names of clips and gradients start again, so that they do not depend on
 /// what was drawn before.
 const DRAW: &str = "
     var drawn = null, failure = null;

@@ -1,6 +1,6 @@
 //! Charts: specifications in the grammar of Vega-Lite, rows for them, and drawings without a browser.
 //!
-//! Every file of `specs/` whose name ends in `.vl.json` is a whole specification but for its data, which it calls
+//! Every file of `specs/` whose name ends in `.vl.json` is a whole specification except for its data, which it calls
 //! `rows`; any tool that reads Vega-Lite takes it as it is. A [`Chart`] completes one with rows, titles and colours.
 
 mod chart;

@@ -72,7 +72,7 @@ fn time_fields(panel: &str, percentile: &str, time: Number) -> Value {
     })
 }
 
-/// The least time that is not zero, and the greatest.
+/// The smallest time that is not zero, and the largest.
 fn range(rows: &[Row]) -> (f64, f64) {
     let times = || rows.iter().filter_map(|row| row["time_ms"].as_f64()).filter(|time| *time > 0.0);
     (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max))

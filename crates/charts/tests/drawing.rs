@@ -28,7 +28,7 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
     }
 }
 
-/// How many shapes stand in the groups of a mark; axes, legends and titles are not of them.
+/// How many shapes are in the groups of a mark; axes, legends and titles are not of them.
 fn count(svg: &str, mark: &str) -> usize {
     let groups = svg.split("<g ").skip(1);
     let of_marks = groups.filter(|group| {

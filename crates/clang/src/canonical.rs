@@ -123,7 +123,7 @@ impl Layout {
         (text, word(bytes, at + 4).unwrap_or(0))
     }
 
-    /// The names that came into the strings with these types stand there in the types' order. Puts them into the new
+    /// The names that came into the strings with these types are there in the types' order. Puts them into the new
     /// one and says where each type's name is now. A name that was there before stays where it is.
     fn sort_names(&self, bytes: &mut [u8], old: &[(Vec<u8>, u32)], order: &[usize]) -> BTreeMap<usize, u32> {
         let place = |index: usize| word(bytes, self.types[self.tail + index]).unwrap_or(0);

@@ -45,7 +45,9 @@ pub enum Failure {
     Inconclusive(String),
     /// A bound of a gate does not hold.
     Regressed(String),
-    /// Ctrl-C; everything has been said.
+    /// A command that was recorded ended so; everything has been printed.
+    Command(u8),
+    /// Ctrl-C; everything has been printed.
     Interrupted,
     /// Whoever reads the output has seen enough.
     NobodyListens,
@@ -80,7 +82,7 @@ impl Failure {
             | Failure::Regressed(message) => complain(message),
             Failure::Policies(errors) => errors.iter().for_each(|error| complain(&error.to_string())),
             Failure::Inconclusive(why) => complain(&format!("inconclusive: {why}")),
-            Failure::Interrupted | Failure::NobodyListens => {}
+            Failure::Command(_) | Failure::Interrupted | Failure::NobodyListens => {}
             Failure::Several(failures) => failures.iter().for_each(Failure::tell),
         }
     }
@@ -98,6 +100,7 @@ impl Failure {
             Failure::NotRun(_) => code::NOT_RUN,
             Failure::Inconclusive(_) => code::INCONCLUSIVE,
             Failure::Regressed(_) => code::REGRESSED,
+            Failure::Command(code) => *code,
             Failure::Interrupted => code::INTERRUPTED,
             Failure::NobodyListens => code::DONE,
             Failure::Several(failures) => {

@@ -1,4 +1,4 @@
-//! Files that a command writes beside its output. What can be seen of them is looked at before anything runs; what fails
+//! Files that a command writes in addition to its output. What can be seen of them is looked at before anything runs; what fails
 //! afterwards costs nobody the output.
 
 use crate::failure::Failure;

@@ -18,7 +18,7 @@ pub fn watch(monitor: &Arc<Monitor>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets SIGTERM and SIGHUP do what Ctrl-C does, but for one that is ignored, as under `nohup`.
+/// Lets SIGTERM and SIGHUP do what Ctrl-C does, except for one that is ignored, as under `nohup`.
 fn watch_others() {
     extern "C" fn interrupt(_: libc::c_int) {
         // SAFETY: a signal's handler may raise another signal.

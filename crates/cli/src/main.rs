@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod export;
 mod failure;
 mod files;
 mod interrupt;
@@ -11,19 +12,18 @@ mod output;
 mod page;
 mod progress;
 
-use args::{Args, Command};
-use clap::Parser;
+use args::Command;
 use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     failure::install_panic_hook();
-    // The hook has told what there is to tell; a panic that unwinds to here has let go of what it held.
+    // The hook has printed the message. A panic that unwinds to here has released what it held.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::FAILURE)
 }
 
 fn run() -> ExitCode {
-    let result = Args::try_parse().map_err(Failure::from).and_then(|args| match args.command {
+    let result = args::parse().map_err(Failure::from).and_then(|args| match args.command {
         Command::Run(args) => commands::run::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Policies(args) => commands::policies::run(args),
@@ -42,10 +42,12 @@ fn run() -> ExitCode {
         Command::Trace(args) => commands::trace::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
-        Command::Venues => commands::venues::run(),
+        Command::Venues(args) => commands::venues::run(&args),
         Command::Vm { command } => commands::vm::run(&command),
         Command::Import(args) => commands::import::run(&args),
         Command::Load(args) => commands::load::run(&args),
+        Command::Completions(args) => commands::shell::completions(&args),
+        Command::Man(args) => commands::shell::man(&args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! Files that somebody else wrote.
+//! Files that another person wrote.
 //!
 //! A user may name anything: a pipe that nobody writes to, a device without an end, a file that grows. What is read must be
 //! a regular file of at most a stated size, and nothing may wait before that is known.
@@ -55,7 +55,27 @@ pub fn bytes(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
 ///
 /// As [`bytes`], or it is not UTF-8.
 pub fn text(path: &Path) -> io::Result<String> {
-    let bytes = bytes(path, TEXT_BYTES)?;
+    in_utf8(bytes(path, TEXT_BYTES)?)
+}
+
+/// The same, or what standard input has if the path is `-`.
+///
+/// # Errors
+///
+/// As [`text`].
+pub fn text_or_input(path: &Path) -> io::Result<String> {
+    if path != Path::new("-") {
+        return text(path);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(TEXT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > TEXT_BYTES {
+        return Err(too_large(TEXT_BYTES));
+    }
+    in_utf8(bytes)
+}
+
+fn in_utf8(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text in UTF-8"))
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// A private folder in the system's folder for temporary files. A process waits beside it for the end of this one, to remove
+/// A private folder in the system's folder for temporary files. A process waits next to it for the end of this one, to remove
 /// it where this one could not.
 #[derive(Debug)]
 pub struct Folder {

@@ -1,9 +1,9 @@
-//! The gate between schedlab and what strangers wrote.
+//! The gate between schedlab and untrusted input.
 //!
 //! | what crosses | which way | type or function |
 //! |---|---|---|
 //! | text that a person will read on a terminal | out | [`Shown`], which only its checks make |
-//! | a file that somebody else wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
+//! | a file that another person wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
 //! | a damaged file, to a library that panics | in | [`library::guarded`] |
 //! | a file of ours in a folder that others can write to | out | [`own::unnamed`], [`own::Partial`], [`own::Folder`] |

@@ -1,4 +1,4 @@
-//! Text that may stand on a terminal.
+//! Text that may be on a terminal.
 
 use std::fmt::{self, Write};
 
@@ -8,7 +8,7 @@ pub const NAME_LETTERS: usize = 120;
 const LINE_LETTERS: usize = 2000;
 /// The longest message.
 const MESSAGE_LETTERS: usize = 32_000;
-/// Marks that may stand above one letter. No living script stacks more.
+/// Marks that may be above one letter. No living script stacks more.
 const MARKS: usize = 4;
 
 /// What [`Shown::page`] lets through: the emphasis of `report::Style`, which can be neither left open nor combined.
@@ -143,13 +143,13 @@ fn is_none(letter: char) -> bool {
         || matches!(code, 0xfdd0..=0xfdef | 0xe000..=0xf8ff | 0xf_0000..=0xf_fffd | 0x10_0000..=0x10_fffd)
 }
 
-/// What stands above or below the letter before it.
+/// What is above or below the letter before it.
 fn is_mark(letter: char) -> bool {
     use unicode_general_category::{GeneralCategory, get_general_category};
     matches!(get_general_category(letter), GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark)
 }
 
-/// Adds a text with everything in it visible, but for what is let through.
+/// Adds a text with everything in it visible, except for what is let through.
 fn push_visible(shown: &mut String, text: &str, lets_through: impl Fn(char) -> bool) {
     let mut marks = 0;
     for letter in text.chars() {

@@ -32,7 +32,7 @@ pub enum FrameError {
     /// More of something else came than an emulator has to say.
     #[error("the guest floods its port: {bytes} bytes that are no frame")]
     Flood {
-        /// So many, up to here.
+        /// That many, up to here.
         bytes: usize,
     },
     /// A frame is missing.

@@ -15,15 +15,15 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// So many records are in one message.
+/// That many records are in one message.
 const RECORDS_AT_ONCE: usize = 4096;
-/// What a kernel does beside the tasks every now and then, and what has it stop: its threads would be tasks that a policy has
+/// What a kernel does next to the tasks every now and then, and what has it stop: its threads would be tasks that a policy has
 /// to share the CPUs among, too. Counters of memory are brought together, memory is compacted, pages are written to disks.
 const QUIET: [(&str, &str); 3] =
     [("vm/stat_interval", "3600"), ("vm/compaction_proactiveness", "0"), ("vm/dirty_writeback_centisecs", "0")];
-/// How often the run tells how far it is, and a policy is asked whether it is in charge.
+/// How often the run says how far it is, and a policy is asked whether it is in charge.
 const LOOK: Duration = Duration::from_secs(1);
-/// Beside real-time tasks it is silent to the end, where that is known: it would drive one of them from its CPU, and the kernel would put that one on
+/// Next to real-time tasks it is silent to the end, where that is known: it would drive one of them from its CPU, and the kernel would put that one on
 /// another.
 const NO_LOOK: Duration = Duration::from_secs(24 * 3600);
 
@@ -181,7 +181,7 @@ fn release() -> String {
 }
 
 fn power_off() -> ! {
-    // SAFETY: plain system calls. What a machine cannot switch off is stopped by whoever waits.
+    // SAFETY: plain system calls. What a machine cannot switch off is stopped by the waiting program.
     unsafe {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);

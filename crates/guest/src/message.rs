@@ -59,7 +59,7 @@ pub struct ObjectJob {
     pub settings: Vec<Setting>,
     /// The constants in its data that stand for the kernel's enumerators.
     pub enumerators: Vec<Enumerator>,
-    /// The parameters in its data that tell of the machine.
+    /// The parameters in its data that report the machine.
     pub machine: Vec<MachineBlank>,
     /// What the user has set of such parameters.
     pub set_by_hand: SetByHand,
@@ -68,7 +68,7 @@ pub struct ObjectJob {
 /// A parameter that is filled from the machine on which the policy runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineBlank {
-    /// What it tells.
+    /// What it says.
     pub fact: Fact,
     /// How it holds that.
     pub form: Form,
@@ -94,7 +94,7 @@ impl ObjectJob {
 pub struct Loaded {
     /// SHA-256 of the object or of the program, in hexadecimal.
     pub hash: String,
-    /// The machine that it was told of.
+    /// The machine that it got to know.
     pub layout: Layout,
     /// What it was.
     pub what: LoadedWhat,
@@ -139,18 +139,18 @@ pub enum Message {
     Records(Vec<Record>),
     /// The end.
     Outcome(Box<Outcome>),
-    /// The run did not happen, for a reason that whoever asked for it can read.
+    /// The run did not happen, for a reason that the caller can read.
     Failed(String),
     /// The kernel did not take the policy, or threw it out.
     PolicyFailed(String),
 }
 
-/// What a run left, but for the records.
+/// What a run left, except for the records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// What the tasks saw.
     pub report: Report,
-    /// What the recorder says of the records, or why there are none.
+    /// What the recorder says about the records, or why there are none.
     pub recorded: Result<Stats, String>,
     /// What the policy was; none for the kernel's own scheduler.
     pub loaded: Option<Loaded>,

@@ -31,9 +31,9 @@ pub struct Measured {
 /// The kernel's counters at the ends of a run.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// A moment before its begin.
+    /// A moment before its start.
     pub begin: Usage,
-    /// When its warm-up was over, up to a look later; its begin where there is none.
+    /// When its warm-up was over, up to a look later; its start where there is none.
     pub warm: Usage,
     /// When its last task was gone.
     pub end: Usage,
@@ -50,7 +50,7 @@ pub enum MeasureError {
     Policy(#[from] SchedulerError),
 }
 
-/// Runs a workload on this kernel, under a policy that is in charge already, or under none. `go_on` is told every
+/// Runs a workload on this kernel, under a policy that is in charge already, or under none. `go_on` is called every
 /// `settings.look` how far the run is, and may end it; the end of the policy ends it too.
 pub fn measure(
     workload: &Workload,
@@ -134,7 +134,7 @@ impl<'a> Watch<'a> {
         }))
     }
 
-    /// Whether the policy is in charge and the run goes on.
+    /// Whether the policy is in charge and the run continues.
     fn look(&mut self, now: Time) -> bool {
         self.looked = Instant::now();
         self.ejected = self.policy.map_or(Ok(()), InCharge::check);

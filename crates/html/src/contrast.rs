@@ -1,4 +1,4 @@
-//! Two traces beside each other as a page.
+//! Two traces next to each other as a page.
 
 use crate::document::{Document, Provenance, Section, TableView};
 use crate::pieces::row;

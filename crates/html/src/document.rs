@@ -1,4 +1,4 @@
-//! What stands on a page.
+//! What is on a page.
 
 use schedlab_charts::Chart;
 use schedlab_report::Table;
@@ -68,7 +68,7 @@ pub struct TableView {
 /// A column: its head, what its numbers are, and its cells.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnView {
-    /// What stands above it.
+    /// What is above it.
     pub head: String,
     /// What the numbers are.
     pub about: Option<String>,
@@ -80,7 +80,7 @@ pub struct ColumnView {
     pub notes: Vec<Option<String>>,
 }
 
-/// What stands in a row of a table.
+/// What is in a row of a table.
 pub struct Cell<'a> {
     /// Its column.
     pub column: &'a ColumnView,

@@ -1,4 +1,4 @@
-//! What was gathered about a scheduler's run beside its result.
+//! What was gathered about a scheduler's run in addition to its result.
 
 use crate::document::TimelineView;
 use schedlab_metrics::curve::RoleCurves;
@@ -9,7 +9,7 @@ use schedlab_views::slices::Slices;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A run is shown over time in at most so many pieces.
+/// A run is shown over time in at most that many pieces.
 const PIECES: u32 = 160;
 
 /// Listens to a run for what a page shows of it.

@@ -1,8 +1,8 @@
 //! Evidence as one self-contained page: it opens from disk, asks no network for anything, and answers before it shows why.
 //!
-//! A [`Document`] says what stands on the page. It is made of a comparison ([`of_comparison`]), of a study
-//! ([`of_study`]), of two traces ([`of_contrast`]) or of what gates measured ([`of_history`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
-//! `schedlab_charts` keeps; its runtime is inside of the page, and everything that a stranger may have named is text.
+//! A [`Document`] says what is on the page. It is made of a comparison ([`of_comparison`]), of a study
+//! ([`of_study`]), of two traces ([`of_contrast`]) or of a gate's history ([`of_history`]), and [`Document::html`] writes it. The page's
+//! charts are specifications of the grammar that `schedlab_charts` keeps; its runtime is inside of the page, and every untrusted name is text.
 
 mod answer;
 mod comparison;

@@ -151,7 +151,7 @@ fn data_in_script(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// Our own text inside of a script element: what would end the element stands in strings there, if anywhere.
+/// Our own text inside of a script element: what would end the element is in strings there, if anywhere.
 fn in_script(text: &str) -> String {
     text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::document::{ColumnView, Listing, TableView};
 
-    /// What a stranger may call a thread.
+    /// What an untrusted trace may call a thread.
     const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
 
     #[test]

@@ -16,7 +16,7 @@ use serde_json::json;
 /// With fewer points than this there is no line.
 const LEAST_POINTS: usize = 3;
 
-/// What is further off than this factor stands at the edge.
+/// What is further off than this factor is at the edge.
 const EDGE: f64 = 2.5;
 
 /// The page of a study. `text` is its file, `command` what gives the same again.
@@ -25,7 +25,7 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
     let rows: Vec<Row> = values.filter_map(published).collect();
     let about = "Each published value as 1, with what the study lets pass around it, and what was seen in relation to it; \
                  what is further off stands at the edge.";
-    let lead = Chart::new(("published", "What was seen beside what was published", about), Kind::Published, rows);
+    let lead = Chart::new(("published", "Measured and published values", about), Kind::Published, rows);
     let goal = ("goal".to_string(), page.goal.clone());
     let facts = [goal, ("source".into(), page.source.clone()), ("schedlab".into(), page.version.clone())];
     Document {
@@ -105,7 +105,7 @@ fn lines(mut lines: Vec<String>) -> String {
     lines.join("\n")
 }
 
-/// Published values beside what was seen.
+/// Published values next to measured ones.
 fn values(rows: &[ValueRow]) -> TableView {
     let words = |head: &str, of: &dyn Fn(&ValueRow) -> String| ColumnView {
         head: head.into(),
@@ -144,14 +144,14 @@ fn values(rows: &[ValueRow]) -> TableView {
             ..words("under", &firmness)
         });
     }
-    TableView { title: "Published values beside what was seen".into(), columns }
+    TableView { title: "Published and measured values".into(), columns }
 }
 
 fn view(table: &TablePage) -> TableView {
     TableView::of(&table.title, &table.as_table())
 }
 
-/// A value beside the published one, as a row of the chart that shows all of them.
+/// A value next to the published one, as a row of the chart that shows all of them.
 fn published(row_of: &ValueRow) -> Option<Row> {
     let judged = &row_of.judged;
     let (seen, [low, high]) = (judged.seen?, judged.allowed);

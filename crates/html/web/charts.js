@@ -8,7 +8,7 @@
   const GAP = 70;
   /** A panel is not drawn narrower. */
   const LEAST_PANEL = 130;
-  /** In a narrower place legends stand below. */
+  /** In a narrower place legends are below. */
   const NARROW = 520;
   /** More marks than this are painted on a canvas, which is faster; fewer are drawn as shapes, which print better. */
   const MANY_ROWS = 4000;
@@ -34,7 +34,7 @@
     return fit;
   }
 
-  /** Names of strangers are shown as text and nothing else. */
+  /** Untrusted names are shown as text and nothing else. */
   function tooltip(handler, event, item, value) {
     const tip = tooltip.element ??= Object.assign(document.createElement('div'), { className: 'tip' });
     if (value === null || value === undefined || value === '') {

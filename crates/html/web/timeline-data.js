@@ -229,7 +229,7 @@
     return data.taskIndex;
   }
 
-  /** The slices of one task on each CPU, as lanes beside the CPUs' own. */
+  /** The slices of one task on each CPU, as lanes next to the CPUs' own. */
   function cpuLanesOf(data, task) {
     return data.lanes.map((lane) => {
       const places = [];

@@ -3,13 +3,13 @@
 (() => {
   "use strict";
 
-  /** A pointer that moved less than so many pixels did not drag. */
+  /** A pointer that moved less than that many pixels did not drag. */
   const STILL = 4;
-  /** A notch of the wheel, or a key, zooms by so much. */
+  /** A notch of the wheel, or a key, zooms by that much. */
   const STEP = 1.5;
   const PAN = 0.2;
 
-  /** Drags, pinches and clicks. `view` is told in pixels of the page, from the canvas's corner. */
+  /** Drags, pinches and clicks. `view` is in pixels of the page, from the canvas's corner. */
   class Hands {
     constructor(view, canvas) {
       this.view = view;

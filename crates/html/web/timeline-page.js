@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  /** So many roles are named in the legend. */
+  /** That many roles are named in the legend. */
   const MOST_ROLES = 12;
 
   /** An element of a class, with a text, in a parent. */

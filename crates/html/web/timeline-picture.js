@@ -3,14 +3,14 @@
 (() => {
   "use strict";
 
-  /** A slice of so many pixels is drawn as itself; narrower ones share a column of pixels. */
+  /** A slice of that many pixels is drawn as itself; narrower ones share a column of pixels. */
   const WIDE = 3;
-  /** A gap parts a slice from the next when it has so many pixels. */
+  /** A gap parts a slice from the next when it has that many pixels. */
   const PARTED = 6;
-  /** So many slices of a column are looked at one by one; of more, a summary is asked. */
+  /** That many slices of a column are looked at one by one; of more, a summary is asked. */
   const FEW = 24;
   const MOST_BINS = 65536;
-  /** So many painted columns of a lane are kept: as many as the widest screen has. */
+  /** That many painted columns of a lane are kept: as many as the widest screen has. */
   const KEPT = 4096;
 
   /**
@@ -210,7 +210,7 @@
     putColumns(picture, band);
   }
 
-  /** Fills one column, which begins with the slice `i`, and gives the first slice that goes on beyond it. */
+  /** Fills one column, which begins with the slice `i`, and gives the first slice that continues beyond it. */
   function paintColumn(lane, i, x, view, band, columns, style) {
     const kept = view.first === undefined ? null : keptColumns(lane, view.scale);
     const place = kept ? (view.first + x) % KEPT : 0;

@@ -1,4 +1,4 @@
-// The timeline's words: times, and what is said about a slice. Plain text only; names come from strangers.
+// The timeline's words: times, and what is said about a slice. Plain text only; names are untrusted.
 
 (() => {
   "use strict";

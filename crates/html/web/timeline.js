@@ -7,12 +7,12 @@
   const MOST_HEIGHT = 560;
   /** Heights of lanes. CPUs are to be seen all at once, as far as that goes; tasks may be many more. */
   const LANE = { cpus: 8, tasks: 14, most: 30 };
-  /** Names of lanes need so much. */
+  /** Names of lanes need that much. */
   const LINE = 14;
   /** No more than these ns fill the width, zoomed in as far as it goes. */
   const LEAST_SPAN = 100;
   const GLIDE_MS = 160;
-  /** A slice of so many pixels has room for a name. */
+  /** A slice of that many pixels has room for a name. */
   const NAMED = 34;
   const FONT = "12px system-ui, sans-serif";
 
@@ -260,7 +260,7 @@
       return { pixels: this.pixels, width };
     }
 
-    /** Paints the lanes, and tells which slices have room for a name. */
+    /** Paints the lanes, and says which slices have room for a name. */
     paintSlices() {
       const { ratio, theme, tally, end } = this;
       const [left, top] = [Math.round(this.gutter * ratio), Math.round(AXIS * ratio)];

@@ -1,4 +1,4 @@
-//! Numbers and strings in bytes that somebody else wrote.
+//! Numbers and strings in bytes that another person wrote.
 
 /// A part of a file, read from its front. A read beyond its end gives nothing.
 #[derive(Clone, Copy, Debug)]

@@ -59,7 +59,7 @@ pub struct Facts {
     pub starts: u64,
     /// The time of the last event, of the scheduler or not.
     pub end_ns: u64,
-    /// Which process a thread belongs to, where the tool tells.
+    /// Which process a thread belongs to, where the tool says.
     pub processes: BTreeMap<i32, i32>,
     /// What the recording cannot say, in words.
     pub missing: Vec<String>,
@@ -159,7 +159,7 @@ impl Gather {
 
     /// Puts what is in memory into order and onto disk, as a run of its own or as more of the last one.
     fn spill(&mut self) -> io::Result<()> {
-        // Equal times stay in the order in which they were told.
+        // Equal times stay in the order in which they were reported.
         self.chunk.sort_by_key(|entry| entry.head.time_ns);
         let (Some(first), Some(last)) = (self.chunk.first(), self.chunk.last()) else { return Ok(()) };
         let (first_ns, last_ns) = (first.head.time_ns, last.head.time_ns);
@@ -198,7 +198,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Hands on all entries in the order of time, those of the same time as they were told.
+    /// Hands on all entries in the order of time, those of the same time as they were reported.
     pub fn each(&self, mut each: impl FnMut(Entry)) -> io::Result<()> {
         let mut readers: Vec<RunReader> = self.runs.iter().map(|run| RunReader::new(&self.file, *run)).collect();
         let mut heap = BinaryHeap::new();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The most that comes out of a compressed file, or through standard input.
 const UNPACKED_BYTES: u64 = 64 << 30;
-/// Less than this is always unpacked; beyond it, no recording is so much smaller when it is compressed.
+/// Less than this is always unpacked; beyond it, no recording is that much smaller when it is compressed.
 const FREE_BYTES: u64 = 1 << 30;
 const RATIO: u64 = 200;
 /// How often something may be compressed again.

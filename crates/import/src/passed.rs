@@ -1,4 +1,4 @@
-//! What a recording says beside what its trace shows: counted by kind, with the first of each.
+//! What a recording says in addition to what its trace shows: counted by kind, with the first of each.
 
 use schedlab_gate::Shown;
 use std::collections::BTreeMap;

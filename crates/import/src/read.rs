@@ -10,7 +10,7 @@ use crate::{Error, perf_data, perfetto, text, trace_dat};
 use schedlab_record::Record;
 use std::path::Path;
 
-/// What a recording told beside its records.
+/// What a recording told in addition to its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// When the recording begins, in nanoseconds of the tool's clock: with the first scheduler event, or, where older events
@@ -28,9 +28,9 @@ pub struct Told {
     pub lost: u64,
     /// Events that had been overwritten before the recording begins.
     pub overwritten: u64,
-    /// Whether the recording tells who came to a CPU, and who left it.
+    /// Whether the recording says who came to a CPU, and who left it.
     pub has_switches: bool,
-    /// Whether the recording tells when tasks became runnable.
+    /// Whether the recording says when tasks became runnable.
     pub has_wakeups: bool,
     /// What else it cannot say, in words.
     pub missing: Vec<String>,

@@ -4,7 +4,7 @@ use crate::told::{Event, Head, Task};
 use schedlab_record::{Comm, Departure, Record, RecordKind, Thread, Waker};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What has been told so far.
+/// What has been reported so far.
 pub struct Story<F> {
     each: F,
     /// Whether wakings stand for wakeups, of which there are none.
@@ -12,7 +12,7 @@ pub struct Story<F> {
     has_wakeups: bool,
     /// Which process a thread belongs to, where that was recorded.
     processes: BTreeMap<i32, i32>,
-    /// Who came last to each CPU, as far as switches were told.
+    /// Who came last to each CPU, as far as switches were reported.
     on: BTreeMap<u32, Task>,
     /// The living threads that were named, as last.
     names: BTreeMap<i32, Comm>,

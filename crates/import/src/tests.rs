@@ -1,4 +1,4 @@
-//! One recording in every format tells the same.
+//! One recording means the same in every format.
 
 use crate::testing::{Form, Packing, perf_data, perf_pipe, perf_text, perfetto, trace_dat};
 use crate::{Place, Told, read};

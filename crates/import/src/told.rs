@@ -12,7 +12,7 @@ pub struct Head {
     pub cpu: u32,
     /// The task that was on the CPU; 0 is idle, negative is not known.
     pub tid: i32,
-    /// Whether an interrupt was on top of the task, where the tool tells.
+    /// Whether an interrupt was on top of the task, where the tool says.
     pub in_interrupt: Option<bool>,
 }
 
@@ -116,7 +116,7 @@ pub enum States {
 }
 
 impl States {
-    /// How a task left that had these bits. Whatever stands above the states says that it was preempted.
+    /// How a task left that had these bits. Whatever is above the states says that it was preempted.
     pub fn departure(self, bits: u64) -> Departure {
         let (states, dead) = match self {
             States::Since414 => (0xff, 0x30),

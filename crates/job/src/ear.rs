@@ -1,4 +1,4 @@
-//! What a page shows of a run beside its result.
+//! What a page shows of a run in addition to its result.
 
 use schedlab_campaign::{Ear, Hearing, Seen};
 use schedlab_html::{Evidence, Story};

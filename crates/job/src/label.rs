@@ -8,7 +8,7 @@ use schedlab_venue::{Policy, inspect};
 /// A policy and the settings that might be said of it.
 type Named = (String, Vec<(String, String)>);
 
-/// Labels of policies as users wrote them. A policy that stands there once is called what was written; of one that stands
+/// Labels of policies as users wrote them. A policy that is there once is called what was written; of one that stands
 /// there under several settings only those are said that differ.
 pub fn of_written(written: &[String]) -> Vec<String> {
     let named = |text: &String| match PolicySpec::parse(text) {
@@ -104,7 +104,7 @@ fn join(name: &str, settings: &[(String, String)]) -> String {
     if settings.is_empty() { name.into() } else { format!("{name}:{}", settings.join(",")) }
 }
 
-/// The labels, those that stand there already with a number.
+/// The labels, those that are there already with a number.
 fn numbered(labels: Vec<String>) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for plain in labels {

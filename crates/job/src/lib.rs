@@ -1,4 +1,4 @@
-//! One scenario under several policies in several venues: what `run` and `compare` do, whoever asks for it.
+//! One scenario under several policies in several venues: what `run` and `compare` do, for any caller.
 //!
 //! A [`Job`] is what is asked for, found and checked; [`Job::run`] makes its runs and gives [`Done`], from which a
 //! [`Comparison`] is made.
@@ -50,7 +50,7 @@ pub struct Options {
     pub traces: Vec<PathBuf>,
     /// Whether the first run of each policy is listened to, for a page.
     pub listens: bool,
-    /// How many copies with small changes are run beside what repeats exactly.
+    /// How many copies with small changes are run in addition to what repeats exactly.
     pub perturb: u32,
 }
 
@@ -281,10 +281,10 @@ impl Job {
     /// What ran side by side. Of a policy that failed it says so.
     pub fn comparison(&self, done: &Done) -> Comparison {
         let candidates = self.candidates(done);
-        // Whether chance had a part beside the scenario's: a policy that draws random numbers, or a real machine.
+        // Whether chance had a part next to the scenario's: a policy that draws random numbers, or a real machine.
         let draws = self.policies.iter().any(Policy::draws)
             || done.sets.iter().any(|(_, set)| set.result.algorithm().is_some());
-        // What was published is about the scenario as it stands.
+        // What was published is about the scenario as it is.
         let is_varied = self.variants.iter().any(|variant| !variant.settings.is_empty());
         let published = if is_varied { &[][..] } else { &self.scenario.published };
         let failures = done.failures.iter().map(ToString::to_string).collect();

@@ -1,6 +1,6 @@
-//! The least limit of a control group under which a target is met: where to look next.
+//! The smallest limit of a control group under which a target is met: where to look next.
 //!
-//! Nothing says that a longer quota never makes a response slower, so the answer is the least quota from which on all that
+//! Nothing says that a longer quota never makes a response slower, so the answer is the smallest quota from which on all that
 //! were tried meet the target. First come quotas in equal ratios, from what the tasks use to all of the machine's CPUs, then
 //! some between the last one that fails and the first that does not, until these are close.
 
@@ -35,7 +35,7 @@ fn whole(ns: f64) -> Time {
     Time::from_ms((ns / 1e6).round() as u64).max(MIN_QUOTA)
 }
 
-/// The least quota from which on all that were tried meet the target.
+/// The smallest quota from which on all that were tried meet the target.
 pub fn least(tried: &[Tried]) -> Option<Time> {
     let mut sorted = tried.to_vec();
     sorted.sort();

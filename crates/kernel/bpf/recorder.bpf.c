@@ -25,7 +25,7 @@ const volatile struct {
 	bool preempt_count_known;
 	bool policy_publishes;
 	u8 unused;
-	/* The reader is woken when so many bytes wait. */
+	/* The reader is woken when that many bytes wait. */
 	u32 wake_bytes;
 	/* Kernel function that a timer interrupt runs for the tick, or 0. */
 	u64 tick_function;
@@ -163,7 +163,7 @@ static __always_inline void stamp(struct head *head, u32 cpu, enum kind kind)
 	head->flags = 0;
 }
 
-/* Wakes the reader when enough waits, if it does not come by itself before. Looked after once for so many records. */
+/* Wakes the reader when enough waits, if it does not come by itself before. Looked after once for that many records. */
 #define LOOK_EVERY 64
 
 static __always_inline void submit(void *record)
@@ -309,7 +309,7 @@ int BPF_PROG(schedlab_switch, bool preempted, struct task_struct *previous, stru
 enum place { IN_TASK, IN_INTERRUPT, NOWHERE_KNOWN };
 
 /*
- * What runs on this CPU: the current task or an interrupt on top of it. The kernel's own count tells. It is a per-CPU
+ * What runs on this CPU: the current task or an interrupt on top of it. The kernel's own count says. It is a per-CPU
  * variable, whose name only few kernels hand out; but types and distances of such variables are known, and the run
  * queue of this CPU, another of them, is reached from the current task.
  */

@@ -1,9 +1,9 @@
 //! Keeps what was in the rings, as it was there, until there is time to read it: while programs write, each record only
 //! costs the copy of its bytes.
 //!
-//! A file of parts. A part is the number of its bytes, a time, and so many bytes of a ring. After a part with the time T
+//! A file of parts. A part is the number of its bytes, a time, and that many bytes of a ring. After a part with the time T
 //! everything earlier than T has been put here, so that all before it can be sorted and handed on: memory follows the
-//! greatest distance between two such times, and not the length of the file.
+//! largest distance between two such times, and not the length of the file.
 
 use crate::order::Sorter;
 use crate::ring::next_record;
@@ -23,7 +23,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// In a file that is at its begin, and has nothing.
+    /// In a file that is at its start, and has nothing.
     pub fn new(file: File) -> Backlog {
         Backlog { file }
     }

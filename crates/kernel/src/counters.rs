@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Where a kernel from 6.14 on counts what sched_ext had to do beside what policies asked for.
+/// Where a kernel from 6.14 on counts what sched_ext had to do in addition to what policies asked for.
 const EVENTS: &str = "/sys/kernel/sched_ext/root/events";
 
 /// The counters at some moment.

@@ -1,4 +1,4 @@
-//! How the CPUs of the machine hang together on which this kernel runs, as it tells in `/sys/devices/system`.
+//! How the CPUs of the machine hang together on which this kernel runs, as it says in `/sys/devices/system`.
 
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
@@ -13,9 +13,9 @@ pub fn layout() -> Layout {
     read(Path::new("/sys/devices/system")).unwrap_or_else(|| Topology::flat(crate::scheduler::cpus()).into())
 }
 
-/// The layout that a folder such as `/sys/devices/system` tells; none where it does not tell of CPUs.
+/// The layout that a folder such as `/sys/devices/system` says; none where it does not report CPUs.
 ///
-/// A kernel that tells of no caches, as in many virtual machines, has one for each package.
+/// A kernel that reports no caches, as in many virtual machines, has one for each package.
 fn read(system: &Path) -> Option<Layout> {
     let possible = set(&system.join("cpu/possible"))?;
     let online = set(&system.join("cpu/online")).unwrap_or_else(|| possible.clone());

@@ -109,7 +109,7 @@ impl Recorder {
         self.rings.descriptor()
     }
 
-    /// Waits until a ring should be relieved, at most `timeout`, and moves what is in the rings, at most so many bytes of
+    /// Waits until a ring should be relieved, at most `timeout`, and moves what is in the rings, at most that many bytes of
     /// each, to where it is kept. Nothing is moved as long as there is place: that takes no time from what is recorded.
     pub fn relieve(&mut self, timeout: Duration, at_most: u64) -> io::Result<()> {
         if self.rings.wait(timeout) {
@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// Runs a program on each CPU that tells who is there. It interrupts the CPU, so its answer has its place between
+    /// Runs a program on each CPU that says who is there. It interrupts the CPU, so its answer has its place between
     /// that CPU's switches.
     fn ask_who_runs(&self) -> Result<(), Lack> {
         let failed = |e: libbpf_rs::Error| Lack::of("ask the CPUs who runs", &e);
@@ -273,7 +273,7 @@ fn published() -> Option<MapHandle> {
     MapHandle::from_map_id(newest).ok()
 }
 
-/// Makes a ring for each CPU and tells the programs.
+/// Makes a ring for each CPU and passes them to the programs.
 fn rings(object: &Object, cpus: u32, bytes: u32) -> libbpf_rs::Result<Rings> {
     let options = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as u64,

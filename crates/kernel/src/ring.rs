@@ -2,8 +2,8 @@
 //!
 //! The form of one is the kernel's (`kernel/bpf/ringbuf.c`): a page with the reader's position, a page with the writers', then
 //! the data, mapped twice in a row so that no record is cut at the end. A record is a word with its length and two bits,
-//! a word of the kernel's, and what the program wrote, up to a multiple of eight bytes. libbpf's own reader tells the
-//! kernel its position after each record, and each time takes a cache line away from the CPUs that write; this one tells
+//! a word of the kernel's, and what the program wrote, up to a multiple of eight bytes. libbpf's own reader says the
+//! kernel its position after each record, and each time takes a cache line away from the CPUs that write; this one says
 //! it now and then.
 
 use crate::backlog::Backlog;
@@ -23,7 +23,7 @@ const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 /// Before each record.
 const HEAD_BYTES: u64 = 8;
-/// The kernel hears of the reader's position after so many bytes: several times what is written between two calls for the
+/// The kernel hears of the reader's position after that many bytes: several times what is written between two calls for the
 /// reader, and few enough for the nearest caches.
 const TELL_BYTES: u64 = 64 << 10;
 
@@ -38,7 +38,7 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Of these maps, whose data have so many bytes each, a power of two.
+    /// Of these maps, whose data have that many bytes each, a power of two.
     pub fn new(maps: &[MapHandle], data_bytes: u32, page_bytes: usize) -> io::Result<Rings> {
         let rings = maps.iter().map(|map| Ring::new(map, data_bytes, page_bytes)).collect::<io::Result<_>>()?;
         Ok(Rings { rings, added: Vec::new(), backlog: Backlog::in_memory()?, woken: edge(maps)? })
@@ -67,7 +67,7 @@ impl Rings {
         self.added.push(record);
     }
 
-    /// Moves at most so many bytes from each ring. Returns whether everything that was written before the call is moved.
+    /// Moves at most that many bytes from each ring. Returns whether everything that was written before the call is moved.
     pub fn relieve(&mut self, at_most: u64) -> io::Result<bool> {
         let now_ns = monotonic_ns();
         let ends: Vec<u64> = self.rings.iter().map(Ring::written).collect();
@@ -145,7 +145,7 @@ impl Ring {
         Ok(())
     }
 
-    /// The end of the first record that ends at `end` or after it, or the begin of one that is still being written.
+    /// The end of the first record that ends at `end` or after it, or the start of one that is still being written.
     fn whole(&self, end: u64) -> u64 {
         let mut at = self.at;
         while at < end {

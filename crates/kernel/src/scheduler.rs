@@ -26,7 +26,7 @@ pub enum SchedulerError {
     #[error("{0}")]
     Program(String),
     /// It was in charge, and the kernel threw it out.
-    #[error("the kernel threw the policy out: {0}")]
+    #[error("the kernel ejected the policy: {0}")]
     Ejected(String),
 }
 
@@ -45,7 +45,7 @@ pub struct LoadedProgram {
 /// A policy that is in charge. The kernel's own scheduler is again when this is dropped.
 pub struct Scheduler {
     link: Option<Link>,
-    // What the policy looks at beside its operations.
+    // What the policy looks at in addition to its operations.
     _probes: Vec<Link>,
     // The programs live as long as the link.
     object: Object,

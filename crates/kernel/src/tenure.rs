@@ -6,7 +6,7 @@ use crate::scheduler::SchedulerError;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Where a kernel with sched_ext tells about it.
+/// Where a kernel with sched_ext says about it.
 const FOLDER: &str = "/sys/kernel/sched_ext";
 /// The longest that a kernel needs to put its own scheduler back.
 const PUT_BACK: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ impl Vacancy {
 }
 
 impl Tenure {
-    /// Whether it goes on.
+    /// Whether it continues.
     ///
     /// # Errors
     ///

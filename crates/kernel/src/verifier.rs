@@ -1,6 +1,6 @@
 //! What the kernel's verifier says, in the lines of the source.
 //!
-//! Its log tells each instruction with the state of all registers, and between them the lines of the source that they came
+//! Its log shows each instruction with the state of all registers, and between them the lines of the source that they came
 //! from. Who wrote the source wants to know by which lines it came to the fault, and what the fault is.
 
 /// How many source lines on the path to the fault are kept.
@@ -13,7 +13,7 @@ pub fn in_lines_of_source(log: &str) -> Vec<String> {
     let (mut places, mut words): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for line in log.lines().map(str::trim_end) {
         match place(line) {
-            // What was said before concerned another place, and the verifier went on.
+            // What was said before concerned another place, and the verifier continued.
             Some(place) => {
                 words.clear();
                 places.retain(|known| *known != place);
@@ -36,7 +36,7 @@ fn place(line: &str) -> Option<String> {
     }
 }
 
-/// Whether a line tells an instruction, a state or what the work took, and nothing about a fault.
+/// Whether a line says an instruction, a state or what the work took, and nothing about a fault.
 fn is_state(line: &str) -> bool {
     const BEGINNINGS: [&str; 12] = [
         "from ",

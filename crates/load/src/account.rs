@@ -2,7 +2,7 @@
 
 use crate::clock::thread_cpu_ns;
 
-/// The counts of a thread from its begin.
+/// The counts of a thread from its start.
 #[derive(Debug)]
 pub struct Account {
     /// Time that it waited for a CPU; absent where the kernel does not count it.

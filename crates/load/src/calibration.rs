@@ -82,7 +82,7 @@ pub enum CalibrationError {
 }
 
 impl Calibration {
-    /// The pieces that make so much CPU time.
+    /// The pieces that make that much CPU time.
     pub fn pieces(&self, cpu_ns: u64) -> u64 {
         (cpu_ns as f64 / self.ns_per_piece).round() as u64
     }
@@ -116,7 +116,7 @@ const VERIFIED: [(u64, usize); 3] = [(1_000_000, 5), (10_000_000, 3), (250_000_0
 const ROUNDS: usize = 21;
 const MAX_REFUSED: u32 = 200;
 
-/// What calibrations promise beside what they keep.
+/// What calibrations promise in addition to what they keep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Verification {
     /// How far the CPU time of 1, 10 and 250 ms of work lies from it, in parts of it: the median over rounds.
@@ -125,10 +125,10 @@ pub struct Verification {
     pub refused: u32,
 }
 
-/// Calibrates anew in each round and then asks for the work. The machine has to be as even while it works as while it
-/// is calibrated, by the same measure: beside a neighbour that comes and goes, calibrations would be made in whichever
+/// Calibrates again in each round and then asks for the work. The machine has to be as even while it works as while it
+/// is calibrated, by the same measure: next to a neighbour that comes and goes, calibrations would be made in whichever
 /// of the two speeds is the more lasting one, and a long piece of work meets both. `begin` makes what a task of a run has,
-/// a working set of its own in each round, and what that gives does so many pieces and says what CPU time they took.
+/// a working set of its own in each round, and what that gives does that many pieces and says what CPU time they took.
 pub fn verify<B: FnMut(u64) -> f64>(
     mut calibrate: impl FnMut() -> Result<Calibration, CalibrationError>,
     mut begin: impl FnMut() -> B,

@@ -46,7 +46,7 @@ pub struct Counters {
 pub const COUNTERS: usize = 8;
 
 impl Counters {
-    /// As numbers, those that are absent as the greatest.
+    /// As numbers, those that are absent as the largest.
     pub fn to_numbers(self) -> [u64; COUNTERS] {
         let Counters { usage_us, nr_periods, nr_throttled, throttled_us, nr_bursts, burst_us, some_us, full_us } = self;
         [usage_us, nr_periods, nr_throttled, throttled_us, nr_bursts, burst_us, some_us, full_us]

@@ -20,7 +20,7 @@ impl Gate {
             -1 => return Err(io::Error::last_os_error()),
             fd => unsafe { File::from_raw_fd(fd) },
         };
-        // Opened anew: locks are between openings of a file.
+        // Opened again: locks are between openings of a file.
         let visitor = OpenOptions::new().read(true).open(format!("/proc/self/fd/{}", keeper.as_raw_fd()))?;
         lock(&keeper, libc::F_OFD_SETLK, libc::F_WRLCK)?;
         Ok(Gate { keeper, visitor })

@@ -266,7 +266,7 @@ fn block_signals() -> libc::sigset_t {
     }
 }
 
-/// Buries whoever ends until it is this one; gives its status.
+/// Reaps ended processes until it is this one; gives its status.
 fn wait_for(pid: i32) -> i32 {
     loop {
         let mut status = 0;
@@ -280,7 +280,7 @@ fn wait_for(pid: i32) -> i32 {
 
 /// Kills all that descend from this process. What was born meanwhile becomes a child of this one, and is next.
 fn end_all() {
-    // One that may not be killed, since it runs as somebody else, is left alone.
+    // One that may not be killed, since it runs as another, is left alone.
     while descendants().into_iter().filter(|&pid| process::kill(pid)).count() > 0 {
         std::thread::sleep(Duration::from_millis(1));
         bury_ended();

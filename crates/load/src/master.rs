@@ -19,7 +19,7 @@ use std::thread::Scope;
 
 /// What each thread gets for a stack.
 pub(crate) const STACK_BYTES: usize = 256 << 10;
-/// From the moment when all are ready to the begin of the run.
+/// From the moment when all are ready to the start of the run.
 const LEAD_NS: u64 = 2_000_000;
 /// How much later it may be, drawn from the seed: a whole number of any kernel's ticks, so that it may be anywhere in one.
 /// What happens before ends with waits for the kernel, which end at ticks, and a guest repeats: all its runs would begin at
@@ -27,12 +27,12 @@ const LEAD_NS: u64 = 2_000_000;
 pub const TICKS_NS: u64 = 20_000_000;
 /// How long tasks may take to get ready.
 const READY_NS: u64 = 20_000_000_000;
-/// How long tasks may take to end, and so much longer for each: on a slow CPU each has its turn before it sees that the run
+/// How long tasks may take to end, and that much longer for each: on a slow CPU each has its turn before it sees that the run
 /// is over.
 const GRACE_NS: u64 = 2_000_000_000;
 const GRACE_OF_EACH_NS: u64 = 20_000_000;
 
-/// Exit codes of the process, beside 0.
+/// Exit codes of the process, in addition to 0.
 pub mod code {
     /// A task could not be created.
     pub const NO_TASK: i32 = 10;
@@ -140,7 +140,7 @@ impl<'env> Master<'_, 'env> {
         &self.site.workload.roles[role as usize]
     }
 
-    /// Tasks that are born at a known instant, relative to the begin.
+    /// Tasks that are born at a known instant, relative to the start.
     fn first_orders(&self) -> Vec<Order> {
         let roles = self.site.workload.roles.iter().enumerate();
         roles
@@ -298,7 +298,7 @@ impl<'env> Master<'_, 'env> {
         ranks.hurry();
     }
 
-    /// A task that cannot be created while the run goes on is dropped: its record never begins.
+    /// A task that cannot be created while the run continues is dropped: its record never begins.
     fn create_late(&self, order: Order) {
         if let Some((number, order)) = self.number(order)
             && !self.create(number, order)
@@ -371,7 +371,7 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
     let control = site.shared.control();
     attr::set_name(&role.name);
     attr::set_punctual();
-    // The working set of a task that is there from the begin is its own; others share one, since making it takes time.
+    // The working set of a task that is there from the start is its own; others share one, since making it takes time.
     let engine = if order.at_gate { crate::algorithm::Engine::new(site.algorithm) } else { site.engine.clone() };
     let mut worker = Worker::new(site, spawner, number, engine);
     let first: CpuSet = role.start_on.into_iter().collect();

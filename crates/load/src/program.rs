@@ -41,7 +41,7 @@ pub fn run(shared: &Shared, task: u32, words: &[String]) -> Result<u64, Failure>
     let record = shared.task(task);
     record.last_program.store(child.id() as i32, Relaxed);
     record.program.store(child.id() as i32, Release);
-    // The end of the run may have come between: whoever ends it looks at the record, and this looks at the run.
+    // The end of the run may have come between: the program that ends it looks at the record, and this looks at the run.
     if shared.is_stopped() {
         let _ = child.kill();
     }

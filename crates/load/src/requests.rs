@@ -1,4 +1,4 @@
-//! Requests that wait for a worker: in queues of shared memory beside the channels and semaphores that carry them, and in
+//! Requests that wait for a worker: in queues of shared memory next to the channels and semaphores that carry them, and in
 //! the schedule of those that come from outside.
 
 use crate::futex::{self, Waited};
@@ -90,7 +90,7 @@ impl<'a> Queue<'a> {
 /// has to bring them: who receives claims the next one and sleeps until it is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
-    /// When each comes, from the begin of the run.
+    /// When each comes, from the start of the run.
     pub at_ns: Vec<u64>,
     /// The number of the first request; the others follow.
     pub first_id: u32,

@@ -58,7 +58,7 @@ fn release(text: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Runtime and period of the server that keeps least, where debugfs tells.
+/// Runtime and period of the server that keeps least, where debugfs says.
 fn smallest_server(folder: &Path) -> Option<(u64, u64)> {
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let servers = fs::read_dir(folder).ok()?.filter_map(|entry| {

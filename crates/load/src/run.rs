@@ -24,7 +24,7 @@ use std::time::Duration;
 const OVERTIME: Duration = Duration::from_secs(30);
 /// Between two looks whether the tasks are about to begin: less than the master gives them.
 const BEFORE_BEGIN: Duration = Duration::from_millis(1);
-/// A request that begins so much later than intended because its task was created late, counts as late.
+/// A request that begins that much later than intended because its task was created late, counts as late.
 pub const LATE_NS: u64 = 1_000_000;
 
 /// Why a run did not happen or is not to be believed.
@@ -49,7 +49,7 @@ pub enum LoadError {
     Failed(String),
 }
 
-/// What a task saw. Times in nanoseconds from the begin of the run.
+/// What a task saw. Times in nanoseconds from the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskReport {
     /// Its number for the kernel, and its process's.
@@ -72,7 +72,7 @@ pub struct TaskReport {
     pub start_cpu_ns: u64,
     /// CPU time after its last step.
     pub done_cpu_ns: u64,
-    /// How long it waited for a CPU since the run began, if the kernel tells.
+    /// How long it waited for a CPU since the run began, if the kernel says.
     pub run_delay_ns: Option<u64>,
     /// Voluntary and involuntary switches.
     pub switches: (u64, u64),
@@ -82,7 +82,7 @@ pub struct TaskReport {
     pub program: Option<i32>,
 }
 
-/// A request as a task saw it: its own, or one that it took. Times in nanoseconds from the begin of the run.
+/// A request as a task saw it: its own, or one that it took. Times in nanoseconds from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestReport {
     /// The task's number.
@@ -101,7 +101,7 @@ pub struct RequestReport {
     pub demand_ns: u64,
 }
 
-/// A release of a periodic task. Times in nanoseconds from the begin of the run.
+/// A release of a periodic task. Times in nanoseconds from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseReport {
     /// The task's number.
@@ -116,7 +116,7 @@ pub struct ReleaseReport {
     pub skipped: u32,
 }
 
-/// A request that waits for a worker. Times in nanoseconds from the begin of the run.
+/// A request that waits for a worker. Times in nanoseconds from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitingReport {
     /// Its number.
@@ -141,7 +141,7 @@ pub struct TasksCpu {
 /// What a run left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The begin of the run on the monotonic clock.
+    /// The start of the run on the monotonic clock.
     pub start_ns: u64,
     /// How long it lasted.
     pub length_ns: u64,
@@ -191,13 +191,13 @@ pub struct Settings {
     pub others: Option<Served>,
 }
 
-/// Told how a run goes, and asked whether it goes on.
+/// Told how a run goes, and asked whether it continues.
 pub trait Watcher {
     /// The process of the tasks exists; no task has begun.
     fn started(&mut self, _pid: i32) -> Result<(), LoadError> {
         Ok(())
     }
-    /// The run begins in a moment: within two milliseconds beside others, in a guest whenever the next look comes.
+    /// The run begins in a moment: within two milliseconds next to others, in a guest whenever the next look comes.
     fn begins(&mut self) {}
     /// The run is over and all its tasks are gone.
     fn ended(&mut self) {}
@@ -225,7 +225,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     let control_groups = ControlGroups::make(&workload.control_groups, settings.others.is_some())?;
     let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed, control_groups)
         .map_err(system("open what the tasks share"))?;
-    // Nobody may run before whoever watches is ready.
+    // Nobody may run before the supervisor is ready.
     let start = Guarded::start_work(|| master::run(&site));
     let mut guarded = start.map_err(system("start a process for the tasks"))?;
     watcher.started(guarded.pid())?;
@@ -326,7 +326,7 @@ fn judge(status: Option<libc::c_int>) -> Result<(), LoadError> {
         0 => Ok(()),
         code::NO_TASK => failed("the kernel creates no more threads or processes: fewer tasks, or raise `ulimit -u`"),
         code::REFUSED => failed("the kernel refuses a task's class, nice value or CPUs"),
-        code::NOT_READY => failed("the tasks did not get ready within 20 s: this machine is too slow for so many"),
+        code::NOT_READY => failed("the tasks did not get ready within 20 s: this machine is too slow for that many"),
         code::HUNG => failed("tasks hung at the end of the run and were killed"),
         other => Err(LoadError::Failed(format!("the process of the tasks ended with code {other}"))),
     }

@@ -90,7 +90,7 @@ pub struct TaskRecord {
     pub run_delay_ns: AtomicU64,
     /// Voluntary and involuntary switches.
     pub switches: [AtomicU64; 2],
-    /// The begin of its open request, as intended.
+    /// The start of its open request, as intended.
     pub open_intended_ns: AtomicU64,
     /// Whether it waits for others to give something: the number of its wait, odd while it lasts.
     pub waits: AtomicU32,
@@ -214,7 +214,7 @@ const TASK_BYTES: usize = MAX_TASKS as usize * size_of::<TaskRecord>();
 const REQUEST_BYTES: usize = MAX_REQUESTS as usize * size_of::<RequestRecord>();
 
 impl Shared {
-    /// Maps it, for so many objects and queues of requests. Only what is touched takes memory.
+    /// Maps it, for that many objects and queues of requests. Only what is touched takes memory.
     pub fn new(objects: u32, queues: u32) -> std::io::Result<Shared> {
         assert!(size_of::<Control>() <= STEERING_BYTES);
         let (protection, flags) =
@@ -370,7 +370,7 @@ const QUEUE_BYTES: usize = WAITING_PLACES as usize * size_of::<WaitingRecord>();
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever borrowed from it is gone.
+        // SAFETY: the mapping is ours, and nothing borrows from it any more.
         unsafe { libc::munmap(self.base.cast(), Shared::bytes(self.objects, self.queues)) };
     }
 }

@@ -22,7 +22,7 @@ pub struct Site<'a> {
     pub workload: &'a Workload,
     /// Memory that outlives them.
     pub shared: Shared,
-    /// Where they wait for the begin.
+    /// Where they wait for the start.
     pub gate: Gate,
     /// Channels, as numbered in the workload.
     pub channels: Vec<Ends>,

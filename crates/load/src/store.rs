@@ -20,7 +20,7 @@ struct Store {
     calibrations: Vec<Calibration>,
 }
 
-/// The calibration of an algorithm: the one that is kept, if it still holds, else a new one, which is kept. `anew` asks
+/// The calibration of an algorithm: the one that is kept, if it still holds, else a new one, which is kept. `again` asks
 /// for a new one in any case.
 pub fn calibration(algorithm: Algorithm, anew: bool) -> Result<Calibration, CalibrationError> {
     let path = cache_folder().map(|folder| folder.join("calibration.json"));
@@ -65,7 +65,7 @@ pub fn verified(algorithm: Algorithm) -> Result<Verification, CalibrationError> 
     pinned(check).unwrap_or_else(|_| check())
 }
 
-/// What tells machines apart as far as the speed of computing goes: processor, number of CPUs, kernel, and the program
+/// What says machines apart as far as the speed of computing goes: processor, number of CPUs, kernel, and the program
 /// whose code is measured.
 pub fn fingerprint() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

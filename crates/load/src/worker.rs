@@ -21,7 +21,7 @@ const LOOK_NS: f64 = 100_000.0;
 /// Requests for which a task that repeats takes places at once.
 const PLACES: u32 = 64;
 
-/// Whether the task goes on.
+/// Whether the task continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Step,
@@ -34,7 +34,7 @@ impl From<Waited> for Next {
     }
 }
 
-/// Creates tasks while the run goes on.
+/// Creates tasks while the run continues.
 pub trait Spawner {
     /// Creates `count` tasks of a role on behalf of a task.
     fn spawn(&self, role: u32, count: u32, parent: u32);

@@ -213,7 +213,7 @@ fn programs_end_with_the_run() {
     assert!(report.requests.is_empty() && report.tasks[0].open_intended_ns.is_some());
 }
 
-/// Tells its process's number through a pipe and then lets the run go on.
+/// Tells its process's number through a pipe and then lets the run continue.
 struct Telltale(std::io::PipeWriter);
 
 impl Watcher for Telltale {
@@ -237,7 +237,7 @@ fn a_program_that_is_killed_takes_its_tasks_along() {
     );
 }
 
-/// The kernel tells a process of the end of the thread that forked it, and that is over long before.
+/// The kernel notifies a process of the end of the thread that forked it, and that is over long before.
 #[test]
 fn a_program_that_is_killed_takes_processes_along_whose_parent_has_ended() {
     assert_dies_with_its_program(
@@ -269,7 +269,7 @@ fn a_process_outlives_the_thread_that_forked_it() {
     );
 }
 
-/// A command that leaves its session, its group and its parent, and would go on.
+/// A command that leaves its session, its group and its parent, and would continue.
 fn runaway(mark: &str) -> String {
     let script = format!("setsid sh -c 'sleep {mark} & sleep {mark}' & (setsid sleep {mark} &) ; exec sleep {mark}");
     format!("[[task]]\nname = \"runaway\"\ncommand = [\"sh\", \"-c\", {script:?}]\n")
@@ -378,7 +378,7 @@ fn tasks_that_wait_for_ever_end_a_run_without_a_duration() {
     }
 }
 
-/// Nobody brings what comes from outside, and every request is answered once, by whoever was free first.
+/// Nobody brings what comes from outside, and every request is answered once, by the first free worker.
 #[test]
 fn messages_come_from_outside() {
     let tables = "[[source]]\nchannel = \"q\"\narrivals = \"exp(1ms)\"\nlimit = 40\n\

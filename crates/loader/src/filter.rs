@@ -1,6 +1,6 @@
 //! Which system calls of a supervised program go to the kernel as they are. All others stop it and come to us.
 //!
-//! What passes touches the program's own memory and descriptors only, does not wait and tells nothing of this machine.
+//! What passes touches the program's own memory and descriptors only, does not wait and says nothing of this machine.
 
 use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO,

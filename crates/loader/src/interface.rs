@@ -17,7 +17,7 @@ pub struct Command {
     pub words: Vec<OsString>,
     /// Where it believes that it is.
     pub folder: PathBuf,
-    /// Real files that it may read beside its own: its libraries, what its arguments name.
+    /// Real files that it may read next to its own: its libraries, what its arguments name.
     pub reads: Vec<PathBuf>,
     /// What its machine has.
     pub files: Files,

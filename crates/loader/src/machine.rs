@@ -20,7 +20,7 @@ const CACHES: [(u32, &str, &str, bool); 4] = [
     (2, "Unified", "1024K", false),
     (3, "Unified", "32768K", true),
 ];
-/// Distance to a node's own memory and to another's, as firmware tells it.
+/// Distance to a node's own memory and to another's, as firmware reports it.
 const NEAR: u32 = 10;
 const FAR: u32 = 20;
 

@@ -319,7 +319,7 @@ impl Supervisor {
         let known = self.threads.iter_mut().find(|thread| thread.tid == tid);
         match known {
             Some(thread) => {
-                // One that goes on has its turn; a new one comes behind all others.
+                // One that continues has its turn; a new one comes behind all others.
                 thread.state = State::Asks(call);
                 self.ready.push_front(tid);
             }

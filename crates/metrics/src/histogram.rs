@@ -1,4 +1,4 @@
-//! Histograms that merge, with exact moments beside them.
+//! Histograms that merge, with exact moments next to them.
 //!
 //! A value below 256 has a bucket of its own; above, every power of two is divided into 256 buckets of equal width, as
 //! in Tene's HdrHistogram (<http://hdrhistogram.org>). A bucket keeps how many values it got *and* how far above its
@@ -15,7 +15,7 @@ const NO_ROW: u32 = 0x8080_8080;
 /// Places for rows: a power of two, so that no place need be checked.
 const ROW_PLACES: usize = ROWS.next_power_of_two();
 
-/// So many values are best recorded together: four cache lines.
+/// That many values are best recorded together: four cache lines.
 pub(crate) const LOT: usize = 32;
 
 /// No quantile is off by more than this share of the true value.
@@ -138,7 +138,7 @@ impl Histogram {
         rest.iter().for_each(|&value| self.record(value));
     }
 
-    /// Takes a zero so many times.
+    /// Takes a zero that many times.
     pub fn record_zeros(&mut self, count: u64) {
         if count == 0 {
             return;

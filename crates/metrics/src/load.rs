@@ -7,7 +7,7 @@ pub const MAX_ESTIMATED_LOAD: u32 = 1023;
 /// (k − ½)·demand ≤ response < (k + ½)·demand; none for a request without demand.
 ///
 /// Source: Happe et al., experimental evaluation of general-purpose operating-system schedulers. It holds where slices
-/// are short beside the demand, and it counts *requests*: a CPU with few tasks completes as many as one with many, so a
+/// are short compared with the demand, and it counts *requests*: a CPU with few tasks completes as many as one with many, so a
 /// share is neither of time nor of tasks. A boundary belongs to the larger load (the source leaves it open).
 pub fn estimated_load(response_ns: u64, demand_ns: u64) -> Option<u32> {
     // Saturation only concerns times of centuries; a division of 64 bits is several times faster than one of 128.

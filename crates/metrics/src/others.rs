@@ -84,7 +84,7 @@ enum Activity {
 }
 
 impl OthersWatch {
-    /// For a run of this workload, whose events tell of CPUs that run others.
+    /// For a run of this workload, whose events report CPUs that run others.
     pub fn new(workload: &Workload) -> OthersWatch {
         let mut sets: Vec<Allowed> = Vec::new();
         let mut set_of_role = Vec::new();

@@ -152,7 +152,7 @@ pub fn proportionality(overheads: &[(u32, f64)]) -> Option<(f64, f64)> {
     Some((slope, 1.0 - sum(&|(x, y)| (y - slope * x).powi(2)) / total))
 }
 
-/// What the elapsed times of two systems x and m say of their overhead, for one number of tasks. Where both premises hold
+/// What the elapsed times of two systems x and m say about their overhead, for one number of tasks. Where both premises hold
 /// and a task's work is the same on both, x has the greater overhead in every sense: Q and Ov follow from (7a), Q' is (7b)
 /// in other words, and O'v follows where Q' of x is not below zero. (That the estimate of x is also the better one does
 /// not follow in general, though the paper says so: for that m's single task has to take as long as x's, or longer.)

@@ -100,7 +100,7 @@ pub struct RandomRun {
 }
 
 impl RandomRun {
-    /// So many random steps on 1 to 4 CPUs with 1 to 3 roles of random allowed sets.
+    /// That many random steps on 1 to 4 CPUs with 1 to 3 roles of random allowed sets.
     pub fn new(seed: u64, steps: u32, warmup: u64) -> RandomRun {
         let mut rng = Rng::split(seed, "random run");
         let cpus = 1 + rng.below(4) as u32;

@@ -9,7 +9,7 @@ use schedlab_model::trace::{Event, EventKind, Reason, Sink, WakeSource};
 use schedlab_model::workload::Workload;
 use std::collections::BTreeMap;
 
-/// So many violations are told in words; the others are counted.
+/// That many violations are reported in words; the others are counted.
 pub const MAX_REPORTED: usize = 20;
 
 /// What a trace knows about itself.
@@ -293,7 +293,7 @@ impl<'a> Validator<'a> {
             State::Running(on) => {
                 self.report_unless_lost(event, id, format!("a task runs on two CPUs, this one and CPU {on}"));
                 if let Some(other) = self.cpus.get_mut(&on).filter(|other| other.task == Some(id)) {
-                    // Forget the older one, so that one mistake is told once.
+                    // Forget the older one, so that one mistake is reported once.
                     other.task = None;
                 }
             }

@@ -38,7 +38,7 @@ pub struct ControlGroups {
 /// One control group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlGroup {
-    /// Its path below the root without a slash at its begin; empty for the root.
+    /// Its path below the root without a slash at its start; empty for the root.
     pub path: String,
     /// Its parent; none for the root.
     pub parent: Option<ControlGroupId>,

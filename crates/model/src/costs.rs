@@ -17,7 +17,7 @@ macro_rules! costs {
             pub policy_instruction_ps: u64,
         }
 
-        /// CPU time of the system and of what tasks do beside their steps; 0 when absent.
+        /// CPU time of the system and of what tasks do in addition to their steps; 0 when absent.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct CostKeys {
@@ -73,53 +73,53 @@ costs! {
     migration
     /// One timer tick, paid by its CPU (`tick_sched_handle`).
     tick
-    /// The interrupt that ends a sleep or a request to a device, or brings a message from outside, beside the wakeup, paid by the
-    /// CPU where the task that it wakes went to sleep (`hrtimer_interrupt`).
+    /// The interrupt that ends a sleep or a request to a device, or delivers a message from outside, without the wake-up; paid by
+    /// the CPU where the woken task went to sleep (`hrtimer_interrupt`).
     timer
     /// Creating a thread: CPU time of the task that creates it (`kernel_clone`).
     fork
-    /// The begin of a thread that is spawned or arrives: its CPU time before its first step.
+    /// The start of a thread that is spawned or arrives: its CPU time before its first step.
     start
     /// The end of a thread: its CPU time after its last step (`do_exit`).
     exit
-    /// As `fork`, of a process: its parent's page tables are copied (`copy_process`, `dup_mm`).
+    /// Like `fork`, for a process: its parent's page tables are copied (`copy_process`, `dup_mm`).
     process_fork
-    /// What a task takes once for all processes that it creates in a step, beside `process_fork`, with its next work or sleep:
-    /// what it writes to then is copied page by page (`do_wp_page`).
+    /// What a task pays once for all processes that it creates in a step, in addition to `process_fork`, with its next work or
+    /// sleep: the kernel then copies what it writes to, page by page (`do_wp_page`).
     process_copy
-    /// As `start`, of a process: what it writes to is copied page by page (`do_wp_page`).
+    /// Like `start`, for a process: the kernel copies what it writes to, page by page (`do_wp_page`).
     process_start
-    /// As `exit`, of a process, whose memory goes with it (`exit_mm`).
+    /// Like `exit`, for a process, whose memory is freed (`exit_mm`).
     process_exit
-    /// Creating a task of a role with `arrivals`, beside its wakeup, paid by the CPU on which a task of the system does it that
-    /// comes before all others.
+    /// Creating a task of a role with `arrivals`, without its wake-up; paid by the CPU on which a system task with the highest
+    /// priority does it.
     arrival
-    /// The kernel's thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU
+    /// The kernel thread that waits for grace periods, each time that it runs: at each tick while tasks end. Paid by its CPU
     /// (`rcu_gp_kthread`).
     grace_period
-    /// What other threads of the kernel take for each task that has ended, after the next grace period (`ksoftirqd`,
+    /// What other kernel threads take for each task that has ended, after the next grace period (`ksoftirqd`,
     /// `delayed_vfree_work`).
     reclaim
     /// Going to sleep until a timer: CPU time of the task, inside the sleep, whose end does not move (`clock_nanosleep`).
     sleep
-    /// Coming back from a sleep or a wait: CPU time of the task after the switch and before its next step.
+    /// Returning from a sleep or a wait: CPU time of the task after the switch and before its next step.
     resume
-    /// A request to a device: CPU time of the task while it is served already.
+    /// A request to a device: CPU time of the task while the device already serves it.
     io
     /// Waiting for a semaphore, a mutex, a condition variable or a barrier: CPU time of the task before it sleeps (`futex_wait`).
     futex_wait
-    /// Waking those who wait there, beside the wakeup: CPU time of the task that wakes (`futex_wake`).
+    /// Waking the waiters there, without the wake-up: CPU time of the waker (`futex_wake`).
     futex_wake
     /// Giving to or taking from a semaphore, without `futex_wait` and `futex_wake`: CPU time of the task.
     semaphore
-    /// Putting a message into a pipe, beside the wakeup: CPU time of the task (`pipe_write`).
+    /// Putting a message into a pipe, without the wake-up: CPU time of the task (`pipe_write`).
     pipe_send
     /// Taking one out: CPU time of the task (`pipe_read`).
     pipe_recv
     /// Waiting in a pipe: CPU time of the task before it sleeps.
     pipe_wait
-    /// Putting a message into a socket, with its way through the loopback device and the softirq, beside the wakeup: CPU time
-    /// of the task (`tcp_sendmsg`, `tcp_v4_rcv`).
+    /// Putting a message into a socket, with its path through the loopback device and the softirq, without the wake-up: CPU
+    /// time of the task (`tcp_sendmsg`, `tcp_v4_rcv`).
     socket_send
     /// Taking one out: CPU time of the task (`tcp_recvmsg`).
     socket_recv
@@ -137,40 +137,40 @@ impl Costs {
     }
 }
 
-/// What a scheduler takes for its own work, measured beside the scenario by tasks that do nothing else. A kernel's paths
-/// around it (a system call's way in and out) are taken off; medians.
+/// What a scheduler costs, measured in addition to the scenario by tasks that do nothing else, as medians. The kernel's
+/// paths around it (a system call's entry and exit) are subtracted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulerCosts {
     /// Virtual time of an instruction.
     pub ns_per_instruction: f64,
-    /// From one thread to another of the same process; absent where a task that yields may go on, as under CFS.
+    /// From one thread to another of the same process; absent where a yielding task may continue, as under CFS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_thread_ns: Option<f64>,
     /// From one process to another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch_process_ns: Option<f64>,
-    /// A wakeup and a switch: a thread wakes another on its CPU and goes to sleep.
+    /// A wake-up and a switch: a thread wakes another on its CPU and goes to sleep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_over_ns: Option<f64>,
-    /// Waking a sleeper, as its waker pays: on another CPU where there is one.
+    /// Waking a sleeper, as paid by its waker: on another CPU if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_ns: Option<f64>,
     /// A timer tick under a task that computes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ns: Option<f64>,
-    /// Moving to another CPU.
+    /// A migration to another CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub migration_ns: Option<f64>,
     /// Creating a thread: CPU time of the thread that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork_ns: Option<f64>,
-    /// The begin of a thread, up to its first step.
+    /// The start of a thread, up to its first step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<f64>,
     /// The end of a thread, after its last step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_ns: Option<f64>,
-    /// The interrupt of a timer for which nobody waits.
+    /// The interrupt of a timer without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_ns: Option<f64>,
     /// Creating a process: CPU time of the task that creates it.
@@ -179,7 +179,7 @@ pub struct SchedulerCosts {
     /// Creating processes: CPU time of the task that creates some of them in a step, once for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_copy_ns: Option<f64>,
-    /// The begin of a process, up to its first step.
+    /// The start of a process, up to its first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_ns: Option<f64>,
     /// The end of a process, after its last step.
@@ -188,52 +188,52 @@ pub struct SchedulerCosts {
     /// Creating a task that arrives from outside: CPU time of what creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_ns: Option<f64>,
-    /// The kernel's thread that waits for grace periods, each time that it runs.
+    /// The kernel thread that waits for grace periods, each time that it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_period_ns: Option<f64>,
-    /// What other threads of the kernel take for each task that has ended.
+    /// What other kernel threads take for each task that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_ns: Option<f64>,
     /// Sleeping until a timer: CPU time of the task, from the call to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sleep_ns: Option<f64>,
-    /// Coming back from a wait: CPU time of the task, from the switch to its next step.
+    /// Returning from a wait: CPU time of the task, from the switch to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_ns: Option<f64>,
     /// A request to a device: CPU time of the task, from the call to its next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_ns: Option<f64>,
-    /// A call that would wait at a futex and need not.
+    /// A futex call that could wait and does not need to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_wait_ns: Option<f64>,
-    /// A call that wakes at a futex at which nobody waits.
+    /// A futex call that wakes, without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub futex_wake_ns: Option<f64>,
-    /// Giving to or taking from a semaphore at which nobody waits.
+    /// Giving to or taking from a semaphore without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semaphore_ns: Option<f64>,
-    /// Putting a message into a pipe in which nobody waits.
+    /// Putting a message into a pipe without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_send_ns: Option<f64>,
     /// Taking a message out of a pipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_recv_ns: Option<f64>,
-    /// Waiting in a pipe, beside what a sleep takes.
+    /// Waiting in a pipe, without the cost of a sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipe_wait_ns: Option<f64>,
-    /// Putting a message into a socket in which nobody waits.
+    /// Putting a message into a socket without a waiter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_send_ns: Option<f64>,
     /// Taking a message out of a socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_recv_ns: Option<f64>,
-    /// Waiting at a socket, beside what a sleep takes.
+    /// Waiting at a socket, without the cost of a sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_wait_ns: Option<f64>,
 }
 
 impl SchedulerCosts {
-    /// A switch between threads. Where a task that yields may go on, it is what a hand-over takes without the wakeup in it.
+    /// A switch between threads. Where a task that yields may continue, it is what a hand-over takes without the wakeup in it.
     pub fn switch_ns(&self) -> Option<f64> {
         self.switch_thread_ns.or_else(|| Some((self.hand_over_ns? - self.wakeup_ns?).max(0.0)))
     }

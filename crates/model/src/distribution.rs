@@ -51,7 +51,7 @@ impl Distribution {
         }
     }
 
-    /// The same where each value is `factor` times as long. The same stream gives the same values but for that.
+    /// The same where each value is `factor` times as long. The same stream gives the same values except for that.
     pub fn scaled(&self, factor: f64) -> Distribution {
         let scaled = |time: &Time| Time((time.0 as f64 * factor).round() as u64);
         match self {

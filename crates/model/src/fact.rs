@@ -50,7 +50,7 @@ pub enum Fact {
     CpusOfNode,
 }
 
-/// How a parameter stores a fact: so many elements of so many bytes, in rows of equal length.
+/// How a parameter stores a fact: that many elements of that many bytes, in rows of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
     /// Bytes of an element.
@@ -93,7 +93,7 @@ impl Fact {
         NAMES.iter().find(|(_, known, _)| *known == name).map(|(fact, ..)| *fact)
     }
 
-    /// The name that stands in a declaration tag.
+    /// The name that is in a declaration tag.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(fact, ..)| *fact == self).map_or("", |(_, name, _)| name)
     }

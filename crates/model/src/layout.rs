@@ -1,4 +1,4 @@
-//! How the CPUs of a machine hang together, CPU by CPU: what a policy is told of the machine on which it runs.
+//! How the CPUs of a machine hang together, CPU by CPU: what a policy learns about the machine on which it runs.
 //!
 //! A scenario's [`Topology`] is regular. A real machine need not be: CPUs may be offline, cores may differ, and the
 //! threads of a core may have numbers that are far apart.

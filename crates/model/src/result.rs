@@ -1,10 +1,10 @@
 //! The result of a run: what `--json` prints and what the tables are made of.
 //!
-//! The comments of the fields are what the metrics mean; [`crate::metric`] says the rest about them. The results of
+//! The comments of the fields define the metrics; [`crate::metric`] has the rest. The results of
 //! several runs together are a [`crate::runs::RunsResult`].
 //!
-//! A result holds only what the inputs determine, so that it is the same bytes everywhere. What cannot be known is
-//! absent: never zero, never NaN. Times are integer nanoseconds in fields that end in `_ns`; fractions end in `_frac`
+//! A result contains only what the inputs determine, so it is the same bytes everywhere. Unknown values are absent: never
+//! zero, never NaN. Times are integer nanoseconds in fields that end in `_ns`; fractions end in `_frac`
 //! and lie between 0 and 1. Only what happened after the warm-up counts.
 
 mod control_groups;
@@ -31,7 +31,7 @@ pub struct RunResult {
     pub venue: String,
     /// The seed.
     pub seed: u64,
-    /// When the run ended. Earlier than the scenario asks for when no task was left, or when it was stopped.
+    /// When the run ended. Earlier than the scenario's duration if no task was left, or if it was stopped.
     pub duration_ns: u64,
     /// Nothing before this instant is counted.
     pub warmup_ns: u64,
@@ -49,67 +49,67 @@ pub struct RunResult {
     /// How many tasks shared a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_distribution: Option<LoadDistribution>,
-    /// Jain's index of CPU time divided by weight, over the tasks: 1 when all got their share, 1/n when one got all.
-    /// (Σx)² / (n·Σx²) of x, what a task got in each nanosecond of its life, divided by its weight. Tasks of the
-    /// real-time classes have no weight and stand apart.
+    /// Jain's index of CPU time divided by weight, over the tasks: 1 if all got their share, 1/n if one got all.
+    /// (Σx)² / (n·Σx²), where x is what a task got per nanosecond of its life, divided by its weight. Tasks of the
+    /// real-time classes have no weight and do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jain: Option<f64>,
-    /// The first instant after which the run-queue lengths stay balanced: the longest and the shortest differ by one at
-    /// most, for 5 s.
+    /// The first instant after which the run-queue lengths stay balanced: the longest and the shortest differ by at most
+    /// one, for 5 s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_to_balance_ns: Option<u64>,
-    /// How unevenly tasks lay on the CPUs; absent with one CPU, and where there were no tasks.
+    /// How unevenly tasks were distributed over the CPUs; absent with one CPU, and without tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<Imbalance>,
-    /// CPU time left idle while tasks waited that were allowed there.
+    /// CPU time left idle while tasks waited that were allowed on that CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_conservation_violation: Option<WorkConservation>,
-    /// CPU time that the system took for itself, by kind.
+    /// CPU time that the system itself used, by kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead_ns: Option<OverheadTimes>,
     /// How many events of each kind there were.
     pub events: EventCounts,
-    /// Events that were lost on the way; every number may be touched by them.
+    /// Events that were lost; they may affect every number.
     pub lost: u64,
     /// Whether the run was stopped before its end.
     pub partial: bool,
-    /// How much work a nanosecond is, where tasks really compute.
+    /// How much work takes a nanosecond, in venues where tasks really compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationInfo>,
-    /// What the scheduler itself takes, where time is counted in instructions and so exact.
+    /// What the scheduler itself costs, in venues where time counts instructions and is therefore exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<SchedulerCosts>,
-    /// What the scheduler's own program did, where the policy is one (`exec:`).
+    /// What the scheduler's own program did, if the policy is a program (`exec:`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_program: Option<SchedulerProgram>,
-    /// How long all tasks waited for a CPU in the run, as the kernel's own counters say (`/proc/TID/schedstat`), beside
-    /// the waits that are derived from events.
+    /// How long all tasks waited for a CPU in the run by the kernel's own counters (`/proc/TID/schedstat`), in addition to
+    /// the waits derived from events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_run_delay_ns: Option<u64>,
-    /// What others took of the CPUs, in venue `host`.
+    /// What others took from the CPUs, in the venue `host`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
     /// What could not be measured here, and why: the metrics concerned are absent or zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What a reader has to know of how the run was set up, such as a parameter of the policy that was set by hand and
+    /// What a reader has to know about how the run was set up, such as a parameter of the policy that was set manually and
     /// contradicts the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<String>,
 }
 
-/// What a scheduler's own program did beside a run. It shares the CPUs with the tasks.
+/// What a scheduler's own program did during a run. It shares the CPUs with the tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulerProgram {
     /// The name of its operations, as the kernel gives it.
     pub operations: String,
-    /// From the start of the program until the kernel said that its policy is in charge.
+    /// From the start of the program until the kernel reported that its policy is in charge.
     pub ready_ns: u64,
     /// CPU time of its threads in the run, its warm-up included.
     pub cpu_ns: u64,
     /// Its threads at the end of the run.
     pub threads: u64,
-    /// How often these left a CPU because they waited for something, in the same time.
+    /// How often these left a CPU to wait for something, in the same time.
     pub voluntary: u64,
     /// How often another took the CPU from them, in the same time.
     pub involuntary: u64,
@@ -117,26 +117,26 @@ pub struct SchedulerProgram {
     pub printed: Vec<String>,
 }
 
-/// What others than the run took of the CPUs that the scenario uses, as far as this can be told.
+/// What other programs took from the CPUs that the scenario uses, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Others {
-    /// Time in which threads that are not of the run were on the CPUs, as a fraction of CPUs × measured time: other
-    /// programs, the kernel's own threads, and what watches the run. From the recorded switches.
+    /// Time in which threads outside the run were on the CPUs, as a fraction of CPUs × measured time: other programs, the
+    /// kernel's own threads, and the run's supervisor. From the recorded switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_frac: Option<f64>,
     /// What the kernel counts as busy less the CPU time of the tasks, as a fraction of CPUs × time: a second opinion, and the
-    /// only one where nothing is recorded. It counts in ticks of 10 ms, and interrupts are in it.
+    /// only one without a recording. It counts in ticks of 10 ms, and includes interrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_frac: Option<f64>,
-    /// Time that the hypervisor gave to others while the CPUs had something to do, as a fraction of CPUs × time.
+    /// Time that the hypervisor gave to others while the CPUs had work, as a fraction of CPUs × time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_frac: Option<f64>,
-    /// Fraction of the time in which some task of the machine waited for a CPU, those of the run included.
+    /// Fraction of the time in which some task of the machine waited for a CPU, including those of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_frac: Option<f64>,
     /// Of the CPU time that the tasks could have had, the part that others took: what others held while a task waited that
-    /// was allowed there, and what was stolen, over what was held so and what the tasks got; more where requests come from
-    /// outside. A mean response may be up to 1/(1 − part) times as long by it. Where nothing is recorded it is an upper bound.
+    /// was allowed there, and what was stolen, over the same and what the tasks got; more if requests come from outside. It
+    /// may make a mean response up to 1/(1 − part) times as long. Without a recording it is an upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_taken: Option<f64>,
 }
@@ -148,11 +148,11 @@ pub struct CalibrationInfo {
     pub algorithm: String,
     /// CPU time of one piece of it, in nanoseconds.
     pub ns_per_piece: f64,
-    /// Distance of the quartiles of repeated measurements, in parts of their median.
+    /// Distance between the quartiles of repeated measurements, as a fraction of their median.
     pub spread_frac: f64,
 }
 
-/// The scenario of a run, as far as a reader of the result needs it.
+/// The scenario of a run, as far as readers of the result need it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioInfo {
     /// Its name.
@@ -173,7 +173,7 @@ pub struct ScenarioInfo {
 pub struct PolicyInfo {
     /// Its name.
     pub name: String,
-    /// Its parameters, the defaults too.
+    /// Its parameters, including the defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Parameter>,
 }
@@ -188,7 +188,7 @@ pub enum Parameter {
     Unsigned(u64),
     /// A negative number.
     Signed(i64),
-    /// A word or bytes.
+    /// A string or bytes.
     Text(String),
 }
 
@@ -213,13 +213,13 @@ pub struct Provenance {
 /// A virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineInfo {
-    /// The emulator, as it calls itself.
+    /// The emulator's name and version.
     pub version: String,
     /// How it counts time.
     pub clock: String,
     /// Whether the same inputs give the same bytes.
     pub repeats: bool,
-    /// Virtual time from the kernel's first instruction to the scenario's; of several runs it is a metric.
+    /// Virtual time from the kernel's first instruction to the scenario's; with several runs it is a metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_ns: Option<u64>,
 }
@@ -235,7 +235,7 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The probability with which such an interval holds the true value, as 0.95.
+    /// The probability with which such an interval contains the true value, such as 0.95.
     pub level: f64,
 }
 
@@ -249,14 +249,14 @@ pub struct RoleResult {
     /// The metrics.
     #[serde(flatten)]
     pub measures: Measures,
-    /// How far apart the tasks' mean response times are: standard deviation over mean.
+    /// How much the tasks' mean response times differ: standard deviation over mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cv_of_task_means: Option<TaskMeansCv>,
-    /// Jain's index of CPU time over its tasks: 1 when all got the same, 1/n when one got all. (Σx)² / (n·Σx²) of x, what a
-    /// task got in each nanosecond of its life. Absent where there were fewer than two tasks.
+    /// Jain's index of CPU time over its tasks: 1 if all got the same, 1/n if one got all. (Σx)² / (n·Σx²), where x is
+    /// what a task got per nanosecond of its life. Absent with fewer than two tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jain_of_tasks: Option<f64>,
-    /// How many of its tasks waited for a CPU and got no CPU time at all. Absent where waits are not seen.
+    /// How many of its tasks waited for a CPU and got no CPU time at all. Absent if waits are not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starved: Option<u64>,
 }
@@ -276,100 +276,101 @@ pub struct TaskResult {
 /// The metrics of a task or a role. `Default` has nothing in it: counts of zero and no summaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measures {
-    /// Requests that ended. A request is one pass of a `loop` or the whole of a `once`, without think time; or what a
+    /// Requests that ended. A request is one pass of a `loop` or the whole of a `once`, without think time, or what a
     /// worker takes from others and answers.
     pub requests: u64,
-    /// Requests that had begun and not ended when the run ended, those that waited for a worker included. Their times are in no summary but `open_age_ns`.
+    /// Requests that had begun and not ended when the run ended, including those that waited for a worker. Only
+    /// `open_age_ns` contains their times.
     pub requests_open: u64,
-    /// Requests that began later than intended, where the venue can be late.
+    /// Requests that began later than intended, in venues that can be late.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_late: Option<u64>,
-    /// Requests that were due and never began, where the venue can drop them.
+    /// Requests that were due and never began, in venues that can drop them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_dropped: Option<u64>,
     /// CPU time received.
     pub cpu_ns: u64,
-    /// CPU time received, as a fraction of what the whole machine had: CPUs × measured time.
+    /// CPU time received, as a fraction of the whole machine's: CPUs × measured time.
     pub cpu_share: f64,
-    /// Ended requests per second of measured time. An observation belongs to the instant at which it ends.
+    /// Ended requests per second of measured time. An observation counts at the instant at which it ends.
     pub throughput_per_s: f64,
-    /// Request begin to end; in an open workload from the intended arrival, across all tasks that had it.
+    /// From the start of a request to its end; in an open workload from the intended arrival, across all tasks that had it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_ns: Option<TimeSummary>,
-    /// From the first time on a CPU after the request began to its end: what a program that reads a clock sees.
+    /// From the first time on a CPU after the request began to its end: what a program with a clock measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_from_first_run_ns: Option<TimeSummary>,
-    /// Of the response time: waiting for a free worker, in channels and semaphores that carry requests; absent where none
-    /// comes from there. The four parts of a response time add up to it.
+    /// Of the response time: waiting for a free worker, in channels and semaphores that carry requests; absent if none
+    /// comes from there. The four parts add up to the response time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_worker_wait_ns: Option<TimeSummary>,
     /// Of the response time: runnable and not on a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_cpu_wait_ns: Option<TimeSummary>,
-    /// Of the response time: on a CPU, with what the system takes there.
+    /// Of the response time: on a CPU, including the system's costs there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_running_ns: Option<TimeSummary>,
     /// Of the response time: a worker had it and was blocked, in a sleep, a device, a lock, a full channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_blocked_ns: Option<TimeSummary>,
-    /// Age of the requests that were open at the end of the run.
+    /// Age of the requests that were still open at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_age_ns: Option<TimeSummary>,
-    /// Runnable to first run, for each wake-up.
+    /// From runnable to the first run, for each wake-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_latency_ns: Option<TimeSummary>,
-    /// Leaving the CPU while still runnable to running again, for each such wait.
+    /// From leaving the CPU while still runnable to running again, for each such wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempt_wait_ns: Option<TimeSummary>,
-    /// Every wait for a CPU: wake-up latency and preempt wait together; the kernel's `run_delay`, as single waits.
+    /// Every wait for a CPU: wake-up latency and preempt wait together, the kernel's `run_delay` as single waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_delay_ns: Option<TimeSummary>,
-    /// Fork to exit, for each task that ended.
+    /// From fork to exit, for each task that ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turnaround_ns: Option<TimeSummary>,
-    /// Response time over the CPU work that the request asked for.
+    /// Response time over the CPU work of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<RatioSummary>,
-    /// Jobs of periodic tasks that were done: each is what a task does from a release to its next `period` step.
+    /// Completed jobs of periodic tasks: each is what a task does from a release to its next `period` step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
-    /// Jobs that were done after their deadline, and those past it when the run ended.
+    /// Jobs that were completed after their deadline, and those past it when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_misses: Option<u64>,
-    /// The part of the jobs that missed their deadline, those included that were past it when the run ended.
+    /// The part of the jobs that missed their deadline, including those past it when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_miss_frac: Option<f64>,
-    /// Releases that got no job, since the job before was not done.
+    /// Releases without a job, because the previous job was not done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub releases_skipped: Option<u64>,
-    /// How long before its deadline a job was done, of those that met theirs.
+    /// How long before its deadline a job was done, for jobs that met it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack_ns: Option<TimeSummary>,
-    /// How long after its deadline a job was done, of those that missed theirs.
+    /// How long after its deadline a job was done, for jobs that missed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_ns: Option<TimeSummary>,
-    /// The longest single wait for a CPU, waits that were not over at the end of the run included.
+    /// The longest single wait for a CPU, including waits that were not over at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_wait_ns: Option<u64>,
-    /// Moves to another CPU.
+    /// Migrations to another CPU.
     pub migrations: u64,
     /// Times that the task left its CPU.
     pub switches: SwitchCounts,
 }
 
-/// Times in nanoseconds, summed up.
+/// A summary of times in nanoseconds.
 pub type TimeSummary = Summary<u64>;
 
-/// Ratios, summed up.
+/// A summary of ratios.
 pub type RatioSummary = Summary<f64>;
 
-/// A sample, summed up. There is none of an empty sample. Quantiles are by the nearest rank (Hyndman and Fan 1996,
-/// definition 1), of a histogram that keeps them within 1/256 of the true value; all else is exact.
+/// A summary of a sample. An empty sample has none. Quantiles are by the nearest rank (Hyndman and Fan 1996,
+/// definition 1), from a histogram that keeps them within 1/256 of the true value; everything else is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary<V> {
     /// How many values.
     pub count: u64,
-    /// Their arithmetic mean; of times to the nearest nanosecond.
+    /// Their arithmetic mean; times to the nearest nanosecond.
     pub mean: V,
     /// Their standard deviation (of a sample, n − 1); absent for a single value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -377,26 +378,26 @@ pub struct Summary<V> {
     /// Standard deviation over mean; absent for a single value and for a mean of zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cv: Option<f64>,
-    /// The least.
+    /// The minimum.
     pub min: V,
     /// The median.
     pub p50: V,
-    /// Nine in ten are not above it.
+    /// 90 of 100 are not above it.
     pub p90: V,
-    /// 99 in a hundred are not above it.
+    /// 99 of 100 are not above it.
     pub p99: V,
-    /// 999 in a thousand are not above it.
+    /// 999 of 1000 are not above it.
     pub p999: V,
-    /// The greatest.
+    /// The maximum.
     pub max: V,
 }
 
-/// Switches away from a task, by whether it wanted to go.
+/// Switches away from a task, voluntary or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchCounts {
-    /// It slept, waited, yielded or ended.
+    /// Because it slept, waited, yielded or ended.
     pub voluntary: u64,
-    /// Its slice was over or another task was preferred.
+    /// Because its slice was over or another task preempted it.
     pub involuntary: u64,
 }
 
@@ -417,50 +418,49 @@ pub struct CpuResult {
     pub id: u32,
     /// Fraction of the measured time in which it ran tasks.
     pub busy_frac: f64,
-    /// Fraction of the measured time in which it had nothing to do. With what others took, where that is not known.
+    /// Fraction of the measured time in which it was idle. Includes what others took, where that is not known.
     pub idle_frac: f64,
-    /// Fraction of the measured time which the system took. It, `busy_frac`, `idle_frac`, and `others_frac` and
-    /// `unknown_frac` where they are there, add to one.
+    /// Fraction of the measured time that the system took. With `busy_frac`, `idle_frac`, and `others_frac` and
+    /// `unknown_frac` if present, it adds up to one.
     pub overhead_frac: f64,
-    /// Fraction of the measured time in which it ran programs that were not recorded; absent where nothing tells of them.
+    /// Fraction of the measured time in which it ran programs that were not recorded; absent if nothing reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_frac: Option<f64>,
-    /// Fraction of the measured time of which records are missing, so that it is not known who ran; absent where nothing
-    /// tells of it.
+    /// Fraction of the measured time with missing records, in which the running task is unknown; absent if nothing reports
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_frac: Option<f64>,
-    /// Fraction of the time which the hypervisor gave to others while this CPU had something to do; it is part of the
-    /// fractions above.
+    /// Fraction of the time that the hypervisor gave to others while this CPU had work; part of the fractions above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_frac: Option<f64>,
     /// Fraction of the measured time with k runnable tasks here (running and queued), for each k that occurred.
     pub runnable: BTreeMap<u32, f64>,
 }
 
-/// How many tasks shared a CPU, seen in two ways.
+/// How many tasks shared a CPU, measured in two ways.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadDistribution {
     /// Share of requests by estimated load: the k with (k − ½)·demand ≤ response < (k + ½)·demand. It needs
-    /// no look into the scheduler. Empty where no request tells its demand.
+    /// no access to the scheduler. Empty if no request has a known demand.
     pub estimated: BTreeMap<u32, f64>,
-    /// Fraction of CPU-time with k runnable tasks on a CPU, from the run queues themselves; absent where they are
-    /// not seen.
+    /// Fraction of CPU-time with k runnable tasks on a CPU, from the run queues themselves; absent if they are
+    /// not observed.
     #[serde(rename = "true", skip_serializing_if = "Option::is_none")]
     pub actual: Option<BTreeMap<u32, f64>>,
 }
 
-/// How unevenly tasks lay on the CPUs: 0 where each CPU always had as much as the others.
+/// How unevenly tasks lay on the CPUs: 0 if each CPU always had as much as the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Imbalance {
-    /// By number: the standard deviation of the tasks that run or wait on a CPU, about the mean of all CPUs at that instant,
-    /// over all CPUs and the measured time, in parts of the mean over that time.
+    /// By number: the standard deviation of the tasks that run or wait on a CPU, from the mean of all CPUs at that instant,
+    /// over all CPUs and the measured time, as a fraction of the mean over that time.
     pub tasks: f64,
-    /// The same by weight, that of the nice value with which a task begins; absent where no task has one.
+    /// The same by weight, that of the nice value with which a task starts; absent if no task has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
 }
 
-/// CPU time left idle while a task waited that was allowed there.
+/// CPU time left idle while a task waited that was allowed on that CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkConservation {
     /// Summed over the CPUs.
@@ -469,7 +469,7 @@ pub struct WorkConservation {
     pub frac: f64,
 }
 
-/// CPU time that the system took for itself, in nanoseconds.
+/// CPU time that the system itself used, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadTimes {
     /// Context switches.
@@ -491,11 +491,11 @@ pub struct EventCounts {
     pub switches: u64,
     /// Tasks becoming runnable.
     pub wakeups: u64,
-    /// Moves to another CPU.
+    /// Migrations to another CPU.
     pub migrations: u64,
     /// Timer ticks.
     pub ticks: u64,
-    /// Tasks that came to be.
+    /// Created tasks.
     pub forks: u64,
     /// Tasks that ended.
     pub exits: u64,
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_is_not_written_and_metrics_stand_in_the_object_itself() {
+    fn absent_is_not_written_and_metrics_are_in_the_object_itself() {
         let value = serde_json::to_value(example()).unwrap();
         assert_eq!(value["roles"][0]["response_ns"]["p50"], 5);
         assert_eq!(value["tasks"][0]["id"], 0);

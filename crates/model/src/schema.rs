@@ -10,10 +10,15 @@ use std::sync::LazyLock;
 
 /// The schema of a scenario file, read as JSON.
 pub fn scenario() -> Value {
-    generate::<Scenario>(SchemaSettings::draft2020_12().for_deserialize())
+    read::<Scenario>()
 }
 
-/// The schema of the result of one run. Beside what each number means it says its unit, which way it is good, and the
+/// The schema of what is read.
+pub fn read<T: JsonSchema>() -> Value {
+    generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of the result of one run. Next to what each number means it says its unit, which way it is good, and the
 /// source of its formula.
 pub fn result() -> Value {
     let mut schema = printed::<RunResult>();
@@ -57,7 +62,7 @@ pub fn printed<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// What stands at a path of a level in the result of one run: the comments of its fields, that of the whole before that
+/// What is at a path of a level in the result of one run: the comments of its fields, that of the whole before that
 /// of its part.
 pub(crate) fn description(level: Level, path: &str) -> Option<String> {
     static RESULT: LazyLock<Value> = LazyLock::new(printed::<RunResult>);

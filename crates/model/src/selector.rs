@@ -22,7 +22,7 @@ enum Whose {
 /// Which of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pick {
-    /// Of all: the greatest value.
+    /// Of all: the largest value.
     All,
     /// The one of this name or number.
     One(String),
@@ -48,7 +48,7 @@ const LISTS: [List; 4] = [
 ];
 
 impl Selector {
-    /// Reads a path. `roles`, `tasks`, `cpus` and `control_groups` are followed by a name or number, or by `*` for the greatest of all; a
+    /// Reads a path. `roles`, `tasks`, `cpus` and `control_groups` are followed by a name or number, or by `*` for the largest of all; a
     /// metric of the run stands alone.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Selector {
         self.found.metric.unit
     }
 
-    /// Its value; of several runs their mean. Of all of a list it is the greatest of each run.
+    /// Its value; of several runs their mean. Of all of a list it is the largest of each run.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Selector {
     }
 
     /// What each run says, in the order of the seeds; nothing of a run that does not know it, and none where the result does
-    /// not have it. Of all of a list it is the greatest of the run.
+    /// not have it. Of all of a list it is the largest of the run.
     pub fn each(&self, outcome: &Outcome) -> Vec<Option<f64>> {
         let path = self.found.path();
         let views = self.views(outcome).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Selector {
         })
     }
 
-    /// The greatest of each run, and of those the mean.
+    /// The largest of each run, and of those the mean.
     fn greatest(&self, outcome: &Outcome) -> Option<Value> {
         let values: Vec<f64> = self.each(outcome).into_iter().flatten().collect();
         let sum: f64 = values.iter().sum();

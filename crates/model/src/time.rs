@@ -15,7 +15,7 @@ impl Time {
     /// Later than everything that happens in a run.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// The latest instant of a run or a recording, after some 146 years: sums have room, and so has a timer's class beside it.
+    /// The latest instant of a run or a recording, after some 146 years: sums have room, and so has a timer's class next to it.
     pub const LATEST: Time = Time((1 << 62) - 2);
 
     /// `n` nanoseconds.

@@ -125,7 +125,7 @@ pub enum EventKind {
         /// Whether it is.
         on: bool,
     },
-    /// A task was given so much CPU time since the last such event, by a discipline that divides CPUs among tasks and so
+    /// A task was given that much CPU time since the last such event, by a discipline that divides CPUs among tasks and so
     /// cannot say who runs where. Told when the task blocks or ends, at the end of the warm-up, and at the end of the run.
     Share {
         /// The task.

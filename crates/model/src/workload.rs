@@ -158,7 +158,7 @@ pub enum Class {
     Other,
     /// `SCHED_BATCH`.
     Batch,
-    /// `SCHED_IDLE`: the least weight.
+    /// `SCHED_IDLE`: the smallest weight.
     Idle,
     /// `SCHED_FIFO` with its priority, 1 to 99: runs before every policy, by the kernel's real-time class.
     Fifo(u8),
@@ -309,10 +309,10 @@ pub enum Overrun {
     /// with an interval does).
     #[default]
     Skip,
-    /// It goes on with the job of that release at once, until it has caught up (`clock_nanosleep` with `TIMER_ABSTIME`, which
+    /// It continues with the job of that release at once, until it has caught up (`clock_nanosleep` with `TIMER_ABSTIME`, which
     /// returns at once).
     CatchUp,
-    /// It goes on at once, and releases count from now on: the grid moves.
+    /// It continues at once, and releases count from now on: the grid moves.
     Restart,
 }
 

@@ -11,7 +11,7 @@ pub fn folder() -> Option<PathBuf> {
     Some(base.join("schedlab"))
 }
 
-/// Makes `target` by filling a new place beside it and renaming: another process sees nothing or the whole.
+/// Makes `target` by filling a new place next to it and renaming: another process sees nothing or the whole.
 pub fn make(target: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     if target.exists() {
         return Ok(());

@@ -75,7 +75,7 @@ pub(crate) fn compile_in(source: &Path, cache: &Path) -> Result<Compiled, Compil
     let headers = headers::folder(cache).map_err(broken)?;
     let job = Job { clang: &clang, source, headers: &headers };
 
-    // The preprocessed text is all that enters an object, but for the compiler and this program.
+    // The preprocessed text is all that enters an object, except for the compiler and this program.
     let (text, _) = job.run("-E", "i")?;
     let tools = format!("{}\0{}\0", env!("CARGO_PKG_VERSION"), clang.version);
     let key = sha256(&[tools.as_bytes(), &text].concat());

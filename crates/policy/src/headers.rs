@@ -40,7 +40,7 @@ fn with_cause(error: io::Error) -> io::Error {
     }
 }
 
-/// A cache for tests, in which the headers that the build has unpacked stand in for the archive's.
+/// A cache for tests, in which the headers that the build has unpacked are in for the archive's.
 #[cfg(test)]
 pub fn test_cache() -> tempfile::TempDir {
     let cache = tempfile::tempdir().unwrap();

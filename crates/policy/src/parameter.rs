@@ -6,7 +6,7 @@
 use crate::{known, value};
 use schedlab_model::fact::{Fact, Form};
 
-/// A `const volatile` global as it stands in an object.
+/// A `const volatile` global as it is in an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration<'a> {
     /// Its name.
@@ -63,7 +63,7 @@ pub struct Parameter {
     pub size: usize,
     /// What it is measured in.
     pub unit: Unit,
-    /// The least and the greatest value that make sense, both allowed.
+    /// The smallest and the largest value that make sense, both allowed.
     pub range: Option<(i128, i128)>,
     /// The words it may be; its value is a word's place in the list. Empty when it is a number.
     pub choices: Vec<Choice>,
@@ -411,7 +411,7 @@ mod tests {
         }
     }
 
-    /// The tags stand in the objects as plain text.
+    /// The tags are in the objects as plain text.
     #[test]
     fn the_tags_of_shipped_policies_are_right() {
         let mut count = 0;

@@ -24,7 +24,7 @@ pub enum Reference {
     Object(PathBuf),
     /// A whole scheduler: a program that loads its own object, and its arguments. There is at least one word.
     Program(Vec<String>),
-    /// The same as it stands when it has loaded its object and is in charge: what it would do later is left out.
+    /// The same as it is when it has loaded its object and is in charge: what it would do later is left out.
     ProgramOnce(Vec<String>),
 }
 

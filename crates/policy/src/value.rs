@@ -1,6 +1,6 @@
 //! Numbers as users write them: `10ms`, `20`, `-3`, `0x40`, `true`.
 
-/// Units of time in nanoseconds, the longest first. Times are shown in the greatest unit that divides them.
+/// Units of time in nanoseconds, the longest first. Times are shown in the largest unit that divides them.
 const TIMES: [(&str, i128); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 /// Reads a time: a decimal number and its unit, exact to the nanosecond.
@@ -29,7 +29,7 @@ pub fn time_ns(text: &str) -> Result<i128, String> {
     exact().ok_or_else(|| format!("`{text}` is not a whole number of nanoseconds"))
 }
 
-/// Shows nanoseconds in the greatest unit that divides them.
+/// Shows nanoseconds in the largest unit that divides them.
 pub fn show_time(ns: i128) -> String {
     let (unit, scale) = TIMES.iter().find(|(_, scale)| ns % scale == 0 && ns != 0).unwrap_or(&TIMES[0]);
     format!("{}{unit}", ns / scale)

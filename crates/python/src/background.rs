@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How often the interpreter is asked whether somebody pressed Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Does the work on a thread of its own while other threads of Python go on. Ctrl-C stops it and is raised when it has ended.
+/// Does the work on a thread of its own while other threads of Python continue. Ctrl-C stops it and is raised when it has ended.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Monitor) -> T + Send) -> PyResult<T> {
     let monitor = Monitor::default();
     py.detach(|| {

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 /// Deeper than this no scenario is; a list that holds itself is.
 const DEEPEST: usize = 64;
 
-/// A table. What cannot stand in one is told with its path.
+/// A table. What cannot are in one is reported with its path.
 pub fn table(object: &Bound<'_, PyAny>, path: &str) -> PyResult<Table> {
     match value(object, path, 0)? {
         Value::Table(table) => Ok(table),

@@ -85,7 +85,7 @@ impl Frame {
     }
 }
 
-/// A library that is not installed is told with what installs it.
+/// A library that is not installed is named with what installs it.
 fn library<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import(name).map_err(|error| {
         let extra = if name == "polars" { "polars" } else { "pandas" };

@@ -65,7 +65,7 @@ impl StudyPage {
         of_study(&self.page, &self.source, command).html()
     }
 
-    /// A row for each published value, with what was seen beside it.
+    /// A row for each published value, with what was seen next to it.
     fn values(&self) -> Frame {
         let of_question = |question: &schedlab_study::Answered| {
             let row = |value: &schedlab_study::Row| {

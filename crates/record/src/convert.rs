@@ -1,10 +1,10 @@
 //! Makes the events of a run of the kernel's records. Pure: no kernel is asked here.
 //!
-//! The kernel tells facts about threads; a trace tells the lives of tasks, by laws that
+//! The kernel reports facts about threads; a trace describes the lives of tasks, by laws that
 //! `schedlab_metrics::validator` states. Three things lie between. A recording begins when threads already run, wait
 //! and sleep: what comes before its start only builds up that state, which is then told as events at time zero. The
 //! kernel says more than happened: it wakes threads that have not gone to sleep; such wakeups are left out. And when
-//! records were lost, what is known contradicts what is told: the missing step is put in at the time at which it is
+//! records were lost, what is known contradicts what is reported: the missing step is put in at the time at which it is
 //! missed, and counted as repaired. What is not known is credited to nobody: a CPU of which records are missing has no
 //! task meanwhile ([`Untraced::Unknown`]), and a task whose wake-up is missing has no latency ([`WakeSource::Untold`]).
 
@@ -37,7 +37,7 @@ pub struct Summary {
     /// Tasks that were there with neither a fork nor the start to explain it: threads that the kernel makes without
     /// telling, as for `io_uring`, or after a loss.
     pub adopted: u64,
-    /// Missing steps that were put in. Zero when nothing was lost, but for a program that another than the first
+    /// Missing steps that were put in. Zero when nothing was lost, except for a program that another than the first
     /// thread of its process started: the kernel swaps the two threads' numbers.
     pub repaired: u64,
     /// Time of CPUs of which switches are missing that the kernel's accounts give to a task, in nanoseconds.
@@ -231,7 +231,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// Tells the state that the records before the start have built up, with the tasks numbered anew without gaps.
+    /// Tells the state that the records before the start have built up, with the tasks numbered again without gaps.
     fn begin(&mut self) {
         self.begun = true;
         self.summary = Summary::default();
@@ -272,7 +272,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// A switch tells the priorities of both. The deadline class has -1, which stands above 0 and is told as that.
+    /// A switch has the priorities of both. The deadline class has -1, which is above 0 and is told as that.
     fn say_priority(&mut self, now: u64, cpu: u32, task: Option<usize>, thread: &Thread) {
         if let Some(task) = task.filter(|_| !self.publishing) {
             self.say(now, cpu, task, u64::try_from(thread.priority).unwrap_or(0));
@@ -350,7 +350,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         self.emit(now, cpu, EventKind::Switch { previous, reason, next });
     }
 
-    /// Takes off the CPU whoever is on it, unless it is `but`.
+    /// Takes off the CPU its thread, unless it is `but`.
     fn vacate(&mut self, now: u64, cpu: u32, but: Option<usize>) {
         if self.on(cpu).is_some() && self.on(cpu) != but {
             self.summary.repaired += 1;

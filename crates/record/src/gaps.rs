@@ -125,7 +125,7 @@ impl Gaps {
         self.switches += 1;
     }
 
-    /// A thread that is on a CPU, by what was told, is not there any more.
+    /// A thread that is on a CPU, by what was reported, is not there any more.
     fn left_unseen(&mut self, tid: i32) {
         if let Some(cpu) = self.places.get(&tid).copied() {
             self.tear(cpu);

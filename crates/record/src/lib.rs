@@ -1,4 +1,4 @@
-//! What a kernel's scheduler did, as it was told: [`Record`]s, whoever tells them.
+//! What a kernel's scheduler did, as reported: [`Record`]s from any source.
 //!
 //! They come from the recorder of `schedlab_kernel` or from what other tools recorded (`schedlab_import`). A [`Spool`] keeps them
 //! on disk, and a [`Converter`] makes the events of [`schedlab_model::trace`] of them. Nothing here asks a kernel.

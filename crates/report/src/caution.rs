@@ -34,7 +34,7 @@ pub enum Reach {
     Nothing,
 }
 
-/// What kind of number stands in a cell.
+/// What kind of number is in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// A response time.

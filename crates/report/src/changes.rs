@@ -48,11 +48,11 @@ pub struct Change {
     pub metric: String,
     /// How many copies were run.
     pub copies: u32,
-    /// The value of the scenario as it stands.
+    /// The value of the scenario as it is.
     pub value: f64,
-    /// The least value of it and its copies.
+    /// The smallest value of it and its copies.
     pub low: f64,
-    /// The greatest.
+    /// The largest.
     pub high: f64,
 }
 
@@ -61,15 +61,15 @@ pub struct Change {
 pub struct ChangedDifference {
     /// How many copies were run.
     pub copies: u32,
-    /// The least ratio of the scenario as it stands and its copies; absent where a baseline is zero.
+    /// The smallest ratio of the scenario as it is and its copies; absent where a baseline is zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio_low: Option<f64>,
-    /// The greatest.
+    /// The largest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio_high: Option<f64>,
-    /// The least difference.
+    /// The smallest difference.
     pub difference_low: f64,
-    /// The greatest.
+    /// The largest.
     pub difference_high: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Several policies on one scenario: tables side by side, differences with their evidence, theory beside measurement.
+//! Several policies on one scenario: tables side by side, differences with their evidence, theory next to measurement.
 
 use crate::caution::{Caution, Number, are_marking, cautions, legends, note, noted, starved, texts, warnings};
 use crate::changes::{self, Change, Fragile, WHAT};
@@ -45,7 +45,7 @@ pub struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// A result without what stands behind it, as a file holds it.
+    /// A result without what is behind it, as a file holds it.
     pub fn bare(label: &str, result: &'a Outcome) -> Candidate<'a> {
         Candidate {
             label: label.to_string(),
@@ -80,7 +80,7 @@ pub struct Comparison {
     pub conclusion: Option<Conclusion>,
     /// How each other policy differs from the baseline, by policy, role and metric.
     pub differences: Vec<Difference>,
-    /// The mean response time beside theory, where the scenario is one of its queues, and beside published values.
+    /// The mean response time next to theory, where the scenario is one of its queues, and next to published values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub theory: Vec<Theory>,
     /// What small changes do to numbers that repeat exactly.
@@ -117,7 +117,7 @@ pub struct Difference {
     pub verdict: String,
 }
 
-/// A measured mean response time beside the one of theory.
+/// A measured mean response time next to the one of theory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Theory {
     /// The policy as the user wrote it.
@@ -173,7 +173,7 @@ impl Comparison {
         Comparison::differing(candidates, true)
     }
 
-    /// The same with what is to be said about policies beside those that ran well: how and which ones failed, and which fail
+    /// The same with what is to be said about policies next to those that ran well: how and which ones failed, and which fail
     /// under small changes.
     pub fn with_failures(self, failures: Vec<String>, failed: &[String], fragile: &[Fragile]) -> Comparison {
         Comparison { failures, ..self }.settled(failed, fragile)
@@ -358,7 +358,7 @@ impl Comparison {
         tables.extend(groups.map(|table| ("Control groups", table)));
         tables.extend(costs::table(&self.policies, &self.results).map(|table| ("What the scheduler takes", table)));
         if !self.theory.is_empty() {
-            tables.push(("Beside theory", self.beside_theory()));
+            tables.push(("Compared with theory", self.beside_theory()));
         }
         tables.extend(self.under_changes().map(|table| ("Under small changes", table)));
         tables

@@ -48,7 +48,7 @@ pub(crate) fn control_groups(result: &Outcome, style: Style) -> String {
     text + "\n"
 }
 
-/// What is shown of each beside the others.
+/// What is shown of each next to the others.
 const COMPARED: [&str; 6] = [
     "usage_share",
     "sibling_share",

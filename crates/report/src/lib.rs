@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod conclusion;
 mod control_groups;
 mod costs;
+pub mod export;
 mod gap;
 mod metric;
 mod number;

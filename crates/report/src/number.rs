@@ -3,7 +3,7 @@
 /// What stands where there is no value.
 const ABSENT: &str = "-";
 
-/// Units of time, the longest first: where the greatest of some times changes to it, its name, its nanoseconds.
+/// Units of time, the longest first: where the largest of some times changes to it, its name, its nanoseconds.
 const UNITS: [(f64, &str, f64); 4] = [(1e10, "s", 1e9), (1e6, "ms", 1e6), (1e3, "us", 1e3), (0.0, "ns", 1.0)];
 
 /// Times of which some are shorter than this are not shown in seconds.
@@ -49,10 +49,10 @@ pub struct Quantity {
     decimals: Option<usize>,
 }
 
-/// So many digits of a number mean something.
+/// That many digits of a number mean something.
 const DIGITS: i32 = 4;
 
-/// And no fewer than so many are shown.
+/// And no fewer than that many are shown.
 const FEWEST_DIGITS: i32 = 3;
 
 /// The digits before the point of a number above zero; none or fewer for one below 1.
@@ -63,7 +63,7 @@ fn digits_before_point(size: f64) -> i32 {
 impl Quantity {
     /// For a column with these values: as many decimals as give the smallest four digits that mean something, but at most
     /// three, and no more than leave the largest six digits in all. Whole numbers have none. Where that would leave a value
-    /// less than three digits, since another is so much larger, each value has four digits of its own.
+    /// less than three digits, since another is that much larger, each value has four digits of its own.
     pub fn of(values: &[Option<f64>]) -> Quantity {
         let sizes = values.iter().flatten().map(|value| value.abs());
         let sizes: Vec<f64> = sizes.filter(|size| *size > 0.0 && size.is_finite()).collect();
@@ -80,7 +80,7 @@ impl Quantity {
         Quantity { decimals: (!are_apart).then_some(decimals as usize) }
     }
 
-    /// With so many decimals.
+    /// With that many decimals.
     pub fn with_decimals(decimals: usize) -> Quantity {
         Quantity { decimals: Some(decimals) }
     }

@@ -62,7 +62,7 @@ impl Pair<'_> {
             ([pair, _, ..], _) if are_repeated(&pairs.iter().copied().unzip()) => {
                 (Evidence::Exact, compare(&[pair.0], &[pair.1], LEVEL, seed)?)
             }
-            // With the same seed the batches hold the same requests, but for few at their ends.
+            // With the same seed the batches hold the same requests, except for few at their ends.
             ([_], Some((a, b))) if a.len() == b.len() => {
                 let batches: Vec<_> = a.into_iter().zip(b).collect();
                 (Evidence::Batches, compare_paired(&batches, LEVEL, seed)?)

@@ -15,7 +15,7 @@ const LEAST_FACTOR: f64 = 1.1;
 /// Larger ratios are not told to the digit.
 const GREATEST_FACTOR: f64 = 1000.0;
 
-/// Ratios nearer to one than this are equal but for rounding.
+/// Ratios nearer to one than this are equal except for rounding.
 const EQUAL: f64 = 1e-9;
 
 /// Smaller parts are shown in tenths of a percent, larger ones in whole percent.
@@ -36,7 +36,7 @@ pub fn amount(metric: &Metric, value: f64) -> String {
     }
 }
 
-/// How large a value is beside another one, as a remark in brackets: `2.60×`, `+3.4 %`, `−71 %`, `1/35`; [`SAME`] where
+/// How large a value is next to another one, as a remark in brackets: `2.60×`, `+3.4 %`, `−71 %`, `1/35`; [`SAME`] where
 /// nothing is to be seen. None where one of them is zero.
 pub(crate) fn beside(ratio: f64) -> Option<String> {
     let percent = (ratio - 1.0).abs() * 100.0;

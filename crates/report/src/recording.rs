@@ -7,7 +7,7 @@ use schedlab_model::metric::Part;
 use schedlab_model::outcome::{Outcome, View};
 use schedlab_model::result::{RoleResult, RunResult};
 
-/// Programs that used less CPU time than so many others are told together.
+/// Programs that used less CPU time than that many others share a row.
 const PROGRAMS: usize = 20;
 
 /// How much of what happened was recorded.
@@ -23,7 +23,7 @@ pub struct Wholeness<'a> {
     pub adopted: u64,
     /// Time of CPUs, in nanoseconds, that the kernel's accounts gave to tasks where switches were missing.
     pub mended_ns: u64,
-    /// What the recording says beside what the trace shows.
+    /// What the recording says in addition to what the trace shows.
     pub passed_over: u64,
 }
 
@@ -74,7 +74,7 @@ fn unknown_ns(result: &RunResult) -> f64 {
     unknown * result.duration_ns as f64
 }
 
-/// A program may have had what is unknown, too: the most that it can have had is printed beside what it is known to have had.
+/// A program may have had what is unknown, too: the most that it can have had is printed in addition to what it is known to have had.
 fn at_most(roles: &[&RoleResult], unknown_ns: f64) -> Option<Column> {
     let most = |role: &&RoleResult| Some(role.measures.cpu_ns as f64 + unknown_ns);
     (unknown_ns > 0.0).then(|| Column::times("at most", roles.iter().map(most)).under("CPU"))

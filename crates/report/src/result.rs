@@ -11,7 +11,7 @@ use schedlab_model::result::RunResult;
 use schedlab_model::time::Time;
 use std::collections::BTreeMap;
 
-/// With more CPUs than this they are told together.
+/// With more CPUs than this they share a row.
 const CPUS_IN_DETAIL: usize = 16;
 
 /// What the loads of a CPU take of a line at most.
@@ -211,7 +211,7 @@ pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {
 /// Fractions below this are shown as 0.0 %.
 const LEAST_SHOWN: f64 = 0.0005;
 
-/// A distribution over small numbers in at most so many columns: its heaviest parts in percent, as in
+/// A distribution over small numbers in at most that many columns: its heaviest parts in percent, as in
 /// `3: 50.0 %  4: 50.0 %`, or its range and mean where those would be less than half of it.
 pub(crate) fn load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
     let seen = fractions.iter().filter(|(_, fraction)| **fraction >= LEAST_SHOWN);
@@ -245,7 +245,7 @@ fn whole(result: &Outcome) -> String {
     let told = [
         ("jain", "Jain index", &(|jain| format!("{jain:.4}")) as &dyn Fn(f64) -> String),
         ("time_to_balance_ns", "balanced after", &|ns| duration(ns as u64)),
-        ("work_conservation_violation.frac", "idle beside work", &|part| format!("{:.2} % of CPU time", 100.0 * part)),
+        ("work_conservation_violation.frac", "idle despite work", &|part| format!("{:.2} % of CPU time", 100.0 * part)),
     ];
     for (path, name, show) in told {
         facts.extend(whole.value(path).map(|value| (name, show(value.number) + &part_of(value, result.runs()))));

@@ -9,11 +9,11 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Times that reach over more than this factor have a logarithmic scale.
 const WIDE: f64 = 50.0;
 
-/// A sketch of fewer letters shows nothing; more are not needed in a column beside others.
+/// A sketch of fewer letters shows nothing; more are not needed in a column next to others.
 const LEAST_LETTERS: usize = 12;
 const MOST_LETTERS: usize = 30;
 
-/// A table of sketches has at most so many, and at least [`MOST_LETTERS`]: long names give way.
+/// A table of sketches has at most that many, and at least [`MOST_LETTERS`]: long names give way.
 const LETTERS_OF_TABLE: usize = 60;
 
 /// The scale that all lines of a table share.
@@ -42,7 +42,7 @@ impl Scale {
         }
     }
 
-    /// A curve as so many letters: how many of its values lie in each part of the scale, the fullest part as the whole.
+    /// A curve as that many letters: how many of its values lie in each part of the scale, the fullest part as the whole.
     fn sketch(&self, curve: &Curve, letters: usize) -> String {
         let edge = |index: usize| self.at(index as f64 / letters as f64) as u64;
         let part = |index: usize| match index {
@@ -94,7 +94,7 @@ pub fn table(names: Vec<Column>, curves: &[&Curve], width: usize) -> Option<Tabl
     Some(Table::new(names.into_iter().chain([column])))
 }
 
-/// The same as a column of a table that leaves so much room; none where that is too little, or there is nothing to see.
+/// The same as a column of a table that leaves that much room; none where that is too little, or there is nothing to see.
 pub fn column(curves: &[&Curve], room: usize) -> Option<Column> {
     let scale = Scale::of(curves)?;
     let head = scale.short_head();

@@ -4,16 +4,16 @@ use crate::text::{columns_of, shorten, shorten_all};
 use crate::{Style, Times, WIDTH};
 use schedlab_model::metric;
 
-/// What stands behind numbers that something explained below the table has touched.
+/// What is behind numbers that something explained below the table has touched.
 pub const MARK: char = '*';
 
-/// The least width to which a column of words is cut.
+/// The smallest width to which a column of words is cut.
 const LEAST_WORD: usize = 8;
 
 /// One column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// What stands above it and its neighbours with the same text; may be empty.
+    /// What is above it and its neighbours with the same text; may be empty.
     over: String,
     head: String,
     cells: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Column {
     marks: Vec<bool>,
 }
 
-/// What stands in a column.
+/// What is in a column.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     /// Words, at the left; they give way where the table would become too wide.
@@ -61,7 +61,7 @@ impl Column {
         Column { kind: Kind::Numbers, ..Column::words(head, cells) }
     }
 
-    /// Times in nanoseconds. All times of a table have one unit, which stands in their heads.
+    /// Times in nanoseconds. All times of a table have one unit, which is in their heads.
     pub fn times(head: &str, values: impl IntoIterator<Item = Option<f64>>) -> Column {
         Column { kind: Kind::Times(values.into_iter().collect()), ..Column::words(head, []) }
     }
@@ -111,17 +111,17 @@ impl Column {
         self.about.as_deref()
     }
 
-    /// What stands above it and its neighbours; may be empty.
+    /// What is above it and its neighbours; may be empty.
     pub fn shared_head(&self) -> &str {
         &self.over
     }
 
-    /// What stands above it.
+    /// What is above it.
     pub fn head(&self) -> &str {
         &self.head
     }
 
-    /// What stands in it.
+    /// What is in it.
     pub fn cells(&self) -> &[String] {
         &self.cells
     }
@@ -131,7 +131,7 @@ impl Column {
         matches!(self.kind, Kind::Words | Kind::Drawings)
     }
 
-    /// The cells as they are shown in so many columns: words cut off, so that different ones stay different, and numbers
+    /// The cells as they are shown in that many columns: words cut off, so that different ones stay different, and numbers
     /// with their points below one another.
     fn shown(&self, width: usize) -> Vec<String> {
         match self.kind {
@@ -157,7 +157,7 @@ impl Column {
         cells.max(columns_of(&self.head))
     }
 
-    /// The least width: words may be cut as long as different ones stay different.
+    /// The smallest width: words may be cut as long as different ones stay different.
     fn least_width(&self) -> usize {
         let width = self.width();
         let is_told_apart = |&columns: &usize| {
@@ -221,7 +221,7 @@ impl Table {
         self
     }
 
-    /// How many columns of a terminal are left beside it for another column.
+    /// How many columns of a terminal are left next to it for another column.
     pub fn room(&self) -> usize {
         let (widths, gap) = self.layout();
         self.limit().saturating_sub(span_width(&widths, gap) + gap)
@@ -251,7 +251,7 @@ impl Table {
         text
     }
 
-    /// The width that is there for it: a mark may stand behind its last column.
+    /// The width that is there for it: a mark may be behind its last column.
     fn limit(&self) -> usize {
         WIDTH - usize::from(self.columns.iter().any(|column| column.marks.contains(&true)))
     }

@@ -22,7 +22,7 @@ pub struct Queue {
     /// What a job takes.
     size: Distribution,
     servers: u32,
-    /// Whether only so many jobs at a time can be served by turns, as a pool has workers.
+    /// Whether only that many jobs at a time can be served in turn, as a pool has workers.
     is_pool: bool,
 }
 
@@ -46,7 +46,7 @@ enum Known {
     Psjf,
     Sjf,
     Las,
-    /// Any that does not look at sizes and leaves no CPU idle beside work.
+    /// Any that does not look at sizes and leaves no CPU idle despite work.
     Blind,
 }
 
@@ -118,7 +118,7 @@ impl Queue {
         Some(Prediction { model: format!("M/{letter}/{} {discipline}", self.servers), response_mean_ns, approximate })
     }
 
-    /// The discipline that a policy is on this queue, where all jobs are alike but for their size.
+    /// The discipline that a policy is on this queue, where all jobs are alike except for their size.
     fn known(&self, policy: &PolicyInfo) -> Option<Known> {
         let name = policy.name.trim_start_matches("ideal-");
         let equal_sizes = matches!(self.size, Distribution::Constant(_));

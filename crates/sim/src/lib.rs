@@ -33,7 +33,7 @@ pub trait Control {
     fn go_on(&mut self, now: Time) -> bool;
 }
 
-/// Lets the run go on to its end.
+/// Lets the run continue to its end.
 impl Control for () {
     fn go_on(&mut self, _: Time) -> bool {
         true
@@ -51,7 +51,7 @@ pub struct CpuTime {
     pub overhead: Time,
 }
 
-/// What a run was, beside its events.
+/// What a run was, in addition to its events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The instant at which it ended.

@@ -1,4 +1,4 @@
-//! Runs generated scripts of kernel functions in both executors beside each other.
+//! Runs generated scripts of kernel functions in both executors next to each other.
 //!
 //! A script is any bytes: the policy `tests/policies/script.bpf.c` makes calls of them, with arguments from everything a
 //! policy has at hand. A fuzz target gives the bytes that it likes, a test those of a fixed seed.
@@ -76,14 +76,14 @@ pub fn side_by_side(object: &Object, script: &[u8]) -> Result<Went, String> {
     match &checked {
         Left::Failed(message) if is_refusal(message) => Ok(Went::Refused(message.clone())),
         _ if checked != machine => Err(format!("{checked:?} in the interpreter, {machine:?} in machine code")),
-        // A policy goes on after an error of the core, up to an access that the interpreter alone refuses.
+        // A policy continues after an error of the core, up to an access that the interpreter alone refuses.
         Left::Failed(message) => Ok(Went::SameError(message.clone())),
         Left::Done(_) if interpreted != compiled => Err(format!("the events differ: {checked:?}")),
         Left::Done(printed) => Ok(Went::Same(printed.len())),
     }
 }
 
-/// Whether machine code, which checks no ranges, goes on where this stopped the interpreter.
+/// Whether machine code, which checks no ranges, continues where this stopped the interpreter.
 fn is_refusal(message: &str) -> bool {
     ["outside of everything", "over the end of", "which is read-only", "through NULL"]
         .iter()

@@ -104,7 +104,7 @@ impl Study {
         }
     }
 
-    /// What is wrong with how a value is judged: what it is held against, where that comes from, what shows a reason.
+    /// What is wrong with how a value is judged: what it is compared with, where that comes from, what shows a reason.
     fn fault_of_judgement(&self, question: &Question, value: &ValueSpec) -> Option<String> {
         if value.own.is_some() != value.derivation.is_some() {
             return Some("`own` and `derivation` belong together: where does the number come from?".into());

@@ -1,12 +1,13 @@
-//! The values of a study: what was published or is asked by the study itself, and what is held against it.
+//! The values of a study: what was published or is asked by the study itself, and what is compared with it.
 
-use crate::language::{Metric, OverheadMetric, Share, StatusSpec, only};
+use crate::language::{Metric, OverheadMetric, Share, StatusSpec, Values, only};
 use schedlab_model::scenario::OneOrMany;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Table;
 
-/// A published value and how it is held against what was measured.
-#[derive(Clone, Debug, Deserialize)]
+/// A published value and how it is compared with what was measured.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValueSpec {
     /// What it is.
@@ -40,6 +41,7 @@ pub struct ValueSpec {
     pub policy: Option<String>,
     /// Where on what is varied; of what is not named the first value is taken.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub at: Table,
     /// What of it: a path in the result.
     #[serde(default)]
@@ -83,7 +85,7 @@ pub struct ValueSpec {
 }
 
 /// Why a value differs.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Difference {
     /// A reason that no run has tested.
@@ -94,7 +96,7 @@ pub enum Difference {
 
 /// A reason and what has to be seen if it is right. Without `expect` the value itself has to hold in the run that is named:
 /// what the reason speaks of is all that differs there.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
     /// The reason.
@@ -107,6 +109,7 @@ pub struct Proof {
     pub policy: Option<String>,
     /// Its place on the axes.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub at: Table,
     /// Another metric.
     #[serde(default)]
@@ -132,7 +135,7 @@ pub struct Proof {
 }
 
 /// Ends between which a number has to lie.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
     /// Not less than this.
@@ -191,7 +194,7 @@ impl Proof {
 }
 
 /// A number that the words of a question speak of, as `{name}`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberSpec {
     /// Of which run, or runs.
@@ -201,6 +204,7 @@ pub struct NumberSpec {
     pub policy: Option<String>,
     /// Where on what is varied; everywhere where nothing is said.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub at: Table,
     /// What of it: a path in the result.
     #[serde(default)]
@@ -214,7 +218,7 @@ pub struct NumberSpec {
     /// In which unit.
     #[serde(default)]
     pub unit: String,
-    /// Which of several: the greatest where nothing is said.
+    /// Which of several: the largest where nothing is said.
     #[serde(default)]
     pub of: Choice,
     /// It is an end of the middle of the runs, each alone, that has this part of them.
@@ -223,13 +227,13 @@ pub struct NumberSpec {
 }
 
 /// Which of several numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
-    /// The greatest.
+    /// The largest.
     #[default]
     Max,
-    /// The least.
+    /// The smallest.
     Min,
 }
 
@@ -257,7 +261,7 @@ impl ValueSpec {
 }
 
 /// The divisor of a ratio: another case, or another metric of the same.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Per {
     /// Which case; what is not said is as in the value itself.
@@ -268,6 +272,7 @@ pub struct Per {
     pub policy: Option<String>,
     /// Its place on the axes.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub at: Table,
     /// Another metric.
     #[serde(default)]
@@ -275,7 +280,7 @@ pub struct Per {
 }
 
 /// What was published.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Published {
     /// A number.
@@ -289,7 +294,7 @@ pub enum Published {
 }
 
 /// An equation of the source with what is put into it, in the unit of the value.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "equation", deny_unknown_fields)]
 pub enum Equation {
     /// Mean response by the response time law: all CPUs busy.
@@ -325,7 +330,7 @@ pub enum Equation {
         /// Tasks on the CPU.
         load: u32,
     },
-    /// The greatest number of tasks on a CPU where their number is balanced.
+    /// The largest number of tasks on a CPU where their number is balanced.
     #[serde(rename = "Linux.1.a")]
     BalancedLoad {
         /// Tasks.
@@ -333,7 +338,7 @@ pub enum Equation {
         /// CPUs.
         cpus: u32,
     },
-    /// The greatest number of tasks on a CPU where only idle CPUs take tasks.
+    /// The largest number of tasks on a CPU where only idle CPUs take tasks.
     #[serde(rename = "Windows.1.a")]
     UnbalancedLoad {
         /// Tasks.

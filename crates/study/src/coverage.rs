@@ -3,11 +3,12 @@
 use crate::language::{Question, Study};
 use crate::page::{Answered, flat};
 use schedlab_model::scenario::OneOrMany;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// A table, a figure, an equation or a number of the source.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
     /// Its name, by which values, tables and pictures say that they show it.

@@ -1,4 +1,4 @@
-//! A value held against what was seen: the verdict, how firm it is, and whether a reason shows.
+//! A value compared with what was seen: the verdict, how firm it is, and whether a reason shows.
 
 use crate::case::{Beside, Experiment};
 use crate::claim::{Difference, Proof, Published, ValueSpec};
@@ -10,7 +10,7 @@ use crate::verdict::{Firmness, LEFT_OUT, Proved, Verdict, is_claimed, is_near, p
 use crate::words::Words;
 use toml::Table;
 
-/// Where a value is held against what was seen.
+/// Where a value is compared with what was seen.
 pub(crate) struct Judge<'a> {
     pub value: &'a ValueSpec,
     pub experiment: &'a Experiment,

@@ -11,37 +11,47 @@ use schedlab_gate::FileName;
 use schedlab_model::scenario::{Notation, OneOrMany, ScenarioError, read_toml};
 use schedlab_model::time::Time;
 use schedlab_venue::VenueName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use toml::Table;
 
-/// A study as it stands in its file.
-#[derive(Clone, Debug, Deserialize)]
+/// Values of TOML by key, as the schema describes them.
+pub(crate) type Values = BTreeMap<String, serde_json::Value>;
+
+/// The schema of a study file, read as JSON.
+pub fn schema() -> serde_json::Value {
+    schedlab_model::schema::read::<Study>()
+}
+
+/// A study file.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// A short name.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Whose results are reproduced, and where they stand.
+    /// The source whose results the study reproduces.
     #[serde(default)]
     pub source: String,
-    /// What it is about, in the words of the method: object, purpose, viewpoint.
+    /// Its goal, as the method phrases it: object, purpose, viewpoint.
     pub goal: String,
-    /// What the source prints, item by item: each is shown by something or left out for a reason.
+    /// The items of the source: the study shows each, or leaves it out for a reason.
     #[serde(default)]
     pub paper: Vec<Item>,
-    /// Scenarios that only this study needs, by name.
+    /// Scenarios of this study alone, by name.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Values>")]
     pub scenario: BTreeMap<String, Table>,
     /// The questions.
     #[serde(rename = "question")]
     pub questions: Vec<Question>,
 }
 
-/// A question, what is run for it, and what that tells.
-#[derive(Clone, Debug, Deserialize)]
+/// A question, its runs, and what they show.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// A short name.
@@ -57,32 +67,33 @@ pub struct Question {
     /// Estimates of what multitasking costs.
     #[serde(rename = "overhead", default)]
     pub overheads: Vec<OverheadSpec>,
-    /// Published values, each beside what was measured.
+    /// Published values, to compare with measured ones.
     #[serde(rename = "value", default)]
     pub values: Vec<ValueSpec>,
     /// Pictures of what was measured.
     #[serde(rename = "chart", default)]
     pub charts: Vec<ChartSpec>,
-    /// Numbers that its words speak of, by name.
+    /// Numbers that its text uses, by name.
     #[serde(rename = "number", default)]
     pub numbers: BTreeMap<String, NumberSpec>,
-    /// What the values say, and what is behind those that differ.
+    /// What the values say, and why some differ.
     #[serde(default)]
     pub answer: String,
 }
 
 /// Runs of one scenario: a case for each policy and each combination of what is varied.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// The name by which values ask for it.
+    /// How tables and values refer to it.
     pub name: String,
-    /// A scenario of the study, a shipped one, or a file beside the study.
+    /// A scenario of the study, a shipped one, or a file next to the study.
     pub scenario: String,
     /// One policy or several, as on the command line.
     pub policy: OneOrMany,
-    /// Where.
+    /// The venue.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub venue: VenueName,
     /// The kernel of a virtual machine.
     #[serde(default)]
@@ -93,13 +104,15 @@ pub struct RunSpec {
     /// How often, each time with another seed.
     #[serde(default = "one")]
     pub runs: u32,
-    /// Values that differ from the scenario's, by path.
+    /// Scenario values to change, by path.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub set: Table,
-    /// What is varied: paths with lists of values.
+    /// What varies: paths with lists of values.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub over: Table,
-    /// What the quick version does otherwise.
+    /// What the quick version changes.
     #[serde(default)]
     pub quick: QuickRun,
 }
@@ -108,26 +121,28 @@ fn one() -> u32 {
     1
 }
 
-/// What the quick version of a run does otherwise.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// What the quick version of a run changes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuickRun {
-    /// It is left out.
+    /// Skip it.
     #[serde(default)]
     pub skip: bool,
-    /// How often instead.
+    /// How often.
     #[serde(default)]
     pub runs: Option<u32>,
-    /// More values that differ.
+    /// More values to change.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub set: Table,
-    /// Shorter lists of what is varied.
+    /// Shorter lists of what varies.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub over: Table,
 }
 
 /// A table with a row for each case of a run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
     /// What it shows.
@@ -135,9 +150,9 @@ pub struct TableSpec {
     /// Which items of the source it shows.
     #[serde(default)]
     pub item: Option<OneOrMany>,
-    /// Of which run, or runs that vary the same.
+    /// The run, or runs that vary the same paths.
     pub run: OneOrMany,
-    /// A path whose values stand side by side: a map of the one column.
+    /// A path whose values become columns: a map of the one column.
     #[serde(default)]
     pub across: Option<String>,
     /// The columns.
@@ -146,12 +161,12 @@ pub struct TableSpec {
 }
 
 /// A picture as the source has it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChartSpec {
     /// What it shows.
     pub title: String,
-    /// Which figure of the source it stands for.
+    /// The figure of the source that it reproduces.
     #[serde(default)]
     pub place: String,
     /// Which items of the source it shows.
@@ -166,6 +181,7 @@ pub struct ChartSpec {
     pub policy: Option<OneOrMany>,
     /// Where on what is varied; everywhere where nothing is said.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub at: Table,
     /// Of which role: responses; over time of all of them where nothing is said.
     #[serde(default)]
@@ -203,7 +219,7 @@ pub struct ChartSpec {
 }
 
 /// What a picture draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChartKind {
     /// How often response times are of which length: a panel for each case.
@@ -287,7 +303,7 @@ fn length_ns(text: &Option<String>) -> u64 {
 }
 
 /// An estimate of what multitasking costs, from runs of n equal tasks on one CPU, for each of several n.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OverheadSpec {
     /// What its table shows.
@@ -313,7 +329,7 @@ pub struct OverheadSpec {
 }
 
 /// What is asked of such an estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverheadMetric {
     /// Te(n).
@@ -349,12 +365,12 @@ pub(crate) fn only<const N: usize>(metrics: [Option<Metric<'_>>; N]) -> Option<M
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its head.
     pub head: String,
-    /// A path in the result, as `roles.worker.response_ns.p50`; roles and tasks stand there by name or number.
+    /// A path in the result, as `roles.worker.response_ns.p50`; roles and tasks are there by name or number.
     #[serde(default)]
     pub metric: Option<String>,
     /// Or a part of the responses.
@@ -409,7 +425,7 @@ impl Asked {
 }
 
 /// What a policy says about the first task of a role at an instant: its status word, or a part of it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusSpec {
     /// The role.
@@ -426,7 +442,7 @@ fn whole_word() -> [u32; 2] {
 }
 
 /// The part of a role's requests whose response times lie in a range.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// The role.
@@ -435,7 +451,7 @@ pub struct Share {
     pub from: String,
     /// To here, this itself not included.
     pub to: String,
-    /// Whether a request's time counts from its first run on, and not from its begin.
+    /// Whether a request's time counts from its first run on, and not from its start.
     #[serde(default)]
     pub from_first_run: bool,
 }

@@ -2,7 +2,7 @@
 //! have published, with a verdict on each value.
 //!
 //! A [`Study`] is a file. Its [`Experiment`] is what there is to run, case by case; [`carry_out`] has the cases run by
-//! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values beside the published ones.
+//! `schedlab-campaign` and puts together what was seen. A [`Page`] holds the values next to the published ones.
 
 mod blocks;
 mod case;
@@ -29,7 +29,7 @@ pub use claim::{Bound, Choice, Difference, Equation, NumberSpec, Per, Proof, Pub
 pub use coverage::{Covered, HEADS as COVERAGE_HEADS, Item, Shown, rows as coverage_rows};
 pub use language::{
     ChartKind, ChartSpec, Column, Metric, OverheadMetric, OverheadSpec, Question, QuickRun, RunSpec, Share, StatusSpec,
-    Study, TableSpec,
+    Study, TableSpec, schema,
 };
 pub use page::{Answered, Counts, Page, Row, notes};
 pub use picture::{ChartPage, Point, Series};

@@ -67,7 +67,7 @@ impl Ear for ResponseEar {
     }
 }
 
-/// Writes response times down while a run goes on.
+/// Writes response times down while a run continues.
 struct Listener<'a> {
     workload: &'a Workload,
     tasks: BTreeMap<TaskId, Heard>,

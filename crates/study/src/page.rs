@@ -87,7 +87,7 @@ impl Answered {
 pub struct Row {
     /// The unit.
     pub unit: String,
-    /// Where it stands in the source.
+    /// Where it is in the source.
     pub place: String,
     /// Which items of the source it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -110,7 +110,7 @@ pub struct Counts {
     pub supposed: usize,
     /// They differ.
     pub differ: usize,
-    /// They cannot be told from no effect.
+    /// They cannot be distinguished from no effect.
     pub cannot_tell: usize,
     /// They cannot be compared.
     pub not_comparable: usize,
@@ -144,7 +144,7 @@ impl Counts {
             (self.explained, "differ for a reason that a run shows"),
             (self.supposed, "differ for a reason that nothing shows"),
             (self.differ, "differ"),
-            (self.cannot_tell, "cannot be told from no effect"),
+            (self.cannot_tell, "cannot be distinguished from no effect"),
             (self.not_comparable, "cannot be compared"),
             (self.not_run, "were not run here"),
         ];
@@ -428,7 +428,7 @@ fn values(rows: &[Row], style: Style) -> String {
     table.lines().zip(whats).enumerate().map(line).collect()
 }
 
-/// With less room than this behind the numbers, what a value is stands below them.
+/// With less room than this behind the numbers, what a value is is below them.
 const LEAST_WHAT: usize = 28;
 
 /// What is longer was published in words.

@@ -58,7 +58,7 @@ pub struct Point {
     pub name: Option<String>,
     /// How high.
     pub y: f64,
-    /// The least and the greatest, over seeds or runs, where that is known.
+    /// The smallest and the largest, over seeds or runs, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
 }
@@ -69,7 +69,7 @@ impl Point {
     }
 }
 
-/// A case that ran, with the name that tells it from the others of its picture.
+/// A case that ran, with the name that distinguishes it from the others of its picture.
 struct Shown<'a> {
     label: String,
     case: &'a Case,
@@ -106,7 +106,7 @@ fn shown<'a>(spec: &ChartSpec, experiment: &'a Experiment, outcomes: &'a [CaseOu
     let cases = experiment.cases.iter().zip(outcomes).filter(|(case, _)| runs.contains(&case.run) && is_wanted(case));
     let cases: Vec<_> = cases.collect();
     let has_policy = cases.iter().any(|(case, _)| case.policy_name != cases[0].0.policy_name);
-    // Statuses of different policies stand in different parts of a picture.
+    // Statuses of different policies are in different parts of a picture.
     let has_policy = has_policy && spec.kind != ChartKind::Status;
     let shown = cases.into_iter().filter_map(|(case, outcome)| match outcome {
         CaseOutcome::Ran(observed) => Some(Shown { label: label(spec, case, has_policy), case, observed }),
@@ -115,7 +115,7 @@ fn shown<'a>(spec: &ChartSpec, experiment: &'a Experiment, outcomes: &'a [CaseOu
     shown.collect()
 }
 
-/// What tells a case from the others: its run where there are several, its policy where that differs, and where it is on
+/// What distinguishes a case from the others: its run where there are several, its policy where that differs, and where it is on
 /// what is varied.
 fn label(spec: &ChartSpec, case: &Case, has_policy: bool) -> String {
     let run = (spec.run.all().len() > 1).then(|| case.run.clone());
@@ -308,7 +308,7 @@ fn over_time(spec: &ChartSpec, shown: &Shown) -> Vec<Series> {
     wanted.map(|(role, shares)| series(role, &shown.label, summed(course, &shares))).collect()
 }
 
-/// The means of pieces, each at its begin, in seconds.
+/// The means of pieces, each at its start, in seconds.
 fn pieces(course: &Course, means: &[f64]) -> Vec<Point> {
     let step = course.step().as_s();
     means.iter().enumerate().map(|(piece, mean)| Point::at(piece as f64 * step, *mean)).collect()

@@ -27,7 +27,7 @@ pub struct Observed {
     pub curves: Vec<Curve>,
     /// Computations per second of each run, where overhead is estimated.
     pub rates: Vec<f64>,
-    /// How long a piece of work took in each run, in nanoseconds, where work is calibrated: a computation is so much longer
+    /// How long a piece of work took in each run, in nanoseconds, where work is calibrated: a computation is that much longer
     /// or shorter there.
     pub pieces: Vec<Option<f64>>,
     /// The same under other seeds, or with small changes.
@@ -79,7 +79,7 @@ pub fn carry_out(experiment: &Experiment, runner: &Runner) -> Vec<CaseOutcome> {
     let outcome = |(index, case): (usize, &Case)| {
         let own = made.next().map_or(Err("it was not planned".into()), |made| whole(case.runs.seeds.len(), made));
         let further = case.further.iter().zip(made.by_ref()).map(|(runs, made)| whole(runs.seeds.len(), made));
-        // Of those that failed nothing is said: what they would be held against says it.
+        // Of those that failed nothing is said: their opponents in the comparison do.
         let further: Vec<Vec<Seen>> = further.filter_map(Result::ok).collect();
         let further: Vec<Observed> = further.into_iter().filter_map(|seen| together(case, seen).ok()).collect();
         let own = own.and_then(|seen| {

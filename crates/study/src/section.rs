@@ -45,7 +45,7 @@ struct Computations {
 }
 
 impl Section {
-    /// Computations per second of all tasks together in the estimation section: from the begin of the task that began last
+    /// Computations per second of all tasks together in the estimation section: from the start of the task that began last
     /// to the last end of the task that ended first. A computation that lies on its edge counts by the part of its time
     /// that lies within. None where a task has ended none.
     fn rate_per_s(&self) -> Option<f64> {

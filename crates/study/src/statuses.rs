@@ -50,7 +50,7 @@ impl Ear for StatusEar {
     }
 }
 
-/// Writes statuses down while a run goes on.
+/// Writes statuses down while a run continues.
 struct Hearer<'a> {
     workload: &'a Workload,
     /// The first task of each role, and what was said about it.

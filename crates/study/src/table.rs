@@ -58,7 +58,7 @@ pub struct TableRow {
     pub venue: VenueName,
     /// One for each column of numbers; a cell that is not known is absent.
     pub cells: Vec<Option<f64>>,
-    /// The least and the greatest of each cell under other seeds or small changes, where that was tried.
+    /// The smallest and the largest of each cell under other seeds or small changes, where that was tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<Option<[f64; 2]>>,
     /// What differed there.

@@ -1,4 +1,4 @@
-//! A published value beside what was seen.
+//! A published value compared with what was seen.
 
 use crate::case::{Beside, Case, Experiment};
 use crate::claim::{Bound, Equation, Per, Published, ValueSpec};
@@ -33,7 +33,7 @@ pub enum Verdict {
         #[serde(skip_serializing_if = "Option::is_none")]
         proof: Option<Proved>,
     },
-    /// Nothing here can be held against it.
+    /// Nothing here can be compared with it.
     NotComparable {
         /// Why.
         reason: String,
@@ -96,7 +96,7 @@ pub struct Judged {
     /// Why the published value could not be checked against the source, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,
-    /// The least and the greatest that hold, in the value's unit; absent where there is no such end.
+    /// The smallest and the largest that hold, in the value's unit; absent where there is no such end.
     pub allowed: [Option<f64>; 2],
     /// What was seen, in the value's unit.
     pub seen: Option<f64>,
@@ -118,9 +118,9 @@ pub struct Firmness {
     pub of: u32,
     /// What differed.
     pub beside: Beside,
-    /// The least value that was seen.
+    /// The smallest value that was seen.
     pub low: f64,
-    /// The greatest.
+    /// The largest.
     pub high: f64,
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn is_near(value: &ValueSpec, published: &Published, seen: f64) -> bo
     is_number && least.is_none_or(|least| seen >= least) && most.is_none_or(|most| seen <= most)
 }
 
-/// The least and the greatest that the study lets pass.
+/// The smallest and the largest that the study lets pass.
 fn allowed(value: &ValueSpec, published: &Published) -> [Option<f64>; 2] {
     let slack = |published: f64| {
         let share = value.within.map(|within| within * published.abs());

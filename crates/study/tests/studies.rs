@@ -41,7 +41,7 @@ run = "nice"
 column = [{ head = "b", metric = "roles.b.cpu_share", unit = "%" }]
 "#;
 
-/// As the file says, and nothing beside it.
+/// As the file says, and nothing next to it.
 const FULL: Variant = Variant { quick: false, seed: None, seeds: 1, question: None };
 
 /// What a value of `STUDY` is judged to be, and what was seen.
@@ -105,7 +105,7 @@ fn lists_go_along_an_axis_and_ratios_are_between_cases() {
 fn what_cannot_be_compared_or_run_says_so() {
     let words = judged("what = \"w\"\npublished = \"a picture\"\nnot_comparable = \"no numbers\"", false);
     assert!(matches!(&words[..], [(Verdict::NotComparable { reason }, None)] if reason == "no numbers"), "{words:?}");
-    // A policy cannot be loaded into a kernel without sched_ext: the rest goes on.
+    // A policy cannot be loaded into a kernel without sched_ext: the rest continues.
     let text = STUDY.replace("name = \"nice\"", "name = \"nice\"\nvenue = \"vm\"\nkernel = \"/nowhere/vmlinuz\"");
     let (_, experiment) = plan(&text, FULL).unwrap();
     let outcomes = carry_out(&experiment, None);

@@ -1,7 +1,7 @@
 //! A folder of Parquet files that together are one table.
 //!
 //! Every part is written whole or not at all. Rows of runs that the sweep does not ask for any more go into a folder
-//! beside the parts, from which they come back when it asks again.
+//! in addition to the parts, from which they come back when it asks again.
 
 use crate::plan::{Plan, by_name};
 use crate::rows::{Row, batch, names, row, schema};

@@ -4,7 +4,9 @@ use crate::axis::Axis;
 use schedlab_model::metric::{Level, find};
 use schedlab_model::scenario::{OneOrMany, ScenarioError, read_toml};
 use schedlab_venue::VenueName;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// The measures of a sweep that names none.
@@ -21,7 +23,15 @@ const MEASURES: [&str; 10] = [
     "jain",
 ];
 
-/// A sweep as it stands in its file.
+/// Values of TOML by key, as the schema describes them.
+type Values = BTreeMap<String, serde_json::Value>;
+
+/// The schema of a sweep file, read as JSON.
+pub fn schema() -> serde_json::Value {
+    schedlab_model::schema::read::<Spec>()
+}
+
+/// A sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// Everything but the axes.
@@ -41,22 +51,23 @@ struct Origin {
     text: Option<String>,
 }
 
-/// What a file says, as it is written.
-#[derive(Clone, Debug, Deserialize)]
+/// A sweep file.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// A short name, also of a scenario that stands in the sweep and has none.
+    /// A short name, also for a nameless scenario in the sweep.
     #[serde(default = "nameless")]
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default)]
     pub about: String,
-    /// A shipped scenario, a file beside the sweep, or the scenario itself.
+    /// A shipped scenario, a file next to the sweep, or the scenario itself.
     pub scenario: NameOrTable,
     /// One policy or several, as on the command line.
     pub policy: OneOrMany,
-    /// Where.
+    /// The venue.
     #[serde(default)]
+    #[schemars(with = "String")]
     pub venue: VenueName,
     /// The kernel of a virtual machine.
     #[serde(default)]
@@ -64,19 +75,21 @@ pub(crate) struct Spec {
     /// The emulator of a virtual machine.
     #[serde(default)]
     pub engine: Option<String>,
-    /// The first seed; that of the scenario where it is absent.
+    /// The first seed; by default that of the scenario.
     #[serde(default)]
     pub seed: Option<u64>,
     /// How many seeds.
     #[serde(default = "one")]
     pub runs: u32,
-    /// Values that differ from the scenario's, by path.
+    /// Scenario values to change, by path.
     #[serde(default)]
+    #[schemars(with = "Values")]
     pub set: Table,
-    /// What is varied, by path.
+    /// What varies, by path.
     #[serde(default)]
+    #[schemars(with = "Values")]
     axis: Table,
-    /// What is varied at random places, together.
+    /// What varies together, at random points.
     #[serde(default)]
     pub sample: Option<Sample>,
     /// The measures to keep, by path.
@@ -85,7 +98,7 @@ pub(crate) struct Spec {
 }
 
 /// Axes whose values are drawn.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sample {
     /// How many points.
@@ -93,29 +106,30 @@ pub(crate) struct Sample {
     /// How they are chosen.
     #[serde(default)]
     pub method: Method,
-    /// By which numbers.
+    /// The seed of the points.
     #[serde(default)]
     pub seed: u64,
-    /// What is varied, by path.
+    /// What varies, by path.
+    #[schemars(with = "Values")]
     axis: Table,
 }
 
 /// How points are chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
-    /// Each axis is cut into as many parts as there are points, and each part has one of them (McKay, Beckman, Conover 1979).
+    /// Divides each axis into as many parts as there are points, with one point in each (McKay, Beckman, Conover 1979).
     #[default]
     LatinHypercube,
     /// Each independent of the others.
     Random,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum NameOrTable {
     Name(String),
-    Table(Table),
+    Table(#[schemars(with = "Values")] Table),
 }
 
 fn nameless() -> String {
@@ -137,7 +151,7 @@ impl Sweep {
         Sweep::checked(spec, Origin { name: origin.into(), text: Some(text.into()) })
     }
 
-    /// Reads a table that stands in no file.
+    /// Reads a table that is not in a file.
     ///
     /// # Errors
     ///
@@ -177,7 +191,9 @@ impl Sweep {
         let Spec { runs, seed, .. } = &self.spec;
         let has_axis = self.keys().any(|key| key == "seed");
         if *runs == 0 || has_axis && (*runs > 1 || seed.is_some()) {
-            return Err(self.wrong("runs", "there is at least one run, and no `runs` or `seed` beside an axis `seed`"));
+            return Err(
+                self.wrong("runs", "there is at least one run, and no `runs` or `seed` together with an axis `seed`")
+            );
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Sweep`] is what a file or a dictionary says. A [`Plan`] is the list of its runs, in an order that depends on nothing
 //! else; each [`Run`] has a name made of all that goes into it. [`carry_out`] makes those that a [`Dataset`] does not hold
-//! yet and adds their rows to it, part by part, so that a sweep that was stopped goes on where it was.
+//! yet and adds their rows to it, part by part, so that a sweep that was stopped continues where it was.
 
 mod axis;
 mod dataset;
@@ -12,7 +12,7 @@ mod rows;
 mod runner;
 
 pub use dataset::{Dataset, DatasetError};
-pub use language::Sweep;
+pub use language::{Sweep, schema};
 pub use plan::{Plan, Run};
 pub use rows::Row;
 pub use runner::{Summary, carry_out, make};

@@ -17,7 +17,7 @@ use toml::Value;
 const SEED: &str = "seed";
 const POLICY: &str = "policy";
 
-/// Digits of a run's name: so many that a million runs have names of their own.
+/// Digits of a run's name: that many that a million runs have names of their own.
 const NAME_DIGITS: usize = 24;
 
 /// All runs of a sweep.
@@ -43,7 +43,7 @@ struct Candidate {
     policy: Policy,
 }
 
-/// A column that tells a value of an axis.
+/// A column with the value of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     /// The axis.
@@ -56,7 +56,7 @@ pub(crate) struct Column {
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What tells it from all others: made of all that goes into it.
+    /// What distinguishes it from all others: made of all that goes into it.
     pub name: String,
     /// Which point.
     point: usize,
@@ -223,7 +223,7 @@ impl Plan {
         Ok(runs)
     }
 
-    /// What goes into the runs of a point whoever decides. Two points may be the same scenario; each has runs of its own.
+    /// What goes into the runs of a point regardless of the policy. Two points may be the same scenario; each has runs of its own.
     fn identity_at(&self, point: usize, scenario_hash: &str) -> String {
         let mut axes: Vec<String> = self.values(point).map(|(key, value)| format!("{key} {value}")).collect();
         axes.sort();
@@ -237,7 +237,7 @@ impl Column {
         Column { key: key.into(), kind: kind_of(points.iter().map(|point| &point[index])), index }
     }
 
-    /// What a table calls it. Times are told in nanoseconds, and their name says so.
+    /// What a table calls it. Times are in nanoseconds, and their name says so.
     pub(crate) fn name(&self) -> String {
         let unit = if self.kind == Kind::Time && !self.key.ends_with("_ns") { "_ns" } else { "" };
         format!("{}{unit}", self.key)

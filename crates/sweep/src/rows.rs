@@ -32,7 +32,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The rows of a run that came to its end: one for each role. A measure of the whole machine stands in each.
+    /// The rows of a run that came to its end: one for each role. A measure of the whole machine is in each.
     pub(crate) fn of_result(run: usize, result: &RunResult, measures: &[String]) -> Vec<Row> {
         let measures: Vec<_> = measures.iter().map(|path| known(path)).collect();
         let row = |role: &schedlab_model::result::RoleResult| {

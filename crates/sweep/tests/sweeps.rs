@@ -236,7 +236,7 @@ fn wrong_sweeps_are_told_with_their_place() {
     has(&text("[axis]\ntask.a.count = [-1]\n"), "task.a.count = -1");
     has(&text("[axis]\npolicy.quantum = [\"1ms\"]\n"), "mlfq");
     has(&text("[axes]\n"), "s.toml:14:2: unknown key `axes`: did you mean `axis`?");
-    has(&text("[axis]\nseed = [1]\n"), "no `runs` or `seed` beside an axis `seed`");
+    has(&text("[axis]\nseed = [1]\n"), "no `runs` or `seed` together with an axis `seed`");
     has(&text("").replace("jain", "jane"), "there is no metric `jane`");
     has(&text("").replace("mlfq", "mlfk"), "did you mean");
     has("policy = \"rr\"\nscenario = \"nothing\"\n", "s.toml:2:12: there is no scenario `nothing`");

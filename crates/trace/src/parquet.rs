@@ -19,7 +19,7 @@ use ::parquet::{
 };
 use std::sync::Arc;
 
-/// The key under which the header stands in the metadata.
+/// The key under which the header is in the metadata.
 const HEADER_KEY: &str = "schedlab.trace";
 
 /// The columns before those of [`Field::ALL`], which every event has.

@@ -9,7 +9,7 @@
 //! - ticks and overhead on a track per CPU.
 //!
 //! Every event of ours has exactly one packet that carries all its fields as annotations, which the UI shows when the
-//! slice is selected; reading the file back is collecting these. The header stands in a packet of attributes, once at
+//! slice is selected; reading the file back is collecting these. The header is in a packet of attributes, once at
 //! the start, where it says whose file this is, and once at the end, where it says that the file is whole.
 
 mod annotations;

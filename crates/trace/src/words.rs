@@ -1,4 +1,4 @@
-//! The words under which reasons, sources and kinds stand in every file.
+//! The words under which reasons, sources and kinds are in every file.
 
 use schedlab_model::trace::{EventKind, Overhead, Reason, Untraced, WakeSource};
 

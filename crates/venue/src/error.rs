@@ -173,7 +173,7 @@ impl VenueError {
         }
     }
 
-    /// What a virtual machine says, where the policy is to blame with its name.
+    /// What a virtual machine says, where the policy is the cause with its name.
     pub(crate) fn in_vm(policy: &crate::Policy, error: VmError) -> VenueError {
         match error {
             VmError::Policy(why) => VenueError::Kernel { policy: policy.label.clone(), why },

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The venue's name.
 pub(crate) const NAME: &str = "host";
-/// Between two looks at a run: how far it is, and whether it goes on.
+/// Between two looks at a run: how far it is, and whether it continues.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The running kernel.
@@ -101,7 +101,7 @@ fn others(policy: &Policy) -> Served {
     if matches!(policy.scheduler, Scheduler::Kernel) { Served::Fair } else { Served::Ext }
 }
 
-/// Whether this machine's kernel can be told to run a policy.
+/// Whether this machine's kernel can run a policy.
 pub(crate) fn accepts(policy: &Policy) -> Result<(), VenueError> {
     let why = match policy.scheduler {
         Scheduler::Kernel => return Ok(()),

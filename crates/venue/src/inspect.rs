@@ -31,7 +31,7 @@ pub struct Needs {
     pub parameters: Vec<Parameter>,
     /// Maps.
     pub maps: Vec<MapInfo>,
-    /// Programs beside the operations, by section; the simulator runs none of them.
+    /// Programs in addition to the operations, by section; the simulator runs none of them.
     pub other_programs: Vec<String>,
     /// Kernel functions.
     pub kernel_functions: Vec<Need>,
@@ -95,6 +95,9 @@ fn missing(object: &Object) -> Vec<String> {
     let not_simulated = object.ops().map(ops::not_simulated).unwrap_or_default();
     if !not_simulated.is_empty() {
         return not_simulated;
+    }
+    if let Err(refused) = object.check_licence() {
+        return vec![Shown::line(&refused.to_string()).into_string()];
     }
     let loaded = GuestMemory::new()
         .map_err(LoadError::from)

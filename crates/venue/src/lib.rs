@@ -91,7 +91,7 @@ pub struct Request<'a> {
     pub seed: u64,
     /// How the policy's programs are executed; when absent, shipped ones as machine code, a user's checked.
     pub executor: Option<Executor>,
-    /// Whether the events are held against the laws of traces while they happen.
+    /// Whether the events are compared with the laws of traces while they happen.
     pub check: bool,
 }
 

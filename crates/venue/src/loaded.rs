@@ -1,5 +1,5 @@
 //! A whole scheduler in the simulator: its own program loads it, under supervision, into the simulated machine, and goes
-//! on working beside it.
+//! on working next to it.
 
 use crate::program::Program;
 use schedlab_bpf::{Attached, Caller as BpfCaller, Reply as BpfReply};
@@ -12,16 +12,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What a result says of a program that was stopped when it was in charge.
+/// What a result says about a program that was stopped when it was in charge.
 pub(crate) const ONCE: &str = "the policy is as set up by its loader, whose later work is not simulated";
-/// What it says of one that went on.
+/// What it says about one that continued.
 pub(crate) const LIVE: &str = "the policy's program works beside it, and its work takes no CPU of the machine";
-/// So many calls are enough for any loader to get ready: those that were tried make up to 60 thousand.
+/// That many calls are enough for any loader to get ready: those that were tried make up to 60 thousand.
 const MOST_CALLS: u64 = 2_000_000;
 /// Nanoseconds of a unit of `/proc/stat`.
 const UNIT_NS: u64 = 10_000_000;
 
-/// What the simulated kernel tells of itself.
+/// What the simulated kernel reports itself.
 fn release() -> String {
     let version = schedlab_sim::scx::kernel().version;
     format!("{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff)

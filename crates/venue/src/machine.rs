@@ -58,7 +58,7 @@ impl MachineParameters {
         self.open.iter().filter_map(blank).collect()
     }
 
-    /// What results say of those that are numbers and that the user has not set.
+    /// What results say about those that are numbers and that the user has not set.
     pub fn shown(&self, layout: &Layout) -> Vec<(String, Shown)> {
         let set = self.set_by_hand();
         let show = |(parameter, fact, _): &(Parameter, Fact, Form)| {
@@ -79,7 +79,7 @@ impl MachineParameters {
         let left_out = layout.left_out();
         if self.open.iter().any(|(_, fact, _)| fact.needs_ranges()) && !left_out.is_empty() {
             cautions.push(format!(
-                "the {} of this machine are no ranges of CPUs of one length: the policy is told of a machine without them",
+                "the {} of this machine are not ranges of CPUs of one length: the policy sees a machine without them",
                 left_out.join(" and ")
             ));
         }

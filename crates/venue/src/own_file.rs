@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// The program, or the library that a program has loaded: whatever file holds this function, as `/proc/self/maps` tells.
+/// The program, or the library that a program has loaded: whatever file holds this function, as `/proc/self/maps` says.
 ///
 /// # Errors
 ///

@@ -182,7 +182,7 @@ impl Policy {
         if let Scheduler::Object { machine, .. } = &self.scheduler { Some(machine) } else { None }
     }
 
-    /// What a kernel has to load, which tells of its machine itself; none where the policy has no object.
+    /// What a kernel has to load, which reports its machine itself; none where the policy has no object.
     pub fn job(&self) -> Result<Option<PolicyJob>, VenueError> {
         let (object, bytes, settings, machine) = match &self.scheduler {
             Scheduler::Object { object, bytes, settings, machine } => (object, bytes, settings, machine),

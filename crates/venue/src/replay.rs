@@ -38,7 +38,7 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
 /// What a trace file shows when it is measured again.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// The measures, as far as a trace tells.
+    /// The measures, as far as a trace says.
     pub result: RunResult,
     /// How the times of each role are distributed.
     pub curves: Vec<RoleCurves>,
@@ -47,7 +47,7 @@ pub struct Measured {
 /// What is not in a trace.
 const UNKNOWN: &str = "what a trace does not hold: a warm-up, nice values, the parameters of the policy";
 
-/// Measures what is in a trace file; whoever `listener` makes for its workload hears all events. A trace that breaks a
+/// Measures what is in a trace file; the listener that `listener` makes for its workload hears all events. A trace that breaks a
 /// law has no measures: it is an error, [`Error::Damaged`].
 pub fn remeasure<S: Sink>(path: &Path, listener: impl FnOnce(&Workload) -> S) -> Result<(Measured, S), Error> {
     if let Some(first) = replay(path)?.findings.reported.first() {
@@ -108,7 +108,7 @@ fn identity(header: &Header, workload: &Workload) -> RunIdentity {
     }
 }
 
-/// As much of the workload as the header tells: the CPUs, the roles and where their tasks may run.
+/// As much of the workload as the header says: the CPUs, the roles and where their tasks may run.
 pub(crate) fn workload(header: &Header) -> Workload {
     let role = |role: &schedlab_trace::Role| Role {
         name: role.name.clone(),

@@ -161,7 +161,7 @@ pub(crate) fn check_warmup(request: &Request, end: Time, partial: bool) -> Resul
     }
 }
 
-/// Holds the run against the laws that no run may break.
+/// Compares the run with the laws that no run may break.
 pub(crate) fn check(request: &Request, collector: &Collector, validator: Option<Validator>) -> Result<(), VenueError> {
     let (policy, seed) = (request.policy.label.clone(), request.seed);
     if let Err(violation) = collector.conservation() {

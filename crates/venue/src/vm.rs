@@ -14,7 +14,7 @@ use schedlab_vm::{Finished, KeptGuests, Limit, Settings, VmError, kernels};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The program that is a guest's first, beside our own.
+/// The program that is a guest's first, next to our own.
 const GUEST: &str = "schedlab-guest";
 
 /// Wall time for the boot, and for each second of a run on one CPU.
@@ -73,7 +73,7 @@ impl VmVenue {
 pub fn guest_program() -> Result<PathBuf, VmError> {
     let ours = own_file().ok();
     let beside = ours.and_then(|path| Some(path.parent()?.join(GUEST))).filter(|path| path.exists());
-    beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} beside schedlab; `make build` makes both")))
+    beside.ok_or_else(|| VmError::Lack(format!("there is no {GUEST} next to schedlab; `make build` builds both")))
 }
 
 impl Venue for VmVenue {
@@ -129,7 +129,7 @@ impl Venue for VmVenue {
 }
 
 /// How long a guest may take: it boots, and each second of its run takes so long. A run that ends with its last task has
-/// no length; its guest tells every second how far it is.
+/// no length; its guest says every second how far it is.
 fn limit(workload: &Workload, boot: Duration) -> Limit {
     let second = SLOWEST * u64::from(workload.machine.cpus());
     let seconds = |count: u64| boot + Duration::from_secs(count.saturating_mul(second));
@@ -165,7 +165,7 @@ fn result(
         engine: Some(info),
         report,
         calibration,
-        // A guest is the run's, but for its kernel's own threads and for a scheduler's program; to watch the former alone would
+        // A guest is the run's, except for its kernel's own threads and for a scheduler's program; to watch the former alone would
         // take virtual time from the tasks.
         counted: None,
         others_told: matches!(request.policy.scheduler, Scheduler::Program(_)),

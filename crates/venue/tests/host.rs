@@ -1,5 +1,5 @@
-//! Runs on the kernel that runs here, its events recorded. Without the rights for that, the tests hold the run against
-//! what it says of itself instead. Nothing is compared with what a quiet machine would do: counters with counters, one
+//! Runs on the kernel that runs here, its events recorded. Without the rights for that, the tests compare the run with
+//! what it says about itself instead. Nothing is compared with what a quiet machine would do: counters with counters, one
 //! observer with another.
 
 #[path = "../../../tests/skip.rs"]

@@ -10,13 +10,13 @@ use schedlab_model::{
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// So many tasks have their statuses kept: the first that have one.
+/// That many tasks have their statuses kept: the first that have one.
 pub const MOST_TASKS: usize = 24;
 
-/// So many words of each of them are kept.
+/// That many words of each of them are kept.
 pub const MOST_WORDS: usize = 500;
 
-/// While the end is not known, there are up to so many times as many pieces, each of a power of ten of nanoseconds.
+/// While the end is not known, there are up to that many times as many pieces, each of a power of ten of nanoseconds.
 const FINER: u64 = 10;
 /// How many of them become one at the end, the least that does: their lengths are round.
 const JOINS: [u64; 6] = [1, 2, 4, 5, 8, FINER];

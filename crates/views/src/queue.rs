@@ -67,7 +67,7 @@ pub enum What {
         task: Label,
         /// For how long.
         length: Time,
-        /// Why it left; none when it went on.
+        /// Why it left; none when it continued.
         reason: Option<Reason>,
     },
     /// No task of the trace was on the CPU.
@@ -139,7 +139,7 @@ pub struct Queue {
     roster: Roster,
     wait: Wait,
     cpus: usize,
-    /// So many rivals and steps are kept.
+    /// That many rivals and steps are kept.
     limit: usize,
     events: u64,
     phase: Phase,
@@ -165,7 +165,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// For this wake-up, which a [`Choice`] found, on a machine of so many CPUs. At most `limit` other tasks and `limit`
+    /// For this wake-up, which a [`Choice`] found, on a machine of that many CPUs. At most `limit` other tasks and `limit`
     /// steps are kept.
     pub fn new(roster: Roster, wait: Wait, cpus: u32, limit: usize) -> Queue {
         Queue {
@@ -223,7 +223,7 @@ impl Queue {
         self.elsewhere
     }
 
-    /// After the end: what happened until the task ran, in the order of its begin.
+    /// After the end: what happened until the task ran, in the order of its start.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }

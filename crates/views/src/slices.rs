@@ -29,7 +29,7 @@ use schedlab_model::{
 };
 use std::collections::HashMap;
 
-/// So many slices, and so many wake-ups, are kept unless said otherwise.
+/// That many slices, and that many wake-ups, are kept unless said otherwise.
 pub const LIMIT: u32 = 2_000_000;
 
 /// What a task is called.
@@ -98,7 +98,7 @@ struct Row {
 }
 
 impl Row {
-    /// The slice of whoever is there is over.
+    /// The slice of the present task is over.
     fn close(&mut self, now: Time, reason: u64) {
         let Some((_, task, since)) = self.occupant.take() else { return };
         self.gap.push(since.since(self.end).ns());
@@ -174,7 +174,7 @@ impl Slices {
         }
     }
 
-    /// Keeps so many slices and so many wake-ups, instead of [`LIMIT`].
+    /// Keeps that many slices and that many wake-ups, instead of [`LIMIT`].
     pub fn keeping(self, limit: u32) -> Slices {
         Slices { limit, ..self }
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The most distinct status words kept for a task or a role; a policy may report a new one at every instant.
 const MAX_WORDS: usize = 64;
 
-/// So many changes of each task are kept.
+/// That many changes of each task are kept.
 const MAX_CHANGES: usize = 12;
 
 /// A task's status became another.

@@ -73,7 +73,7 @@ impl Timeline {
         &self.roster
     }
 
-    /// The begin of the first column.
+    /// The start of the first column.
     pub fn from(&self) -> Time {
         self.from
     }

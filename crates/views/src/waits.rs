@@ -23,7 +23,7 @@ pub struct Wait {
     pub waker: Option<Label>,
     /// What it had waited for.
     pub source: WakeSource,
-    /// How it went on.
+    /// How it continued.
     pub end: WaitEnd,
 }
 

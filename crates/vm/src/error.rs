@@ -3,7 +3,7 @@
 use schedlab_guest::frame::FrameError;
 use std::time::Duration;
 
-/// So many lines of a guest's console are shown.
+/// That many lines of a guest's console are shown.
 pub const CONSOLE_LINES: usize = 8;
 
 /// Why a guest gave no result.
@@ -90,7 +90,7 @@ pub enum VmError {
         /// What it said.
         message: String,
     },
-    /// The caller did not want it to go on.
+    /// The caller did not want it to continue.
     #[error("stopped")]
     Stopped,
 }
@@ -99,7 +99,7 @@ pub enum VmError {
 const LINE_MAX: usize = 200;
 
 /// The last lines of a console, each behind a mark, on lines of their own; after a fault of the kernel those from where it
-/// tells the cause on.
+/// says the cause on.
 pub fn tail(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();

@@ -10,7 +10,7 @@ use schedlab_gate::file;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The boot protocol of x86 (Documentation/arch/x86/boot.rst): places of what it says of the image.
+/// The boot protocol of x86 (Documentation/arch/x86/boot.rst): places of what it says about the image.
 const SETUP_SECTORS: usize = 0x1f1;
 const SIGNATURE: std::ops::Range<usize> = 0x202..0x206;
 const PAYLOAD_OFFSET: usize = 0x248;
@@ -20,7 +20,7 @@ const SECTOR_BYTES: usize = 512;
 /// The most that a block of LZ4's old form holds.
 const LZ4_BLOCK_BYTES: usize = 8 << 20;
 
-/// The note that tells where a kernel is entered in 32-bit mode without a boot loader (Xen's PVH, xen/include/public/elfnote.h).
+/// The note that says where a kernel is entered in 32-bit mode without a boot loader (Xen's PVH, xen/include/public/elfnote.h).
 const NOTE_OWNER: &[u8] = b"Xen";
 const NOTE_ENTRY: u32 = 18;
 

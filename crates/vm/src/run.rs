@@ -400,7 +400,7 @@ mod tests {
         vec![hello, Message::Begun { at_ns: 7 }, Message::Outcome(Box::new(outcome()))]
     }
 
-    /// Runs a guest that says this, and tells what came and how often an emulator has been started up to now.
+    /// Runs a guest that says this, and says what came and how often an emulator has been started up to now.
     fn ran(folder: &Path, says: &[Message], seed: u64, repeats: bool, kept: &KeptGuests) -> (bool, Option<usize>) {
         let engine = Shell { says: folder.join("says"), started: folder.join("started"), repeats, then: ":" };
         fs::write(&engine.says, frames(says)).unwrap();

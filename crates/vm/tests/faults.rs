@@ -12,7 +12,7 @@ use schedlab_vm::{Limit, Settings, VmError, kernels};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Example programs lie beside the folder of the tests.
+/// Example programs lie next to the folder of the tests.
 fn faulty() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().with_file_name("examples").join("faulty");
@@ -66,7 +66,7 @@ fn emulators() -> usize {
 
 const LONG: Duration = Duration::from_secs(300);
 
-/// One test, one guest after the other: whoever looks for emulators sees those of other tests too.
+/// One test, one guest after the other: a test that looks for emulators sees those of other tests too.
 #[test]
 fn each_fault_of_a_guest_is_told_apart() {
     let [qemu, bochs, _] = EngineSpec::all();

@@ -81,7 +81,7 @@ impl Control for Impatient {
     }
 }
 
-/// A scenario that compiles is run under three schedulers, its events held against the laws.
+/// A scenario that compiles is run under three schedulers, its events compared with the laws.
 fn run(bytes: &[u8]) -> Answer {
     let scenario = Scenario::parse(&String::from_utf8_lossy(bytes), "f").and_then(|scenario| scenario.compile());
     let mut workload = match scenario {

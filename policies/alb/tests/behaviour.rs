@@ -137,7 +137,7 @@ fn a_penalty_ends_at_nice_19_and_spares_the_idle_class() {
     assert_eq!(penalties(&run_tasks("cpus = 1", 1000, idle, &[]), 0), []);
 }
 
-/// With status=balancing the status of who runs is how often the balancer was called: here each 100 ms. CFS on busy CPUs
+/// With status=balancing the status of the running task is how often the balancer was called: here each 100 ms. CFS on busy CPUs
 /// looks each 32 times two milliseconds for each CPU at most.
 #[test]
 fn calls_of_the_balancer_are_counted() {

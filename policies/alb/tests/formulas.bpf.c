@@ -40,7 +40,7 @@ static void add(u32 level, u32 cpu, bool fixed)
 	nr_given++;
 }
 
-/* So many tasks of a nice value that wait on a CPU, or that cannot move from there. */
+/* That many tasks of a nice value that wait on a CPU, or that cannot move from there. */
 static void waiting(s32 nice, u32 count, u32 cpu)
 {
 	u32 step;
@@ -57,7 +57,7 @@ static void fixed(s32 nice, u32 count, u32 cpu)
 		add(nice + LEVEL_NICE_0, cpu, true);
 }
 
-/* Divides the tasks of the case among so many CPUs. They have come in the order in which they were added. */
+/* Divides the tasks of the case among that many CPUs. They have come in the order in which they were added. */
 __noinline u32 solve(u32 cpus)
 {
 	u32 cpu, step;

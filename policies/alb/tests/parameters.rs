@@ -38,7 +38,7 @@ fn rule_says_how_much_a_cpu_takes() {
 
 #[test]
 fn imbalance_pct_leaves_small_differences() {
-    // Three beside one, and a waking task beside one that weighs a quarter more.
+    // Three next to one, and a waking task next to one that weighs a quarter more.
     let tasks = hogs("zero", 3, 0, 0) + &hogs("one", 1, 0, 1);
     let moved = |pct| moves(&run_tasks(TWO, 1000, &tasks, &[PLAIN, ("imbalance_pct", pct)])).len();
     assert_eq!([moved(100), moved(299), moved(300)], [1, 1, 0]);

@@ -32,7 +32,7 @@ fn by_weight_there_are_fewer_migrations_than_by_number() {
     }
 }
 
-/// The greatest sum of weights on a CPU less the least, as a part of the average, over the second half of a run.
+/// The largest sum of weights on a CPU less the smallest, as a part of the average, over the second half of a run.
 fn difference(events: &[Event], cpus: usize) -> f64 {
     let weight = |task: &u32| 1024.0 / 1.25_f64.powi(NICES[*task as usize]);
     let instants = (50..100).map(|step| Time::from_ms(100 * step + 50));

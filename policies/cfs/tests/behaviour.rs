@@ -113,7 +113,7 @@ fn tasks_spread_over_cores_before_they_share_one() {
     assert_eq!([spread[0] + spread[1], spread[2] + spread[3]], [1, 1], "{spread:?}");
 }
 
-/// A task that is pinned while it runs stays and goes on, however often other CPUs would like to have it.
+/// A task that is pinned while it runs stays and continues, however often other CPUs would like to have it.
 #[test]
 fn a_running_task_that_is_pinned_is_not_pushed_away() {
     let tasks = "[[task]]\nname = \"program\"\nonce = [{ compute = \"1s\" }, { set = { cpus = \"0\" } }, { compute = \"30s\" }]\n\

@@ -11,7 +11,7 @@ fn process(name: &str, count: u32) -> String {
     format!("[[task]]\nname = \"{name}\"\ncount = {count}\nloop = [{{ compute = \"1000s\" }}]\n")
 }
 
-/// The part of the CPU time that the first tasks of a scenario of so many tasks have had.
+/// The part of the CPU time that the first tasks of a scenario of that many tasks have had.
 fn share(machine: &str, tasks: &str, first: u32, all: u32, settings: &[(&str, u64)]) -> f64 {
     let times = cpu_time(&run_tasks(machine, "10s", tasks, settings), all);
     times[..first as usize].iter().sum::<u64>() as f64 / times.iter().sum::<u64>() as f64
@@ -56,7 +56,7 @@ fn a_slice_is_a_part_of_the_groups_slice() {
     assert!(pair.len() > 600 && pair.iter().all(|length| [1_000, 2_000].contains(length)), "{pair:?}");
 }
 
-/// A compute task beside a database of 80 threads, transactions of which go one at a time, that always wants to run.
+/// A compute task next to a database of 80 threads, transactions of which go one at a time, that always wants to run.
 #[test]
 fn a_compute_task_has_half_of_the_cpu_beside_a_database() {
     let tasks = "[[task]]\nname = \"fibo\"\nloop = [{ compute = \"100ms\" }]\n\

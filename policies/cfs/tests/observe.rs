@@ -11,7 +11,7 @@ pub const V6_1: u64 = 0;
 pub const V4_9: u64 = 1;
 pub const V6_5: u64 = 2;
 
-/// What `formulas.bpf.c` prints on a machine of so many CPUs: for each name all numbers, in order.
+/// What `formulas.bpf.c` prints on a machine of that many CPUs: for each name all numbers, in order.
 pub fn formulas(cpus: u32, settings: Settings) -> Formulas {
     observe::formulas("cfs", cpus, settings)
 }

@@ -29,7 +29,7 @@ fn slices_follow_latency_granularity_scaling_and_hz() {
     assert_eq!(turn(&[("hz", 1000), ("scaling", 2)], 4), 12_000);
 }
 
-/// The waits of a sleeper beside two hogs, together, in microseconds, but for the one of the start.
+/// The waits of a sleeper next to two hogs, together, in microseconds, except for the one of the start.
 fn waits(nice: i32, settings: &[(&str, u64)]) -> u64 {
     let sleeper = SLEEPER.replace("loop", &format!("nice = {nice}\nloop"));
     let events = run_tasks("cpus = 1", "4s", &format!("{HOGS}{sleeper}"), settings);
@@ -57,7 +57,7 @@ fn a_child_may_run_first_and_may_begin_without_a_debit() {
     assert!(start(&[("start_debit", 0), ("hz", 1000)]) < start(&[("hz", 1000)]));
 }
 
-/// A wakee that preempts and sleeps again: the preempted one goes on although others are as far behind.
+/// A wakee that preempts and sleeps again: the preempted one continues although others are as far behind.
 #[test]
 fn the_preempted_task_is_preferred_as_the_last_buddy() {
     let tasks = "[[task]]\nname = \"hog\"\ncount = 9\nloop = [{ compute = \"100s\" }]\n\

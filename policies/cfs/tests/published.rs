@@ -14,7 +14,7 @@ fn an_interactive_application_and_a_compute_task_share() {
     let (fibo, threads) = (times[0] as f64 / 20e6, times[1..].iter().sum::<u64>() as f64 / 20e6);
     assert!(fibo > 0.02 && threads > 0.5, "{fibo} {threads}");
     assert!(times.iter().all(|time| *time > 0));
-    // No thread starves beside the others, as under a scheduler that classifies them.
+    // No thread starves next to the others, as under a scheduler that classifies them.
     let worst = (1..81).map(|task| wakeup_waits(&events, task).into_iter().max().unwrap()).max().unwrap();
     assert!(worst < 1_000_000, "{worst}");
 }
@@ -30,7 +30,7 @@ fn cpu_shares_are_as_the_weights_of_nice_values() {
 }
 
 /// 512 spinning threads released from one of 32 CPUs: more than 380 have left it after 0.2 s, and later the CPUs differ by
-/// what 125 percent allow, 18 beside 15, for good.
+/// what 125 percent allow, 18 next to 15, for good.
 #[test]
 fn spinning_threads_leave_a_cpu_quickly_and_never_balance_perfectly() {
     let tasks = "[[task]]\nname = \"spin\"\ncount = 512\nstart_on = 0\nloop = [{ compute = \"1000s\" }]\n";

@@ -112,7 +112,7 @@ fn since_7_1_a_cpu_that_computes_is_told_at_its_tick() {
     }
 }
 
-/// Fifty tasks that sleep at once with debts, and more: nothing is lost, and the CPU is never idle beside work.
+/// Fifty tasks that sleep at once with debts, and more: nothing is lost, and the CPU is never idle despite work.
 #[test]
 fn many_debtors_come_and_go() {
     let tasks =

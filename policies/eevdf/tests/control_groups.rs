@@ -20,7 +20,7 @@ pub(super) struct Seen {
     pub events: Vec<Event>,
 }
 
-/// What happens with these tables on a machine of so many CPUs.
+/// What happens with these tables on a machine of that many CPUs.
 pub(super) fn see(cpus: u32, length: &str, tables: &str, settings: Settings) -> Seen {
     let text = format!("name = \"t\"\n{tables}\n[machine]\ncpus = {cpus}\n[run]\nduration = \"{length}\"\n");
     let workload = compiled(Scenario::parse(&text, "test"));
@@ -237,7 +237,7 @@ fn a_limit_holds_for_what_is_below() {
     assert!(seen.limits[1].unwrap().0[1] >= 39 && seen.limits[2].is_none());
 }
 
-/// A lock is held through a throttle: who asks for it waits for the next period.
+/// A lock is held through a throttle: a task that asks for it waits for the next period.
 #[test]
 fn a_throttled_owner_keeps_its_lock() {
     let tables = group("a", "max = \"10ms/100ms\"")

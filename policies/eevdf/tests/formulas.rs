@@ -161,7 +161,7 @@ fn v17_or_goes_on_where_it_was_when_it_wakes() {
     for version in [V6_12, V6_18] {
         assert_formulas_with(&[("version", version)], &expected);
     }
-    // Since 7.1 it is placed anew, as it has lost a millisecond of its debt.
+    // Since 7.1 it is placed again, as it has lost a millisecond of its debt.
     assert_formulas_with(&[("version", V7_1)], &[("three: A goes on", 0), ("three: lag of A that wakes", -ms(1))]);
 }
 
@@ -241,7 +241,7 @@ fn v25_lag_is_worth_as_much_at_another_weight() {
     assert_formulas(&[("lag at other weight", 3_056_716)]);
 }
 
-/// At 1000 Hz slices of 2.8 ms end after 3 ms each: at 8.5 ms two have. Who is not protected, as it was not picked for this
+/// At 1000 Hz slices of 2.8 ms end after 3 ms each: at 8.5 ms two have. A task that is not protected, as it was not picked for this
 /// request, has to be looked at when somebody comes that it is ahead of, and at each tick then.
 #[test]
 fn charging_late_finds_the_requests_that_ended_at_ticks() {

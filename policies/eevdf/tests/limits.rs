@@ -155,7 +155,7 @@ fn a_hundredth_of_a_cpu_is_ten_milliseconds_of_a_second() {
 }
 
 /// Weights of 50, 100 and 150 with hogs on all CPUs: neighbours differ by what the first has, within 35 % (the same file). Nested, a
-/// group of 1000 beside one of 1000 with two of 5000 in it, that file expects halves within 15 %, which 7.3 does not give: a group
+/// group of 1000 next to one of 1000 with two of 5000 in it, that file expects halves within 15 %, which 7.3 does not give: a group
 /// weighs by its tasks there, up to the CPUs, and four that always run count as three (`tg_tasks`), so that it is 3 to 4. The
 /// kernel itself gave 43.2 and 56.8 % in a guest with four CPUs.
 #[test]
@@ -175,7 +175,7 @@ fn weights_are_what_a_kernel_gives() {
     assert!((a / (a + p) - 3.0 / 7.0).abs() < 0.005 && (b - c).abs() <= 0.01 * b, "{a} {p} {b} {c}");
 }
 
-/// A weight of 10 beside one of 10000: 102 shares to 102400. The least weight, 1, would wait for longer than the 30 s for which
+/// A weight of 10 next to one of 10000: 102 shares to 102400. The smallest weight, 1, would wait for longer than the 30 s for which
 /// sched_ext lets a task wait.
 #[test]
 fn a_small_weight_is_not_forgotten() {

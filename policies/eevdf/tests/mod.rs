@@ -1,4 +1,4 @@
-//! Tests of `eevdf`: the vectors of its formulas and of who runs when, what it does on a machine, what has been published
+//! Tests of `eevdf`: the vectors of its formulas and of the order of tasks, what it does on a machine, what has been published
 //! about it, and what each parameter changes.
 
 mod behaviour;

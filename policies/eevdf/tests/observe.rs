@@ -12,7 +12,7 @@ pub const V6_18: u64 = 1;
 pub const V7_1: u64 = 2;
 pub const VERSIONS: [u64; 3] = [V6_12, V6_18, V7_1];
 
-/// What `formulas.bpf.c` prints on a machine of so many CPUs: for each name all numbers, in order.
+/// What `formulas.bpf.c` prints on a machine of that many CPUs: for each name all numbers, in order.
 pub fn formulas(cpus: u32, settings: Settings) -> Formulas {
     observe::formulas("eevdf", cpus, settings)
 }
@@ -37,7 +37,7 @@ pub fn run_tasks(machine: &str, duration: &str, tasks: &str, settings: Settings)
     observe::run("eevdf", &observe::workload(machine, duration, tasks), settings)
 }
 
-/// On one CPU, with slices of 2.8 ms as on eight, so many ticks in a second, and a whole slice also for new tasks.
+/// On one CPU, with slices of 2.8 ms as on eight, that many ticks in a second, and a whole slice also for new tasks.
 pub fn run_one(hz: u64, version: u64, more: Settings, duration: &str, tasks: &str) -> Vec<Event> {
     let settings = [("version", version), ("hz", hz), ("base_slice", 2_800_000), ("place_deadline_initial", 0)];
     run_tasks("cpus = 1", duration, tasks, &[&settings, more].concat())

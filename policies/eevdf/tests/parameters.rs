@@ -32,7 +32,7 @@ fn a_new_task_asks_for_half_a_slice_or_a_whole_one() {
     assert_eq!(first(&[("hz", 10_000), ("base_slice", 2_800_000), ("place_deadline_initial", 0)]), 2_800);
 }
 
-/// A sleeper beside two hogs on the first of eight CPUs, where slices are 2.8 ms.
+/// A sleeper next to two hogs on the first of eight CPUs, where slices are 2.8 ms.
 fn beside_hogs(slice: &str, settings: &[(&str, u64)]) -> Vec<Event> {
     let sleeper =
         format!("[[task]]\nname = \"s\"\n{slice}loop = [{{ sleep = \"exp(9ms)\" }}, {{ compute = \"500us\" }}]\n");
@@ -85,7 +85,7 @@ fn parity_protects_who_was_picked() {
     }
 }
 
-/// Who runs 3 ms at a time and naps would lose its debt each time.
+/// A task that runs 3 ms at a time and naps would lose its debt each time.
 #[test]
 fn without_delayed_dequeue_a_debt_is_lost_to_others() {
     let tasks = "[[task]]\nname = \"naps\"\nloop = [{ compute = \"9ms\" }, { sleep = \"20ms\" }]\n\

@@ -24,7 +24,7 @@ fn lags(events: &[Event]) -> (f64, f64) {
     (behind, ahead)
 }
 
-/// I. Stoica, H. Abdel-Wahab, 1995, theorem: nobody is ever behind its fair share by more than the longest request or
+/// I. Stoica, H. Abdel-Wahab, 1995, theorem: no task is ever behind its fair share by more than the longest request or
 /// quantum, nor ahead of it by more than its own request. Here requests last until a tick.
 #[test]
 fn lag_is_bounded_by_a_request() {
@@ -71,7 +71,7 @@ fn short_slices_are_served_sooner_and_get_no_more() {
     assert!(short[0].abs_diff(short[1]) < 25_000, "{short:?}");
 }
 
-/// Delayed dequeue: who sleeps for a moment to lose a debt does not gain by it.
+/// Delayed dequeue: a task that sleeps for a moment to lose a debt does not gain by it.
 #[test]
 fn short_sleeps_do_not_escape_a_debt() {
     let tasks = "[[task]]\nname = \"naps\"\nloop = [{ compute = \"3.9ms\" }, { sleep = \"50us\" }]\n\

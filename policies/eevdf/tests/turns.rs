@@ -1,4 +1,4 @@
-//! The vectors of who runs when: slices of 2.8 ms, which end at ticks.
+//! The vectors of the order of tasks: slices of 2.8 ms, which end at ticks.
 
 use super::observe::{Settings, VERSIONS, cpu_time, run_one, turns};
 
@@ -31,7 +31,7 @@ fn v12_the_other_one_is_picked_at_the_end_of_a_slice() {
     }
 }
 
-/// B runs 1 ms and is away while A goes on from 3 to 8 in virtual time, so it comes back with a lag of 1 ms.
+/// B runs 1 ms and is away while A continues from 3 to 8 in virtual time, so it comes back with a lag of 1 ms.
 #[test]
 fn v14_who_comes_back_with_lag_preempts_at_once() {
     let sleeper = "[[task]]\nname = \"b\"\nloop = [{ compute = \"1ms\" }, { sleep = \"5ms\" }]\n";
@@ -78,13 +78,13 @@ fn v26_two_hogs_alternate_at_the_tick_after_a_slice() {
     }
 }
 
-/// The vectors come from a model that protects whoever is picked, also who ran before; kernels do so at a switch only.
+/// The vectors come from a model that protects the picked task, also one that ran before; kernels do so at a switch only.
 const PROTECT_AGAIN: (&str, u64) = ("protect_again", 1);
 
 #[test]
 fn v27_nice_0_beside_nice_5() {
     let expected = [('A', 0, 3), ('B', 3, 6), ('A', 6, 15), ('B', 15, 18), ('A', 18, 27), ('B', 27, 30)];
-    // A is at 6 when its second turn's request ends, and B at 9.17: A goes on to the first tick after that.
+    // A is at 6 when its second turn's request ends, and B at 9.17: A continues to the first tick after that.
     let at_switches = [('A', 0, 3), ('B', 3, 6), ('A', 6, 13), ('B', 13, 16), ('A', 16, 25), ('B', 25, 28)];
     let two = hog("a", 0) + &hog("b", 5);
     for version in VERSIONS {

@@ -6,7 +6,7 @@
  * of the group, when what it had is used up. Where nothing is left the queue is throttled: its tasks wait until the
  * pool is filled again, and each throttled queue, in the order in which they were throttled, gets what it owes and a
  * nanosecond. A queue whose last task sleeps gives back what is more than a millisecond; 5 ms later throttled queues
- * get of that, if the pool has more than 5 ms and the period goes on for a while. Every group above a task with a
+ * get of that, if the pool has more than 5 ms and the period continues for a while. Every group above a task with a
  * limit is charged.
  *
  * CPU time is charged when the policy looks: at ticks, switches, wake-ups. So a queue may use more than it has,
@@ -212,7 +212,7 @@ static __noinline u32 throttled_above(u32 slot, u32 cpu)
 	return NO_SLOT;
 }
 
-/* How long a running task of a group may go on before some queue above it has nothing left. */
+/* How long a running task of a group may continue before some queue above it has nothing left. */
 static __noinline u64 runtime_left(u32 slot, u32 cpu)
 {
 	u64 left = ~0ULL;

@@ -28,7 +28,7 @@
  * declaration tag in the object's BTF, where `schedlab policies` reads it. It is a list of key=value:
  *
  *	unit=ns            the user writes 5ms or 2s, the program sees nanoseconds; without it the value is a plain number
- *	range=1us..10s     the least and the greatest value that make sense, both allowed
+ *	range=1us..10s     the smallest and the largest value that make sense, both allowed
  *	choices=a,b,c      the user writes a word, the program sees its place in the list, from 0; "b(other)" also takes
  *	                   an argument, as in b(5ms), and sets the parameter `other` to it
  *	machine=cpus       a fact about the machine, filled from the one on which the policy runs unless the user sets it:
@@ -77,7 +77,7 @@
 		__element;                                                         \
 	})
 
-/* How many CPUs there are; if a policy has not room for so many, an error, which is said. */
+/* How many CPUs there are; if a policy has not room for that many, an error, which is said. */
 static inline s32 count_cpus(u32 most)
 {
 	u32 cpus = scx_bpf_nr_cpu_ids();
@@ -107,7 +107,7 @@ static inline s32 create_dsqs(u32 count)
  * only be looked through between bpf_rcu_read_lock() and bpf_rcu_read_unlock().
  */
 
-/* Whether @p, handed to dispatch() as the task that ran last, wants to go on: it is there and did not block. */
+/* Whether @p, handed to dispatch() as the task that ran last, wants to continue: it is there and did not block. */
 static inline bool still_runnable(const struct task_struct *p)
 {
 	return p && (p->scx.flags & SCX_TASK_QUEUED);
@@ -116,7 +116,7 @@ static inline bool still_runnable(const struct task_struct *p)
 /*
  * When a higher class of schedulers wants a CPU, the core takes it from a task and brings that task back afterwards, as
  * long as it has a slice, without a word to dispatch(): a better one may have come. stopping() sees this by
- * is_interrupted(), and running() of such a task has the CPU choose anew.
+ * is_interrupted(), and running() of such a task has the CPU choose again.
  */
 static inline bool is_interrupted(const struct task_struct *p, bool runnable)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The balancer of Linux' fair scheduler: a CPU looks at the groups of a domain, finds the busiest, how much that is off
- * balance, and pulls so much from its busiest queue.
+ * balance, and pulls that much from its busiest queue.
  *
  * 4.9 compares load averages per capacity: nothing moves while the busiest group's is within some percent of the local
  * one's. 6.1 first compares classes (room, full, overloaded), and evens out the numbers of tasks or of idle CPUs where

@@ -3,8 +3,8 @@
  * The fair scheduling class of a CPU: what happens to a task from wake-up to sleep, as Linux' CFS does it, without the
  * question on which CPU that is.
  *
- * A CPU runs the waiting task with the least virtual time, with some regard to buddies, until a tick finds that its
- * slice is used. These are the callbacks of the ops table but for select_cpu. A policy that includes this gives the
+ * A CPU runs the waiting task with the smallest virtual time, with some regard to buddies, until a tick finds that its
+ * slice is used. These are the callbacks of the ops table except for select_cpu. A policy that includes this gives the
  * functions that are declared first: what its tasks weigh, where they go, and what a CPU without work does.
  *
  * Source: Linux 4.9, 6.1 and 6.5, kernel/sched/fair.c.
@@ -33,7 +33,7 @@ static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct 
 static inline void on_running(struct fair_queue *q, s32 cpu, u64 now);
 static inline void on_stopping(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now);
 
-/* The running task, which is charged, goes on: until when at most, before the policy wants to see it again. */
+/* The running task, which is charged, continues: until when at most, before the policy wants to see it again. */
 static inline u64 review(struct fair_queue *q, struct task_struct *p, u64 now);
 
 /* A CPU has no task: whether one came to its queue by that; and if not, it idles. */
@@ -92,7 +92,7 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 		notify(q, t, p->pid, cpu, now);
 }
 
-/* The running task goes on until the tick that will end its slice, as things are. */
+/* The running task continues until the tick that will end its slice, as things are. */
 static void keep_running(struct fair_queue *q, struct task_struct *p, s32 cpu, u64 now)
 {
 	u64 first = 0, limit = review(q, p, now);

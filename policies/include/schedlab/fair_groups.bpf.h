@@ -76,7 +76,7 @@ __noinline u64 cpu_load(s32 cpu, u64 now)
 	return is_4_9() ? a.runnable : a.load;
 }
 
-/* The part of a task in the load of its queue. Without task groups that is its own load, but for the rounding. */
+/* The part of a task in the load of its queue. Without task groups that is its own load, except for the rounding. */
 static inline u64 hierarchical_load(const struct fair_task *t, const struct fair_queue *q)
 {
 	if (has_groups())

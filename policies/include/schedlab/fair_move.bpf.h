@@ -63,7 +63,7 @@ static void notify(struct fair_queue *q, const struct fair_task *t, s32 pid, s32
 }
 
 /*
- * Moves a task that waits in the queue of an iterator to @dsq of another CPU, and tells that one. False: its own CPU
+ * Moves a task that waits in the queue of an iterator to @dsq of another CPU, and says that one. False: its own CPU
  * takes it at this moment. What is counted follows the task, for a CPU that is quicker counts it out where it was.
  */
 static __always_inline bool move_waiting(struct bpf_iter_scx_dsq *it, struct task_struct *p, struct fair_task *t,

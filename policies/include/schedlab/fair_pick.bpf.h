@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which waiting task of a CPU runs next under CFS: the one with the least virtual time, with some regard to buddies;
- * with task groups that of the group with the least virtual time.
+ * Which waiting task of a CPU runs next under CFS: the one with the smallest virtual time, with some regard to buddies;
+ * with task groups that of the group with the smallest virtual time.
  *
  * Example: A is due at virtual time 10, B at 10.5 is the next buddy. B is picked, as it is not behind A by more than
  * the wakeup granularity of 1 ms.
@@ -32,7 +32,7 @@ static bool take(u64 dsq, s32 pid, s32 but, u64 limit)
 
 /*
  * Picks with regard to buddies: the next, else the last one if it is not far behind who is due, else who is due,
- * unless that one yielded and the second is not far behind. False: nothing was taken, so the running task goes on, if
+ * unless that one yielded and the second is not far behind. False: nothing was taken, so the running task continues, if
  * there is one.
  */
 static bool pick_buddy(struct fair_queue *q, const struct buddies *b, u64 dsq, struct task_struct *first, bool runs)

@@ -126,7 +126,7 @@ __noinline u32 fair_balance_level(u32 cpu, u32 level, u32 kind)
 	return a->moved;
 }
 
-/* When a level is due again, as a time; balancing happens at ticks, and a jiffy is the least. */
+/* When a level is due again, as a time; balancing happens at ticks, and a jiffy is the smallest. */
 static u64 due_at(const struct fair_queue *q, u32 level, bool busy)
 {
 	const u32 *interval = ELEMENT(q->interval_ms, level);
@@ -357,7 +357,7 @@ static s32 init_balancing(void)
 }
 
 /*
- * Whether the balancer sends the running task to another CPU. One that may not go there stays and goes on: a kernel
+ * Whether the balancer sends the running task to another CPU. One that may not go there stays and continues: a kernel
  * looks at its CPUs before it stops it (out_one_pinned).
  */
 static inline bool is_pushed(struct fair_queue *q, const struct task_struct *p)

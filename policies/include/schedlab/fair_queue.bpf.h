@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The run queue of a CPU under CFS: waiting tasks in the order of their virtual times, in a dispatch queue, and the
- * running one beside it.
+ * running one next to it.
  *
- * `min_vruntime` never falls and follows the least virtual time of the running and the waiting tasks. It is what a
+ * `min_vruntime` never falls and follows the smallest virtual time of the running and the waiting tasks. It is what a
  * task's virtual time is relative to: a task that comes from another CPU keeps its distance to it, a new one begins a
  * slice behind it, and one that slept comes back at most half a period before it.
  *

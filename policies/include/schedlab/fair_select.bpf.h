@@ -54,7 +54,7 @@ static void record_wakee(struct fair_task *waker, s32 wakee, u64 now)
 	}
 }
 
-/* Whether waker and wakee work with so many others that they should not be pulled together. */
+/* Whether waker and wakee work with that many others that they should not be pulled together. */
 static inline bool is_wide(u32 waker_flips, u32 wakee_flips, u32 cache_cpus)
 {
 	u32 most = waker_flips > wakee_flips ? waker_flips : wakee_flips;
@@ -84,7 +84,7 @@ static inline bool affine_6_1(u64 this_load, u64 previous_load, u64 load, u32 pc
 	return here < there;
 }
 
-/* The least domain of @cpu that holds @other, 0 when none does. */
+/* The smallest domain of @cpu that holds @other, 0 when none does. */
 __noinline u32 common_level(u32 cpu, u32 other)
 {
 	struct domain domain = {};
@@ -260,7 +260,7 @@ static bool stays_local(const struct group_stats *local, const struct group_stat
 
 /*
  * The CPU of a group for a new task: the first that is left to tasks of SCHED_IDLE, else the idle one that has been
- * idle for the least time, else the least loaded.
+ * idle for the smallest time, else the smallest loaded.
  */
 __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 end, u64 now, bool takes)
 {
@@ -288,7 +288,7 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 	return chosen;
 }
 
-/* A step down the domains. It stands in a map: of what comes from there a verifier knows nothing to follow. */
+/* A step down the domains. It is in a map: of what comes from there a verifier knows nothing to follow. */
 struct step_down {
 	struct domain domain;
 	struct group_stats local;

@@ -5,8 +5,8 @@
  * Everybody who is runnable shall have run once in a period: `latency`, or `min_granularity` for each of more than
  * `nr_latency` tasks. The slice of a task is its part of the period by weight.
  *
- * Example, latency 24 ms: nice 0 beside nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by
- * about 18.08 ms of virtual time each in them. Two tasks of nice 0 in a task group beside another group have a half of
+ * Example, latency 24 ms: nice 0 next to nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by
+ * about 18.08 ms of virtual time each in them. Two tasks of nice 0 in a task group next to another group have a half of
  * a half each, 6 ms.
  */
 #ifndef SCHEDLAB_FAIR_SLICE_BPF_H
@@ -25,7 +25,7 @@ PARAMETER(u64, wakeup_granularity, NS_PER_MS,
 	  "unit=ns range=0ns..1s about=The lead with which a waking task preempts, before the factor.");
 PARAMETER(u32, nr_latency, 8, "range=1..1000 about=More tasks than this make the period longer.");
 
-/* The unscaled granularity of SCHED_IDLE beside others, since 5.14. */
+/* The unscaled granularity of SCHED_IDLE next to others, since 5.14. */
 #define IDLE_MIN_GRANULARITY 750000
 
 /* The times of the parameters with the factor. */

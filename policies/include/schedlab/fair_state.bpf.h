@@ -2,7 +2,7 @@
 /*
  * Tasks and run queues of Linux' fair schedulers: what is the same whatever order the queue is in.
  *
- * The waiting tasks of a CPU are in a dispatch queue, the running one is beside it. A scheduler says before it includes
+ * The waiting tasks of a CPU are in a dispatch queue, without the running one. A scheduler says before it includes
  * this what it wants of a task's and a queue's virtual time, as `struct task_clock` and `struct queue_clock`, which
  * Linux it follows, as is_4_9(), and answers the questions below.
  *
@@ -32,7 +32,7 @@ struct fair_task {
 	struct load_average average;
 	u64 ran_until;		  /* when it last left a CPU */
 	u64 flips_halved_at;	  /* of `flips` */
-	u32 flips;		  /* how often it woke somebody else than before */
+	u32 flips;		  /* how often it woke something other than before */
 	s32 last_wakee;
 	s32 recent_cpu;		  /* where it was before its last CPU */
 	u32 weight;
@@ -98,9 +98,9 @@ static u64 jiffy;
 /* CPUs without a task, CPUs with more than one, and tasks of SCHED_IDLE that run or wait somewhere. */
 static u32 nr_idle, nr_overloaded, nr_idle_tasks;
 
-/* Where a waiting task stands in its queue. */
+/* Where a waiting task is in its queue. */
 static inline u64 order_key(const struct fair_task *t);
-/* Where a task that waits in a queue would stand in the one of @cpu, as things are. */
+/* Where a task that waits in a queue would are in the one of @cpu, as things are. */
 static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from, const struct fair_queue *to, s32 cpu,
 			u64 now);
 /* A waiting task goes there, to @key. It is still counted where it was. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The order of a CPU's tasks with task groups: at the root the groups' entities are in the order of their virtual
- * times, and in each group's queue its tasks are. The entity with the least virtual time is picked, then the first of
+ * times, and in each group's queue its tasks are. The one with the smallest virtual time is picked, then the first of
  * its tasks.
  *
  * The same rules hold at both levels. Who runs is charged at both; ticks compare what it and its group have run with
@@ -54,7 +54,7 @@ static inline bool group_waits(s32 index)
 	return g && g->nr_running && first_waiting(MAX_CPUS + index, &first);
 }
 
-/* Of the groups with waiting tasks on a CPU the first, but for two, or NO_GROUP. Of equal ones the next in turn. */
+/* Of the groups with waiting tasks on a CPU the first, except for two, or NO_GROUP. Of equal ones the next in turn. */
 __noinline s32 first_group(s32 cpu, s32 but, s32 nor)
 {
 	struct fair_queue *q = queue_of(cpu);
@@ -81,7 +81,7 @@ __noinline s32 first_group(s32 cpu, s32 but, s32 nor)
 	return chosen;
 }
 
-/* The virtual time of the first group that waits beside the running one, if one does. */
+/* The virtual time of the first group that waits next to the running one, if one does. */
 static inline bool first_other_group(const struct fair_queue *q, s32 cpu, u64 *vruntime)
 {
 	const struct group_queue *g = group_at(first_group(cpu, q->running ? q->running_group : NO_GROUP, NO_GROUP));
@@ -274,7 +274,7 @@ static void favour_siblings(struct fair_queue *q, const struct fair_task *t, boo
 		forget(&q->clock.buddies, index_of(t) + 1);
 }
 
-/* Whether a group could be picked: it runs, or it has waiting tasks; and it stands at @limit or before. */
+/* Whether a group could be picked: it runs, or it has waiting tasks; and it is at @limit or before. */
 static bool may_pick_group(s32 index, s32 running, u64 limit)
 {
 	const struct group_queue *g = group_at(index);
@@ -307,7 +307,7 @@ static s32 buddy_group(const struct fair_queue *q, s32 cpu, s32 due, s32 running
 	return may_pick_group(second, running, limit) ? second : due;
 }
 
-/* The group whose task runs next: that of the running one, if that goes on, or another; NO_GROUP if nobody is there. */
+/* The group whose task runs next: that of the running one, if it continues, or another; NO_GROUP if there is none. */
 __noinline s32 due_group(s32 cpu, bool runs)
 {
 	struct fair_queue *q = queue_of(cpu);

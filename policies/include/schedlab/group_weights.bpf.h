@@ -130,7 +130,7 @@ static __noinline u32 weight_in_groups(u32 slot, u32 cpu, u32 own)
 	return weight ?: 1;
 }
 
-/* A tick: averages go on, and so do the weights of the groups above a task. */
+/* A tick: averages continue, and so do the weights of the groups above a task. */
 static inline void refresh_groups(u32 slot, u32 cpu, u64 now)
 {
 	count_in_groups(slot, cpu, 0, 0, now);

@@ -3,7 +3,7 @@
  * Wake source: what a task had waited for when it last became runnable. A policy reads it from a map.
  *
  * The simulator fills the map. In a kernel two small programs in the policy's object do, where tasks leave their CPU
- * and where they are new; the loader has to attach them beside the operations. What a task waits for is the system call
+ * and where they are new; the loader has to attach them too. What a task waits for is the system call
  * in which it goes to sleep, for read() and write() the kind of the file; a wait for a device is what the kernel itself
  * counts as one. Who waits for several things at once (poll, epoll) or for another process waits for something unknown,
  * and who waits no longer because its time is over has waited for the same as one that got what it wanted. The numbers
@@ -46,7 +46,7 @@ static inline enum wake_source wake_source(struct task_struct *p)
 #define FILE_PIPE 0010000
 #define FILE_SOCKET 0140000
 
-/* The load generator stands in for a device by sleeping on this clock, CLOCK_BOOTTIME, which few others sleep on. */
+/* The load generator is in for a device by sleeping on this clock, CLOCK_BOOTTIME, which few others sleep on. */
 #define CLOCK_OF_DEVICES 7
 
 /* arch/x86/entry/syscalls/syscall_64.tbl */

@@ -19,7 +19,7 @@ fn hogs(first: u32, second: u32) -> String {
     group(0, first) + &group(1, second)
 }
 
-/// How many tasks leave the first CPU between two instants, when so many begin on each.
+/// How many tasks leave the first CPU between two instants, when that many begin on each.
 fn moved(version: u64, on: (u32, u32), from_ms: u64, until_ms: u64) -> usize {
     let events = run_tasks("cpus = 2", until_ms, &hogs(on.0, on.1), version, &[]);
     let times = migrations(&events);
@@ -53,7 +53,7 @@ fn v28_other_differences() {
     }
 }
 
-/// Where a task wakes that was on CPU 1 with so many tasks there, when a task on CPU 0 wakes it.
+/// Where a task wakes that was on CPU 1 with that many tasks there, when a task on CPU 0 wakes it.
 fn wakes_on(sync: bool, others: u32) -> u32 {
     let (wait, post) = if sync { ("recv", "send") } else { ("wait", "post") };
     let others = match others {
@@ -87,7 +87,7 @@ fn hogs_on_1(events: &[Event], from_ms: u64, until_ms: u64) -> usize {
     turns(events).iter().filter(there).map(|turn| turn.task).collect::<BTreeSet<u32>>().len()
 }
 
-/// Seven tasks come to CPU 0, and so many ticks later CPU 1 has nothing left: how many it takes at once. It believes the
+/// Seven tasks come to CPU 0, and that many ticks later CPU 1 has nothing left: how many it takes at once. It believes the
 /// first smoothed load: 448, 672 and 784 after 1, 2 and 3 ticks. What ends there weighs 6 and still counts as its own, so
 /// that it may take (448 - 6) / 2 = 221, 333 and 389, at 128 for each task.
 fn taken_newly_idle(ticks: u64) -> usize {

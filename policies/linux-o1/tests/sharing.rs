@@ -3,7 +3,7 @@
 use super::observe::{MS, V3, V22, responses_us, run, run_tasks, status_at, statuses, turns, turns_of};
 use schedlab_model::time::Time;
 
-/// A parent computes, forks and goes on: the first status of the child, and the parent's when it has lost the CPU.
+/// A parent computes, forks and continues: the first status of the child, and the parent's when it has lost the CPU.
 fn fork(version: u64, before_ms: u64, sleep_avg_ms: u64) -> [super::observe::Status; 2] {
     let tasks = format!(
         "[[task]]\nname = \"parent\"\nonce = [{{ compute = \"{before_ms}ms\" }}, {{ spawn = \"child\" }}, {{ compute = \"9ms\" }}]\n\

@@ -1,6 +1,6 @@
-//! The behaviour of `mlfq`, held against vectors worked out by hand: how long a task is in which queue, in exact time.
+//! The behaviour of `mlfq`, compared with vectors worked out by hand: how long a task is in which queue, in exact time.
 //!
-//! Each test runs one scenario of `vectors/`; what has to happen stands in the scenario, too.
+//! Each test runs one scenario of `vectors/`; what has to happen is in the scenario, too.
 
 use super::observe::{Piece, after, bursts, longest_gap, moves, run, starts, turns};
 use schedlab_model::ids::TaskId;

@@ -7,7 +7,7 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
 
-/// Tasks that only compute, so many begun on each CPU.
+/// Tasks that only compute, that many begun on each CPU.
 fn spinners(on: &[u32]) -> String {
     let group = |(cpu, count): (usize, &u32)| match count {
         0 => String::new(),
@@ -58,7 +58,7 @@ struct Rounds {
     rounds: u32,
     moves: u32,
     level_at: Option<(Time, u32)>,
-    /// The difference of the greatest and the least load before each round.
+    /// The difference of the largest and the smallest load before each round.
     spreads: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What `ule` does: scores and priorities as time passes, who runs before whom, and what the study saw.
+//! What `ule` does: scores and priorities as time passes, which task runs before which, and what the study saw.
 
 use super::observe::*;
 use schedlab_model::time::Time;
@@ -71,7 +71,7 @@ fn v12_a_steady_cycle_settles() {
     assert!(last(13) >= 30 && last(15) < 30, "{} {}", last(13), last(15));
 }
 
-/// The study's first experiment: a task that computes, beside an application whose threads mostly sleep and together
+/// The study's first experiment: a task that computes, next to an application whose threads mostly sleep and together
 /// keep the CPU busy. The first gets nothing until the others end, for however long that is.
 #[test]
 fn an_interactive_application_starves_a_computing_task() {
@@ -87,22 +87,22 @@ fn an_interactive_application_starves_a_computing_task() {
     }
 }
 
-/// The study's second: equal threads of one application. Who is created while the creator's score is low is interactive
-/// and stays it; who is created later is batch and never runs. Without inheritance all run.
+/// The study's second: equal threads of one application. A task that is created while the creator's score is low is interactive
+/// and stays it; a task that is created later is batch and never runs. Without inheritance all run.
 #[test]
 fn threads_that_were_created_late_starve() {
     let ran = |inherit| {
         let events = run_vector("late-threads", &[PAPER, ("newborn_sleep", 200_000), ("inherit", inherit)]);
         (1..=40).map(|thread| cpu_time(&events, thread, 0, 20_000) > 0).collect::<Vec<bool>>()
     };
-    // A thread costs the master five ticks of work and one for the fork: its 20th finds 19 * 6 * 1024 beside 200000.
+    // A thread costs the master five ticks of work and one for the fork: its 20th finds 19 * 6 * 1024 next to 200000.
     let early: Vec<bool> = (1..=40).map(|thread| (thread - 1) * 6 * 1024 * 50 / 200_000 < 30).collect();
     assert_eq!(early.iter().filter(|early| **early).count(), 20);
     assert_eq!(ran(1), early);
     assert_eq!(ran(0), [true; 40]);
 }
 
-/// A batch task wakes a hundred interactive ones on its CPU. In the port it goes on until it sleeps; in FreeBSD it has to
+/// A batch task wakes a hundred interactive ones on its CPU. In the port it continues until it sleeps; in FreeBSD it has to
 /// go when its system call returns.
 #[test]
 fn a_waker_keeps_its_cpu_in_the_port() {
@@ -212,7 +212,7 @@ fn a_parent_is_charged_for_the_threads_of_its_children() {
     assert!(words(&events, 0).iter().any(|word| *word >= BATCH_PAPER));
 }
 
-/// A child outlives its parent, and somebody else comes who may lie where the parent lay: it is not charged.
+/// A child outlives its parent, and another comes who may lie where the parent lay: it is not charged.
 #[test]
 fn who_comes_after_a_parent_is_not_charged_for_its_children() {
     let tasks = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\" }, { compute = \"1ms\" }]\n\
@@ -223,7 +223,7 @@ fn who_comes_after_a_parent_is_not_charged_for_its_children() {
     assert_eq!(words(&events, 2), [100]);
 }
 
-/// A task of SCHED_IDLE has what nobody else wants.
+/// A task of SCHED_IDLE has what no other task wants.
 #[test]
 fn the_idle_class_waits_for_everybody() {
     let tasks = "[[task]]\nname = \"idle\"\nclass = \"idle\"\nloop = [{ compute = \"60s\" }]\n\
@@ -231,7 +231,7 @@ fn the_idle_class_waits_for_everybody() {
     for (mode, wakes) in [(PAPER, 100_000), (FREEBSD, 100_000)] {
         let events = run("cpus = 1", 1000, tasks, &[mode]);
         let hog = turns(&events, 1);
-        // Who is not idle takes the CPU at once, and keeps it.
+        // A task that is not idle takes the CPU at once, and keeps it.
         assert_eq!(hog[hog.len() - 1], (wakes, wakes + 500_000), "{mode:?}");
         assert_eq!(cpu_time(&events, 0, 0, 1000), 500_000);
     }

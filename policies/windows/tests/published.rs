@@ -80,7 +80,7 @@ const PLAIN: Wait = ("{ recv = \"go\" }", "{ send = \"go\" }", "[channel.go]");
 const SEMAPHORE: Wait = ("{ wait = \"go\" }", "{ post = \"go\" }", "[semaphore.go]");
 const NETWORK: Wait = ("{ recv = \"go\" }", "{ send = \"go\" }", "[channel.go]\nkind = \"socket\"");
 
-/// The response times of 20 ms of work with base 8. Beside it 500 ms with base 9 become ready, at the same instant and
+/// The response times of 20 ms of work with base 8. Next to it 500 ms with base 9 become ready, at the same instant and
 /// before or after it. A real-time thread gives the sign each second and does not take any time.
 fn interactive((wait, give, object): Wait, is_first: bool) -> Vec<u64> {
     let start = "{ send = \"start\" }";
@@ -102,7 +102,7 @@ fn without_a_boost_a_request_waits_for_the_whole_of_a_higher_one() {
     }
 }
 
-/// With one level more it stands beside the other: before it, or behind its quantum.
+/// With one level more it is next to the other: before it, or behind its quantum.
 #[test]
 fn a_semaphore_brings_a_request_level_with_a_higher_one() {
     assert_eq!(interactive(SEMAPHORE, true), [20_000; 29]);

@@ -140,7 +140,7 @@ fn the_scan_has_a_period_and_a_limit() {
 
 #[test]
 fn a_scan_examines_16_threads_and_raises_10() {
-    // Twenty of base 2 and six of base 4 starve. Each is raised once, since it begins to wait anew.
+    // Twenty of base 2 and six of base 4 starve. Each is raised once, since it begins to wait again.
     let tasks = "[[task]]\nname = \"hog\"\nnice = -1\nloop = [{ compute = \"1s\" }]\n\
                  [[task]]\nname = \"low\"\ncount = 20\nnice = 6\nloop = [{ compute = \"1s\" }]\n\
                  [[task]]\nname = \"less\"\ncount = 6\nnice = 4\nloop = [{ compute = \"1s\" }]";
@@ -189,7 +189,7 @@ fn a_yield_is_for_anybody_and_nothing_without_others() {
     let polite =
         "[[task]]\nname = \"polite\"\nonce = [{ compute = \"20ms\" }, { yield = true }, { compute = \"500ms\" }]";
     let low = format!("{polite}\n[[task]]\nname = \"low\"\nnice = 4\nstart = \"1ms\"\nloop = [{{ compute = \"1s\" }}]");
-    // Alone it goes on in its quantum. Else the lower one has a whole quantum, beginning in the second tick.
+    // Alone it continues in its quantum. Else the lower one has a whole quantum, beginning in the second tick.
     let equal = low.replace("nice = 4\n", "");
     assert_eq!(turns(&run_tasks(1, 1, polite, &[]), 0)[0].0, 0);
     for tasks in [low, equal] {
@@ -199,7 +199,7 @@ fn a_yield_is_for_anybody_and_nothing_without_others() {
     }
 }
 
-/// Whether a CPU is ever idle beside a thread that waits.
+/// Whether a CPU is ever idle next to a thread that waits.
 fn wastes(events: &[Event], cpus: usize) -> bool {
     let (mut busy, mut runnable, mut last) = (vec![false; cpus], 0_usize, events[0].time);
     for event in events {

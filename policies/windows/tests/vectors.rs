@@ -1,6 +1,6 @@
-//! The behaviour of `windows`, held against vectors worked out by hand, in exact time.
+//! The behaviour of `windows`, compared with vectors worked out by hand, in exact time.
 //!
-//! Each test runs one scenario of `vectors/`; what has to happen stands in the scenario, too. A quantum is 12 ticks, and
+//! Each test runs one scenario of `vectors/`; what has to happen is in the scenario, too. A quantum is 12 ticks, and
 //! the first ones begin at a tick or within the first one after the start, so they end at multiples of 187.5 ms.
 
 use super::observe::{TICK, load, placed, priorities, request_times, run, run_shared, turns};

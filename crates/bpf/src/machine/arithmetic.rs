@@ -71,7 +71,7 @@ impl Translator<'_> {
         if constant.is_some() { result } else { self.unless_zero(quotient, a, b, result) }
     }
 
-    /// Signed quotient or remainder. Besides zero, -1 traps for the least number: a quotient by -1 is the negated
+    /// Signed quotient or remainder. Besides zero, -1 traps for the smallest number: a quotient by -1 is the negated
     /// number, a remainder 0.
     fn divide_signed(&mut self, op: AluOp, a: Value, b: Value, constant: Option<i64>) -> Value {
         let quotient = op == AluOp::SignedDiv;

@@ -40,7 +40,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Takes from the budget what is pending, but for what may still be owed.
+    /// Takes from the budget what is pending, except for what may still be owed.
     pub(super) fn pay(&mut self, owed: i64) {
         if self.pending != owed {
             let budget = self.load_context(I64, offset_of!(CallContext, budget));

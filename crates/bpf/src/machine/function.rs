@@ -35,7 +35,7 @@ pub(super) fn translate(
 }
 
 impl Translator<'_> {
-    /// Writes everything; `known` says of each block what is known at its start.
+    /// Writes everything; `known` says about each block what is known at its start.
     fn write_all(&mut self, known: &[Option<Registers>]) {
         self.blocks = known.iter().map(|known| known.is_some().then(|| self.builder.create_block())).collect();
         self.owe_nothing_after_tests(known);

@@ -7,9 +7,9 @@ use crate::program::Program;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many programs are kept, those used last.
+/// That many programs are kept, those used last.
 const MOST: usize = 32;
-/// With so many settings of one policy each has code of its own, in which they are constants. What comes after that
+/// With that many settings of one policy each has code of its own, in which they are constants. What comes after that
 /// shares code that reads them: compiling takes longer than it saves in a short run.
 const SETTINGS: usize = 8;
 

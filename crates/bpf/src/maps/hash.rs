@@ -1,4 +1,4 @@
-//! Hash maps, also with a value for each CPU, also forgetting the least recently used entry.
+//! Hash maps, also with a value for each CPU, also forgetting the smallest recently used entry.
 //!
 //! An element is a key followed by its values, in a slot of guest memory that never moves. The index over the slots is
 //! a hash table on the host's side with a fixed hash function; walks go in the order of the slots.
@@ -108,7 +108,7 @@ impl Hash {
         self.value_address(slot, cpu)
     }
 
-    /// A slot for a key that is not there, that of the least recently used one if need be; `None` when the map is full.
+    /// A slot for a key that is not there, that of the smallest recently used one if need be; `None` when the map is full.
     pub fn free_slot(&mut self, memory: &GuestMemory) -> Result<Option<u32>, MemoryError> {
         if let Some(slot) = self.free.pop() {
             return Ok(Some(slot));

@@ -75,7 +75,7 @@ pub enum Storage {
 #[derive(Clone, Debug)]
 pub struct Arena {
     pub base: u64,
-    /// Where its loader has it, less the guest address: what stands above 32 bits of its pointers.
+    /// Where its loader has it, less the guest address: what is above 32 bits of its pointers.
     pub user_base: u64,
     /// Which pages are taken.
     pub taken: Vec<bool>,

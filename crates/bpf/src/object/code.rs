@@ -7,7 +7,7 @@ use super::externs::Extern;
 use super::{ObjectError, map_definition};
 use crate::btf::{Btf, CoreRelocation, Ext, LineInfo};
 
-/// An instruction slot as it stands in the file.
+/// An instruction slot as it is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawInsn {
     pub code: u8,

@@ -67,6 +67,12 @@ pub enum LoadError {
     /// It needs what is not simulated.
     #[error("the object needs what is not simulated: {}", .0.join(", "))]
     Missing(Vec<String>),
+    /// A kernel refuses its licence.
+    #[error(
+        "its licence is \"{0}\", and a kernel loads schedulers under a licence that is compatible with the GPL only: write \
+         `char _license[] SEC(\"license\") = \"GPL\";`"
+    )]
+    Licence(String),
     /// It calls what is defined elsewhere.
     #[error(
         "the object does not define {}; compile one source that includes all its parts, or link their objects with \

@@ -1,7 +1,7 @@
 //! Whether what another loader made of a program is still that program.
 //!
 //! A loader changes an instruction only where the file asks for something that it cannot know: an address, a fact about
-//! the kernel's types. Subprograms stand behind the program that calls them, in any order.
+//! the kernel's types. Subprograms are behind the program that calls them, in any order.
 
 use super::{CodeSection, DataKind, DataSection, Object, RawInsn, Target};
 use std::collections::BTreeMap;
@@ -258,7 +258,7 @@ mod tests {
         [insn.code, insn.dst | insn.src << 4, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
     }
 
-    /// Every bit of every byte counts, but for those that the file leaves to the loader.
+    /// Every bit of every byte counts, except for those that the file leaves to the loader.
     #[test]
     fn a_changed_bit_is_seen_unless_the_file_leaves_it_to_the_loader() {
         assert_eq!(compare(&loaded()), Ok(()));

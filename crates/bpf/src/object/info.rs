@@ -122,7 +122,7 @@ pub struct EnumeratorInfo {
 pub struct DataPlace {
     /// The section.
     pub section: String,
-    /// Bytes from its begin.
+    /// Bytes from its start.
     pub offset: u64,
 }
 

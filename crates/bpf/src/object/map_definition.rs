@@ -21,7 +21,7 @@ pub struct MapDefinition {
     pub value_type: TypeId,
     /// What the maps in a map of maps look like.
     pub inner: Option<Box<MapDefinition>>,
-    /// What stands in it from the start.
+    /// What is in it from the start.
     pub values: Vec<InitialValue>,
 }
 

@@ -73,6 +73,20 @@ impl Object {
         &self.license
     }
 
+    /// Whether a kernel loads it as a scheduler (`license_is_gpl_compatible`).
+    ///
+    /// # Errors
+    ///
+    /// The licence, which no kernel accepts.
+    pub fn check_licence(&self) -> Result<(), LoadError> {
+        const COMPATIBLE: [&str; 6] =
+            ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
+        match COMPATIBLE.contains(&self.license.as_str()) {
+            true => Ok(()),
+            false => Err(LoadError::Licence(self.license.clone())),
+        }
+    }
+
     /// The table of operations that the object implements; of several, the first.
     pub fn ops(&self) -> Result<&StructOps, ObjectError> {
         self.struct_ops.first().ok_or(ObjectError::NoStructOps)

@@ -5,7 +5,7 @@ use super::{Caller, Item, Reply, Syscalls};
 
 /// The most bytes that are told.
 const MOST_BYTES: usize = 256;
-/// Where the structures of the kernel's interface have what is told: type and number are their first words.
+/// Where the structures of the kernel's interface have what is reported: type and number are their first words.
 mod place {
     pub const MAP_NAME: usize = 24;
     pub const PROGRAM_NAME: usize = 64;

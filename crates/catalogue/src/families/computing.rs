@@ -1,4 +1,4 @@
-//! Tasks that compute, beside one another and beside tasks that wake up: what they ask for and when decides who gets it.
+//! Tasks that compute, next to each other and next to tasks that wake up: what they ask for and when decides who gets it.
 
 use super::dice::Dice;
 use super::draft::{Draft, compute, looping, number, numbered, repeat, sleep, tasks};
@@ -23,7 +23,7 @@ pub(super) fn compute_only(dice: &mut Dice, draft: &mut Draft) {
     }
 }
 
-/// Periodic sleepers, some beside hogs.
+/// Periodic sleepers, some next to hogs.
 pub(super) fn timers(dice: &mut Dice, draft: &mut Draft) {
     let roles = dice.between(1, 3);
     draft.say(format!("{} of tasks that sleep and compute for moments.", number(roles, "role")));
@@ -37,7 +37,7 @@ pub(super) fn timers(dice: &mut Dice, draft: &mut Draft) {
     }
 }
 
-/// One of `roles` roles that together take at most 55 % of the machine, beside these hogs.
+/// One of `roles` roles that together take at most 55 % of the machine, next to these hogs.
 pub(super) fn wakers<'d>(dice: &mut Dice, draft: &'d mut Draft, name: &str, roles: u32, hogs: Hogs) -> &'d mut Task {
     let pause = dice.length(MS(5), MS(27));
     let count = dice.between(1, 2 * draft.cpus).max(needed(pause + hogs.round(draft.cpus) + MS(2)));
@@ -89,7 +89,7 @@ pub(super) fn phases(dice: &mut Dice, draft: &mut Draft) {
     draft.say("Tasks that wake up for moments several times and then compute for long.".into());
     for index in 0..roles {
         let name = numbered("changing", index, roles);
-        // Many moments beside tasks of another kind would each wait for these.
+        // Many moments next to tasks of another kind would each wait for these.
         let (times, moment, pause) = match roles == 2 || dice.chance(40) {
             true => (dice.between(2, 5), dice.length(US(300), US(1500)), dice.length(MS(2), US(5600))),
             false => (dice.between(8, 20), dice.length(US(100), US(220)), dice.length(US(300), US(820))),

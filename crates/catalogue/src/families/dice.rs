@@ -63,7 +63,7 @@ impl Dice {
         }
     }
 
-    /// Times with this mean, now and then always the same. For what stands beside something random: with nothing but
+    /// Times with this mean, now and then always the same. For what is next to something random: with nothing but
     /// constants a median jumps from one value to the next.
     pub fn near(&mut self, mean: Time) -> Distribution {
         if self.chance(20) { Distribution::Constant(neat(mean)) } else { self.around(mean) }

@@ -51,7 +51,7 @@ impl Draft {
     }
 
     /// Adds tasks that compute, with pauses, at most for a percentage of the machine's time. A pause lets those
-    /// who wait go on after some milliseconds and not after a whole slice.
+    /// who wait continue after some milliseconds and not after a whole slice.
     pub fn hogs(&mut self, dice: &mut Dice, percent: u32) -> Hogs {
         let count = dice.between(1, self.cpus + 1);
         let burst = dice.length(Time::from_ms(1), Time::from_ms(5));

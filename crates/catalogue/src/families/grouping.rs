@@ -87,7 +87,7 @@ impl Leaf {
     }
 }
 
-/// A service under a limit, which always computes or sleeps between requests, alone or beside others.
+/// A service under a limit, which always computes or sleeps between requests, alone or next to others.
 pub(super) fn limits(dice: &mut Dice, draft: &mut Draft) {
     let period = MS(dice.pick(&[20, 50, 100]));
     let percent = dice.between(20, 70);
@@ -102,7 +102,7 @@ pub(super) fn limits(dice: &mut Dice, draft: &mut Draft) {
     });
     let beside = dice.chance(50);
     let count = dice.between(1, draft.cpus + 2);
-    // What it may use, and what is left of the machine beside others.
+    // What it may use, and what is left of the machine next to others.
     let usable = scaled(PACE, u64::from(draft.cpus * percent), if beside { 200 } else { 100 });
     let rivals = count + if beside { draft.cpus + 1 } else { 0 };
     let most = usable.min(longest(draft.cpus, count, rivals));

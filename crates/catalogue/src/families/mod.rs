@@ -39,14 +39,14 @@ pub fn all() -> &'static [Family] {
 }
 
 const ALL: &[Family] = &[
-    family("affinity", "pinned tasks beside free ones, and tasks that may run on some of the CPUs", placing::affinity),
+    family("affinity", "pinned tasks and free ones, and tasks that may run on some of the CPUs", placing::affinity),
     family("arrivals", "jobs that arrive by themselves, each a task of its own, at 40 to 82 % load", births::arrivals),
-    family("classes", "batch, idle and real-time tasks beside others", placing::classes),
+    family("classes", "batch, idle and real-time tasks together with others", placing::classes),
     family("compute", "roles that only compute", computing::compute_only),
     family("conditions", "phases of tasks with unequal work that wait for each other at barriers", waiting::conditions),
     family("fork-storms", "parents that spawn bursts of many short threads", births::fork_storms),
-    family("io", "tasks that use a device beside tasks that compute", serving::devices),
-    family("limits", "a service in a control group with a limit, alone or beside others", grouping::limits),
+    family("io", "tasks that use a device, and tasks that compute", serving::devices),
+    family("limits", "a service in a control group with a limit, alone or with others", grouping::limits),
     family("locks", "tasks that compute outside and under one or two locks", waiting::locks),
     family("nice", "hogs and tasks that wake up, of different nice values", computing::nice),
     family("phases", "tasks whose behaviour changes within each request", computing::phases),
@@ -54,11 +54,11 @@ const ALL: &[Family] = &[
     family("pools", "pools of workers that answer requests from outside", serving::pools),
     family("processes", "parents that spawn processes, which compute and end", births::processes),
     family("semaphores", "tickets, and queues of jobs that one posts and others wait for", waiting::semaphores),
-    family("services", "a pool with a lock and a device, beside background tasks", serving::services),
+    family("services", "a pool with a lock and a device, and background tasks", serving::services),
     family("shares", "control groups of different weights, with tasks that always compute", grouping::shares),
     family("sockets", "clients and servers, and chains of stages, by sockets", talking::sockets),
     family("threads", "parents that spawn threads, which compute and end", births::threads),
-    family("timers", "periodic sleepers with short work, some beside hogs", computing::timers),
+    family("timers", "periodic sleepers with short work, some together with hogs", computing::timers),
 ];
 
 const fn family(name: &'static str, about: &'static str, draw: fn(&mut Dice, &mut Draft)) -> Family {

@@ -13,7 +13,7 @@ use schedlab_model::workload::Class;
 const MS: fn(u64) -> Time = Time::from_ms;
 const US: fn(u64) -> Time = Time::from_us;
 
-/// Pinned tasks beside free ones.
+/// Pinned tasks next to free ones.
 pub(super) fn affinity(dice: &mut Dice, draft: &mut Draft) {
     let cpus = draft.cpus;
     let (home, pinned) = (dice.between(0, cpus - 1), dice.between(1, 2));
@@ -55,7 +55,7 @@ pub(super) fn affinity(dice: &mut Dice, draft: &mut Draft) {
     }
 }
 
-/// Batch, idle and real-time tasks beside others.
+/// Batch, idle and real-time tasks next to others.
 pub(super) fn classes(dice: &mut Dice, draft: &mut Draft) {
     let (batch, idle) = dice.pick(&[(true, false), (false, true), (true, true)]);
     let urgent = dice.chance(60);

@@ -11,7 +11,7 @@ use schedlab_model::workload::Class;
 const MS: fn(u64) -> Time = Time::from_ms;
 const US: fn(u64) -> Time = Time::from_us;
 
-/// Tasks that use a device beside tasks that compute.
+/// Tasks that use a device next to tasks that compute.
 pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
     let roles = dice.between(1, 2);
     let hogs = match dice.between(0, 9) {
@@ -81,7 +81,7 @@ fn feed(dice: &mut Dice, draft: &mut Draft, channel: &str, gap: Time, messages: 
     });
 }
 
-/// A pool whose workers need a lock and a device, beside background tasks.
+/// A pool whose workers need a lock and a device, next to background tasks.
 pub(super) fn services(dice: &mut Dice, draft: &mut Draft) {
     draft.say("Requests from outside are answered with a lock and a device.".into());
     let load = dice.between(25, 45);

@@ -40,7 +40,7 @@ pub(super) fn needed(pass: Time) -> u32 {
     pass.0.div_ceil(PACE.0).max(1) as u32
 }
 
-/// Tasks that compute with short pauses, beside those that wake up.
+/// Tasks that compute with short pauses, next to those that wake up.
 #[derive(Clone, Copy)]
 pub(super) struct Hogs {
     /// How many.

@@ -22,7 +22,7 @@ impl Lch {
     pub fn hex(self) -> String {
         let chromas = (0..=20).map(|step| self.chroma * f64::from(20 - step) / 20.0);
         let shown = chromas.map(|chroma| Lch { chroma, ..self }.light()).find(on_screen);
-        // Grey is always on the screen, but for rounding.
+        // Grey is always on the screen, except for rounding.
         let light = shown.unwrap_or_else(|| Lch { chroma: 0.0, ..self }.light());
         let [r, g, b] = light.map(|light| (255.0 * gamma(light.clamp(0.0, 1.0))).round() as u8);
         format!("#{r:02x}{g:02x}{b:02x}")

@@ -11,14 +11,14 @@ pub struct AgreementArgs {
     /// Scenario files, or the names of shipped ones
     #[arg(required_unless_present = "family")]
     pub scenario: Vec<String>,
-    /// Scenarios that these families draw, one of each for each number of CPUs: a list as in locks,pipes, or all
+    /// Scenarios drawn by these families, one of each for each number of CPUs: a list as in locks,pipes, or all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub family: Vec<String>,
     /// The seed from which families draw
     #[arg(long, value_name = "N", default_value_t = 1, requires = "family")]
     pub family_seed: u64,
-    /// The policies: a list as in rr,cfs@debian:12; alone a policy is held against itself in a kernel, with @KERNEL
-    /// against that kernel's own scheduler, with @kernel against that of the kernel of all others
+    /// The policies: a list as in rr,cfs@debian:12. Alone, a policy is compared with itself in a kernel; with @KERNEL,
+    /// with that kernel's own scheduler; with @kernel, with the scheduler of the kernel of all others
     #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]
     pub policy: Vec<PairList>,
     /// Where the real runs happen: vm or host
@@ -30,7 +30,7 @@ pub struct AgreementArgs {
     /// The emulator; by default as fast as a real machine: qemu:shift=0 for one CPU, bochs:ips=200000000 for several
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineSpec>,
-    /// What this machine takes for itself, from a file that `calibrate --machine` wrote; measured when absent
+    /// This machine's costs, from a file that `calibrate --machine` wrote; measured if absent
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
     /// Numbers of CPUs instead of the scenarios' own: a list as in 1,2,4
@@ -39,25 +39,25 @@ pub struct AgreementArgs {
     /// How many seeds, each with a real run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub seeds: u32,
-    /// What is undecided gets further seeds, up to N
+    /// Give undecided cells further seeds, up to N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_seeds: Option<u32>,
-    /// How many times as long each scenario runs as it says, its warmup apart: less noise in the same number of runs
+    /// Run each scenario N times as long, not counting its warm-up: less noise in the same number of runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub length: u32,
-    /// What is undecided runs once more, up to N times as long
+    /// Run undecided cells once more, up to N times as long
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_length: Option<u32>,
-    /// How many copies of the simulation there are for each seed, with small changes of tick offset, costs and times
+    /// How many copies of the simulation to run for each seed, with small changes of tick offset, costs and times
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub copies: u32,
-    /// Mechanisms that the simulated machine is not to have, to see what they do: a list as in retry,socket_send
+    /// Mechanisms and costs to remove from the simulated machine, to see their effect: a list as in retry,socket_send
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub without: Vec<String>,
-    /// How many runs may happen at once; all cores by default; no influence on results
+    /// How many runs happen in parallel; all cores by default; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,
-    /// Run everything again, also what is known from before
+    /// Repeat all runs, and ignore the cache
     #[arg(long)]
     pub fresh: bool,
     /// Print JSON
@@ -66,7 +66,7 @@ pub struct AgreementArgs {
     /// Also write the tables into a page, between its marks for the section NAME
     #[arg(long, value_name = "FILE#NAME", value_parser = str::parse::<Target>)]
     pub markdown: Option<Target>,
-    /// Also leave the traces of both runs under the first seed in this folder
+    /// Also keep the traces of both runs under the first seed in this folder
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// No progress bar, no remarks on standard error

@@ -14,23 +14,23 @@ pub struct OverheadArgs {
     /// Where: on this machine as any user, in a virtual machine, or simulated
     #[arg(long, value_parser = venue_names(), default_value = "host", value_name = "VENUE")]
     pub venue: VenueName,
-    /// The kernel of a virtual machine, as `run` takes it
+    /// The kernel of a virtual machine, as for `run`
     #[arg(long, value_name = "KERNEL")]
     pub kernel: Option<String>,
-    /// How many tasks run together, beside one alone
+    /// How many tasks run together; one alone is always measured too
     #[arg(long, value_name = "NUMBERS", default_value = "4,16", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub tasks: Vec<u32>,
     /// What the tasks are
     #[arg(long, value_enum, value_name = "KINDS", default_value = "thread,process", value_delimiter = ',')]
     pub kind: Vec<TaskKind>,
-    /// The length of a run that is measured
+    /// The measured length of a run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = read::<Time>)]
     pub duration: Time,
-    /// How often all of it is run: a block has one run with each number of tasks
+    /// How many blocks to run; a block has one run with each number of tasks
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub blocks: u32,
-    /// Add blocks up to N where an estimate does not differ from zero or a variance is not known
+    /// Add blocks, up to N, while an estimate does not differ from zero or a variance is unknown
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub most_blocks: u32,
     /// Print the values as JSON
@@ -46,7 +46,7 @@ pub struct OverheadArgs {
 pub enum TaskKind {
     /// A thread of one process
     Thread,
-    /// A process of its own
+    /// A separate process
     Process,
 }
 

@@ -10,10 +10,10 @@ pub struct QuotaArgs {
     /// The target of response times, as in p99=20ms: mean, p50, p90, p99, p999 or max
     #[arg(long, value_name = "STATISTIC=TIME", value_parser = str::parse::<Target>)]
     pub target: Target,
-    /// The control group that is limited; where the scenario has one only, that
+    /// The control group to limit; by default the scenario's only one
     #[arg(long, value_name = "PATH")]
     pub control_group: Option<String>,
-    /// Whose responses; where one `[[task]]` only is in the control group, that
+    /// The role whose responses count; by default the only `[[task]]` in the control group
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
     /// The period of the limit
@@ -22,10 +22,10 @@ pub struct QuotaArgs {
     /// The burst, as a part of the quota from 0 to 1
     #[arg(long, value_name = "PART", default_value_t = 0.0)]
     pub burst: f64,
-    /// The schedulers: they have to know limits; a list, may be repeated
+    /// The schedulers, which must support limits; a list, may be repeated
     #[arg(long, value_name = "POLICIES", default_value = "eevdf:version=7.3", value_parser = parse_list)]
     pub policy: Vec<SpecList>,
-    /// What runs have in common.
+    /// Flags of all runs.
     #[command(flatten)]
     pub shared: SharedArgs,
 }
@@ -35,7 +35,7 @@ pub struct QuotaArgs {
 pub struct Target {
     /// The statistic.
     pub statistic: String,
-    /// What it is to be at most.
+    /// Its maximum.
     pub bound: Time,
 }
 

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 /// What `report` takes.
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Traces (.parquet, .pftrace) and results (what `run --json` or `compare --json` printed) of one scenario; or
-    /// the folder of a history that `gate` keeps
+    /// Traces (.parquet, .pftrace) and results (output of `run --json` or `compare --json`) of one scenario; or the
+    /// folder of a history that `gate` keeps
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The page, report.html by default; for single charts the folder in which each is a file, charts by default
+    /// The page, report.html by default; for single charts their folder, charts by default
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// One page for a browser, or single charts
     #[arg(long, value_name = "FORMAT", default_value = "html")]
     pub format: PageFormat,
-    /// Only this chart, by the name that its file has; may be repeated
+    /// Only this chart, by the name of its file; may be repeated
     #[arg(long, value_name = "NAME", requires = "format")]
     pub chart: Vec<String>,
 }

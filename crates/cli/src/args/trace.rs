@@ -12,16 +12,16 @@ pub struct TraceArgs {
     /// The trace file: .parquet or .pftrace
     #[arg(value_name = "FILE")]
     pub trace: PathBuf,
-    /// Compare with this trace, as what was before: whose waits changed, where and why
+    /// Compare with this earlier trace: which waits changed, where and why
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Also write the comparison as a page
     #[arg(long, value_name = "PAGE", requires = "against")]
     pub report: Option<PathBuf>,
-    /// Print the comparison as JSON
-    #[arg(long, requires = "against")]
+    /// Print JSON
+    #[arg(long, global = true)]
     pub json: bool,
-    /// What to show; by default what is in the file.
+    /// What to show; by default a summary.
     #[command(subcommand)]
     pub view: Option<View>,
 }
@@ -31,18 +31,18 @@ pub struct TraceArgs {
 pub enum View {
     /// How long after its wake-up did each task run?
     Latency(LatencyArgs),
-    /// Why did one of them wait: who was there, and who ran before?
+    /// Why did a task wait: which tasks were there, and which ran first?
     Queue(QueueArgs),
-    /// What did the policy say about each task: its queue, priority or label?
+    /// What did the policy publish about each task: its queue, priority or label?
     Status(StatusArgs),
-    /// Who ran where? Also to Perfetto
+    /// Which task ran where? Also converts to Perfetto
     Timeline(TimelineArgs),
 }
 
-/// Whom and what time a view is about.
+/// The tasks and the time that a view covers.
 #[derive(Debug, clap::Args)]
 pub struct WhichArgs {
-    /// From this time of the run on, as in 5ms
+    /// From this time of the run, as in 5ms
     #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
     pub from: Option<Time>,
     /// Up to this time of the run
@@ -73,10 +73,10 @@ pub struct LatencyArgs {
 /// What `trace FILE queue` takes.
 #[derive(Debug, clap::Args)]
 pub struct QueueArgs {
-    /// The first wake-up from this time of the run on; by default the one with the longest wait
+    /// The first wake-up after this time of the run; by default the one with the longest wait
     #[arg(long, value_name = "TIME", value_parser = read::<Time>, conflicts_with_all = ["from", "to"])]
     pub at: Option<Time>,
-    /// The most other tasks, and steps, that are shown
+    /// The maximum number of other tasks, and of steps
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub limit: u16,
     /// The selection.
@@ -104,7 +104,7 @@ pub struct TimelineArgs {
     /// The columns of the picture
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u16).range(20..=10_000))]
     pub width: u16,
-    /// Instead of a picture, write the whole trace in another form: .pftrace (Perfetto), .parquet or .txt
+    /// Instead of a picture, convert the whole trace: .pftrace (Perfetto), .parquet or .txt
     #[arg(long, value_name = "FILE", conflicts_with_all = ["width", "from", "to", "task", "role"])]
     pub output: Option<PathBuf>,
     /// The selection.

@@ -1,15 +1,36 @@
-//! `schedlab check`: a trace file against the laws.
+//! `schedlab check`: a trace file compared with what holds in every correct trace.
 
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::output;
 use schedlab_venue::replay;
+use serde_json::json;
 
 /// Checks a trace file and says what was found.
 pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let replay = replay(&args.trace)?;
     let (report, findings) = (&replay.report, &replay.findings);
     let header = &report.header;
+    if args.json {
+        output::print_json(&json!({
+            "schema": "schedlab.check/1",
+            "file": args.trace.display().to_string(),
+            "format": report.format.to_string(),
+            "scenario": header.scenario,
+            "policy": header.policy,
+            "venue": header.venue,
+            "seed": header.seed,
+            "cpus": header.cpus,
+            "end_ns": header.end.ns(),
+            "lost": header.lost,
+            "events": findings.events,
+            "tasks": findings.tasks,
+            "is_lawful": findings.is_lawful(),
+            "violations": findings.violations,
+            "reported": findings.reported.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }))?;
+        return ended(args, findings.is_lawful());
+    }
     let mut text = format!(
         "{}: {} trace of {} under {} in {}, {} on {} CPUs, seed {}\n{} events of {} tasks",
         args.trace.display(),
@@ -35,5 +56,12 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
         text += &format!("  {violation}\n");
     }
     output::print(&text)?;
+    ended(args, false)
+}
+
+fn ended(args: &CheckArgs, is_lawful: bool) -> Result<(), Failure> {
+    if is_lawful {
+        return Ok(());
+    }
     Err(Failure::Failed(format!("{}: the trace cannot have happened; record it again", args.trace.display())))
 }

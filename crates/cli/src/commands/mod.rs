@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The commands, one file each.
 
 pub mod agreement;
 pub mod bisect;
@@ -17,6 +17,7 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod search;
+pub mod shell;
 pub mod study;
 pub mod sweep;
 pub mod trace;

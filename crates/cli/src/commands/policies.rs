@@ -1,5 +1,7 @@
 //! `schedlab policies`.
 
+mod json;
+
 use super::verify;
 use crate::args::{PoliciesArgs, PoliciesCommand};
 use crate::failure::Failure;
@@ -18,7 +20,8 @@ pub fn run(args: PoliciesArgs) -> Result<(), Failure> {
         (Some(PoliciesCommand::New { name }), _) => new(&name),
         (None, Some(policy)) if args.source => source(&policy),
         (None, Some(policy)) if args.verify => verify::run(&policy, args.kernel.as_deref(), args.engine),
-        (None, Some(policy)) => details(&policy),
+        (None, Some(policy)) => details(&policy, args.json),
+        (None, None) if args.json => output::print_json(&json::list()),
         (None, None) => list(),
     }
 }
@@ -28,18 +31,21 @@ fn list() -> Result<(), Failure> {
     for policy in catalog() {
         text += &wrap(&format!("  {:<NAMES$}", policy.name), NAMES + 2, policy.about());
     }
-    text += "\nIdeal disciplines, in the simulator alone:\n";
+    text += "\nIdeal disciplines, for the simulator alone:\n";
     for discipline in Discipline::ALL {
         text += &wrap(&format!("  {:<NAMES$}", ideal_name(discipline)), NAMES + 2, discipline.about());
     }
-    text += "\nYour own: ./FILE.bpf.c or ./FILE.bpf.o; `schedlab policies new NAME` begins one.\n";
+    text += "\nYour own: ./FILE.bpf.c or ./FILE.bpf.o; `schedlab policies new NAME` starts one.\n";
     output::print(&text)
 }
 
 fn new(name: &str) -> Result<(), Failure> {
-    let path = new_policy(name, Path::new("."))?;
-    let path = path.display();
-    output::print(&format!("{path} is written; try: schedlab run heavy-load --policy {path}\n"))
+    let [policy, test] = new_policy(name, Path::new("."))?;
+    let (policy, test) = (policy.display(), test.display());
+    output::print(&format!(
+        "{policy} is written, and {test}, a scenario to test it. Try:\n\n    schedlab run heavy-load --policy {policy}\n    \
+         schedlab run {test} --policy {policy} --check\n"
+    ))
 }
 
 fn source(name: &str) -> Result<(), Failure> {
@@ -49,17 +55,21 @@ fn source(name: &str) -> Result<(), Failure> {
     }
 }
 
-fn details(argument: &str) -> Result<(), Failure> {
+fn details(argument: &str, as_json: bool) -> Result<(), Failure> {
     let spec = PolicySpec::parse(argument)?;
     let policy = Policy::find(&spec)?;
     if !policy.warnings.is_empty() {
         output::remark(&policy.warnings);
     }
-    let needs = match (&policy.scheduler, inspect(&policy)) {
+    let inspected = inspect(&policy);
+    if as_json {
+        let needs = inspected.transpose().map_err(|error| VenueError::Parameter { policy: argument.into(), error })?;
+        return output::print_json(&json::details(&policy.label, needs.as_ref()));
+    }
+    let needs = match (&policy.scheduler, inspected) {
         (Scheduler::Ideal(discipline), _) => return ideal(*discipline),
         (Scheduler::Program(_), _) => {
-            let text =
-                "a program that loads an object of its own, in charge with it as long as it runs (--venue vm or host).";
+            let text = "a program that loads its own object and is in charge for as long as it runs.";
             return output::print(&wrap(&format!("{}: ", policy.label), 0, text));
         }
         (_, Some(needs)) => needs.map_err(|error| VenueError::Parameter { policy: argument.into(), error })?,
@@ -118,7 +128,7 @@ fn about_file(argument: &str, needs: &Needs) -> String {
     text + &parameters(&needs.parameters)
 }
 
-/// The names without the suffix that tells several declarations of one function apart, as libbpf has it.
+/// The names without the suffix that says several declarations of one function apart, as libbpf has it.
 fn names(needs: &[Need]) -> Vec<String> {
     let mut names: Vec<(&str, bool)> = Vec::new();
     for need in needs {

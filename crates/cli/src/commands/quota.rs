@@ -1,4 +1,4 @@
-//! `schedlab quota`: the least limit of a control group that keeps a target.
+//! `schedlab quota`: the smallest limit of a control group that keeps a target.
 
 use crate::args::{QuotaArgs, SharedArgs};
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ struct Curve {
     /// Without a limit.
     unlimited: Point,
     points: Vec<Point>,
-    /// The least quota from which on all meet the target.
+    /// The smallest quota from which on all meet the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     least_quota_ns: Option<u64>,
 }

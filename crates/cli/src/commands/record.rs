@@ -24,10 +24,9 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let recording = schedlab_venue::record(&order, &monitor)?;
     let ended = recording.ended;
     let printed = print(recording, &args.output);
-    if !args.command.is_empty() {
-        remark_on_end(ended);
-    }
-    failure::all([printed, if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }])
+    let interrupted = if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) };
+    let ended = if args.command.is_empty() { Ok(()) } else { pass_on(ended) };
+    failure::all([printed, interrupted, ended])
 }
 
 /// The page of a recording, and where its trace is, or why there is none.
@@ -48,12 +47,19 @@ pub fn print(recording: Recording, trace: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A command that ended well needs no word.
-fn remark_on_end(ended: Option<ExitStatus>) {
-    let Some(status) = ended else { return output::remark("the command had not ended and was killed") };
-    if let Some(signal) = status.signal() {
-        output::remark(&format!("the command was killed by signal {signal}"));
-    } else if !status.success() {
-        output::remark(&format!("the command ended with code {}", status.code().unwrap_or_default()));
-    }
+/// The exit code of the command is ours, as a shell gives it: 128 and the signal that ended it. A command that was killed because
+/// its time was over is no failure.
+fn pass_on(ended: Option<ExitStatus>) -> Result<(), Failure> {
+    let Some(status) = ended else {
+        output::remark("the command had not ended and was killed");
+        return Ok(());
+    };
+    let code = match status.signal() {
+        Some(signal) => {
+            output::remark(&format!("the command was killed by signal {signal}"));
+            128 + signal
+        }
+        None => status.code().unwrap_or(1),
+    };
+    if code == 0 { Ok(()) } else { Err(Failure::Command(u8::try_from(code).unwrap_or(1))) }
 }

@@ -143,7 +143,7 @@ fn of_trace(path: &Path, file: usize) -> Result<Read, Failure> {
     Ok(Read { heard, ..Read::new(file, None, result.into()) })
 }
 
-/// What can be compared has the same roles, and is of the same scenario as far as that is known: a trace does not say of
+/// What can be compared has the same roles, and is of the same scenario as far as that is known: a trace does not say about
 /// which. The variants of a comparison belong together whatever their scenarios.
 fn of_one_scenario(runs: &[Read]) -> Result<(), Failure> {
     let roles = |run: &Read| run.result.roles().iter().map(|role| role.name.to_string()).collect::<Vec<_>>();

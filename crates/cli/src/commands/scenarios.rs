@@ -40,7 +40,7 @@ fn list() -> Result<(), Failure> {
     for family in families::all() {
         text += &wrap(&format!("{:<NAMES$}", family.name), NAMES, family.about);
     }
-    text += "\n`schedlab scenarios --family NAME --seed 7 --cpus 2` draws one;\n`family:NAME:7` stands for it in other commands.\n";
+    text += "\n`schedlab scenarios --family NAME --seed 7 --cpus 2` draws one;\n`family:NAME:7` names it in other commands.\n";
     output::print(&text)
 }
 

@@ -10,6 +10,8 @@ use schedlab_report::comparison;
 pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
     output::print_json(&match args.of {
         SchemaName::Scenario => schema::scenario(),
+        SchemaName::Study => schedlab_study::schema(),
+        SchemaName::Sweep => schedlab_sweep::schema(),
         SchemaName::Result => schema::result(),
         SchemaName::Runs => schema::runs(),
         SchemaName::Metrics => schema::metrics(),

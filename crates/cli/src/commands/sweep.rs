@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Runs what is missing in the table.
 pub fn run(args: SweepArgs) -> Result<(), Failure> {
     let origin = args.file.display().to_string();
-    let text = file::text(&args.file)
+    let text = file::text_or_input(&args.file)
         .map_err(|error| Failure::Input(format!("{origin}: the file cannot be read: {error}")))?;
     let sweep = Sweep::parse(&text, &origin)?;
     let threads = threads(args.threads);

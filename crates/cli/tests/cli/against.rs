@@ -1,8 +1,8 @@
-//! Two traces beside each other.
+//! Two traces next to each other.
 
 use crate::lab::Lab;
 
-/// A worker is woken each millisecond and waits for so many microseconds, while another has the CPU.
+/// A worker is woken each millisecond and waits for that many microseconds, while another has the CPU.
 fn recording(rounds: u64, wait_us: u64) -> String {
     let mut text = String::new();
     let mut add = |us: u64, tid: u32, event: &str| {

@@ -156,6 +156,33 @@ fn policies_that_fail_name_callback_task_and_time() {
     }
 }
 
+/// `heavy-load` is patient for an hour, so that starvation shows. That no task ever runs is no starvation.
+#[test]
+fn a_policy_that_never_dispatches_is_an_error_however_patient_the_scenario_is() {
+    let lab = Lab::new();
+    lab.write("never.bpf.c", POLICY.replace("LICENCE", "GPL"));
+    let output = lab.run(&["run", "heavy-load", "--policy", "./never.bpf.c", "--duration", "1s"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(1), ""));
+    for part in ["worker/", "the policy dispatches none"] {
+        assert!(output.err.contains(part), "{}", output.err);
+    }
+}
+
+#[test]
+fn a_licence_that_no_kernel_accepts_is_refused() {
+    let lab = Lab::with_small();
+    lab.write("mine.bpf.c", POLICY.replace("LICENCE", "MIT"));
+    refused_policy(&lab, "./mine.bpf.c", 2, &["its licence is \"MIT\"", "compatible with the GPL", "SEC(\"license\")"]);
+    let about = lab.out(&["policies", "./mine.bpf.c"]);
+    assert!(about.contains("cannot be simulated") && about.contains("its licence is"), "{about}");
+}
+
+/// A policy that takes tasks and never gives one to a CPU.
+const POLICY: &str = "#include <schedlab/common.bpf.h>\n\
+    char _license[] SEC(\"license\") = \"LICENCE\";\n\
+    void BPF_STRUCT_OPS(never_enqueue, struct task_struct *p, u64 enq_flags) {}\n\
+    SCX_OPS_DEFINE(never_ops, .enqueue = (void *)never_enqueue, .name = \"never\");\n";
+
 #[test]
 fn machine_code_catches_what_it_can() {
     let lab = Lab::with_small();

@@ -2,6 +2,7 @@
 
 use crate::lab::Lab;
 use serde_json::Value;
+use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ fn what_is_known_gives_the_same_bytes_and_fresh_makes_it_again() {
     assert_eq!(own.json(&base), own.json(&[&base[..], &["--fresh"]].concat()));
 }
 
-/// Ctrl-C ends it; the same command goes on with the runs that are missing.
+/// Ctrl-C ends it; the same command continues with the runs that are missing.
 #[test]
 fn a_comparison_that_was_stopped_goes_on() {
     let own = Own::new();
@@ -109,7 +110,7 @@ fn variants_are_compared_like_policies() {
         let differences = one["differences"].as_array().unwrap();
         let is = |d: &&Value| d["policy"] == policy && d["role"] == "b" && d["metric"] == "cpu_share";
         let found = differences.iter().find(is).unwrap();
-        // Under cfs the share itself repeats: that is told as exact.
+        // Under cfs the share itself repeats: that is shown as exact.
         assert!(found["evidence"] == "runs" || found["ratio_interval"].is_null(), "{found}");
         found["ratio"].as_f64().unwrap()
     };
@@ -148,7 +149,7 @@ loop = [{ compute = "300ms" }]
 duration = "10s"
 "#;
 
-/// What repeats exactly is told with what small changes do to it, and never as an interval.
+/// What repeats exactly is named with what small changes do to it, and never as an interval.
 #[test]
 fn phase_locking_is_not_sold_as_certainty() {
     let own = Own::new();
@@ -179,7 +180,7 @@ fn phase_locking_is_not_sold_as_certainty() {
     assert!(!plain.contains("95") && plain.contains("--perturb 10 tries small changes"), "{plain}");
     let (_, many, _) = own.run(&["run", "desk.toml", "--policy", "rr:quantum=20ms", "--runs", "12"]);
     assert!(!many.contains("interval") && many.contains("All 12 runs gave the same numbers"), "{many}");
-    // What chance does not touch repeats beside what it does: two CPUs, of which the other has a random task.
+    // What chance does not touch repeats in addition to what it does: two CPUs, of which the other has a random task.
     let beside = DESK.replace("cpus = 1", "cpus = 2").replace("name = \"editor\"", "name = \"editor\"\ncpus = \"0\"");
     let beside = beside.replace("name = \"hog\"", "name = \"hog\"\ncpus = \"0\"")
         + "[[task]]\nname = \"noise\"\ncpus = \"1\"\nloop = [{ compute = \"exp(3ms)\" }]\n";
@@ -208,4 +209,17 @@ fn what_cannot_be_varied_is_told() {
     assert!(wrong("policy.quantom=1ms").contains("quantum"), "{}", wrong("policy.quantom=1ms"));
     assert!(wrong("run.seed=1,2").contains("--runs"));
     assert!(wrong("task.b.nice").contains("PATH=VALUE"));
+}
+
+#[test]
+fn tables_are_exported_as_markdown_and_csv() {
+    let lab = Lab::with_small();
+    let args = ["compare", "small.toml", "--policy", "fcfs,rr", "--quiet"];
+    lab.out(&[&args[..], &["--export", "a.md", "--export", "a.csv"]].concat());
+    let read = |name: &str| fs::read_to_string(lab.path(name)).unwrap();
+    let (markdown, csv) = (read("a.md"), read("a.csv"));
+    assert!(markdown.starts_with("## How fast\n\n| policy | role | requests per s |"), "{markdown}");
+    assert!(csv.starts_with("table,row,column,value\nHow fast,fcfs worker,requests per s,"), "{csv}");
+    let wrong = lab.run(&[&args[..], &["--export", "a.txt"]].concat());
+    assert!(wrong.code == Some(2) && wrong.err.contains(".md or .csv"), "{}", wrong.err);
 }

@@ -74,7 +74,7 @@ fn with_short_blocks(command: &str) -> String {
             words.drain(at..at + 2);
         }
     }
-    // Each of the 32 tasks ends a computation also beside other tests.
+    // Each of the 32 tasks ends a computation also next to other tests.
     format!("{} --duration 2s --blocks 2 --most-blocks 2", words.join(" "))
 }
 

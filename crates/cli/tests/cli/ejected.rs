@@ -37,9 +37,8 @@ fn a_policy_that_forgets_its_tasks_meets_the_watchdog() {
     }
     let error = ended("stall.bpf.c", &[]);
     assert!(
-        error.contains(
-            "the kernel threw the policy out: BPF scheduler \"stall\" disabled (runnable task stall); stall: "
-        )
+        error
+            .contains("the kernel ejected the policy: BPF scheduler \"stall\" disabled (runnable task stall); stall: ")
     );
     assert!(error.contains("\n  kernel: "), "{error}");
 }

@@ -4,7 +4,7 @@
 use crate::lab::{Lab, Output};
 use std::os::unix::process::CommandExt;
 
-/// A run with 3 GiB of memory beside the 4 that the simulator reserves, and a minute of processor time.
+/// A run with 3 GiB of memory next to the 4 that the simulator reserves, and a minute of processor time.
 fn run(lab: &Lab, file: &str, policy: &str) -> Output {
     let mut command = lab.command(&["run", file, "--policy", policy, "--quiet", "--json"]);
     // SAFETY: the child makes system calls before it becomes the program.

@@ -1,4 +1,4 @@
-//! Files beside the output: what cannot be written is told before anything runs, and costs nobody the output afterwards.
+//! Files in addition to the output: what cannot be written is reported before anything runs, and costs nobody the output afterwards.
 
 use crate::lab::{Lab, Output};
 use std::process::Command;

@@ -3,36 +3,41 @@
 use crate::lab::Lab;
 
 #[test]
-fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
+fn the_help_is_grouped_and_that_of_each_command_fits_its_width() {
     let lab = Lab::new();
-    let help = lab.out(&["--help"]);
-    assert!(help.lines().count() <= 24, "{help}");
-    for verb in [
-        "run",
-        "compare",
-        "policies",
-        "scenarios",
-        "study",
-        "overhead",
-        "quota",
-        "sweep",
-        "gate",
-        "bisect",
-        "search",
-        "report",
-        "agreement",
-        "schema",
-        "check",
-        "record",
-        "import",
-        "trace",
-        "load",
-    ] {
-        assert!(help.contains(&format!("\n  {verb} ")), "{verb} is missing:\n{help}");
+    let short = lab.out(&["-h"]);
+    assert!(short.lines().count() <= 24, "{short}");
+    let help = lab.out(&["help"]);
+    assert_eq!(help, lab.out(&["--help"]));
+    assert!(help.contains("Run and compare:\n  run "), "{help}");
+    let verbs: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    assert!(verbs.len() >= 21, "{help}");
+    for verb in verbs.into_iter().filter(|verb| *verb != "help") {
+        assert!(short.contains(verb), "{verb} is missing:\n{short}");
         let help = lab.out(&[verb, "--help"]);
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+        assert_eq!(help, lab.out(&["help", verb]));
     }
     assert!(lab.out(&["--version"]).starts_with("schedlab 0."));
+}
+
+#[test]
+fn completions_and_manual_pages_are_made_from_the_flags() {
+    let lab = Lab::new();
+    for (shell, part) in
+        [("bash", "complete -F _schedlab"), ("zsh", "#compdef schedlab"), ("fish", "complete -c schedlab")]
+    {
+        let text = lab.out(&["completions", shell]);
+        assert!(text.contains(part) && text.contains("perturb"), "{shell}: {text}");
+    }
+    assert!(lab.out(&["man"]).contains(".TH schedlab 1"));
+    assert!(lab.out(&["man", "pages"]).contains("manual pages are in pages"));
+    for (page, part) in
+        [("schedlab.1", "heavy"), ("schedlab-compare.1", "perturb"), ("schedlab-trace-queue.1", "limit")]
+    {
+        let text = std::fs::read_to_string(lab.path("pages").join(page)).unwrap();
+        assert!(text.contains(part) || page == "schedlab.1", "{page}: {text}");
+    }
 }
 
 #[test]

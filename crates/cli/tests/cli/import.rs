@@ -10,7 +10,7 @@ const PERF: &str = "\
   sh    12 [000] 5.004001: sched:sched_switch: prev_comm=sh prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
 ";
 
-/// Expects one line, exit code 2, and no file beside the text.
+/// Expects one line, exit code 2, and no file in addition to the text.
 fn refused(text: impl AsRef<[u8]>, parts: &[&str]) {
     let lab = Lab::new();
     lab.write("events.txt", text);

@@ -18,7 +18,7 @@ const OLD: &str = "debian:12";
 /// A guest that is not off by then hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What the guest's shell needs beside the program.
+/// What the guest's shell needs in addition to the program.
 const PROGRAMS: [&str; 4] = ["/bin/sh", "/bin/mount", "/bin/sleep", "/usr/bin/setpriv"];
 
 /// Before the test: file systems, a task that always computes, two functions. After it: off.
@@ -110,7 +110,7 @@ setpriv --reuid=1000 --clear-groups schedlab load rr; code=$?; state rights
     assert_eq!((line("taken: "), line("kill: ")), ("taken: code 2, enabled", "kill: code 137, disabled"));
     line("schedlab: policy fcfs cannot be run in the venue `host`: the scheduler `rr` is in charge of this kernel");
     assert_eq!(line("ejected: "), "ejected: code 1, disabled");
-    line("schedlab: policy /stall.bpf.o: the kernel threw the policy out: BPF scheduler \"stall\" disabled (runnable");
+    line("schedlab: policy /stall.bpf.o: the kernel ejected the policy: BPF scheduler \"stall\" disabled (runnable");
     assert_eq!(line("rights: "), "rights: code 2, disabled");
     line(
         "schedlab: policy rr cannot be run in the venue `host`: loading a policy needs CAP_BPF and CAP_PERFMON, which",
@@ -136,7 +136,7 @@ schedlab run /one.toml --venue host --policy rr --quiet --duration 60s & began; 
     assert!(["ran: code 0, disabled", "ran: code 3, disabled"].contains(&line("ran: ")), "{}", line("ran: "));
     line("one under rr: 500ms on 1 CPU in host, seed 1");
     assert_eq!(line("ejected: "), "ejected: code 1, disabled");
-    line("schedlab: policy /stall.bpf.o: the kernel threw the policy out: BPF scheduler \"stall\" disabled (runnable");
+    line("schedlab: policy /stall.bpf.o: the kernel ejected the policy: BPF scheduler \"stall\" disabled (runnable");
     assert_eq!(line("int: "), "int: code 130, disabled");
     line("PARTIAL: stopped before the end");
 }

@@ -1,4 +1,4 @@
-//! What a policy is told of the machine and of the kernel on which it runs.
+//! What a policy learns about the machine and of the kernel on which it runs.
 
 use crate::lab::{Lab, may_virtualize};
 use crate::vm::NEW;

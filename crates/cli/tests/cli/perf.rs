@@ -7,7 +7,7 @@ use schedlab_model::time::Time;
 use std::path::Path;
 use std::process::Command;
 
-/// Four pairs of shells, each handing a line to and fro without a child, all on one CPU, so that whoever is woken waits.
+/// Four pairs of shells, each handing a line back and forth without a child, all on one CPU, so that the woken task waits.
 /// Each counts a while before it answers: waits are then far longer than what the two observers themselves take between a
 /// wake-up and a switch. They have names of their own, so that they are found.
 const PAIRS: &str = "
@@ -60,7 +60,7 @@ fn perf(lab: &Lab, script: &str) -> Command {
     command
 }
 
-/// Why the two cannot be held against each other here; nothing where they can. Both are tried.
+/// Why the two cannot be compared with each other here; nothing where they can. Both are tried.
 fn lack(lab: &Lab) -> Option<String> {
     let by_perf = || {
         let tried = perf(lab, "perf sched record -o trial.data -- true").output();
@@ -74,7 +74,7 @@ fn lack(lab: &Lab) -> Option<String> {
     lack_of_recorder().or_else(by_perf)
 }
 
-/// What `perf sched timehist` says of a task: a line for each time it left a CPU, with the time from its wake-up to that
+/// What `perf sched timehist` says about a task: a line for each time it left a CPU, with the time from its wake-up to that
 /// run, in milliseconds of three digits, zero when it had not slept.
 fn by_perf(text: &str, name: &str) -> Seen {
     let lines = text.lines().filter(|line| line.contains(&format!(" {name}[")));
@@ -85,7 +85,7 @@ fn by_perf(text: &str, name: &str) -> Seen {
     Seen::of(delays.filter(|delay| *delay > 0.0).collect())
 }
 
-/// What our own list says of it.
+/// What our own list says about it.
 fn by_us(list: &str, name: &str) -> Seen {
     let lines = list.lines().filter(|line| line.contains(&format!("  {name}/0 ")));
     let latencies = lines.map(|line| {

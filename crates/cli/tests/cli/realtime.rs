@@ -4,7 +4,7 @@
 use crate::lab::{Lab, may_virtualize};
 use crate::vm::NEW;
 
-/// So many tasks of a class that never sleep, and two others.
+/// That many tasks of a class that never sleep, and two others.
 fn endless(class: &str, cpus: u32, count: u32) -> String {
     format!(
         "name = \"endless\"\n[machine]\ncpus = {cpus}\ntick = \"4ms\"\n\
@@ -49,7 +49,7 @@ fn a_real_time_task_does_not_keep_a_guest_from_ending() {
     }
 }
 
-/// As the test above says of kernels.
+/// As the test above says about kernels.
 #[test]
 fn others_get_as_much_in_the_simulator() {
     for policy in

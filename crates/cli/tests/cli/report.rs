@@ -31,7 +31,7 @@ fn a_comparison_and_a_study_write_pages_that_are_whole() {
         for part in parts.into_iter().chain(["small.toml", "timeline-bytes-1"]) {
             assert!(page.contains(part), "{name}: no {part}");
         }
-        // Addresses stand in comments of the runtime and in names of schemas; nothing is fetched from any.
+        // Addresses are in comments of the runtime and in names of schemas; nothing is fetched from any.
         assert!(!page.contains("src=\"http") && !page.contains("<link") && !page.contains("@import"), "{name}");
         assert!(page.len() < 3 << 20, "{name}: {} bytes", page.len());
     }
@@ -119,7 +119,7 @@ fn what_cannot_be_shown_is_told_in_a_line_and_nothing_is_written() {
     assert_eq!(lab.files(), before);
 }
 
-/// A page as text, with what stands in it as data.
+/// A page as text, with what is in it as data.
 fn page_of(lab: &Lab, runs: &[&str]) -> String {
     lab.out(&[&["report"], runs, &["-o", "page.html"]].concat());
     fs::read_to_string(lab.path("page.html")).unwrap()
@@ -153,7 +153,7 @@ fn a_page_of_a_comparison_says_what_the_comparison_said() {
     assert_eq!(compared["differences"][0]["evidence"], "batches");
     let (page, headline) = (page_of(&lab, &["both.json"]), compared["conclusion"]["headline"].as_str().unwrap());
     assert!(page.contains(headline) && page.contains("batches of one run"), "{headline}");
-    // Beside another file what was known stays known.
+    // Next to another file what was known stays known.
     let other = lab.out(&["run", "small.toml", "--policy", "fcfs", "--json", "--quiet", "--duration", "5s"]);
     lab.write("fcfs.json", other);
     let page = page_of(&lab, &["both.json", "fcfs.json"]);
@@ -188,7 +188,7 @@ fn settings_of_one_policy_have_labels_that_differ_everywhere() {
     }
     let page = page_of(&lab, &["5ms.json", "10ms.json"]);
     assert!(page.contains("Differences from rr:quantum=5ms") && page.contains("rr:quantum=10ms"));
-    // Long settings that begin alike are told apart in a table of eighty columns.
+    // Long settings that begin alike are distinguished in a table of eighty columns.
     let long = "mlfq:levels=4,step=5ms";
     let text =
         lab.out(&["compare", "small.toml", "--quiet", "--policy", &format!("{long},period=1s,{long},period=2s")]);

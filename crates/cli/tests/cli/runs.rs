@@ -57,7 +57,7 @@ fn values(parts: &[&Value], path: &str, is_distribution: bool) -> Vec<f64> {
     parts.iter().filter_map(value).collect()
 }
 
-/// The paths of a metric that stand in some of these parts: of a distribution one for each number.
+/// The paths of a metric that are in some of these parts: of a distribution one for each number.
 fn paths(parts: &[&Value], path: &str) -> BTreeSet<String> {
     let Some(base) = path.strip_suffix(".K") else { return [path.to_string()].into() };
     let keys = parts.iter().filter_map(|part| at(part, base)?.as_object()).flat_map(|loads| loads.keys());

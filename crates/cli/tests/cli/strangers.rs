@@ -1,4 +1,4 @@
-//! What strangers wrote: no word of it is obeyed by a terminal, no name of it leaves a folder, and where a file is wanted
+//! Untrusted input: a terminal obeys none of it, no name in it leaves a folder, and where a file is wanted
 //! nothing else is waited for.
 
 use crate::endings::STUDY;

@@ -131,7 +131,7 @@ fn a_task_that_loses_its_cpu_is_still_running() {
     let lab = Lab::with_small();
     lab.policy("central.bpf.c");
     let result = lab.json(&["run", "small.toml", "--policy", "./central.bpf.c", "--check", "--json"]);
-    // Two tasks of 30 ms and a sleep on one CPU: one of them always wants it but for the first sleeps.
+    // Two tasks of 30 ms and a sleep on one CPU: one of them always wants it except for the first sleeps.
     let requests = result["roles"][0]["requests"].as_u64().unwrap_or_default();
     assert!((60..=66).contains(&requests), "{}", result["roles"][0]);
 }
@@ -154,6 +154,20 @@ fn a_new_policy_runs_at_once() {
     let again = lab.run(&["policies", "new", "mine"]);
     assert_eq!(again.code, Some(2));
     assert!(again.err.contains("exists"), "{}", again.err);
+}
+
+/// What `policies new` suggests, and its test: no CPU idles while a task waits that may run there.
+#[test]
+fn a_new_policy_passes_the_commands_that_come_with_it() {
+    let lab = Lab::new();
+    lab.out(&["policies", "new", "mine"]);
+    for scenario in ["heavy-load", "mine.toml"] {
+        let args = ["run", scenario, "--policy", "./mine.bpf.c", "--check", "--quiet", "--json"];
+        let result = lab.json(&args);
+        assert_eq!(result["work_conservation_violation"]["frac"], 0.0, "{scenario}");
+        let starved = result["roles"].as_array().unwrap().iter().map(|role| role["starved"].as_u64());
+        assert!(starved.eq(result["roles"].as_array().unwrap().iter().map(|_| Some(0))), "{scenario}: {result}");
+    }
 }
 
 #[test]

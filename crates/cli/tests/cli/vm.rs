@@ -225,7 +225,7 @@ fn a_policy_in_a_kernel_publishes_what_it_does_in_the_simulator() {
         return;
     }
     let lab = lab();
-    // A queue's quantum is used up beside the workers, whenever in their turns the run begins.
+    // A queue's quantum is used up next to the workers, whenever in their turns the run begins.
     lab.write("one.toml", ONE.replace("500ms", "2s"));
     let queues = |venue: &str, flags: &[&str]| {
         run_in(venue, &lab, &[&["--policy", "mlfq"], flags].concat(), &[]);
@@ -248,7 +248,7 @@ fn several_cpus_repeat_bit_for_bit_elsewhere_and_beside_busy_processes() {
     let lab = lab();
     let flags = ["--policy", "kernel", "--kernel", "debian:12", "--cpus", "2", "--duration", "300ms"];
     let first = run(&lab, &flags);
-    // Beside a busy process on each core.
+    // Next to a busy process on each core.
     let busy: Vec<Child> =
         (0..2).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()).collect();
     // The clock of Bochs knows zones.
@@ -312,7 +312,7 @@ fn phases(cpus: u32) -> String {
     )
 }
 
-/// How long the work of each phase took, in parts of the first: beside others, and the later of the two that share.
+/// How long the work of each phase took, in parts of the first: next to others, and the later of the two that share.
 fn slowdowns(cpus: u32, engine: &str, kernel: &str) -> (f64, f64) {
     let lab = Lab::new();
     lab.write("one.toml", phases(cpus));
@@ -336,7 +336,7 @@ fn time_is_parallel_in_bochs() {
     }
 }
 
-/// Why QEMU is for one CPU: several take turns against one counter, so that what one does beside a busy one takes longer.
+/// Why QEMU is for one CPU: several take turns against one counter, so that what one does next to a busy one takes longer.
 /// Kernels before 6.5 even wait for their second CPU without end.
 #[test]
 fn time_is_not_parallel_in_qemu() {

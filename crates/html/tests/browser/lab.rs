@@ -21,7 +21,7 @@ use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What a stranger may call a thread.
+/// What an untrusted trace may call a thread.
 pub const HOSTILE: &str = "<script>hacked=1</script><img src=x onerror=\"hacked=1\">";
 
 /// Colours of a page.
@@ -174,7 +174,7 @@ fn candidate<'a>((label, run): &'a (String, Run), result: &'a Outcome) -> Candid
     Candidate { curves: &run.curves, ..Candidate::bare(label, result) }
 }
 
-/// A run with so many events: eight CPUs that go from one of 24 tasks to the next all the time.
+/// A run with that many events: eight CPUs that go from one of 24 tasks to the next all the time.
 pub fn busy(workload: &Workload, events: u64) -> Evidence {
     let mut evidence = Evidence::new(workload);
     let event = |time, cpu, kind| TraceEvent { time: Time(time), cpu: CpuId(cpu), kind };

@@ -36,7 +36,7 @@ fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
     assert_eq!(viewer.requests(), 1, "the page itself and nothing else");
 }
 
-/// A question's pictures stand before its tables, and are drawn without anybody scrolling, since paper does not.
+/// A question's pictures are before its tables, and are drawn without anybody scrolling, since paper does not.
 #[test]
 fn pictures_stand_first_and_wait_for_nobody() {
     if !has_browser() {

@@ -1,8 +1,8 @@
 //! `perf.data`: samples of tracepoints, with what the kernel wrote of each in raw bytes.
 //!
-//! The layout is small and stands in the kernel's `tools/perf/Documentation/perf.data-file-format.txt`. It is read here and
+//! The layout is small and is in the kernel's `tools/perf/Documentation/perf.data-file-format.txt`. It is read here and
 //! not by a library because the one that there is, linux-perf-data 0.13, believes the sizes that a file states: it takes memory
-//! by sizes in the header before it looks whether the file has so much, and keeps all samples in memory when no round ends.
+//! by sizes in the header before it looks whether the file has that much, and keeps all samples in memory when no round ends.
 
 mod attr;
 mod records;
@@ -81,7 +81,7 @@ fn attrs(input: &Input, header: &Header, big: bool) -> Result<Attrs, Trouble> {
     Ok(attrs)
 }
 
-/// What stands behind the samples: the formats of tracepoints, and how many CPUs there are.
+/// What is behind the samples: the formats of tracepoints, and how many CPUs there are.
 fn features(input: &Input, header: &Header, big: bool, gather: &mut Gather) -> Result<Formats, Trouble> {
     let mut place = header.data.0.checked_add(header.data.1).ok_or_else(cut_off)?;
     let mut formats = Formats::default();
@@ -100,7 +100,7 @@ fn features(input: &Input, header: &Header, big: bool, gather: &mut Gather) -> R
     Ok(formats)
 }
 
-/// The formats of events, which stand before symbols that nobody needs here.
+/// The formats of events, which are before symbols that nobody needs here.
 fn tracing_data(bytes: &[u8]) -> Result<Formats, Trouble> {
     let mut bytes = Bytes::new(bytes, false);
     let formats = tracepoint::header_of(&mut bytes).and_then(|_| tracepoint::formats(&mut bytes));

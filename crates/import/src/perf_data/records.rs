@@ -59,7 +59,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// With what a file says beside its records; a pipe says it in records.
+    /// With what a file says in addition to its records; a pipe says it in records.
     pub fn with(self, attrs: Attrs, formats: Formats) -> Records<R> {
         Records { attrs, formats, ..self }
     }

@@ -73,7 +73,7 @@ fn words(bytes: &mut Bytes, each: usize) -> Option<()> {
     bytes.skip(count.checked_mul(8 * each)?)
 }
 
-/// What stands at the end of any other record.
+/// What is at the end of any other record.
 pub fn at_end<'a>(bytes: &'a [u8], big: bool, attr: &Attr) -> Option<Sample<'a>> {
     const ENDS: [u64; 6] = [holds::TID, holds::TIME, holds::ID, holds::STREAM_ID, holds::CPU, holds::IDENTIFIER];
     let held: Vec<u64> = ENDS.into_iter().filter(|bit| attr.holds & bit != 0).collect();

@@ -153,7 +153,7 @@ fn of_cpu(cpu: Option<i32>) -> Result<u32, Trouble> {
 }
 
 impl About {
-    /// A task of an event; its name is that which the trace tells elsewhere where the event does not tell it.
+    /// A task of an event; its name is that which the trace says elsewhere where the event does not tell it.
     fn task(&self, tid: Option<i32>, comm: Option<&[u8]>, priority: Option<i32>) -> Result<Task, Trouble> {
         let tid = tid.unwrap_or(0);
         let comm = match comm.filter(|comm| !comm.is_empty()) {

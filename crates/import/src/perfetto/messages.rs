@@ -1,4 +1,4 @@
-//! The few of Perfetto's messages that tell of a scheduler, with the few of their fields. Names and numbers are those of its
+//! The few of Perfetto's messages that report a scheduler, with the few of their fields. Names and numbers are those of its
 //! public definitions, `protos/perfetto/trace/`. Names of tasks are bytes here, since they may be any; on the wire a string
 //! is the same.
 

@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Where the value of a name begins, which stands at the front or behind a blank.
+/// Where the value of a name begins, which is at the front or behind a blank.
 fn first(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).find_map(|(at, _)| {
         let is_whole = at == 0 || text.as_bytes()[at - 1] == b' ';

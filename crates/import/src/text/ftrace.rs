@@ -40,7 +40,7 @@ pub fn is_interrupt(flags: &str) -> Option<bool> {
     flags.as_bytes().get(2).map(|&kind| kind != b'.')
 }
 
-/// Reads a line that tells of no event.
+/// Reads a line that reports no event.
 pub fn note(text: &str) -> Option<Note> {
     if let Some(comment) = text.strip_prefix('#') {
         return Some(comment_of(comment).unwrap_or(Note::Nothing));

@@ -1,14 +1,14 @@
 //! What the lines of all tools have in common.
 
-/// A line that tells of an event.
+/// A line that reports an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// The task that was on the CPU; 0 is idle, negative is not known.
     pub tid: i32,
-    /// Its process, where the tool tells.
+    /// Its process, where the tool says.
     pub tgid: Option<i32>,
     pub cpu: u32,
-    /// Whether an interrupt was on top of the task, where the tool tells.
+    /// Whether an interrupt was on top of the task, where the tool says.
     pub in_interrupt: Option<bool>,
     pub time: Stamp,
     /// The event's name, without that of its system.
@@ -34,7 +34,7 @@ impl Stamp {
     }
 }
 
-/// A line that tells of no event.
+/// A line that reports no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     Nothing,
@@ -88,7 +88,7 @@ pub fn seconds(time_ns: u64) -> String {
     format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
 }
 
-/// The time, the event's name and its fields, as in `1.5: sched_switch: prev_comm=…`. perf's `misc` letters may stand before
+/// The time, the event's name and its fields, as in `1.5: sched_switch: prev_comm=…`. perf's `misc` letters may be before
 /// the time.
 pub fn time_and_event(text: &str) -> Option<(Stamp, &str, &str)> {
     let (before, rest) = text.trim_start().split_once(':')?;

@@ -10,7 +10,7 @@ const LONGEST: u64 = 1 << 16;
 /// The lines of a text.
 pub struct Lines<'a> {
     reader: BufReader<Part<'a>>,
-    /// The text stands in a page or in JSON.
+    /// The text is in a page or in JSON.
     wrapped: bool,
     bytes: Vec<u8>,
     line: String,

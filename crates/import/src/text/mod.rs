@@ -1,7 +1,7 @@
 //! Scheduler events in the texts of other tools: `perf script`, ftrace's file `trace`, `trace-cmd report`, and pages and JSON
 //! in which such a text stands.
 //!
-//! Which tool it was shows in the first line of an event. A line that tells of no scheduler event is passed over and counted:
+//! Which tool it was shows in the first line of an event. A line that reports no scheduler event is passed over and counted:
 //! events of others, call chains, stacks, the further lines of a print. One that names a scheduler event and cannot be read
 //! is an error, so that nothing is left out unseen.
 
@@ -31,7 +31,7 @@ const DISORDER: u64 = 10;
 const NO_CLOCK: &str = "real times, since the clock of the recording counts something else (counter, uptime, x86-tsc): each \
                         count is taken for a nanosecond; record with the clock mono";
 
-/// Reads a text. `wrapped`: it stands in a page or in JSON.
+/// Reads a text. `wrapped`: it is in a page or in JSON.
 pub fn read(input: &Input, wrapped: bool, gather: &mut Gather) -> Result<(), Trouble> {
     let mut lines = Lines::of(input, wrapped);
     let mut reading = Reading {
@@ -86,7 +86,7 @@ struct Reading<'a> {
     seen: BTreeSet<u32>,
     /// What is known of this CPU begins with the next event.
     announced: Option<u32>,
-    /// The first line before any event that tells nothing.
+    /// The first line before any event that says nothing.
     unread: Option<(u64, String)>,
     /// How many lines told of events, and how many of them of an earlier time than the one before.
     events: u64,
@@ -145,7 +145,7 @@ impl Reading<'_> {
         Some(line)
     }
 
-    /// A line that tells of no event.
+    /// A line that reports no event.
     fn no_event(&mut self, number: u64, text: &str) -> Result<(), Trouble> {
         let is_amid = self.grammar.is_some();
         if lack::names_event(text) && (is_amid || !self.wrapped) {
@@ -200,7 +200,7 @@ impl Reading<'_> {
     }
 }
 
-/// What a line is that stands below an event.
+/// What a line is that is below an event.
 fn kind(text: &str) -> &'static str {
     let trimmed = text.trim_start();
     let address = trimmed.split(char::is_whitespace).next().unwrap_or_default();

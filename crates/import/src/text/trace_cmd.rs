@@ -1,8 +1,8 @@
-//! What `trace-cmd report` writes beside events; an event's line is that of ftrace.
+//! What `trace-cmd report` writes in addition to events; an event's line is that of ftrace.
 
 use super::line::{Note, number};
 
-/// Reads a line that tells of no event: `cpus=2`, `CPU 1 is empty`, `CPU:0 [12 EVENTS DROPPED]`.
+/// Reads a line that reports no event: `cpus=2`, `CPU 1 is empty`, `CPU:0 [12 EVENTS DROPPED]`.
 pub fn note(text: &str) -> Option<Note> {
     let text = text.trim();
     if let Some(cpus) = text.strip_prefix("cpus=") {

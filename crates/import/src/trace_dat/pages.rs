@@ -3,7 +3,7 @@
 use crate::bytes::Bytes;
 use crate::tracepoint::PageHeader;
 
-/// Bits of the word that says how much of a page is used: events were lost before it, and their number stands behind the data.
+/// Bits of the word that says how much of a page is used: events were lost before it, and their number is behind the data.
 const MISSED: u64 = 1 << 31;
 const MISSED_STORED: u64 = 1 << 30;
 const USED: u64 = (1 << 27) - 1;
@@ -80,7 +80,7 @@ fn entry<'a>(data: &mut Bytes<'a>, time_ns: &mut u64) -> Option<Entry<'a>> {
             *time_ns = time_ns.checked_add(delta | more << 27)?;
             return Some(Entry::Nothing);
         }
-        // A whole time, but for its highest bits.
+        // A whole time, except for its highest bits.
         31 => {
             let more = u64::from(data.u32()?);
             *time_ns = (*time_ns & !((1 << 59) - 1)) | delta | more << 27;

@@ -146,7 +146,7 @@ impl Field {
             let (declaration, rest) = line.trim().strip_prefix("field:")?.split_once(';')?;
             let declared = declaration.split('[').next()?.trim_end();
             let word = declared.rsplit([' ', '*']).next()?;
-            // The brackets of a text without a length stand before its name: `__data_loc char[] comm`.
+            // The brackets of a text without a length are before its name: `__data_loc char[] comm`.
             let is_named = word == name || declaration.rsplit(' ').next()? == name;
             let number = |key: &str| -> Option<usize> { rest.split(key).nth(1)?.split(';').next()?.parse().ok() };
             let place = match declaration.split(' ').next()? {

@@ -26,7 +26,7 @@ pub struct PageHeader {
     pub data_at: usize,
 }
 
-/// Reads up to the size of a page, and goes on in the order of bytes that the file says.
+/// Reads up to the size of a page, and continues in the order of bytes that the file says.
 pub fn header_of(bytes: &mut Bytes) -> Option<Tracing> {
     if bytes.take(MAGIC.len())? != MAGIC {
         return None;

@@ -5,7 +5,7 @@ use schedlab_model::ids::TaskId;
 use schedlab_model::trace::{Event, EventKind, Reason};
 use std::time::Duration;
 
-/// What the events say of one task.
+/// What the events say about one task.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     ran_ns: u64,
@@ -66,7 +66,7 @@ struct Times {
 }
 
 /// One comparison, which gives the times; none when it cannot be made. Some kernels do not tell each switch of init's
-/// threads, and who follows such a thread on its CPU is seen too late: the converter tells so.
+/// threads, and who follows such a thread on its CPU is seen too late: the converter says so.
 fn compare() -> Option<Vec<Times>> {
     let workers = workers();
     workers.iter().for_each(Worker::wait_asleep);

@@ -1,4 +1,4 @@
-//! The recorder on the kernel that runs, held against that kernel's own counters.
+//! The recorder on the kernel that runs, compared with that kernel's own counters.
 
 mod accounts;
 mod lives;

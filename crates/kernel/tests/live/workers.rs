@@ -117,7 +117,7 @@ pub fn pin(cpu: usize) {
     }
 }
 
-/// Computes for at least so much CPU time of the calling thread.
+/// Computes for at least that much CPU time of the calling thread.
 pub fn spin(milliseconds: i64) {
     let used_ns = || {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -86,7 +86,7 @@ impl Threads {
     }
 }
 
-/// What they take more than usually while this goes on; none where they cannot be seen.
+/// What they take more than usually while this continues; none where they cannot be seen.
 pub fn beside<T>(f: impl FnOnce() -> T) -> (T, Option<Taken>) {
     let first = Threads::look();
     sleep_until(now_ns() + USUALLY_NS);

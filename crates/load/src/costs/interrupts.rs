@@ -57,7 +57,7 @@ pub fn ticks(effort: &Effort) -> Vec<f64> {
 
 /// How many ticks are averaged into one value.
 const TOGETHER: usize = 8;
-/// So many looks at the clock tell how long one takes.
+/// That many looks at the clock tell how long one takes.
 const LOOKS: usize = 500;
 
 /// The times between one look at the clock and the next, as long as their number and the time since the first allow.

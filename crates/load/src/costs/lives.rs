@@ -1,4 +1,4 @@
-//! What the life of a task takes that does nothing: its creation, its begin, and its end with what it writes down then. Measured
+//! What the life of a task takes that does nothing: its creation, its start, and its end with what it writes down then. Measured
 //! on tasks of runs, whose process has the memory that a run has.
 //!
 //! Parents come one at a time and create some tasks each. What a parent takes for more of them than another is what each of
@@ -17,14 +17,14 @@ use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use std::time::Duration;
 
-/// The parts of lives, each beside the wakeups and switches in it.
+/// The parts of lives, each next to the wakeups and switches in it.
 #[derive(Debug)]
 pub struct Life {
     /// CPU time of the parent for creating it.
     pub fork: Option<Cost>,
     /// CPU time of the parent, once for all that it creates at a time.
     pub once: Option<Cost>,
-    /// CPU time of the task for its begin and a step in which it does nothing.
+    /// CPU time of the task for its start and a step in which it does nothing.
     pub start: Option<Cost>,
     /// From its last step on.
     pub exit: Option<Cost>,
@@ -123,7 +123,7 @@ const LAST: u32 = 2;
 
 /// What a run has shown.
 struct Seen {
-    /// CPU time of a parent from its begin to its end, the median.
+    /// CPU time of a parent from its start to its end, the median.
     parent_ns: f64,
     /// CPU time of each child up to its end.
     starts: Vec<f64>,
@@ -162,7 +162,7 @@ impl Seen {
 /// How often to look whether it is time.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How busy a CPU was from the begin of a run until its families were over.
+/// How busy a CPU was from the start of a run until its families were over.
 struct Busy {
     cpu: Option<CpuId>,
     over: Time,

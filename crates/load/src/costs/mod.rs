@@ -146,7 +146,7 @@ impl Costs {
     }
 }
 
-/// From the end of a wait to the next step, after the switch: what is late of a sleep beside the interrupt, the wakeup and
+/// From the end of a wait to the next step, after the switch: what is late of a sleep next to the interrupt, the wakeup and
 /// the switch.
 fn resume_ns(late_ns: f64, told: &SchedulerCosts) -> Option<f64> {
     Some((late_ns - told.timer_ns? - told.wakeup_ns? - told.switch_ns()?).max(0.0))

@@ -1,4 +1,4 @@
-//! What steps take beside what they say: measured on the very steps of a task, one at a time.
+//! What steps take in addition to what they say: measured on the very steps of a task, one at a time.
 
 use super::{Cost, Effort, cpu_time};
 use crate::algorithm::{Algorithm, Engine};

@@ -16,7 +16,7 @@ pub enum Kind {
     Process,
 }
 
-/// A round counts when so many of its yields were switches: some schedulers let the one that yields go on.
+/// A round counts when that many of its yields were switches: some schedulers let the one that yields continue.
 const LEAST_SWITCHING: f64 = 0.95;
 
 /// A switch: yields in turns with a partner, less yields alone.
@@ -40,7 +40,7 @@ pub fn yielding(cpu: CpuId, kind: Kind, effort: &Effort) -> io::Result<Vec<f64>>
 }
 
 /// A wakeup and a switch, where a wakeup takes so long: one task wakes another and sleeps, so that the other runs. Two tasks
-/// hand a word to and fro. How often one wakes the other and how often the CPU goes from one to the other depends on the
+/// hand a word back and forth. How often one wakes the other and how often the CPU goes from one to the other depends on the
 /// scheduler, so both are counted; the system calls around them are taken off.
 pub fn handing_over(cpu: CpuId, wakeup_ns: f64, effort: &Effort) -> io::Result<Vec<f64>> {
     let shared = Shared::new(2, 0)?;
@@ -98,7 +98,7 @@ impl Turns {
     }
 }
 
-/// Two tasks handing a word to and fro.
+/// Two tasks handing a word back and forth.
 struct Handing {
     passed_ns: f64,
     turns: Turns,

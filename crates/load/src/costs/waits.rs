@@ -1,4 +1,4 @@
-//! What waiting for a message takes: two tasks send one to and fro.
+//! What waiting for a message takes: two tasks send one back and forth.
 
 use super::settings;
 use super::steps::workload;

@@ -6,7 +6,7 @@ pub const DEFAULT_HOLD_NS: u64 = 5_000_000_000;
 /// Watches the run-queue lengths of all CPUs.
 ///
 /// With n runnable tasks on m CPUs the ideal lengths are ⌈n/m⌉ on n mod m CPUs and ⌊n/m⌋ on the others (Happe et al.,
-/// equation Linux.1.a), whichever CPUs these are. Of all ways to spread n tasks these, and no others, have the least sum
+/// equation Linux.1.a), whichever CPUs these are. Of all ways to spread n tasks these, and no others, have the smallest sum
 /// of squared lengths, so that two sums tell whether the loads are balanced. The time to balance is the first instant,
 /// from the start of the run and after the first task became runnable, from which this holds for the whole of `hold`.
 /// What lasts no time at all does not count.

@@ -76,7 +76,7 @@ impl OverheadClock {
         }
     }
 
-    /// Starts the count by kind anew.
+    /// Starts the count by kind again.
     pub fn clear(&mut self, now: u64) {
         self.times = self.remaining(now);
     }
@@ -108,7 +108,7 @@ pub(super) struct Cpu {
     /// Runnable tasks here, running and queued.
     load: u32,
     load_since: u64,
-    /// How long there were so many.
+    /// How long there were that many.
     pub time_at_load: Vec<u64>,
 }
 
@@ -190,7 +190,7 @@ impl Cpu {
         }
     }
 
-    /// Starts all sums anew; they must be settled.
+    /// Starts all sums again; they must be settled.
     pub fn clear(&mut self, now: u64) {
         (self.idle_ns, self.others_ns, self.unknown_ns) = (0, 0, 0);
         self.time_at_load.clear();

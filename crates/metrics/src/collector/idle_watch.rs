@@ -25,7 +25,7 @@ struct AllowedSet {
 
 /// Sums up idle CPUs × time, over the CPUs on which a waiting task is allowed.
 ///
-/// A CPU with work of the system in hand is not idle. Several idle CPUs beside one waiting task all count: each of them
+/// A CPU with work of the system in hand is not idle. Several idle CPUs next to one waiting task all count: each of them
 /// could have run it. What begins and ends at one instant costs nothing: sets are looked at when time moves.
 #[derive(Debug)]
 pub(super) struct IdleWatch {
@@ -131,7 +131,7 @@ impl IdleWatch {
         self.violating -= u64::from(kind.wanted > 0);
     }
 
-    /// The CPU, idle but for overhead, is through with that at `until`.
+    /// The CPU, idle except for overhead, is through with that at `until`.
     pub fn overhead_until(&mut self, cpu: usize, until: u64) {
         self.in_overhead.push(Reverse((until, cpu as u32)));
     }
@@ -183,7 +183,7 @@ impl IdleWatch {
         self.violation_ns
     }
 
-    /// Starts the sum anew.
+    /// Starts the sum again.
     pub fn clear(&mut self) {
         self.violation_ns = 0;
     }

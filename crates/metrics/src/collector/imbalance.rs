@@ -50,7 +50,7 @@ impl Loads {
 }
 
 impl Imbalance {
-    /// For tasks of roles that weigh so much; real-time tasks have no weight.
+    /// For tasks of roles that weigh that much; real-time tasks have no weight.
     pub fn new(cpus: u32, weights: impl Iterator<Item = Option<u32>>) -> Imbalance {
         let weights = weights.map(|weight| f64::from(weight.unwrap_or(0))).collect();
         let loads = Loads { of_cpus: vec![0.0; cpus as usize], ..Loads::default() };

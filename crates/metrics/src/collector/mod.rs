@@ -73,7 +73,7 @@ pub const MAX_TASKS_IN_DETAIL: usize = 256;
     to.0 - from.0
 )]
 pub struct Violation {
-    /// Begin of the time looked at.
+    /// Start of the time looked at.
     pub from: Time,
     /// Its end.
     pub to: Time,
@@ -107,7 +107,7 @@ struct RoleState {
 pub struct Collector {
     /// The time up to which everything is known.
     now: u64,
-    /// Begin of what is measured: zero, and the warm-up's end once it is reached.
+    /// Start of what is measured: zero, and the warm-up's end once it is reached.
     window_from: u64,
     /// The warm-up's end until it is reached, then never.
     warmup_end: u64,
@@ -186,7 +186,7 @@ impl Collector {
     }
 
     /// For a *fluid* discipline such as processor sharing, which gives fractions of CPUs to tasks and emits no switches:
-    /// CPU time comes by [`Collector::charge`]; waits, loads and balance have no meaning; requests run from their begin.
+    /// CPU time comes by [`Collector::charge`]; waits, loads and balance have no meaning; requests run from their start.
     pub fn new_fluid(workload: &Workload) -> Collector {
         let cpus = Cpus::new(workload.machine.cpus(), None);
         Collector { fluid: true, idle_watch: None, cpus, ..Collector::new(workload) }
@@ -231,7 +231,7 @@ impl Collector {
         self.pass(to);
     }
 
-    /// Lets time pass with everything as it is, but for CPUs that get through with overhead in between.
+    /// Lets time pass with everything as it is, except for CPUs that get through with overhead in between.
     #[inline(always)]
     fn pass(&mut self, to: u64) {
         if let Some(imbalance) = &mut self.cpus.imbalance {
@@ -276,7 +276,7 @@ impl Collector {
         }
     }
 
-    /// Brings all sums to the present and holds them against each other.
+    /// Brings all sums to the present and compares them with each other.
     fn settle(&mut self) {
         for cpu in self.cpus.iter_mut() {
             cpu.settle(self.now);
@@ -308,7 +308,7 @@ impl Collector {
         Err(Violation { from, to, cpus, charged_ns, idle_ns, overhead_ns })
     }
 
-    /// Forgets what was measured so far; what tasks and CPUs are doing goes on.
+    /// Forgets what was measured so far; what tasks and CPUs are doing continues.
     #[cold]
     fn end_warmup(&mut self) {
         self.pass(self.warmup_end);

@@ -232,7 +232,7 @@ impl Collector {
     }
 }
 
-/// A task whose numbers are kept apart; its observations stand behind those of the roles, in the same order.
+/// A task whose numbers are kept apart; its observations are behind those of the roles, in the same order.
 #[derive(Debug)]
 pub(super) struct Detail {
     pub id: TaskId,

@@ -31,7 +31,7 @@ struct Parts {
     blocked: u64,
 }
 
-/// An open request that does not belong to one task from its begin to its end. Times in ns.
+/// An open request that does not belong to one task from its start to its end. Times in ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     born: u64,

@@ -115,7 +115,7 @@ impl Task {
         matches!(self.activity, Activity::Woken | Activity::Roused | Activity::Preempted)
     }
 
-    /// Forgets what was measured; what the task is doing goes on.
+    /// Forgets what was measured; what the task is doing continues.
     pub fn clear(&mut self) {
         (self.cpu_ns, self.longest_wait_and_one, self.migrations) = (0, 0, 0);
         (self.responses, self.response_sum) = (0, 0);

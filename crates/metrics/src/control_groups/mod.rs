@@ -1,4 +1,4 @@
-//! What is measured of control groups, beside the collector, which knows of CPU time.
+//! What is measured of control groups, next to the collector, which knows of CPU time.
 //!
 //! * *CPU time* of a group: that of its tasks while they were in it, and of the groups below it.
 //! * *Entitled share*: see [`entitled`]. *Pressure*: see [`pressure`].
@@ -97,7 +97,7 @@ impl ControlGroups {
         })
     }
 
-    /// Takes an event; the collector tells of joins and ends itself, since it knows the CPU time.
+    /// Takes an event; the collector reports joins and ends itself, since it knows the CPU time.
     pub fn event(&mut self, event: &Event) {
         match event.kind {
             EventKind::Fork { task, role, parent } => self.fork(task, role, parent),
@@ -216,7 +216,7 @@ impl ControlGroups {
         }
     }
 
-    /// A task that has got so much CPU time since the last [`ControlGroups::clear`] is in another group from now on.
+    /// A task that has got that much CPU time since the last [`ControlGroups::clear`] is in another group from now on.
     pub fn join(&mut self, task: TaskId, cpu_ns: u64, to: ControlGroupId) {
         let Some(member) = self.members.get(&task).cloned() else { return };
         self.charge(member.group, cpu_ns - member.cpu_mark);
@@ -227,7 +227,7 @@ impl ControlGroups {
         self.count(to);
     }
 
-    /// A task has ended, or the run has, after so much CPU time.
+    /// A task has ended, or the run has, after that much CPU time.
     pub fn leave(&mut self, task: TaskId, cpu_ns: u64) {
         let Some(member) = self.members.get(&task).cloned() else { return };
         self.charge(member.group, cpu_ns - member.cpu_mark);

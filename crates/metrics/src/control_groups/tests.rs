@@ -57,7 +57,7 @@ fn who_joins_another_group_is_counted_there() {
     assert_eq!((a.entitled_share, b.entitled_share), (Some(0.7), Some(0.3)));
 }
 
-/// A CPU that idles beside tasks that wait for a limit leaves no work undone.
+/// A CPU that idles despite tasks that wait for a limit leaves no work undone.
 #[test]
 fn who_is_held_back_is_no_work_for_a_cpu() {
     let held = |time, on| event(time, 0, EventKind::Throttle { task: TaskId(0), on });

@@ -4,7 +4,7 @@ use super::{mean, sample_sd, student};
 use schedlab_model::result::Interval;
 use serde::{Deserialize, Serialize};
 
-/// The most batches that are kept. When so many are full, neighbours are joined, so that between half as many and this
+/// The most batches that are kept. When that many are full, neighbours are joined, so that between half as many and this
 /// many remain: beyond about 30 an interval hardly narrows (Schmeiser, "Batch size effects in the analysis of
 /// simulation output", 1982), and the longer a batch, the less it depends on the one before.
 pub const MAX_BATCHES: usize = 64;
@@ -12,7 +12,7 @@ pub const MAX_BATCHES: usize = 64;
 /// The means of consecutive, equally long batches of a sequence, in constant memory.
 ///
 /// Source: Law, *Simulation Modeling and Analysis*, ch. 9. The mean of the batch means ± t_{b−1} · s/√b covers the
-/// expected value if batches are long beside the sequence's memory; [`BatchMeans::lag_one`] near zero says so.
+/// expected value if batches are long compared with the sequence's memory; [`BatchMeans::lag_one`] near zero says so.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BatchMeans {
     /// Sums of the full batches.

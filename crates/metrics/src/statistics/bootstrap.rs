@@ -42,7 +42,7 @@ pub struct Resamples {
 }
 
 impl Resamples {
-    /// Resamples of so many runs, decided by `seed`.
+    /// Resamples of that many runs, decided by `seed`.
     pub fn new(runs: usize, seed: u64) -> Resamples {
         let mut rng = Rng::split(seed, "bootstrap mean");
         let draws = if runs < 2 { 0 } else { RESAMPLES * runs };

@@ -1,6 +1,6 @@
 //! Comparing two sets of runs: an effect size with its interval.
 //!
-//! The effect is the *ratio of means*, which carries over to other loads and needs no unit, with the difference beside
+//! The effect is the *ratio of means*, which carries over to other loads and needs no unit, with the difference next to
 //! it for means of zero. Cliff's δ says how well the two sets separate, whatever their distribution. Both come from
 //! the data as they are; Hedges' g would assume equal variances, which two schedulers seldom have.
 
@@ -100,7 +100,7 @@ pub fn leaves_out_equality(ratio: Option<Interval>, difference: Option<Interval>
 }
 
 impl Comparison {
-    /// Whether both means are the same but for rounding.
+    /// Whether both means are the same except for rounding.
     pub fn is_equal(&self) -> bool {
         self.baseline_mean == self.other_mean || self.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < RATIO_EPSILON)
     }

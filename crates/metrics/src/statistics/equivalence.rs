@@ -1,4 +1,4 @@
-//! Whether a model agrees with what it is a model of: a bias with its interval, held against a bound.
+//! Whether a model agrees with what it is a model of: a bias with its interval, compared with a bound.
 //!
 //! A model that is right still differs from reality in every single run, since each run is one draw of chance. How far apart
 //! draws are is seen from copies of the model in which only chance differs. Under seed s let x_sk be a figure of copy k of K,
@@ -21,7 +21,7 @@
 //! ln x − ln y is zero, while that of x/y − 1 is about the square of their coefficient of variation.
 //!
 //! The copies may know less of chance than reality does, or the bias may be another under each seed. Then the d_s differ by more
-//! than the v_s explain. Their own variance u with S − 1 degrees of freedom is held against the mean of v_s/K + w_s/M by an F
+//! than the v_s explain. Their own variance u with S − 1 degrees of freedom is compared with the mean of v_s/K + w_s/M by an F
 //! test at 1 %, and where it is greater, se² is u/S and the degrees are S − 1. So what is not understood widens an interval and
 //! never decides.
 //!
@@ -44,7 +44,7 @@ const EXPLAINED_LEVEL: f64 = 0.01;
 /// Nobody makes more runs than this to decide something.
 const MOST_SEEDS: u32 = 10_000;
 
-/// How two values of a figure are held against each other.
+/// How two values of a figure are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// By their ratio less one: +0.05 is 5 % more.
@@ -174,7 +174,7 @@ impl Bias {
         Some(bias.doubting(0.0, 0.0))
     }
 
-    /// The same where the bias may be lower and higher by so much, for a reason that no number of runs takes away. Both are
+    /// The same where the bias may be lower and higher by that much, for a reason that no number of runs takes away. Both are
     /// deviations of its scale: +0.1 above is a ratio that may be a tenth greater.
     pub fn doubting(mut self, below: f64, above: f64) -> Bias {
         self.doubt = (-self.scale.bound(-below), self.scale.bound(above));

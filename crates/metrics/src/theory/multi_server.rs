@@ -11,7 +11,7 @@ pub fn erlang_c(servers: u32, offered: f64) -> Option<f64> {
     stable(load, blocking / (1.0 - load * (1.0 - blocking)))
 }
 
-/// M/M/c, any discipline that is blind to sizes and idles no server beside waiting work:
+/// M/M/c, any discipline that is blind to sizes and idles no server despite waiting work:
 /// E[T] = s + C(c, a) / (c/s − λ).
 pub fn mmc(arrival_rate: f64, mean_size: f64, servers: u32) -> Option<f64> {
     let waits = erlang_c(servers, arrival_rate * mean_size)?;

@@ -16,7 +16,7 @@ pub fn unbalanced_loads(tasks: u32, cpus: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Linux 1.b: the shortest and the longest response of a request that computes `demand` beside `load` − 1 others, in
+/// Linux 1.b: the shortest and the longest response of a request that computes `demand` next to `load` − 1 others, in
 /// slices. Exact where responses follow one another without a wait.
 pub fn response_range(demand: f64, slice: f64, load: u32) -> (f64, f64) {
     let load = f64::from(load);
@@ -30,7 +30,7 @@ pub fn mean_response(tasks: u32, cpus: u32, demand: f64, think: f64) -> f64 {
     if tasks <= cpus { demand } else { demand * f64::from(tasks) / f64::from(cpus) - think }
 }
 
-/// Windows 1.b: the mean response on a CPU with so many tasks.
+/// Windows 1.b: the mean response on a CPU with that many tasks.
 pub fn shared_response(load: u32, demand: f64) -> f64 {
     f64::from(load) * demand
 }

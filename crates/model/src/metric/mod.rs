@@ -82,7 +82,7 @@ pub enum Better {
 pub enum Round {
     /// To as many digits as mean something, in a unit that suits the table.
     Digits,
-    /// To so many decimals.
+    /// To that many decimals.
     Decimals(usize),
 }
 
@@ -103,9 +103,9 @@ pub struct Metric {
     pub source: Option<&'static str>,
     /// What it is called in a sentence: `mean response`.
     pub name: Cow<'static, str>,
-    /// What stands above its column and those of its neighbours; may be empty.
+    /// What is above its column and those of its neighbours; may be empty.
     pub over: &'static str,
-    /// What stands above its column.
+    /// What is above its column.
     pub head: &'static str,
     /// How its values are rounded.
     pub round: Round,
@@ -194,7 +194,7 @@ impl Unit {
     }
 }
 
-/// What stands in the path of a distribution for the number whose fraction it gives.
+/// What is in the path of a distribution for the number whose fraction it gives.
 const KEY: &str = "K";
 
 /// All metrics, those of tasks and roles first.
@@ -243,7 +243,7 @@ fn look_up(path: &str) -> Option<Found> {
     Some(Found { metric, key: Some(key) })
 }
 
-/// The metric at a path that stands in our own code.
+/// The metric at a path that is in our own code.
 ///
 /// # Panics
 ///
@@ -256,7 +256,7 @@ impl Unknown {
     /// Of a path that is no metric's at these levels.
     pub(crate) fn of_levels(path: &str, levels: &[Level]) -> Unknown {
         let metrics = || all().iter().filter(|metric| levels.contains(&metric.level));
-        // Of a summary the path goes on: its mean is what is most likely meant.
+        // Of a summary the path continues: its mean is what is most likely meant.
         let mean = metrics().find(|metric| metric.path == format!("{path}.{}", Statistic::Mean.key()));
         let hint = match (look_up(path), mean) {
             (Some(found), _) => format!(" {}", found.metric.level.elsewhere(path)),

@@ -7,17 +7,18 @@ use std::fmt::Write as _;
 pub fn page() -> String {
     let mut text = String::from(
         "# Metrics\n\n\
-         Every number of a result. Tables, charts, pages, `measures` of a sweep, `metric` of a study and the Python package \
-         read this list; `schedlab schema metrics` prints it as JSON.\n\n\
-         A metric has a path in its part of a result. In a whole result a path begins with its part: \
-         `roles.worker.response_ns.p99`, `tasks.3.cpu_share`, `cpus.0.busy_frac`; `*` instead of a name is the greatest of \
-         all. A metric of the run stands alone: `jain`.\n\n\
-         *Several runs* (`--runs N`) are a result of their own (`schedlab schema runs`): each metric is the mean of the runs \
-         that know it, with a bootstrap interval, their number and the value of each. A distribution is the mean of each of \
-         its fractions. Lost events are added up. Tasks are those of one run: other runs have other tasks.\n",
+         This page lists every number in a result. Tables, charts, pages, `measures` of a sweep, `metric` of a study and the \
+         Python package all use this list; `schedlab schema metrics` prints it as JSON.\n\n\
+         Each metric has a path in its part of a result. In a whole result a path starts with the part: \
+         `roles.worker.response_ns.p99`, `tasks.3.cpu_share`, `cpus.0.busy_frac`. With `*` instead of a name it is the \
+         maximum of all. A metric of the run has no prefix: `jain`.\n\n\
+         *Several runs* (`--runs N`) form a separate kind of result (`schedlab schema runs`). Each metric is the mean of the \
+         runs that have it, with a bootstrap interval, their number and the value of each. A distribution is the mean of each \
+         of its fractions. Lost events are added up. Tasks are those of one run, because other runs have other tasks.\n",
     );
     let parts = [
-        (&[Level::Role, Level::Task][..], "Of a role", "With a dot also of each task."),
+        (&[Level::Role, Level::Task][..], "Of a role", "Metrics with a dot also exist for each task."),
+        (&[Level::ControlGroup], "Of a control group", ""),
         (&[Level::Cpu], "Of a CPU", ""),
         (&[Level::Run], "Of the run", ""),
     ];
@@ -36,7 +37,7 @@ pub fn page() -> String {
 }
 
 impl Metric {
-    /// Whether it has a line of its own: a summary has one for all its statistics.
+    /// Whether it has its own line: a summary has one for all its statistics.
     fn leads(&self) -> bool {
         !matches!(self.read, Read::Times(_, statistic) | Read::Ratios(_, statistic) if statistic != Statistic::Mean)
     }
@@ -46,7 +47,7 @@ fn line(metric: &Metric) -> String {
     let is_summary = matches!(metric.read, Read::Times(..) | Read::Ratios(..));
     let path = if is_summary { format!("{}.…", metric.property()) } else { metric.path.clone() };
     let dot = if metric.level == Level::Task { " ·" } else { "" };
-    let sum = if metric.combine == Combine::Sum { " Of several runs the sum." } else { "" };
+    let sum = if metric.combine == Combine::Sum { " With several runs, the sum." } else { "" };
     let better = metric.better.words().unwrap_or("");
     let meaning = super::schema::description(metric.level, metric.property()).unwrap_or_default();
     format!(
@@ -59,8 +60,8 @@ fn line(metric: &Metric) -> String {
 /// What `…` stands for.
 fn statistics() -> String {
     let mut text = String::from(
-        "\n## Statistics\n\nA path with `…` is a sample, summed up. Quantiles are by the nearest rank (Hyndman and Fan 1996, \
-         definition 1), of a histogram that keeps them within 1/256 of the true value; all else is exact.\n\n\
+        "\n## Statistics\n\nA path with `…` is a summary of a sample. Quantiles are by the nearest rank (Hyndman and Fan 1996, \
+         definition 1), from a histogram that keeps them within 1/256 of the true value; everything else is exact.\n\n\
          | path | what it is |\n|---|---|\n",
     );
     let of = known("response_ns.mean").metric.property();

@@ -15,7 +15,7 @@ pub enum Statistic {
     Sd,
     /// Standard deviation over mean.
     Cv,
-    /// The least.
+    /// The smallest.
     Min,
     /// The median.
     P50,
@@ -25,7 +25,7 @@ pub enum Statistic {
     P99,
     /// The quantile of 999 in a thousand.
     P999,
-    /// The greatest.
+    /// The largest.
     Max,
 }
 

@@ -63,7 +63,7 @@ const TABLE: &[Row] = &[
     times("response_running_ns", "part of the response that runs", "runs", |m| m.response_running_ns.as_ref()),
     times("response_blocked_ns", "part of the response that is blocked", "is blocked", |m| m.response_blocked_ns.as_ref()),
     times("open_age_ns", "age of open requests", "open requests", |m| m.open_age_ns.as_ref()),
-    times("wakeup_latency_ns", "wakeup latency", "wakeup", |m| m.wakeup_latency_ns.as_ref()),
+    times("wakeup_latency_ns", "wake-up latency", "wake-up", |m| m.wakeup_latency_ns.as_ref()),
     times("preempt_wait_ns", "wait after preemption", "preempted", |m| m.preempt_wait_ns.as_ref()),
     times("run_delay_ns", "wait for a CPU", "run delay", |m| m.run_delay_ns.as_ref()),
     times("turnaround_ns", "turnaround", "turnaround", |m| m.turnaround_ns.as_ref()),
@@ -75,9 +75,9 @@ const TABLE: &[Row] = &[
     times("slack_ns", "slack", "slack", |m| m.slack_ns.as_ref()).better(Better::Higher),
     times("lateness_ns", "lateness", "lateness", |m| m.lateness_ns.as_ref()),
     task("longest_wait_ns", Unit::Ns, "longest wait for a CPU", |m| m.longest_wait_ns.and_then(count)).heads("run delay", "longest").better(Better::Lower),
-    task("migrations", Unit::Count, "moves", |m| count(m.migrations)),
-    task("switches.voluntary", Unit::Count, "switches of its own", |m| count(m.switches.voluntary)).heads("switches", "own"),
-    task("switches.involuntary", Unit::Count, "forced switches", |m| count(m.switches.involuntary)).heads("switches", "forced"),
+    task("migrations", Unit::Count, "migrations", |m| count(m.migrations)).heads("", "migr"),
+    task("switches.voluntary", Unit::Count, "voluntary switches", |m| count(m.switches.voluntary)).heads("switches", "vol"),
+    task("switches.involuntary", Unit::Count, "involuntary switches", |m| count(m.switches.involuntary)).heads("switches", "invol"),
 
     // Of a role again.
     role("cv_of_task_means.population", Unit::Ratio, "variation of the tasks' means", |role| Some(role.cv_of_task_means?.population)).heads("", "task cv").better(Better::Lower),
@@ -121,15 +121,15 @@ const TABLE: &[Row] = &[
     run("time_to_balance_ns", Unit::Ns, "time to balance", |run| run.time_to_balance_ns.and_then(count)).heads("", "balanced after").better(Better::Lower).from(BALANCE),
     run("imbalance.tasks", Unit::Ratio, "imbalance of the CPUs by tasks", |run| Some(run.imbalance?.tasks)).heads("imbalance", "tasks").better(Better::Lower).decimals(4),
     run("imbalance.weight", Unit::Ratio, "imbalance of the CPUs by weight", |run| run.imbalance?.weight).heads("imbalance", "weight").better(Better::Lower).decimals(4),
-    run("work_conservation_violation.ns", Unit::Ns, "idle time beside work", |run| count(run.work_conservation_violation?.ns)).heads("idle beside work", "time").better(Better::Lower),
-    run("work_conservation_violation.frac", Unit::Fraction, "idle beside work", |run| Some(run.work_conservation_violation?.frac)).heads("", "idle beside work").better(Better::Lower),
+    run("work_conservation_violation.ns", Unit::Ns, "idle time despite work", |run| count(run.work_conservation_violation?.ns)).heads("idle despite work", "time").better(Better::Lower),
+    run("work_conservation_violation.frac", Unit::Fraction, "idle despite work", |run| Some(run.work_conservation_violation?.frac)).heads("", "idle despite work").better(Better::Lower),
     run("overhead_ns.switch", Unit::Ns, "system time for switches", |run| count(run.overhead_ns?.switch)).heads("system time", "switch").better(Better::Lower),
-    run("overhead_ns.wakeup", Unit::Ns, "system time for wakeups", |run| count(run.overhead_ns?.wakeup)).heads("system time", "wakeup").better(Better::Lower),
+    run("overhead_ns.wakeup", Unit::Ns, "system time for wake-ups", |run| count(run.overhead_ns?.wakeup)).heads("system time", "wakeup").better(Better::Lower),
     run("overhead_ns.migration", Unit::Ns, "system time for migrations", |run| count(run.overhead_ns?.migration)).heads("system time", "migration").better(Better::Lower),
     run("overhead_ns.tick", Unit::Ns, "system time for ticks", |run| count(run.overhead_ns?.tick)).heads("system time", "tick").better(Better::Lower),
     run("overhead_ns.policy", Unit::Ns, "system time for the policy", |run| count(run.overhead_ns?.policy)).heads("system time", "policy").better(Better::Lower),
     run("events.switches", Unit::Count, "switches", |run| count(run.events.switches)).heads("events", "switches"),
-    run("events.wakeups", Unit::Count, "wakeups", |run| count(run.events.wakeups)).heads("events", "wakeups"),
+    run("events.wakeups", Unit::Count, "wake-ups", |run| count(run.events.wakeups)).heads("events", "wakeups"),
     run("events.migrations", Unit::Count, "migrations", |run| count(run.events.migrations)).heads("events", "migrations"),
     run("events.ticks", Unit::Count, "ticks", |run| count(run.events.ticks)).heads("events", "ticks"),
     run("events.forks", Unit::Count, "forks", |run| count(run.events.forks)).heads("events", "forks"),
@@ -312,7 +312,7 @@ const fn cost(path: &'static str, name: &'static str, read: fn(&SchedulerCosts) 
     row(path, Unit::Ns, name, Reader::One(Read::Cost(read))).heads("costs", name).better(Better::Lower)
 }
 
-/// What tasks take beside their steps.
+/// What tasks take in addition to their steps.
 const fn call(path: &'static str, name: &'static str, read: fn(&SchedulerCosts) -> Option<f64>) -> Row {
     row(path, Unit::Ns, name, Reader::One(Read::Cost(read))).heads("calls", name).better(Better::Lower)
 }

@@ -68,7 +68,7 @@ fn every_metric_is_found_by_its_path_and_said_in_words() {
         let found = find(&path).unwrap();
         assert!(std::ptr::eq(found.metric, metric) && found.path() == path, "{path}");
         assert!(!metric.meaning().is_empty() && !metric.name.is_empty() && !metric.head.is_empty(), "{path}");
-        // Units stand in names.
+        // Units are in names.
         let is_time = path.split(['.', '_']).any(|word| word == "ns");
         let is_plain = [".count", ".cv"].iter().any(|end| path.ends_with(end));
         assert_eq!(metric.unit == Unit::Ns, is_time && !is_plain, "{path}");

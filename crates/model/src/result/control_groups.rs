@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ControlGroupResult {
     /// Its path below the root.
     pub path: String,
-    /// What it is given, as the scenario says it.
+    /// Its settings from the scenario.
     pub knobs: ControlGroupKnobs,
     /// How many task instances were in it.
     pub tasks: u64,
@@ -17,15 +17,15 @@ pub struct ControlGroupResult {
     pub usage_ns: u64,
     /// The same as a fraction of CPUs × measured time.
     pub usage_share: f64,
-    /// The same as a fraction of what its parent's tasks got, those of its siblings and the parent's own. Absent where that
+    /// The same as a fraction of what its parent's tasks got, including its siblings' and the parent's own. Absent if that
     /// is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling_share: Option<f64>,
-    /// What that fraction should have been: at each instant CPUs are divided by weight among those who want them, no more to
-    /// anyone than it has runnable tasks, or quota. Absent where nobody of the parent wanted a CPU.
+    /// What that fraction should have been: at each instant, CPUs are divided by weight among the groups that want them, with
+    /// at most one CPU per runnable task, and at most the quota. Absent if no task of the parent wanted a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entitled_share: Option<f64>,
-    /// Periods of its own limit that began while it was used (`nr_periods` of `cpu.stat`). Absent where nobody counts them.
+    /// Periods of its own limit that began while it was used (`nr_periods` of `cpu.stat`). Absent if no venue or policy counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_periods: Option<u64>,
     /// Periods at whose end some CPU's queue was throttled (`nr_throttled`).
@@ -37,13 +37,13 @@ pub struct ControlGroupResult {
     /// Periods in which more than the quota was used (`nr_bursts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_bursts: Option<u64>,
-    /// What left the pool beyond the quota in them (`burst_usec`).
+    /// CPU time beyond the quota in them (`burst_usec`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_ns: Option<u64>,
-    /// How long its tasks were held back each time, in wall time, by its own limit or by one above it.
+    /// How long each of its tasks' waits for a limit was, in wall time, for its own limit or one above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_wait_ns: Option<TimeSummary>,
-    /// Of each response of its tasks the part in which they were held back so. Absent where no task ever was, or nobody tells.
+    /// The part of each response of its tasks in which a limit held them back. Absent if that never happened, or is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_throttled_ns: Option<TimeSummary>,
     /// Time in which some task of it wanted a CPU and had none (`some` of `cpu.pressure`).
@@ -52,7 +52,7 @@ pub struct ControlGroupResult {
     /// Time in which tasks of it wanted a CPU and none had one (`full`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_full_ns: Option<u64>,
-    /// CPU time of its tasks as the kernel counts it (`usage_usec` of `cpu.stat`), what the system takes there included.
+    /// CPU time of its tasks by the kernel's count (`usage_usec` of `cpu.stat`), including the system's costs there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_usage_ns: Option<u64>,
     /// What the kernel itself counts as `some` of its pressure.
@@ -63,10 +63,10 @@ pub struct ControlGroupResult {
     pub kernel_pressure_full_ns: Option<u64>,
 }
 
-/// What a control group is given, in the kernel's words.
+/// The settings of a control group, in the kernel's terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlGroupKnobs {
-    /// `cpu.weight`; of a group with `cpu.weight.nice` the weight that it reads as.
+    /// `cpu.weight`; for a group with `cpu.weight.nice` the weight that the kernel shows.
     pub weight: u32,
     /// `cpu.idle`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -260,7 +260,7 @@ fn event(step: &Step, thread: &str, at: &At, events: &mut Members) -> Result<(),
     Ok(())
 }
 
-/// A timer of rt-app counts from the begin of its thread or from its last use, and so does a `period` that does not skip.
+/// A timer of rt-app counts from the start of its thread or from its last use, and so does a `period` that does not skip.
 fn timer(step: &Step, at: &At) -> Result<Json, Fault> {
     let Step::Period { period, offset, deadline, overrun, timer } = step else { unreachable!("only these pace") };
     if offset.is_some() || deadline.is_some() {

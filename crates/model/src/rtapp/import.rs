@@ -194,7 +194,7 @@ impl Importer<'_> {
         ScenarioError::at_byte(self.origin, self.text, byte, message)
     }
 
-    /// Says, once, that something is not carried over as it stands.
+    /// Says, once, that something is not carried over as it is.
     pub fn remark(&self, text: impl Into<String>) {
         let (text, mut said) = (text.into(), self.said.borrow_mut());
         if !said.contains(&text) {

@@ -242,7 +242,7 @@ impl Importer<'_> {
             .ok_or_else(|| self.wrong(member.node.byte, format!("\"loop\" {times}: write 1 or more, or -1 for no end")))
     }
 
-    /// What a thread changes about itself at the begin of each phase. CPUs are those of the phase, else of the thread,
+    /// What a thread changes about itself at the start of each phase. CPUs are those of the phase, else of the thread,
     /// else all; what else a phase says stays when it is over.
     fn changes(
         &self,
@@ -280,7 +280,7 @@ impl Importer<'_> {
             task.control_group = group.clone().or(task.control_group.take()).filter(|group| group != "/");
             return Ok(vec![Vec::new()]);
         }
-        // What no phase changes is the thread's from the begin.
+        // What no phase changes is the thread's from the start.
         let moves = all.iter().any(|(cpus, ..)| *cpus != all[0].0);
         if let Some((cpus, ..)) = all.first().filter(|_| moves || task.cpus.is_some() || all[0].0 != own) {
             task.cpus = Some(Text(cpus.clone()));
@@ -385,7 +385,7 @@ impl Importer<'_> {
         Ok((cond_wait.clone(), Step::CondWait { cond_wait, mutex }))
     }
 
-    /// Until 2025 a thread was suspended under the name that stands there, which old files count on.
+    /// Until 2025 a thread was suspended under the name that is there, which old files count on.
     fn suspended(&self, member: &Member, thread: &str) -> String {
         match &member.node.value {
             Value::Text(name) if !name.is_empty() && name != thread => {

@@ -1,4 +1,4 @@
-//! What a task may be: on which CPUs, with which nice value, at its begin and later.
+//! What a task may be: on which CPUs, with which nice value, at its start and later.
 
 use super::{Change, Fault, Task, error::Path};
 use crate::{cpuset::CpuSet, time::Time, workload::Class};
@@ -42,7 +42,7 @@ pub(crate) fn slice(slice: Option<Time>, class: Class) -> Result<Option<Time>, W
     }
 }
 
-/// What a task changes about itself must be what it could have been from the begin.
+/// What a task changes about itself must be what it could have been from the start.
 pub(crate) fn change(change: &Change, task: &Task, class: Class, machine_cpus: u32, at: &Path) -> Result<(), Fault> {
     let fault = |message: Wrong| at.fault(message);
     if (Change { cpus: None, nice: None, class: None, slice: None }) == *change {

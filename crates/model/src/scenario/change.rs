@@ -40,7 +40,7 @@ impl Scenario {
     }
 
     /// The scenario with a value replaced, or added where its table is there and it is not. What says the same in other
-    /// words, as `topology` does beside `cpus`, is taken away.
+    /// words, as `topology` does next to `cpus`, is taken away.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Scenario {
                 said.flat_map(|(_, keys)| keys).for_each(|twin| _ = table.remove(*twin));
                 table.insert(last.into(), value.clone());
             }
-            _ => return Err(wrong(format!("`{last}` stands in no table"))),
+            _ => return Err(wrong(format!("`{last}` is in no table"))),
         }
         let Value::Table(table) = root else { unreachable!("a scenario is a table") };
         Scenario::from_table(table, &self.written.origin)
@@ -139,7 +139,7 @@ mod tests {
             error("tsk.a.count", Value::Integer(3)),
             "t: `tsk.a.count`: there is no `tsk`: did you mean `task`?"
         );
-        assert_eq!(error("name.x", Value::Integer(3)), "t: `name.x`: `x` stands in no table");
+        assert_eq!(error("name.x", Value::Integer(3)), "t: `name.x`: `x` is in no table");
         assert!(error("run.durration", Value::Integer(3)).contains("did you mean `duration`?"));
         assert!(error("machine.cpus", Value::String("x".into())).starts_with("t: `machine.cpus = \"x\"`: "));
     }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most control groups of a scenario.
 pub const MAX_CONTROL_GROUPS: usize = 4096;
 
-/// One `[[control_group]]`: a part of the tree of control groups. A path that is only the begin of another's is there too.
+/// One `[[control_group]]`: a part of the tree of control groups. A path that is only the start of another's is there too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControlGroup {

@@ -1,7 +1,7 @@
 //! What is wrong with a scenario: one line that names file, line and column, the fault, and the remedy.
 //!
 //! The types of the language carry no positions. A check that fails knows the *path* of the value, as `task[2].loop[3]`;
-//! only then is the text read once more, to find where that value stands. A scenario that no file stands behind is
+//! only then is the text read once more, to find where that value stands. A scenario that no file is behind is
 //! located by the path itself.
 
 use std::{borrow::Cow, fmt};
@@ -137,7 +137,7 @@ enum Part<'a> {
     Index(usize),
 }
 
-/// Where a check stands in the scenario: a path kept on the stack, which becomes a [`Fault`] only when one is found.
+/// Where a check is in the scenario: a path kept on the stack, which becomes a [`Fault`] only when one is found.
 #[derive(Clone)]
 pub(crate) struct At<'a> {
     parent: Option<&'a At<'a>>,

@@ -1,9 +1,10 @@
 //! Lists as files write them, and what they make together.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A word or a list of words.
-#[derive(Clone, Debug, Deserialize)]
+/// A string or a list of strings.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMany {
     /// One.

@@ -55,7 +55,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 
-/// A scenario as it stands in its file.
+/// A scenario as it is in its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -87,7 +87,7 @@ pub struct Scenario {
     /// The control groups below the root, in which tasks may be.
     #[serde(rename = "control_group", default, skip_serializing_if = "Vec::is_empty")]
     pub control_groups: Vec<ControlGroup>,
-    /// What others have published about the same experiment, shown beside what is measured.
+    /// What others have published about the same experiment, shown in addition to what is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
     /// The roles.
@@ -340,7 +340,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Scenario {
-    /// A scenario that no file stands behind; `origin` names it in errors.
+    /// A scenario that no file is behind; `origin` names it in errors.
     pub fn new(name: &str, machine: Machine, run: Run, tasks: Vec<Task>, origin: &str) -> Scenario {
         Scenario {
             name: name.into(),
@@ -364,8 +364,15 @@ impl Scenario {
     pub fn from_file(path: &Path) -> Result<Scenario, ScenarioError> {
         let origin = path.display().to_string();
         let text = read_text(path, &origin)?;
-        let is_rt_app = path.extension().is_some_and(|extension| extension == "json") || rtapp::is_likely(&text);
-        if is_rt_app { rtapp::import(&text, &origin) } else { Scenario::parse(&text, &origin) }
+        match path.extension().is_some_and(|extension| extension == "json") {
+            true => rtapp::import(&text, &origin),
+            false => Scenario::of_text(&text, &origin),
+        }
+    }
+
+    /// Reads the text of a scenario or of an rt-app file; `origin` names it in errors.
+    pub fn of_text(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+        if rtapp::is_likely(text) { rtapp::import(text, origin) } else { Scenario::parse(text, origin) }
     }
 
     /// What a file of another language says that is carried over with changes, or not at all.
@@ -398,7 +405,7 @@ impl Scenario {
         compile::workload(self).map_err(|fault| self.located(fault))
     }
 
-    /// A fault with the place where it stands in the file.
+    /// A fault with the place where it is in the file.
     pub(crate) fn located(&self, fault: Fault) -> ScenarioError {
         fault.located(&self.written.origin, self.written.text.as_deref())
     }

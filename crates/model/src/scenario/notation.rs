@@ -27,12 +27,12 @@ pub trait Notation: Sized {
 
     /// What to say about a bare number.
     fn number(number: &dyn fmt::Display) -> String {
-        format!("{number} is a number, but here stands {}", Self::ABOUT)
+        format!("{number} is a number, but this is {}", Self::ABOUT)
     }
 
     /// Reads the value from a list of numbers, where the notation has one.
     fn read_list(_: Vec<i64>) -> Result<Self, String> {
-        Err(format!("here stands no list but {}", Self::ABOUT))
+        Err(format!("this is not a list but {}", Self::ABOUT))
     }
 
     /// The schema.

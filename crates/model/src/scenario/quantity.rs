@@ -140,7 +140,7 @@ fn exact(integer: &str, fraction: &str, length: u64, whole: &str) -> Result<u64,
     if !product.is_multiple_of(divisor) {
         return Err(inexact());
     }
-    // The greatest signed number: longer times would overflow when they are added up.
+    // The largest signed number: longer times would overflow when they are added up.
     let value = integer.parse::<u64>().ok().and_then(|n| (n as u128 * length as u128).checked_add(product / divisor));
     value
         .and_then(|n| u64::try_from(n).ok())

@@ -44,9 +44,9 @@ pub(crate) enum Effect<'s> {
     Uses(&'s Io),
     /// It lets others run.
     Yields,
-    /// It takes so much from an object, and waits until it is there.
+    /// It takes that much from an object, and waits until it is there.
     Takes(ObjectKind, &'s str, u32),
-    /// It gives so much to an object.
+    /// It gives that much to an object.
     Gives(ObjectKind, &'s str, u32),
     /// It waits at a barrier.
     Meets(&'s str),
@@ -64,7 +64,7 @@ pub(crate) enum Effect<'s> {
     Answers,
     /// It ends the task.
     Exits,
-    /// It does other steps so many times.
+    /// It does other steps that many times.
     Repeats(u32, &'s [Step]),
 }
 
@@ -104,7 +104,7 @@ impl<'s> Condition<'s> {
         }
     }
 
-    /// Whether it sleeps until somebody else wakes it.
+    /// Whether it sleeps until another task wakes it.
     pub fn waits(self) -> bool {
         matches!(self, Condition::Waits(..) | Condition::Suspends(_))
     }
@@ -300,7 +300,7 @@ steps! {
         mutex: String,
     }
     Effect::Conditions(Condition::Waits(cond_wait, mutex)), r#"{ cond_wait = "c", mutex = "m" }"#,
-    "release the mutex, sleep until a signal or broadcast, take the mutex again; what was signalled before is lost",
+    "release the mutex, sleep until a signal or broadcast, take the mutex again; earlier signals are lost",
     Some("wait");
 
     /// Wake the first task that waits for a condition variable.
@@ -309,7 +309,7 @@ steps! {
         signal: String,
     }
     Effect::Conditions(Condition::Signals(signal)), r#"{ signal = "c" }"#,
-    "wake the first task that waits for a condition variable, if one does", Some("signal");
+    "wake the first task that waits for a condition variable, if any", Some("signal");
 
     /// Wake all tasks that wait for a condition variable.
     Broadcast "broadcast" {
@@ -325,7 +325,7 @@ steps! {
         suspend: String,
     }
     Effect::Conditions(Condition::Suspends(suspend)), r#"{ suspend = "role" }"#,
-    "sleep until a `resume` of this name; one that came before is lost", Some("suspend");
+    "sleep until a `resume` of this name; an earlier one is lost", Some("suspend");
 
     /// Wake all tasks that are suspended under a name.
     Resume "resume" {
@@ -391,7 +391,7 @@ steps! {
         set: Change,
     }
     Effect::Changes(Changes::Itself(set)), r#"{ set = { cpus = "0-1", nice = 5 } }"#,
-    "from now on the task may run on these CPUs, and has this nice value; `class` and `slice`, too, may be set, and any left out", None;
+    "from now on the task may run on these CPUs, and has this nice value; `class` and `slice` may also be set, and all are optional", None;
 
     /// Move the task into another control group.
     Join "join" {
@@ -407,7 +407,7 @@ steps! {
         adjust: Adjustment,
     }
     Effect::Changes(Changes::Adjusts), r#"{ adjust = { control_group = "web", weight = 200, max = "20ms/100ms" } }"#,
-    "write these knobs of a control group: `weight`, `nice` or `idle`, `max`, `burst`", None;
+    "change these settings of a control group: `weight`, `nice` or `idle`, `max`, `burst`", None;
 
     /// Answer the requests that the task has: they end here.
     Answer "answer" {
@@ -415,14 +415,14 @@ steps! {
         answer: True,
     }
     Effect::Answers, "{ answer = true }",
-    "answer the requests that the task has: they end here and not at the end of the pass", None;
+    "answer the requests that the task has: they end here instead of at the end of the pass", None;
 
     /// End this task.
     Exit "exit" {
         /// Always true.
         exit: True,
     }
-    Effect::Exits, "{ exit = true }", "end the task; the last step, if at all", None;
+    Effect::Exits, "{ exit = true }", "end the task; only as the last step", None;
 
     /// Steps that are done several times.
     Repeat "repeat" {
@@ -437,7 +437,7 @@ steps! {
         steps: Vec<Step>,
     }
     Effect::Repeats(*repeat, steps), "{ repeat = 3, request = true, steps = [{ yield = true }] }",
-    "do these steps three times; with `request` each pass is a request of its own", None;
+    "do these steps three times; with `request` each pass is a separate request", None;
 }
 
 /// A request to a device.
@@ -505,7 +505,7 @@ fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-/// The value of a key beside the one that names a step.
+/// The value of a key next to the one that names a step.
 trait More<K>: Sized {
     /// The value, or what it is when the key is absent.
     fn or_absent(value: Option<K>) -> Result<Self, String>;

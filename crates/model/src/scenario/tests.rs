@@ -178,7 +178,7 @@ fn a_run_without_a_length_needs_tasks_that_end() {
     assert_eq!(error(&endless), "f:4:1: `a` never ends: say how long the run is, as duration = \"60s\"");
 }
 
-/// Every wrong program, with the place and a part of what is said about it. The program stands on line 8.
+/// Every wrong program, with the place and a part of what is said about it. The program is on line 8.
 #[test]
 fn wrong_programs_are_found() {
     for (program, place, part) in [

@@ -1,4 +1,4 @@
-//! TOML that somebody else wrote: read at one place, where no word passes that a terminal would obey instead of showing.
+//! TOML that another person wrote: read at one place, where no word passes that a terminal would obey instead of showing.
 
 use super::ScenarioError;
 use schedlab_gate::{NAME_LETTERS, is_hidden};
@@ -23,7 +23,7 @@ pub fn read_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, Sce
     toml::from_str(text).map_err(|error| ScenarioError::of_toml(origin, text, &error))
 }
 
-/// What is wrong with a name, if anything is: it stands in tables, pages, traces and file names.
+/// What is wrong with a name, if anything is: it is in tables, pages, traces and file names.
 pub fn unfit_name(name: &str) -> Option<String> {
     match (name.chars().find(|&letter| is_hidden(letter)), name.chars().count()) {
         _ if name.trim().is_empty() => Some("a name is not empty: write one".into()),

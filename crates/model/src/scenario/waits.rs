@@ -1,4 +1,4 @@
-//! Checks that time goes on: no task waits for what can never come, and no loop turns without any time passing.
+//! Checks that time continues: no task waits for what can never come, and no loop turns without any time passing.
 
 use super::{
     Fault, Scenario, Step,
@@ -89,7 +89,7 @@ fn nobody_waits_for_ever(
     }
 }
 
-/// Forwards and backwards by turns, so that a long chain of roles is done in two sweeps whatever its direction.
+/// Forwards and backwards in turn, so that a long chain of roles is done in two sweeps whatever its direction.
 fn sweeps(roles: usize) -> impl Iterator<Item = Vec<usize>> {
     (0..).map(move |sweep| if sweep % 2 == 0 { (0..roles).collect() } else { (0..roles).rev().collect() })
 }

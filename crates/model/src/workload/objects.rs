@@ -78,7 +78,7 @@ pub struct Semaphore {
     pub work: Option<Work>,
 }
 
-/// What an object carries beside its count: each message of a channel, each unit of a semaphore, is a request that waits
+/// What an object carries in addition to its count: each message of a channel, each unit of a semaphore, is a request that waits
 /// for a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {

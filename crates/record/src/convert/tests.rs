@@ -272,7 +272,7 @@ fn a_program_started_by_another_thread_takes_its_process_number() {
         kind: RecordKind::Exec { thread: thread(10), former, comm: Comm::new(b"new") },
     };
     let there = [present(500, 10, false), present(500, 12, true), running(600, 0, 12)];
-    // The first thread's end is seen, then the other goes on under its number.
+    // The first thread's end is seen, then the other continues under its number.
     let mut records = there.to_vec();
     records.extend([
         wakeup(1_000, 0, 10, 1, Waker::Task(12)),

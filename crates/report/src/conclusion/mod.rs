@@ -35,7 +35,7 @@ const MOST_ALIKE: usize = 4;
 pub struct Conclusion {
     /// Who is best at everything, or who at what.
     pub headline: String,
-    /// For each question and role who does how well: what is decided first, the greatest difference first.
+    /// For each question and role who does how well: what is decided first, the largest difference first.
     pub rankings: Vec<Ranking>,
 }
 
@@ -112,7 +112,7 @@ impl Conclusion {
         all
     }
 
-    /// The headline, and the greatest differences, for a terminal.
+    /// The headline, and the largest differences, for a terminal.
     pub(crate) fn show(&self, style: Style) -> String {
         let mut page = style.bold(&wrap("", 0, &self.headline));
         let decided: Vec<&Ranking> = self.rankings.iter().filter(|ranking| ranking.is_decided()).collect();
@@ -161,7 +161,8 @@ impl Conclusion {
             own("question", &|ranking| ranking.metric().name.to_string()),
             Column::words("best", cells.iter().map(|(best, ..)| best.clone())),
         ];
-        let second = Column::words("the second beside the first", cells.iter().map(|(.., second)| second.clone()));
+        let second =
+            Column::words("the second compared with the first", cells.iter().map(|(.., second)| second.clone()));
         Table::new(begin.into_iter().chain((0..places).map(place)).chain([second]))
     }
 }

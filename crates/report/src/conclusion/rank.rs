@@ -141,7 +141,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// A candidate beside the first, both with their values.
+    /// A candidate next to the first, both with their values.
     fn rank(&self, (first, best): (usize, f64), (index, value): (usize, f64)) -> Rank {
         let Inquiry { candidates, role, random, asked: (_, path), .. } = *self;
         let pair = Pair { baseline: &candidates[first], other: &candidates[index], role, random };

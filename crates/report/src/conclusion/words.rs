@@ -82,7 +82,7 @@ impl Ranking {
 
     fn remark(&self, rank: &Rank, with_range: bool) -> Option<String> {
         let remark = rank.gap.as_ref()?.remark(with_range && rank.standing != Standing::Alike)?;
-        // Those that are the same stand under that word already.
+        // Those that are the same are under that word already.
         Some(remark).filter(|remark| remark != SAME)
     }
 
@@ -91,7 +91,7 @@ impl Ranking {
         rank.value.map_or("-".into(), |value| amount(self.metric(), value))
     }
 
-    /// What stands in the columns of a table: the best or why there is none, each place, and how sure the second is.
+    /// What is in the columns of a table: the best or why there is none, each place, and how sure the second is.
     pub(super) fn cells(&self) -> (String, Vec<String>, String) {
         let best = match (self.has_best(), self.lack_of_best()) {
             (false, _) => "-".into(),

@@ -1,4 +1,4 @@
-//! Two traces beside each other: whose waits changed, where, and why.
+//! Two traces next to each other: whose waits changed, where, and why.
 
 use crate::{Column, Quantity, Style, Table, Times, wrap};
 use schedlab_model::names::Names;
@@ -14,7 +14,7 @@ const REASONS: usize = 5;
 const PARTS: usize = 3;
 const LEAST_PART: f64 = 0.1;
 
-/// What there is to say of two traces.
+/// What there is to say about two traces.
 pub struct Pair<'a> {
     /// What the traces are called: before, after.
     pub titles: [&'a str; 2],

@@ -1,4 +1,4 @@
-//! Two traces beside each other, as JSON tells them.
+//! Two traces next to each other, as JSON.
 
 use super::contrast::{Pair, by_program};
 use schedlab_model::ids::CpuId;

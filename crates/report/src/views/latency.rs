@@ -126,7 +126,7 @@ pub fn list_row(wait: &Wait, names: &Names) -> String {
     list_line([wait.woken.to_string(), names.show(wait.task), waker(wait, names), place, latency]) + "\n"
 }
 
-/// Numbers stand at the right, names at the left; a long name shifts its own line only.
+/// Numbers are at the right, names at the left; a long name shifts its own line only.
 fn list_line([woken, task, waker, place, latency]: [String; 5]) -> String {
     let [a, b, c, d, e] = LIST.map(|(_, width)| width);
     format!("{woken:>a$}  {task:<b$}  {waker:<c$}  {place:<d$}  {latency:>e$}")

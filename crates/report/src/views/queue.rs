@@ -85,7 +85,7 @@ fn came(came: Came) -> &'static str {
     }
 }
 
-/// What the rows above do not say of the CPU's time.
+/// What the rows above do not say about the CPU's time.
 fn rest(view: &Queue) -> String {
     let parts = [
         (view.ran_more(), "tasks without a row"),

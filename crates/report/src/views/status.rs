@@ -28,7 +28,7 @@ pub fn show(view: &Status, trace: &str, span: &str, tasks: bool, style: Style) -
     page
 }
 
-/// A row for each word; the name and its changes stand in the first row of each name.
+/// A row for each word; the name and its changes are in the first row of each name.
 fn table<'a>(who: &str, rows: impl Iterator<Item = (String, &'a Shares)>) -> Table {
     let mut lines: Vec<[String; 4]> = Vec::new();
     for (name, shares) in rows {

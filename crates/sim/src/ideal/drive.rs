@@ -1,4 +1,4 @@
-//! The main loop: takes what happens next, lets it have all its consequences, goes on.
+//! The main loop: takes what happens next, lets it have all its consequences, continues.
 
 use crate::error::RunError;
 use crate::world::World;

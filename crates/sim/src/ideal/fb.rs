@@ -129,7 +129,7 @@ impl LeastAttained {
         self.put_full(base - part, level);
     }
 
-    /// Divides the levels anew into full, shared and frozen ones.
+    /// Divides the levels again into full, shared and frozen ones.
     fn balance(&mut self) {
         while self.full_tasks > self.cpus {
             let (base, attained) = self.highest_full().expect("tasks at full speed");

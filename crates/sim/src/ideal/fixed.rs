@@ -18,7 +18,7 @@ pub fn floor_ns(amount: Fixed) -> u64 {
     u64::try_from(amount >> FRACTION_BITS).expect("an amount of time in range")
 }
 
-/// The least whole number of nanoseconds in which `rate` CPUs give not less than `amount`. At least 1, since something
+/// The smallest whole number of nanoseconds in which `rate` CPUs give not less than `amount`. At least 1, since something
 /// that still lacks a fraction of a nanosecond ends within the next one.
 pub fn ceil_ns(amount: Fixed, rate: Fixed) -> u64 {
     let rate = rate << FRACTION_BITS;

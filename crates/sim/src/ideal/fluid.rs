@@ -79,7 +79,7 @@ impl<S: Sharing> Fluid<S> {
         }
     }
 
-    /// Lets the tasks compute up to the present; those whose work is done go on with their next step.
+    /// Lets the tasks compute up to the present; those whose work is done continue with their next step.
     fn advance(&mut self) {
         self.sharing.advance(self.world.now_ns, &mut self.done);
         for slot in self.done.drain(..) {
@@ -148,7 +148,7 @@ impl<S: Sharing> Fluid<S> {
         served
     }
 
-    /// Accounts for what tasks that compute got so far, in whole nanoseconds that add up: whoever lacks least of one
+    /// Accounts for what tasks that compute got so far, in whole nanoseconds that add up: the task that lacks least of one
     /// gets it in advance, so that no time before this instant is told after it.
     fn account_all(&mut self) -> Fixed {
         let mut served = 0;

@@ -113,7 +113,7 @@ fn of_jobs(cpus: u32, jobs: &[(u64, u64)]) -> Workload {
     workload(cpus, jobs.iter().enumerate().map(role).collect())
 }
 
-/// What each job would get, found anew at every instant from the rule itself: rates of the jobs by attained service.
+/// What each job would get, found again at every instant from the rule itself: rates of the jobs by attained service.
 fn rates(discipline: Discipline, cpus: f64, attained: &[f64], here: &[usize]) -> Vec<f64> {
     let mut rates = vec![0.0; attained.len()];
     let mut left = cpus;
@@ -175,7 +175,7 @@ proptest! {
         prop_assert!(last.iter().all(|&end| end == last[0]), "{last:?}");
     }
 
-    /// Shortest remaining first has the least mean response of all on one CPU, on every sequence of jobs.
+    /// Shortest remaining first has the smallest mean response of all on one CPU, on every sequence of jobs.
     #[test]
     fn shortest_remaining_first_is_best(jobs in jobs()) {
         let workload = of_jobs(1, &jobs);

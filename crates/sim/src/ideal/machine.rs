@@ -101,7 +101,7 @@ impl Machine {
         self.queue(wake.slot)
     }
 
-    /// Places a task on a CPU that it could have, or where it was, and tells of it.
+    /// Places a task on a CPU that it could have, or where it was, and reports it.
     fn make_runnable(&mut self, slot: u32, here: u32, waker: Option<u32>, source: WakeSource) {
         let entity = &mut self.entities[slot as usize];
         let task = self.world.tasks[slot].id;
@@ -179,7 +179,7 @@ impl Machine {
         worse.into_iter().find(|&cpu| allowed.contains(CpuId(cpu)) && self.has_work_left(cpu))
     }
 
-    /// Whether the task of a CPU goes on computing.
+    /// Whether the task of a CPU continues computing.
     fn has_work_left(&self, cpu: u32) -> bool {
         let c = &self.cpus[cpu as usize];
         self.world.tasks[c.current].work_ns > self.world.now_ns - c.accounted_ns
@@ -232,7 +232,7 @@ impl Machine {
         self.begin_work(cpu, slot);
     }
 
-    /// The task of a CPU begins or goes on with its work; without work, it does its next step.
+    /// The task of a CPU begins or continues with its work; without work, it does its next step.
     fn begin_work(&mut self, cpu: u32, slot: u32) {
         let (now_ns, work_ns) = (self.world.now_ns, self.world.tasks[slot].work_ns);
         if self.order.preemptive {

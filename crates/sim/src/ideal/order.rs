@@ -41,7 +41,7 @@ impl Order {
     }
 
     /// The rank of a waiting task as if it began to run now. Of running tasks all that remains shrinks alike, so they
-    /// are told apart by the instant at which they would be done.
+    /// are distinguished by the instant at which they would be done.
     pub fn running_rank(self, rank: u64, now_ns: u64) -> u64 {
         if self.key == Key::Remaining { rank.saturating_add(now_ns) } else { rank }
     }

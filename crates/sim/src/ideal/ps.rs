@@ -1,7 +1,7 @@
 //! Processor sharing: n tasks on c CPUs, each served at the rate min(1, c/n).
 //!
 //! Virtual time V is the work done on each task that was there all the time, dV = min(1, c/n)·dt. A task that comes at
-//! V with work s ends when V + s is reached, whoever else comes and goes; so the tasks stay in the order of those ends.
+//! V with work s ends when V + s is reached, regardless of other tasks; so the tasks stay in the order of those ends.
 
 use super::fixed::{Fixed, ceil_ns, divide, from_ns};
 use super::fluid::Sharing;

@@ -15,7 +15,7 @@ use schedlab_model::{cpuset::CpuSet, time::Time, trace::*};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// So many milliseconds, always.
+/// That many milliseconds, always.
 pub fn ms(length: u64) -> Distribution {
     Distribution::Constant(Time::from_ms(length))
 }

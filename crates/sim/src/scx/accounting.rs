@@ -53,7 +53,7 @@ impl Core {
         task
     }
 
-    /// The CPU pays for the system. What it does after that, it does later. As in a kernel, whose clock goes on, a
+    /// The CPU pays for the system. What it does after that, it does later. As in a kernel, whose clock continues, a
     /// policy sees that as time of the task that has the CPU; it is none of its work.
     #[inline(always)]
     pub fn pay(&mut self, cpu: u32, what: Overhead, length_ns: u64) {

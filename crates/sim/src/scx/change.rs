@@ -12,7 +12,7 @@ use schedlab_model::workload::{Change, Step};
 use schedlab_model::{cpuset::CpuSet, trace::*};
 
 impl Sim {
-    /// The task that runs on a CPU changes itself, as its step says, and goes on.
+    /// The task that runs on a CPU changes itself, as its step says, and continues.
     pub fn change(&mut self, cpu: u32, slot: u32) {
         let step = self.core.world.change_of(slot);
         self.core.active.push_front(cpu);

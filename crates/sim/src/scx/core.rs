@@ -89,13 +89,13 @@ pub struct Core {
     pub(super) entities: Table<Entity>,
     tasks_base: u64,
     pages_opened: u64,
-    /// CPUs that have to choose anew, in order.
+    /// CPUs that have to choose again, in order.
     pub resched: VecDeque<u32>,
     /// CPUs whose task may have steps to do, in order.
     pub active: VecDeque<u32>,
     /// When the CPU that wakes a task has paid for the wakeup. Reschedule requests to other CPUs take effect then.
     pub told_ns: u64,
-    /// CPUs whose timer is to be set anew.
+    /// CPUs whose timer is to be set again.
     pub stale: Vec<u32>,
     /// CPUs whose local queue's tasks go back to the policy.
     pub reenqueue: VecDeque<u32>,
@@ -380,7 +380,7 @@ impl Core {
         self.fail(SCX_EXIT_ERROR, 0, slot, message);
     }
 
-    /// The CPU's timer is to be set anew.
+    /// The CPU's timer is to be set again.
     #[inline]
     pub fn mark_stale(&mut self, cpu: u32) {
         let c = self.cpu_mut(cpu);
@@ -390,7 +390,7 @@ impl Core {
         }
     }
 
-    /// The CPU has to choose anew (`resched_curr`).
+    /// The CPU has to choose again (`resched_curr`).
     #[inline]
     pub fn request_resched(&mut self, cpu: u32) {
         let told_ns = self.told_ns;

@@ -20,7 +20,7 @@ pub struct Cpu {
     pub idle_ns: u64,
     /// Time paid for the system.
     pub overhead_ns: u64,
-    /// Whether the scheduler must choose anew.
+    /// Whether the scheduler must choose again.
     pub need_resched: bool,
     /// It does not before this instant: a CPU that asked for it does so at the end of its call.
     pub told_ns: u64,

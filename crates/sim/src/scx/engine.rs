@@ -1,4 +1,4 @@
-//! The run: takes what happens next, lets it have all its consequences, goes on.
+//! The run: takes what happens next, lets it have all its consequences, continues.
 
 use super::consts::SCX_EXIT_ERROR_STALL;
 use super::consts::SCX_EXIT_UNREG;
@@ -41,11 +41,28 @@ impl Sim {
             self.core.world.hand_on(sink, false);
         }
         self.core.world.hand_on(sink, true);
+        if !partial {
+            self.refuse_idleness();
+        }
         let world = &self.core.world;
         self.outcome(sink, if partial { world.now_ns } else { world.end_ns() }, partial)
     }
 
-    /// Whether the run is to go on; it is asked again after some work of the policy.
+    /// Ends in an error if tasks wanted a CPU all the time and none ever had one. A scenario may let tasks starve for longer than
+    /// the run (`watchdog`), but a machine on which nothing ever runs is a mistake of the policy.
+    fn refuse_idleness(&mut self) {
+        let has_run = |c: &Cpu| c.task_ns > 0 || c.current != NONE;
+        if self.is_over() || self.core.cpus.iter().any(has_run) {
+            return;
+        }
+        if let Some(slot) = self.core.longest_waiting() {
+            let message =
+                "it wants a CPU, all CPUs are idle, and no task had one in the whole run: the policy dispatches none";
+            self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
+        }
+    }
+
+    /// Whether the run is to continue; it is asked again after some work of the policy.
     fn look_up(&mut self, control: &mut dyn Control) -> bool {
         self.interrupt_at = self.vm.instructions() + INSTRUCTIONS;
         control.go_on(Time(self.core.world.now_ns))
@@ -185,7 +202,7 @@ impl Sim {
         }
     }
 
-    /// Sets a CPU's timer anew.
+    /// Sets a CPU's timer again.
     #[inline(always)]
     fn set_timer(&mut self, cpu: u32) {
         self.core.cpu_mut(cpu).stale_timer = false;
@@ -225,7 +242,7 @@ impl Sim {
             } else if let Some(cpu) = self.core.active.pop_front() {
                 self.do_steps(cpu);
             } else if let Some(cpu) = self.slices_over.pop() {
-                // After all else: whoever became ready now queues first.
+                // After all else: tasks that became ready now queue first.
                 if self.core.current(cpu).is_some_and(|slot| self.slice_is_over(slot)) {
                     self.end_slice(cpu);
                 }
@@ -372,7 +389,7 @@ impl Sim {
 }
 
 impl Sim {
-    /// Accounts for all time up to `end`, tells the policy that it is over, and says how it went.
+    /// Accounts for all time up to `end`, informs the policy that it is over, and says how it went.
     fn outcome(&mut self, sink: &mut dyn Sink, end: u64, partial: bool) -> Result<Outcome, RunError> {
         self.dismiss();
         if let Some(exit) = &self.core.exit {

@@ -1,4 +1,4 @@
-//! What the sched_ext core knows of a task beside what a policy sees of it.
+//! What the sched_ext core knows of a task in addition to what a policy sees of it.
 
 use super::cpu::NONE;
 use super::layout::GuestTask;

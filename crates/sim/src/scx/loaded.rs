@@ -69,7 +69,7 @@ pub trait Loads {
     /// It does not get there.
     fn load(&mut self, machine: &mut Machine<'_>) -> Result<Box<Attached>, RunError>;
 
-    /// Whether it goes on working while its scheduler is in charge.
+    /// Whether it continues working while its scheduler is in charge.
     fn goes_on(&self) -> bool;
 
     /// Lets it work up to this time of the run; gives when it has more to do.
@@ -105,7 +105,7 @@ impl Machine<'_> {
     }
 }
 
-/// The program beside its scheduler.
+/// The program in addition to its scheduler.
 pub(super) struct Companion {
     loads: Box<dyn Loads>,
     syscalls: Syscalls<Core>,
@@ -126,7 +126,7 @@ pub(super) fn load(
 }
 
 impl Sim {
-    /// Puts a program beside its scheduler. One that goes on has its first turn when the scheduler has begun.
+    /// Puts a program in addition to its scheduler. One that continues has its first turn when the scheduler has begun.
     pub(super) fn accompany(&mut self, companion: Companion) {
         let watched = companion.syscalls.watched().filter(|event| *event != REGISTRATION);
         self.unseen = watched.map(String::from).collect();

@@ -7,7 +7,7 @@
 //! - Without a tick (`machine.tick = "0s"`) a slice ends to the nanosecond. A policy that shortens the slice of a task
 //!   that runs elsewhere by writing to it, without a kick, is felt when that CPU looks next.
 //! - Among equal idle CPUs the lowest number is taken (see [`idle`]).
-//! - Control groups are there from the begin to the end. There is no hot plugging, no core scheduling, no second scheduler.
+//! - Control groups are there from the start to the end. There is no hot plugging, no core scheduling, no second scheduler.
 
 mod accounting;
 mod cgroups;
@@ -117,6 +117,7 @@ enum Source<'a> {
 fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Result<policy::Sim, RunError> {
     let release = match &source {
         Source::Object(object, _) => {
+            object.check_licence()?;
             refuse_not_simulated(object.ops()?)?;
             realtime::Release::of(object, &options.settings)
         }

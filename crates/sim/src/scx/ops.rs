@@ -8,7 +8,7 @@
 //! | `runnable` | a task begins to want a CPU |
 //! | `enqueue` | a runnable task is the policy's to place: after waking, or when it lost its CPU with no slice left |
 //! | `dequeue` | a task that the policy holds is taken from it, because something about it changes |
-//! | `dispatch` | a CPU's local queue is empty and the running task cannot go on |
+//! | `dispatch` | a CPU's local queue is empty and the running task cannot continue |
 //! | `running`, `stopping` | a task gets and leaves a CPU |
 //! | `tick` | at each timer tick, for the running task |
 //! | `yield` | the running task asked to be put behind others |

@@ -18,13 +18,13 @@ pub const STATUS_MAP: &str = "schedlab_status";
 /// Name of the task-storage map in which a policy finds what a task had waited for.
 pub const WAKE_MAP: &str = "schedlab_wake";
 
-/// So many printed lines are kept.
+/// That many printed lines are kept.
 pub const PRINTED_LINES: usize = 1000;
 
 /// Bytes for the structures that operations get as arguments.
 pub const SCRATCH_BYTES: u64 = 1024;
 
-/// Why a scenario cannot go on, whatever the policy.
+/// Why a scenario cannot continue, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// The tasks of this role let no time go by.
@@ -56,14 +56,14 @@ pub struct Sim {
     /// Guest address of the table of the status words of all tasks by slot, if the policy speaks of its tasks.
     status_table: Option<u64>,
     wake_map: Option<MapId>,
-    /// What the policy says of limits.
+    /// What the policy says about limits.
     pub throttling: Throttling,
     /// Whether the instructions of a call cost time.
     pays_for_instructions: bool,
     /// Whether each tick has to happen by itself: it costs something, or the policy is called. Otherwise only those
     /// happen at which a slice ends.
     pub ticks_are_felt: bool,
-    /// So many instructions of the policy have been paid for, if they cost anything.
+    /// That many instructions of the policy have been paid for, if they cost anything.
     instructions_paid: u64,
     timers: PolicyTimers,
     /// What the policy printed, with the simulated time.
@@ -78,7 +78,7 @@ pub struct Sim {
     pub from_outside: bool,
     /// Tasks held on the CPU on which they started.
     pub held: Vec<u32>,
-    /// Set when the scenario cannot go on.
+    /// Set when the scenario cannot continue.
     pub halt: Option<Halt>,
     /// The count of policy instructions at which the run next checks for a stop.
     pub interrupt_at: u64,
@@ -91,7 +91,7 @@ pub struct Sim {
     memory_maps: u64,
     /// Events of a kernel that the policy's programs watch and that never happen here.
     pub(super) unseen: Vec<String>,
-    /// The program beside its scheduler, and when it works next.
+    /// The program in addition to its scheduler, and when it works next.
     pub(super) companion: Option<Box<Companion>>,
     pub(super) companion_at: u64,
     /// Scratch in guest memory for the structures that operations get as arguments.
@@ -164,13 +164,13 @@ impl Sim {
         self.core.exit.is_some()
     }
 
-    /// Whether the run cannot go on.
+    /// Whether the run cannot continue.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.core.world.has_to_end
     }
 
-    /// The scenario cannot go on.
+    /// The scenario cannot continue.
     pub fn stop(&mut self, halt: Halt) {
         self.halt = Some(halt);
         self.core.world.has_to_end = true;
@@ -257,7 +257,7 @@ impl Sim {
         self.core.pay(cpu, Overhead::Policy, ns);
     }
 
-    /// Tells what the policy says of a task, if it says something else than before.
+    /// Tells what the policy says about a task, if it says something else than before.
     #[inline(always)]
     fn record_status(&mut self, cpu: u32, slot: u32) {
         if self.throttling.is_told() {
@@ -297,7 +297,7 @@ impl Sim {
 
     /// Timers that the policy set, lines that it printed, and masks that it let go of.
     #[cold]
-    /// Takes what programs left that ran for somebody else than the machine.
+    /// Takes what programs left that ran for something other than the machine.
     pub fn take_what_is_left(&mut self, cpu: u32) {
         if self.vm.has_leftovers() {
             self.take_leftovers(cpu);
@@ -326,7 +326,7 @@ impl Sim {
         }
     }
 
-    /// A timer of the policy is due, unless it was set anew or stopped since.
+    /// A timer of the policy is due, unless it was set again or stopped since.
     pub fn fire_timer(&mut self, index: u32, generation: u32) {
         let Some((address, cpu)) = self.timers.due(index, generation) else { return };
         if self.has_failed() {

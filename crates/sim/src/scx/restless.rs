@@ -1,12 +1,12 @@
 //! Finds a policy that never lets time go by.
 //!
-//! Scenario and policy are told apart by what happens between two choices. A task that does steps of its program makes
+//! Scenario and policy are distinguished by what happens between two choices. A task that does steps of its program makes
 //! progress, however many choices that takes: it yields, and gets its CPU back. Whether its program ever lets time go by
 //! is for [`World`] to judge. Choices between which no task does anything are the policy's.
 
 use crate::world::World;
 
-/// More choices than this never follow one another without a step, but for what many tasks do that start together.
+/// More choices than this never follow one another without a step, except for what many tasks do that start together.
 const CHOICES: u64 = 1 << 19;
 const CHOICES_PER_TASK: u64 = 100;
 

@@ -12,7 +12,7 @@ use schedlab_model::trace::*;
 /// What the search for a task found.
 #[derive(PartialEq, Eq)]
 enum Found {
-    /// The running task goes on.
+    /// The running task continues.
     Keep,
     /// The local queue has a task.
     Local,
@@ -21,7 +21,7 @@ enum Found {
 }
 
 impl Sim {
-    /// The CPU chooses again. `left` says why the running task leaves it, if it cannot go on.
+    /// The CPU chooses again. `left` says why the running task leaves it, if it cannot continue.
     pub fn schedule(&mut self, cpu: u32, left: Option<Reason>) {
         self.choose_and_switch(cpu, left);
         if !self.core.deferred.is_empty() {
@@ -111,7 +111,7 @@ impl Sim {
                 return None;
             }
         }
-        // The policy dispatches elsewhere all the time: let others go on and come back.
+        // The policy dispatches elsewhere all the time: let others continue and come back.
         self.core.kicks.push_back((cpu, 0));
         None
     }
@@ -125,7 +125,7 @@ impl Sim {
         entity.state = State::Runnable;
         let has_slice = entity.task().scx.slice > 0;
         self.core.begin_waiting(slot);
-        // Only a higher class takes a task off its CPU before its slice is over: it goes on when that is done.
+        // Only a higher class takes a task off its CPU before its slice is over: it continues when that is done.
         if has_slice {
             return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
         }
@@ -227,7 +227,7 @@ impl Sim {
         self.call(Op::UpdateIdle, cpu, NONE, [cpu as u64, idle as u64]);
     }
 
-    /// The CPU's task goes on; if it has no work left, with its next step.
+    /// The CPU's task continues; if it has no work left, with its next step.
     pub fn continue_steps(&mut self, cpu: u32) {
         if self.core.current(cpu).is_some_and(|slot| self.core.world.tasks[slot].work_ns == 0) {
             self.core.active.push_back(cpu);

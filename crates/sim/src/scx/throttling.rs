@@ -1,4 +1,4 @@
-//! What a policy says of the limits of control groups: which tasks it holds back, and what it counts.
+//! What a policy says about the limits of control groups: which tasks it holds back, and what it counts.
 
 use super::cpu::NONE;
 use super::policy::Sim;

@@ -1,4 +1,4 @@
-//! What a task pays for its steps beside what they say: the calls that they are. All of it is CPU time of the task.
+//! What a task pays for its steps in addition to what they say: the calls that they are. All of it is CPU time of the task.
 
 use super::World;
 use super::requests::Place;

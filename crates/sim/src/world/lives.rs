@@ -11,7 +11,7 @@ impl World {
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
         let slot = self.tasks.create(birth.role, &self.role_rngs[birth.role.index()], birth.asked_ns);
         self.begin_class(slot);
-        // A task that is there from the begin has done that before; others of its role may be spawned later.
+        // A task that is there from the start has done that before; others of its role may be spawned later.
         let is_late = birth.parent.is_some() || !matches!(self.role(slot).birth, workload::Birth::At(_));
         let [_, start, _] = self.life_costs(self.role(slot).kind);
         self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
@@ -59,7 +59,7 @@ impl World {
         Next::Work
     }
 
-    /// What the creation, the begin and the end of a task of a role take.
+    /// What the creation, the start and the end of a task of a role take.
     fn life_costs(&self, kind: Kind) -> [Time; 3] {
         let costs = &self.costs;
         match kind {

@@ -39,7 +39,7 @@ impl World {
         self.after_move(slot, attempt, moved + at_once, messages)
     }
 
-    /// The task goes on when all its messages have moved.
+    /// The task continues when all its messages have moved.
     fn after_move(&mut self, slot: u32, attempt: Attempt, moved: u32, of: u32) -> Next {
         let next = self.after_attempt(slot, attempt);
         let task = &mut self.tasks[slot];

@@ -86,14 +86,14 @@ pub struct World {
     pub tasks: Tasks,
     /// What the tasks do.
     pub workload: Rc<Workload>,
-    /// What tasks pay for beside their steps.
+    /// What tasks pay for in addition to their steps.
     costs: Costs,
     /// Whether a step may cost something for the call that it is.
     has_calls: bool,
     objects: Objects,
     requests: Requests,
     room: Room,
-    /// Whether the run cannot go on: there is too much of something, the policy has failed, or the scenario has.
+    /// Whether the run cannot continue: there is too much of something, the policy has failed, or the scenario has.
     pub has_to_end: bool,
     /// For each source when its next messages come.
     sources: Vec<SourceTimes>,
@@ -117,7 +117,7 @@ pub struct World {
     pub births: VecDeque<Birth>,
     /// Events not yet handed on.
     pub events: Vec<Event>,
-    /// What tasks did at the instant beside it, to find programs that never let time go by.
+    /// What tasks did at the instant next to it, to find programs that never let time go by.
     done_at_once: Done,
     done_at_ns: u64,
 }

@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// How many messages of a place would let the task go on with its step, if all but one are there already.
+    /// How many messages of a place would let the task continue with its step, if all but one are there already.
     fn waits_for(&self, slot: u32, place: Place) -> Option<u32> {
         let task = &self.tasks[slot];
         let steps = &self.workload.roles[task.role.index()].program.steps;

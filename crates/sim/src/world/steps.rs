@@ -19,13 +19,13 @@ pub enum Next {
     Block,
     /// The CPU pays for what the task does; ask again.
     Pay(Time),
-    /// The task gives the CPU to others and goes on later.
+    /// The task gives the CPU to others and continues later.
     Yield,
     /// The task changes something about itself ([`World::change_of`]); ask again.
     Change,
     /// The task has ended.
     Exit,
-    /// The tasks did so many steps at one instant that they would do so forever.
+    /// The tasks did that many steps at one instant that they would do so forever.
     Stuck,
 }
 
@@ -39,12 +39,12 @@ const STEPS_AT_ONCE: u64 = 10_000_000_000;
 pub struct Done {
     /// Steps.
     pub steps: u64,
-    /// Passes of a `loop` that came to their end. Only these can go on for ever: every `repeat` and every `once` ends.
+    /// Passes of a `loop` that came to their end. Only these can continue for ever: every `repeat` and every `once` ends.
     pub passes: u64,
 }
 
 impl Done {
-    /// Whether the tasks would go on for ever, or for too long to wait for.
+    /// Whether the tasks would continue for ever, or for too long to wait for.
     fn is_endless(self) -> bool {
         self.passes > PASSES_AT_ONCE || self.steps > STEPS_AT_ONCE
     }
@@ -59,7 +59,7 @@ impl World {
     }
 
     /// Does steps of the task in `slot` up to one that lets time go by or that concerns others: [`Next::Again`] means
-    /// that wakes or births are to be seen to before it goes on.
+    /// that wakes or births are to be seen to before it continues.
     #[inline(always)]
     pub fn steps(&mut self, slot: u32, cpu: u32) -> Next {
         let mut done = Done::default();
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// As [`World::steps`], when the next step is not one of the usual ones, after so many that are `done`.
+    /// As [`World::steps`], when the next step is not one of the usual ones, after that many that are `done`.
     #[inline(never)]
     fn all_steps(&mut self, slot: u32, cpu: u32, mut done: Done) -> Next {
         let next = loop {
@@ -362,7 +362,7 @@ impl World {
         Next::Block
     }
 
-    /// Turns the slots in `woken` into wakes by `waker`; `goes_on` says whether the task itself may go on.
+    /// Turns the slots in `woken` into wakes by `waker`; `goes_on` says whether the task itself may continue.
     fn wake_all(&mut self, waker: u32, source: WakeSource, goes_on: bool) -> Next {
         self.wake_woken(Some(waker), source);
         go_or_block(goes_on)

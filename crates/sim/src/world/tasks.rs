@@ -36,7 +36,7 @@ pub struct Task {
     pub busy_until_ns: Option<u64>,
     /// How much it has worked for its step, which takes a lock, to look at that again and again.
     pub spun_ns: u64,
-    /// Work that it has to do beside the next step that takes time.
+    /// Work that it has to do next to the next step that takes time.
     pub owed_ns: u64,
     /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,

@@ -59,16 +59,16 @@ impl Due {
 /// Bits of a key that a level of the wheel tells apart.
 const LEVEL_BITS: u32 = 6;
 const BUCKETS: usize = 1 << LEVEL_BITS;
-/// So many levels hold every key.
+/// That many levels hold every key.
 const LEVELS: usize = 64usize.div_ceil(LEVEL_BITS as usize);
 /// Bits for the class in a key.
 const CLASS_BITS: u32 = 2;
 const NEVER: u64 = u64::MAX;
-/// A bucket of at most so many timers is sorted, a fuller one moved down.
+/// A bucket of at most that many timers is sorted, a fuller one moved down.
 const FEW: usize = 16;
 /// More sorted timers than these go back to the wheel.
 const MANY: usize = 64;
-/// So many places of timers that were taken are kept before those that are left move up.
+/// That many places of timers that were taken are kept before those that are left move up.
 const GAP: usize = 4 * MANY;
 
 #[derive(Clone, Copy)]
@@ -83,7 +83,7 @@ struct Entry {
 /// The first few are sorted, the rest lies in a hierarchical wheel (Varghese and Lauck, "Hashed and hierarchical timing
 /// wheels", 1987): a timer lies on the level of the highest role of bits in which its key differs from the origin, in
 /// the bucket of those bits. When none is sorted any more and the next one is due, its bucket is sorted, or moved down
-/// if it is full; not before, so that all that is set later is later than the begin of that bucket. Equal keys always share a bucket, so the order in which they were set is kept without a number. Adding one costs the
+/// if it is full; not before, so that all that is set later is later than the start of that bucket. Equal keys always share a bucket, so the order in which they were set is kept without a number. Adding one costs the
 /// same however many there are, and moving a bucket walks through memory in order, where a heap of a million timers
 /// jumps about.
 pub struct Timers {
@@ -119,7 +119,7 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Adds a timer, not before the one taken last. It cannot be taken back alone: whoever may change its mind keeps a
+    /// Adds a timer, not before the one taken last. It cannot be taken back alone: code that may change its mind keeps a
     /// generation.
     #[inline]
     pub fn push(&mut self, at_ns: u64, due: Due) {
@@ -241,7 +241,7 @@ impl Timers {
         }
     }
 
-    /// Gives the sorted timers back to the wheel, but for those that are first.
+    /// Gives the sorted timers back to the wheel, except for those that are first.
     #[cold]
     fn spill(&mut self) {
         self.close_gap();

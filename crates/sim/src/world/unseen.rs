@@ -9,7 +9,7 @@
 //! quiescent state, ends it and begins another one if more tasks have ended (`rcu_core`, `rcu_report_qs_rnp`). It is a task as
 //! others are, and may preempt the one that runs.
 //!
-//! *What frees.* At the end of a grace period that is freed what tasks have left that ended before its begin: in softirqs for
+//! *What frees.* At the end of a grace period that is freed what tasks have left that ended before its start: in softirqs for
 //! which `ksoftirqd` is woken, and by a worker for their stacks (`delayed_vfree_work`), which are one thread here.
 
 use super::steps::Next;
@@ -53,7 +53,7 @@ pub struct Grace {
     frees: Unseen,
     /// Tasks that have ended since the last period began.
     ended: u32,
-    /// Tasks that had ended before the period that goes on.
+    /// Tasks that had ended before the period that continues.
     covered: u32,
     /// Ended tasks whose remains can be freed now.
     over: u32,

@@ -1,4 +1,4 @@
-//! The cost of multitasking as a study sees it from outside, for each system and each number of tasks, beside the truth
+//! The cost of multitasking as a study sees it from outside, for each system and each number of tasks, next to the truth
 //! where that is known. The estimators are those of [`schedlab_metrics::overhead`].
 
 mod page;

@@ -53,7 +53,7 @@ fn below_zero(systems: &[System]) -> Option<String> {
     (!names.is_empty()).then(|| format!("Below zero: {}.", names.join(", ")))
 }
 
-/// The systems by what sharing adds at the greatest number of tasks that all have; those whose intervals overlap stand together.
+/// The systems by what sharing adds at the largest number of tasks that all have; those whose intervals overlap stand together.
 fn ranking(systems: &[System]) -> Option<String> {
     let tasks = common(systems)?;
     let told = |system: &System| {
@@ -80,7 +80,7 @@ fn by_variance(systems: &[System]) -> Option<String> {
     ))
 }
 
-/// The greatest number of tasks that all systems have.
+/// The largest number of tasks that all systems have.
 fn common(systems: &[System]) -> Option<u32> {
     let has = |system: &System, tasks| system.points.iter().any(|point| point.tasks == tasks);
     let of_first = systems.first()?.points.iter().map(|point| point.tasks).filter(|tasks| *tasks > 1);
@@ -90,7 +90,7 @@ fn common(systems: &[System]) -> Option<u32> {
 /// A system with an estimate and its interval.
 type Told = (String, f64, (f64, f64));
 
-/// The least first, `<` between those whose intervals do not overlap and `=` between others; nothing of fewer than two.
+/// The smallest first, `<` between those whose intervals do not overlap and `=` between others; nothing of fewer than two.
 fn ranked(mut all: Vec<Told>, show: impl Fn(f64) -> String) -> Option<String> {
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     let sign = |pair: &[Told]| if pair[0].2.1 < pair[1].2.0 { " < " } else { " = " };
@@ -146,7 +146,7 @@ fn conclude(orders: &[Order]) -> bool {
     orders.iter().all(|(order, truth)| order.concludes() && *truth != Some(false))
 }
 
-/// How far the estimate is off the truth, at most, beside what its equation says.
+/// How far the estimate is off the truth, at most, in addition to what its equation says.
 fn bound(systems: &[System]) -> Option<String> {
     let off = |system: &System| {
         let alone = system.alone()?.truth?;
@@ -158,7 +158,7 @@ fn bound(systems: &[System]) -> Option<String> {
     let most = all.iter().map(|(seen, _)| seen.abs()).reduce(f64::max)?;
     let beside = all.iter().map(|(seen, equation)| (seen - equation).abs()).reduce(f64::max)?;
     Some(format!(
-        "Beside the truth: Q' is at most {:.4} % of the time off Q. The equation for that error, -Q(1)·(1 - Q'(n)), is met \
+        "Compared with the truth: Q' is at most {:.4} % of the time off Q. The equation for that error, -Q(1)·(1 - Q'(n)), is met \
          to {:.4} %.",
         100.0 * most,
         100.0 * beside

@@ -56,7 +56,7 @@ fn ends_as_parquet(file: &mut File) -> std::io::Result<bool> {
     let mut end = [0; 4];
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(4)))?;
-    // Four bytes at the start and eight at the end are the least.
+    // Four bytes at the start and eight at the end are the smallest.
     Ok(length >= 12 && file.read_exact(&mut end).is_ok() && &end == b"PAR1")
 }
 

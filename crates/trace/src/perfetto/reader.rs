@@ -17,7 +17,7 @@ use std::{
 /// The bytes before a packet: field 1 of a message, length-delimited.
 const PACKET_TAG: u8 = 0x0a;
 
-/// Opens a Perfetto trace: its header, as it stands at the end, and its events. The whole file is looked through for
+/// Opens a Perfetto trace: its header, as it is at the end, and its events. The whole file is looked through for
 /// where packets end, so that one which is cut off is refused before any event is given.
 pub(crate) fn open(path: &Path, file: File) -> Result<(Header, Events), Error> {
     let mut packets = Packets::new(path, file)?;
@@ -94,7 +94,7 @@ impl Packets {
         Ok(byte[0])
     }
 
-    /// Reads what stands before a packet and gives the packet's length; none at the end of the file.
+    /// Reads what is before a packet and gives the packet's length; none at the end of the file.
     fn next_length(&mut self) -> Result<Option<u64>, Error> {
         if self.at == self.length {
             return Ok(None);

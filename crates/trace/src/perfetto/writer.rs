@@ -289,7 +289,7 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
                 let track = self.cpu_track(event.time, event.cpu)?;
                 let slice = TrackEvent { name_iid: Some(overhead_iid(what)), ..carrying(event) };
                 self.draw(event.time, track, EventType::SliceBegin, slice)?;
-                // Perfetto sorts packets by their time, so an end may stand before what happens until then.
+                // Perfetto sorts packets by their time, so an end may be before what happens until then.
                 self.draw(event.time + length, track, EventType::SliceEnd, TrackEvent::default())
             }
         }

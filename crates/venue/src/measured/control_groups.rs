@@ -1,4 +1,4 @@
-//! What the kernel counted of control groups, beside what follows from events.
+//! What the kernel counted of control groups, in addition to what follows from events.
 
 use schedlab_load::Report;
 use schedlab_metrics::collector::RunMeasures;

@@ -31,7 +31,7 @@ pub struct KernelRun<'a> {
     pub request: &'a Request<'a>,
     /// Where.
     pub venue: &'static str,
-    /// The machine that the policy was told of; none where nothing was loaded.
+    /// The machine that the policy got to know; none where nothing was loaded.
     pub layout: Option<&'a Layout>,
     /// Under which kernel.
     pub kernel: &'a str,
@@ -188,18 +188,16 @@ impl KernelRun<'_> {
         });
         let threads = "what the kernel's own threads took of the CPUs: that time counts as idle";
         let threads = (!self.others_told).then(|| threads.to_string());
-        let idle =
-            "whether a CPU idled beside waiting tasks: between two of them the kernel takes time that looks idle";
+        let idle = "whether a CPU idled while tasks waited: between two tasks the kernel takes time that looks idle";
         untold.into_iter().chain(threads).chain([idle.to_string()]).collect()
     }
 
-    /// What is to be known of the machine that the policy was told of.
+    /// What is to be known of the machine that the policy got to know.
     fn cautions_on(&self, layout: &Layout) -> Vec<String> {
         let topology = self.request.workload.machine.topology;
         let is_other = topology != Topology::flat(topology.cpus()) && Layout::from(topology) != *layout;
         let (wanted, counts) = (topology.write(), layout.in_words());
-        let other =
-            format!("the scenario's topology is {wanted} and this kernel has {counts}: the policy is told of these");
+        let other = format!("the scenario's topology is {wanted} and this kernel has {counts}: the policy sees these");
         is_other.then_some(other).into_iter().chain(self.request.policy.cautions_on(layout)).collect()
     }
 }

@@ -33,7 +33,7 @@ pub fn add_held(result: &mut RunResult, workload: &Workload, used: &Used, wanted
     others.part_taken = all.part_taken();
 }
 
-/// The same for a run of which only the kernel's counters tell, from its begin on: the tasks know their CPU time as a whole.
+/// The same for a run of which only the kernel's counters tell, from its start on: the tasks know their CPU time as a whole.
 /// Others took no more from the tasks than they had, and no more than the tasks waited.
 pub fn add_bound(result: &mut RunResult, workload: &Workload, used: &Used) {
     add_counted(result, used);
@@ -61,7 +61,7 @@ fn add_counted(result: &mut RunResult, used: &Used) {
     });
 }
 
-/// What tasks and others had of all CPU time, of which all may have been wanted. Nothing is stolen where no hypervisor tells
+/// What tasks and others had of all CPU time, of which all may have been wanted. Nothing is stolen where no hypervisor says
 /// of it.
 fn shares(others: &Others, workload: &Workload, roles: &[RoleResult], all_ns: u64) -> Shares {
     let ns = |part: Option<f64>| (part.unwrap_or(0.0) * all_ns as f64) as u64;

@@ -1,4 +1,4 @@
-//! What a scheduler's own program did beside a run.
+//! What a scheduler's own program did next to a run.
 
 use schedlab_gate::Shown;
 use schedlab_guest::{Loaded, LoadedWhat};

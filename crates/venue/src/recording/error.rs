@@ -34,7 +34,7 @@ pub enum RecordError {
     /// The recording of another tool.
     #[error(transparent)]
     Import(#[from] schedlab_import::Error),
-    /// What the recording tells cannot have been.
+    /// What the recording says cannot have been.
     #[error("{place}: this cannot have happened: {violation}; events are missing or changed in it, record it again")]
     Impossible {
         /// The recording.

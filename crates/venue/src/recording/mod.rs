@@ -1,7 +1,7 @@
 //! What a kernel did, as a trace file and a result: recorded here, or by another tool.
 //!
 //! A trace file begins with its roles, and those are the programs that ran, which are known at the end. So records are
-//! kept on disk: as the kernel wrote them while it is recorded, which takes the least time from what is recorded; then in
+//! kept on disk: as the kernel wrote them while it is recorded, which takes the smallest time from what is recorded; then in
 //! the order of time ([`schedlab_record::Spool`]), while [`Programs`] learns their names; then they are read again and
 //! become events. Memory follows the number of tasks, never the length of the recording.
 
@@ -67,7 +67,7 @@ pub struct Wholeness {
     pub adopted: u64,
     /// Time of CPUs that the kernel's accounts gave to tasks where switches were missing; see [`Summary::mended_ns`].
     pub mended_ns: u64,
-    /// What a recording of another tool says beside what the trace shows.
+    /// What a recording of another tool says in addition to what the trace shows.
     pub passed: PassedOver,
 }
 

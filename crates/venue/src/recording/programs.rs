@@ -19,7 +19,7 @@ pub enum RoleBy {
     /// All threads of all processes that ran a program.
     #[default]
     Program,
-    /// Of those, the threads of one name, but for the number at its end.
+    /// Of those, the threads of one name, except for the number at its end.
     Thread,
 }
 

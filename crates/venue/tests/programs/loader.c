@@ -245,7 +245,7 @@ int main(int argc, char **argv)
 	union bpf_attr link = { .link_create = { .prog_fd = operations, .attach_type = ATTACH_OPERATIONS } };
 	if (bpf(BPF_LINK_CREATE, &link) < 0)
 		die("attach");
-	// Afterwards it changes the slice, and goes on or ends.
+	// Afterwards it changes the slice, and continues or ends.
 	usleep(100000);
 	if (argc > 2 && !strcmp(argv[2], "longer"))
 		shared[0] = slice * 10;

@@ -84,7 +84,7 @@ struct Task {
     role: Option<RoleId>,
     /// The run queue on which it is, if it waits.
     waits_on: Option<CpuId>,
-    /// The wait, if its begin is known.
+    /// The wait, if its start is known.
     since: Option<Worst>,
 }
 
@@ -177,7 +177,7 @@ impl Account {
         }
     }
 
-    /// Before a CPU turns from idle to something else or back: what all others' tasks waited beside it.
+    /// Before a CPU turns from idle to something else or back: what all others' tasks waited next to it.
     fn settle_all(&mut self) {
         (0..self.cpus.len())
             .filter(|&place| !self.cpus[place].waiting.is_empty())

@@ -1,4 +1,4 @@
-//! Two accounts held against each other.
+//! Two accounts compared with each other.
 
 use super::account::{Account, Had, Waited};
 use schedlab_metrics::statistics::compare::{compare, leaves_out_equality};
@@ -63,7 +63,7 @@ pub struct Change {
     /// Nanoseconds waited for each second of the run, in sum, before and after.
     #[serde(rename = "waited_ns_per_s")]
     pub waited_per_s: [f64; 2],
-    /// Of these, beside a CPU that idled.
+    /// Of these, next to a CPU that idled.
     #[serde(rename = "beside_idle_ns_per_s")]
     pub beside_idle_per_s: [f64; 2],
     /// Where: the CPUs on which it waited more or less, the largest changes first.
@@ -72,7 +72,7 @@ pub struct Change {
     pub by_had: Vec<Shift>,
 }
 
-/// Two traces beside each other.
+/// Two traces next to each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contrast {
     /// The roles, the largest change of waited time first.
@@ -90,7 +90,7 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// `before` is what `after` is held against. Both have blocks of this length.
+    /// `before` is what `after` is compared with. Both have blocks of this length.
     pub fn of(before: &Account, after: &Account, block: Time) -> Contrast {
         let sides = [before, after];
         let all = sides.map(|side| side.roles().collect::<BTreeMap<String, &Waited>>());

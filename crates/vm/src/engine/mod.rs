@@ -122,7 +122,7 @@ pub trait Engine: Debug + Sync {
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable random.trust_cpu=off \
                                  cryptomgr.notests noreplace-smp damon_stat.enabled=N rdinit=/init";
 
-/// An emulator in surroundings that are the same on every host. Bochs tells its guest the time of the host's zone.
+/// An emulator in surroundings that are the same on every host. Bochs passes its guest the time of the host's zone.
 fn emulator(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("TZ", "UTC0").env("TERM", "vt100");

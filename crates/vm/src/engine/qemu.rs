@@ -22,7 +22,7 @@ pub struct Qemu {
 /// Has the guest's CPU and QEMU's main loop take turns, which only a recording of the run makes them do. Nobody reads the recording.
 ///
 /// The main loop passes idle time over. It looks at any time whether the CPU has halted, and adds the time to the next timer to a
-/// clock that may not yet have the instructions before the halt (`icount_start_warp_timer` beside `icount_process_data`): the clock
+/// clock that may not yet have the instructions before the halt (`icount_start_warp_timer` next to `icount_process_data`): the clock
 /// then jumps some microseconds too far. While a run is recorded, the CPU holds a lock from its first instruction until all of them
 /// are counted.
 ///

@@ -62,7 +62,9 @@ impl EngineSpec {
             EngineSpec::Qemu(_) => {
                 "it has shift (an instruction takes 2^shift ns) and cpus (more than one, with a false time)"
             }
-            EngineSpec::Bochs(_) => "it has ips (instructions of each CPU in a second) and quantum (so many at a time)",
+            EngineSpec::Bochs(_) => {
+                "it has ips (instructions of each CPU in a second) and quantum (that many at a time)"
+            }
             EngineSpec::Kvm(_) => "it has none",
         }
     }

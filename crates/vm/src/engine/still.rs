@@ -1,4 +1,4 @@
-//! A clock of the host's that does not go on, for an emulator that looks at it where it should not.
+//! A clock of the host's that does not continue, for an emulator that looks at it where it should not.
 //!
 //! QEMU gives its cache of a guest's page tables another size where a tenth of a second has passed by `gettimeofday`
 //! (`tlb_mmu_resize_locked`). An entry that is still in that cache lets a thread write to a page that a `fork` of its process has

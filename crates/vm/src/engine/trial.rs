@@ -74,7 +74,7 @@ fn cause<'a>(engine: &dyn Engine, said: &'a str) -> &'a str {
     error.or_else(|| engine.complaint(said)).unwrap_or("it did not say why").trim()
 }
 
-/// The guest as a kernel's program: an ELF file of one segment, with the note that tells where it is entered.
+/// The guest as a kernel's program: an ELF file of one segment, with the note that says where it is entered.
 fn program() -> Vec<u8> {
     elf::program(code(), ADDRESS, MEMORY)
 }

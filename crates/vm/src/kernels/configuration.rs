@@ -49,7 +49,7 @@ fn beside(image: &Path, release: &str) -> Result<PathBuf, VmError> {
     places.iter().find(|path| path.is_file()).cloned().ok_or_else(missing)
 }
 
-/// From 7.0 on it is in a package of its own, linux-base; before, linux-image has it beside the kernel.
+/// From 7.0 on it is in a package of its own, linux-base; before, linux-image has it next to the kernel.
 fn fetch(known: &Known, release: &str, folder: &Path) -> Result<PathBuf, VmError> {
     let failed = |why: String| lack(format!("cannot fetch how {} was configured: {why}", known.name));
     let work = Folder::new().map_err(|error| failed(error.to_string()))?;

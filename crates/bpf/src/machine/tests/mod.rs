@@ -1,4 +1,4 @@
-//! Machine code held against known answers and against the interpreter.
+//! Machine code compared with known answers and against the interpreter.
 
 mod assembler;
 mod calls;
@@ -24,7 +24,7 @@ use crate::timers::Timers;
 use crate::vm::{STACK_SIZE, TaskFields, VmState};
 use crate::{Fault, FaultKind};
 
-/// Bytes of the memory that programs of the tests may use beside their stack.
+/// Bytes of the memory that programs of the tests may use next to their stack.
 const DATA_LEN: u64 = 1024;
 const ENTRIES: u32 = 5;
 const STRIDE: u32 = 24;

@@ -25,7 +25,7 @@ fn callback(world: &World, lookup: HostId, map: usize) -> Function {
     code.place(out).exit().finish()
 }
 
-/// Nanoseconds of a call: the least over rounds, so that what else runs on the host does not count.
+/// Nanoseconds of a call: the smallest over rounds, so that what else runs on the host does not count.
 fn ns_per_call(executor: Executor, functions: Vec<Function>, world: &World) -> f64 {
     let (rounds, calls) = if executor == Executor::Machine { (2000, 1000) } else { (100, 1000) };
     let mut vm = new_vm(world.program(functions), world.memory.clone(), executor, 1 << 40);

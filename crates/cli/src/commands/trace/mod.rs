@@ -1,6 +1,7 @@
-//! `schedlab trace`: a trace file, looked at.
+//! `schedlab trace`: views of a trace file.
 
 pub mod against;
+mod json;
 mod latency;
 mod list;
 mod queue;
@@ -27,15 +28,15 @@ pub fn run(args: &TraceArgs) -> Result<(), Failure> {
         return against::run(&source, against, args);
     }
     match &args.view {
-        None => summary(&source),
-        Some(View::Latency(args)) => latency::run(&source, args),
-        Some(View::Queue(args)) => queue::run(&source, args),
-        Some(View::Status(args)) => status::run(&source, args),
-        Some(View::Timeline(args)) => timeline::run(&source, args),
+        None => summary(&source, args.json),
+        Some(View::Latency(view)) => latency::run(&source, view, args.json),
+        Some(View::Queue(view)) => queue::run(&source, view, args.json),
+        Some(View::Status(view)) => status::run(&source, view, args.json),
+        Some(View::Timeline(view)) => timeline::run(&source, view, args.json),
     }
 }
 
-fn summary(source: &Source) -> Result<(), Failure> {
+fn summary(source: &Source, as_json: bool) -> Result<(), Failure> {
     let mut summary = Summary::default();
     let mut roster = Roster::new(source.roles(), Selection::ALL);
     source.feed(|event| {
@@ -43,6 +44,9 @@ fn summary(source: &Source) -> Result<(), Failure> {
         summary.event(event);
         Ok(())
     })?;
+    if as_json {
+        return output::print_json(&json::summary(source, &summary));
+    }
     let page = views::summary::show(&summary, roster.names(), &source.title(), &source.facts(), output::style());
     output::print(&page)
 }

@@ -1,5 +1,6 @@
 //! `schedlab trace FILE queue`.
 
+use super::json;
 use super::source::Source;
 use crate::args::QueueArgs;
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ use schedlab_views::Wait;
 use schedlab_views::queue::{Choice, Queue};
 
 /// Finds the wake-up, and looks at what followed it.
-pub fn run(source: &Source, args: &QueueArgs) -> Result<(), Failure> {
+pub fn run(source: &Source, args: &QueueArgs, as_json: bool) -> Result<(), Failure> {
     let wait = choose(source, args)?;
     let roster = source.roster(source.selection(&args.which)?);
     let mut view = Queue::new(roster, wait, source.header().cpus, usize::from(args.limit));
@@ -19,6 +20,9 @@ pub fn run(source: &Source, args: &QueueArgs) -> Result<(), Failure> {
         Ok(())
     })?;
     view.finish(source.header().end);
+    if as_json {
+        return output::print_json(&json::queue(source, &view));
+    }
     output::print(&page::show(&view, &source.title(), output::style()))
 }
 

@@ -44,7 +44,7 @@ impl<'a> Source<'a> {
         format!("{scenario} under {policy} in {venue}{lost}")
     }
 
-    /// The file's name, which tells two traces apart.
+    /// The file's name, to distinguish two traces.
     pub fn label(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         schedlab_gate::Shown::name(&name.to_string_lossy()).into_string()
@@ -83,7 +83,7 @@ impl<'a> Source<'a> {
         Ok(Selection { who, from, until })
     }
 
-    /// Of what time a page with this selection tells, in words.
+    /// Of what time a page with this selection says, in words.
     pub fn span(&self, selection: &Selection) -> String {
         format!("{} to {}", selection.from, selection.until.min(self.header.end))
     }

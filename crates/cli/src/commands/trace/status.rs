@@ -1,5 +1,6 @@
 //! `schedlab trace FILE status`.
 
+use super::json;
 use super::list::List;
 use super::source::Source;
 use crate::args::StatusArgs;
@@ -10,11 +11,11 @@ use schedlab_report::views::status as page;
 use schedlab_views::status::Status;
 
 /// Prints the tables, or each change.
-pub fn run(source: &Source, args: &StatusArgs) -> Result<(), Failure> {
+pub fn run(source: &Source, args: &StatusArgs, as_json: bool) -> Result<(), Failure> {
     let selection = source.selection(&args.which)?;
     let span = source.span(&selection);
     let mut view = Status::new(source.roster(selection));
-    if args.list {
+    if args.list && !as_json {
         return list(source, &mut view);
     }
     source.feed(|event| {
@@ -23,6 +24,9 @@ pub fn run(source: &Source, args: &StatusArgs) -> Result<(), Failure> {
     })?;
     view.finish(source.header().end);
     source.check_task(view.roster())?;
+    if as_json {
+        return output::print_json(&json::status(source, &view));
+    }
     output::print(&page::show(&view, &source.title(), &span, args.tasks, output::style()))
 }
 

@@ -1,5 +1,6 @@
 //! `schedlab trace FILE timeline`.
 
+use super::json;
 use super::source::Source;
 use crate::args::TimelineArgs;
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ use schedlab_views::timeline::Timeline;
 use std::path::Path;
 
 /// Prints the picture, or writes the trace in another form.
-pub fn run(source: &Source, args: &TimelineArgs) -> Result<(), Failure> {
+pub fn run(source: &Source, args: &TimelineArgs, as_json: bool) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         return convert(source, path);
     }
@@ -25,6 +26,9 @@ pub fn run(source: &Source, args: &TimelineArgs) -> Result<(), Failure> {
     })?;
     view.finish(end);
     source.check_switches(view.roster())?;
+    if as_json {
+        return output::print_json(&json::timeline(source, &view));
+    }
     output::print(&page::show(&view, &source.title(), output::style()))
 }
 

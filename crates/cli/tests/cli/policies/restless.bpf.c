@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* restless - has its CPU choose anew whenever it has chosen, so that no time ever goes by. For tests. */
+/* restless - has its CPU choose again whenever it has chosen, so that no time ever goes by. For tests. */
 #include <schedlab/common.bpf.h>
 
 char _license[] SEC("license") = "GPL";

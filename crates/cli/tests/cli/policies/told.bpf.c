@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * told - one queue, and globals under the names by which schedulers are told of the machine. It gives up when they
+ * told - one queue, and globals under the names by which schedulers learn about the machine. It gives up when they
  * contradict one another or the kernel. For tests.
  */
 #include <scx/common.bpf.h>

@@ -16,7 +16,7 @@ fn every_step_reads_back_as_it_was_written() {
         let json = serde_json::to_value(&step).unwrap();
         assert!(json.get(step.name()).is_some(), "{json}");
         assert_eq!(serde_json::from_value::<Step>(json).unwrap(), step);
-        // The canonical form is what stands in the table.
+        // The canonical form is what is in the table.
         assert_eq!(toml::Value::try_from(&step).unwrap().to_string(), kind.example);
     }
     let once = read(r#"{ post = "s" }"#).unwrap();

@@ -90,7 +90,7 @@ words! {
 }
 
 /// Defines kernel functions and a list of them. Each is written as a function of a [`Call`], whose body gives the result
-/// or, after a fault, leaves with `?`; what machine code may do in its place stands before it in brackets.
+/// or, after a fault, leaves with `?`; what machine code may do in its place is before it in brackets.
 macro_rules! kernel_functions {
     ($($(#[$doc:meta])* $([$intrinsic:expr])? fn $name:ident($call:ident $(, $arg:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {
         $(

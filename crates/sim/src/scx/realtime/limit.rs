@@ -41,7 +41,7 @@ impl Limit {
 }
 
 impl Core {
-    /// The running task was charged for so much, up to now. A class that has used up what it has loses the CPU.
+    /// The running task was charged for that much, up to now. A class that has used up what it has loses the CPU.
     pub fn charge_class(&mut self, slot: u32, length_ns: u64) {
         let (cpu, is_realtime) = (self.entity(slot).cpu, self.entity(slot).is_realtime());
         // What a CPU pays beforehand lies in the future.
@@ -55,7 +55,7 @@ impl Core {
         }
     }
 
-    /// The CPU was idle for so much, up to now.
+    /// The CPU was idle for that much, up to now.
     pub fn charge_idle(&mut self, cpu: u32, length_ns: u64) {
         let now_ns = self.cpu(cpu).accounted_ns;
         if let Limit::Server(server) = &mut self.cpu_mut(cpu).limit {

@@ -40,7 +40,7 @@ impl Core {
         self.allowed(slot).iter().next().unwrap_or(own)
     }
 
-    /// The CPU on which the least would be driven away for a task, if that is less than the task: its own, then that on
+    /// The CPU on which the smallest would be driven away for a task, if that is less than the task: its own, then that on
     /// which this happens, then the nearest.
     pub fn lowest_cpu(&mut self, slot: u32) -> Option<u32> {
         let entity = self.entity(slot);

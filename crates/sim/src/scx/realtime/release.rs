@@ -37,10 +37,10 @@ impl Release {
     }
 }
 
-/// How others are kept from starving beside real-time tasks.
+/// How others are kept from starving next to real-time tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// The real-time class of a CPU gets so much of each period, and rests for what is left of it.
+    /// The real-time class of a CPU gets that much of each period, and rests for what is left of it.
     Throttling {
         /// Whether a CPU that has used its part up takes of that of others (`RT_RUNTIME_SHARE`).
         borrows: bool,

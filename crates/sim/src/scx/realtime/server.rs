@@ -3,7 +3,7 @@
 //!
 //! It has 50 ms of each second and is deferred: it waits until no laxity is left, that is, until what it has not spent is
 //! all there is before its deadline. What its tasks run by themselves it spends, too, and begins a new period when that is
-//! all; so while they get CPU time it never acts. Once it has acted it does so again at the begin of each period, without
+//! all; so while they get CPU time it never acts. Once it has acted it does so again at the start of each period, without
 //! waiting, until its tasks get time by themselves.
 //!
 //! Example: a real-time task never sleeps, another task wants to run from 0 on. The server waits until 950 ms and runs the
@@ -33,7 +33,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     state: State,
-    /// Whether it acts at the begin of a period, as its tasks have starved before (`dl_defer_running`).
+    /// Whether it acts at the start of a period, as its tasks have starved before (`dl_defer_running`).
     starved: bool,
     /// What is left to it before its deadline.
     left_ns: i64,
@@ -253,7 +253,7 @@ mod tests {
         server.spend(960 * MS, 10 * MS);
         server.stop();
         assert!(!server.serves() && server.timer_ns() == NEVER);
-        // Its tasks had starved: it goes on where it was.
+        // Its tasks had starved: it continues where it was.
         server.start(1000 * MS);
         assert!(server.serves() && server.left_ns() == 40 * MS);
         server.stop();

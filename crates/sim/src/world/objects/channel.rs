@@ -159,7 +159,7 @@ impl Channel {
         woken.extend(self.senders.pop_front().and_then(|(slot, _)| slot));
     }
 
-    /// Serves senders and receivers in order for as long as one of them can go on.
+    /// Serves senders and receivers in order for as long as one of them can continue.
     fn settle(&mut self, woken: &mut Vec<Slot>) {
         let before = woken.len();
         loop {

@@ -8,7 +8,7 @@ use crate::image::Segment;
 use std::io;
 
 const SECTOR_BYTES: usize = 512;
-/// The loader reads so much at once.
+/// The loader reads that much at once.
 const PIECE_BYTES: usize = 256 * SECTOR_BYTES;
 /// The disk's geometry wants whole cylinders.
 const CYLINDER_BYTES: usize = 16 * 63 * SECTOR_BYTES;

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 const BIOS: (&str, &str) = ("/usr/share/bochs/BIOS-bochs-latest", "bochsbios");
 const VGA_BIOS: (&str, &str) = ("/usr/share/bochs/VGABIOS-lgpl-latest", "vgabios");
 const PROGRAM: (&str, &str) = ("bochs", "bochs and bochs-term");
-/// What stands before its last words, and those of a machine that switches itself off.
+/// What is before its last words, and those of a machine that switches itself off.
 const LAST_WORDS: &str = "exiting with the following message";
 const POWER_OFF: &str = "ACPI control: soft power off";
 
@@ -24,7 +24,7 @@ const POWER_OFF: &str = "ACPI control: soft power off";
 pub struct Bochs {
     /// Instructions of each CPU in a second of virtual time.
     pub instructions_per_s: u64,
-    /// So many instructions of a CPU are done before the next one's turn.
+    /// That many instructions of a CPU are done before the next one's turn.
     pub quantum: u32,
 }
 

@@ -1,0 +1,20 @@
+//! Tables as files, for the commands that compare.
+
+use crate::failure::Failure;
+use crate::files;
+use schedlab_gate::Shown;
+use schedlab_report::Table;
+use schedlab_report::export::Form;
+use std::path::PathBuf;
+
+/// Whether these files can be written.
+pub fn check(exports: &[(Form, PathBuf)]) -> Result<(), Failure> {
+    files::check(exports.iter().map(|(_, file)| file.as_path()))
+}
+
+/// Writes the tables into each file.
+pub fn write(exports: &[(Form, PathBuf)], tables: impl Fn() -> Vec<(&'static str, Table)>) -> Result<(), Failure> {
+    exports
+        .iter()
+        .try_for_each(|(form, file)| files::write(file, Shown::document(&form.show(&tables())).as_str().as_bytes()))
+}

@@ -1,0 +1,122 @@
+//! Tables as files for other programs: Markdown and CSV.
+
+use crate::Table;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A form of such a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A heading and a table each.
+    Markdown,
+    /// One line for each cell with a number: table, row, column, value.
+    Csv,
+}
+
+impl Form {
+    /// The form that a file's extension names.
+    pub fn of(file: &Path) -> Option<Form> {
+        match file.extension()?.to_str()? {
+            "md" => Some(Form::Markdown),
+            "csv" => Some(Form::Csv),
+            _ => None,
+        }
+    }
+
+    /// The tables, each with its title.
+    pub fn show(self, tables: &[(&str, Table)]) -> String {
+        match self {
+            Form::Markdown => tables.iter().map(|(title, table)| markdown(title, table)).collect::<Vec<_>>().join("\n"),
+            Form::Csv => {
+                let rows = tables.iter().map(|(title, table)| csv(title, table)).collect::<String>();
+                format!("table,row,column,value\n{rows}")
+            }
+        }
+    }
+}
+
+/// What is above a column, with what it shares with its neighbours.
+fn heads(table: &Table) -> Vec<String> {
+    table
+        .columns()
+        .iter()
+        .map(|column| format!("{} {}", column.shared_head(), column.head()).trim().to_string())
+        .collect()
+}
+
+fn rows(table: &Table) -> usize {
+    table.columns().iter().map(|column| column.cells().len()).max().unwrap_or(0)
+}
+
+fn markdown(title: &str, table: &Table) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let plain = |text: &str| text.trim().replace('|', "\\|");
+    let mut text = format!("## {title}\n\n");
+    text += &line(heads(table).iter().map(|head| plain(head)).collect());
+    let rules = table.columns().iter().map(|column| if column.is_words() { "---" } else { "---:" });
+    text += &line(rules.map(String::from).collect());
+    for row in 0..rows(table) {
+        let cells = table.columns().iter().map(|column| plain(column.cells().get(row).map_or("", String::as_str)));
+        text += &line(cells.collect());
+    }
+    text
+}
+
+fn csv(title: &str, table: &Table) -> String {
+    let heads = heads(table);
+    let cell = |column: usize, row: usize| table.columns()[column].cells().get(row).map_or("", |cell| cell.trim());
+    let (words, numbers): (Vec<usize>, Vec<usize>) =
+        (0..heads.len()).partition(|&column| table.columns()[column].is_words());
+    // A cell that is empty is the same as the one above.
+    let mut names: Vec<String> = vec![String::new(); heads.len()];
+    let mut text = String::new();
+    for row in 0..rows(table) {
+        for &column in &words {
+            if !cell(column, row).is_empty() {
+                names[column] = cell(column, row).to_string();
+            }
+        }
+        let name = words.iter().map(|&column| names[column].as_str()).collect::<Vec<_>>().join(" ");
+        for &column in &numbers {
+            let fields = [title, &name, &heads[column], cell(column, row)].map(quoted);
+            let _ = writeln!(text, "{}", fields.join(","));
+        }
+    }
+    text
+}
+
+/// A field, in quotation marks where it needs them.
+fn quoted(field: &str) -> String {
+    let needs = field.contains(['"', ',', '\n']);
+    if needs { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Column;
+
+    fn table() -> Table {
+        let words = |head: &str, cells: [&str; 2]| Column::words(head, cells.map(String::from));
+        let numbers = Column::numbers("per s", ["1.5".to_string(), "2".to_string()]).under("requests");
+        Table::new([words("policy", ["rr:quantum=5ms,x", ""]), words("role", ["a", "b|c"]), numbers])
+    }
+
+    #[test]
+    fn a_table_becomes_markdown_and_csv() {
+        let tables = [("How fast", table())];
+        let markdown = "## How fast\n\n| policy | role | requests per s |\n| --- | --- | ---: |\n\
+                        | rr:quantum=5ms,x | a | 1.5 |\n|  | b\\|c | 2 |\n";
+        assert_eq!(Form::Markdown.show(&tables), markdown);
+        let csv = "table,row,column,value\nHow fast,\"rr:quantum=5ms,x a\",requests per s,1.5\n\
+                   How fast,\"rr:quantum=5ms,x b|c\",requests per s,2\n";
+        assert_eq!(Form::Csv.show(&tables), csv);
+    }
+
+    #[test]
+    fn the_extension_names_the_form() {
+        assert_eq!(Form::of(Path::new("a/b.md")), Some(Form::Markdown));
+        assert_eq!(Form::of(Path::new("b.csv")), Some(Form::Csv));
+        assert_eq!((Form::of(Path::new("b.txt")), Form::of(Path::new("csv"))), (None, None));
+    }
+}
