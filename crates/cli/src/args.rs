@@ -1,6 +1,7 @@
 //! The flags.
 
 mod agreement;
+mod model;
 mod overhead;
 mod quota;
 mod report;
@@ -9,6 +10,7 @@ mod sweep;
 mod trace;
 
 pub use agreement::AgreementArgs;
+pub use model::{ModelArgs, PredictArgs};
 pub use overhead::{OverheadArgs, TaskKind};
 pub use quota::QuotaArgs;
 pub use report::{PageFormat, ReportArgs};
@@ -39,7 +41,6 @@ const TEMPLATE: &str = "\
 
 /// What stands below the verbs.
 const EPILOGUE: &str = "\
-Example: schedlab compare moderate-load --policy fcfs,rr,mlfq --runs 30
 Exits: 0 done, 1 failed, 2 wrong input, 3 inconclusive, 4 not all run, 130 ^C.";
 
 /// A laboratory for CPU schedulers: one workload file, one policy file
@@ -87,11 +88,16 @@ pub enum Command {
     Record(RecordArgs),
     /// Make a trace of what perf, ftrace, trace-cmd or Perfetto recorded
     Import(ImportArgs),
+    /// Make a scenario of a recording
+    Model(ModelArgs),
+    /// Predict what other schedulers would do to what was recorded
+    Predict(PredictArgs),
     /// Put a policy in charge of this machine, and watch it
     Load(LoadArgs),
-    /// Say which venues work on this machine, and what they can hold
+    /// Say which venues work here; `vm kernels` lists those of virtual machines
     Venues,
     /// Kernels for virtual machines
+    #[command(hide = true)]
     Vm {
         /// What to do.
         #[command(subcommand)]
@@ -119,6 +125,9 @@ pub struct RunArgs {
     /// Also write the events of the (first) run: .parquet, .pftrace (Perfetto) or .txt; may be repeated
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
+    /// Let the trace also tell what tasks do with shared objects, so that `model` can make a scenario of it (in sim)
+    #[arg(long, requires = "trace")]
+    pub for_model: bool,
     /// Also print a row for each task
     #[arg(long, conflicts_with = "json")]
     pub tasks: bool,

@@ -42,6 +42,8 @@ fn run() -> ExitCode {
         Command::Venues => commands::venues::run(),
         Command::Vm { command } => commands::vm::run(&command),
         Command::Import(args) => commands::import::run(&args),
+        Command::Model(args) => commands::model::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
         Command::Load(args) => commands::load::run(&args),
     });
     match result {

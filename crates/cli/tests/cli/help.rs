@@ -23,6 +23,8 @@ fn the_help_fits_a_screen_and_those_of_the_verbs_fit_its_width() {
         "record",
         "import",
         "trace",
+        "model",
+        "predict",
         "load",
     ] {
         assert!(help.contains(&format!("\n  {verb} ")), "{verb} is missing:\n{help}");

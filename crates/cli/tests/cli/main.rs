@@ -18,6 +18,7 @@ mod lab;
 mod load;
 mod machine;
 mod meaning;
+mod model;
 mod others;
 mod overhead;
 mod perf;
