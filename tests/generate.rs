@@ -106,7 +106,7 @@ fn role(cpus: u32) -> impl Strategy<Value = Role> {
                 cpus: allowed,
                 kind: Kind::Thread,
                 control: Default::default(),
-                program: Program { steps, repeats, repeat_depth: 0 },
+                program: Program { steps, repeats, repeat_depth: 0, items: None },
             }
         },
     )
@@ -142,6 +142,7 @@ pub fn workload() -> impl Strategy<Value = Workload> {
                     duration: Time::from_ms(ms),
                     warmup: Time::ZERO,
                     period_phase: Default::default(),
+                    calls: false,
                     seed,
                 },
             }
@@ -162,7 +163,7 @@ pub fn hogs(cpus: u32, tasks: u32) -> Workload {
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,
         control: Default::default(),
-        program: Program { steps, repeats: true, repeat_depth: 0 },
+        program: Program { steps, repeats: true, repeat_depth: 0, items: None },
     };
     let machine = Machine::flat(cpus);
     let control_groups = ControlGroups::root_alone(cpus);
@@ -170,6 +171,7 @@ pub fn hogs(cpus: u32, tasks: u32) -> Workload {
         duration: Time::from_s(60),
         warmup: Time::ZERO,
         period_phase: Default::default(),
+        calls: false,
         seed: 1,
     };
     Workload {

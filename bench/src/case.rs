@@ -135,7 +135,13 @@ impl Case {
             control_groups: ControlGroups::root_alone(self.cpus),
             objects: Objects::default(),
             sources: Vec::new(),
-            run: Run { duration: self.duration, warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
+            run: Run {
+                duration: self.duration,
+                warmup: Time::ZERO,
+                period_phase: Default::default(),
+                calls: false,
+                seed: 1,
+            },
         }
     }
 
@@ -151,7 +157,7 @@ impl Case {
             cpus: CpuSet::first(self.cpus),
             kind: Kind::Thread,
             control: Default::default(),
-            program: Program { steps, repeats: true, repeat_depth: 0 },
+            program: Program { steps, repeats: true, repeat_depth: 0, items: None },
         }
     }
 }

@@ -33,7 +33,7 @@ fn arrivals(cpus: u32, gap_us: u64, work_us: u64, seed: u64) -> Workload {
     let role = &mut workload.roles[0];
     role.count = None;
     role.birth = Birth::Arrivals { first: Time::ZERO, gap: Distribution::Exponential(Time::from_us(gap_us)) };
-    role.program = Program { steps, repeats: false, repeat_depth: 0 };
+    role.program = Program { steps, repeats: false, repeat_depth: 0, items: None };
     workload.run.duration = Time::from_s(5);
     workload.run.seed = seed;
     workload

@@ -24,7 +24,7 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,
         control: Default::default(),
-        program: Program { steps, repeats, repeat_depth: 0 },
+        program: Program { steps, repeats, repeat_depth: 0, items: None },
     };
     Workload {
         name: "closed".into(),
@@ -34,7 +34,13 @@ fn workload(cpus: u32, tasks: u32, steps: Vec<Step>, repeats: bool) -> Workload 
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time::from_s(3600), warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
+        run: Run {
+            duration: Time::from_s(3600),
+            warmup: Time::ZERO,
+            period_phase: Default::default(),
+            calls: false,
+            seed: 1,
+        },
     }
 }
 

@@ -88,6 +88,7 @@ impl Queue {
                 steps: vec![Step::RequestBegin, Step::Compute(stream.size.clone()), Step::RequestEnd],
                 repeats: false,
                 repeat_depth: 0,
+                items: None,
             },
         };
         let all = (self.jobs + 2 * MARGIN) as f64;
@@ -103,6 +104,7 @@ impl Queue {
                 duration: ms(all / self.arrival_rate()),
                 warmup: Time::ZERO,
                 period_phase: Default::default(),
+                calls: false,
                 seed: SEED,
             },
         }

@@ -268,7 +268,8 @@ fn interleaved(mut indices: Vec<usize>, jobs: &[Job]) -> Vec<usize> {
 }
 
 fn open_traces(case: &Case, seed: u64) -> Result<Files, VenueError> {
-    let mut header = Header::of(&case.workload, &case.policy.info.name, case.place.name.name());
+    let header = Header::of(&case.workload, &case.policy.info.name, case.place.name.name());
+    let mut header = header.in_setting(&case.workload, &case.policy.label);
     header.seed = seed;
     let writers = case.traces.iter().map(|path| Writer::create(path, &header));
     Ok(Files(writers.collect::<Result<_, _>>()?))

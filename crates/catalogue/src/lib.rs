@@ -110,7 +110,7 @@ pub fn load_beside(folder: &Path, argument: &str) -> Result<Scenario, CatalogueE
         std::fs::metadata(&path).map_err(|error| {
             CatalogueError::Unknown(format!("{}: the file cannot be read: {error}", path.display()))
         })?;
-        return Ok(Scenario::from_file(&path)?);
+        return with_steps(Scenario::from_file(&path)?, &path);
     }
     if let Some(address) = families::Address::read(argument)? {
         return Ok(address.scenario());
@@ -137,6 +137,17 @@ const OTHERS: [(&str, &str); 7] = [
 fn input(what: &str) -> Result<String, CatalogueError> {
     file::text_or_input(Path::new("-"))
         .map_err(|error| CatalogueError::Unknown(format!("cannot read {what} from standard input: {error}")))
+}
+
+/// The scenario of a file with the files of steps that it names, which are beside it.
+fn with_steps(mut scenario: Scenario, path: &Path) -> Result<Scenario, CatalogueError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let names: Vec<String> = scenario.step_files().into_iter().map(String::from).collect();
+    for name in names {
+        let file = schedlab_trace::read_steps(&folder.join(&name));
+        scenario.attach(&name, file.map_err(|error| CatalogueError::Unknown(error.to_string()))?);
+    }
+    Ok(scenario)
 }
 
 /// A study's file.

@@ -3,6 +3,7 @@
 mod agreement;
 mod gate;
 mod help;
+mod model;
 mod overhead;
 mod quota;
 mod report;
@@ -15,6 +16,7 @@ mod trace;
 pub use agreement::AgreementArgs;
 pub use gate::{BisectArgs, GateArgs};
 pub use help::command;
+pub use model::{ModelArgs, PredictArgs};
 pub use overhead::{OverheadArgs, TaskKind};
 pub use quota::QuotaArgs;
 pub use report::{PageFormat, ReportArgs};
@@ -98,6 +100,10 @@ pub enum Command {
     Record(RecordArgs),
     /// Turn a perf, ftrace, trace-cmd or Perfetto recording into a trace
     Import(ImportArgs),
+    /// Make a scenario of a recording
+    Model(ModelArgs),
+    /// Predict what other schedulers would do to what was recorded
+    Predict(PredictArgs),
     /// Put a policy in charge of this machine, and watch it
     Load(LoadArgs),
     /// Print completions for a shell
@@ -134,6 +140,9 @@ pub struct RunArgs {
     /// Also write the events of the (first) run: .parquet, .pftrace (Perfetto) or .txt; may be repeated
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
+    /// Let the trace also tell what tasks do with shared objects, so that `model` can make a scenario of it (in sim)
+    #[arg(long, requires = "trace")]
+    pub for_model: bool,
     /// Also print a row for each task
     #[arg(long, conflicts_with = "json")]
     pub tasks: bool,

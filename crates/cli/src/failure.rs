@@ -2,6 +2,7 @@
 
 use crate::output::{self, complain};
 use schedlab_catalogue::CatalogueError;
+use schedlab_infer::InferError;
 use schedlab_model::scenario::ScenarioError;
 use schedlab_policy::{CreateError, SpecError};
 use schedlab_sweep::DatasetError;
@@ -193,6 +194,16 @@ impl From<SpecError> for Failure {
 impl From<schedlab_trace::Error> for Failure {
     fn from(error: schedlab_trace::Error) -> Failure {
         Failure::Venue(error.into())
+    }
+}
+
+impl From<InferError> for Failure {
+    fn from(error: InferError) -> Failure {
+        match error {
+            InferError::Trace(error) => error.into(),
+            InferError::Disk(_) => Failure::Failed(error.to_string()),
+            InferError::Empty | InferError::Fluid | InferError::TooLong { .. } => Failure::Input(error.to_string()),
+        }
     }
 }
 

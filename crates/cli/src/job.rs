@@ -23,13 +23,17 @@ pub struct More {
     pub vary: Vec<Axis>,
     /// How many copies with small changes are run.
     pub perturb: u32,
+    /// Whether traces tell what tasks do with shared objects.
+    pub calls: bool,
 }
 
 /// Reads the scenario, with what is varied about it, finds the policies, and looks whether there is a place for the files.
 pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, Failure> {
     files::check_traces(&more.traces)?;
     files::check(more.traces.iter().chain(&args.report).map(PathBuf::as_path))?;
-    of(args, scenario(args)?, specs, more)
+    let mut scenario = scenario(args)?;
+    scenario.run.calls |= more.calls;
+    of(args, scenario, specs, more)
 }
 
 /// The same for a scenario that has been read.

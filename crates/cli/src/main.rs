@@ -45,6 +45,8 @@ fn run() -> ExitCode {
         Command::Venues(args) => commands::venues::run(&args),
         Command::Vm { command } => commands::vm::run(&command),
         Command::Import(args) => commands::import::run(&args),
+        Command::Model(args) => commands::model::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
         Command::Load(args) => commands::load::run(&args),
         Command::Completions(args) => commands::shell::completions(&args),
         Command::Man(args) => commands::shell::man(&args),

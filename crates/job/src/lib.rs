@@ -5,6 +5,7 @@
 
 mod ear;
 pub mod label;
+pub mod predict;
 pub mod quota;
 
 use crate::ear::{PageEar, story};

@@ -3,6 +3,7 @@
 use crate::site::Site;
 use schedlab_model::distribution::Distribution;
 use schedlab_model::rng::Rng;
+use schedlab_model::time::Time;
 use schedlab_model::workload::Birth;
 
 /// The arrivals of all roles in the order of time, drawn as the simulator draws them.
@@ -12,10 +13,17 @@ pub struct Arrivals<'a> {
 
 struct Stream<'a> {
     role: u32,
-    gap: &'a Distribution,
+    gaps: Gaps<'a>,
     rng: Rng,
+    start: u64,
     left: u32,
     next_ns: u64,
+}
+
+/// Where the instants come from.
+enum Gaps<'a> {
+    Drawn(&'a Distribution),
+    Listed(&'a [Time]),
 }
 
 impl<'a> Arrivals<'a> {
@@ -23,10 +31,14 @@ impl<'a> Arrivals<'a> {
     pub fn new(site: &'a Site, start: u64) -> Arrivals<'a> {
         let roles = site.workload.roles.iter().enumerate();
         let streams = roles.filter_map(|(index, role)| {
-            let Birth::Arrivals { first, gap } = &role.birth else { return None };
+            let (first, gaps) = match &role.birth {
+                Birth::Arrivals { first, gap } => (*first, Gaps::Drawn(gap)),
+                Birth::Listed(times) => (Time::ZERO, Gaps::Listed(times)),
+                Birth::At(_) | Birth::Spawned => return None,
+            };
             let rng = Rng::split(site.seed, &format!("arrivals/{}", role.name));
             let left = role.count.unwrap_or(u32::MAX);
-            let mut stream = Stream { role: index as u32, gap, rng, left, next_ns: start + first.ns() };
+            let mut stream = Stream { role: index as u32, gaps, rng, start, left, next_ns: start + first.ns() };
             stream.advance();
             Some(stream)
         });
@@ -58,7 +70,9 @@ impl Stream<'_> {
             return;
         };
         self.left = left;
-        let gap = self.gap.sample(&mut self.rng);
-        self.next_ns = self.next_ns.saturating_add(gap.ns());
+        self.next_ns = match self.gaps {
+            Gaps::Drawn(gap) => self.next_ns.saturating_add(gap.sample(&mut self.rng).ns()),
+            Gaps::Listed(times) => self.start.saturating_add(times[times.len() - left as usize - 1].ns()),
+        };
     }
 }

@@ -59,7 +59,8 @@ impl<'a> Site<'a> {
         let queues = objects.semaphores.len() + objects.channels.len();
         let words = objects.locks.len() + objects.barriers.len() + objects.devices.len() + objects.conditions.len();
         let before_rooms = (objects.semaphores.len() + words + queues) as u32;
-        let shared = Shared::new(before_rooms + objects.channels.len() as u32, queues as u32)?;
+        let rooms = objects.channels.len() as u32;
+        let shared = Shared::new(before_rooms + rooms + workload.roles.len() as u32, queues as u32)?;
         let (outside, from_outside) = from_outside(workload, seed);
         for (index, semaphore) in objects.semaphores.iter().enumerate() {
             shared.object(index as u32)[0].store(semaphore.initial, Relaxed);
@@ -149,6 +150,13 @@ impl<'a> Site<'a> {
     /// The object whose first word counts the messages from outside that were claimed of a channel.
     pub fn claims(&self, channel: usize) -> u32 {
         self.queue_object(self.workload.objects.semaphores.len() + channel)
+    }
+
+    /// The object whose first word counts the recorded items that tasks of a role have taken from a common list.
+    pub fn items(&self, role: u32) -> u32 {
+        let objects = &self.workload.objects;
+        let queues = objects.semaphores.len() + objects.channels.len();
+        self.queue_object(queues + objects.channels.len()) + role
     }
 
     fn queue(&self, queue: usize) -> Queue<'_> {

@@ -1,5 +1,8 @@
 //! One task at work: the steps of its program, for real.
 
+mod items;
+mod timers;
+
 use crate::account::{Account, run_delay_ns};
 use crate::algorithm::Engine;
 use crate::attributes;
@@ -13,7 +16,7 @@ use crate::site::Site;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
-use schedlab_model::workload::{self, BUSY_PIECE, Change, Class, Pace, Role, SPIN_PIECE, Step};
+use schedlab_model::workload::{BUSY_PIECE, Change, Class, Role, SPIN_PIECE, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -94,6 +97,9 @@ pub struct Worker<'a> {
     delay_before_ns: u64,
     /// Places for requests that it has taken.
     places: std::ops::Range<u32>,
+    /// Its number among the tasks of its role, and the recorded items that it has taken from its own list.
+    member: Option<u32>,
+    items_taken: u64,
 }
 
 impl<'a> Worker<'a> {
@@ -120,6 +126,8 @@ impl<'a> Worker<'a> {
             program_cpu_ns: 0,
             delay_before_ns: 0,
             places: 0..0,
+            member: None,
+            items_taken: 0,
         }
     }
 
@@ -169,6 +177,12 @@ impl<'a> Worker<'a> {
             Step::RepeatBegin { times } => self.repeats.push(*times),
             Step::RepeatEnd { begin } => self.repeat(*begin),
             Step::Period(pace) => return self.pace(pace, fresh),
+            Step::Until(at) => return self.until(*at),
+            Step::Item => self.next_item(),
+            Step::ItemEnd => {
+                self.step = 0;
+                return if program.repeats { Next::Step } else { Next::End };
+            }
             Step::Spawn(role, count) => self.spawner.spawn(role.0, *count, self.number),
             Step::Exit => return Next::End,
             step @ Step::Recv(channel, _) if self.site.outside[channel.index()].is_some() => return self.act(step),
@@ -292,6 +306,9 @@ impl<'a> Worker<'a> {
             | Step::RepeatBegin { .. }
             | Step::RepeatEnd { .. }
             | Step::Spawn(..)
+            | Step::Until(_)
+            | Step::Item
+            | Step::ItemEnd
             | Step::Exit => unreachable!("done by `next`"),
         }
         Next::Step
@@ -316,37 +333,6 @@ impl<'a> Worker<'a> {
             self.engine.burn(((piece_ns as f64 * self.site.pieces_per_ns).round() as u64).max(1));
             left_ns -= piece_ns;
         }
-    }
-
-    /// Done with its job, it waits for its next release, unless that is over. `fresh`: it has done nothing since its start.
-    fn pace(&mut self, pace: &Pace, fresh: bool) -> Next {
-        let now = now_ns();
-        let born = self.site.shared.task(self.number).intended_ns.load(Relaxed);
-        let timer = pace.timer as usize;
-        self.releases.resize(self.releases.len().max(timer + 1), None);
-        let last = self.releases[timer];
-        let release = pace.next(last, born, now);
-        self.releases[timer] = Some(release.at_ns);
-        if last.is_none() && !fresh {
-            self.note_release(pace.first_job(born), now);
-        }
-        self.note_release(release, now);
-        if release.at_ns > now {
-            return self.sleep(release.at_ns);
-        }
-        (self.ready_ns, self.fresh) = (release.at_ns, true);
-        Next::Step
-    }
-
-    fn note_release(&mut self, release: workload::Release, now: u64) {
-        let Some(place) = self.place() else { return };
-        let record = self.site.shared.request(place);
-        record.request.store(release.skipped, Relaxed);
-        record.intended_ns.store(release.at_ns, Relaxed);
-        record.begin_ns.store(now, Relaxed);
-        record.end_ns.store(release.deadline_ns, Relaxed);
-        record.fate.store(fate::RELEASE, Relaxed);
-        record.task.store(self.number + 1, Release);
     }
 
     fn sleep(&mut self, until: u64) -> Next {

@@ -30,7 +30,7 @@ fn workload(cpus: u32) -> Workload {
         cpus: CpuSet::first(cpus),
         kind: Kind::Thread,
         control: Default::default(),
-        program: Program { steps: Vec::new(), repeats: true, repeat_depth: 0 },
+        program: Program { steps: Vec::new(), repeats: true, repeat_depth: 0, items: None },
     };
     Workload {
         name: "speed".into(),
@@ -40,7 +40,7 @@ fn workload(cpus: u32) -> Workload {
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time::NEVER, warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
+        run: Run { duration: Time::NEVER, warmup: Time::ZERO, period_phase: Default::default(), seed: 1, calls: false },
     }
 }
 

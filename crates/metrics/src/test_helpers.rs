@@ -22,7 +22,7 @@ pub fn role(name: &str, cpus: CpuSet) -> Role {
         cpus,
         kind: Kind::Thread,
         control: Default::default(),
-        program: Program { steps: Vec::new(), repeats: true, repeat_depth: 0 },
+        program: Program { steps: Vec::new(), repeats: true, repeat_depth: 0, items: None },
     }
 }
 
@@ -36,7 +36,13 @@ pub fn workload(cpus: u32, roles: Vec<Role>, warmup: u64) -> Workload {
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time(1_000_000), warmup: Time(warmup), period_phase: Default::default(), seed: 1 },
+        run: Run {
+            duration: Time(1_000_000),
+            warmup: Time(warmup),
+            period_phase: Default::default(),
+            seed: 1,
+            calls: false,
+        },
     }
 }
 

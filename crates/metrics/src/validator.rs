@@ -434,8 +434,11 @@ impl Sink for Validator<'_> {
                     self.report(event, Some(task), format!("a job is due at {deadline}, before its release"));
                 }
             }
+            EventKind::Call { task: Some(task), .. } => {
+                self.task(event, task, State::Off);
+            }
             EventKind::Untraced { .. } => self.untraced(event),
-            EventKind::Tick | EventKind::Overhead { .. } => {}
+            EventKind::Call { task: None, .. } | EventKind::Tick | EventKind::Overhead { .. } => {}
         }
     }
 

@@ -16,6 +16,7 @@ pub mod machine;
 pub mod metric;
 pub mod names;
 pub mod outcome;
+pub mod recorded;
 pub mod result;
 pub mod rng;
 pub mod rtapp;

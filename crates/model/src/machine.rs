@@ -74,7 +74,7 @@ impl Default for Mechanisms {
 }
 
 /// A machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// How the CPUs hang together, and so how many there are.
     pub topology: Topology,

@@ -139,6 +139,18 @@ pub enum EventKind {
         /// What it does.
         what: Untraced,
     },
+    /// A task comes to a step that concerns time or objects that tasks share, or the outside gives to such an object. Told where
+    /// a run is to be modelled.
+    Call {
+        /// The task; none for the outside.
+        task: Option<TaskId>,
+        /// What it does.
+        call: Call,
+        /// With which object of those of its kind.
+        object: Option<ObjectId>,
+        /// How many units or messages; nanoseconds of a sleep or a service; the mutex of a condition variable.
+        amount: u64,
+    },
     /// The CPU worked for the system and for no task, from the time of the event for `length`.
     Overhead {
         /// What for.
@@ -163,6 +175,48 @@ pub enum Reason {
     Yielded,
     /// It ended. Voluntary.
     Exited,
+}
+
+/// What a task does that concerns time or objects that tasks share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Call {
+    /// Sleeps from now on.
+    Sleep = 0,
+    /// Sleeps until an instant.
+    SleepUntil = 1,
+    /// Lets others run.
+    Yield = 2,
+    /// Takes one from a semaphore.
+    Wait = 3,
+    /// Gives to a semaphore.
+    Post = 4,
+    /// Takes a mutex.
+    Lock = 5,
+    /// Releases a mutex.
+    Unlock = 6,
+    /// Waits for a condition variable.
+    CondWait = 7,
+    /// Wakes the first that waits for a condition variable.
+    Signal = 8,
+    /// Wakes all that wait for a condition variable.
+    Broadcast = 9,
+    /// Puts messages into a pipe.
+    PipeSend = 10,
+    /// Takes messages out of a pipe.
+    PipeRecv = 11,
+    /// Puts messages into a socket.
+    SocketSend = 12,
+    /// Takes messages out of a socket.
+    SocketRecv = 13,
+    /// Meets others at a barrier.
+    Barrier = 14,
+    /// Uses a device.
+    Device = 15,
+    /// Ends the requests that it has.
+    Answer = 16,
+    /// Takes a reader-writer lock to read.
+    ReadLock = 17,
 }
 
 /// What a task had waited for when it became runnable.

@@ -228,7 +228,10 @@ pub fn draws(workload: &Workload) -> bool {
                 | Step::RepeatEnd { .. }
                 | Step::RequestBegin
                 | Step::RequestEnd
-                | Step::Answer => false,
+                | Step::Answer
+                | Step::Until(_)
+                | Step::Item
+                | Step::ItemEnd => false,
             });
             arrivals || steps
         })

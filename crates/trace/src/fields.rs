@@ -2,9 +2,9 @@
 
 use crate::words::{Kind, Words};
 use schedlab_model::{
-    ids::{ControlGroupId, CpuId, RequestId, RoleId, TaskId},
+    ids::{ControlGroupId, CpuId, ObjectId, RequestId, RoleId, TaskId},
     time::Time,
-    trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
+    trace::{Call, Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
 
 /// What the numbers of a field are.
@@ -65,6 +65,9 @@ fields! {
     Release "release_ns" Form::Wide;
     Deadline "deadline_ns" Form::Wide;
     Skipped "skipped" Form::Id;
+    Call "call" Form::Word(Call::WORDS);
+    Object "object" Form::Id;
+    Amount "amount" Form::Wide;
 }
 
 /// Shows `take` every field that the event has.
@@ -149,6 +152,16 @@ pub(crate) fn each_field(kind: &EventKind, mut take: impl FnMut(Field, u64)) {
             take(Field::Task, task.0.into());
             take(Field::On, on.into());
         }
+        EventKind::Call { task, call, object, amount } => {
+            if let Some(task) = task {
+                take(Field::Task, task.0.into());
+            }
+            take(Field::Call, call.code());
+            if let Some(object) = object {
+                take(Field::Object, object.0.into());
+            }
+            take(Field::Amount, amount);
+        }
     }
 }
 
@@ -228,6 +241,12 @@ impl Row {
                 skipped: id(Field::Skipped)?,
             },
             Kind::Throttle => EventKind::Throttle { task: task()?, on: number(Field::On)? == 1 },
+            Kind::Call => EventKind::Call {
+                task: maybe_task(Field::Task),
+                call: Call::from_code(number(Field::Call)?).ok_or_else(|| missing(Field::Call))?,
+                object: self.fields[Field::Object as usize].map(|n| ObjectId(n as u32)),
+                amount: number(Field::Amount)?,
+            },
             Kind::Overhead => EventKind::Overhead {
                 what: Overhead::from_code(number(Field::What)?).ok_or_else(|| missing(Field::What))?,
                 length: Time(number(Field::Length)?),

@@ -4,10 +4,10 @@ use schedlab_gate::Shown;
 use schedlab_model::{
     cpuset::CpuSet,
     ids::CpuId,
-    machine::MAX_CPUS,
+    machine::{MAX_CPUS, Machine},
     scenario::MAX_CONTROL_GROUPS,
     time::Time,
-    workload::{MAX_ROLES, Workload},
+    workload::{self, Class, Kind, MAX_ROLES, Workload},
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,57 @@ pub struct Header {
     pub end: Time,
     /// Events that happened but could not be recorded.
     pub lost: u64,
+    /// In what setting it ran, where the run was recorded for a model.
+    pub setting: Option<Setting>,
+}
+
+/// What a model of a run needs beside its events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The policy as it was named, with its parameters.
+    pub policy: String,
+    /// The machine, with what things cost there.
+    pub machine: Machine,
+    /// Whether the events tell what tasks do with shared objects.
+    pub calls: bool,
+    /// Nothing before this instant is measured.
+    pub warmup: Time,
+    /// How tasks of each role are scheduled, by [`schedlab_model::ids::RoleId`].
+    pub roles: Vec<Scheduling>,
+}
+
+/// How tasks of a role are scheduled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduling {
+    /// Nice value.
+    pub nice: i8,
+    /// Scheduling class.
+    pub class: Class,
+    /// Threads or processes.
+    pub kind: Kind,
+    /// The CPU on which they are first placed.
+    pub start_on: Option<CpuId>,
+    /// The slice that they ask for.
+    pub slice: Option<Time>,
+}
+
+impl Setting {
+    fn of(workload: &Workload, policy: &str, calls: bool) -> Setting {
+        let scheduling = |role: &workload::Role| Scheduling {
+            nice: role.nice,
+            class: role.class,
+            kind: role.kind,
+            start_on: role.start_on,
+            slice: role.slice,
+        };
+        Setting {
+            policy: policy.to_owned(),
+            machine: workload.machine.clone(),
+            calls,
+            warmup: workload.run.warmup,
+            roles: workload.roles.iter().map(scheduling).collect(),
+        }
+    }
 }
 
 /// A role: like tasks.
@@ -71,7 +122,16 @@ impl Header {
             },
             end: workload.run.duration,
             lost: 0,
+            setting: None,
         }
+    }
+
+    /// The same with its setting, where the workload is to be modelled; `policy` is what the user wrote.
+    pub fn in_setting(self, workload: &Workload, policy: &str) -> Header {
+        // Of a kernel only the scheduler is recorded.
+        let calls = self.venue == "sim";
+        let setting = workload.run.calls.then(|| Setting::of(workload, policy, calls));
+        Header { setting, ..self }
     }
 
     /// The names of the roles.
@@ -94,6 +154,7 @@ impl Header {
             // A run to the end of its last task does not know its end before: no clock runs longer.
             end_ns: self.end.min(Time::LATEST).ns(),
             lost: self.lost,
+            setting: self.setting.clone(),
         };
         serde_json::to_string(&json).expect("strings and numbers are JSON")
     }
@@ -107,7 +168,7 @@ impl Header {
             return Err(HeaderError::Other(visible(&schema)));
         }
         let json: HeaderJson = serde_json::from_str(text).map_err(invalid)?;
-        let roles = json.roles.into_iter().map(|role| match parse_cpus(&role.cpus) {
+        let roles = json.roles.iter().map(|role| match parse_cpus(&role.cpus) {
             Some(cpus) => Ok(Role { name: visible(&role.name), cpus }),
             None => {
                 let list = Shown::name(&role.cpus);
@@ -139,6 +200,10 @@ impl Header {
             cpus: json.cpus,
             end: Time(json.end_ns),
             lost: json.lost,
+            setting: json
+                .setting
+                .filter(|setting| setting.roles.len() == json.roles.len())
+                .map(|setting| Setting { policy: visible(&setting.policy), ..setting }),
         })
     }
 }
@@ -161,6 +226,8 @@ struct HeaderJson {
     control_groups: Vec<String>,
     end_ns: u64,
     lost: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    setting: Option<Setting>,
 }
 
 #[derive(Serialize, Deserialize)]

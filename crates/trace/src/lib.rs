@@ -22,6 +22,7 @@ mod header;
 mod parquet;
 mod perfetto;
 mod reader;
+mod steps;
 #[cfg(test)]
 mod test_helpers;
 pub mod text;
@@ -31,7 +32,8 @@ mod writer;
 pub use check::{Report, check};
 pub use error::Error;
 pub use format::Format;
-pub use header::{Header, Role, SCHEMA};
+pub use header::{Header, Role, SCHEMA, Scheduling, Setting};
 pub use reader::Reader;
 pub use schedlab_gate::own::Partial;
+pub use steps::{Place, StepWriter, read_steps};
 pub use writer::Writer;

@@ -4,9 +4,9 @@ use crate::header::{Header, Role};
 use proptest::prelude::*;
 use schedlab_model::{
     cpuset::CpuSet,
-    ids::{ControlGroupId, CpuId, RequestId, RoleId, TaskId},
+    ids::{ControlGroupId, CpuId, ObjectId, RequestId, RoleId, TaskId},
     time::Time,
-    trace::{Event, EventKind, Overhead, Reason, Untraced, WakeSource},
+    trace::{Call, Event, EventKind, Overhead, Reason, Untraced, WakeSource},
 };
 
 /// Two roles on two CPUs.
@@ -24,6 +24,7 @@ pub(crate) fn header() -> Header {
         control_groups: vec![String::new(), "web".into()],
         end: Time::from_ms(20),
         lost: 2,
+        setting: None,
     }
 }
 
@@ -111,6 +112,13 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
         (task(), any::<bool>()).prop_map(|(task, on)| EventKind::Throttle { task, on }),
         (task(), length(), length(), any::<u32>())
             .prop_map(|(task, release, deadline, skipped)| { EventKind::Release { task, release, deadline, skipped } }),
+        (maybe(), any::<u32>(), any::<u64>(), prop::sample::select(vec![Call::Sleep, Call::PipeRecv, Call::Answer]))
+            .prop_map(|(task, object, amount, call)| EventKind::Call {
+                task,
+                call,
+                object: Some(ObjectId(object)).filter(|_| call == Call::PipeRecv),
+                amount,
+            }),
         (prop::sample::select(overheads.to_vec()), length())
             .prop_map(|(what, length)| EventKind::Overhead { what, length }),
     ]

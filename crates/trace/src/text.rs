@@ -107,6 +107,10 @@ impl<W: Write> Encoder<W> {
             EventKind::Throttle { task, on: true } => (name(task), "is throttled".into()),
             EventKind::Throttle { task, on: false } => (name(task), "is throttled no more".into()),
             EventKind::Untraced { what } => ("untraced".into(), what.prose()),
+            EventKind::Call { task, call, object, amount } => {
+                let object = object.map(|object| format!(" {object}")).unwrap_or_default();
+                (task.map_or_else(|| "outside".into(), name), format!("calls {}{object}, {amount}", call.prose()))
+            }
             EventKind::Overhead { what, length } => ("overhead".into(), format!("{} {length}", what.prose())),
         }
     }

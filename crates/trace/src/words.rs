@@ -1,6 +1,6 @@
 //! The words under which reasons, sources and kinds are in every file.
 
-use schedlab_model::trace::{EventKind, Overhead, Reason, Untraced, WakeSource};
+use schedlab_model::trace::{Call, EventKind, Overhead, Reason, Untraced, WakeSource};
 
 /// A choice with a word for each case. The code of a case is its place in [`Words::WORDS`].
 pub(crate) trait Words: Copy + 'static {
@@ -58,6 +58,7 @@ pub(crate) enum Kind {
     Join,
     Throttle,
     Release,
+    Call,
 }
 
 impl Kind {
@@ -80,6 +81,7 @@ impl Kind {
             EventKind::Join { .. } => Kind::Join,
             EventKind::Throttle { .. } => Kind::Throttle,
             EventKind::Release { .. } => Kind::Release,
+            EventKind::Call { .. } => Kind::Call,
         }
     }
 }
@@ -88,7 +90,14 @@ words! { Kind:
     Fork "fork"  Exit "exit"  Wakeup "wakeup"  Switch "switch"  Migrate "migrate"  Tick "tick"
     RequestBegin "request_begin"  RequestEnd "request_end"  Status "status"  Overhead "overhead"
     Share "share"  RequestQueue "request_queue"  Untraced "untraced"  Join "join"  Throttle "throttle"
-    Release "release"
+    Release "release"  Call "call"
+}
+
+words! { Call:
+    Sleep "sleep"  SleepUntil "sleep_until"  Yield "yield"  Wait "wait"  Post "post"  Lock "lock"  Unlock "unlock"
+    CondWait "cond_wait"  Signal "signal"  Broadcast "broadcast"  PipeSend "pipe_send"  PipeRecv "pipe_recv"
+    SocketSend "socket_send"  SocketRecv "socket_recv"  Barrier "barrier"  Device "device"  Answer "answer"
+    ReadLock "read_lock"
 }
 
 words! { Reason:
@@ -127,6 +136,7 @@ mod tests {
         codes_come_back::<WakeSource>();
         codes_come_back::<Overhead>();
         codes_come_back::<Untraced>();
+        codes_come_back::<Call>();
         assert_eq!(Reason::SliceEnd.prose(), "slice end");
         assert_eq!(WakeSource::Disk.word(), "disk");
     }

@@ -24,6 +24,7 @@ fn write(path: &Path) {
         control_groups: Vec::new(),
         end: Time(100),
         lost: 0,
+        setting: None,
     };
     let mut writer = Writer::create(path, &header).unwrap();
     for number in 0..8 {

@@ -121,7 +121,7 @@ pub(crate) fn workload(header: &Header) -> Workload {
         cpus: role.cpus.clone(),
         kind: Kind::Thread,
         control: Default::default(),
-        program: Program { steps: Vec::new(), repeats: false, repeat_depth: 0 },
+        program: Program { steps: Vec::new(), repeats: false, repeat_depth: 0, items: None },
     };
     Workload {
         name: header.scenario.clone(),
@@ -131,7 +131,13 @@ pub(crate) fn workload(header: &Header) -> Workload {
         control_groups: ControlGroups::root_alone(header.cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: header.end, warmup: Time::ZERO, period_phase: Default::default(), seed: header.seed },
+        run: Run {
+            duration: header.end,
+            warmup: header.setting.as_ref().map_or(Time::ZERO, |setting| setting.warmup),
+            period_phase: Default::default(),
+            seed: header.seed,
+            calls: false,
+        },
     }
 }
 

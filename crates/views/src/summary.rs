@@ -55,6 +55,7 @@ impl Sink for Summary {
             | EventKind::Join { .. }
             | EventKind::Throttle { .. }
             | EventKind::Release { .. }
+            | EventKind::Call { .. }
             | EventKind::Untraced { .. } => {}
         }
     }

@@ -175,6 +175,7 @@ fn write(path: &std::path::Path, bytes: &[u8]) {
         control_groups: Vec::new(),
         end: Time(1 << draw(63)),
         lost: draw(2),
+        setting: None,
     };
     let mut writer = Writer::create(path, &header).expect("it can be written");
     let mut now = 0_u64;

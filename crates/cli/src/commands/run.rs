@@ -11,7 +11,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     if args.shared.venue.len() > 1 {
         return Err(Failure::Input("`run` takes one venue; `compare` takes several".into()));
     }
-    let job = job::find(&args.shared, &[args.policy], More { traces: args.trace, ..More::default() })?;
+    let more = More { traces: args.trace, calls: args.for_model, ..More::default() };
+    let job = job::find(&args.shared, &[args.policy], more)?;
     // One that is asked for is made.
     let done = job::run(&job, &args.shared, None)?;
     let Some((label, set)) = done.sets.first() else { return job::end(done) };

@@ -19,6 +19,7 @@ mod lab;
 mod load;
 mod machine;
 mod meaning;
+mod model;
 mod others;
 mod overhead;
 mod perf;

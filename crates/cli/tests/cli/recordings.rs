@@ -22,6 +22,7 @@ fn trace(lab: &Lab, file: &str, [begin, end]: [u64; 2], roles: usize, cpus: u32)
         control_groups: Vec::new(),
         end: Time(end),
         lost: 0,
+        setting: None,
     };
     let (task, cpu) = (TaskId(0), CpuId(0));
     let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };

@@ -76,6 +76,7 @@ fn write_lawless(path: &Path) {
         control_groups: Vec::new(),
         end: Time::from_ms(1),
         lost: 0,
+        setting: None,
     };
     let mut writer = Writer::create(path, &header).unwrap();
     let (task, source) = (TaskId(0), WakeSource::Fork);

@@ -199,6 +199,7 @@ fn trace(lab: &Lab, file: &str, word: &str) {
         control_groups: Vec::new(),
         end: Time::from_ms(20),
         lost: 0,
+        setting: None,
     };
     let (task, cpu) = (TaskId(0), CpuId(0));
     let wakeup = EventKind::Wakeup { task, target: cpu, waker: None, source: WakeSource::Fork };

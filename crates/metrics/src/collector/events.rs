@@ -330,7 +330,7 @@ impl Sink for Collector {
             EventKind::Join { task, control_group } => self.join_control_group(task, control_group),
             EventKind::Throttle { task, on } => self.hold(task, on),
             EventKind::Release { task, deadline, skipped, .. } => self.release(task, deadline, skipped),
-            EventKind::Status { .. } => {}
+            EventKind::Status { .. } | EventKind::Call { .. } => {}
         }
         if let Some(groups) = &mut self.control_groups {
             groups.event(event);

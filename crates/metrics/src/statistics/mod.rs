@@ -7,11 +7,13 @@
 pub mod batch_means;
 mod beta;
 mod bisection;
+pub mod block;
 pub mod bootstrap;
 pub mod chi_squared;
 pub mod compare;
 pub mod equivalence;
 pub mod fisher;
+pub mod ranks;
 pub mod student;
 
 pub use batch_means::BatchMeans;

@@ -64,8 +64,10 @@ impl Scenario {
             _ => return Err(wrong(format!("`{last}` is in no table"))),
         }
         let Value::Table(table) = root else { unreachable!("a scenario is a table") };
-        Scenario::from_table(table, &self.written.origin)
-            .map_err(|e| ScenarioError { message: format!("`{path} = {value}`: {}", e.message), ..e })
+        let mut changed = Scenario::from_table(table, &self.written.origin)
+            .map_err(|e| ScenarioError { message: format!("`{path} = {value}`: {}", e.message), ..e })?;
+        changed.written.files = self.written.files.clone();
+        Ok(changed)
     }
 }
 

@@ -1,9 +1,10 @@
 //! From a scenario to a workload: what is said alone is checked here, what is said together in the checks.
 
 use super::{
-    At, Fault, Machine, Run, Scenario, Task, attributes, check, control_group, objects,
+    At, Fault, Machine, Run, Scenario, Task, Text, attributes, check, control_group, objects,
     program::{self, RoleInfo},
     quantity::can_take_time,
+    recorded,
     requests::Works,
     source,
     step::{Changes, Effect, unknown_name},
@@ -45,7 +46,7 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
         return Err(at.index(MAX_ROLES).fault(message));
     }
     let numbers = names(&scenario.tasks, &at)?;
-    let infos = infos(&scenario.tasks, &at)?;
+    let infos = infos(scenario, &at)?;
     let run = run(&scenario.run, &infos, &root.key("run"))?;
     known_roles(&infos, &numbers)?;
     check::run(&infos, &numbers, &at)?;
@@ -60,12 +61,19 @@ pub(crate) fn workload(scenario: &Scenario) -> Result<Workload, Fault> {
         let here = at.index(index);
         let program = match &task.command {
             Some(words) => program::command(words),
+            None if task.recorded.is_some() => {
+                let known = ((&names, &works), (&numbers, &control_groups));
+                recorded::program((scenario, task, info), &here.key(info.key), known.0, known.1)?
+            }
             None => program::program(info, &here.key(info.key), (&names, &works), (&numbers, &control_groups))?,
         };
         roles.push(role((task, info), program, &control_groups, run.duration, &here)?);
     }
     control_group::inherit(&mut roles, &control_groups, &at)?;
-    waits::run(scenario, &infos, &numbers, &names, &objects)?;
+    // What was recorded has happened, so it can.
+    if scenario.tasks.iter().all(|task| task.recorded.is_none()) {
+        waits::run(scenario, &infos, &numbers, &names, &objects)?;
+    }
     let (name, about) = (scenario.name.clone(), scenario.about.clone());
     Ok(Workload { name, about, machine, roles, control_groups, objects, sources, run })
 }
@@ -137,32 +145,41 @@ fn names<'s>(tasks: &'s [Task], at: &At) -> Result<BTreeMap<&'s str, RoleId>, Fa
     Ok(numbers)
 }
 
-fn infos<'s>(tasks: &'s [Task], at: &At) -> Result<Vec<RoleInfo<'s>>, Fault> {
-    tasks.iter().enumerate().map(|(index, task)| info(task, &at.index(index))).collect()
+fn infos<'s>(scenario: &'s Scenario, at: &At) -> Result<Vec<RoleInfo<'s>>, Fault> {
+    scenario.tasks.iter().enumerate().map(|(index, task)| info(scenario, task, &at.index(index))).collect()
 }
 
 /// The steps of a real program.
 const NO_STEPS: &Vec<super::Step> = &Vec::new();
 
 /// The program, the birth and the number of a role's tasks.
-fn info<'s>(task: &'s Task, at: &At) -> Result<RoleInfo<'s>, Fault> {
-    let (key, body) = match (&task.repeated, &task.once, &task.command) {
-        (Some(body), None, None) => ("loop", body),
-        (None, Some(body), None) => ("once", body),
-        (None, None, Some(words)) => {
+fn info<'s>(scenario: &'s Scenario, task: &'s Task, at: &At) -> Result<RoleInfo<'s>, Fault> {
+    if let (Some(recorded), None, None, None) = (&task.recorded, &task.repeated, &task.once, &task.command) {
+        let sample = recorded::sample_of(scenario, recorded, &at.key("recorded"))?;
+        let (birth, count) = birth(task, at)?;
+        let mut steps = Vec::new();
+        program::flatten(&sample.steps, &at.key("recorded"), 1, &mut steps);
+        let repeats = !recorded.once;
+        return Ok(RoleInfo { name: &task.name, count, birth, repeats, key: "recorded", body: &sample.body, steps });
+    }
+    let (key, body) = match (&task.repeated, &task.once, &task.command, &task.recorded) {
+        (Some(body), None, None, None) => ("loop", body),
+        (None, Some(body), None, None) => ("once", body),
+        (None, None, Some(words), None) => {
             if words.first().is_none_or(String::is_empty) {
                 return Err(at.key("command").fault("no program is named: write it as [\"7z\", \"b\"]"));
             }
             ("command", NO_STEPS)
         }
-        (None, None, None) => {
+        (None, None, None, None) => {
             let message = format!("the task `{}` does nothing: give it a `loop`, a `once` or a `command`", task.name);
             return Err(at.fault(message));
         }
         _ => {
-            return Err(
-                at.fault(format!("the task `{}` has two programs: keep one of `loop`, `once`, `command`", task.name))
-            );
+            return Err(at.fault(format!(
+                "the task `{}` has two programs: keep one of `loop`, `once`, `command`, `recorded`",
+                task.name
+            )));
         }
     };
     let (birth, count) = birth(task, at)?;
@@ -177,6 +194,9 @@ fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
     if task.count == Some(0) || task.limit == Some(0) {
         let key = if task.count == Some(0) { "count" } else { "limit" };
         return Err(at.key(key).fault("no task at all: write 1 or more, or remove the role"));
+    }
+    if let Some(times) = &task.at {
+        return listed(task, times, at);
     }
     match (&task.arrivals, task.spawned) {
         (Some(_), true) => Err(at.key("spawned").fault("a task arrives or is spawned, not both: keep one")),
@@ -202,13 +222,38 @@ fn birth(task: &Task, at: &At) -> Result<(Birth, Option<u32>), Fault> {
     }
 }
 
+/// Tasks that arrive at instants that are named.
+fn listed(task: &Task, times: &[Text<Time>], at: &At) -> Result<(Birth, Option<u32>), Fault> {
+    let others = [
+        ("arrivals", task.arrivals.is_some()),
+        ("spawned", task.spawned),
+        ("count", task.count.is_some()),
+        ("limit", task.limit.is_some()),
+        ("start", task.start.is_some()),
+    ];
+    if let Some((key, _)) = others.iter().find(|(_, is_there)| *is_there) {
+        return Err(at.key(key).fault(format!("`at` names every arrival: remove `{key}`")));
+    }
+    if task.repeated.is_some() {
+        return Err(at.key("loop").fault("each arrival is one request: write `once` instead of `loop`"));
+    }
+    if times.is_empty() {
+        return Err(at.key("at").fault("no arrival at all: write an instant"));
+    }
+    if let Some(place) = times.windows(2).position(|pair| pair[0].0 > pair[1].0) {
+        return Err(at.key("at").index(place + 1).fault("the instants ascend: sort them"));
+    }
+    let count = times.len().min(u32::MAX as usize) as u32;
+    Ok((Birth::Listed(times.iter().map(|time| time.0).collect()), Some(count)))
+}
+
 fn known_roles(infos: &[RoleInfo], numbers: &BTreeMap<&str, RoleId>) -> Result<(), Fault> {
     for flat in infos.iter().flat_map(|info| &info.steps) {
         if let Effect::Spawns(spawn, _) = flat.step.effect() {
             let Some(target) = numbers.get(spawn) else {
                 return Err(flat.path.fault(unknown_name("task", spawn, numbers.keys().copied())));
             };
-            if matches!(infos[target.index()].birth, Birth::Arrivals { .. }) {
+            if infos[target.index()].birth.arrives() {
                 return Err(flat
                     .path
                     .fault(format!("`{spawn}` arrives by itself: only tasks without `arrivals` are spawned")));
@@ -244,7 +289,7 @@ fn run(run: &Run, infos: &[RoleInfo], at: &At) -> Result<workload::Run, Fault> {
         return Err(at.key("warmup").fault(message));
     }
     let period_phase = run.period_phase.as_ref().map_or_else(Default::default, |phase| phase.0);
-    Ok(workload::Run { duration, warmup, period_phase, seed: run.seed.unwrap_or(1) })
+    Ok(workload::Run { duration, warmup, period_phase, seed: run.seed.unwrap_or(1), calls: run.calls })
 }
 
 fn role(

@@ -16,6 +16,7 @@ mod notation;
 mod objects;
 mod program;
 mod quantity;
+mod recorded;
 mod requests;
 mod runtimes;
 mod source;
@@ -31,6 +32,7 @@ pub use list::{OneOrMany, combinations};
 pub use machine_file::MachineFile;
 pub use notation::{Notation, Text};
 pub use quantity::Picoseconds;
+pub use recorded::{Recorded, step as recorded_step};
 pub use runtimes::{Conversion, Kubernetes, MilliCpus, Percentage, Systemd, UnitWeight};
 pub use source::Source;
 pub use step::{Change, Io, STEPS, Step, StepKind, True};
@@ -107,6 +109,8 @@ struct Written {
     origin: String,
     text: Option<String>,
     remarks: Vec<String>,
+    /// Files of steps, by the name under which the scenario knows them.
+    files: BTreeMap<String, std::sync::Arc<recorded::Attached>>,
 }
 
 impl PartialEq for Written {
@@ -189,6 +193,9 @@ pub struct Task {
     /// An open workload: the time from one arrival to the next. Each arrival is a new task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Text<Distribution>>,
+    /// The instants of the arrivals, ascending, instead of `arrivals`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Vec<Text<Time>>>,
     /// The most arrivals; no bound when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -202,6 +209,9 @@ pub struct Task {
     /// A real program with its arguments, for the venues `host` and `vm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+    /// Steps that were recorded, from a file of steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
 }
 
 /// Thread or process.
@@ -240,6 +250,9 @@ pub struct Run {
     /// The seed of all random numbers; 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// Whether traces tell what tasks do with shared objects, so that a model can be made of them; false when absent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub calls: bool,
 }
 
 /// A semaphore.
@@ -417,7 +430,8 @@ impl Scenario {
 
     /// SHA-256 of the canonical form, in hexadecimal: the same for two files that say the same.
     pub fn hash(&self) -> String {
-        let canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
+        let mut canonical = serde_json::to_vec(self).expect("every value of the language has a form in JSON");
+        self.digests().for_each(|digest| canonical.extend(digest.as_bytes()));
         sha256(&canonical)
     }
 }

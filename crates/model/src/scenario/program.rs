@@ -66,7 +66,7 @@ pub(crate) fn ends_with_exit(steps: &[Step]) -> bool {
 /// A real program: one request from its start to its end.
 pub(crate) fn command(words: &[String]) -> Program {
     let steps = vec![workload::Step::RequestBegin, workload::Step::Command(words.into()), workload::Step::RequestEnd];
-    Program { steps, repeats: false, repeat_depth: 0 }
+    Program { steps, repeats: false, repeat_depth: 0, items: None }
 }
 
 /// Compiles a role's program.
@@ -81,7 +81,7 @@ pub(crate) fn program(
     }
     let serves = works.serves(role);
     let inside = requests_inside(role.body, at);
-    if let Some(path) = inside.as_ref().filter(|_| matches!(role.birth, Birth::Arrivals { .. })) {
+    if let Some(path) = inside.as_ref().filter(|_| role.birth.arrives()) {
         return Err(path.fault("each arrival is one request: remove `request`"));
     }
     let (code, timers) = (Vec::new(), Vec::new());
@@ -106,7 +106,21 @@ pub(crate) fn program(
     if end == Some(role.body.len()) {
         compiler.code.push(end_of(role.body, works));
     }
-    Ok(Program { steps: compiler.code, repeats: role.repeats, repeat_depth: compiler.deepest })
+    Ok(Program { steps: compiler.code, repeats: role.repeats, repeat_depth: compiler.deepest, items: None })
+}
+
+/// Compiles steps alone, without what begins and ends requests.
+pub(crate) fn bare(
+    role: &RoleInfo,
+    steps: &[Step],
+    at: &At,
+    (names, works): (&Names, &Works),
+    (roles, tree): (&BTreeMap<&str, RoleId>, &ControlGroups),
+) -> Result<Vec<workload::Step>, Fault> {
+    let (code, timers, serves) = (Vec::new(), Vec::new(), works.serves(role));
+    let mut compiler = Compiler { names, works, roles, tree, serves, code, timers, depth: 0, deepest: 0 };
+    steps.iter().try_for_each(|step| compiler.step(step, false, at))?;
+    Ok(compiler.code)
 }
 
 /// The step that ends what is open.
@@ -137,8 +151,8 @@ fn pass<'s>(role: &RoleInfo<'s>) -> &'s [Step] {
 /// there is only waiting.
 fn own(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
     let steps = pass(role);
-    match (&role.birth, without_last_sleeps(steps)) {
-        (Birth::Arrivals { .. }, end) if end > 0 => (Some(0), Some(end)),
+    match (role.birth.arrives(), without_last_sleeps(steps)) {
+        (true, end) if end > 0 => (Some(0), Some(end)),
         _ => busy_part(steps, works),
     }
 }
@@ -197,6 +211,7 @@ impl Compiler<'_> {
             Step::Compute { compute } => Code::Compute(compute.0.clone()),
             Step::Busy { busy } => Code::Busy(busy.0.clone()),
             Step::Sleep { sleep } => Code::Sleep(sleep.0.clone()),
+            Step::Until { until } => Code::Until(until.0),
             Step::Period { period, offset, deadline, overrun, timer } => {
                 let times = [offset.as_ref(), deadline.as_ref()].map(|time| time.map(|time| time.0));
                 let pace = pace(period.0, times, self.timer(timer.as_deref()), at)?;

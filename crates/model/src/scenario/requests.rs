@@ -10,10 +10,7 @@ use super::{
     program::RoleInfo,
     step::{Condition, Effect},
 };
-use crate::{
-    ids::RoleId,
-    workload::{Birth, Work},
-};
+use crate::{ids::RoleId, workload::Work};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An object by kind and name.
@@ -113,7 +110,7 @@ impl<'s> Works<'s> {
 /// Whether steps do nothing but sleep.
 pub(crate) fn only_sleeps(step: &Step) -> bool {
     match step {
-        Step::Sleep { .. } | Step::Period { .. } | Step::Suspend { .. } => true,
+        Step::Sleep { .. } | Step::Until { .. } | Step::Period { .. } | Step::Suspend { .. } => true,
         Step::Repeat { steps, .. } => steps.iter().all(only_sleeps),
         _ => false,
     }
@@ -121,7 +118,7 @@ pub(crate) fn only_sleeps(step: &Step) -> bool {
 
 /// One that arrives has its request with it.
 fn waits_for_work(role: &RoleInfo) -> bool {
-    !matches!(role.birth, Birth::Arrivals { .. })
+    !role.birth.arrives()
 }
 
 /// What a program has done when it comes to a step.

@@ -223,6 +223,13 @@ steps! {
     }
     Effect::Sleeps(sleep), r#"{ sleep = "10ms" }"#, "sleep from now on", Some("sleep");
 
+    /// Sleep until an instant of the run.
+    Until "until" {
+        /// The instant, counted from the start of the run.
+        until: Text<Time>,
+    }
+    Effect::Sleeps(AT_LEAST), r#"{ until = "250ms" }"#, "sleep until this instant of the run; over already, go on", None;
+
     /// Sleep until the next release of a periodic task.
     Period "period" {
         /// The time from one release to the next.
@@ -439,6 +446,9 @@ steps! {
     Effect::Repeats(*repeat, steps), "{ repeat = 3, request = true, steps = [{ yield = true }] }",
     "do these steps three times; with `request` each pass is a separate request", None;
 }
+
+/// What a sleep until an instant takes at least.
+const AT_LEAST: &Distribution = &Distribution::Constant(Time::ZERO);
 
 /// A request to a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -58,6 +58,7 @@ fn the_example_of_the_design_compiles() {
             warmup: Time::ZERO,
             period_phase: Default::default(),
             seed: 3,
+            calls: false,
         }
     );
     let g = &w.roles[0];

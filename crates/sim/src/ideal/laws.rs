@@ -49,7 +49,7 @@ fn program() -> impl Strategy<Value = Program> {
                 *begin = index - 1;
             }
         }
-        Program { steps, repeats, repeat_depth: 1 }
+        Program { steps, repeats, repeat_depth: 1, items: None }
     })
 }
 

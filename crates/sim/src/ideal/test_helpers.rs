@@ -34,7 +34,7 @@ pub fn once(name: &str, at_ms: u64, steps: Vec<Step>) -> Role {
         cpus: CpuSet::default(),
         kind: Kind::Thread,
         control: Default::default(),
-        program: Program { steps, repeats: false, repeat_depth: 2 },
+        program: Program { steps, repeats: false, repeat_depth: 2, items: None },
     }
 }
 
@@ -59,7 +59,13 @@ pub fn workload(cpus: u32, mut roles: Vec<Role>) -> Workload {
         control_groups: ControlGroups::root_alone(cpus),
         objects: Objects::default(),
         sources: Vec::new(),
-        run: Run { duration: Time::from_s(2), warmup: Time::ZERO, period_phase: Default::default(), seed: 1 },
+        run: Run {
+            duration: Time::from_s(2),
+            warmup: Time::ZERO,
+            period_phase: Default::default(),
+            seed: 1,
+            calls: false,
+        },
     }
 }
 

@@ -11,6 +11,9 @@ impl World {
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
         let slot = self.tasks.create(birth.role, &self.role_rngs[birth.role.index()], birth.asked_ns);
         self.begin_class(slot);
+        let born = &mut self.born[birth.role.index()];
+        self.tasks[slot].member = *born;
+        *born += 1;
         // A task that is there from the start has done that before; others of its role may be spawned later.
         let is_late = birth.parent.is_some() || !matches!(self.role(slot).birth, workload::Birth::At(_));
         let [_, start, _] = self.life_costs(self.role(slot).kind);

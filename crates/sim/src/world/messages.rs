@@ -77,6 +77,7 @@ impl World {
     pub(super) fn messages_arrive(&mut self, source: u32) {
         let workload = self.workload.clone();
         let source = &workload.sources[source as usize];
+        self.tell_arrival(source, OUTSIDE);
         self.give_to(Place::Channel(source.channel), None, source.messages, OUTSIDE);
         self.objects.channels[source.channel.index()].arrive(source.messages, &mut self.woken);
         self.after_transfer(source.channel, None, OUTSIDE);

@@ -3,6 +3,7 @@
 
 mod calls;
 pub mod cpu_timers;
+mod items;
 mod lives;
 mod messages;
 mod mutexes;
@@ -12,6 +13,7 @@ mod requests;
 mod room;
 mod steps;
 pub mod tasks;
+mod telling;
 pub mod timers;
 mod unseen;
 
@@ -90,6 +92,8 @@ pub struct World {
     costs: Costs,
     /// Whether a step may cost something for the call that it is.
     has_calls: bool,
+    /// Whether events tell what tasks do with shared objects.
+    tells: bool,
     objects: Objects,
     requests: Requests,
     room: Room,
@@ -100,6 +104,10 @@ pub struct World {
     role_rngs: Vec<Rng>,
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
+    /// For each role how many of its tasks have come to be.
+    born: Vec<u32>,
+    /// For each role the recorded items that its tasks have taken from a common list.
+    items_taken: Vec<u64>,
     woken: Vec<u32>,
     /// Tasks whose class for now is another since the scheduler has looked.
     pub inherits: Vec<u32>,
@@ -137,6 +145,7 @@ impl World {
             workload: workload.clone(),
             costs: *costs,
             has_calls: costs.calls().any(|cost| cost > Time::ZERO),
+            tells: workload.run.calls,
             objects: Objects::new(workload),
             requests: Requests::new(&workload.objects),
             room: Room::default(),
@@ -145,6 +154,8 @@ impl World {
             role_rngs: roles.iter().map(|g| stream("task", g)).collect(),
             arrival_rngs: roles.iter().map(|g| stream("arrivals", g)).collect(),
             arrivals_left: roles.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
+            born: vec![0; roles.len()],
+            items_taken: vec![0; roles.len()],
             woken: Vec::new(),
             inherits: Vec::new(),
             creator: None,
@@ -161,6 +172,7 @@ impl World {
             match &role.birth {
                 workload::Birth::At(time) => world.expect(time.ns(), Due::Birth(index as u32)),
                 workload::Birth::Arrivals { first, .. } => world.draw_arrival(index as u32, first.ns()),
+                workload::Birth::Listed(_) => world.draw_arrival(index as u32, 0),
                 workload::Birth::Spawned => {}
             }
         }
@@ -204,10 +216,14 @@ impl World {
             return;
         }
         self.arrivals_left[index] -= 1;
-        if let workload::Birth::Arrivals { gap, .. } = &self.workload.roles[index].birth {
-            let at = from_ns.saturating_add(gap.sample(&mut self.arrival_rngs[index]).ns());
-            self.expect(at, Due::Arrival(role));
-        }
+        let at_ns = match &self.workload.roles[index].birth {
+            workload::Birth::Arrivals { gap, .. } => {
+                from_ns.saturating_add(gap.sample(&mut self.arrival_rngs[index]).ns())
+            }
+            workload::Birth::Listed(times) => times[times.len() - self.arrivals_left[index] as usize - 1].ns(),
+            workload::Birth::At(_) | workload::Birth::Spawned => return,
+        };
+        self.expect(at_ns, Due::Arrival(role));
     }
 
     /// Sets the next instant at which messages of a source come, if there is one.

@@ -5,7 +5,7 @@ use super::World;
 use super::steps::Next;
 use super::timers::Due;
 use schedlab_model::time::Time;
-use schedlab_model::trace::EventKind;
+use schedlab_model::trace::{Call, EventKind};
 use schedlab_model::workload::{Pace, Release};
 
 impl World {
@@ -25,6 +25,7 @@ impl World {
             deadline: Time(deadline_ns),
             skipped,
         };
+        self.tell(slot, cpu, Call::SleepUntil, None, release.at_ns);
         first.into_iter().chain([release]).for_each(|release| self.emit(cpu, event(release)));
         if release.at_ns > now_ns {
             self.tasks[slot].fresh = false;

@@ -104,7 +104,7 @@ impl World {
                     let kind = task.end_request();
                     self.events.push(Event { time, cpu, kind });
                 }
-                Some(Step::Sleep(_)) if self.has_calls => return None,
+                Some(Step::Sleep(_)) if self.has_calls || self.tells => return None,
                 Some(Step::Sleep(length)) => {
                     let until_ns = self.now_ns.saturating_add(task.draw(length));
                     if until_ns > self.now_ns {
@@ -178,10 +178,19 @@ impl World {
             Step::RequestEnd => task.end_request(),
             Step::Answer => {
                 let events = task.answer();
+                self.tell(slot, cpu, Call::Answer, None, 0);
                 events.into_iter().for_each(|event| self.emit(cpu, event));
                 return Next::Again;
             }
             Step::Period(pace) => return self.pace(slot, pace, cpu),
+            Step::Until(at) => return self.until(slot, *at, cpu),
+            Step::Item => return self.next_item(slot, program),
+            Step::ItemEnd if program.repeats => {
+                task.begin_anew();
+                done.passes += 1;
+                return Next::Again;
+            }
+            Step::ItemEnd => return self.leave(slot),
             Step::Busy(length) => {
                 return if task.be_busy(length, self.now_ns) { Next::Work } else { Next::Again };
             }
@@ -233,7 +242,12 @@ impl World {
         let program = &self.workload.roles[task.role.index()].program;
         match program.steps.get(task.step as usize) {
             Some(step) => match step {
-                Step::Compute(_) | Step::RequestBegin | Step::RepeatBegin { .. } | Step::RepeatEnd { .. } => true,
+                Step::Compute(_)
+                | Step::RequestBegin
+                | Step::RepeatBegin { .. }
+                | Step::RepeatEnd { .. }
+                | Step::Item => true,
+                Step::ItemEnd => program.repeats,
                 Step::Busy(_)
                 | Step::Sleep(_)
                 | Step::Period(_)
@@ -258,20 +272,26 @@ impl World {
                 | Step::Command(_)
                 | Step::Exit
                 | Step::RequestEnd
-                | Step::Answer => false,
+                | Step::Answer
+                | Step::Until(_) => false,
             },
             None => program.repeats,
         }
     }
 
     fn do_step(&mut self, slot: u32, step: &Step, cpu: u32) -> Next {
+        if self.tells {
+            self.tell_step(slot, step, cpu);
+        }
         match step {
             Step::Sleep(length) => {
                 let length = length.sample(&mut self.tasks[slot].rng);
+                self.tell(slot, cpu, Call::Sleep, None, length.ns());
                 self.call_sleep(slot, self.now_ns.saturating_add(length.ns()), Due::Timer(slot), self.costs.sleep)
             }
             Step::Io(device, service) => {
                 let service = service.sample(&mut self.tasks[slot].rng);
+                self.tell(slot, cpu, Call::Device, Some(*device), service.ns());
                 let free_at = &mut self.objects.devices[device.index()];
                 *free_at = (*free_at).max(self.now_ns).saturating_add(service.ns());
                 let served_at = *free_at;
@@ -337,6 +357,9 @@ impl World {
             | Step::RequestEnd
             | Step::Answer
             | Step::Spawn(..)
+            | Step::Until(_)
+            | Step::Item
+            | Step::ItemEnd
             | Step::Exit => unreachable!("done by step_of"),
         }
     }

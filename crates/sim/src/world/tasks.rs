@@ -26,6 +26,10 @@ pub struct Task {
     pub holds: Vec<u32>,
     /// The one for which it waits.
     pub waits_for: Option<u32>,
+    /// Its number among the tasks of its role.
+    pub member: u32,
+    /// Recorded items that it has taken from a list of its own.
+    pub items_taken: u64,
     /// The next step.
     pub step: u32,
     /// Passes left of each `repeat` that the task is in, innermost last.
@@ -107,6 +111,8 @@ impl Task {
             priority: 0,
             holds: Vec::new(),
             waits_for: None,
+            member: 0,
+            items_taken: 0,
             step: 0,
             repeats: Vec::new(),
             work_ns: 0,

@@ -63,7 +63,7 @@ pub struct Grace {
 
 /// Whether the workload needs a creator on a machine, and whether what comes after the ends of tasks is simulated.
 fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
-    let arrives = |role: &Role| matches!(role.birth, workload::Birth::Arrivals { .. });
+    let arrives = |role: &Role| role.birth.arrives();
     let costs = &machine.costs;
     let ends = |role: &Role| !role.program.repeats || role.program.steps.contains(&Step::Exit);
     let after_ends = costs.grace_period.max(costs.reclaim);
@@ -109,7 +109,7 @@ fn add(workload: &mut Workload, name: &str, class: Class) {
         kind: Kind::Process,
         control: Default::default(),
         birth: workload::Birth::Spawned,
-        program: Program { steps, repeats: true, repeat_depth: 0 },
+        program: Program { steps, repeats: true, repeat_depth: 0, items: None },
     });
 }
 

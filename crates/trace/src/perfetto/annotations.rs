@@ -43,13 +43,14 @@ pub(crate) enum Label {
     Join,
     Throttle,
     Release,
+    Call,
 }
 
 words! { Label:
     Running "running"  Runnable "runnable"  Blocked "blocked"  Request "request"  Fork "fork"  Exit "exit"
     Wakes "wakes"  Migrate "migrate"  Tick "tick"  Idle "idle"  Share "share"
     Waits "request waits"  Untraced "no recorded task"  Join "joins a control group"  Throttle "throttled"
-    Release "next release"
+    Release "next release"  Call "call"
 }
 
 impl Label {

@@ -285,6 +285,11 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
             EventKind::Join { task, .. } => self.task_instant(event, task, Label::Join),
             EventKind::Release { task, .. } => self.task_instant(event, task, Label::Release),
             EventKind::Throttle { task, .. } => self.task_instant(event, task, Label::Throttle),
+            EventKind::Call { task: Some(task), .. } => self.task_instant(event, task, Label::Call),
+            EventKind::Call { task: None, .. } => {
+                let track = self.cpu_track(event.time, event.cpu)?;
+                self.instant(event.time, track, Label::Call, carrying(event))
+            }
             EventKind::Overhead { what, length } => {
                 let track = self.cpu_track(event.time, event.cpu)?;
                 let slice = TrackEvent { name_iid: Some(overhead_iid(what)), ..carrying(event) };

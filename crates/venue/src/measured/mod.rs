@@ -22,7 +22,7 @@ use schedlab_model::result::{CalibrationInfo, EngineInfo, Provenance, RunResult}
 use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
-use schedlab_model::workload::{Birth, Workload};
+use schedlab_model::workload::Workload;
 use std::mem::take;
 
 /// A run that is over.
@@ -138,7 +138,7 @@ impl KernelRun<'_> {
     fn add_arrivals(&self, measures: &mut RunMeasures) {
         let late = |task: &&TaskReport| task.began_ns.is_some_and(|began| began > task.intended_ns + LATE_NS);
         for (index, role) in measures.roles.iter_mut().enumerate() {
-            if matches!(self.request.workload.roles[index].birth, Birth::Arrivals { .. }) {
+            if self.request.workload.roles[index].birth.arrives() {
                 let tasks = || self.report.tasks.iter().filter(move |task| task.role as usize == index);
                 role.measures.requests_late = Some(tasks().filter(late).count() as u64);
                 role.measures.requests_dropped = Some(tasks().filter(|task| task.began_ns.is_none()).count() as u64);

@@ -6,7 +6,7 @@ use schedlab_metrics::others::{OthersWatch, Shares};
 use schedlab_model::result::{Others, RoleResult, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, Sink};
-use schedlab_model::workload::{Birth, Role, Workload};
+use schedlab_model::workload::{Role, Workload};
 
 /// How long a run wanted CPUs that others held, while its events happened: see [`OthersWatch::wanted_ns`].
 pub fn wanted_ns(workload: &Workload, events: &[Event], end: Time) -> u64 {
@@ -66,7 +66,7 @@ fn add_counted(result: &mut RunResult, used: &Used) {
 fn shares(others: &Others, workload: &Workload, roles: &[RoleResult], all_ns: u64) -> Shares {
     let ns = |part: Option<f64>| (part.unwrap_or(0.0) * all_ns as f64) as u64;
     let held_ns = ns(others.programs_frac.or(others.counted_frac));
-    let arrives = |role: &Role| matches!(role.birth, Birth::Arrivals { .. });
+    let arrives = |role: &Role| role.birth.arrives();
     let is_open = !workload.sources.is_empty() || workload.roles.iter().any(arrives);
     Shares {
         got_ns: got_ns(roles),

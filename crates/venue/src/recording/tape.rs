@@ -163,6 +163,7 @@ impl Tape {
             control_groups: Vec::new(),
             end: Time(self.end_ns - self.start_ns),
             lost: self.lost,
+            setting: None,
         }
     }
 

@@ -1,0 +1,48 @@
+//! What `model` and `predict` take.
+
+use super::{SpecList, parse_list};
+use schedlab_policy::PolicySpec;
+use std::path::PathBuf;
+
+/// What `model` takes.
+#[derive(Debug, clap::Args)]
+pub struct ModelArgs {
+    /// A trace, or what another tool recorded, as `import` reads it
+    #[arg(value_name = "RECORDING")]
+    pub recording: PathBuf,
+    /// The scenario; recorded steps go into a file beside it that ends in .steps.parquet
+    #[arg(long, short, value_name = "FILE.toml", default_value = "model.toml")]
+    pub output: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `predict` takes.
+#[derive(Debug, clap::Args)]
+pub struct PredictArgs {
+    /// A trace, or what another tool recorded, as `import` reads it
+    #[arg(value_name = "RECORDING")]
+    pub recording: PathBuf,
+    /// The policies: a list as in eevdf,ule,./mine.bpf.c; may be repeated
+    #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]
+    pub policy: Vec<SpecList>,
+    /// The numbers of CPUs, by default that of the recording
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Vec<u32>,
+    /// The policy that stands for the scheduler of the recording; by default what the recording says
+    #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
+    pub recorded: Option<PolicySpec>,
+    /// How often items are drawn again, in blocks, for intervals; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub resamples: u32,
+    /// How many runs may happen at once; all cores by default; no influence on results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+    /// Print JSON, the same bytes everywhere
+    #[arg(long)]
+    pub json: bool,
+    /// No progress bar, no remarks on standard error
+    #[arg(long, short)]
+    pub quiet: bool,
+}

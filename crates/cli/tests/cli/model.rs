@@ -1,0 +1,70 @@
+//! `schedlab model` and `schedlab predict`.
+
+use crate::lab::Lab;
+use serde_json::Value;
+
+/// A recording of the small scenario, made for a model, of so many seconds.
+fn recorded(lab: &Lab, length: &str) {
+    let trace = ["--duration", length, "--quiet", "--trace", "t.parquet", "--for-model"];
+    lab.out(&[&["run", "small.toml", "--policy", "rr"][..], &trace].concat());
+}
+
+fn json(lab: &Lab, arguments: &[&str]) -> Value {
+    serde_json::from_str(&lab.out(&[arguments, &["--json", "--quiet"]].concat())).unwrap()
+}
+
+#[test]
+fn a_recording_becomes_a_scenario_that_runs_as_the_recorded_one_did() {
+    let lab = Lab::with_small();
+    recorded(&lab, "20s");
+    let said = lab.out(&["model", "t.parquet", "-o", "m.toml"]);
+    assert!(said.contains("small: 20s recorded on 1 CPUs under rr"), "{said}");
+    assert!(said.contains("unexplained 0.0 %"), "{said}");
+    assert!(
+        std::fs::read_to_string(lab.path("m.toml")).unwrap().contains("file = \"m.steps.parquet\""),
+        "sleeps differ, so they are in the file"
+    );
+    let of = |scenario: &str| json(&lab, &["run", scenario, "--policy", "rr", "--duration", "19s"])["roles"][0].clone();
+    let (truth, model) = (of("small.toml"), of("m.toml"));
+    for figure in ["requests", "cpu_ns", "response_ns"] {
+        assert_eq!(model[figure], truth[figure], "{figure}");
+    }
+    let again = lab.out(&["model", "t.parquet", "-o", "m.toml", "--json"]);
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["schema"], "schedlab.model/1");
+    assert_eq!(again["roles"][0]["tasks"], 2);
+}
+
+#[test]
+fn a_prediction_has_its_self_check_and_intervals() {
+    let lab = Lab::with_small();
+    recorded(&lab, "60s");
+    let all = json(&lab, &["predict", "t.parquet", "--policy", "fcfs", "--cpus", "1,2", "--resamples", "10"]);
+    assert_eq!(all["refused"], false, "{all:#}");
+    for checked in all["self_check"].as_array().unwrap() {
+        assert!(checked["error"].as_f64().unwrap().abs() < 0.01, "{checked}");
+    }
+    let cells = all["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
+        let cpus = cell["cpus"].to_string();
+        let truth = json(&lab, &["run", "small.toml", "--policy", "fcfs", "--cpus", &cpus, "--duration", "60s"]);
+        let truth = truth["roles"][0]["response_ns"]["mean"].as_f64().unwrap();
+        let mean = cell["figures"].as_array().unwrap().iter().find(|f| f["figure"] == "response_mean_ns").unwrap();
+        let [value, low, high] = ["value", "low", "high"].map(|key| mean[key].as_f64().unwrap());
+        assert!((value / truth - 1.0).abs() < 0.01, "{cpus} CPUs: {value} for {truth}");
+        assert!(low <= truth * 1.001 && truth <= high * 1.001, "{cpus} CPUs: {truth} is not from {low} to {high}");
+    }
+}
+
+#[test]
+fn what_a_recording_does_not_bear_is_refused_with_its_reason() {
+    let lab = Lab::with_small();
+    recorded(&lab, "1s");
+    let output = lab.run(&["predict", "t.parquet", "--policy", "fcfs", "--quiet"]);
+    assert_eq!(output.code, Some(3));
+    assert!(output.out.contains("Refused, FEW: there are"), "{}", output.out);
+    assert!(output.err.starts_with("schedlab: inconclusive: nothing is predicted; FEW: "), "{}", output.err);
+    lab.write("no.parquet", "neither a trace nor a recording");
+    assert_eq!(lab.run(&["model", "no.parquet"]).code, Some(2));
+}

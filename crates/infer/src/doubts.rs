@@ -1,0 +1,67 @@
+//! When a model is not to be believed, and what to do about it.
+
+use crate::report::{Doubt, Report, Weight};
+
+/// Parts of time slept whose end nobody explains: said from the first on, refused from the second on.
+const UNEXPLAINED: [f64; 2] = [0.05, 0.20];
+/// The same of CPU time that others had while recorded tasks waited.
+const OTHERS: [f64; 2] = [0.02, 0.10];
+/// The fewest items.
+const ITEMS: u64 = 100;
+/// Yields for each item from which on tasks are said to spin.
+const YIELDS: [f64; 2] = [3.0, 30.0];
+
+fn at(part: f64, [note, refusal]: [f64; 2]) -> Option<Weight> {
+    match part {
+        part if part > refusal => Some(Weight::Refusal),
+        part if part > note => Some(Weight::Note),
+        _ => None,
+    }
+}
+
+/// What lessens the trust in a model, for what it says about itself.
+pub fn of(report: &Report) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let mut say = |code, weight, what: String| doubts.push(Doubt { code, weight, what });
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    if let Some(weight) = at(report.unexplained(), UNEXPLAINED) {
+        let what = format!(
+            "why {} of the time slept ended is not known; record with --for-model, which tells the calls",
+            percent(report.unexplained())
+        );
+        say("UNEXPLAINED", weight, what);
+    }
+    if let Some(weight) = at(report.others, OTHERS) {
+        let what = format!(
+            "other programs had {} of the CPU time while recorded tasks waited; record on a quiet machine",
+            percent(report.others)
+        );
+        say("OTHERS", weight, what);
+    }
+    if report.lost > 0 {
+        let what = format!("{} events are missing; record again with a larger --ring", report.lost);
+        say("LOSS", Weight::Refusal, what);
+    }
+    if report.items() < ITEMS && !report.roles.iter().any(|role| role.level == crate::Level::Tasks) {
+        let what = format!("there are {} items, and {ITEMS} are the fewest; record for longer", report.items());
+        say("FEW", Weight::Refusal, what);
+    }
+    let spins = report.yields as f64 / report.items().max(1) as f64;
+    if let Some(weight) = at(spins, YIELDS) {
+        let what = format!(
+            "tasks yield {spins:.0} times for each item: they spin, and how long is the scheduler's doing; record with fewer \
+             tasks than CPUs"
+        );
+        say("SPIN", weight, what);
+    }
+    if report.kept < 1.0 {
+        let what = format!("of the items {} are kept, evenly over the recording", percent(report.kept));
+        say("LONG", Weight::Note, what);
+    }
+    if report.roles.iter().any(|role| role.level == crate::Level::Tasks) {
+        let what = "tasks that wake each other are modelled one by one, each wake-up given by the task that gave it: who of \
+                    a pool takes what is as it was, and so is the number of wake-ups; record with --for-model for more";
+        say("TASKS", Weight::Note, what.into());
+    }
+    doubts
+}

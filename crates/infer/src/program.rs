@@ -1,0 +1,274 @@
+//! What the tasks of a group do, as items.
+
+use crate::InferError;
+use crate::cut::{Cut, Cutter, Search};
+use crate::groups::{Group, Origin};
+use crate::model::table_name;
+use crate::report::Level;
+use crate::steps;
+use crate::tracker::Tracker;
+use schedlab_model::ids::TaskId;
+use schedlab_model::recorded::{Act, Item, Op};
+use schedlab_model::workload::ItemOrder;
+use schedlab_trace::{Place, StepWriter};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+/// The most items of which the work of each is kept for its percentiles.
+const WORKS: usize = 1 << 16;
+
+/// The most steps of an item that is written in the scenario itself.
+const PLAIN_STEPS: usize = 64;
+
+/// The most steps of a model. Of longer recordings the items of the beginning are kept, and repeat.
+const MOST_STEPS: u64 = 1 << 22;
+
+/// A recording, and the number of each task's semaphore.
+pub type Source<'s> = (&'s Tracker, &'s BTreeMap<TaskId, u32>);
+
+/// The items of a group.
+pub struct Program {
+    /// How it is modelled.
+    pub level: Level,
+    /// Where the steps are cut.
+    cut: Cut,
+    /// In which order items are taken.
+    pub order: ItemOrder,
+    /// Whether each task does one item and ends.
+    pub once: bool,
+    /// The only item, if all are the same.
+    pub constant: Option<Item>,
+    /// What a task does that never came to an item: what others did.
+    filler: Item,
+    /// How many items there are.
+    pub items: u64,
+    /// How many steps they have.
+    steps: u64,
+    /// The work of each, of at most so many.
+    pub works: Vec<u64>,
+    /// How often a step waits, by step and object.
+    pub waits: BTreeMap<(Op, u32), u64>,
+    /// The objects that are used.
+    pub used: BTreeSet<u32>,
+}
+
+impl Program {
+    /// Looks at all tasks of a group.
+    pub fn of(source: Source, group: &Group, level: Level) -> Result<Program, InferError> {
+        let (tracker, _) = source;
+        let ends = group.tasks.iter().any(|task| tracker.tasks[task].ended);
+        let once = ends || level == Level::Tasks || group.origin == Origin::Arriving;
+        let cut = if once { Cut::Nowhere } else { found(source, group, level)? };
+        let mut program = Program {
+            level,
+            cut,
+            order: ItemOrder::Own,
+            once,
+            constant: None,
+            filler: vec![Act::new(Op::Compute, 1)],
+            items: 0,
+            steps: 0,
+            works: Vec::new(),
+            waits: BTreeMap::new(),
+            used: BTreeSet::new(),
+        };
+        program.look(source, group)?;
+        Ok(program)
+    }
+
+    /// Shows all items of all tasks, with the number of the task in the group and when they began. A task that never came to one
+    /// shows what it did.
+    fn each(&self, (tracker, tokens): Source, group: &Group, mut show: impl FnMut(usize, u64, Item)) -> io::Result<()> {
+        let token = |task: TaskId| tokens.get(&task).copied().unwrap_or(u32::MAX);
+        for (number, &task) in group.tasks.iter().enumerate() {
+            let mut cutter = Cutter::new(self.cut);
+            let mut any = false;
+            let mut tidied = |(begin_ns, item): (u64, Item)| {
+                let item = tidy(item, self.level);
+                if !item.is_empty() {
+                    any = true;
+                    show(number, begin_ns, item);
+                }
+            };
+            steps::each(tracker, task, self.level, &token, |raw| cutter.take(raw).into_iter().for_each(&mut tidied))?;
+            let (begin_ns, rest, is_whole) = cutter.rest();
+            if is_whole {
+                tidied((begin_ns, rest));
+            } else if !any {
+                show(number, begin_ns, tidy(rest, self.level));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts, and decides in which order items are taken and whether all are the same.
+    fn look(&mut self, source: Source, group: &Group) -> Result<(), InferError> {
+        let (mut items, mut steps) = (0, 0);
+        let (mut works, mut waited, mut used) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        let mut first: Option<Item> = None;
+        let (mut all_same, mut all_take) = (true, true);
+        self.each(source, group, |_, _, item| {
+            if item.is_empty() {
+                return;
+            }
+            items += 1;
+            steps += item.len() as u64;
+            if works.len() < WORKS {
+                works.push(item.iter().filter(|act| act.op == Op::Compute).map(|act| act.value).sum());
+            }
+            for act in &item {
+                if waits(act.op) {
+                    *waited.entry((act.op, act.object)).or_insert(0) += 1;
+                }
+                if act.op.has_object() && act.op != Op::Spawn {
+                    used.insert(act.object);
+                }
+            }
+            let first = first.get_or_insert_with(|| item.clone());
+            all_same &= *first == item;
+            all_take &= taking(first).is_some() && taking(first) == taking(&item);
+        })?;
+        (self.items, self.steps, self.works, self.waits, self.used) = (items, steps, works, waited, used);
+        let Some(first) = first else { return Ok(()) };
+        let is_marked = first.iter().any(|act| matches!(act.op, Op::Begin | Op::End));
+        self.constant = (all_same && !is_marked && first.len() <= PLAIN_STEPS).then(|| first.clone());
+        self.filler = first;
+        if !self.once && group.tasks.len() > 1 && all_take {
+            self.order = ItemOrder::Taken;
+        }
+        Ok(())
+    }
+}
+
+/// From what an item begins by taking.
+fn taking(item: &Item) -> Option<(Op, u32)> {
+    let first = item.first()?;
+    matches!(first.op, Op::Wait | Op::Recv).then_some((first.op, first.object))
+}
+
+fn found((tracker, tokens): Source, group: &Group, level: Level) -> io::Result<Cut> {
+    let token = |task: TaskId| tokens.get(&task).copied().unwrap_or(u32::MAX);
+    let mut search = Search::default();
+    for &task in &group.tasks {
+        search.begin_task();
+        steps::each(tracker, task, level, &token, |raw| search.take(raw))?;
+    }
+    Ok(search.found())
+}
+
+/// What is no step of the model is left out: marks of a request that is the whole item. Work that follows work is one step.
+fn tidy(mut item: Item, level: Level) -> Item {
+    let begins = item.iter().filter(|act| act.op == Op::Begin).count();
+    if begins <= 1 && level == Level::Items {
+        item.retain(|act| !matches!(act.op, Op::Begin | Op::End));
+    }
+    let mut joined = Item::with_capacity(item.len());
+    for act in item {
+        match joined.last_mut() {
+            Some(last) if last.op == Op::Compute && act.op == Op::Compute => last.value += act.value,
+            _ => joined.push(act),
+        }
+    }
+    joined
+}
+
+fn waits(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Sleep | Until | Period | Wait | Lock | CondWait | Send | Recv | Barrier | Io)
+}
+
+/// The part of the items that a model keeps.
+///
+/// # Errors
+///
+/// Tasks whose whole life is one item have more steps than a model may.
+pub fn kept(programs: &[Program]) -> Result<f64, InferError> {
+    let written = || programs.iter().filter(|program| program.constant.is_none());
+    let of = |is_whole: bool| -> u64 {
+        written().filter(|program| (program.cut == Cut::Nowhere) == is_whole).map(|program| program.steps).sum()
+    };
+    let (whole, parts) = (of(true), of(false));
+    match MOST_STEPS.checked_sub(whole) {
+        Some(room) if parts <= room => Ok(1.0),
+        Some(room) if room >= MOST_STEPS / 4 => Ok(room as f64 / parts as f64),
+        _ => Err(InferError::TooLong { steps: whole, most: MOST_STEPS }),
+    }
+}
+
+/// Writes the items of all programs that are not written in the scenario. Gives whether there are any.
+///
+/// # Errors
+///
+/// The disk is full.
+pub fn write(
+    source: Source,
+    groups: &[Group],
+    programs: &[Program],
+    kept: f64,
+    path: &Path,
+) -> Result<bool, InferError> {
+    if programs.iter().all(|program| program.constant.is_some()) {
+        return Ok(false);
+    }
+    let mut writer = StepWriter::create(path)?;
+    let mut tables = Vec::new();
+    let written = groups.iter().zip(programs).enumerate().filter(|(_, (_, program))| program.constant.is_none());
+    for (number, (group, program)) in written {
+        let table = tables.len() as u32;
+        tables.push(table_name(number));
+        let mut keeper = Keeper { place: Place { table, list: 0, item: 0 }, kept, task: 0, seen: 0 };
+        match program.order {
+            ItemOrder::Own => {
+                let mut outcome = Ok(());
+                program.each(source, group, |task, _, item| {
+                    if outcome.is_ok() && keeper.keeps(task, program.cut == Cut::Nowhere) {
+                        outcome = keeper.write(&mut writer, if item.is_empty() { &program.filler } else { &item });
+                    }
+                })?;
+                outcome?;
+            }
+            ItemOrder::Taken => {
+                // In the order in which they were taken, whoever did.
+                let mut all = Vec::new();
+                program.each(source, group, |task, begin_ns, item| {
+                    if keeper.keeps(task, false) && !item.is_empty() {
+                        all.push((begin_ns, item));
+                    }
+                })?;
+                all.sort_by_key(|(begin_ns, _)| *begin_ns);
+                keeper.place = Place { table, list: 0, item: 0 };
+                all.iter().try_for_each(|(_, item)| keeper.write(&mut writer, item))?;
+            }
+        }
+    }
+    writer.close(source.0.names.all(), &tables)?;
+    Ok(true)
+}
+
+/// Decides which items are kept, and where.
+struct Keeper {
+    place: Place,
+    kept: f64,
+    task: usize,
+    seen: u64,
+}
+
+impl Keeper {
+    /// Whether the next item of a task is kept: its first one, and of the others an even part.
+    fn keeps(&mut self, task: usize, is_whole: bool) -> bool {
+        if task != self.task {
+            (self.task, self.seen) = (task, 0);
+            self.place = Place { list: task as u32, item: 0, ..self.place };
+        }
+        let before = (self.seen as f64 * self.kept) as u64;
+        self.seen += 1;
+        is_whole || self.seen == 1 || (self.seen as f64 * self.kept) as u64 != before
+    }
+
+    fn write(&mut self, writer: &mut StepWriter, item: &Item) -> Result<(), schedlab_trace::Error> {
+        item.iter().try_for_each(|act| writer.act(self.place, act))?;
+        self.place.item += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! The figures of a run that are predicted and by which a model is checked.
+
+use schedlab_model::result::{Measures, RunResult};
+use std::collections::BTreeMap;
+
+/// A figure of a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// Mean response time.
+    MeanResponse,
+    /// The 99th percentile of response times, from enough requests on.
+    P99Response,
+    /// Requests per second.
+    Throughput,
+    /// The part of CPU time.
+    CpuShare,
+    /// Mean wait after a wake-up.
+    WakeupLatency,
+    /// Switches, of its own and forced.
+    Switches,
+}
+
+/// From so many requests on there is an upper limit of a 99th percentile (1 − 0.99ⁿ ≥ 0.95).
+const P99_FROM: u64 = 299;
+
+impl Figure {
+    /// All.
+    pub const ALL: [Figure; 6] = [
+        Figure::MeanResponse,
+        Figure::P99Response,
+        Figure::Throughput,
+        Figure::CpuShare,
+        Figure::WakeupLatency,
+        Figure::Switches,
+    ];
+
+    /// As people call it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Figure::MeanResponse => "mean response",
+            Figure::P99Response => "p99 of response",
+            Figure::Throughput => "throughput",
+            Figure::CpuShare => "CPU share",
+            Figure::WakeupLatency => "wakeup latency",
+            Figure::Switches => "switches",
+        }
+    }
+
+    /// As programs call it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Figure::MeanResponse => "response_mean_ns",
+            Figure::P99Response => "response_p99_ns",
+            Figure::Throughput => "throughput_per_s",
+            Figure::CpuShare => "cpu_frac",
+            Figure::WakeupLatency => "wakeup_latency_mean_ns",
+            Figure::Switches => "switches",
+        }
+    }
+
+    /// Whether it is a time in nanoseconds.
+    pub fn is_time(self) -> bool {
+        matches!(self, Figure::MeanResponse | Figure::P99Response | Figure::WakeupLatency)
+    }
+
+    fn of(self, measures: &Measures) -> Option<f64> {
+        let response = measures.response_ns.as_ref();
+        match self {
+            Figure::MeanResponse => response.map(|response| response.mean as f64),
+            Figure::P99Response => {
+                response.filter(|_| measures.requests >= P99_FROM).map(|response| response.p99 as f64)
+            }
+            Figure::Throughput => (measures.requests > 0).then_some(measures.throughput_per_s),
+            Figure::CpuShare => Some(measures.cpu_share),
+            Figure::WakeupLatency => measures.wakeup_latency_ns.as_ref().map(|latency| latency.mean as f64),
+            Figure::Switches => Some((measures.switches.voluntary + measures.switches.involuntary) as f64),
+        }
+    }
+}
+
+/// Figures by role.
+pub type Figures = BTreeMap<(String, Figure), f64>;
+
+/// The figures of a run.
+pub fn figures(result: &RunResult) -> Figures {
+    let of_role = result.roles.iter().flat_map(|role| {
+        Figure::ALL.into_iter().filter_map(|figure| Some(((role.name.clone(), figure), figure.of(&role.measures)?)))
+    });
+    of_role.collect()
+}
