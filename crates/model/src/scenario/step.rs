@@ -4,17 +4,15 @@
 //! and the names of rt-app come from there; what an executor does is decided by [`Effect`] and the compiled
 //! [`crate::workload::Step`], both of which are matched in full wherever they are looked at.
 
+mod values;
+
+pub use values::{Change, Io, True};
+
 use super::{control_group::Adjustment, notation::Text, objects::ObjectKind};
-use crate::{
-    cpuset::CpuSet,
-    distribution::Distribution,
-    scenario::error::did_you_mean,
-    time::Time,
-    workload::{Class, Overrun},
-};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::{borrow::Cow, fmt};
+use crate::{distribution::Distribution, scenario::error::did_you_mean, time::Time, workload::Overrun};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::fmt;
 
 /// What is known of a kind of step without one of them.
 #[derive(Debug)]
@@ -228,7 +226,7 @@ steps! {
         /// The instant, counted from the start of the run.
         until: Text<Time>,
     }
-    Effect::Sleeps(AT_LEAST), r#"{ until = "250ms" }"#, "sleep until this instant of the run; over already, go on", None;
+    Effect::Sleeps(AT_LEAST), r#"{ until = "250ms" }"#, "sleep until this instant of the run; if it is past, continue at once", None;
 
     /// Sleep until the next release of a periodic task.
     Period "period" {
@@ -449,63 +447,6 @@ steps! {
 
 /// What a sleep until an instant takes at least.
 const AT_LEAST: &Distribution = &Distribution::Constant(Time::ZERO);
-
-/// A request to a device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Io {
-    /// The device.
-    pub device: String,
-    /// How long the device needs for the request.
-    pub service: Text<Distribution>,
-}
-
-/// What a task changes about itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// The CPUs on which it may run from now on; as before when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<Text<CpuSet>>,
-    /// Its nice value from now on; as before when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = -20, max = 19))]
-    pub nice: Option<i64>,
-    /// Its scheduling class from now on; as before when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<Text<Class>>,
-    /// The slice that it asks for from now on; as before when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slice: Option<Text<Time>>,
-}
-
-/// The word `true`, which says that a step without a value is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct True;
-
-impl Serialize for True {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bool(true)
-    }
-}
-
-impl<'de> Deserialize<'de> for True {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<True, D::Error> {
-        match bool::deserialize(deserializer)? {
-            true => Ok(True),
-            false => Err(de::Error::custom("a step is written with `true`: to leave it out, remove it")),
-        }
-    }
-}
-
-impl JsonSchema for True {
-    fn schema_name() -> Cow<'static, str> {
-        "True".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "boolean", "const": true })
-    }
-}
 
 fn one() -> u32 {
     1
