@@ -97,8 +97,7 @@ impl<'a> Bisection<'a> {
     ///
     /// There is no repository, or it cannot be cloned.
     pub fn new(gate: &'a Gate, sources: &'a Sources, runner: &'a Runner<'a>) -> Result<Bisection<'a>, BisectError> {
-        let nowhere = || GateError::Input("the gate is in no git repository: there is nothing to bisect".into());
-        let repository = sources.repository.clone().ok_or_else(nowhere)?;
+        let repository = Repository::find(sources.folder())?;
         let folder = Folder::new().map_err(GitError::Place)?;
         let top = folder.path().join("clone");
         let [from, to] = [&repository.top, &top].map(|path| path.display().to_string());

@@ -66,9 +66,18 @@ impl Tree {
 impl Repository {
     /// The one to which a folder belongs; none where it belongs to none, or there is no git.
     pub fn of(folder: &Path) -> Option<Repository> {
+        Repository::find(folder).ok()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or git does not read it: it may belong to another user.
+    pub fn find(folder: &Path) -> Result<Repository, GitError> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let top = git(folder, &["rev-parse", "--show-toplevel"], &[]).ok()?;
-        Some(Repository { top: PathBuf::from(top) })
+        let top = git(folder, &["rev-parse", "--show-toplevel"], &[])?;
+        Ok(Repository { top: PathBuf::from(top) })
     }
 
     /// The commit that a user means.

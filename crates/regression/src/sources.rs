@@ -95,9 +95,7 @@ impl Sources {
 
     /// The folder of the gate, from the top of the repository.
     fn inside(&self) -> Result<PathBuf, GateError> {
-        let repository = self.repository.as_ref().ok_or_else(|| {
-            GateError::Input("the gate's folder is in no git repository: there are no revisions to go back to".into())
-        })?;
+        let repository = Repository::find(&self.folder)?;
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
         let whole = |path: &Path| {
             path.canonicalize()
