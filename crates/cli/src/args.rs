@@ -94,7 +94,7 @@ pub enum Command {
     Predict(PredictArgs),
     /// Put a policy in charge of this machine, and watch it
     Load(LoadArgs),
-    /// Say which venues work here; `vm kernels` lists those of virtual machines
+    /// Say which venues work on this machine; `vm kernels` lists kernels
     Venues,
     /// Kernels for virtual machines
     #[command(hide = true)]
