@@ -96,7 +96,10 @@ impl Program {
             if is_whole {
                 tidied((begin_ns, rest));
             } else if !any {
-                show(number, begin_ns, tidy(rest, self.level));
+                // One that has only waited does what others did.
+                let rest = tidy(rest, self.level);
+                let has_worked = rest.iter().any(|act| act.op == Op::Compute);
+                show(number, begin_ns, if has_worked { rest } else { Item::new() });
             }
         }
         Ok(())

@@ -29,6 +29,10 @@ const SCENARIOS: [(&str, Option<u64>); 11] = [
     ("rr-vs-ps", Some(300)),
 ];
 
+/// Those in which another scheduler gives other items to a task, so that drawn times come in another order: figures of few requests
+/// are not the same then.
+const DEPENDS_ON_CHANCE: [&str; 5] = ["producer-consumer", "lock-contention", "interactive", "fork-burst", "service"];
+
 /// The scheduler of the recordings.
 const RECORDED: &str = "eevdf";
 
@@ -107,6 +111,8 @@ fn what_a_model_says_of_other_schedulers_is_what_they_do() {
         }
     }
     println!("missed: {missed:?}");
+    let unexpected: Vec<_> = missed.iter().filter(|(name, ..)| !DEPENDS_ON_CHANCE.contains(name)).collect();
+    assert!(unexpected.is_empty(), "{unexpected:?}");
 }
 
 fn described(cpus: u32, tables: &str) -> Scenario {
