@@ -51,7 +51,7 @@ export const terms = [
   [/\bown switches\b/, "voluntary switches"],
   [/\bforced switches\b/, "involuntary switches"],
   [/\btime ?slices?\b(?!:)/, "slice"],
-  [/\bcgroups?\b(?! v[12]|\.)/, "control group"],
+  [/\bcgroups?\b(?!-v2| v[12]|\.)/, "control group"],
   [/\be\.g\.|\bi\.e\./, "'for example', 'that is'"],
   [/\bbehavior\b/, "behaviour"],
   [/\bthe user\b(?! (?:half|half's|and|interface|system|part|manager|id|space|namespace))/, "you"],

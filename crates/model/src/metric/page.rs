@@ -39,12 +39,16 @@ pub fn page() -> String {
 impl Metric {
     /// Whether it has its own line: a summary has one for all its statistics.
     fn leads(&self) -> bool {
-        !matches!(self.read, Read::Times(_, statistic) | Read::Ratios(_, statistic) if statistic != Statistic::Mean)
+        !matches!(
+            self.read,
+            Read::Times(_, statistic) | Read::Ratios(_, statistic) | Read::ControlGroupTimes(_, statistic)
+                if statistic != Statistic::Mean
+        )
     }
 }
 
 fn line(metric: &Metric) -> String {
-    let is_summary = matches!(metric.read, Read::Times(..) | Read::Ratios(..));
+    let is_summary = matches!(metric.read, Read::Times(..) | Read::Ratios(..) | Read::ControlGroupTimes(..));
     let path = if is_summary { format!("{}.…", metric.property()) } else { metric.path.clone() };
     let dot = if metric.level == Level::Task { " ·" } else { "" };
     let sum = if metric.combine == Combine::Sum { " With several runs, the sum." } else { "" };
