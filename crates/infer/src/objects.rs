@@ -98,6 +98,8 @@ pub struct Use {
     taken: i64,
     /// Those that came to take and sleep, and have not gone on.
     asleep: Vec<TaskId>,
+    /// Those that came to take one unit and do not sleep, and how many units there have to have been at the start for that.
+    taking: Vec<(TaskId, i64)>,
     /// The most that it held.
     most: i64,
     /// What it held when somebody had to wait to give more.
@@ -137,8 +139,8 @@ impl Uses {
         self.0.get(&(kind, id)).cloned().unwrap_or_default()
     }
 
-    /// Somebody, or the outside, comes to a call.
-    pub fn comes(&mut self, call: Call, object: ObjectId, amount: u64) {
+    /// A task, or the outside, comes to a call.
+    pub fn comes(&mut self, task: Option<TaskId>, call: Call, object: ObjectId, amount: u64) {
         let Some(kind) = Kind::of(call) else { return };
         let this = self.0.entry((kind, object.0)).or_default();
         let amount = i64::try_from(amount).unwrap_or(i64::MAX);
@@ -148,6 +150,10 @@ impl Uses {
                 this.most = this.most.max(this.given - this.taken);
             }
             Call::PipeRecv | Call::SocketRecv => this.taken = this.taken.saturating_add(amount),
+            Call::Wait => {
+                let needed = this.taken + this.taking.len() as i64 + 1 - this.given;
+                this.taking.extend(task.map(|task| (task, needed)));
+            }
             _ => {}
         }
     }
@@ -158,6 +164,11 @@ impl Uses {
         let this = self.0.entry((kind, object.0)).or_default();
         if !this.asleep.contains(&task) {
             this.asleep.push(task);
+        }
+        // It took nothing, so those that came after it needed one less.
+        if let Some(place) = this.taking.iter().position(|(other, _)| *other == task) {
+            this.taking.remove(place);
+            this.taking[place..].iter_mut().for_each(|(_, needed)| *needed -= 1);
         }
         if matches!(call, Call::PipeSend | Call::SocketSend) {
             let holds = this.given - this.taken - this.asleep.len() as i64;
@@ -175,11 +186,52 @@ impl Uses {
         match call {
             Call::Wait => {
                 this.taken = this.taken.saturating_add(1);
-                this.initial = this.initial.max(this.taken - this.given);
+                let took_at_once = this.taking.iter().position(|(other, _)| *other == task);
+                let needed = took_at_once.map(|place| this.taking.remove(place).1);
+                this.initial = this.initial.max(needed.unwrap_or(this.taken - this.given));
             }
             // The last one goes on at once.
             Call::Barrier if place.is_none() => this.parties = this.parties.max(met),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: ObjectId = ObjectId(0);
+
+    fn initial(uses: &Uses) -> u32 {
+        uses.of(Kind::Semaphore, 0).initial()
+    }
+
+    #[test]
+    fn two_that_take_a_unit_before_either_gives_it_back_need_two() {
+        let mut uses = Uses::default();
+        let [a, b, c] = [1, 2, 3].map(TaskId);
+        uses.comes(Some(a), Call::Wait, S, 1);
+        uses.comes(Some(b), Call::Wait, S, 1);
+        uses.comes(Some(c), Call::Wait, S, 1);
+        uses.sleeps(c, Call::Wait, S);
+        uses.goes_on(a, Call::Wait, S);
+        uses.comes(Some(a), Call::Post, S, 1);
+        uses.goes_on(c, Call::Wait, S);
+        uses.goes_on(b, Call::Wait, S);
+        assert_eq!(initial(&uses), 2);
+    }
+
+    #[test]
+    fn a_task_that_is_about_to_sleep_counts_for_nobody() {
+        let mut uses = Uses::default();
+        let [a, b, c] = [1, 2, 3].map(TaskId);
+        uses.comes(Some(a), Call::Wait, S, 1);
+        uses.comes(Some(b), Call::Wait, S, 1);
+        uses.comes(Some(a), Call::Post, S, 1);
+        uses.comes(Some(c), Call::Wait, S, 1);
+        uses.sleeps(b, Call::Wait, S);
+        [a, c].iter().for_each(|task| uses.goes_on(*task, Call::Wait, S));
+        assert_eq!(initial(&uses), 1);
     }
 }

@@ -140,7 +140,7 @@ impl Tracker {
             }
             EventKind::Call { task: Some(task), call, object, amount } => self.call(task, call, object, amount, now),
             EventKind::Call { task: None, call, object: Some(object), amount } => {
-                self.uses.comes(call, object, amount);
+                self.uses.comes(None, call, object, amount);
                 self.arrivals.entry((call, object)).or_default().push((now, amount));
             }
             EventKind::RequestBegin { task, request, .. } => {
@@ -288,7 +288,7 @@ impl Tracker {
     fn call(&mut self, id: TaskId, call: Call, object: Option<ObjectId>, amount: u64, now: u64) {
         self.settle(id, now);
         if let Some(object) = object {
-            self.uses.comes(call, object, amount);
+            self.uses.comes(Some(id), call, object, amount);
         }
         self.task(id, |task| {
             task.told = true;
