@@ -26,7 +26,8 @@ pub fn of(report: &Report) -> Vec<Doubt> {
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     if let Some(weight) = at(report.unexplained(), UNEXPLAINED) {
         let what = format!(
-            "why {} of the time slept ended is not known; record with --for-model, which tells the calls",
+            "why {} of the time slept ended is not known: recordings of a kernel do not tell what tasks wait for, and a trace of \
+             `run --for-model` does",
             percent(report.unexplained())
         );
         say("UNEXPLAINED", weight, what);
@@ -60,7 +61,7 @@ pub fn of(report: &Report) -> Vec<Doubt> {
     }
     if report.roles.iter().any(|role| role.level == crate::Level::Tasks) {
         let what = "tasks that wake each other are modelled one by one, each wake-up given by the task that gave it: who of \
-                    a pool takes what is as it was, and so is the number of wake-ups; record with --for-model for more";
+                    a pool takes what is as it was, and so is the number of wake-ups";
         say("TASKS", Weight::Note, what.into());
     }
     doubts

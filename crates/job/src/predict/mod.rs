@@ -182,7 +182,7 @@ fn doubts(checked: &[Checked]) -> Vec<Doubt> {
             _ => return None,
         };
         let what = format!(
-            "under the recorded scheduler the model is {:+.1} % off in {} of {}; record for longer, or with --for-model",
+            "under the recorded scheduler the model is {:+.1} % off in {} of {}; record for longer",
             100.0 * checked.error(),
             checked.figure.words(),
             checked.role
