@@ -78,7 +78,7 @@ pub enum Command {
     Quota(QuotaArgs),
     /// Run a scenario over many values, policies and seeds into one table
     Sweep(SweepArgs),
-    /// Check policies against bounds, a baseline or a revision, as CI does
+    /// Check policies against bounds, a baseline or a revision
     Gate(GateArgs),
     /// Find the commit that made a gate fail
     Bisect(BisectArgs),

@@ -115,6 +115,8 @@ impl<'a> Bisection<'a> {
         let [good, bad] = [self.repository.commit(good)?, self.repository.commit(bad)?];
         self.expect(&good, Mark::Good, tell)?;
         self.expect(&bad, Mark::Bad, tell)?;
+        // The command that builds may have changed files.
+        self.clone.git(&["reset", "--quiet", "--hard"])?;
         let mut told = self.clone.git(&["bisect", "start", &bad.hash, &good.hash])?;
         loop {
             if told.contains("is the first bad commit") {

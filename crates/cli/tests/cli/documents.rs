@@ -38,13 +38,17 @@ fn documents(root: &Path) -> Vec<PathBuf> {
     documents
 }
 
-/// The commands of a text: lines of blocks that begin with the program's name. What follows two spaces is a remark.
+/// The commands of a text: lines of blocks, indented or between fences, that begin with the program's name. What follows two
+/// spaces is a remark.
 fn commands(text: &str) -> impl Iterator<Item = &str> {
-    let begins = ["    schedlab ", "schedlab ", "target/release/schedlab "];
+    let mut is_fenced = false;
+    let begins = move |line: &&str| {
+        is_fenced ^= line.starts_with("```");
+        let words: &[&str] = if is_fenced { &["schedlab ", "target/release/schedlab "] } else { &["    schedlab "] };
+        words.iter().filter_map(|word| line.strip_prefix(word)).any(|rest| !rest.starts_with(' '))
+    };
     text.lines()
-        .filter(move |line| {
-            begins.iter().filter_map(|begin| line.strip_prefix(begin)).any(|rest| !rest.starts_with(' '))
-        })
+        .filter(begins)
         .map(str::trim_start)
         .map(|line| line.split("  ").next().unwrap_or(line))
         .map(|line| line.strip_prefix("target/release/").unwrap_or(line))
