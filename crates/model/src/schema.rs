@@ -133,7 +133,10 @@ mod tests {
     #[test]
     fn metrics_are_described_by_the_comments_of_their_fields() {
         let p99 = description(Level::Task, "response_ns.p99").unwrap();
-        assert!(p99.starts_with("Request begin to end") && p99.ends_with("99 in a hundred are not above it."), "{p99}");
+        assert!(
+            p99.starts_with("From the start of a request") && p99.ends_with("99 of 100 are not above it."),
+            "{p99}"
+        );
         assert!(description(Level::Run, "jain").unwrap().starts_with("Jain's index"));
         assert_eq!((description(Level::Run, "nothing"), description(Level::Task, "response_ns.nothing")), (None, None));
     }

@@ -65,6 +65,15 @@ const FEATURES: [Feature; 20] = [
     Feature::Random,
 ];
 
+/// Whether a step takes units of the semaphore or gives them. A semaphore that no task uses cannot be declared.
+fn uses_semaphore(step: &Step) -> bool {
+    match step {
+        Step::Wait { .. } | Step::Post { .. } => true,
+        Step::Repeat { steps, .. } => steps.iter().any(uses_semaphore),
+        _ => false,
+    }
+}
+
 /// The scenario of a seed.
 pub fn draw(seed: u64) -> Scenario {
     let mut rng = Rng::split(seed, "search");
@@ -94,7 +103,8 @@ impl Draft {
             self.task(&mut tasks);
         }
         let mut scenario = Scenario::new(&format!("found-{seed}"), machine, run, tasks, "search");
-        if self.has(Feature::Semaphores) {
+        let programs = scenario.tasks.iter().flat_map(|task| task.repeated.iter().chain(&task.once));
+        if programs.flatten().any(uses_semaphore) {
             scenario.semaphore.insert("s".into(), Semaphore { initial: 1 });
         }
         if self.has(Feature::ControlGroups) {
@@ -315,7 +325,7 @@ mod tests {
             "arrivals",
             "spawn",
             "yield",
-            "io",
+            "device",
             "lock",
             "wait",
             "send",
