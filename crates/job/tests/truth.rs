@@ -29,9 +29,17 @@ const SCENARIOS: [(&str, Option<u64>); 11] = [
     ("rr-vs-ps", Some(300)),
 ];
 
-/// Those in which another scheduler gives other items to a task, so that drawn times come in another order: figures of few requests
-/// are not the same then.
-const DEPENDS_ON_CHANCE: [&str; 5] = ["producer-consumer", "lock-contention", "interactive", "fork-burst", "service"];
+/// Those outside of the bounds. In these scenarios another scheduler gives other items to a task, so that drawn times come in another
+/// order; whether that is all of the difference is not known.
+const MISSED: [(&str, &str); 7] = [
+    ("producer-consumer", "rr"),
+    ("producer-consumer", "mlfq"),
+    ("producer-consumer", "ule"),
+    ("lock-contention", "mlfq"),
+    ("interactive", "mlfq"),
+    ("service", "eevdf"),
+    ("service", "rr"),
+];
 
 /// The scheduler of the recordings.
 const RECORDED: &str = "eevdf";
@@ -106,13 +114,11 @@ fn what_a_model_says_of_other_schedulers_is_what_they_do() {
             let is_met = *off <= bound;
             println!("{name:<18}  {policy:<6} {:>8.3} %  {} {what}", 100.0 * off, if is_met { "    " } else { "MISS" });
             if !is_met {
-                missed.push((name, policy, *off));
+                missed.push((name, policy));
             }
         }
     }
-    println!("missed: {missed:?}");
-    let unexpected: Vec<_> = missed.iter().filter(|(name, ..)| !DEPENDS_ON_CHANCE.contains(name)).collect();
-    assert!(unexpected.is_empty(), "{unexpected:?}");
+    assert_eq!(missed, MISSED);
 }
 
 fn described(cpus: u32, tables: &str) -> Scenario {
