@@ -105,8 +105,24 @@ fn together_they_show_every_step() {
         names(scenario.tasks.iter().flat_map(|t| t.repeated.iter().chain(&t.once).flatten()), &mut shown);
     }
     let all = [
-        "barrier", "compute", "exit", "io", "lock", "post", "recv", "repeat", "send", "sleep", "spawn", "unlock",
-        "wait", "yield",
+        "barrier",
+        "broadcast",
+        "compute",
+        "cond_wait",
+        "exit",
+        "io",
+        "lock",
+        "period",
+        "post",
+        "recv",
+        "repeat",
+        "send",
+        "signal",
+        "sleep",
+        "spawn",
+        "unlock",
+        "wait",
+        "yield",
     ];
     assert_eq!(shown.into_iter().collect::<Vec<_>>(), all);
 }
