@@ -139,7 +139,7 @@ mod tests {
         let apart = Layout::new([0, 1, 0, 1].map(place).to_vec());
         let (_, parameters, cautions) = on("cfs", &apart);
         assert_eq!(parameters["threads_per_core"], Shown::Unsigned(1));
-        assert!(cautions[0].starts_with("the cores of this machine are no ranges"), "{cautions:?}");
+        assert!(cautions[0].starts_with("the cores of this machine are not ranges"), "{cautions:?}");
         assert!(on("rr", &apart).2.is_empty());
     }
 
