@@ -109,7 +109,10 @@ fn what_cannot_be_judged_is_one_line() {
     let cases: &[(&[&str], &str)] = &[
         (&["--policy", "cfs@"], "the kernel is missing"),
         (&["--policy", "rr", "--venue", "sim"], "the simulator is held against a kernel: --venue takes vm or host"),
-        (&["--policy", "cfs@debian:12", "--venue", "host"], "to compare with the kernel that runs here, write POLICY@kernel"),
+        (
+            &["--policy", "cfs@debian:12", "--venue", "host"],
+            "to compare with the kernel that runs here, write POLICY@kernel",
+        ),
         (&["--policy", "kernel"], "policy kernel cannot be run in the venue `sim`"),
         (&["--policy", "ps"], "policy ps cannot be run in the venue `vm`"),
         (&["--policy", "rr", "--max-seeds", "2"], "--max-seeds 2 is less than the 3 seeds"),
