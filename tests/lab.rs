@@ -1,6 +1,8 @@
 //! Running a workload under a policy and looking at everything that happened.
 
 use schedlab_bpf::{Executor, Object, Value};
+use schedlab_metrics::collector::{Collector, RunMeasures};
+use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::{trace::*, workload::Workload};
 use schedlab_policy::{PolicySpec, find};
 use schedlab_sim::{Options, Outcome, RunError, scx};
@@ -48,6 +50,17 @@ pub fn run_into(
     let settings = by_hand.chain(machine.settings(&workload.machine.topology.into())).collect();
     let options = Options { executor, settings, seed: workload.run.seed };
     scx::run(workload, &object, &options, sink, &mut ())
+}
+
+/// What a run measures, as machine code; it obeys the laws of every trace.
+pub fn measured(workload: &Workload, policy: &str) -> RunMeasures {
+    let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
+    let mut sinks = (Collector::new(workload), validator);
+    run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
+    let findings = sinks.1.into_findings();
+    assert!(findings.is_lawful(), "{} under {policy}: {:#?}", workload.name, findings.reported);
+    sinks.0.conservation().unwrap();
+    sinks.0.into_measures()
 }
 
 /// Runs as machine code with the policy's own parameters.

@@ -1,9 +1,6 @@
 //! Reader-writer locks, and tasks that spin before they sleep. Times by hand, without costs.
 
 use crate::lab;
-use schedlab_bpf::Executor;
-use schedlab_metrics::collector::Collector;
-use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::Measures;
 use schedlab_model::scenario::Scenario;
 
@@ -11,12 +8,7 @@ use schedlab_model::scenario::Scenario;
 fn measured(cpus: u32, tables: &str, policy: &str) -> Vec<Measures> {
     let text = format!("name = \"t\"\n[machine]\ncpus = {cpus}\n{tables}");
     let workload = Scenario::parse(&text, "t").unwrap().compile().unwrap_or_else(|error| panic!("{tables}: {error}"));
-    let validator = Validator::new(Expectations { workload: Some(&workload), ..Expectations::default() });
-    let mut sinks = (Collector::new(&workload), validator);
-    lab::run_into(&mut sinks, &workload, policy, Executor::Machine, &[]).unwrap();
-    let findings = sinks.1.into_findings();
-    assert!(findings.is_lawful(), "{policy}: {:#?}", findings.reported);
-    sinks.0.into_measures().roles.into_iter().map(|role| role.measures).collect()
+    lab::measured(&workload, policy).roles.into_iter().map(|role| role.measures).collect()
 }
 
 fn responses_us(roles: &[Measures]) -> Vec<u64> {

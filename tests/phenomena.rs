@@ -1,10 +1,7 @@
 //! What people report of schedulers, as shipped scenarios: each shows what it is named after.
 
 use crate::lab;
-use schedlab_bpf::Executor;
 use schedlab_catalogue::find_scenario;
-use schedlab_metrics::collector::Collector;
-use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::Measures;
 use schedlab_model::scenario::Scenario;
 use std::collections::BTreeMap;
@@ -13,12 +10,7 @@ use std::collections::BTreeMap;
 fn measured(name: &str, policy: &str) -> BTreeMap<String, Measures> {
     let scenario = Scenario::parse(find_scenario(name).unwrap().text, name).unwrap();
     let workload = scenario.compile().unwrap();
-    let validator = Validator::new(Expectations { workload: Some(&workload), ..Expectations::default() });
-    let mut sinks = (Collector::new(&workload), validator);
-    lab::run_into(&mut sinks, &workload, policy, Executor::Machine, &[]).unwrap();
-    let findings = sinks.1.into_findings();
-    assert!(findings.is_lawful(), "{name} under {policy}: {:#?}", findings.reported);
-    sinks.0.into_measures().roles.into_iter().map(|role| (role.name, role.measures)).collect()
+    lab::measured(&workload, policy).roles.into_iter().map(|role| (role.name, role.measures)).collect()
 }
 
 fn response_ms(measures: &Measures) -> u64 {

@@ -3,7 +3,6 @@
 use crate::lab;
 use schedlab_bpf::Executor;
 use schedlab_metrics::collector::Collector;
-use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::result::{RoleResult, TimeSummary};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;
@@ -15,13 +14,7 @@ fn workload(cpus: u32, tables: &str) -> Workload {
 
 /// The roles of a run under a policy; the run obeys the laws of every trace.
 fn roles_under(policy: &str, workload: &Workload) -> Vec<RoleResult> {
-    let validator = Validator::new(Expectations { workload: Some(workload), ..Expectations::default() });
-    let mut sinks = (Collector::new(workload), validator);
-    lab::run_into(&mut sinks, workload, policy, Executor::Machine, &[]).unwrap();
-    let findings = sinks.1.into_findings();
-    assert!(findings.is_lawful(), "{:#?}", findings.reported);
-    sinks.0.conservation().unwrap();
-    let roles = sinks.0.into_measures().roles;
+    let roles = lab::measured(workload, policy).roles;
     for role in roles.iter().filter(|role| role.measures.requests > 0) {
         let m = &role.measures;
         let parts = [m.response_worker_wait_ns, m.response_cpu_wait_ns, m.response_running_ns, m.response_blocked_ns];

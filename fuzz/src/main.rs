@@ -8,7 +8,7 @@ use std::time::Duration;
 fn main() -> ExitCode {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if !schedlab_gate::library::is_guarded() {
+        if !schedlab_boundary::library::is_guarded() {
             report(info);
         }
     }));

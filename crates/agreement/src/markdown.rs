@@ -2,7 +2,7 @@
 
 use crate::report::Agreement;
 use crate::table::{COLUMNS, COUNTS};
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 

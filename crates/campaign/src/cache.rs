@@ -7,7 +7,7 @@
 use crate::case::Case;
 use crate::digest::{Digests, write_whole};
 use crate::ear::Heard;
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schedlab_model::hash::sha256;
 use schedlab_venue::{KeptGuests, Run, VenueName, cache_folder, fingerprint, guest_program, kernels, own_file};
 use serde::{Deserialize, Serialize};

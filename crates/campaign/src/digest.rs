@@ -1,7 +1,7 @@
 //! Hashes of files that decide what comes of a run: the program, a guest's first program, a kernel.
 
-use schedlab_gate::file;
-use schedlab_gate::own::Partial;
+use schedlab_boundary::file;
+use schedlab_boundary::own::Partial;
 use schedlab_model::hash::sha256;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

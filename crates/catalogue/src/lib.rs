@@ -2,7 +2,7 @@
 
 pub mod families;
 
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schedlab_model::scenario::{Scenario, ScenarioError};
 use std::path::{Path, PathBuf};
 
@@ -139,7 +139,7 @@ fn input(what: &str) -> Result<String, CatalogueError> {
         .map_err(|error| CatalogueError::Unknown(format!("cannot read {what} from standard input: {error}")))
 }
 
-/// The scenario of a file with the files of steps that it names, which are beside it.
+/// A scenario with the files of steps that it names. They lie in its folder.
 fn with_steps(mut scenario: Scenario, path: &Path) -> Result<Scenario, CatalogueError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let names: Vec<String> = scenario.step_files().into_iter().map(String::from).collect();

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::files;
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use schedlab_report::Table;
 use schedlab_report::export::Form;
 use std::path::PathBuf;

@@ -134,7 +134,7 @@ fn usage(error: &clap::Error) {
 pub fn install_panic_hook() {
     let full = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if schedlab_gate::library::is_guarded() {
+        if schedlab_boundary::library::is_guarded() {
             return;
         }
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {

@@ -2,7 +2,7 @@
 //! afterwards costs nobody the output.
 
 use crate::failure::Failure;
-use schedlab_gate::FileName;
+use schedlab_boundary::FileName;
 use schedlab_trace::{Partial, Writer};
 use std::fs;
 use std::io;

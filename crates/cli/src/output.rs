@@ -1,7 +1,7 @@
 //! Standard output and standard error. Nothing else in the program writes to them, and these take what has become [`Shown`].
 
 use crate::failure::Failure;
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use schedlab_report::Style;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 

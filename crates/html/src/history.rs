@@ -110,7 +110,7 @@ fn table(changes: &[Change]) -> TableView {
     TableView::of("Changes", &table)
 }
 
-/// Charts of some series, so many panels in each.
+/// Charts of the series, a few panels in each.
 fn charts(id: &str, wanted: &[&Series], all: &BTreeMap<&Series, Vec<&Point>>) -> Vec<Chart> {
     let mut panels: Vec<(String, Vec<Row>)> = Vec::new();
     for series in wanted {

@@ -3,7 +3,7 @@
 use crate::error::Trouble;
 use crate::passed::PassedOver;
 use crate::told::{Event, Head, check_cpu};
-use schedlab_gate::own;
+use schedlab_boundary::own;
 use schedlab_model::time::Time;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;

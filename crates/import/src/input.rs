@@ -1,7 +1,7 @@
 //! What is imported, as a file that can be read anywhere: standard input and what is compressed is put on disk first.
 
 use crate::Error;
-use schedlab_gate::{file, own};
+use schedlab_boundary::{file, own};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Write};

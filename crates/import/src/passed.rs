@@ -1,6 +1,6 @@
 //! What a recording says in addition to what its trace shows: counted by kind, with the first of each.
 
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use std::collections::BTreeMap;
 
 /// The most kinds that are kept apart.

@@ -1,6 +1,7 @@
 //! Why a task slept, where the recording does not say in which call: the shape of its sleeps tells timers.
 
 use crate::raw::Slept;
+use schedlab_metrics::statistics::quantile_of_sorted;
 use schedlab_model::trace::WakeSource;
 
 /// What the sleeps of a task that nobody ended look like.
@@ -22,13 +23,13 @@ pub enum Shape {
     Unknown,
 }
 
-/// The fewest sleeps of which a shape is told.
+/// The fewest sleeps that show a shape.
 const FEWEST: usize = 4;
 
-/// How much smaller the spread of the shape that is told has to be than that of the other.
+/// A shape is chosen only if its spread is smaller than this part of the other shape's.
 const CLEARLY: f64 = 0.5;
 
-/// How large the spread may be beside the time itself.
+/// The largest spread, as a part of the period or length.
 const SPREAD: f64 = 0.05;
 
 /// The shape of sleeps, each from one instant to another.
@@ -90,11 +91,7 @@ fn grid(sleeps: &[(u64, u64)]) -> Option<Grid> {
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    }
+    quantile_of_sorted(&sorted, 0.5).unwrap_or(0.0)
 }
 
 /// The median distance from the median.
@@ -119,7 +116,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All, in the order in which they are told.
+    /// All, in the order in which reports list them.
     pub const ALL: [Cause; 5] = [Cause::Timer, Cause::Task, Cause::Device, Cause::Outside, Cause::Unexplained];
 
     /// The word for people.
@@ -180,6 +177,6 @@ mod tests {
         let begins = [0.0, 10.0, 30.0, 90.0, 111.0, 140.0, 171.0, 230.0];
         let seen = sleeps(begins, [3.0, 29.0, 35.0, 97.0, 131.0, 169.0, 173.0, 243.0]);
         assert_eq!(shape(&seen), Shape::Unknown);
-        assert_eq!(shape(&seen[..2]), Shape::Unknown, "of two nothing is told");
+        assert_eq!(shape(&seen[..2]), Shape::Unknown, "two are too few");
     }
 }

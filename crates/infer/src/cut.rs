@@ -21,7 +21,7 @@ pub enum Cut {
 /// Shapes of steps that are tried.
 const CANDIDATES: usize = 16;
 
-/// Items of different shapes that are told apart.
+/// The most shapes of items that are kept apart.
 const SHAPES: usize = 4096;
 
 /// The least score of a step that begins items.
@@ -116,7 +116,7 @@ impl Search {
         }
     }
 
-    /// Where to cut. Where requests are told, an item is one. Of steps that do equally well the one that came first is taken.
+    /// Where to cut. Where the trace has requests, an item is a request. Of steps that do equally well the one that came first is taken.
     pub fn found(&self) -> Cut {
         if self.ends > 0 && !self.answers {
             let begins = self.begins_at_once == Some(true);

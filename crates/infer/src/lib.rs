@@ -1,4 +1,4 @@
-//! From a recording to a model: a trace in, an ordinary scenario out, with the steps that were recorded in a file beside it.
+//! From a recording to a model: a trace in, an ordinary scenario out, with the recorded steps in a file next to it.
 //!
 //! | level | what is kept | what is free |
 //! |---|---|---|
@@ -38,7 +38,7 @@ pub enum InferError {
     #[error(transparent)]
     Trace(#[from] schedlab_trace::Error),
     /// The disk on which what tasks did is kept meanwhile.
-    #[error("the disk beside the model cannot be used: {0}")]
+    #[error("the disk of the model cannot be used: {0}")]
     Disk(#[from] io::Error),
     /// Nothing happened.
     #[error("there is no task in the trace: nothing can be modelled")]
@@ -58,7 +58,7 @@ pub enum InferError {
     },
 }
 
-/// Models a trace. `steps` is the file beside the scenario, which is written where a role needs it; `price` is what the machine
+/// Models a trace. `steps` is the file of steps, which is written if a role needs it; `price` is what the machine
 /// took of tasks' time that no event tells.
 ///
 /// # Errors

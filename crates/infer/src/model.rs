@@ -1,4 +1,4 @@
-//! From what tasks did to a scenario, with a file of steps beside it.
+//! From what tasks did to a scenario, with a file of steps next to it.
 
 use crate::groups::{Group, Origin, groups};
 use crate::objects::Kind;
@@ -6,6 +6,7 @@ use crate::program::{Program, kept, write};
 use crate::report::{Edge, Level, Report, RoleReport};
 use crate::tracker::Tracker;
 use crate::{InferError, doubts, has_calls, steps};
+use schedlab_metrics::statistics::quantile_of_sorted;
 use schedlab_model::ids::{RoleId, TaskId};
 use schedlab_model::recorded::{Lists, Op, StepFile};
 use schedlab_model::scenario::{self, Recorded, Scenario, Step, Text, recorded_step};
@@ -209,7 +210,7 @@ fn report(tracker: &Tracker, header: &Header, groups: &[Group], programs: &[Prog
     let totals = &tracker.totals;
     let mut slept_ns = steps::slept(tracker, groups)?;
     for (cause, ns) in &tracker.told_ns {
-        // What the calls tell is explained, whoever ended it.
+        // A wait in a known call is explained, even if its waker is unknown.
         let cause = if *cause == crate::cause::Cause::Unexplained { crate::cause::Cause::Outside } else { *cause };
         *slept_ns.entry(cause).or_insert(0) += ns;
     }
@@ -254,8 +255,8 @@ fn report(tracker: &Tracker, header: &Header, groups: &[Group], programs: &[Prog
 }
 
 fn percentiles(works: &[u64]) -> Option<[u64; 2]> {
-    let mut sorted = works.to_vec();
-    sorted.sort_unstable();
-    let at = |part: f64| sorted[((sorted.len() as f64 * part).ceil() as usize).clamp(1, sorted.len()) - 1];
-    (!sorted.is_empty()).then(|| [at(0.5), at(0.99)])
+    let mut sorted: Vec<f64> = works.iter().map(|work| *work as f64).collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |part: f64| quantile_of_sorted(&sorted, part).map(|work| work.round() as u64);
+    Some([at(0.5)?, at(0.99)?])
 }

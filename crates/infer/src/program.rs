@@ -21,7 +21,7 @@ const WORKS: usize = 1 << 16;
 /// The most steps of an item that is written in the scenario itself.
 const PLAIN_STEPS: usize = 64;
 
-/// The most steps of a model. Of longer recordings the items of the beginning are kept, and repeat.
+/// The most steps of a model. Of longer recordings an even part of the items is kept, and repeats.
 const MOST_STEPS: u64 = 1 << 22;
 
 /// A recording, and the number of each task's semaphore.
@@ -45,7 +45,7 @@ pub struct Program {
     pub items: u64,
     /// How many steps they have.
     steps: u64,
-    /// The work of each, of at most so many.
+    /// The work of the first [`WORKS`] of them.
     pub works: Vec<u64>,
     /// How often a step waits, by step and object.
     pub waits: BTreeMap<(Op, u32), u64>,
@@ -178,7 +178,7 @@ fn tidy(mut item: Item, level: Level) -> Item {
 
 fn waits(op: Op) -> bool {
     use Op::*;
-    matches!(op, Sleep | Until | Period | Wait | Lock | CondWait | Send | Recv | Barrier | Io)
+    matches!(op, Sleep | Until | Period | Wait | Lock | ReadLock | CondWait | Send | Recv | Barrier | Io)
 }
 
 /// The part of the items that a model keeps.
@@ -232,7 +232,7 @@ pub fn write(
                 outcome?;
             }
             ItemOrder::Taken => {
-                // In the order in which they were taken, whoever did.
+                // In the order in which they were taken, by any task.
                 let mut all = Vec::new();
                 program.each(source, group, |task, begin_ns, item| {
                     if keeper.keeps(task, false) && !item.is_empty() {

@@ -57,7 +57,7 @@ pub struct Edge {
 /// What a condition of the trust in a model does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Said beside the numbers.
+    /// Printed with the numbers.
     Note,
     /// Nothing is predicted.
     Refusal,

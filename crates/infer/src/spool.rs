@@ -38,7 +38,7 @@ impl Spool {
     ///
     /// Nothing can be written there.
     pub fn create_in(folder: &Path) -> io::Result<Spool> {
-        Ok(Spool { file: schedlab_gate::own::unnamed(folder)?, end: 0, parts: Vec::new() })
+        Ok(Spool { file: schedlab_boundary::own::unnamed(folder)?, end: 0, parts: Vec::new() })
     }
 
     /// Keeps what a task did next.

@@ -4,7 +4,8 @@ use crate::cause::{Cause, Shape};
 use crate::objects::{Names, Uses};
 use crate::raw::{Raw, Slept};
 use crate::spool::Spool;
-use crate::work::{OverheadClock, Price};
+use crate::work::Price;
+use schedlab_metrics::served::ServedClock;
 use schedlab_model::ids::{CpuId, ObjectId, RoleId, TaskId};
 use schedlab_model::recorded::{Act, Op};
 use schedlab_model::trace::{Call, Event, EventKind, Reason, Untraced, WakeSource};
@@ -41,7 +42,7 @@ pub struct Task {
     woken: Option<(u64, Option<TaskId>, WakeSource)>,
     /// The call that it is in.
     call: Option<(Call, ObjectId)>,
-    /// Whether what it slept for is told by the call.
+    /// Whether its call says what it sleeps for.
     told: bool,
 }
 
@@ -90,12 +91,12 @@ pub struct Tracker {
     /// Sums.
     pub totals: Totals,
     role_names: Vec<String>,
-    cpus: Vec<OverheadClock>,
+    cpus: Vec<ServedClock>,
     others_since: Vec<Option<u64>>,
     /// Tasks that can run and have no CPU.
     waiting: u32,
     price: Price,
-    /// Whether calls are told.
+    /// Whether the trace has calls.
     calls: bool,
     failed: Option<io::Error>,
 }
@@ -113,7 +114,7 @@ impl Tracker {
             told_ns: BTreeMap::new(),
             totals: Totals::default(),
             role_names,
-            cpus: vec![OverheadClock::default(); cpus as usize],
+            cpus: vec![ServedClock::default(); cpus as usize],
             others_since: vec![None; cpus as usize],
             waiting: 0,
             price,
@@ -151,7 +152,7 @@ impl Tracker {
                 let mark = if request.is_some() { Raw::Answered } else { Raw::Act(Act::new(Op::End, 0)) };
                 self.mark(task, mark, now);
             }
-            EventKind::Overhead { length, .. } => self.cpus[event.cpu.index()].announce(now, length.ns()),
+            EventKind::Overhead { length, .. } => _ = self.cpus[event.cpu.index()].announce(now, length.ns()),
             EventKind::Untraced { what } => self.others(event.cpu, Some(what), now),
             EventKind::Tick => self.totals.ticks += 1,
             EventKind::Join { .. } => self.totals.joins += 1,

@@ -9,8 +9,8 @@ pub mod predict;
 pub mod quota;
 
 use crate::ear::{PageEar, story};
+use schedlab_boundary::file;
 use schedlab_campaign::{Axis, Case, Changes, Ear, Errors, Keeps, Made, Place, RunSet, Runner, Variant, copies, seeds};
-use schedlab_gate::file;
 use schedlab_html::{Heard, Listing, Provenance};
 use schedlab_model::scenario::Scenario;
 use schedlab_model::workload::Workload;

@@ -39,7 +39,7 @@ pub fn take(shared: &Shared, lock: u32, prefer: Preference, to_read: bool) -> Wa
     let (interested, bit) = if to_read { (readers, READER) } else { (writers, WRITER) };
     interested.fetch_add(1, SeqCst);
     let waited = loop {
-        // Seen before the attempt: whoever frees it after that has changed it.
+        // Read before the attempt, so that a release after it changes the value.
         let seen = freed.load(SeqCst);
         if attempt() {
             break Waited::Done;

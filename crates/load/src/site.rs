@@ -181,7 +181,7 @@ struct Block([u8; BLOCK]);
 impl Disk {
     fn open() -> io::Result<Disk> {
         let folder = std::env::var_os("TMPDIR").map_or_else(|| "/var/tmp".into(), std::path::PathBuf::from);
-        let mut file = schedlab_gate::own::unnamed(&folder)?;
+        let mut file = schedlab_boundary::own::unnamed(&folder)?;
         file.write_all(&[0; BLOCK])?;
         file.sync_data()?;
         // Opened once more, as how a file is read is said when it is opened.

@@ -4,8 +4,8 @@
 use crate::algorithm::{Algorithm, Engine};
 use crate::calibration::{Calibration, CalibrationError, Verification, calibrate, cpu_time, still_holds, verify};
 use crate::run::pinned;
-use schedlab_gate::file;
-use schedlab_gate::own::Partial;
+use schedlab_boundary::file;
+use schedlab_boundary::own::Partial;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! read. It can make files only where a machine has folders for that, and then they are in our folder too.
 
 use crate::process::Errno;
-use schedlab_gate::own::Folder;
+use schedlab_boundary::own::Folder;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;

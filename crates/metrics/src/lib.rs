@@ -12,6 +12,7 @@ pub mod histogram;
 pub mod load;
 pub mod others;
 pub mod overhead;
+pub mod served;
 pub mod statistics;
 #[cfg(test)]
 mod test_helpers;

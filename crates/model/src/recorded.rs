@@ -83,7 +83,10 @@ impl Op {
     /// Whether `object` names something.
     pub fn has_object(self) -> bool {
         use Op::*;
-        matches!(self, Wait | Post | Lock | Unlock | CondWait | Signal | Broadcast | Send | Recv | Barrier | Io | Spawn)
+        matches!(
+            self,
+            Wait | Post | Lock | ReadLock | Unlock | CondWait | Signal | Broadcast | Send | Recv | Barrier | Io | Spawn
+        )
     }
 }
 
@@ -213,6 +216,6 @@ pub enum ItemOrder {
     /// Each task goes through a list of its own, in the order of birth.
     #[default]
     Own,
-    /// All tasks take from one list: whoever comes first gets the next item.
+    /// All tasks take from one list: the task that comes first gets the next item.
     Taken,
 }

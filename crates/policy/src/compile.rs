@@ -1,9 +1,9 @@
 //! Compiles a user's policy with clang and keeps the object under the hash of everything that went into it.
 
 use crate::{cache, headers};
+use schedlab_boundary::file;
+use schedlab_boundary::own::{Folder, Partial};
 use schedlab_clang::{Clang, strip};
-use schedlab_gate::file;
-use schedlab_gate::own::{Folder, Partial};
 use schedlab_model::hash::sha256;
 use std::fs;
 use std::io;

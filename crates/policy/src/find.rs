@@ -4,7 +4,7 @@ use crate::catalog::{Shipped, catalog};
 use crate::compile::{CompileError, compile};
 use crate::did_you_mean;
 use crate::spec::{PolicySpec, Reference};
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;

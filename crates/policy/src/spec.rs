@@ -1,6 +1,6 @@
 //! What a user writes to name a policy: `mlfq`, `rr:quantum=5ms`, `./mine.bpf.c:depth=3`, `exec:./scx_lavd --performance`.
 
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use std::fmt;
 use std::path::{Path, PathBuf};
 

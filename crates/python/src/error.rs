@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use schedlab_boundary::Shown;
 use schedlab_catalogue::CatalogueError;
-use schedlab_gate::Shown;
 use schedlab_model::scenario::ScenarioError;
 use schedlab_sweep::DatasetError;
 use schedlab_venue::{ErrorClass, VenueError};

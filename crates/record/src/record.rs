@@ -1,6 +1,6 @@
 //! What the kernel's scheduler did, as it told it.
 
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! A baseline: what was measured when it was written, as a file of the repository that people read in a diff.
 
 use crate::report::Value;
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schedlab_model::scenario::{ScenarioError, read_toml};
 use serde::Deserialize;
 use std::collections::BTreeMap;

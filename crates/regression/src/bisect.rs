@@ -3,8 +3,8 @@
 
 use crate::git::{Commit, GitError, Repository};
 use crate::{Baseline, Gate, GateError, Outcomes, Plan, Report, Sources};
+use schedlab_boundary::own::Folder;
 use schedlab_campaign::Runner;
-use schedlab_gate::own::Folder;
 use serde::Serialize;
 
 /// The form of the JSON.

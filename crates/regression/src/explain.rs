@@ -84,8 +84,8 @@ impl Plan {
             }
         };
         debug_assert!(outcomes.of(slot).is_some());
-        let parting =
-            parting([&before, &now.case], runner).map_err(|error| format!("No first switch is told: {error}."))?;
+        let parting = parting([&before, &now.case], runner)
+            .map_err(|error| format!("The first switch is not known: {error}."))?;
         Ok(parting.map(|parting| told(row, against, parting)))
     }
 

@@ -109,7 +109,7 @@ fn attribute(text: &str) -> String {
 /// Text in Markdown that is nothing but text: neither markup nor the end of a cell.
 fn escaped(text: &str) -> String {
     let mut shown = String::new();
-    for letter in schedlab_gate::Shown::document(text).into_string().chars() {
+    for letter in schedlab_boundary::Shown::document(text).into_string().chars() {
         match letter {
             '\n' => shown.push(' '),
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => shown.extend(['\\', letter]),

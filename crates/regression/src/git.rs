@@ -1,6 +1,6 @@
 //! What git knows: revisions, and files as they were.
 
-use schedlab_gate::own::Folder;
+use schedlab_boundary::own::Folder;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -9,12 +9,10 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
-use schedlab_gate::own::Partial;
-use schedlab_gate::{FileName, Shown, file};
+use schedlab_boundary::own::Partial;
+use schedlab_boundary::{FileName, Shown, file};
+use schedlab_sweep::encoded;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
@@ -25,7 +23,7 @@ const WORDS: [&str; 10] =
 const WHOLE: [&str; 2] = ["time_s", "ancestors"];
 const VALUE: &str = "value";
 
-/// A revision as it stands in a history.
+/// A revision in a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Revision {
     /// When it was committed, in seconds since 1970; none of one that git does not know.
@@ -199,17 +197,6 @@ fn batch(report: &Report, revision: &Revision) -> RecordBatch {
     RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
 }
 
-fn encoded(batch: &RecordBatch) -> Vec<u8> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut bytes = Vec::new();
-    let written = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).and_then(|mut writer| {
-        writer.write(batch)?;
-        writer.close()
-    });
-    written.expect("plain columns can be written to memory");
-    bytes
-}
-
 fn decoded(bytes: Bytes) -> Result<Vec<Point>, String> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| error.to_string())?;
     let reader = builder.build().map_err(|error| error.to_string())?;
@@ -230,7 +217,7 @@ fn points_of(batch: &RecordBatch) -> Option<Vec<Point>> {
     let (revision, subject, gate, scenario) = (revision?, subject?, gate?, scenario?);
     let (policy, venue, metric, verdict) = (policy?, venue?, metric?, verdict?);
     let (time, ancestors) = (whole("time_s")?, whole("ancestors")?);
-    // What stands in a file may not be fit for a terminal or a page.
+    // Text from a file may not be fit for a terminal or a page.
     let shown = |column: &StringArray, row: usize| Shown::name(column.value(row)).into_string();
     let point = |row: usize| Point {
         revision: Revision {

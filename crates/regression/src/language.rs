@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::path::Path;
 use toml::Value;
 
-/// A gate as it stands in its file.
+/// A gate as its file has it.
 #[derive(Clone, Debug)]
 pub struct Gate {
     /// Its name.
@@ -69,7 +69,7 @@ pub(crate) enum Subject {
 /// What values are held against where a check has a relative bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Against {
-    /// The file beside the gate.
+    /// The file next to the gate.
     Baseline,
     /// The policy as it was at a revision.
     Revision(String),

@@ -2,7 +2,7 @@
 //!
 //! A [`Gate`] is a file of scenarios, policies, venues and bounds. A [`Plan`] is what there is to run for it, with everything
 //! found and checked before anything runs. [`Plan::judge`] makes a [`Report`] of what came of it: exact numbers are compared
-//! exactly, others by intervals. A [`Baseline`] is what was measured once, as a file beside the gate. [`git`] gives policies
+//! exactly, others by intervals. A [`Baseline`] is what was measured once, as a file next to the gate. [`git`] gives policies
 //! as they were, and [`history`] keeps what gates measured at each revision.
 
 mod baseline;

@@ -22,7 +22,7 @@ impl Report {
         page
     }
 
-    /// What a new baseline changes, for whoever looks before it is committed.
+    /// What a new baseline changes, to be read before it is committed.
     pub fn updated(&self, file: &str, style: Style) -> String {
         let held = || self.checks.iter().filter(|row| row.against.as_deref() == Some("baseline"));
         let new = held().filter(|row| row.from.is_none() && row.to.is_some()).count();

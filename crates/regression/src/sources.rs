@@ -1,4 +1,4 @@
-//! Where the policies of a gate are: beside it, or as they were at a revision.
+//! Where the policies of a gate are: next to it, or as they were at a revision.
 
 use crate::GateError;
 use crate::git::{Repository, Tree, build};

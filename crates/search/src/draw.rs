@@ -117,7 +117,7 @@ impl Draft {
         self.has.contains(&feature)
     }
 
-    /// True in one of so many cases.
+    /// True in one of `n` cases.
     fn one_in(&mut self, cases: u64) -> bool {
         self.rng.below(cases) == 0
     }

@@ -110,7 +110,7 @@ impl Judge<'_> {
         if let Some(most) = idles.filter(|_| own.idle > 2.0 * theirs.idle) {
             let (idle, most) = (100.0 * own.idle, 100.0 * most);
             let what = format!(
-                "CPUs idled {idle:.1} % of their time beside tasks that could run there, more than {most:.1} %"
+                "CPUs idled {idle:.1} % of their time while tasks waited that could run there, more than {most:.1} %"
             );
             return Ok(Some(Finding::new(Kind::IdleBesideWork, what)));
         }
@@ -180,7 +180,7 @@ fn judged(error: VenueError) -> Result<Seen, VenueError> {
         VenueError::OnlyWarmup { .. } => Ok(Seen::Nothing),
         VenueError::Run { error: run, .. } => match &**run {
             RunError::Policy(failure) => {
-                let kind = match failure.message.contains("wants a CPU") {
+                let kind = match failure.is_stall {
                     true => Kind::Stall,
                     false => Kind::of_fault(failure.operation, &failure.message),
                 };

@@ -5,9 +5,9 @@ use crate::finding::{Finding, Kind};
 use crate::judge::{Bounds, Judge};
 use crate::shrink::{Shrunk, shrink};
 use crate::text::{lines, to_toml};
+use schedlab_boundary::own::Partial;
+use schedlab_boundary::{FileName, file};
 use schedlab_campaign::{Runner, spread};
-use schedlab_gate::own::Partial;
-use schedlab_gate::{FileName, file};
 use schedlab_model::scenario::Scenario;
 use schedlab_venue::{Policy, VenueError};
 use serde::{Deserialize, Serialize};
@@ -192,7 +192,7 @@ impl<'a> Search<'a> {
         let mut scenario = scenario.clone();
         scenario.name.clone_from(&name);
         let policy = &self.judge.policy.label;
-        let shown = schedlab_gate::Shown::name(&finding.what).into_string();
+        let shown = schedlab_boundary::Shown::name(&finding.what).into_string();
         let head = schedlab_report::wrap("# ", 2, &format!("{policy}: {shown}")).replace("\n  ", "\n# ");
         format!("{head}# Seed {seed}. schedlab run {name}.toml --policy {policy}\n\n{}", to_toml(&scenario))
     }

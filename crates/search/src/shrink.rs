@@ -22,7 +22,7 @@ pub struct Shrunk {
     pub tried: usize,
 }
 
-/// Makes a scenario smaller in which `finding` was found. `judge` says what is wrong in one; at most so many are tried.
+/// Makes a scenario smaller in which `finding` was found. `judge` says what is wrong in one; `most` limits the attempts.
 pub fn shrink(
     scenario: &Scenario,
     finding: Finding,

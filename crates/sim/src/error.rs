@@ -13,6 +13,8 @@ pub struct PolicyFailure {
     pub task: Option<String>,
     /// The simulated time.
     pub time: Time,
+    /// Whether a task waited for a CPU for too long.
+    pub is_stall: bool,
     /// What happened.
     pub message: String,
 }

@@ -3,7 +3,7 @@
 use crate::claim::{Difference, NumberSpec, Published, ValueSpec};
 use crate::language::{Column, Metric, OverheadSpec, Question, Study, TableSpec};
 use crate::words;
-use schedlab_gate::FileName;
+use schedlab_boundary::FileName;
 use schedlab_model::metric::Unit;
 use schedlab_model::selector::Selector;
 use toml::Value;

@@ -13,8 +13,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use schedlab_gate::file;
-use schedlab_gate::own::Partial;
+use schedlab_boundary::file;
+use schedlab_boundary::own::Partial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -194,8 +194,8 @@ fn parts(folder: &Path) -> Result<Vec<(usize, PathBuf)>, DatasetError> {
     Ok(parts)
 }
 
-/// A part as the bytes of a file.
-pub(crate) fn encoded(batch: &RecordBatch) -> Vec<u8> {
+/// A batch as the bytes of a Parquet file.
+pub fn encoded(batch: &RecordBatch) -> Vec<u8> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut bytes = Vec::new();
     let written = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).and_then(|mut writer| {

@@ -11,7 +11,7 @@ mod plan;
 mod rows;
 mod runner;
 
-pub use dataset::{Dataset, DatasetError};
+pub use dataset::{Dataset, DatasetError, encoded};
 pub use language::{Sweep, schema};
 pub use plan::{Plan, Run};
 pub use rows::Row;

@@ -1,6 +1,6 @@
 //! What a trace file says about its run.
 
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use schedlab_model::{
     cpuset::CpuSet,
     ids::CpuId,
@@ -39,7 +39,7 @@ pub struct Header {
     pub setting: Option<Setting>,
 }
 
-/// What a model of a run needs beside its events.
+/// What a model of a run needs in addition to its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// The policy as it was named, with its parameters.

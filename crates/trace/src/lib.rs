@@ -34,6 +34,6 @@ pub use error::Error;
 pub use format::Format;
 pub use header::{Header, Role, SCHEMA, Scheduling, Setting};
 pub use reader::Reader;
-pub use schedlab_gate::own::Partial;
+pub use schedlab_boundary::own::Partial;
 pub use steps::{Place, StepWriter, read_steps};
 pub use writer::Writer;

@@ -1,7 +1,7 @@
 //! Opens a trace file of any kind that can be read back.
 
 use crate::{Error, Format, Header, header::HeaderError, parquet, perfetto};
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 use std::{

@@ -3,7 +3,7 @@
 //! | column | what |
 //! |---|---|
 //! | `table` | the number of the role's items among the names in the metadata |
-//! | `list`, `item` | whose list, and which item of it; one item's steps are rows one after the other |
+//! | `list`, `item` | whose list, and which item of it; the steps of an item are consecutive rows |
 //! | `op` | the code of what the step does |
 //! | `object` | the number of a name in the metadata |
 //! | `value`, `more` | how long or how much |
@@ -21,7 +21,7 @@ use ::parquet::{
     },
     schema::types::{Type, TypePtr},
 };
-use schedlab_gate::{Shown, file, own::Partial};
+use schedlab_boundary::{Shown, file, own::Partial};
 use schedlab_model::recorded::{Act, Lists, MAX_STEPS, Op, StepFile};
 use serde::{Deserialize, Serialize};
 use std::{

@@ -1,6 +1,6 @@
 //! The library that reads Parquet panics on some damaged files. Alone in its program, since a panic hook is for all tests.
 
-use schedlab_gate::library::is_guarded;
+use schedlab_boundary::library::is_guarded;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;

@@ -2,8 +2,8 @@
 
 use crate::policy::parameters_of;
 use crate::{Policy, Scheduler};
+use schedlab_boundary::Shown;
 use schedlab_bpf::{ExternInfo, GuestMemory, LoadError, LoadOptions, MapInfo, Member, Object};
-use schedlab_gate::Shown;
 use schedlab_policy::{Parameter, ParameterError};
 use schedlab_sim::scx::{self, ops};
 

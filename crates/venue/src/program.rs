@@ -1,6 +1,6 @@
 //! A whole scheduler: the program that its authors ship, with its arguments. It loads its own object into a kernel.
 
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schedlab_guest::ProgramJob;
 use schedlab_load::find_program;
 use schedlab_model::hash::sha256;

@@ -81,7 +81,8 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
         Scheduler::Native(NativeScheduler { object, maker }) => {
-            let failed = |message| PolicyFailure { operation: None, task: None, time: Time::ZERO, message };
+            let failed =
+                |message| PolicyFailure { operation: None, task: None, time: Time::ZERO, is_stall: false, message };
             let native = maker.make(seed).map_err(|message| RunError::Policy(failed(message)))?;
             let options = Options { executor: Executor::Machine, settings: Vec::new(), seed };
             scx::run_native(workload, (object, native), &options, sink, control)

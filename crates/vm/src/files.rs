@@ -4,7 +4,7 @@ use crate::error::{VmError, system};
 use crate::initramfs::Initramfs;
 use crate::libraries;
 use crate::run::Settings;
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schedlab_guest::message::JOB_PATH;
 use schedlab_guest::{Job, PolicyJob, ProgramJob};
 use schedlab_load::find_program;

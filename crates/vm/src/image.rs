@@ -6,7 +6,7 @@ use crate::error::VmError;
 use object::elf::PT_LOAD;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use std::io::{self, Read};
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use memchr::memmem;
-use schedlab_gate::own::Partial;
+use schedlab_boundary::own::Partial;
 use schedlab_model::hash::sha256;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

@@ -6,7 +6,7 @@ use crate::files;
 use crate::image::Image;
 use crate::kept::{self, KeptGuests};
 use crate::told::Told;
-use schedlab_gate::own::Folder;
+use schedlab_boundary::own::Folder;
 use schedlab_guest::frame::FrameError;
 use schedlab_guest::{Job, Outcome, PolicyJob};
 use schedlab_kernel::Record;

@@ -1,8 +1,8 @@
 //! Texts that people write.
 
 use crate::{Answer, Target};
+use schedlab_boundary::{FileName, Shown, is_hidden};
 use schedlab_catalogue::{scenarios, studies};
-use schedlab_gate::{FileName, Shown, is_hidden};
 use schedlab_model::machine::Topology;
 use schedlab_model::rtapp;
 use schedlab_model::scenario::{MachineFile, Notation, Scenario};

@@ -2,6 +2,17 @@
 
 use std::path::PathBuf;
 
+/// How runs are made.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Runs {
+    /// How many runs may happen at once; all cores by default; no influence on results
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+    /// Run everything again, also what is known from before
+    #[arg(long)]
+    pub fresh: bool,
+}
+
 /// What `gate` takes.
 #[derive(Debug, clap::Args)]
 pub struct GateArgs {
@@ -29,12 +40,9 @@ pub struct GateArgs {
     /// Run this command first, in the top of the repository: it makes the policies that the gate names
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
-    /// How many runs may happen at once; all cores by default; no influence on results
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub threads: Option<u32>,
-    /// Run everything again, also what is known from before
-    #[arg(long)]
-    pub fresh: bool,
+    /// How many runs, and which again
+    #[command(flatten)]
+    pub runs: Runs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -65,12 +73,9 @@ pub struct BisectArgs {
     /// Also write a page of the first bad commit and its parent
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// How many runs may happen at once; all cores by default; no influence on results
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub threads: Option<u32>,
-    /// Run everything again, also what is known from before
-    #[arg(long)]
-    pub fresh: bool,
+    /// How many runs, and which again
+    #[command(flatten)]
+    pub runs: Runs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

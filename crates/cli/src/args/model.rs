@@ -10,7 +10,7 @@ pub struct ModelArgs {
     /// A trace, or what another tool recorded, as `import` reads it
     #[arg(value_name = "RECORDING")]
     pub recording: PathBuf,
-    /// The scenario; recorded steps go into a file beside it that ends in .steps.parquet
+    /// The scenario; recorded steps go into a file next to it that ends in .steps.parquet
     #[arg(long, short, value_name = "FILE.toml", default_value = "model.toml")]
     pub output: PathBuf,
     /// Print JSON
@@ -30,7 +30,7 @@ pub struct PredictArgs {
     /// The numbers of CPUs, by default that of the recording
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Vec<u32>,
-    /// The policy that stands for the scheduler of the recording; by default what the recording says
+    /// The policy to use for the scheduler of the recording; by default the recording's own
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub recorded: Option<PolicySpec>,
     /// How often items are drawn again, in blocks, for intervals; 0 for none

@@ -6,8 +6,8 @@ use super::trace::against::{self, Form};
 use crate::args::BisectArgs;
 use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, output};
+use schedlab_boundary::own::Folder;
 use schedlab_campaign::{Case, Errors, Keeps, Made, Runner, threads};
-use schedlab_gate::own::Folder;
 use schedlab_regression::bisect::{BisectError, Bisected, Bisection, Mark, Sight, Step};
 use schedlab_regression::git::Repository;
 use schedlab_regression::{GateError, Report, Sources};
@@ -23,8 +23,8 @@ pub fn run(args: BisectArgs) -> Result<(), Failure> {
     let sources = Sources::beside(&args.gate, args.build.as_deref());
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let cache = kept::cache(args.fresh, args.quiet)?;
-    let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
+    let cache = kept::cache(args.runs.fresh, args.quiet)?;
+    let runner = Runner::new(cache.as_ref(), threads(args.runs.threads), &monitor);
     let failed = |error| of_bisection(error, &args.gate);
     let mut bisection = Bisection::new(&gate, &sources, &runner).map_err(failed)?;
     let tell = |step: &Step| {

@@ -1,5 +1,6 @@
 //! `schedlab check`: a trace file compared with what holds in every correct trace.
 
+use super::trace::json::headed;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::output;
@@ -12,23 +13,16 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     let (report, findings) = (&replay.report, &replay.findings);
     let header = &report.header;
     if args.json {
-        output::print_json(&json!({
-            "schema": "schedlab.check/1",
+        let content = json!({
             "file": args.trace.display().to_string(),
             "format": report.format.to_string(),
-            "scenario": header.scenario,
-            "policy": header.policy,
-            "venue": header.venue,
-            "seed": header.seed,
-            "cpus": header.cpus,
-            "end_ns": header.end.ns(),
-            "lost": header.lost,
             "events": findings.events,
             "tasks": findings.tasks,
             "is_lawful": findings.is_lawful(),
             "violations": findings.violations,
             "reported": findings.reported.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        }))?;
+        });
+        output::print_json(&headed("schedlab.check/1", header, content))?;
         return ended(args, findings.is_lawful());
     }
     let mut text = format!(

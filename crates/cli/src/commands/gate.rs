@@ -3,8 +3,8 @@
 use crate::args::GateArgs;
 use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, output, progress};
+use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
-use schedlab_gate::file;
 use schedlab_regression::history::{self, HistoryError, Revision};
 use schedlab_regression::{Counts, Gate, GateError, Outcomes, Plan, Report, Sources};
 use schedlab_venue::Monitor;
@@ -29,8 +29,8 @@ pub fn run(args: GateArgs) -> Result<(), Failure> {
     }
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let cache = kept::cache(args.fresh, args.quiet)?;
-    let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
+    let cache = kept::cache(args.runs.fresh, args.quiet)?;
+    let runner = Runner::new(cache.as_ref(), threads(args.runs.threads), &monitor);
     let outcomes = progress::show(&monitor, plan.duration_ns(), args.quiet, || plan.run(&runner))?;
     if args.update {
         return update(&args, &plan, &outcomes);

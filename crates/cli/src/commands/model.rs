@@ -24,7 +24,7 @@ pub fn run(args: &ModelArgs) -> Result<(), Failure> {
     }
 }
 
-/// The file of steps beside a scenario.
+/// The file of steps of a scenario.
 fn steps_beside(scenario: &Path) -> PathBuf {
     scenario.with_extension("steps.parquet")
 }

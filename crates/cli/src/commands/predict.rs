@@ -64,7 +64,7 @@ fn show(prediction: &Prediction) -> String {
     let Report { name, length_ns, cpus, policy, .. } = &prediction.report;
     let mut page = wrap("", 0, &format!("{name}: {} recorded on {cpus} CPUs under {policy}", Time(*length_ns)));
     page += "\n";
-    page += &wrap("", 0, &format!("Self-check: the model under {} beside the recording", prediction.baseline));
+    page += &wrap("", 0, &format!("Self-check: the model under {} compared with the recording", prediction.baseline));
     page += &checked(&prediction.checked).show(output::style());
     if !prediction.cells.is_empty() {
         page += "\n";

@@ -3,8 +3,8 @@
 use crate::args::{PageFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::{files, output, page};
+use schedlab_boundary::{FileName, Shown, file, is_hidden};
 use schedlab_charts::{Chart, Look, png, svgs};
-use schedlab_gate::{FileName, Shown, file, is_hidden};
 use schedlab_html::{Document, Evidence, Heard, Provenance, of_comparison, of_history};
 use schedlab_job::label::{Unnamed, of_results};
 use schedlab_model::outcome::Outcome;

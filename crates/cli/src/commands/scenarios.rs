@@ -3,9 +3,9 @@
 use crate::args::{ScenariosArgs, ScenariosCommand};
 use crate::failure::Failure;
 use crate::{files, output};
+use schedlab_boundary::FileName;
 use schedlab_catalogue as catalogue;
 use schedlab_catalogue::families::{self, Address};
-use schedlab_gate::FileName;
 use schedlab_model::rtapp;
 use schedlab_model::scenario::{Scenario, read_text};
 use schedlab_report::wrap;

@@ -4,7 +4,7 @@ use crate::args::{self, CompletionsArgs, ManArgs};
 use crate::failure::Failure;
 use crate::{files, output};
 use clap_mangen::Man;
-use schedlab_gate::FileName;
+use schedlab_boundary::FileName;
 use std::path::Path;
 
 /// Prints the completions of a shell.

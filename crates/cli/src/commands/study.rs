@@ -3,9 +3,9 @@
 use crate::args::{StudyArgs, StudyCommand};
 use crate::failure::{self, Failure};
 use crate::{files, interrupt, kept, output, page, progress};
+use schedlab_boundary::{FileName, Shown};
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::{self as catalogue, Shipped, StudyFile};
-use schedlab_gate::{FileName, Shown};
 use schedlab_html::of_study;
 use schedlab_report::wrap;
 use schedlab_study::{CaseOutcome, Counts, Experiment, Page, Study, Variant, carry_out};

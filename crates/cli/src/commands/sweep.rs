@@ -3,9 +3,9 @@
 use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::{interrupt, kept, output, progress};
+use schedlab_boundary::file;
 use schedlab_campaign::{Runner, threads};
 use schedlab_catalogue::load_beside;
-use schedlab_gate::file;
 use schedlab_sweep::{Dataset, Plan, Summary, Sweep, carry_out};
 use schedlab_venue::{Monitor, VenueError};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::lab::Lab;
 use serde_json::Value;
 
-/// A recording of the small scenario, made for a model, of so many seconds.
+/// A recording of the small scenario for a model; `length` is its duration.
 fn recorded(lab: &Lab, length: &str) {
     let trace = ["--duration", length, "--quiet", "--trace", "t.parquet", "--for-model"];
     lab.out(&[&["run", "small.toml", "--policy", "rr"][..], &trace].concat());

@@ -3,7 +3,7 @@
 
 use crate::endings::STUDY;
 use crate::lab::{Lab, Output, SMALL};
-use schedlab_gate::is_hidden;
+use schedlab_boundary::is_hidden;
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::time::Time;

@@ -20,7 +20,7 @@ pub enum Figure {
     Switches,
 }
 
-/// From so many requests on there is an upper limit of a 99th percentile (1 − 0.99ⁿ ≥ 0.95).
+/// The fewest requests for which a 99th percentile has an upper limit (1 − 0.99ⁿ ≥ 0.95).
 const P99_FROM: u64 = 299;
 
 impl Figure {

@@ -1,4 +1,4 @@
-//! From a recording to what other schedulers would do: the model beside the recording first, then the model under others.
+//! From a recording to what other schedulers would do: first the model compared with the recording, then the model under others.
 //!
 //! An estimate is that of the recording times the ratio of two simulations, so that what the model gets wrong under both cancels
 //! out. Its interval has two parts, on the scale of logarithms: how the ratio spreads when items are drawn again in blocks, and
@@ -29,7 +29,7 @@ pub struct Question<'q> {
     pub policies: Vec<PolicySpec>,
     /// The numbers of CPUs; that of the recording where there is none.
     pub cpus: Vec<u32>,
-    /// What stands for the scheduler of the recording.
+    /// The policy that represents the scheduler of the recording.
     pub recorded: Option<PolicySpec>,
     /// How often items are drawn again.
     pub resamples: u32,
@@ -66,7 +66,7 @@ pub struct Predicted {
     pub estimate: Estimate,
 }
 
-/// What a policy would do on so many CPUs.
+/// What a policy would do on a number of CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The policy, as it was named.
@@ -84,7 +84,7 @@ pub struct Cell {
 pub struct Prediction {
     /// What the model says about itself, with what the self-check adds.
     pub report: Report,
-    /// What stands for the scheduler of the recording.
+    /// The policy that represents the scheduler of the recording.
     pub baseline: String,
     /// The self-check.
     pub checked: Vec<Checked>,
@@ -104,9 +104,9 @@ pub enum PredictError {
     /// The trace cannot be measured.
     #[error(transparent)]
     Trace(#[from] schedlab_trace::Error),
-    /// Nobody says which policy stands for the recorded scheduler.
+    /// No policy is known for the recorded scheduler.
     #[error(
-        "the recording was made under `{0}`, which the simulator does not have: say what stands for it, as --recorded eevdf"
+        "the recording was made under `{0}`, which the simulator does not have: name a policy for it, as --recorded eevdf"
     )]
     Baseline(String),
     /// It was stopped.
@@ -120,7 +120,7 @@ impl From<SpecError> for PredictError {
     }
 }
 
-/// Means may be off by so much before it is said, and before nothing is predicted.
+/// How far means may be off before a note, and before nothing is predicted.
 const MEAN: [f64; 2] = [0.10, 0.25];
 /// The same of 99th percentiles, which refuse nothing.
 const P99: f64 = 0.15;
@@ -154,7 +154,7 @@ pub fn predict(question: &Question, runner: &Runner) -> Result<Prediction, Predi
     Ok(Prediction { report: model.report, baseline: policy.label, checked, cells })
 }
 
-/// Where a policy can be run that stands for a recorded one.
+/// Where the policy of a recording can run.
 fn policy_place(policy: &Policy) -> VenueName {
     match policy.scheduler {
         schedlab_venue::Scheduler::Kernel => VenueName::Host,

@@ -1,18 +1,16 @@
 //! What the collector knows about each CPU: who is on it, its idle time, its run-queue length, its overhead.
 
+use crate::served::ServedClock;
 use schedlab_model::{
     result::OverheadTimes,
     trace::{Overhead, Untraced},
 };
 use std::collections::VecDeque;
 
-/// Time that a CPU spends for the system. Lengths are served one after the other: one that is announced while an
-/// earlier one lasts begins when that is over.
+/// Time that a CPU spends for the system, in all and by kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OverheadClock {
-    until: u64,
-    /// All that was ever announced.
-    announced: u64,
+    all: ServedClock,
     times: OverheadTimes,
     /// What may not be over yet: kind, begin, end.
     pending: VecDeque<(Overhead, u64, u64)>,
@@ -33,26 +31,23 @@ impl OverheadClock {
         while self.pending.front().is_some_and(|&(_, _, end)| end <= now) {
             self.pending.pop_front();
         }
-        let begin = self.until.max(now);
-        self.until = begin.saturating_add(length);
-        self.announced += length;
+        let begin = self.all.announce(now, length);
         *time_of(&mut self.times, kind) += length;
         match self.pending.back_mut() {
-            Some((last, _, end)) if *last == kind && *end == begin => *end = self.until,
-            _ => self.pending.push_back((kind, begin, self.until)),
+            Some((last, _, end)) if *last == kind && *end == begin => *end = self.all.until(),
+            _ => self.pending.push_back((kind, begin, self.all.until())),
         }
     }
 
-    /// Overhead from the start of the run until `now`, which is not before anything that was announced. What is still
-    /// to come is one piece from `now` on, because each length begins at once or right after another.
+    /// Overhead from the start of the run until `now`.
     #[inline]
     pub fn elapsed(&self, now: u64) -> u64 {
-        self.announced - self.until.saturating_sub(now)
+        self.all.elapsed(now)
     }
 
     /// When the CPU is through with it.
     pub fn until(&self) -> u64 {
-        self.until
+        self.all.until()
     }
 
     /// By kind what lies after `now`.

@@ -52,7 +52,7 @@ use crate::{
     time::Time,
     workload::{ChannelKind, Class, Kind, Preference, Protocol, Workload},
 };
-use schedlab_gate::file;
+use schedlab_boundary::file;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};

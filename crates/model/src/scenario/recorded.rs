@@ -26,7 +26,7 @@ pub struct Recorded {
     pub file: String,
     /// The name of the role's items in that file.
     pub items: String,
-    /// own (when absent): each task goes through a list of its own; taken: whoever comes first gets the next item.
+    /// own (when absent): each task goes through a list of its own; taken: the task that comes first gets the next item.
     #[serde(default, skip_serializing_if = "is_own")]
     pub order: ItemOrder,
     /// Whether a task ends after one item; when absent it goes on with the next one until the run ends, and after the last one
@@ -39,14 +39,14 @@ fn is_own(order: &ItemOrder) -> bool {
     *order == ItemOrder::Own
 }
 
-/// A file of steps beside a scenario.
+/// A file of steps next to a scenario.
 #[derive(Debug)]
 pub(crate) struct Attached {
     file: StepFile,
     samples: BTreeMap<String, Sample>,
 }
 
-/// What stands for all items of a table where programs are looked at and not done.
+/// A sample of the items of a table, for checks of programs.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     /// One item of each shape, the commonest first; empty where the recording says what requests are.
@@ -58,7 +58,7 @@ pub(crate) struct Sample {
 /// The most items of different shapes that are looked at.
 const SHAPES: usize = 64;
 
-/// The most steps that stand for all.
+/// The most steps of a sample.
 const SAMPLE_STEPS: usize = 4096;
 
 impl Scenario {
@@ -67,7 +67,7 @@ impl Scenario {
         self.tasks.iter().filter_map(|task| Some(task.recorded.as_ref()?.file.as_str())).collect()
     }
 
-    /// Takes what stands in a file of steps, by the name under which the scenario knows it.
+    /// Takes a file of steps, by the name under which the scenario knows it.
     pub fn attach(&mut self, name: &str, file: StepFile) {
         let samples = file.tables.iter().map(|(table, lists)| (table.clone(), sample(lists, &file.names))).collect();
         self.written.files.insert(name.into(), Arc::new(Attached { file, samples }));
@@ -78,10 +78,10 @@ impl Scenario {
         self.written.files.values().map(|attached| attached.file.digest())
     }
 
-    /// The items that a task goes through, and what stands for them.
+    /// The items that a task goes through, and their sample.
     fn recorded<'s>(&'s self, recorded: &Recorded, at: &At) -> Result<(&'s StepFile, &'s Lists, &'s Sample), Fault> {
         let Some(attached) = self.written.files.get(&recorded.file) else {
-            let message = format!("the file of steps `{}` was not read: keep it beside the scenario", recorded.file);
+            let message = format!("the file of steps `{}` was not read: keep it next to the scenario", recorded.file);
             return Err(at.key("file").fault(message));
         };
         match (attached.file.tables.get(&recorded.items), attached.samples.get(&recorded.items)) {
@@ -102,7 +102,7 @@ impl Scenario {
     }
 }
 
-/// What stands for a task's items where programs are looked at.
+/// The sample of a task's items.
 pub(crate) fn sample_of<'s>(scenario: &'s Scenario, recorded: &Recorded, at: &At) -> Result<&'s Sample, Fault> {
     scenario.recorded(recorded, at).map(|(_, _, sample)| sample)
 }
@@ -261,4 +261,19 @@ fn unmarked(
         }
     }
     Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step that names something says so, since models declare what is used.
+    #[test]
+    fn operations_know_whether_they_have_an_object() {
+        let names = ["other".to_string(), "shared".to_string()];
+        for &op in Op::ALL {
+            let named = step(&Act::with(op, 1, 1), &names).is_some_and(|step| format!("{step:?}").contains("shared"));
+            assert_eq!(op.has_object(), named, "{}", op.word());
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! TOML that another person wrote: read at one place, where no word passes that a terminal would obey instead of showing.
 
 use super::ScenarioError;
-use schedlab_gate::{NAME_LETTERS, is_hidden};
+use schedlab_boundary::{NAME_LETTERS, is_hidden};
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 

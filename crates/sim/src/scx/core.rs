@@ -366,6 +366,7 @@ impl Core {
                 operation: self.running_op.map(|op| op.name()),
                 task: (slot != NONE).then(|| self.world.name(slot)),
                 time: Time(self.world.now_ns),
+                is_stall: kind == SCX_EXIT_ERROR_STALL,
                 message: message.into(),
             };
             self.exit = Some(Exit { kind, code, failure });

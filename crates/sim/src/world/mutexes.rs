@@ -36,12 +36,12 @@ impl World {
             _ => return false,
         };
         let limit_ns = self.workload.objects.locks[lock].spin.ns();
-        let is_held = self.objects.locks[lock].would_wait(slot, to_read);
-        let task = &mut self.tasks[slot];
-        // Who has paid for the call sleeps next.
-        if limit_ns == 0 || task.paid || task.waits {
+        // A task that has paid for the call sleeps next.
+        if limit_ns == 0 || self.tasks[slot].paid || self.tasks[slot].waits {
             return false;
         }
+        let is_held = self.objects.locks[lock].would_wait(slot, to_read);
+        let task = &mut self.tasks[slot];
         let left_ns = limit_ns - task.spun_ns;
         if !is_held || left_ns == 0 {
             task.spun_ns = 0;

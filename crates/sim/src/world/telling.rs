@@ -1,4 +1,4 @@
-//! What tasks do with time and shared objects, told for those who make a model of the run.
+//! What tasks do with time and shared objects, as events for models of the run.
 
 use super::World;
 use schedlab_model::ids::*;
@@ -6,7 +6,7 @@ use schedlab_model::trace::{Call, EventKind};
 use schedlab_model::workload::{ChannelKind, Source, Step};
 
 impl World {
-    /// Tells what a task does, if anybody wants to know.
+    /// Emits what a task does, if the run records calls.
     pub(super) fn tell(&mut self, slot: u32, cpu: u32, call: Call, object: Option<ObjectId>, amount: u64) {
         if self.tells && !self.is_unseen(slot) {
             let task = Some(self.tasks[slot].id);
@@ -14,7 +14,7 @@ impl World {
         }
     }
 
-    /// Tells of a step when the task comes to it, and not of further attempts.
+    /// Emits a step when the task comes to it, and no further attempts.
     pub(super) fn tell_step(&mut self, slot: u32, step: &Step, cpu: u32) {
         let task = &self.tasks[slot];
         if task.waits || task.moved > 0 {
@@ -36,7 +36,7 @@ impl World {
                 ChannelKind::Socket => (Call::SocketRecv, Some(*c), u64::from(*count)),
             },
             Step::Barrier(b) => (Call::Barrier, Some(*b), 1),
-            // Those that know how long it takes tell it themselves.
+            // These emit it themselves, with their length.
             Step::Sleep(_) | Step::Io(..) | Step::Period(_) | Step::Answer => return,
             // The task takes the mutex again, which is a part of its wait.
             Step::Relock(_) => return,

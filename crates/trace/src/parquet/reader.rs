@@ -18,7 +18,7 @@ use ::parquet::{
     },
     schema::types::SchemaDescriptor,
 };
-use schedlab_gate::library;
+use schedlab_boundary::library;
 use schedlab_model::{ids::CpuId, time::Time, trace::Event};
 use std::{
     fs::File,

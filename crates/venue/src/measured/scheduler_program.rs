@@ -1,6 +1,6 @@
 //! What a scheduler's own program did next to a run.
 
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use schedlab_guest::{Loaded, LoadedWhat};
 use schedlab_model::result::{RunResult, SchedulerProgram};
 

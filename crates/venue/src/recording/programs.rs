@@ -4,7 +4,7 @@
 //! become `ls` is a shell first. It counts as the last one, which is known only at the end of the recording. So
 //! [`Programs`] goes over the records twice, in the same way: first to learn the names, then to find each again.
 
-use schedlab_gate::Shown;
+use schedlab_boundary::Shown;
 use schedlab_model::ids::RoleId;
 use schedlab_model::workload::MAX_ROLES;
 use schedlab_record::{Comm, Record, RecordKind, Thread};

@@ -32,7 +32,7 @@ pub fn stop_the_clock_of(command: &mut Command, folder: &Path) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedlab_gate::own::Folder;
+    use schedlab_boundary::own::Folder;
 
     #[test]
     fn a_program_sees_the_same_time_each_time() {

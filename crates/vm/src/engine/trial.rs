@@ -5,7 +5,7 @@
 
 use super::{Engine, Guest, MEMORY_BYTES};
 use crate::image::Image;
-use schedlab_gate::own::Folder;
+use schedlab_boundary::own::Folder;
 use schedlab_load::{Ended, Guarded};
 use std::fs::{self, File};
 use std::io;

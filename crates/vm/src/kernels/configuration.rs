@@ -5,8 +5,8 @@ use super::apt::Apt;
 use super::{KNOWN, Known, cache, first_below, folder_name, lack, made_once};
 use crate::error::VmError;
 use crate::image::Image;
-use schedlab_gate::file;
-use schedlab_gate::own::Folder;
+use schedlab_boundary::file;
+use schedlab_boundary::own::Folder;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ pub use configuration::configuration;
 
 use crate::error::VmError;
 use apt::Apt;
-use schedlab_gate::own::Folder;
+use schedlab_boundary::own::Folder;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ use super::source::Source;
 use schedlab_model::ids::RoleId;
 use schedlab_model::names::Names;
 use schedlab_model::trace::{Reason, Untraced};
+use schedlab_trace::Header;
 use schedlab_views::latency::{Latencies, Latency};
 use schedlab_views::queue::{Came, Queue, What};
 use schedlab_views::status::{History, Shares, Status};
@@ -12,11 +13,14 @@ use schedlab_views::timeline::{Cell, Timeline};
 use schedlab_views::{Wait, WaitEnd};
 use serde_json::{Map, Value, json};
 
-/// What every view begins with.
 fn object(source: &Source, view: &str, content: Value) -> Value {
-    let header = source.header();
+    headed(&format!("schedlab.trace-{view}/1"), source.header(), content)
+}
+
+/// What all objects about a trace begin with, and the content of one; what is null in it is left out.
+pub fn headed(schema: &str, header: &Header, content: Value) -> Value {
     let mut object = json!({
-        "schema": format!("schedlab.trace-{view}/1"),
+        "schema": schema,
         "scenario": header.scenario,
         "policy": header.policy,
         "venue": header.venue,

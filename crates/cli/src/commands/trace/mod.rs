@@ -1,7 +1,7 @@
 //! `schedlab trace`: views of a trace file.
 
 pub mod against;
-mod json;
+pub mod json;
 mod latency;
 mod list;
 mod queue;

@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
     /// The file's name, to distinguish two traces.
     pub fn label(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        schedlab_gate::Shown::name(&name.to_string_lossy()).into_string()
+        schedlab_boundary::Shown::name(&name.to_string_lossy()).into_string()
     }
 
     /// What the loss of events means for numbers that are made of the trace, if there was any.

@@ -1,4 +1,4 @@
-//! The gate between schedlab and untrusted input.
+//! The boundary between schedlab and untrusted input.
 //!
 //! | what crosses | which way | type or function |
 //! |---|---|---|
