@@ -97,6 +97,83 @@ fn a_task_that_is_handed_on_leaves_its_cpu_first() {
     }
 }
 
+/// How much of the CPU time a task had, in thousandths.
+fn share(events: &[Event], task: u32, length: Time) -> u64 {
+    let had: u64 = stays(events, task).iter().map(|stay| stay.2 - stay.1).sum();
+    had * 1_000_000 / length.ns()
+}
+
+/// A change takes a running task out of its queue and puts it back: its slice is not a new one after that. The changes come
+/// at all kinds of times, also at the instant at which slices end.
+#[test]
+fn who_changes_all_the_time_does_not_keep_its_cpu() {
+    let changes = [
+        (1, "nice = 1", "nice = 0"),
+        (1, "class = \"batch\"", "class = \"other\""),
+        (2, "cpus = \"0\"", "cpus = \"0-1\""),
+    ];
+    // Slices of CFS begin again with each change but that of a nice value, as in a kernel (`set_next_entity`): whoever
+    // changes more often than the shortest of slices keeps its CPU there, too. A quantum of Windows begins again with each
+    // change of the priority, and priorities are strict: nobody takes turns.
+    let begins_again = |policy: &str, change: &str| match policy {
+        "cfs" | "alb" => !change.starts_with("nice"),
+        _ => false,
+    };
+    let takes_turns = POLICIES.into_iter().filter(|policy| *policy != "fcfs");
+    for (policy, (cpus, one, other)) in takes_turns.flat_map(|policy| changes.map(|change| (policy, change))) {
+        if policy == "windows" && one.starts_with("nice") {
+            continue;
+        }
+        let pieces = if begins_again(policy, one) { &["10ms", "7ms"][..] } else { &["10ms", "7ms", "1ms", "100us"] };
+        for piece in pieces {
+            let tables = format!(
+                "[[task]]\nname = \"t\"\ncount = {}\nloop = [{{ compute = \"{piece}\" }}, {{ set = {{ {one} }} }}, \
+                 {{ compute = \"{piece}\" }}, {{ set = {{ {other} }} }}]\n[run]\nduration = \"5s\"\n",
+                2 * cpus
+            );
+            let workload = workload(cpus, &tables);
+            let (events, _) = run(&workload, policy);
+            // All wait for the first CPU most of the time.
+            let least = if cpus == 1 { 400 } else { 180 };
+            for task in 0..2 * cpus {
+                let share = share(&events, task, workload.run.duration);
+                assert!(share > least, "{policy}, {one} each {piece}: task {task} had {share} thousandths");
+            }
+        }
+    }
+}
+
+/// The CPUs, the nice value and the slice that a task has are no news for it (`__set_cpus_allowed_ptr_locked`,
+/// `set_user_nice`): nothing happens.
+#[test]
+fn to_set_what_is_so_changes_nothing() {
+    let run = |set: &str| {
+        let tables = format!(
+            "[[task]]\nname = \"t\"\ncount = 2\ncpus = \"0\"\nnice = 3\nloop = [{{ compute = \"100us\" }}{set}]\n\
+             [run]\nduration = \"1s\"\n"
+        );
+        stays(&run(&workload(1, &tables), "cfs").0, 0)
+    };
+    let without = run("");
+    assert!(without.len() > 50, "they take turns");
+    assert_eq!(run(", { set = { cpus = \"0\" } }"), without);
+    assert_eq!(run(", { set = { nice = 3 } }"), without);
+}
+
+/// A task that had to leave its CPU is not handed to the policy as one that could continue there.
+#[test]
+fn who_was_driven_off_is_not_asked_to_stay() {
+    let tables = "[[task]]\nname = \"goes\"\ncpus = \"1\"\nonce = [{ compute = \"1ms\" }, { set = { cpus = \"0\" } }, \
+                  { compute = \"1s\" }]\n\
+                  [[task]]\nname = \"waits\"\ncpus = \"1\"\nonce = [{ compute = \"5ms\" }]\n";
+    for policy in POLICIES {
+        let (events, _) = run(&workload(2, tables), policy);
+        let had: u64 = stays(&events, 1).iter().map(|stay| stay.2 - stay.1).sum();
+        let until = stays(&events, 1).last().map(|stay| stay.2);
+        assert_eq!((had, until), (5000, Some(6000)), "{policy}");
+    }
+}
+
 #[test]
 fn a_real_time_task_goes_too() {
     let tables = "[[task]]\nname = \"t\"\ncpus = \"0\"\nclass = \"fifo:1\"\n\

@@ -145,6 +145,7 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 		put_aside(q, p, t, cpu, enq_flags, now);
 		return;
 	}
+	t->interrupted = t->gives_way = false;
 	follow_move(t, q, cpu, now);
 	if (is_pushed(q, p) && push(q, p, t, enq_flags, now))
 		return;
@@ -228,9 +229,11 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	struct fair_queue *q = queue_of(cpu);
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
+	bool again;
 
 	if (!t || !q)
 		return;
+	again = must_choose_anew(p, t->interrupted || t->gives_way);
 	if (has_control_groups())
 		weigh_picked(q, t, cpu, now);
 	leave_tree(q, t);
@@ -241,14 +244,15 @@ void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.deadline = t->clock.deadline;
 	q->clock.slice = t->clock.slice;
-	q->resched = q->clock.brought_back = t->interrupted;
+	q->resched = again;
+	q->clock.brought_back = t->interrupted;
 	q->clock.lazy_until = 0;
-	if (t->interrupted) {
-		cancel_protection(q, now);
+	if (again)
 		choose_anew(cpu);
-	} else {
+	if (t->interrupted)
+		cancel_protection(q, now);
+	else
 		protect(q, cpu);
-	}
 	arm_busy(q, cpu, now);
 	keep_running(q, p, cpu, now);
 }
@@ -262,6 +266,7 @@ void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 	if (!t || !q)
 		return;
 	update_queue(q, now);
+	t->gives_way = !runnable && q->resched;
 	t->clock.vruntime = q->clock.vruntime;
 	t->clock.deadline = q->clock.deadline;
 	end_running(q, t, now);
@@ -325,6 +330,7 @@ void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
 
 	if (!q)
 		return;
+	note_priority(p, t);
 	if (t->clock.is_debtor)
 		return_from_debt(q, t, p->pid, t->cpu == scx_bpf_task_cpu(p), now);
 	t->clock.lag = rescaled(t->clock.lag, t->weight, after);

@@ -230,7 +230,7 @@ void BPF_STRUCT_OPS(linux_o1_enqueue, struct task_struct *p, u64 enq_flags)
 			t->key = tail_key(rq, t->prio);
 		preempts = t->prio < rq->current_prio;
 	}
-	t->fresh = t->ran = false;
+	t->fresh = t->ran = t->interrupted = false;
 	publish_status(p, t);
 	scx_bpf_dsq_insert_vtime(p, dsq_of(t->cpu, t->array), jiffy_ns, t->key, enq_flags);
 	if (rq->current_prio == IDLE_PRIO)
@@ -361,9 +361,11 @@ void BPF_STRUCT_OPS(linux_o1_running, struct task_struct *p)
 	u32 cpu = scx_bpf_task_cpu(p);
 	struct run_queue *rq = queue_of(cpu);
 	u64 now = scx_bpf_now();
+	bool again;
 
 	if (!t || !rq)
 		return;
+	again = must_choose_anew(p, t->interrupted);
 	if (t->cpu != cpu) {
 		/* The core took it here by itself. */
 		remove_running(t, now);
@@ -379,7 +381,7 @@ void BPF_STRUCT_OPS(linux_o1_running, struct task_struct *p)
 		flat_catch_up(cpu);
 	rq->idle = false;
 	begin_turn(p, t, rq, now);
-	if (t->interrupted)
+	if (again)
 		choose_anew(cpu);
 }
 
@@ -387,16 +389,22 @@ void BPF_STRUCT_OPS(linux_o1_stopping, struct task_struct *p, bool runnable)
 {
 	struct o1_task *t = task_of(p);
 	struct run_queue *rq = queue_of(scx_bpf_task_cpu(p));
-	u64 now = scx_bpf_now();
+	u64 now = scx_bpf_now(), key;
+	bool moved;
 
 	if (!t || !rq)
 		return;
+	key = t->key;
 	count_ticks(p, t, now);
 	charge_run(t, now);
+	moved = t->key != key;
 	publish_status(p, t);
 	t->last_ran = rq->switched_at = now;
 	t->running = false;
 	t->interrupted = is_interrupted(p, runnable);
+	/* A tick may have moved it to another place: that is not lost if it is only taken out for a moment. */
+	if (!runnable && moved)
+		t->interrupted = true;
 	rq->current_prio = IDLE_PRIO;
 }
 
@@ -432,13 +440,25 @@ bool BPF_STRUCT_OPS(linux_o1_yield, struct task_struct *from, struct task_struct
 	return false;
 }
 
-/* A new nice value. 2.6.3 forgets the bonus until it next counts priorities. */
+/*
+ * A new nice value. 2.6.3 forgets the bonus until it next counts priorities. A task that runs goes to the tail of its
+ * new list, and its CPU chooses again if that is another one than before (set_user_nice).
+ */
 void BPF_STRUCT_OPS(linux_o1_set_weight, struct task_struct *p, u32 weight)
 {
 	struct o1_task *t = task_of(p);
+	struct run_queue *rq = t ? queue_of(t->cpu) : NULL;
+	u32 before;
 
-	if (t && !t->fresh)
-		t->prio = version == VERSION_2_6_3 ? (u32)p->static_prio : effective_prio(p, t);
+	if (!rq || t->fresh)
+		return;
+	before = t->prio;
+	t->prio = version == VERSION_2_6_3 ? (u32)p->static_prio : effective_prio(p, t);
+	if (!p->on_cpu)
+		return;
+	t->key = tail_key(rq, t->prio);
+	if (t->prio != before)
+		t->interrupted = true;
 }
 
 /*

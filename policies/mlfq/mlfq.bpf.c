@@ -303,7 +303,7 @@ s32 BPF_STRUCT_OPS(mlfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 	return scx_bpf_select_cpu_dfl(p, prev_cpu, 0, &idle);
 }
 
-/* A task that had a CPU and wants to continue: its slice is over, or it was preempted. */
+/* A task that had a CPU and wants to continue: its slice is over, it was preempted, or it may not stay on that CPU. */
 static void requeue(struct task_struct *p, struct history *h, u64 now)
 {
 	if (is_over(h, now)) {
@@ -313,7 +313,10 @@ static void requeue(struct task_struct *p, struct history *h, u64 now)
 	}
 	h->slice = left_of(h, now);
 	h->used = 0;
-	h->key = preempt_place == PLACE_HEAD ? key_head(h->queue, now - epoch) : key_tail(h->queue, now - epoch);
+	if (preempt_place == PLACE_HEAD && !h->interrupted)
+		h->key = key_head(h->queue, now - epoch);
+	else
+		h->key = key_tail(h->queue, now - epoch);
 }
 
 void BPF_STRUCT_OPS(mlfq_enqueue, struct task_struct *p, u64 enq_flags)
@@ -341,7 +344,7 @@ void BPF_STRUCT_OPS(mlfq_enqueue, struct task_struct *p, u64 enq_flags)
 	/* Otherwise something about a waiting task was changed, and it goes back to where it was. */
 	if (h->fresh || waking || h->ran)
 		h->ready_since = now;
-	h->fresh = h->ran = false;
+	h->fresh = h->ran = h->interrupted = false;
 	scx_bpf_dsq_insert_vtime(p, dsq_of(scx_bpf_task_cpu(p)), h->slice, h->key, enq_flags);
 	claim_cpu(p, h->queue, placed);
 }

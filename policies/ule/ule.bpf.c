@@ -196,7 +196,7 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 		if (t->priority != before)
 			give_place(t, key_of(rq, t->priority, PLACE_TAIL, now));
 	}
-	t->fresh = t->ran = t->placed = false;
+	t->fresh = t->ran = t->placed = t->interrupted = false;
 	count(t, cpu, p->nr_cpus_allowed > 1);
 	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, t->priority), SCX_SLICE_DFL, t->key, enq_flags);
 	if (t->priority < rq->best)
@@ -281,9 +281,11 @@ void BPF_STRUCT_OPS(ule_running, struct task_struct *p)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct run_queue *rq = ELEMENT(run_queues, cpu);
 	u64 now = scx_bpf_now();
+	bool again;
 
 	if (!t || !rq)
 		return;
+	again = must_choose_anew(p, t->interrupted);
 	if (cpu == 0)
 		balancer_cpu_busy(now);
 	count(t, cpu, false);
@@ -297,7 +299,7 @@ void BPF_STRUCT_OPS(ule_running, struct task_struct *p)
 	rq->priority = rq->best = t->priority;
 	rq->resched = t->interrupted ? PLACE_OWN : PLACE_NONE;
 	give_slice(p, t, rq, cpu, now);
-	if (t->interrupted)
+	if (again)
 		choose_anew(cpu);
 }
 

@@ -176,7 +176,8 @@ s32 BPF_STRUCT_OPS(windows_select_cpu, struct task_struct *p, s32 prev_cpu, u64 
 
 /*
  * A thread that had a CPU and wants to continue: at the end of its turn it goes to the tail of its new level, after a
- * preemption to the head of its old one with the rest of its quantum. It stays on its CPU unless another one is idle.
+ * preemption to the head of its old one with the rest of its quantum. It stays on its CPU unless another one is idle. A
+ * thread that may not stay there was not preempted: it goes to the tail of its level elsewhere.
  */
 static void requeue(struct task_struct *p, struct thread *t, u64 now)
 {
@@ -185,7 +186,8 @@ static void requeue(struct task_struct *p, struct thread *t, u64 now)
 		t->yielded = false;
 		t->key = key_tail(level_of(t->priority), now - epoch);
 	} else {
-		t->key = key_head(level_of(t->priority), now - epoch);
+		t->key = t->interrupted ? key_tail(level_of(t->priority), now - epoch) :
+					  key_head(level_of(t->priority), now - epoch);
 	}
 	kick_idle_cpu(p->cpus_ptr);
 }
@@ -216,6 +218,7 @@ void BPF_STRUCT_OPS(windows_enqueue, struct task_struct *p, u64 enq_flags)
 	if (t->state != READY)
 		t->ready_since = now;
 	t->state = READY;
+	t->interrupted = false;
 	/* How long it may run depends on when it begins: running() says. */
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_DFL, t->key, enq_flags);
 	if (!ran)
@@ -302,14 +305,16 @@ void BPF_STRUCT_OPS(windows_running, struct task_struct *p)
 {
 	struct thread *t = thread_of(p);
 	u64 now = scx_bpf_now();
+	bool again;
 
 	if (!t)
 		return;
+	again = must_choose_anew(p, t->interrupted);
 	t->started_at = now;
 	t->state = RAN;
 	scx_bpf_task_set_slice(p, time_left(t, now));
 	cpu_set_priority(scx_bpf_task_cpu(p), t->priority);
-	if (t->interrupted)
+	if (again)
 		choose_anew(scx_bpf_task_cpu(p));
 }
 
@@ -369,7 +374,10 @@ void BPF_STRUCT_OPS(windows_set_cpumask, struct task_struct *p, const struct cpu
 	kick_idle_cpu(cpus);
 }
 
-/* Called when a thread comes under this scheduler, and when its nice value changes. */
+/*
+ * Called when a thread comes under this scheduler, and when its nice value changes. One that runs and has a lower
+ * priority than before gives way to those above it.
+ */
 void BPF_STRUCT_OPS(windows_set_weight, struct task_struct *p, u32 weight)
 {
 	struct thread *t = thread_of(p);
@@ -377,6 +385,8 @@ void BPF_STRUCT_OPS(windows_set_weight, struct task_struct *p, u32 weight)
 
 	if (!t || t->base == base)
 		return;
+	if (p->on_cpu && base < t->base)
+		t->interrupted = true;
 	t->base = base;
 	t->decrement = 0;
 	set_priority(p, t, base);

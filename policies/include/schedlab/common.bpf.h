@@ -116,11 +116,21 @@ static inline bool still_runnable(const struct task_struct *p)
 /*
  * When a higher class of schedulers wants a CPU, the core takes it from a task and brings that task back afterwards, as
  * long as it has a slice, without a word to dispatch(): a better one may have come. stopping() sees this by
- * is_interrupted(), and running() of such a task has the CPU choose again.
+ * is_interrupted(), and running() of such a task has the CPU choose again. One that enqueue() gets goes elsewhere.
  */
 static inline bool is_interrupted(const struct task_struct *p, bool runnable)
 {
 	return runnable && p->scx.slice;
+}
+
+/*
+ * Nor does dispatch() hear of a change of the task that runs: the core takes it out of its queue and puts it back
+ * (stopping, quiescent, runnable, running). A slice that was over then still is, so running() must not give another
+ * one without a choice. Who is chosen always has a slice.
+ */
+static inline bool must_choose_anew(const struct task_struct *p, bool interrupted)
+{
+	return interrupted || !p->scx.slice;
 }
 
 static inline void choose_anew(s32 cpu)

@@ -83,6 +83,7 @@ void BPF_STRUCT_OPS(fair_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 		return;
 	}
+	t->interrupted = t->gives_way = false;
 	follow_move(t, q, cpu, now);
 	if (redirect(q, p, t, enq_flags, now))
 		return;
@@ -159,9 +160,11 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	struct fair_queue *q = queue_of(cpu);
 	struct fair_task *t = task_of(p);
 	u64 now = scx_bpf_now();
+	bool again;
 
 	if (!t || !q)
 		return;
+	again = must_choose_anew(p, t->interrupted || t->gives_way);
 	begin_running(q, p, t, now);
 	q->clock.vruntime = t->clock.vruntime;
 	q->clock.ran = 0;
@@ -171,7 +174,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 		forget(&q->clock.buddies, index_of(t) + 1);
 	on_running(q, cpu, now);
 	keep_running(q, p, cpu, now);
-	if (t->interrupted) {
+	if (again) {
 		q->resched = true;
 		choose_anew(cpu);
 	}
@@ -191,6 +194,7 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 	 * takes none, and put_prev_entity() lets min_vruntime follow: who comes meanwhile is placed by it.
 	 */
 	t->interrupted = is_interrupted(p, runnable);
+	t->gives_way = !runnable && q->resched;
 	if (runnable && !t->interrupted)
 		charge(q, now);
 	else
@@ -244,8 +248,10 @@ void BPF_STRUCT_OPS(fair_set_weight, struct task_struct *p, u32 weight)
 	struct fair_task *t = task_of(p);
 	struct fair_queue *q = t ? queue_of(t->cpu) : NULL;
 
-	if (q)
-		reweigh(q, p, t, scx_bpf_now());
+	if (!q)
+		return;
+	note_priority(p, t);
+	reweigh(q, p, t, scx_bpf_now());
 }
 
 /* What a new task is to have when it comes. */

@@ -27,6 +27,7 @@ static struct fair_task *new_task(struct task_struct *p)
 	weigh(p, t);
 	t->cpu = scx_bpf_task_cpu(p);
 	t->recent_cpu = t->cpu;
+	t->priority = p->static_prio;
 	t->fresh = true;
 	return t;
 }
@@ -108,6 +109,14 @@ static void reweigh(struct fair_queue *q, struct task_struct *p, struct fair_tas
 	weigh(p, t);
 	if (runnable)
 		count_in(q, t, now);
+}
+
+/* A task that runs and is nicer than before has its CPU choose again (prio_changed_fair). */
+static inline void note_priority(struct task_struct *p, struct fair_task *t)
+{
+	if (p->on_cpu && p->static_prio > t->priority)
+		t->gives_way = true;
+	t->priority = p->static_prio;
 }
 
 /* What a task has left of its load goes with it. */

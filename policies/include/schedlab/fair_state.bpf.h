@@ -40,8 +40,10 @@ struct fair_task {
 	s32 cpu;		  /* in whose queue it is, or was */
 	u32 class;
 	u32 group;		  /* its task group, where there are some */
+	s32 priority;		  /* that of its nice value */
 	bool runnable;		  /* counted in that queue */
 	bool fresh;		  /* not yet runnable for the first time */
+	bool gives_way;		  /* its CPU has to choose, though it was only taken out to be changed */
 	bool interrupted;	  /* lost its CPU to a higher class of schedulers */
 #ifdef FAIR_TASK_STATE
 	FAIR_TASK_STATE;	  /* what the policy keeps of it */

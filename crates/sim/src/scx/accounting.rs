@@ -1,6 +1,6 @@
 //! Where a CPU's time goes: to its task, to nobody, to the system.
 
-use super::consts::SCX_SLICE_INF;
+use super::consts::{SCX_SLICE_DFL, SCX_SLICE_INF};
 use super::core::Core;
 use super::cpu::NONE;
 use super::layout::GuestTask;
@@ -51,6 +51,16 @@ impl Core {
             task.scx.slice = task.scx.slice.saturating_sub(length_ns);
         }
         task
+    }
+
+    /// A task that is chosen without a slice gets the default one (`refill_task_slice_dfl`). One that is taken out of its
+    /// queue and put back while it runs is not chosen: if its slice was over, it still is.
+    #[inline(always)]
+    pub fn refill_slice(&mut self, slot: u32) {
+        let entity = self.entity_mut(slot);
+        if !entity.is_realtime() && entity.task().scx.slice == 0 {
+            entity.task_mut().scx.slice = SCX_SLICE_DFL;
+        }
     }
 
     /// The CPU pays for the system. What it does after that, it does later. As in a kernel, whose clock continues, a

@@ -5,7 +5,7 @@ use super::consts::*;
 use super::cpu::NONE;
 use super::entity::State;
 use super::layout::{OwnMask, Pointer};
-use super::life::fill_weight;
+use super::life::{fill_weight, nice_priority};
 use super::ops::Op;
 use super::policy::Sim;
 use schedlab_model::workload::{Change, Step};
@@ -37,7 +37,11 @@ impl Sim {
             self.core.world.set_own_class(slot, class);
             self.follow_class(slot);
         }
-        if let Some(slice) = change.slice {
+        let slice_of = |sim: &Sim| {
+            let task = sim.core.entity(slot).task();
+            (task.se.custom_slice == 1).then_some(task.se.slice)
+        };
+        if let Some(slice) = change.slice.filter(|slice| slice_of(self) != Some(slice.ns())) {
             self.while_dequeued(slot, |sim| {
                 let task = sim.core.entity_mut(slot).task_mut();
                 (task.se.custom_slice, task.se.slice) = (1, slice.ns());
@@ -78,8 +82,12 @@ impl Sim {
         }
     }
 
-    /// The policy hears of it after the task has left its queue and before it comes back (`set_cpus_allowed_scx`).
+    /// The policy hears of it after the task has left its queue and before it comes back (`set_cpus_allowed_scx`), and
+    /// not at all if these are the CPUs that the task has (`__set_cpus_allowed_ptr_locked`).
     pub fn set_cpus(&mut self, slot: u32, mask: u32) {
+        if self.core.allowed(slot).is_same(&self.core.allowed[mask as usize]) {
+            return;
+        }
         self.while_dequeued(slot, |sim| {
             sim.set_allowed(slot, mask);
             let (address, mask) = (sim.core.entity(slot).address, sim.core.allowed(slot).address);
@@ -89,8 +97,11 @@ impl Sim {
         });
     }
 
-    /// The same (`reweight_task_scx`).
+    /// The same (`reweight_task_scx`); the nice value that a task has is no news either (`set_user_nice`).
     fn set_nice(&mut self, slot: u32, nice: i8) {
+        if self.core.entity(slot).task().static_prio == nice_priority(nice) {
+            return;
+        }
         self.while_dequeued(slot, |sim| {
             let entity = sim.core.entity_mut(slot);
             let (class, address, cpu) = (entity.class, entity.address, entity.cpu);
@@ -112,6 +123,7 @@ impl Sim {
         match state {
             State::Runnable if requeue => self.enqueue_task(slot, 0),
             // It never leaves its CPU, and so the policy is not asked where it is to go.
+            // A slice that is over has it choose again (`task_tick_scx`).
             State::Running if requeue => {
                 self.begin_runnable(slot, 0);
                 self.set_next(cpu, slot, 0);

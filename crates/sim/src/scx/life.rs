@@ -293,9 +293,14 @@ impl Sim {
 /// No node is better than another for a task's memory: nothing balances it.
 const NUMA_NO_NODE: i32 = -1;
 
+/// The priority of a task of that nice value (`NICE_TO_PRIO`).
+pub(super) fn nice_priority(nice: i8) -> i32 {
+    120 + i32::from(nice)
+}
+
 /// What a nice value is in a task (`set_load_weight`).
 pub(super) fn fill_weight(task: &mut GuestTask, class: Class, nice: i8) {
-    let (priority, weight) = (120 + i32::from(nice), load_weight(class, nice));
+    let (priority, weight) = (nice_priority(nice), load_weight(class, nice));
     (task.static_prio, task.prio, task.normal_prio) = (priority, priority, priority);
     (task.scx.weight, task.se.load.weight) = (policy_weight(weight), weight * 1024);
 }

@@ -43,6 +43,11 @@ impl Mask {
         self.memory.write(self.address + 8 * index as u64, word);
     }
 
+    /// Whether both have the same members.
+    pub fn is_same(&self, other: &Mask) -> bool {
+        (0..self.words).all(|i| self.word(i) == other.word(i))
+    }
+
     /// Makes it equal to a set.
     pub fn assign(&self, set: &CpuSet) {
         (0..self.words).for_each(|i| self.set_word(i, set.words().get(i as usize).copied().unwrap_or(0)));

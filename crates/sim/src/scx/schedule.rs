@@ -45,10 +45,7 @@ impl Sim {
         if found == Found::Keep {
             // Whoever took the rest of its slice did not get the CPU.
             self.core.cpu_mut(cpu).preempted = false;
-            let slice = &mut self.core.entity_mut(previous).task_mut().scx.slice;
-            if *slice == 0 {
-                *slice = SCX_SLICE_DFL;
-            }
+            self.core.refill_slice(previous);
             self.core.mark_stale(cpu);
             self.continue_steps(cpu);
             return;
@@ -95,7 +92,9 @@ impl Sim {
     #[inline(always)]
     fn dispatch(&mut self, cpu: u32, previous: u32, runs_on: bool) -> Option<Found> {
         let global = self.core.cpus.len();
-        let seen = |entity: &Entity| if entity.is_realtime() { 0 } else { entity.address };
+        // Who was driven off is not the one before: the CPU's own thread is, which took it off.
+        let was_driven_off = |entity: &Entity| entity.state == State::Runnable;
+        let seen = |entity: &Entity| if entity.is_realtime() || was_driven_off(entity) { 0 } else { entity.address };
         let argument = if previous == NONE { 0 } else { seen(self.core.entity(previous)) };
         for _ in 0..SCX_DSP_MAX_LOOPS {
             self.core.dispatched = false;
@@ -145,6 +144,7 @@ impl Sim {
                 return;
             }
             // The policy gave the CPU back to the task it took it from.
+            self.core.refill_slice(next);
             self.set_next(cpu, next, 0);
             return self.continue_steps(cpu);
         }
@@ -157,6 +157,7 @@ impl Sim {
             self.update_idle(cpu, next == NONE);
         }
         if next != NONE {
+            self.core.refill_slice(next);
             self.set_next(cpu, next, self.core.machine.costs.switch.ns());
             self.continue_steps(cpu);
         }
@@ -186,16 +187,13 @@ impl Sim {
         }
     }
 
-    /// A task gets a CPU (`set_next_task_scx`), after a switch that costs something. Without a slice it was chosen with
-    /// the default one (`refill_task_slice_dfl`); what the switch leaves of a short slice is what it has.
+    /// A task gets a CPU (`set_next_task_scx`), after a switch that costs something. What the switch leaves of a short
+    /// slice is what the task has.
     #[inline(always)]
     pub fn set_next(&mut self, cpu: u32, slot: u32, switch_ns: u64) {
         let now = self.core.world.now_ns;
         let entity = self.core.entity_mut(slot);
         let moved = std::mem::take(&mut entity.moved);
-        if !entity.is_realtime() && entity.task().scx.slice == 0 {
-            entity.task_mut().scx.slice = SCX_SLICE_DFL;
-        }
         self.core.pay(cpu, Overhead::Switch, switch_ns);
         if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
