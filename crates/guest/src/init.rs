@@ -12,6 +12,7 @@ use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
 use std::ffi::CString;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -137,7 +138,6 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others };
     wait_for_any_part_of_a_tick(job.seed);
     let mut policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
-    let measurer = Measurer::start().map_err(|error| failed(format!("cannot create a process: {error}")))?;
     send(to, &Message::Begun { at_ns: now_ns() });
     let mut go_on = |now: Time| {
         send(to, &Message::Progress(now.ns()));
@@ -147,9 +147,12 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     if let Some(ranks) = Ranks::of(&job.workload) {
         ranks.hurry();
     }
-    let measured = measure(&job.workload, &settings, policy.as_mut(), &mut go_on);
+    let mut measurer = None;
+    let is_ready = || measurer = Some(Measurer::start());
+    let measured = measure(&job.workload, &settings, policy.as_mut(), is_ready, &mut go_on);
     calm();
-    let measured = measured.map(|run| (run, measurer.measure()));
+    let costs = || measurer.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into())).map_err(|error| error.to_string());
+    let measured = measured.map(|run| (run, costs().and_then(Measurer::measure)));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
     let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {

@@ -1,8 +1,10 @@
-//! The process that measures costs after a run. It is forked before the run, so that its memory is like the tasks' own: most of the
-//! cost of `fork` and exit depends on that.
+//! The process that measures costs after a run. It is forked right before the run, so that its memory is like the tasks' own:
+//! most of the cost of `fork` and exit depends on that.
 
 use schedlab_load::costs::{self, Costs, Effort};
+use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 
 /// A process that waits to measure.
 pub struct Measurer {
@@ -19,6 +21,8 @@ impl Measurer {
         match unsafe { libc::fork() } {
             0 => {
                 drop((go, told));
+                // Else what its parent has would last: the recorder, beside what is measured.
+                keep_only(&[may_go.as_raw_fd(), tell.as_raw_fd()]);
                 let work = || wait_and_measure(may_go, tell);
                 let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok();
                 // SAFETY: nothing of the parent is to be run.
@@ -34,6 +38,16 @@ impl Measurer {
         let mut bytes = Vec::new();
         self.go.write_all(&[1]).and_then(|()| self.told.read_to_end(&mut bytes)).map_err(|error| error.to_string())?;
         postcard::from_bytes(&bytes).map_err(|_| "the process that measures costs has failed".to_string())?
+    }
+}
+
+/// Closes all but these and the standard ones.
+fn keep_only(kept: &[RawFd]) {
+    let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers: Vec<RawFd> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for fd in numbers.into_iter().filter(|fd| *fd > 2 && !kept.contains(fd)) {
+        // SAFETY: a process that only measures uses none of them.
+        unsafe { libc::close(fd) };
     }
 }
 

@@ -50,18 +50,21 @@ pub enum MeasureError {
     Policy(#[from] SchedulerError),
 }
 
-/// Runs a workload on this kernel, under a policy that is in charge already, or under none. `go_on` is called every
-/// `settings.look` how far the run is, and may end it; the end of the policy ends it too.
+/// Runs a workload on this kernel, under a policy that is in charge already, or under none. `is_ready` is called when all is
+/// there that this process has in memory while the tasks run. `go_on` is called every `settings.look` how far the run is, and
+/// may end it; the end of the policy ends it too.
 pub fn measure(
     workload: &Workload,
     settings: &Settings,
     mut policy: Option<&mut InCharge>,
+    is_ready: impl FnOnce(),
     go_on: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Measured, MeasureError> {
     if let Some(policy) = &mut policy {
         policy.begin_account();
     }
     let mut watch = Watch::new(workload, settings, policy.as_deref(), go_on);
+    is_ready();
     let report = schedlab_load::run(workload, settings, &mut watch);
     let counted = watch.counters.take().and_then(Counters::counted);
     let recorded = watch.end()?;

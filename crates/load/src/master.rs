@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::attributes as attr;
 use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::futex;
-use crate::process::{buried_cpu_ns, bury, install_nudge, kill, nudge};
+use crate::process::{buried_cpu_ns, bury, install_nudge, kill, nudge, share_heap};
 use crate::shared::{Moment, Shared};
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
@@ -59,6 +59,7 @@ struct Order {
 /// Runs everything; the calling process does nothing else and exits with the result.
 pub fn run(site: &Site) -> i32 {
     install_nudge();
+    share_heap();
     site.shared.control().master.store(std::process::id() as i32, Relaxed);
     let outbox = Outbox { shared: &site.shared, orders: Mutex::default() };
     std::thread::scope(|scope| {

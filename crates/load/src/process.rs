@@ -52,6 +52,13 @@ pub fn nudge(pid: i32, tid: i32) {
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NUDGE) };
 }
 
+/// Lets all threads that come share one heap. Each heap is memory that every new process gets a copy of, and how many there
+/// are would depend on which threads have allocated something.
+pub fn share_heap() {
+    // SAFETY: plain numbers; no other thread is there yet.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
 /// Waits for a process of ours that has nothing left to do but to leave; -1 stands for any, until there is none.
 pub fn bury(pid: i32) {
     let mut status = 0;

@@ -84,13 +84,18 @@ costs! {
     exit
     /// Like `fork`, for a process: its parent's page tables are copied (`copy_process`, `dup_mm`).
     process_fork
-    /// What a task pays once for all processes that it creates in a step, in addition to `process_fork`, with its next work or
-    /// sleep: the kernel then copies what it writes to, page by page (`do_wp_page`).
+    /// What `process_fork` takes more for each other thread that the run has or had at a time: all threads are one process, and
+    /// the areas of its memory are copied one by one, each stack among them (`dup_mmap`).
+    process_fork_thread
+    /// What a task pays after the last process that it creates in a step, with its next work or sleep: the kernel then copies
+    /// what it writes to, page by page (`do_wp_page`).
     process_copy
     /// Like `start`, for a process: the kernel copies what it writes to, page by page (`do_wp_page`).
     process_start
     /// Like `exit`, for a process, whose memory is freed (`exit_mm`).
     process_exit
+    /// What `process_exit` takes more for each of those threads: their areas are freed (`exit_mmap`).
+    process_exit_thread
     /// Creating a task of a role with `arrivals`, without its wake-up; paid by the CPU on which a system task with the highest
     /// priority does it.
     arrival
@@ -176,7 +181,10 @@ pub struct SchedulerCosts {
     /// Creating a process: CPU time of the task that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_fork_ns: Option<f64>,
-    /// Creating processes: CPU time of the task that creates some of them in a step, once for all.
+    /// What that takes more for each other thread of the process of that task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_fork_thread_ns: Option<f64>,
+    /// Creating processes: CPU time of the task that creates some of them in a step, once after all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_copy_ns: Option<f64>,
     /// The start of a process, up to its first step.
@@ -185,6 +193,9 @@ pub struct SchedulerCosts {
     /// The end of a process, after its last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_exit_ns: Option<f64>,
+    /// What that takes more for each other thread of the process of its creator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_exit_thread_ns: Option<f64>,
     /// Creating a task that arrives from outside: CPU time of what creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_ns: Option<f64>,
@@ -262,9 +273,11 @@ impl From<&SchedulerCosts> for Costs {
             start: without(told.start_ns, &[switch]),
             exit: time(told.exit_ns),
             process_fork: time(told.process_fork_ns),
+            process_fork_thread: time(told.process_fork_thread_ns),
             process_copy: time(told.process_copy_ns),
             process_start: without(told.process_start_ns, &[switch]),
             process_exit: time(told.process_exit_ns),
+            process_exit_thread: time(told.process_exit_thread_ns),
             // What creates a task also wakes it.
             arrival: without(told.arrival_ns, &[switch, time(told.wakeup_ns)]),
             grace_period: without(told.grace_period_ns, &[switch]),

@@ -70,7 +70,7 @@ impl Venue for HostVenue {
             others: Some(others(request.policy)),
         };
         let ejected = |error| VenueError::on_host(&request.policy.label, error);
-        let measured = measure(request.workload, &settings, policy.as_mut(), &mut go_on);
+        let measured = measure(request.workload, &settings, policy.as_mut(), || (), &mut go_on);
         // Tasks may have failed because their policy did.
         let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
         let Measured { report, recorded, counted } = measured.map_err(|error| match error {

@@ -1,33 +1,40 @@
 //! What the life of a task takes that does nothing: its creation, its start, and its end with what it writes down then. Measured
 //! on tasks of runs, whose process has the memory that a run has.
 //!
-//! Parents come one at a time and create some tasks each. What a parent takes for more of them than another is what each of
-//! them takes; what it takes once is what its memory takes that it shares with its children. Nobody can tell from outside
-//! when an end is over, so ends are what is left of all CPU time when everything else is taken off. Where nobody else is at
-//! work that is the time of the CPU; else it is what the kernel has counted for the tasks, which has not the last part of a
-//! thread's end in it.
+//! The more threads a process has, the more of its memory a new one gets and gives back. So processes are created next to a
+//! few threads and next to many, and what is said of them is for a creator without others.
+//!
+//! Processes are created by a parent that lives on, in requests with nobody else at work: some at a time, and more. How long
+//! these requests are is what the creations take; what the parent takes beside them and its sleeps is what its memory takes
+//! that it shares with its children. Threads are created by parents that come one at a time: what one takes for more of them
+//! than another is what each takes. Nobody can tell from outside when an end is over, so ends are what is left of all CPU
+//! time when everything else is taken off. Where nobody else is at work that is the time of the CPU; else it is what the
+//! kernel has counted for the tasks, which has not the last part of a thread's end in it.
 
 use super::grace::Threads;
 use super::steps::workload;
 use super::{Cost, settings};
 use crate::calibration::quantile;
 use crate::clock::thread_cpu_ns;
-use crate::run::{LoadError, Report, Settings, TaskReport, Watcher, run};
+use crate::run::{LoadError, Report, Settings, TaskReport, Unwatched, Watcher, run};
 use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use std::time::Duration;
 
 /// The parts of lives, each next to the wakeups and switches in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Life {
     /// CPU time of the parent for creating it.
     pub fork: Option<Cost>,
-    /// CPU time of the parent, once for all that it creates at a time.
+    /// CPU time of the parent, once after all that it creates at a time.
     pub once: Option<Cost>,
     /// CPU time of the task for its start and a step in which it does nothing.
     pub start: Option<Cost>,
     /// From its last step on.
     pub exit: Option<Cost>,
+    /// What the creation and the end of a process take more for each other thread of its parent's process.
+    pub fork_thread: Option<Cost>,
+    pub exit_thread: Option<Cost>,
     /// How many tasks have ended meanwhile.
     pub ended: u32,
 }
@@ -58,26 +65,116 @@ const PARENTS: u32 = 12;
 /// How many tasks each of them creates, in one run and in another.
 const CHILDREN: [u32; 2] = [1, 3];
 
+/// How many threads are there beside the parents until all is over, at least one: who ends a run looks at its last task.
+const BYSTANDERS: u32 = 1;
+/// So many where it is about them.
+const CROWD: u32 = 17;
+
+/// Families of which a run has some, each after the one before.
+#[derive(Clone, Copy, Debug)]
+struct Families {
+    /// What the children are.
+    kind: Kind,
+    /// How many children each has.
+    children: u32,
+    /// How many threads are there beside the parents.
+    bystanders: u32,
+}
+
 /// Measures the lives of threads or processes on a CPU on which nobody else is at work, if one is given.
 pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life, LoadError> {
-    let mut lives = Vec::new();
-    for children in CHILDREN {
-        let (mut busy, settings) = (Busy::of(alone_on, beside.pace()), Settings { look: LOOK, ..settings() });
-        let report = run(&workload(&families(kind, children, beside.pace())), &settings, &mut busy)?;
-        lives.push((f64::from(children), Seen::of(&report, kind, busy.beside_tasks(&report), beside.exit)));
-    }
-    let [(few, first), (many, second)] = &lives[..] else { unreachable!("there are two") };
-    let parent_ns = |seen: &Seen, children: f64| seen.parent_ns - beside.sleep - children * beside.wakeup;
-    let (first_ns, second_ns) = (parent_ns(first, *few), parent_ns(second, *many));
-    let fork_ns = (second_ns - first_ns) / (many - few);
-    let starts: Vec<f64> = first.starts.iter().chain(&second.starts).copied().collect();
-    Ok(Life {
+    let [few, many] = CHILDREN;
+    let usual = Families { kind, children: few, bystanders: BYSTANDERS };
+    let watch = |families| watch(families, beside, alone_on);
+    let (first, second) = (watch(usual)?, watch(Families { children: many, ..usual })?);
+    let fork_ns = (second.parent_ns - first.parent_ns) / f64::from(many - few);
+    let exit_ns = (first.exits_ns + second.exits_ns) / (first.exits + second.exits);
+    let mut life = Life {
+        once: Cost::positive(first.parent_ns - f64::from(few) * fork_ns),
+        start: Cost::of(&[first.starts, second.starts].concat()),
         fork: Cost::positive(fork_ns),
-        once: Cost::positive(first_ns - few * fork_ns),
-        start: Cost::of(&starts),
-        ended: CHILDREN.iter().map(|children| PARENTS * (1 + children)).sum(),
-        exit: Cost::positive((first.exits_ns + second.exits_ns) / (first.exits + second.exits)),
-    })
+        exit: Cost::positive(exit_ns),
+        ended: PARENTS * (2 + few + many),
+        ..Life::default()
+    };
+    if kind == Kind::Process {
+        let crowded = watch(Families { children: many, bystanders: CROWD, ..usual })?;
+        let exit_more = ((crowded.exits_ns / crowded.exits - exit_ns) / f64::from(CROWD - BYSTANDERS)).max(0.0);
+        life.exit = Cost::positive(exit_ns - exit_more * f64::from(BYSTANDERS));
+        life.exit_thread = Cost::positive(exit_more);
+        life.ended += PARENTS * (1 + many);
+        creations(&mut life, beside)?;
+    }
+    Ok(life)
+}
+
+/// What creating processes takes.
+fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
+    let [few, many] = CHILDREN;
+    let (first, second) = (Creation::watch(few, 0, beside)?, Creation::watch(many, 0, beside)?);
+    let crowded = Creation::watch(many, CROWD, beside)?;
+    let more_ns = (crowded.ns - second.ns) / f64::from(many) / f64::from(CROWD);
+    life.fork = Cost::of(&[first.ns / f64::from(few), second.ns / f64::from(many)]).filter(|cost| cost.median_ns > 0.0);
+    life.fork_thread = Cost::positive(more_ns);
+    life.once = Cost::positive(first.after_ns);
+    life.ended += [&first, &second, &crowded].map(|creation| creation.ended).iter().sum::<u32>();
+    Ok(())
+}
+
+/// How a parent creates processes again and again.
+struct Creation {
+    /// For those of a time.
+    ns: f64,
+    /// What follows, without its sleep.
+    after_ns: f64,
+    /// How many have ended.
+    ended: u32,
+}
+
+impl Creation {
+    /// Of some at a time, next to threads that sleep.
+    fn watch(children: u32, bystanders: u32, beside: Beside) -> Result<Creation, LoadError> {
+        let pace = beside.pace();
+        let others = match bystanders {
+            0 => String::new(),
+            _ => format!("[[task]]\nname = \"other\"\ncount = {bystanders}\nonce = [{{ sleep = \"100s\" }}]\n"),
+        };
+        let scenario = format!(
+            "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"{}ms\"\n\
+             [[task]]\nname = \"parent\"\nloop = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
+             [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n{others}",
+            over_ms(pace),
+            ASLEEP_MS * pace,
+        );
+        let report = run(&workload(&scenario), &settings(), &mut Unwatched)?;
+        let parent = report.tasks.iter().find(|task| task.role == PARENT);
+        let cpu_ns = parent.map_or(0, |parent| parent.done_cpu_ns - parent.start_cpu_ns) as f64;
+        let of_parent = |task: u32| report.tasks.get(task as usize).is_some_and(|task| task.role == PARENT);
+        let requests: Vec<f64> = report
+            .requests
+            .iter()
+            .filter(|request| of_parent(request.task))
+            .filter_map(|request| Some((request.end_ns? - request.begin_ns) as f64))
+            .collect();
+        let cycle_ns = cpu_ns / requests.len().max(1) as f64 - beside.sleep;
+        // Where a child goes before its parent, requests are longer than what the parent does.
+        let request_ns = quantile(&requests, 0.5).min(cycle_ns);
+        Ok(Creation {
+            ns: request_ns - f64::from(children) * beside.wakeup,
+            after_ns: cycle_ns - request_ns,
+            ended: report.tasks.iter().filter(|task| task.role == CHILD).count() as u32,
+        })
+    }
+}
+
+/// Watches families live.
+fn watch(families: Families, beside: Beside, alone_on: Option<CpuId>) -> Result<Seen, LoadError> {
+    let pace = beside.pace();
+    let (mut busy, settings) = (Busy::of(alone_on, pace), Settings { look: LOOK, ..settings() });
+    let report = run(&workload(&families.scenario(pace)), &settings, &mut busy)?;
+    let mut seen = Seen::of(&report, families.kind, busy.beside_tasks(&report), beside.exit);
+    seen.parent_ns -= f64::from(families.children) * beside.wakeup + beside.sleep;
+    Ok(seen)
 }
 
 /// What the children are.
@@ -89,22 +186,25 @@ pub enum Kind {
     Process,
 }
 
-/// Families, and one that is there until all others are over: who ends a run looks at its last task.
-fn families(kind: Kind, children: u32, pace: u32) -> String {
-    let kind = match kind {
-        Kind::Thread => "thread",
-        Kind::Process => "process",
-    };
-    format!(
-        "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"100s\"\n\
-         [[task]]\nname = \"parent\"\narrivals = \"{}ms\"\nlimit = {PARENTS}\n\
-         once = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
-         [[task]]\nname = \"child\"\nkind = \"{kind}\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n\
-         [[task]]\nname = \"last\"\nonce = [{{ sleep = \"{}ms\" }}]\n",
-        APART_MS * pace,
-        ASLEEP_MS * pace,
-        over_ms(pace) + 20 * pace
-    )
+impl Families {
+    /// These, and bystanders that are there until all others are over.
+    fn scenario(self, pace: u32) -> String {
+        let kind = match self.kind {
+            Kind::Thread => "thread",
+            Kind::Process => "process",
+        };
+        let Families { children, bystanders, .. } = self;
+        format!(
+            "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"100s\"\n\
+             [[task]]\nname = \"parent\"\narrivals = \"{}ms\"\nlimit = {PARENTS}\n\
+             once = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
+             [[task]]\nname = \"child\"\nkind = \"{kind}\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n\
+             [[task]]\nname = \"last\"\ncount = {bystanders}\nonce = [{{ sleep = \"{}ms\" }}]\n",
+            APART_MS * pace,
+            ASLEEP_MS * pace,
+            over_ms(pace) + 20 * pace
+        )
+    }
 }
 
 /// From one parent to the next, and how long each sleeps after it has created its children, so that they end before it.
@@ -123,7 +223,7 @@ const LAST: u32 = 2;
 
 /// What a run has shown.
 struct Seen {
-    /// CPU time of a parent from its start to its end, the median.
+    /// CPU time of a parent from its start to its end, the median, without wakeups and its sleep.
     parent_ns: f64,
     /// CPU time of each child up to its end.
     starts: Vec<f64>,

@@ -207,6 +207,19 @@ mod tests {
     }
 
     #[test]
+    fn a_process_gets_the_memory_of_all_threads_of_its_creator() {
+        let lives = ["process_fork_thread", "process_exit_thread"];
+        let parent = task("parent", "{ spawn = \"child\" }");
+        let child = task("child", "{ compute = \"5us\" }") + "kind = \"process\"\nspawned = true\n";
+        // One at a time, and so one more.
+        let late = task("late", "{ compute = \"1us\" }") + "arrivals = \"1ms\"\nlimit = 5\n";
+        let other = task("other", "{ sleep = \"1us\" }");
+        assert_eq!(paid(&format!("{parent}{child}"), &lives)[..2], [0, 5_000]);
+        let with_others = paid(&format!("{parent}{child}{other}{late}"), &lives);
+        assert_eq!(with_others[..2], [1, 5_010]);
+    }
+
+    #[test]
     fn a_task_that_is_spawned_begins_also_where_others_of_its_role_were_there() {
         let tables =
             task("parent", "{ compute = \"1ms\" }, { spawn = \"child\" }") + &task("child", "{ compute = \"5us\" }");

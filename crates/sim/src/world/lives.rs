@@ -6,6 +6,37 @@ use super::{Birth, World};
 use schedlab_model::workload::{self, Kind};
 use schedlab_model::{ids::*, time::Time, trace::EventKind};
 
+/// How many threads there are, and were at most: what a thread has of its process's memory remains for one that comes later.
+#[derive(Debug, Default)]
+pub struct Threads {
+    now: u32,
+    most: u32,
+}
+
+impl Threads {
+    /// Those that are there before the run: all that begin at a known instant.
+    pub(super) fn of(roles: &[workload::Role]) -> Threads {
+        let from_the_start =
+            |role: &&workload::Role| role.kind == Kind::Thread && matches!(role.birth, workload::Birth::At(_));
+        let now = roles.iter().filter(from_the_start).map(|role| role.count.unwrap_or(1)).sum();
+        Threads { now, most: now }
+    }
+
+    fn comes(&mut self) {
+        self.now += 1;
+        self.most = self.most.max(self.now);
+    }
+
+    fn goes(&mut self) {
+        self.now = self.now.saturating_sub(1);
+    }
+
+    /// Those beside one of them.
+    fn others(&self) -> u64 {
+        u64::from(self.most.saturating_sub(1))
+    }
+}
+
 impl World {
     /// Creates a task; the scheduler makes it runnable afterwards.
     pub fn create(&mut self, birth: Birth, cpu: u32) -> u32 {
@@ -18,6 +49,9 @@ impl World {
         let is_late = birth.parent.is_some() || !matches!(self.role(slot).birth, workload::Birth::At(_));
         let [_, start, _] = self.life_costs(self.role(slot).kind);
         self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
+        if is_late && self.role(slot).kind == Kind::Thread {
+            self.threads.comes();
+        }
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
         self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, role: birth.role, parent });
         slot
@@ -52,10 +86,14 @@ impl World {
 
     /// The last that a task does.
     pub(super) fn leave(&mut self, slot: u32) -> Next {
-        let [.., exit] = self.life_costs(self.role(slot).kind);
+        let kind = self.role(slot).kind;
+        let [.., exit] = self.life_costs(kind);
         let task = &mut self.tasks[slot];
         let cost_ns = exit.ns() + std::mem::take(&mut task.owed_ns);
         if cost_ns == 0 || std::mem::replace(&mut task.leaving, true) {
+            if kind == Kind::Thread {
+                self.threads.goes();
+            }
             return Next::Exit;
         }
         task.work_ns = cost_ns;
@@ -67,7 +105,16 @@ impl World {
         let costs = &self.costs;
         match kind {
             Kind::Thread => [costs.fork, costs.start, costs.exit],
-            Kind::Process => [costs.process_fork, costs.process_start, costs.process_exit],
+            Kind::Process => {
+                let with_threads = |own: Time, each: Time| {
+                    Time(own.ns().saturating_add(each.ns().saturating_mul(self.threads.others())))
+                };
+                [
+                    with_threads(costs.process_fork, costs.process_fork_thread),
+                    costs.process_start,
+                    with_threads(costs.process_exit, costs.process_exit_thread),
+                ]
+            }
         }
     }
 }

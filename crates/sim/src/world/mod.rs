@@ -106,6 +106,8 @@ pub struct World {
     arrivals_left: Vec<u32>,
     /// For each role how many of its tasks have come to be.
     born: Vec<u32>,
+    /// Threads that are there.
+    threads: lives::Threads,
     /// For each role the recorded items that its tasks have taken from a common list.
     items_taken: Vec<u64>,
     woken: Vec<u32>,
@@ -155,6 +157,7 @@ impl World {
             arrival_rngs: roles.iter().map(|g| stream("arrivals", g)).collect(),
             arrivals_left: roles.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             born: vec![0; roles.len()],
+            threads: lives::Threads::of(roles),
             items_taken: vec![0; roles.len()],
             woken: Vec::new(),
             inherits: Vec::new(),
