@@ -239,7 +239,7 @@ fn apart(measure: impl FnOnce() -> io::Result<Costs>) -> io::Result<Costs> {
     let child = match unsafe { libc::fork() } {
         0 => {
             die_with(parent);
-            let work = || measure().and_then(|costs| Ok(tell.write_all(&serde_json::to_vec(&costs)?)?));
+            let work = || measure().and_then(|costs| tell.write_all(&serde_json::to_vec(&costs)?));
             let is_told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok_and(|told| told.is_ok());
             // SAFETY: nothing of the parent is to be run.
             unsafe { libc::_exit(i32::from(!is_told)) }

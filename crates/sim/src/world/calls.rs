@@ -211,12 +211,16 @@ mod tests {
         let lives = ["process_fork_thread", "process_exit_thread"];
         let parent = task("parent", "{ spawn = \"child\" }");
         let child = task("child", "{ compute = \"5us\" }") + "kind = \"process\"\nspawned = true\n";
-        // One at a time, and so one more.
-        let late = task("late", "{ compute = \"1us\" }") + "arrivals = \"1ms\"\nlimit = 5\n";
+        // One of them at a time, and so one more thread.
+        let late = task("late", "{ compute = \"1us\" }") + "arrivals = \"1ms\"\nlimit = 3\n";
         let other = task("other", "{ sleep = \"1us\" }");
         assert_eq!(paid(&format!("{parent}{child}"), &lives)[..2], [0, 5_000]);
-        let with_others = paid(&format!("{parent}{child}{other}{late}"), &lives);
-        assert_eq!(with_others[..2], [1, 5_010]);
+        assert_eq!(paid(&format!("{parent}{child}{other}"), &lives), [1, 0, 5_010]);
+        let parent = task("parent", "{ sleep = \"10ms\" }, { spawn = \"child\" }");
+        // The first of them has what the other one had.
+        assert_eq!(paid(&format!("{parent}{child}{other}{late}"), &lives), [1, 0, 1000, 1000, 1000, 5_010]);
+        let other = task("other", "{ sleep = \"20ms\" }");
+        assert_eq!(paid(&format!("{parent}{child}{other}{late}"), &lives), [2, 0, 1000, 1000, 1000, 5_020]);
     }
 
     #[test]
