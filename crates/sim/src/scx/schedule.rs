@@ -188,18 +188,21 @@ impl Sim {
     }
 
     /// A task gets a CPU (`set_next_task_scx`), after a switch that costs something. What the switch leaves of a short
-    /// slice is what the task has.
+    /// slice is what the task has, and be it a nanosecond: in a kernel the policy is told before the switch.
     #[inline(always)]
     pub fn set_next(&mut self, cpu: u32, slot: u32, switch_ns: u64) {
         let now = self.core.world.now_ns;
         let entity = self.core.entity_mut(slot);
         let moved = std::mem::take(&mut entity.moved);
+        let least_slice = entity.task().scx.slice.min(1);
         self.core.pay(cpu, Overhead::Switch, switch_ns);
         if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
         }
         self.core.queues.remove(slot);
         let entity = self.core.entity_mut(slot);
+        let slice = &mut entity.task_mut().scx.slice;
+        *slice = (*slice).max(least_slice);
         (entity.state, entity.has_run, entity.custody) = (State::Running, true, Custody::Kernel);
         let address = entity.address;
         let realtime = entity.is_realtime();
