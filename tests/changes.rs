@@ -115,16 +115,13 @@ fn who_changes_all_the_time_does_not_keep_its_cpu() {
     // Slices of CFS begin again with each change but that of a nice value, as in a kernel (`set_next_entity`): whoever
     // changes more often than the shortest of slices keeps its CPU there, too. A quantum of Windows begins again with each
     // change of the priority, and priorities are strict: nobody takes turns.
-    let begins_again = |policy: &str, change: &str| match policy {
-        "cfs" | "alb" => !change.starts_with("nice"),
-        _ => false,
+    let pieces_of = |policy: &str, is_nice: bool| match (policy, is_nice) {
+        ("fcfs", _) | ("windows", true) => &[][..],
+        ("cfs" | "alb", false) => &["10ms", "7ms"],
+        _ => &["10ms", "7ms", "1ms", "100us"],
     };
-    let takes_turns = POLICIES.into_iter().filter(|policy| *policy != "fcfs");
-    for (policy, (cpus, one, other)) in takes_turns.flat_map(|policy| changes.map(|change| (policy, change))) {
-        if policy == "windows" && one.starts_with("nice") {
-            continue;
-        }
-        let pieces = if begins_again(policy, one) { &["10ms", "7ms"][..] } else { &["10ms", "7ms", "1ms", "100us"] };
+    for (policy, (cpus, one, other)) in POLICIES.into_iter().flat_map(|policy| changes.map(|change| (policy, change))) {
+        let pieces = pieces_of(policy, one.starts_with("nice"));
         for piece in pieces {
             let tables = format!(
                 "[[task]]\nname = \"t\"\ncount = {}\nloop = [{{ compute = \"{piece}\" }}, {{ set = {{ {one} }} }}, \
@@ -149,7 +146,7 @@ fn who_changes_all_the_time_does_not_keep_its_cpu() {
 fn to_set_what_is_so_changes_nothing() {
     let run = |set: &str| {
         let tables = format!(
-            "[[task]]\nname = \"t\"\ncount = 2\ncpus = \"0\"\nnice = 3\nloop = [{{ compute = \"100us\" }}{set}]\n\
+            "[[task]]\nname = \"t\"\ncount = 2\ncpus = \"0\"\nnice = 3\nslice = \"2ms\"\nloop = [{{ compute = \"100us\" }}{set}]\n\
              [run]\nduration = \"1s\"\n"
         );
         stays(&run(&workload(1, &tables), "cfs").0, 0)
@@ -158,6 +155,7 @@ fn to_set_what_is_so_changes_nothing() {
     assert!(without.len() > 50, "they take turns");
     assert_eq!(run(", { set = { cpus = \"0\" } }"), without);
     assert_eq!(run(", { set = { nice = 3 } }"), without);
+    assert_eq!(run(", { set = { slice = \"2ms\" } }"), without);
 }
 
 /// A task that had to leave its CPU is not handed to the policy as one that could continue there.

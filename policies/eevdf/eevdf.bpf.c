@@ -140,12 +140,12 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, SCX_SLICE_DFL, enq_flags);
 		return;
 	}
+	t->interrupted = t->gives_way = false;
 	if (has_control_groups() && (t->aside || is_held_back(t, cpu))) {
 		t->clock.waker = -1;
 		put_aside(q, p, t, cpu, enq_flags, now);
 		return;
 	}
-	t->interrupted = t->gives_way = false;
 	follow_move(t, q, cpu, now);
 	if (is_pushed(q, p) && push(q, p, t, enq_flags, now))
 		return;

@@ -63,7 +63,7 @@ struct o1_task {
 	bool fresh;       /* forked, and not yet queued */
 	bool running;
 	bool ran;         /* it had a CPU since it was last queued */
-	bool interrupted; /* it lost its CPU to a higher class of schedulers */
+	bool interrupted; /* it has its CPU back, or kept it through a change, though another one may come first */
 	bool gives_way;   /* it used up its slice in a fork, or that was seen there, and runs still */
 };
 

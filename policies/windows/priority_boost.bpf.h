@@ -79,7 +79,7 @@ struct thread {
 	u32 waker;        /* the priority of who woke it; 0 when nobody did */
 	u32 state;
 	bool yielded;
-	bool interrupted; /* it lost its CPU to a higher class of schedulers */
+	bool interrupted; /* it has its CPU back, or kept it through a change, though another one may come first */
 };
 
 /* Whether a thread was ever queued, is queued, or had a CPU since it was. */

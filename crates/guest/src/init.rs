@@ -147,12 +147,10 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
     if let Some(ranks) = Ranks::of(&job.workload) {
         ranks.hurry();
     }
-    let mut measurer = None;
-    let is_ready = || measurer = Some(Measurer::start());
-    let measured = measure(&job.workload, &settings, policy.as_mut(), is_ready, &mut go_on);
+    let measured = measure(&job.workload, &settings, policy.as_mut(), Measurer::start, &mut go_on);
     calm();
-    let costs = || measurer.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into())).map_err(|error| error.to_string());
-    let measured = measured.map(|run| (run, costs().and_then(Measurer::measure)));
+    let costs = |measurer: io::Result<Measurer>| measurer.map_err(|error| error.to_string())?.measure();
+    let measured = measured.map(|(run, measurer)| (run, costs(measurer)));
     // Tasks may have failed because their policy did.
     let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
     let (Measured { report, recorded, counted: _ }, costs) = measured.map_err(|error| match error {

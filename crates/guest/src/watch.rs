@@ -51,27 +51,27 @@ pub enum MeasureError {
 }
 
 /// Runs a workload on this kernel, under a policy that is in charge already, or under none. `is_ready` is called when all is
-/// there that this process has in memory while the tasks run. `go_on` is called every `settings.look` how far the run is, and
-/// may end it; the end of the policy ends it too.
-pub fn measure(
+/// there that this process has in memory while the tasks run; what it gives comes back with the measurements. `go_on` is called
+/// every `settings.look` how far the run is, and may end it; the end of the policy ends it too.
+pub fn measure<T>(
     workload: &Workload,
     settings: &Settings,
     mut policy: Option<&mut InCharge>,
-    is_ready: impl FnOnce(),
+    is_ready: impl FnOnce() -> T,
     go_on: &mut dyn FnMut(Time) -> bool,
-) -> Result<Measured, MeasureError> {
+) -> Result<(Measured, T), MeasureError> {
     if let Some(policy) = &mut policy {
         policy.begin_account();
     }
     let mut watch = Watch::new(workload, settings, policy.as_deref(), go_on);
-    is_ready();
+    let ready = is_ready();
     let report = schedlab_load::run(workload, settings, &mut watch);
     let counted = watch.counters.take().and_then(Counters::counted);
     let recorded = watch.end()?;
     if let Some(policy) = policy {
         policy.end_account();
     }
-    Ok(Measured { report: report?, recorded, counted })
+    Ok((Measured { report: report?, recorded, counted }, ready))
 }
 
 /// Records of the run, or why there are none.

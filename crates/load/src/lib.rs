@@ -7,6 +7,7 @@
 
 mod account;
 pub mod algorithm;
+mod apart;
 mod arrivals;
 mod attributes;
 pub mod calibration;
@@ -35,6 +36,7 @@ mod store;
 mod worker;
 
 pub use algorithm::Algorithm;
+pub use apart::Apart;
 pub use calibration::{Calibration, CalibrationError, Verification};
 pub use clock::{now_ns, sleep_until};
 pub use control_groups::Counters as ControlGroupCounters;

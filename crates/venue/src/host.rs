@@ -73,7 +73,7 @@ impl Venue for HostVenue {
         let measured = measure(request.workload, &settings, policy.as_mut(), || (), &mut go_on);
         // Tasks may have failed because their policy did.
         let loaded = policy.map(InCharge::end).transpose().map_err(ejected)?;
-        let Measured { report, recorded, counted } = measured.map_err(|error| match error {
+        let (Measured { report, recorded, counted }, ()) = measured.map_err(|error| match error {
             MeasureError::Load(error) => error.into(),
             MeasureError::Policy(error) => ejected(error),
         })?;

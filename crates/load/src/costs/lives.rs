@@ -26,8 +26,8 @@ use std::time::Duration;
 pub struct Life {
     /// CPU time of the parent for creating it.
     pub fork: Option<Cost>,
-    /// CPU time of the parent, once after all that it creates at a time.
-    pub once: Option<Cost>,
+    /// CPU time of the parent of processes, once after all that it creates at a time.
+    pub copy: Option<Cost>,
     /// CPU time of the task for its start and a step in which it does nothing.
     pub start: Option<Cost>,
     /// From its last step on.
@@ -87,24 +87,23 @@ pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life
     let usual = Families { kind, children: few, bystanders: BYSTANDERS };
     let watch = |families| watch(families, beside, alone_on);
     let (first, second) = (watch(usual)?, watch(Families { children: many, ..usual })?);
-    let fork_ns = (second.parent_ns - first.parent_ns) / f64::from(many - few);
     let exit_ns = (first.exits_ns + second.exits_ns) / (first.exits + second.exits);
     let mut life = Life {
-        once: Cost::positive(first.parent_ns - f64::from(few) * fork_ns),
         start: Cost::of(&[first.starts, second.starts].concat()),
-        fork: Cost::positive(fork_ns),
         exit: Cost::positive(exit_ns),
         ended: PARENTS * (2 + few + many),
         ..Life::default()
     };
-    if kind == Kind::Process {
-        let crowded = watch(Families { children: many, bystanders: CROWD, ..usual })?;
-        let exit_more = ((crowded.exits_ns / crowded.exits - exit_ns) / f64::from(CROWD - BYSTANDERS)).max(0.0);
-        life.exit = Cost::positive(exit_ns - exit_more * f64::from(BYSTANDERS));
-        life.exit_thread = Cost::positive(exit_more);
-        life.ended += PARENTS * (1 + many);
-        creations(&mut life, beside)?;
+    if kind == Kind::Thread {
+        life.fork = Cost::positive((second.parent_ns - first.parent_ns) / f64::from(many - few));
+        return Ok(life);
     }
+    let crowded = watch(Families { children: many, bystanders: CROWD, ..usual })?;
+    let exit_more = ((crowded.exits_ns / crowded.exits - exit_ns) / f64::from(CROWD - BYSTANDERS)).max(0.0);
+    life.exit = Cost::positive(exit_ns - exit_more * f64::from(BYSTANDERS));
+    life.exit_thread = Cost::positive(exit_more);
+    life.ended += PARENTS * (1 + many);
+    creations(&mut life, beside)?;
     Ok(life)
 }
 
@@ -116,8 +115,8 @@ fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
     let more_ns = (crowded.ns - second.ns) / f64::from(many) / f64::from(CROWD);
     life.fork = Cost::of(&[first.ns / f64::from(few), second.ns / f64::from(many)]).filter(|cost| cost.median_ns > 0.0);
     life.fork_thread = Cost::positive(more_ns);
-    life.once = Cost::positive(first.after_ns);
-    life.ended += [&first, &second, &crowded].map(|creation| creation.ended).iter().sum::<u32>();
+    life.copy = Cost::positive(first.after_ns);
+    life.ended += first.ended + second.ended + crowded.ended;
     Ok(())
 }
 
@@ -142,9 +141,10 @@ impl Creation {
         let scenario = format!(
             "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"{}ms\"\n\
              [[task]]\nname = \"parent\"\nloop = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
-             [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n{others}",
+             {}{others}",
             over_ms(pace),
             ASLEEP_MS * pace,
+            Kind::Process.child(),
         );
         let report = run(&workload(&scenario), &settings(), &mut Unwatched)?;
         let parent = report.tasks.iter().find(|task| task.role == PARENT);
@@ -186,22 +186,30 @@ pub enum Kind {
     Process,
 }
 
-impl Families {
-    /// These, and bystanders that are there until all others are over.
-    fn scenario(self, pace: u32) -> String {
-        let kind = match self.kind {
+impl Kind {
+    /// The role of children that do nothing.
+    fn child(self) -> String {
+        let kind = match self {
             Kind::Thread => "thread",
             Kind::Process => "process",
         };
+        format!("[[task]]\nname = \"child\"\nkind = \"{kind}\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n")
+    }
+}
+
+impl Families {
+    /// These, and bystanders that are there until all others are over.
+    fn scenario(self, pace: u32) -> String {
         let Families { children, bystanders, .. } = self;
         format!(
             "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"100s\"\n\
              [[task]]\nname = \"parent\"\narrivals = \"{}ms\"\nlimit = {PARENTS}\n\
              once = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
-             [[task]]\nname = \"child\"\nkind = \"{kind}\"\nspawned = true\nonce = [{{ compute = \"1ns\" }}]\n\
+             {}\
              [[task]]\nname = \"last\"\ncount = {bystanders}\nonce = [{{ sleep = \"{}ms\" }}]\n",
             APART_MS * pace,
             ASLEEP_MS * pace,
+            self.kind.child(),
             over_ms(pace) + 20 * pace
         )
     }

@@ -14,17 +14,17 @@ mod waits;
 mod wakeups;
 
 use crate::algorithm::Algorithm;
+use crate::apart::Apart;
 use crate::attributes::{cpus, set_cpus};
 use crate::calibration::{Calibration, quantile};
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 use crate::futex;
-use crate::process::{bury, die_with};
 use crate::run::Settings;
 use lives::{Beside, lives};
 use schedlab_model::ids::CpuId;
 use schedlab_model::result::SchedulerCosts;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -221,38 +221,16 @@ impl Cost {
 
 /// Measures all of them; on a processor it takes some seconds.
 pub fn measure(effort: &Effort) -> io::Result<Costs> {
-    let mut costs = apart(|| measure_without_lives(effort))?;
+    // In a process of its own: threads leave areas of memory behind, which each process gets that is created later.
+    let measured = Apart::start(|tell| tell.write_all(&serde_json::to_vec(&measure_without_lives(effort)?)?))?;
+    let mut costs: Costs = serde_json::from_slice(&measured.told()?)
+        .map_err(|_| io::Error::other("the process that measures costs has failed"))?;
     let first = cpus()?.iter().next().unwrap_or(CpuId(0));
     let (ended, taken) = grace::beside(|| measure_lives(&mut costs, Some(first).filter(|_| effort.alone)));
     costs.grace_period = taken.and_then(|taken| Cost::of(&[taken.waiter_ns?]));
     costs.reclaim = taken.zip(ended).and_then(|(taken, ended)| Cost::of(&[taken.others_ns / ended]));
     costs.arrival = arrivals::arrival_ns().ok().and_then(Cost::positive);
     Ok(costs)
-}
-
-/// Measures in a process of its own: threads leave areas of memory behind, which each process gets that is created later
-/// and counted.
-fn apart(measure: impl FnOnce() -> io::Result<Costs>) -> io::Result<Costs> {
-    let (mut told, mut tell) = io::pipe()?;
-    let parent = std::process::id() as i32;
-    // SAFETY: the child measures and leaves by `_exit`.
-    let child = match unsafe { libc::fork() } {
-        0 => {
-            die_with(parent);
-            let work = || measure().and_then(|costs| tell.write_all(&serde_json::to_vec(&costs)?));
-            let is_told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok_and(|told| told.is_ok());
-            // SAFETY: nothing of the parent is to be run.
-            unsafe { libc::_exit(i32::from(!is_told)) }
-        }
-        child if child > 0 => child,
-        _ => return Err(io::Error::last_os_error()),
-    };
-    drop(tell);
-    let mut bytes = Vec::new();
-    let read = told.read_to_end(&mut bytes);
-    bury(child);
-    read?;
-    serde_json::from_slice(&bytes).map_err(|_| io::Error::other("the process that measures costs has failed"))
 }
 
 /// All but what creating and ending tasks takes.
@@ -287,10 +265,10 @@ fn measure_lives(costs: &mut Costs, alone_on: Option<CpuId>) -> Option<f64> {
     let of = |kind, exit| lives(kind, Beside { wakeup, sleep, exit }, alone_on).ok();
     let thread = of(lives::Kind::Thread, 0.0)?;
     let process = of(lives::Kind::Process, thread.exit?.median_ns)?;
-    (costs.process_fork_thread, costs.process_exit_thread) = (process.fork_thread, process.exit_thread);
     (costs.fork, costs.start, costs.exit) = (thread.fork, thread.start, thread.exit);
     (costs.process_fork, costs.process_start, costs.process_exit) = (process.fork, process.start, process.exit);
-    costs.process_copy = process.once;
+    (costs.process_fork_thread, costs.process_exit_thread) = (process.fork_thread, process.exit_thread);
+    costs.process_copy = process.copy;
     Some(f64::from(thread.ended + process.ended))
 }
 

@@ -37,11 +37,9 @@ impl Sim {
             self.core.world.set_own_class(slot, class);
             self.follow_class(slot);
         }
-        let slice_of = |sim: &Sim| {
-            let task = sim.core.entity(slot).task();
-            (task.se.custom_slice == 1).then_some(task.se.slice)
-        };
-        if let Some(slice) = change.slice.filter(|slice| slice_of(self) != Some(slice.ns())) {
+        let entity = &self.core.entity(slot).task().se;
+        let own_slice = (entity.custom_slice == 1).then_some(entity.slice);
+        if let Some(slice) = change.slice.filter(|slice| own_slice != Some(slice.ns())) {
             self.while_dequeued(slot, |sim| {
                 let task = sim.core.entity_mut(slot).task_mut();
                 (task.se.custom_slice, task.se.slice) = (1, slice.ns());
@@ -122,8 +120,8 @@ impl Sim {
         change(self);
         match state {
             State::Runnable if requeue => self.enqueue_task(slot, 0),
-            // It never leaves its CPU, and so the policy is not asked where it is to go.
-            // A slice that is over has it choose again (`task_tick_scx`).
+            // It never leaves its CPU, and so the policy is not asked where it is to go. If its slice is over the CPU chooses
+            // (`task_tick_scx`).
             State::Running if requeue => {
                 self.begin_runnable(slot, 0);
                 self.set_next(cpu, slot, 0);

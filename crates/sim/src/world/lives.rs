@@ -7,7 +7,7 @@ use schedlab_model::workload::{self, Kind};
 use schedlab_model::{ids::*, time::Time, trace::EventKind};
 
 /// How many threads there are, and were at most: what a thread has of its process's memory remains for one that comes later.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Threads {
     now: u32,
     most: u32,
