@@ -75,7 +75,7 @@ static bool move_from(u64 queue, s32 to, bool now_there, bool skip_first, u64 no
 			continue;
 		}
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, t->key);
-		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, queue_of(to, t->priority), 0))
+		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, queue_of(to, t), 0))
 			continue;
 		count(t, to, t->transferable);
 		if (t->priority < rq->best)

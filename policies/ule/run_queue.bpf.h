@@ -102,9 +102,13 @@ static inline u64 batch_queue(s32 cpu)
 	return 2 * (u64)(u32)cpu + 1;
 }
 
-static inline u64 queue_of(s32 cpu, u32 priority)
+/*
+ * The queue in which a task's place is. The place decides, not the priority: a tick between the choice of the place and
+ * the way there may have made the task a batch task, and places of the two queues cannot be compared.
+ */
+static inline u64 queue_of(s32 cpu, const struct thread *t)
 {
-	return is_interactive(priority) ? interactive_queue(cpu) : batch_queue(cpu);
+	return t->slot == NO_SLOT ? interactive_queue(cpu) : batch_queue(cpu);
 }
 
 /* The hz tick at a time. */

@@ -159,7 +159,7 @@ static void choose_place(struct thread *t, struct run_queue *rq, u64 own, u64 no
 		t->used = 0;
 		goes_first = false;
 	}
-	if (goes_first && own != NO_SLOT)
+	if (goes_first && own != NO_SLOT && !is_interactive(t->priority))
 		give_place(t, slot_head(rq, own));
 	else
 		give_place(t, key_of(rq, t->priority, goes_first ? PLACE_HEAD : PLACE_TAIL, now));
@@ -198,7 +198,7 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	t->fresh = t->ran = t->placed = t->interrupted = false;
 	count(t, cpu, p->nr_cpus_allowed > 1);
-	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, t->priority), SCX_SLICE_DFL, t->key, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, t), SCX_SLICE_DFL, t->key, enq_flags);
 	if (t->priority < rq->best)
 		rq->best = t->priority;
 	if (!arrives)

@@ -276,6 +276,26 @@ static void say_machine(void)
 	SAY("warm 4997", is_warm(4997, 3, 5000));
 }
 
+/* A task whose priority becomes another one between the choice of its place and the way there. */
+static void say_queue_after(u32 chosen, u32 then)
+{
+	struct thread t = { .priority = chosen };
+
+	give_place(&t, 7 << SLOT_SHIFT);
+	t.priority = then;
+	bpf_printk("queue %u %u %llu", chosen, then, queue_of(1, &t));
+}
+
+static void say_queues(void)
+{
+	u32 interactive = priority_ranges[mode].interactive, batch = priority_ranges[mode].batch;
+
+	say_queue_after(interactive, interactive);
+	say_queue_after(interactive, batch);
+	say_queue_after(batch, batch);
+	say_queue_after(batch, interactive);
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 {
 	set_units();
@@ -290,6 +310,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(formulas_init)
 	say_recoveries();
 	say_uses();
 	say_machine();
+	say_queues();
 	return 0;
 }
 

@@ -210,3 +210,22 @@ fn v19_priorities_of_the_port() {
     ];
     assert_formulas(PAPER, &expected);
 }
+
+/// CPU 1's queues are 2, of interactive tasks, and 3. A place is among those of the priority that it was chosen for.
+#[test]
+fn a_task_goes_to_the_queue_in_which_its_place_is() {
+    let of = |interactive: &str, batch: &str| {
+        let name = |chosen: &str, then: &str| format!("queue {chosen} {then}");
+        [
+            (name(interactive, interactive), 2),
+            (name(interactive, batch), 2),
+            (name(batch, batch), 3),
+            (name(batch, interactive), 3),
+        ]
+    };
+    for (mode, queues) in [(PAPER, of("100", "112")), (FREEBSD, of("120", "152"))] {
+        for (name, queue) in &queues {
+            assert_formulas(mode, &[(name, &[*queue])]);
+        }
+    }
+}
