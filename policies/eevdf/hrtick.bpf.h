@@ -14,8 +14,9 @@
 
 #include <eevdf/pick.bpf.h>
 
-PARAMETER(bool, hrtick, false,
-	  "about=Requests end by a timer of their own, not at ticks. Kernels since 7.2 do so where their timers allow it.");
+enum { HRTICK_FALSE, HRTICK_TRUE, HRTICK_AUTO };
+PARAMETER(u32, hrtick, HRTICK_AUTO,
+	  "choices=false,true,auto about=Whether requests end by a timer of their own, not at ticks. auto: since 7.3.");
 
 #define LEAST_HRTICK (10 * 1000ULL)
 
@@ -29,6 +30,11 @@ struct {
 	__type(key, u32);
 	__type(value, struct hrtick);
 } hrticks SEC(".maps");
+
+static inline bool has_hrtick(void)
+{
+	return hrtick == HRTICK_TRUE || (hrtick == HRTICK_AUTO && version >= LINUX_7_3);
+}
 
 /* The CPU looks at its task, and not lazily, unless it has begun something else meanwhile. */
 static int on_hrtick(void *map, u32 *key, struct hrtick *tick)
@@ -48,7 +54,7 @@ static void set_hrtick(struct fair_queue *q, u32 cpu, u64 now)
 	struct hrtick *tick;
 	u64 at;
 
-	if (!hrtick || !q->clock.nr_queued)
+	if (!has_hrtick() || !q->clock.nr_queued)
 		return;
 	at = reaches_at(q, q->clock.deadline);
 	if (time_before(at, now + LEAST_HRTICK))
@@ -66,7 +72,7 @@ static s32 init_hrticks(void)
 	s32 error = 0;
 	u32 cpu;
 
-	if (!hrtick)
+	if (!has_hrtick())
 		return 0;
 	bpf_for(cpu, 0, nr_cpus) {
 		struct hrtick *tick;

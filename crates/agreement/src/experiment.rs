@@ -79,6 +79,16 @@ impl Studied {
         }
     }
 
+    /// Lets the policy follow the kernel that really ran.
+    fn follow(&mut self, real: &[Vec<RunResult>]) -> Result<(), Ended> {
+        let ran = real.iter().flatten().find_map(|result| result.provenance.kernel.as_deref());
+        if let Some(kernel) = ran {
+            self.cell = self.cell.following(kernel).map_err(|error| Some(error.to_string()))?;
+            self.report.policy = self.cell.pair.to_string();
+        }
+        Ok(())
+    }
+
     /// Whether its runs are to be longer than those that are known.
     fn is_longer(&self) -> bool {
         self.cell.length != self.report.length
@@ -130,7 +140,10 @@ fn add(
     let mut made = runner.carry_out(&cases.collect::<Vec<_>>(), Errors::EndCases)?.into_iter();
     for (one, seeds) in studied.iter_mut().zip(&seeds).filter(|(_, seeds)| !seeds.is_empty()) {
         let of_cell: Vec<Made> = made.by_ref().take(one.cell.real_runs() as usize).collect();
-        let samples = complete(of_cell, seeds.len()).and_then(|real| simulate(one, seeds, &real, options, runner));
+        let samples = complete(of_cell, seeds.len()).and_then(|real| {
+            one.follow(&real)?;
+            simulate(one, seeds, &real, options, runner)
+        });
         match samples {
             Ok(samples) => one.judge(seeds, samples),
             Err(ended) => one.end(ended),

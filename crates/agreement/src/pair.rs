@@ -1,5 +1,6 @@
 //! A policy in the simulator and what it is compared with.
 
+use schedlab_bpf::{Object, Release, Releases};
 use schedlab_policy::{PolicySpec, SpecError};
 use schedlab_venue::{KERNEL, Policy, VenueError};
 use std::fmt;
@@ -83,6 +84,18 @@ impl Pair {
     /// There is none of that name, or its settings are wrong.
     pub fn simulated(&self) -> Result<Policy, VenueError> {
         Policy::find(&self.policy)
+    }
+
+    /// The policy as it follows the release of a kernel, where it can and the user has not chosen one.
+    pub(crate) fn policy_of(&self, kernel: &str, object: &Object) -> Option<PolicySpec> {
+        let releases = Releases::of(object)?;
+        let mut policy = self.policy.clone();
+        if policy.settings.iter().any(|(name, _)| *name == releases.parameter) {
+            return None;
+        }
+        let nearest = releases.nearest(Release::parse(kernel)?)?;
+        policy.settings.insert(0, (releases.parameter, nearest.to_string()));
+        Some(policy)
     }
 
     /// What decides in the kernel.

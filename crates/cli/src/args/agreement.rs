@@ -18,7 +18,8 @@ pub struct AgreementArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "family")]
     pub family_seed: u64,
     /// The policies: a list as in rr,cfs@debian:12. Alone, a policy is compared with itself in a kernel; with @KERNEL,
-    /// with that kernel's own scheduler; with @kernel, with the scheduler of the kernel of all others
+    /// with that kernel's own scheduler, whose release it follows; with @kernel, with the scheduler of the kernel of all
+    /// others
     #[arg(long, value_name = "POLICIES", required = true, value_parser = parse_list)]
     pub policy: Vec<PairList>,
     /// Where the real runs happen: vm or host

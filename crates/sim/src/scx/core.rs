@@ -9,7 +9,7 @@ use super::idle::Idle;
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
-use super::realtime::{Realtime, Release, Rules};
+use super::realtime::{Realtime, Rules};
 use super::{
     consts::*,
     iter::{Iterators, Walks},
@@ -18,7 +18,7 @@ use crate::error::PolicyFailure;
 use crate::per_cpu::PerCpu;
 use crate::table::Table;
 use crate::world::{World, cpu_timers::CpuTimers};
-use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
+use schedlab_bpf::{Access, GuestMemory, MemoryError, Region, Release};
 use schedlab_model::machine::Machine;
 use schedlab_model::{cpuset::CpuSet, ids::CpuId, time::Time, trace::*};
 use std::collections::VecDeque;

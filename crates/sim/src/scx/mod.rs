@@ -119,9 +119,9 @@ fn prepare(workload: &Rc<Workload>, source: Source<'_>, options: &Options) -> Re
         Source::Object(object, _) => {
             object.check_licence()?;
             refuse_not_simulated(object.ops()?)?;
-            realtime::Release::of(object, &options.settings)
+            realtime::release_of(object, &options.settings)
         }
-        Source::Program(_) => realtime::Release::SIMULATED,
+        Source::Program(_) => realtime::SIMULATED,
     };
     let memory = GuestMemory::new()?;
     let world = World::new(workload, &workload.machine.costs, options.seed);

@@ -2,39 +2,23 @@
 //! that release and runs below its real-time class. All other policies run below that of the simulated kernel.
 
 use crate::scx::KERNEL_VERSION;
-use schedlab_bpf::{ConstantValue, Object, Value};
+use schedlab_bpf::{Object, Release, Releases, Value};
 
-/// The declaration tag of a variable that says which Linux a policy stands for: the releases follow, and the value is the
-/// place of one of them.
-const TAG: &str = "linux ";
+/// The release of the simulated kernel.
+pub const SIMULATED: Release = Release(KERNEL_VERSION >> 16, KERNEL_VERSION >> 8 & 0xff);
 
-/// A release of Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Release(pub u32, pub u32);
-
-impl Release {
-    /// That of the simulated kernel.
-    pub const SIMULATED: Release = Release(KERNEL_VERSION >> 16, KERNEL_VERSION >> 8 & 0xff);
-
-    fn parse(text: &str) -> Option<Release> {
-        let (major, minor) = text.split_once('.')?;
-        Some(Release(major.parse().ok()?, minor.parse().ok()?))
-    }
-
-    /// The one that an object with these settings stands for, or the simulated one.
-    pub fn of(object: &Object, settings: &[(String, Value)]) -> Release {
-        let said = object.constants().into_iter().find_map(|constant| {
-            let releases = constant.tags.iter().find_map(|tag| tag.strip_prefix(TAG))?.to_string();
-            let set = settings.iter().find(|(name, _)| *name == constant.name).map(|(_, value)| value);
-            let place = match (set, constant.default) {
-                (Some(Value::Integer(value)), _) => *value,
-                (None, ConstantValue::Integer(value)) => value,
-                _ => return None,
-            };
-            Release::parse(releases.split(',').nth(usize::try_from(place).ok()?)?)
-        });
-        said.unwrap_or(Release::SIMULATED)
-    }
+/// The release that an object with these settings stands for, or the simulated one.
+pub fn release_of(object: &Object, settings: &[(String, Value)]) -> Release {
+    let said = Releases::of(object).and_then(|releases| {
+        let set = settings.iter().find(|(name, _)| *name == releases.parameter).map(|(_, value)| value);
+        let place = match set {
+            Some(Value::Integer(value)) => usize::try_from(*value).ok()?,
+            Some(_) => return None,
+            None => releases.default,
+        };
+        releases.all.get(place).copied()
+    });
+    said.unwrap_or(SIMULATED)
 }
 
 /// How others are kept from starving next to real-time tasks.
@@ -83,7 +67,6 @@ mod tests {
         assert_eq!(rules("5.10"), throttling(false, false));
         assert_eq!(rules("6.1"), throttling(false, true));
         let server = Rules { protection: Protection::Server, takes_turns: true };
-        assert_eq!([rules("6.12"), rules("7.1"), Rules::of(Release::SIMULATED)], [server; 3]);
-        assert_eq!(Release::parse("new"), None);
+        assert_eq!([rules("6.12"), rules("7.1"), Rules::of(SIMULATED)], [server; 3]);
     }
 }
