@@ -87,11 +87,17 @@ costs! {
     /// What `process_fork` takes more for each other thread that the run has or had at a time: all threads are one process, and
     /// the areas of its memory are copied one by one, each stack among them (`dup_mmap`).
     process_fork_thread
-    /// What a task pays after the last process that it creates in a step, with its next work or sleep: the kernel then copies
+    /// What a task pays after the last process that it creates in a step, with its next work or call: the kernel then copies
     /// what it writes to, page by page (`do_wp_page`).
     process_copy
     /// Like `start`, for a process: the kernel copies what it writes to, page by page (`do_wp_page`).
     process_start
+    /// What `process_start` takes more while processes that are created later in the same step have the same memory: only the
+    /// last one writes to pages that nobody else has any more (`wp_page_reuse`).
+    process_start_shared
+    /// What `process_start` takes more for each of those threads: the new process marks the stacks that it has of them as
+    /// free, and the kernel copies what that writes to (`__reclaim_stacks` of glibc, `do_wp_page`).
+    process_start_thread
     /// Like `exit`, for a process, whose memory is freed (`exit_mm`).
     process_exit
     /// What `process_exit` takes more for each of those threads: their areas are freed (`exit_mmap`).
@@ -190,6 +196,12 @@ pub struct SchedulerCosts {
     /// The start of a process, up to its first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_ns: Option<f64>,
+    /// What that takes more while processes that are created later in the same step have the same memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_start_shared_ns: Option<f64>,
+    /// What that takes more for each other thread of the process of its creator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_start_thread_ns: Option<f64>,
     /// The end of a process, after its last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_exit_ns: Option<f64>,
@@ -277,6 +289,8 @@ impl From<&SchedulerCosts> for Costs {
             process_copy: time(told.process_copy_ns),
             process_start: without(told.process_start_ns, &[switch]),
             process_exit: time(told.process_exit_ns),
+            process_start_shared: time(told.process_start_shared_ns),
+            process_start_thread: time(told.process_start_thread_ns),
             process_exit_thread: time(told.process_exit_thread_ns),
             // What creates a task also wakes it.
             arrival: without(told.arrival_ns, &[switch, time(told.wakeup_ns)]),

@@ -106,6 +106,8 @@ fn named(costs: &Costs) -> Vec<(&'static str, Option<Cost>)> {
         ("the same, more for each other thread", costs.process_fork_thread),
         ("forks of processes, as the parent pays once", costs.process_copy),
         ("start of a process", costs.process_start),
+        ("the same, more before others are created", costs.process_start_shared),
+        ("the same, more for each thread of its creator", costs.process_start_thread),
         ("exit of a process", costs.process_exit),
         ("the same, more for each thread of its creator", costs.process_exit_thread),
         ("arrival of a task, as its creator pays", costs.arrival),

@@ -32,8 +32,11 @@ pub struct Life {
     pub start: Option<Cost>,
     /// From its last step on.
     pub exit: Option<Cost>,
-    /// What the creation and the end of a process take more for each other thread of its parent's process.
+    /// What the creation, the start and the end of a process take more for each other thread of its parent's process.
     pub fork_thread: Option<Cost>,
+    pub start_thread: Option<Cost>,
+    /// What the start of a process takes more while others that are created after it have the same memory.
+    pub start_shared: Option<Cost>,
     pub exit_thread: Option<Cost>,
     /// How many tasks have ended meanwhile.
     pub ended: u32,
@@ -116,6 +119,11 @@ fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
     life.fork = Cost::of(&[first.ns / f64::from(few), second.ns / f64::from(many)]).filter(|cost| cost.median_ns > 0.0);
     life.fork_thread = Cost::positive(more_ns);
     life.copy = Cost::positive(first.after_ns);
+    life.start_thread = Cost::positive((mean(&crowded.starts) - mean(&second.starts)) / f64::from(CROWD));
+    // All but one of those that are created at a time start while others have the same memory.
+    life.start_shared =
+        Cost::positive((mean(&second.starts) - mean(&first.starts)) * f64::from(many) / f64::from(many - 1));
+    life.start = Cost::of(&first.starts);
     life.ended += first.ended + second.ended + crowded.ended;
     Ok(())
 }
@@ -126,6 +134,8 @@ struct Creation {
     ns: f64,
     /// What follows, without its sleep.
     after_ns: f64,
+    /// CPU time of each child up to its end.
+    starts: Vec<f64>,
     /// How many have ended.
     ended: u32,
 }
@@ -158,13 +168,20 @@ impl Creation {
             .collect();
         let cycle_ns = cpu_ns / requests.len().max(1) as f64 - beside.sleep;
         // Where a child goes before its parent, requests are longer than what the parent does.
-        let request_ns = quantile(&requests, 0.5).min(cycle_ns);
+        let [request_ns, mean_ns] = [quantile(&requests, 0.5), mean(&requests)].map(|ns| ns.min(cycle_ns));
+        let children_of_all = report.tasks.iter().filter(|task| task.role == CHILD);
+        let starts: Vec<f64> = children_of_all.map(|child| child.done_cpu_ns as f64).collect();
         Ok(Creation {
             ns: request_ns - f64::from(children) * beside.wakeup,
-            after_ns: cycle_ns - request_ns,
-            ended: report.tasks.iter().filter(|task| task.role == CHILD).count() as u32,
+            after_ns: cycle_ns - mean_ns,
+            ended: starts.len() as u32,
+            starts,
         })
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Watches families live.

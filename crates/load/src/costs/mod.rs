@@ -74,6 +74,10 @@ pub struct Costs {
     pub process_copy: Option<Cost>,
     /// A process's begin, up to its first step.
     pub process_start: Option<Cost>,
+    /// What that takes more while processes that are created later at that time have the same memory.
+    pub process_start_shared: Option<Cost>,
+    /// What that takes more for each other thread of its parent's process.
+    pub process_start_thread: Option<Cost>,
     /// A process's end.
     pub process_exit: Option<Cost>,
     /// What that takes more for each other thread of its parent's process.
@@ -131,6 +135,8 @@ impl Costs {
             process_copy_ns: median(self.process_copy),
             process_start_ns: median(self.process_start),
             process_exit_ns: median(self.process_exit),
+            process_start_shared_ns: median(self.process_start_shared),
+            process_start_thread_ns: median(self.process_start_thread),
             process_exit_thread_ns: median(self.process_exit_thread),
             arrival_ns: median(self.arrival),
             grace_period_ns: median(self.grace_period),
@@ -267,7 +273,8 @@ fn measure_lives(costs: &mut Costs, alone_on: Option<CpuId>) -> Option<f64> {
     let process = of(lives::Kind::Process, thread.exit?.median_ns)?;
     (costs.fork, costs.start, costs.exit) = (thread.fork, thread.start, thread.exit);
     (costs.process_fork, costs.process_start, costs.process_exit) = (process.fork, process.start, process.exit);
-    (costs.process_fork_thread, costs.process_exit_thread) = (process.fork_thread, process.exit_thread);
+    (costs.process_fork_thread, costs.process_start_thread) = (process.fork_thread, process.start_thread);
+    (costs.process_start_shared, costs.process_exit_thread) = (process.start_shared, process.exit_thread);
     costs.process_copy = process.copy;
     Some(f64::from(thread.ended + process.ended))
 }

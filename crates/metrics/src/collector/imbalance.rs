@@ -3,74 +3,70 @@
 use schedlab_model::ids::RoleId;
 use schedlab_model::result;
 
+/// A load by number of tasks and by their weight. Both are computed side by side, which processors do at once.
+type Load = [f64; 2];
+
 /// Watches the load of each CPU. At each instant the CPUs' loads have a mean and a variance; both are integrated over time. The
 /// sum of the loads and the sum of their squares give both without a look at all CPUs.
 #[derive(Clone, Debug)]
 pub(super) struct Imbalance {
     cpus: f64,
-    /// What a task of each role weighs.
-    weights: Vec<f64>,
-    tasks: Loads,
-    weight: Loads,
+    /// What a task of each role adds.
+    of_roles: Vec<Load>,
+    of_cpus: Vec<Load>,
+    sum: Load,
+    squares: Load,
+    /// Mean × CPUs × ns.
+    mean_time: Load,
+    /// Variance × CPUs² × ns.
+    variance_time: Load,
     /// Time since the loads last changed, in ns.
     unchanged_ns: u64,
 }
 
-/// Loads of one kind.
-#[derive(Clone, Debug, Default)]
-struct Loads {
-    of_cpus: Vec<f64>,
-    sum: f64,
-    squares: f64,
-    /// Mean × CPUs × ns.
-    mean_time: f64,
-    /// Variance × CPUs² × ns.
-    variance_time: f64,
-}
-
-impl Loads {
-    #[inline(always)]
-    fn add(&mut self, cpu: usize, load: f64) {
-        let before = self.of_cpus[cpu];
-        self.of_cpus[cpu] += load;
-        self.sum += load;
-        self.squares += load * (2.0 * before + load);
-    }
-
-    #[inline(always)]
-    fn pass(&mut self, cpus: f64, ns: f64) {
-        self.mean_time += self.sum * ns;
-        self.variance_time += (cpus * self.squares - self.sum * self.sum).max(0.0) * ns;
-    }
-
-    /// The standard deviation divided by the mean; none where there was no load.
-    fn relative(&self, ns: f64) -> Option<f64> {
-        (self.mean_time > 0.0).then(|| (self.variance_time / ns).sqrt() / (self.mean_time / ns))
-    }
+/// For each lane of a load.
+#[inline(always)]
+fn lanes(of: impl Fn(usize) -> f64) -> Load {
+    [of(0), of(1)]
 }
 
 impl Imbalance {
     /// For tasks of roles that weigh that much; real-time tasks have no weight.
     pub fn new(cpus: u32, weights: impl Iterator<Item = Option<u32>>) -> Imbalance {
-        let weights = weights.map(|weight| f64::from(weight.unwrap_or(0))).collect();
-        let loads = Loads { of_cpus: vec![0.0; cpus as usize], ..Loads::default() };
-        Imbalance { cpus: f64::from(cpus), weights, tasks: loads.clone(), weight: loads, unchanged_ns: 0 }
+        let zero = Load::default();
+        Imbalance {
+            cpus: f64::from(cpus),
+            of_roles: weights.map(|weight| [1.0, f64::from(weight.unwrap_or(0))]).collect(),
+            of_cpus: vec![zero; cpus as usize],
+            sum: zero,
+            squares: zero,
+            mean_time: zero,
+            variance_time: zero,
+            unchanged_ns: 0,
+        }
     }
 
     /// A task of this role joins a CPU's run queue.
     #[inline(always)]
     pub fn joins(&mut self, cpu: usize, role: RoleId) {
-        self.settle();
-        self.tasks.add(cpu, 1.0);
-        self.weight.add(cpu, self.weights[role.index()]);
+        self.add(cpu, self.of_roles[role.index()]);
     }
 
     /// A task of this role leaves a CPU's run queue.
     #[inline(always)]
     pub fn leaves(&mut self, cpu: usize, role: RoleId) {
+        let load = self.of_roles[role.index()];
+        self.add(cpu, lanes(|lane| -load[lane]));
+    }
+
+    #[inline(always)]
+    fn add(&mut self, cpu: usize, load: Load) {
         self.settle();
-        self.tasks.add(cpu, -1.0);
-        self.weight.add(cpu, -self.weights[role.index()]);
+        let of_cpu = &mut self.of_cpus[cpu];
+        let before = *of_cpu;
+        *of_cpu = lanes(|lane| before[lane] + load[lane]);
+        self.sum = lanes(|lane| self.sum[lane] + load[lane]);
+        self.squares = lanes(|lane| self.squares[lane] + load[lane] * (2.0 * before[lane] + load[lane]));
     }
 
     /// Time passes with the loads as they are.
@@ -86,23 +82,29 @@ impl Imbalance {
             0 => return,
             ns => ns as f64,
         };
-        self.tasks.pass(self.cpus, ns);
-        self.weight.pass(self.cpus, ns);
+        let variance = lanes(|lane| self.cpus * self.squares[lane] - self.sum[lane] * self.sum[lane]);
+        // Rounding may have taken it below zero.
+        let variance = lanes(|lane| if variance[lane] > 0.0 { variance[lane] } else { 0.0 });
+        self.mean_time = lanes(|lane| self.mean_time[lane] + self.sum[lane] * ns);
+        self.variance_time = lanes(|lane| self.variance_time[lane] + variance[lane] * ns);
     }
 
     /// Forgets what was so far; the loads stay.
     pub fn clear(&mut self) {
         self.unchanged_ns = 0;
-        for loads in [&mut self.tasks, &mut self.weight] {
-            (loads.mean_time, loads.variance_time) = (0.0, 0.0);
-        }
+        (self.mean_time, self.variance_time) = Default::default();
     }
 
     /// The imbalance over the last `ns`; none where there were no tasks.
     pub fn over(&mut self, ns: u64) -> Option<result::Imbalance> {
         self.settle();
-        let tasks = self.tasks.relative(ns as f64)?;
-        Some(result::Imbalance { tasks, weight: self.weight.relative(ns as f64) })
+        let ns = ns as f64;
+        // The standard deviation divided by the mean; none where there was no load.
+        let relative = |lane: usize| {
+            let (mean, variance) = (self.mean_time[lane], self.variance_time[lane]);
+            (mean > 0.0).then(|| (variance / ns).sqrt() / (mean / ns))
+        };
+        Some(result::Imbalance { tasks: relative(0)?, weight: relative(1) })
     }
 }
 

@@ -152,6 +152,8 @@ const TABLE: &[Row] = &[
     call("costs.process_fork_thread_ns", "fork of a process, each thread", |costs| costs.process_fork_thread_ns),
     call("costs.process_copy_ns", "copies for processes", |costs| costs.process_copy_ns),
     call("costs.process_start_ns", "start of a process", |costs| costs.process_start_ns),
+    call("costs.process_start_shared_ns", "start of a process, shared", |costs| costs.process_start_shared_ns),
+    call("costs.process_start_thread_ns", "start of a process, each thread", |costs| costs.process_start_thread_ns),
     call("costs.process_exit_ns", "exit of a process", |costs| costs.process_exit_ns),
     call("costs.process_exit_thread_ns", "exit of a process, each thread", |costs| costs.process_exit_thread_ns),
     call("costs.arrival_ns", "arrival", |costs| costs.arrival_ns),

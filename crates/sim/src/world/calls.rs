@@ -15,9 +15,12 @@ impl World {
             return false;
         }
         self.give_with(slot, step, cpu);
-        let cost = self.call_cost(slot, step);
+        let cost_ns = self.call_cost(slot, step).ns();
         let task = &mut self.tasks[slot];
-        (task.paid, task.work_ns) = (cost > Time::ZERO, cost.ns());
+        // A sleep is counted from its call on: what is owed is paid on its way in.
+        let owed_ns = if matches!(step, Step::Sleep(_) | Step::Io(..)) { 0 } else { std::mem::take(&mut task.owed_ns) };
+        task.work_ns = cost_ns + owed_ns;
+        task.paid = task.work_ns > 0;
         task.paid
     }
 
@@ -194,33 +197,51 @@ mod tests {
             + &format!("[[task]]\nname = \"process\"\nkind = \"process\"\n{child}");
         assert_eq!(paid(&tables, &lives), [1102, 110, 110, 110_000]);
     }
+
     #[test]
     fn what_a_parent_owes_for_its_processes_it_pays_with_what_it_does_next() {
         let lives = ["process_fork", "process_copy"];
         let child = task("child", "{ yield = true }") + "kind = \"process\"\nspawned = true\n";
-        for (next, paid_ns) in
-            [("{ compute = \"1ms\" }", 1_000_012), ("{ sleep = \"1ms\" }", 12), ("{ exit = true }", 12)]
-        {
+        for (next, paid_ns) in [
+            ("{ compute = \"1ms\" }", 1_000_012),
+            ("{ sleep = \"1ms\" }", 12),
+            ("{ post = \"s\" }, { sleep = \"1ms\" }", 12),
+            ("{ yield = true }, { compute = \"1ms\" }", 1_000_012),
+            ("{ exit = true }", 12),
+        ] {
             let parent = task("parent", &format!("{{ spawn = \"child\", count = 2 }}, {next}"));
-            assert_eq!(paid(&format!("{parent}{child}"), &lives), [paid_ns, 0, 0], "{next}");
+            let semaphore = if next.contains("post") { "[semaphore.s]\n" } else { "" };
+            assert_eq!(paid(&format!("{semaphore}{parent}{child}"), &lives), [paid_ns, 0, 0], "{next}");
+        }
+    }
+
+    #[test]
+    fn all_but_the_last_process_of_a_step_copy_what_they_write_to() {
+        let parent = task("parent", "{ spawn = \"child\", count = 3 }, { sleep = \"1ms\" }, { spawn = \"child\" }");
+        let thread = task("child", "{ compute = \"5us\" }") + "spawned = true\n";
+        let process = format!("{thread}kind = \"process\"\n");
+        let of = |child: &str, lives: &[&str]| paid(&format!("{parent}{child}"), lives)[1..].to_vec();
+        for lives in [&["process_start_shared"][..], &["process_start_shared", "process_fork"]] {
+            assert_eq!(of(&process, lives), [5001, 5001, 5000, 5000], "{lives:?}");
+            assert_eq!(of(&thread, lives), [5000; 4], "{lives:?}");
         }
     }
 
     #[test]
     fn a_process_gets_the_memory_of_all_threads_of_its_creator() {
-        let lives = ["process_fork_thread", "process_exit_thread"];
+        let lives = ["process_fork_thread", "process_exit_thread", "process_start_thread"];
         let parent = task("parent", "{ spawn = \"child\" }");
         let child = task("child", "{ compute = \"5us\" }") + "kind = \"process\"\nspawned = true\n";
         // One of them at a time, and so one more thread.
         let late = task("late", "{ compute = \"1us\" }") + "arrivals = \"1ms\"\nlimit = 3\n";
         let other = task("other", "{ sleep = \"1us\" }");
         assert_eq!(paid(&format!("{parent}{child}"), &lives)[..2], [0, 5_000]);
-        assert_eq!(paid(&format!("{parent}{child}{other}"), &lives), [1, 0, 5_010]);
+        assert_eq!(paid(&format!("{parent}{child}{other}"), &lives), [1, 0, 5_110]);
         let parent = task("parent", "{ sleep = \"10ms\" }, { spawn = \"child\" }");
         // The first of them has what the other one had.
-        assert_eq!(paid(&format!("{parent}{child}{other}{late}"), &lives), [1, 0, 1000, 1000, 1000, 5_010]);
+        assert_eq!(paid(&format!("{parent}{child}{other}{late}"), &lives), [1, 0, 1000, 1000, 1000, 5_110]);
         let other = task("other", "{ sleep = \"20ms\" }");
-        assert_eq!(paid(&format!("{parent}{child}{other}{late}"), &lives), [2, 0, 1000, 1000, 1000, 5_020]);
+        assert_eq!(paid(&format!("{parent}{child}{other}{late}"), &lives), [2, 0, 1000, 1000, 1000, 5_220]);
     }
 
     #[test]

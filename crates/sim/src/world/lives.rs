@@ -47,9 +47,11 @@ impl World {
         *born += 1;
         // A task that is there from the start has done that before; others of its role may be spawned later.
         let is_late = birth.parent.is_some() || !matches!(self.role(slot).birth, workload::Birth::At(_));
-        let [_, start, _] = self.life_costs(self.role(slot).kind);
-        self.tasks[slot].work_ns = if is_late { start.ns() } else { 0 };
-        if is_late && self.role(slot).kind == Kind::Thread {
+        let kind = self.role(slot).kind;
+        let [_, start, _] = self.life_costs(kind);
+        let copies = if birth.shares && kind == Kind::Process { self.costs.process_start_shared.ns() } else { 0 };
+        self.tasks[slot].work_ns = if is_late { start.ns() + copies } else { 0 };
+        if is_late && kind == Kind::Thread {
             self.threads.comes();
         }
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
@@ -69,9 +71,11 @@ impl World {
         let copy_ns = if kind == Kind::Process { self.costs.process_copy.ns() } else { 0 };
         let task = &mut self.tasks[slot];
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
-        let born = if cost_ns > 0 { paid.min(1) } else { count };
-        let birth = Birth { role, parent: Some(slot), creator: None, asked_ns: since_ns };
-        self.ask_for(birth, born);
+        let (born, is_over) = if cost_ns > 0 { (paid.min(1), paid == count) } else { (count, true) };
+        let last = if is_over { born.min(1) } else { 0 };
+        let birth = Birth { role, parent: Some(slot), creator: None, asked_ns: since_ns, shares: true };
+        self.ask_for(birth, born - last);
+        self.ask_for(Birth { shares: false, ..birth }, last);
         let task = &mut self.tasks[slot];
         task.fresh = false;
         if cost_ns > 0 && paid < count {
@@ -111,7 +115,7 @@ impl World {
                 };
                 [
                     with_threads(costs.process_fork, costs.process_fork_thread),
-                    costs.process_start,
+                    with_threads(costs.process_start, costs.process_start_thread),
                     with_threads(costs.process_exit, costs.process_exit_thread),
                 ]
             }

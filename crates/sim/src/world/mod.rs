@@ -69,6 +69,8 @@ pub struct Birth {
     pub creator: Option<u32>,
     /// When it was asked for.
     pub asked_ns: u64,
+    /// Whether others come to be later in the same step, which have the same memory.
+    pub shares: bool,
 }
 
 impl Birth {
@@ -244,7 +246,8 @@ impl World {
             Due::Birth(role) => {
                 self.tasks_to_come -= 1;
                 let count = self.workload.roles[role as usize].count.unwrap_or(1);
-                let birth = Birth { role: RoleId(role), parent: None, creator: None, asked_ns: self.now_ns };
+                let birth =
+                    Birth { role: RoleId(role), parent: None, creator: None, asked_ns: self.now_ns, shares: false };
                 self.ask_for(birth, count);
             }
             Due::Arrival(role) => {

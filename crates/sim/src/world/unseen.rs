@@ -169,7 +169,13 @@ impl World {
             return;
         }
         let Some(creator) = &mut self.creator else {
-            return self.births.push_back(Birth { role, parent: None, creator: None, asked_ns: self.now_ns });
+            return self.births.push_back(Birth {
+                role,
+                parent: None,
+                creator: None,
+                asked_ns: self.now_ns,
+                shares: false,
+            });
         };
         creator.arrived.push_back((role, self.now_ns));
         let task = creator.task;
@@ -226,7 +232,7 @@ impl World {
         }
         if let Some(creator) = self.creator.as_mut().filter(|creator| creator.task.slot == slot) {
             let (role, asked_ns) = creator.arrived.pop_front().expect("one has arrived for each call");
-            self.births.push_back(Birth { role, parent: None, creator: Some(slot), asked_ns });
+            self.births.push_back(Birth { role, parent: None, creator: Some(slot), asked_ns, shares: false });
         }
         if let Some(grace) = self.grace.as_mut().filter(|grace| grace.frees.slot == slot) {
             grace.over = 0;
