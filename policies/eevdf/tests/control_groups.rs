@@ -1,7 +1,7 @@
 //! Control groups under `eevdf`: shares by weight, and limits as the kernel's bandwidth control has them. Numbers in
 //! milliseconds; ticks of 4 ms at multiples of that, periods of 100 ms from 0 on.
 
-use super::observe::{Settings, V6_18, V7_1};
+use super::observe::{Settings, V6_18, V7_1, V7_3};
 use crate::lab;
 use crate::policies::observe::compiled;
 use schedlab_bpf::Executor;
@@ -10,9 +10,6 @@ use schedlab_model::result::ControlGroupResult;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::trace::*;
 use schedlab_sim::LimitCounters;
-
-/// The place of the version with weights among the choices of the parameter.
-const V7_3: u64 = 3;
 
 pub(super) struct Seen {
     pub groups: Vec<ControlGroupResult>,

@@ -2,12 +2,11 @@
 //! from 0 on, and ticks that are too short to matter where nothing else is said.
 
 use super::control_groups::{Seen, assert_shares, ends, group, hogs, see, within};
-use super::observe::{Settings, V6_18};
+use super::observe::{Settings, V6_18, V7_3};
 use schedlab_model::trace::*;
 use schedlab_sim::LimitCounters;
 
 const EXACT: Settings = &[("version", V6_18), ("hz", 100_000)];
-const V7_3: u64 = 3;
 
 fn limited(quota_ms: u32, more: &str, tasks: &str) -> String {
     group("a", &format!("max = \"{quota_ms}ms/100ms\"\n{more}")) + tasks

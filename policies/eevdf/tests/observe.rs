@@ -10,6 +10,8 @@ use schedlab_model::trace::Event;
 pub const V6_12: u64 = 0;
 pub const V6_18: u64 = 1;
 pub const V7_1: u64 = 2;
+/// The one with weights of control groups.
+pub const V7_3: u64 = 3;
 pub const VERSIONS: [u64; 3] = [V6_12, V6_18, V7_1];
 
 /// What `formulas.bpf.c` prints on a machine of that many CPUs: for each name all numbers, in order.

@@ -1,6 +1,6 @@
 //! What each parameter of `eevdf` changes.
 
-use super::observe::{V6_12, V6_18, V7_1, cpu_time, run_tasks, turns, wakeup_waits};
+use super::observe::{V6_12, V6_18, V7_1, V7_3, cpu_time, run_tasks, turns, wakeup_waits};
 use schedlab_model::trace::Event;
 
 const HOGS: &str = "[[task]]\nname = \"hog\"\ncount = 2\nloop = [{ compute = \"100s\" }]\n";
@@ -56,6 +56,20 @@ fn a_timer_ends_requests_between_ticks() {
     let times = cpu_time(&run(unequal), 2);
     let share = times[0] as f64 / (times[0] + times[1]) as f64;
     assert!((share - 1024.0 / 1359.0).abs() < 0.002, "{share}");
+}
+
+/// Unless something else is chosen, 7.3 has the timer and earlier releases do not.
+#[test]
+fn requests_end_by_a_timer_from_7_3_on() {
+    let hogs = "[[task]]\nname = \"hog\"\ncount = 2\nonce = [{ compute = \"50ms\" }]\n";
+    let second_turn = |settings: &[(&str, u64)]| {
+        let (begin, end) = turns(&run_tasks("cpus = 1", "1s", hogs, settings), 0)[1];
+        end - begin
+    };
+    for (version, length) in [(V6_12, 4000), (V6_18, 4000), (V7_1, 4000), (V7_3, 700)] {
+        assert_eq!(second_turn(&[("version", version)]), length, "version {version}");
+    }
+    assert_eq!(second_turn(&[("version", V7_3), ("hrtick", 0)]), 4000);
 }
 
 #[test]
