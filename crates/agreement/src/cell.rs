@@ -8,7 +8,7 @@ use schedlab_model::machine::Machine;
 use schedlab_model::scenario::{Costs, Scenario, ScenarioError};
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
-use schedlab_venue::{EngineSpec, Policy, Scheduler, VenueError, VenueName};
+use schedlab_venue::{EngineSpec, Policy, VenueError, VenueName};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -144,19 +144,6 @@ impl Cell {
             longer.length = length;
         }
         longer
-    }
-
-    /// The same where a policy that stands for the kernel's own scheduler follows the release of that kernel. A release that the
-    /// user has chosen stays.
-    pub(crate) fn following(&self, kernel: &str) -> Result<Cell, VenueError> {
-        let mut cell = self.clone();
-        if let (Scheduler::Object { object, .. }, false) = (&self.simulated.scheduler, self.is_same_object())
-            && let Some(policy) = self.pair.policy_of(kernel, object)
-        {
-            cell.simulated = self.simulated.settled(&policy)?;
-            cell.pair.policy = policy;
-        }
-        Ok(cell)
     }
 
     /// What the scenario is for those who keep runs: the same however it came to its length.

@@ -82,9 +82,10 @@ impl Studied {
     /// Lets the policy follow the kernel that really ran.
     fn follow(&mut self, real: &[Vec<RunResult>]) -> Result<(), Ended> {
         let ran = real.iter().flatten().find_map(|result| result.provenance.kernel.as_deref());
-        if let Some(kernel) = ran {
-            self.cell = self.cell.following(kernel).map_err(|error| Some(error.to_string()))?;
-            self.report.policy = self.cell.pair.to_string();
+        let cell = &mut self.cell;
+        if let Some(pair) = ran.and_then(|kernel| cell.pair.following(kernel, &cell.simulated)) {
+            cell.simulated = cell.simulated.settled(&pair.policy).map_err(|error| Some(error.to_string()))?;
+            self.report.policy = pair.to_string();
         }
         Ok(())
     }

@@ -124,22 +124,18 @@ fn what_is_stopped_is_told_as_not_run() {
     assert_eq!((agreement.counts.not_run, heard.into_inner().unwrap()), (2, vec![CellVerdict::NotRun; 2]));
 }
 
+/// The simulator says that its kernel is 7.2; the traces of both runs have the name that the user wrote.
 #[test]
-fn a_policy_beside_a_kernels_own_scheduler_follows_its_release_unless_one_is_chosen() {
-    let following = |pair: &str, kernel: &str| {
-        let pair = Pair::parse(pair).unwrap();
-        let simulated = pair.simulated().unwrap();
-        let cell = Cell { pair, simulated, ..cell(MIXED, "rr", "rr") };
-        let cell = cell.following(kernel).unwrap();
-        assert_eq!(cell.simulated.label, cell.pair.policy.to_string());
-        cell.pair.to_string()
-    };
-    let newest = "Linux 7.3.4+deb13-cloud-amd64";
-    assert_eq!(following("eevdf@debian:13-backports", newest), "eevdf:version=7.3@debian:13-backports");
-    assert_eq!(following("eevdf:hz=1000@kernel", "Linux 6.18.20"), "eevdf:version=6.18,hz=1000@kernel");
-    assert_eq!(following("cfs@debian:12", "Linux 6.1.0-43-amd64"), "cfs:version=6.1@debian:12");
-    for stays in ["eevdf:version=7.1@debian:13-backports", "eevdf", "mlfq@kernel"] {
-        assert_eq!(following(stays, newest), stays);
-    }
-    assert_eq!(following("eevdf@debian:12", "Linux 6.1.0-43-amd64"), "eevdf@debian:12", "which has no such scheduler");
+fn a_policy_follows_the_kernel_that_ran_and_is_reported_as_it_was_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cell = cell(MIXED, "eevdf", "eevdf:version=7.3");
+    cell.pair = Pair::parse("eevdf@kernel").unwrap();
+    let agreement = judged(&[cell], &Options { keep: Some(folder.path().into()), ..options(1, 1) }, 1);
+    assert_eq!(agreement.cells[0].policy, "eevdf:version=7.1@kernel");
+    let mut traces: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    traces.sort();
+    assert_eq!(traces, ["mixed-eevdf@kernel-1cpus-kernel.parquet", "mixed-eevdf@kernel-1cpus-sim.parquet"]);
 }

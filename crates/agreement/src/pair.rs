@@ -1,8 +1,9 @@
 //! A policy in the simulator and what it is compared with.
 
-use schedlab_bpf::{Object, Release, Releases};
+use schedlab_model::release::Release;
 use schedlab_policy::{PolicySpec, SpecError};
-use schedlab_venue::{KERNEL, Policy, VenueError};
+use schedlab_sim::scx::Releases;
+use schedlab_venue::{KERNEL, Policy, Scheduler, VenueError};
 use std::fmt;
 
 /// Stands between a policy and the kernel whose own scheduler it is compared with.
@@ -86,16 +87,19 @@ impl Pair {
         Policy::find(&self.policy)
     }
 
-    /// The policy as it follows the release of a kernel, where it can and the user has not chosen one.
-    pub(crate) fn policy_of(&self, kernel: &str, object: &Object) -> Option<PolicySpec> {
-        let releases = Releases::of(object)?;
-        let mut policy = self.policy.clone();
-        if policy.settings.iter().any(|(name, _)| *name == releases.parameter) {
+    /// The same where its policy, which is `simulated`, follows the release of the kernel with whose own scheduler it is compared;
+    /// none where it cannot, or the user has chosen a release.
+    pub(crate) fn following(&self, kernel: &str, simulated: &Policy) -> Option<Pair> {
+        let Scheduler::Object { object, .. } = &simulated.scheduler else { return None };
+        let releases = Releases::of(object).filter(|_| self.against != Against::Itself)?;
+        let nearest = releases.nearest(Release::parse(kernel)?)?;
+        let mut pair = self.clone();
+        let settings = &mut pair.policy.settings;
+        if settings.iter().any(|(name, _)| *name == releases.parameter) {
             return None;
         }
-        let nearest = releases.nearest(Release::parse(kernel)?)?;
-        policy.settings.insert(0, (releases.parameter, nearest.to_string()));
-        Some(policy)
+        settings.insert(0, (releases.parameter, nearest.to_string()));
+        Some(pair)
     }
 
     /// What decides in the kernel.
@@ -150,6 +154,28 @@ mod tests {
         assert_eq!(list[2].against, Against::KernelOf("debian:13-backports".into()));
         assert_eq!(list[5].real().unwrap().label, "kernel");
         assert_eq!(list[0].real().unwrap().hash, list[0].simulated().unwrap().hash);
+    }
+
+    #[test]
+    fn beside_a_kernels_own_scheduler_a_policy_follows_its_release_unless_one_is_chosen() {
+        let following = |text: &str, kernel: &str| {
+            let pair = Pair::parse(text).unwrap();
+            let following = pair.following(kernel, &pair.simulated().unwrap())?;
+            assert!(following.simulated().is_ok());
+            Some(following.to_string())
+        };
+        let newest = "Linux 7.3.4+deb13-cloud-amd64";
+        for (text, kernel, follows) in [
+            ("eevdf@debian:13-backports", newest, "eevdf:version=7.3@debian:13-backports"),
+            ("eevdf:hz=1000@kernel", "Linux 6.18.20", "eevdf:version=6.18,hz=1000@kernel"),
+            ("cfs@debian:12", "Linux 6.1.0-43-amd64", "cfs:version=6.1@debian:12"),
+        ] {
+            assert_eq!(following(text, kernel).as_deref(), Some(follows));
+        }
+        for stays in ["eevdf:version=7.1@debian:13-backports", "eevdf", "mlfq@kernel", "srpt@kernel"] {
+            assert_eq!(following(stays, newest), None, "{stays}");
+        }
+        assert_eq!(following("eevdf@debian:12", "Linux 6.1.0-43-amd64"), None, "which has no such scheduler");
     }
 
     #[test]

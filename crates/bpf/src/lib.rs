@@ -32,7 +32,6 @@ mod options;
 mod pool;
 mod program;
 mod references;
-mod releases;
 mod sections;
 mod syscalls;
 mod text;
@@ -54,7 +53,6 @@ pub use object::{
 };
 pub use options::{Executor, LoadOptions, OwnerTable, Value};
 pub use program::{Intrinsic, MapId, Program, ProgramId};
-pub use releases::{Release, Releases};
 pub use syscalls::{Attached, Caller, Reply, Syscalls};
 pub use text::format;
 pub use timers::{TimerAction, TimerRequest};

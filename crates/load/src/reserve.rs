@@ -6,6 +6,7 @@
 //! (`kernel/sched/deadline.c`): 50 ms of each second, unless its files in debugfs say something else. It serves tasks of
 //! the kernel's own scheduler; those of a sched_ext policy have a server from 7.0 on.
 
+use schedlab_model::release::Release;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -15,8 +16,8 @@ const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 const SERVERS: &str = "/sys/kernel/debug/sched";
 /// The first release whose deadline servers are there instead of throttling, and the first in which a policy's tasks have one.
-const FAIR_SERVER: (u32, u32) = (6, 12);
-const EXT_SERVER: (u32, u32) = (7, 0);
+const FAIR_SERVER: Release = Release(6, 12);
+const EXT_SERVER: Release = Release(7, 0);
 /// What a server has unless somebody changes it, in nanoseconds.
 const SERVER_NS: (u64, u64) = (50_000_000, 1_000_000_000);
 
@@ -49,13 +50,8 @@ impl fmt::Display for Reserve {
 pub fn reserve(served: Served) -> Result<Reserve, String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let servers = Path::new(SERVERS).join(if served == Served::Fair { "fair_server" } else { "ext_server" });
-    judge(served, release(&read(RELEASE)), (&read(RUNTIME), &read(PERIOD)), smallest_server(&servers))
-}
-
-/// Major and minor number.
-fn release(text: &str) -> (u32, u32) {
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+    let release = Release::parse(&read(RELEASE)).unwrap_or(Release(0, 0));
+    judge(served, release, (&read(RUNTIME), &read(PERIOD)), smallest_server(&servers))
 }
 
 /// Runtime and period of the server that keeps least, where debugfs says.
@@ -70,7 +66,7 @@ fn smallest_server(folder: &Path) -> Option<(u64, u64)> {
 
 fn judge(
     served: Served,
-    release: (u32, u32),
+    release: Release,
     (runtime_us, period_us): (&str, &str),
     server: Option<(u64, u64)>,
 ) -> Result<Reserve, String> {
@@ -109,27 +105,24 @@ mod tests {
     fn each_kernel_has_its_way() {
         let sysctl = ("950000\n", "1000000\n");
         let reserve = |kept, period| Ok(Reserve { kept_ns: kept * MS, period_ns: period * MS });
-        assert_eq!(judge(Served::Fair, (6, 1), sysctl, None), reserve(50, 1000));
-        assert_eq!(judge(Served::Fair, (5, 10), ("400000", "500000"), None), reserve(100, 500));
-        assert_eq!(judge(Served::Fair, (6, 12), ("999999", "1000000"), None), reserve(50, 1000));
-        assert_eq!(judge(Served::Fair, (6, 12), sysctl, Some((20 * MS, 100 * MS))), reserve(20, 100));
-        assert_eq!(judge(Served::Ext, (7, 0), sysctl, None), reserve(50, 1000));
+        assert_eq!(judge(Served::Fair, Release(6, 1), sysctl, None), reserve(50, 1000));
+        assert_eq!(judge(Served::Fair, Release(5, 10), ("400000", "500000"), None), reserve(100, 500));
+        assert_eq!(judge(Served::Fair, Release(6, 12), ("999999", "1000000"), None), reserve(50, 1000));
+        assert_eq!(judge(Served::Fair, Release(6, 12), sysctl, Some((20 * MS, 100 * MS))), reserve(20, 100));
+        assert_eq!(judge(Served::Ext, Release(7, 0), sysctl, None), reserve(50, 1000));
         assert_eq!(reserve(50, 1000).unwrap().to_string(), "5.0 % of each CPU, 50 of each 1000 ms");
     }
 
     #[test]
     fn what_keeps_nothing_is_told() {
         let why = |served, release, sysctl, server| judge(served, release, sysctl, server).unwrap_err();
-        assert!(why(Served::Fair, (6, 1), ("-1", "1000000"), None).contains("is -1; set it to 950000"));
-        assert!(why(Served::Fair, (6, 18), ("-1", "1000000"), None).contains("is -1"));
-        assert!(why(Served::Fair, (6, 1), ("1000000", "1000000"), None).contains("the whole period"));
-        assert!(why(Served::Fair, (6, 1), ("", ""), None).contains("cannot be read"));
-        assert!(why(Served::Fair, (6, 12), ("950000", "1000000"), Some((0, 1000 * MS))).contains("a runtime of 0"));
-        assert!(why(Served::Ext, (6, 18), ("950000", "1000000"), None).contains("before 7.0"));
-    }
-
-    #[test]
-    fn a_release_is_two_numbers() {
-        assert_eq!([release("6.18.44-fc-v669\n"), release("7.3-rc1"), release("")], [(6, 18), (7, 3), (0, 0)]);
+        assert!(why(Served::Fair, Release(6, 1), ("-1", "1000000"), None).contains("is -1; set it to 950000"));
+        assert!(why(Served::Fair, Release(6, 18), ("-1", "1000000"), None).contains("is -1"));
+        assert!(why(Served::Fair, Release(6, 1), ("1000000", "1000000"), None).contains("the whole period"));
+        assert!(why(Served::Fair, Release(6, 1), ("", ""), None).contains("cannot be read"));
+        assert!(
+            why(Served::Fair, Release(6, 12), ("950000", "1000000"), Some((0, 1000 * MS))).contains("a runtime of 0")
+        );
+        assert!(why(Served::Ext, Release(6, 18), ("950000", "1000000"), None).contains("before 7.0"));
     }
 }

@@ -95,12 +95,12 @@ costs! {
     /// What `process_start` takes more while processes that are created later in the same step have the same memory: only the
     /// last one writes to pages that nobody else has any more (`wp_page_reuse`).
     process_start_shared
-    /// What `process_start` takes more for each of those threads: the new process marks the stacks that it has of them as
+    /// What `process_start` takes more for each thread that `process_fork_thread` counts: the new process marks the stacks that it has of them as
     /// free, and the kernel copies what that writes to (`__reclaim_stacks` of glibc, `do_wp_page`).
     process_start_thread
     /// Like `exit`, for a process, whose memory is freed (`exit_mm`).
     process_exit
-    /// What `process_exit` takes more for each of those threads: their areas are freed (`exit_mmap`).
+    /// What `process_exit` takes more for each thread that `process_fork_thread` counts: their areas are freed (`exit_mmap`).
     process_exit_thread
     /// Creating a task of a role with `arrivals`, without its wake-up; paid by the CPU on which a system task with the highest
     /// priority does it.
@@ -288,9 +288,9 @@ impl From<&SchedulerCosts> for Costs {
             process_fork_thread: time(told.process_fork_thread_ns),
             process_copy: time(told.process_copy_ns),
             process_start: without(told.process_start_ns, &[switch]),
-            process_exit: time(told.process_exit_ns),
             process_start_shared: time(told.process_start_shared_ns),
             process_start_thread: time(told.process_start_thread_ns),
+            process_exit: time(told.process_exit_ns),
             process_exit_thread: time(told.process_exit_thread_ns),
             // What creates a task also wakes it.
             arrival: without(told.arrival_ns, &[switch, time(told.wakeup_ns)]),

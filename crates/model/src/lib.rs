@@ -17,6 +17,7 @@ pub mod metric;
 pub mod names;
 pub mod outcome;
 pub mod recorded;
+pub mod release;
 pub mod result;
 pub mod rng;
 pub mod rtapp;

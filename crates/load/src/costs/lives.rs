@@ -91,13 +91,9 @@ pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life
     let watch = |families| watch(families, beside, alone_on);
     let (first, second) = (watch(usual)?, watch(Families { children: many, ..usual })?);
     let exit_ns = (first.exits_ns + second.exits_ns) / (first.exits + second.exits);
-    let mut life = Life {
-        start: Cost::of(&[first.starts, second.starts].concat()),
-        exit: Cost::positive(exit_ns),
-        ended: PARENTS * (2 + few + many),
-        ..Life::default()
-    };
+    let mut life = Life { exit: Cost::positive(exit_ns), ended: PARENTS * (2 + few + many), ..Life::default() };
     if kind == Kind::Thread {
+        life.start = Cost::of(&[first.starts, second.starts].concat());
         life.fork = Cost::positive((second.parent_ns - first.parent_ns) / f64::from(many - few));
         return Ok(life);
     }

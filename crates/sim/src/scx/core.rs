@@ -18,8 +18,9 @@ use crate::error::PolicyFailure;
 use crate::per_cpu::PerCpu;
 use crate::table::Table;
 use crate::world::{World, cpu_timers::CpuTimers};
-use schedlab_bpf::{Access, GuestMemory, MemoryError, Region, Release};
+use schedlab_bpf::{Access, GuestMemory, MemoryError, Region};
 use schedlab_model::machine::Machine;
+use schedlab_model::release::Release;
 use schedlab_model::{cpuset::CpuSet, ids::CpuId, time::Time, trace::*};
 use std::collections::VecDeque;
 

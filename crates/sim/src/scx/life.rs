@@ -79,7 +79,7 @@ impl Sim {
                 self.stop(Halt::Full(role, full));
                 return;
             }
-            self.fill_task(slot, described, Birth { role, parent: None, creator: None, asked_ns: 0, shares: false });
+            self.fill_task(slot, described, Birth::outside(role, 0));
             if !self.core.entity(slot).is_realtime() {
                 let task = self.core.entity_mut(slot).task_mut();
                 (task.flags, task.mm) = (PF_KTHREAD, NULL);

@@ -44,6 +44,7 @@ use crate::world::World;
 use crate::{Control, Options, Outcome};
 use layout::GuestRq;
 use native::Native;
+pub use realtime::Releases;
 use schedlab_bpf::{
     Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region,
     StructOps, Vm,

@@ -73,7 +73,7 @@ impl World {
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
         let (born, is_over) = if cost_ns > 0 { (paid.min(1), paid == count) } else { (count, true) };
         let last = if is_over { born.min(1) } else { 0 };
-        let birth = Birth { role, parent: Some(slot), creator: None, asked_ns: since_ns, shares: true };
+        let birth = Birth { parent: Some(slot), shares: true, ..Birth::outside(role, since_ns) };
         self.ask_for(birth, born - last);
         self.ask_for(Birth { shares: false, ..birth }, last);
         let task = &mut self.tasks[slot];

@@ -74,6 +74,11 @@ pub struct Birth {
 }
 
 impl Birth {
+    /// One that no task of the run creates.
+    pub fn outside(role: RoleId, asked_ns: u64) -> Birth {
+        Birth { role, parent: None, creator: None, asked_ns, shares: false }
+    }
+
     /// The slot of the task on whose CPU it comes to be, if one creates it.
     pub fn by(self) -> Option<u32> {
         self.parent.or(self.creator)
@@ -246,9 +251,7 @@ impl World {
             Due::Birth(role) => {
                 self.tasks_to_come -= 1;
                 let count = self.workload.roles[role as usize].count.unwrap_or(1);
-                let birth =
-                    Birth { role: RoleId(role), parent: None, creator: None, asked_ns: self.now_ns, shares: false };
-                self.ask_for(birth, count);
+                self.ask_for(Birth::outside(RoleId(role), self.now_ns), count);
             }
             Due::Arrival(role) => {
                 self.tasks_to_come -= 1;

@@ -169,13 +169,7 @@ impl World {
             return;
         }
         let Some(creator) = &mut self.creator else {
-            return self.births.push_back(Birth {
-                role,
-                parent: None,
-                creator: None,
-                asked_ns: self.now_ns,
-                shares: false,
-            });
+            return self.births.push_back(Birth::outside(role, self.now_ns));
         };
         creator.arrived.push_back((role, self.now_ns));
         let task = creator.task;
@@ -232,7 +226,7 @@ impl World {
         }
         if let Some(creator) = self.creator.as_mut().filter(|creator| creator.task.slot == slot) {
             let (role, asked_ns) = creator.arrived.pop_front().expect("one has arrived for each call");
-            self.births.push_back(Birth { role, parent: None, creator: Some(slot), asked_ns, shares: false });
+            self.births.push_back(Birth { creator: Some(slot), ..Birth::outside(role, asked_ns) });
         }
         if let Some(grace) = self.grace.as_mut().filter(|grace| grace.frees.slot == slot) {
             grace.over = 0;

@@ -19,7 +19,7 @@ mod server;
 mod throttle;
 
 pub use limit::Limit;
-pub use release::{Rules, SIMULATED, release_of};
+pub use release::{Releases, Rules, SIMULATED, release_of};
 
 use super::core::Core;
 use super::cpu::NONE;

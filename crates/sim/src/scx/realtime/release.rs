@@ -2,10 +2,45 @@
 //! that release and runs below its real-time class. All other policies run below that of the simulated kernel.
 
 use crate::scx::KERNEL_VERSION;
-use schedlab_bpf::{Object, Release, Releases, Value};
+use schedlab_bpf::{ConstantValue, Object, Value};
+use schedlab_model::release::Release;
+
+/// The declaration tag of a variable that says which Linux a policy stands for: the releases follow, and the value is the
+/// place of one of them.
+const TAG: &str = "linux ";
 
 /// The release of the simulated kernel.
 pub const SIMULATED: Release = Release(KERNEL_VERSION >> 16, KERNEL_VERSION >> 8 & 0xff);
+
+/// The releases of which a policy can stand for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Releases {
+    /// The parameter that chooses one.
+    pub parameter: String,
+    /// The place of the one that it stands for where nothing is set.
+    default: usize,
+    all: Vec<Release>,
+}
+
+impl Releases {
+    /// Those of an object, if it names some.
+    pub fn of(object: &Object) -> Option<Releases> {
+        object.constants().into_iter().find_map(|constant| {
+            let all = constant.tags.iter().find_map(|tag| tag.strip_prefix(TAG))?;
+            let ConstantValue::Integer(default) = constant.default else { return None };
+            Some(Releases {
+                parameter: constant.name,
+                default: usize::try_from(default).ok()?,
+                all: all.split(',').map(Release::parse).collect::<Option<_>>()?,
+            })
+        })
+    }
+
+    /// The newest one that is not newer than a kernel.
+    pub fn nearest(&self, kernel: Release) -> Option<Release> {
+        self.all.iter().copied().filter(|release| *release <= kernel).max()
+    }
+}
 
 /// The release that an object with these settings stands for, or the simulated one.
 pub fn release_of(object: &Object, settings: &[(String, Value)]) -> Release {
@@ -58,6 +93,17 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_release_is_not_newer_than_the_kernel() {
+        let all = vec![Release(6, 12), Release(6, 18), Release(7, 1), Release(7, 3)];
+        let releases = Releases { parameter: "version".into(), default: 0, all };
+        let nearest = |major, minor| releases.nearest(Release(major, minor));
+        assert_eq!([nearest(7, 3), nearest(8, 0)], [Some(Release(7, 3)); 2]);
+        let older = [Release(7, 1), Release(6, 18), Release(6, 12)];
+        assert_eq!([nearest(7, 2), nearest(7, 0), nearest(6, 12)], older.map(Some));
+        assert_eq!(nearest(6, 1), None);
+    }
 
     #[test]
     fn rules_follow_the_release() {
