@@ -20,11 +20,15 @@ pub fn machine() -> impl Strategy<Value = Machine> {
     let cost = prop_oneof![3 => Just(0u64), 1 => 1u64..20_000];
     let costs = proptest::collection::vec(cost, Costs::NAMES.len());
     let instruction = prop_oneof![3 => Just(0u64), 1 => 1u64..2_000];
-    (topology, tick, costs, instruction, any::<bool>()).prop_map(
-        |(topology, (tick, tick_offset), times, policy_instruction_ps, retry)| {
+    let mechanisms = any::<[bool; 3]>().prop_map(|[retry, wake_one_by_one, preempt_in_calls]| Mechanisms {
+        retry,
+        wake_one_by_one,
+        preempt_in_calls,
+    });
+    (topology, tick, costs, instruction, mechanisms).prop_map(
+        |(topology, (tick, tick_offset), times, policy_instruction_ps, mechanisms)| {
             let mut costs = Costs { policy_instruction_ps, ..Costs::default() };
             costs.times_mut().into_iter().zip(times).for_each(|((_, cost), ns)| *cost = Time(ns));
-            let mechanisms = Mechanisms { retry };
             Machine { tick, tick_offset, costs, mechanisms, topology, ..Machine::flat(1) }
         },
     )

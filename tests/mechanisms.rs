@@ -4,6 +4,7 @@ use crate::lab;
 use schedlab_bpf::Executor;
 use schedlab_metrics::collector::Collector;
 use schedlab_metrics::validator::{Expectations, Validator};
+use schedlab_model::ids::TaskId;
 use schedlab_model::machine::Costs;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
@@ -290,4 +291,45 @@ fn who_comes_back_after_a_real_time_task_has_had_the_cpu_for_the_switch() {
     // running one has the earlier deadline; as soon as it is ahead of the average it is not eligible.
     assert!(child_begins_ns(0) > 2_600_000, "{}", child_begins_ns(0));
     assert_eq!(child_begins_ns(4_000), 2_500_000 + 5 * 4_000, "after five switches: the first to the other one");
+}
+
+/// The wakeups by tasks and the switches of a run in which a task posts for three that wait, in microseconds. A wakeup takes 10 us.
+fn posted(policy: &str, one_by_one: bool, preempt: bool) -> Vec<(u64, &'static str)> {
+    let tables = "[[task]]\nname = \"waiter\"\ncount = 3\nnice = -20\nonce = [{ wait = \"s\" }, { compute = \"1ms\" }]\n\
+                  [[task]]\nname = \"giver\"\nstart = \"1ms\"\n\
+                  once = [{ compute = \"1ms\" }, { post = \"s\", times = 3 }, { compute = \"1ms\" }]\n";
+    let mut workload = with(&workload(1, tables), Costs { wakeup: Time(10_000), ..Costs::default() });
+    workload.machine.mechanisms.wake_one_by_one = one_by_one;
+    workload.machine.mechanisms.preempt_in_calls = preempt;
+    let (events, outcome) = run(&workload, policy);
+    assert_eq!(overhead_ns(&outcome), 7 * 10_000, "each creation and each wakeup is paid once");
+    let seen = |event: &Event| match event.kind {
+        EventKind::Wakeup { waker: Some(_), .. } => Some((event.time.ns() / 1000, "wakes")),
+        EventKind::Switch { previous: Some(TaskId(3)), reason: Reason::Preempted, .. } => {
+            Some((event.time.ns() / 1000, "is preempted"))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(seen).collect()
+}
+
+/// It begins at 1 ms, after its own wakeup of 10 us, and posts a millisecond later.
+#[test]
+fn a_call_wakes_one_after_the_other() {
+    for preempt in [false, true] {
+        assert_eq!(posted("fcfs", true, preempt), [(2010, "wakes"), (2020, "wakes"), (2030, "wakes")]);
+        assert_eq!(posted("fcfs", false, preempt), [(2010, "wakes"), (2010, "wakes"), (2010, "wakes")]);
+    }
+}
+
+/// Whom it wakes first does its millisecond before the next is woken, where the kernel preempts tasks within their calls.
+#[test]
+fn a_call_is_preempted_between_two_wakeups_or_at_its_end() {
+    let (wakes, preempted) = ("wakes", "is preempted");
+    let at_end = [(2010, wakes), (2020, wakes), (2030, wakes), (2040, preempted)];
+    let within = [(2010, wakes), (2020, preempted), (3020, wakes), (3030, preempted), (4030, wakes), (4040, preempted)];
+    assert_eq!(posted("cfs", true, false), at_end);
+    assert_eq!(posted("cfs", true, true), within);
+    let at_once = [(2010, wakes), (2010, wakes), (2010, wakes), (2040, preempted)];
+    assert_eq!(posted("cfs", false, true), at_once);
 }

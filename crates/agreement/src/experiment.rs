@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, CostSource, Options};
 use crate::figure::Sample;
-use crate::machine::under_kernel;
+use crate::machine::{preempted_as_by, under_kernel};
 use crate::observed::Observed;
 use crate::report::{Agreement, CellReport, CellVerdict};
 use schedlab_boundary::FileName;
@@ -233,7 +233,9 @@ fn simulated_machine(cell: &Cell, real: &RunResult, options: &Options) -> Result
             Costs::from(measured)
         }
     };
+    let kernel = real.provenance.kernel.as_deref().unwrap_or_default();
     let machine = under_kernel(&cell.workload.machine, costs, cell.source.tick());
+    let machine = preempted_as_by(machine, kernel, &cell.pair.against);
     let without = options.without.iter().try_fold(machine, |machine, name| machine.without(name));
     without.map_err(|error| Some(error.to_string()))
 }

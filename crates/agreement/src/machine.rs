@@ -1,6 +1,8 @@
 //! The simulated machine, given what a kernel takes.
 
+use crate::pair::Against;
 use schedlab_model::machine::{Costs, Machine};
+use schedlab_model::release::Release;
 use schedlab_model::time::Time;
 
 /// The timer tick of Debian's kernels.
@@ -10,6 +12,18 @@ pub const TICK: Time = Time::from_ms(4);
 /// policy begins; half a period stands for that, and copies have all others.
 pub fn under_kernel(machine: &Machine, costs: Costs, tick: Time) -> Machine {
     Machine { costs, tick, tick_offset: Time(tick.ns() / 2), ..machine.clone() }
+}
+
+/// The first release in which x86 kernels preempt tasks within their calls whatever else is chosen: `PREEMPT_VOLUNTARY` is no
+/// choice any more (`kernel/Kconfig.preempt`). Distributions' kernels before it are built with that.
+const PREEMPTS_IN_CALLS: Release = Release(7, 0);
+
+/// The machine as it is under that kernel and scheduler: the kernel's own asks lazily for a CPU (`resched_curr_lazy`), sched_ext at
+/// once.
+pub fn preempted_as_by(mut machine: Machine, kernel: &str, against: &Against) -> Machine {
+    let at_once = *against == Against::Itself && Release::parse(kernel).is_none_or(|it| it >= PREEMPTS_IN_CALLS);
+    machine.mechanisms.preempt_in_calls &= at_once;
+    machine
 }
 
 /// The period of the running kernel's tick, as its configuration says it; that of Debian's where it cannot be read.
@@ -27,6 +41,20 @@ fn tick_in(configuration: &str) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_are_preempted_by_late_kernels_and_not_by_their_own_scheduler() {
+        let preempts = |kernel: &str, against: &Against| {
+            preempted_as_by(Machine::flat(1), kernel, against).mechanisms.preempt_in_calls
+        };
+        assert!(preempts("Linux 7.3.4+deb13-cloud-amd64", &Against::Itself));
+        assert!(!preempts("Linux 6.12.117-cloud-amd64", &Against::Itself));
+        assert!(!preempts("Linux 7.3.4+deb13-cloud-amd64", &Against::Kernel));
+        assert!(!preempts("6.1", &Against::KernelOf("debian:12".into())));
+        let mut off = Machine::flat(1);
+        off.mechanisms.preempt_in_calls = false;
+        assert_eq!(preempted_as_by(off.clone(), "7.3", &Against::Itself), off, "a scenario that has it off");
+    }
 
     #[test]
     fn a_configuration_tells_the_tick() {

@@ -62,14 +62,26 @@ pub struct Mechanisms {
     /// Who waits for a semaphore, a mutex or a channel is woken and tries again (`futex_wait`, `pipe_read`, `pipe_write`,
     /// `sk_wait_data`); a task that runs before it may take what it was woken for. Off: it is handed over.
     pub retry: bool,
+    /// A call that wakes several tasks wakes one after the other, each when the wakeup before it is paid (`wake_up_q`). Off: all
+    /// at one instant, and they are paid then.
+    pub wake_one_by_one: bool,
+    /// A task may lose its CPU between two wakeups of a call: kernels built with `PREEMPT` or `PREEMPT_LAZY`, whose sched_ext
+    /// asks at once (`resched_curr`). Off: at the end of the call, as with `PREEMPT_VOLUNTARY`, and where the fair class asks
+    /// lazily (`resched_curr_lazy`).
+    pub preempt_in_calls: bool,
 }
 
-/// The name of [`Mechanisms::retry`].
-const RETRY: &str = "retry";
+impl Mechanisms {
+    /// Each with its name.
+    fn all_mut(&mut self) -> [(&'static str, &mut bool); 3] {
+        let Mechanisms { retry, wake_one_by_one, preempt_in_calls } = self;
+        [("retry", retry), ("wake_one_by_one", wake_one_by_one), ("preempt_in_calls", preempt_in_calls)]
+    }
+}
 
 impl Default for Mechanisms {
     fn default() -> Mechanisms {
-        Mechanisms { retry: true }
+        Mechanisms { retry: true, wake_one_by_one: true, preempt_in_calls: true }
     }
 }
 
@@ -102,7 +114,7 @@ pub struct UnknownMechanism(pub String);
 impl Machine {
     /// The names of all that can be switched off: what it does, and what it takes for itself.
     pub fn mechanisms() -> impl Iterator<Item = &'static str> {
-        [RETRY].into_iter().chain(Costs::NAMES.iter().copied())
+        Mechanisms::default().all_mut().map(|(name, _)| name).into_iter().chain(Costs::NAMES.iter().copied())
     }
 
     /// The same machine without a mechanism.
@@ -111,8 +123,9 @@ impl Machine {
     ///
     /// There is none of that name.
     pub fn without(mut self, name: &str) -> Result<Machine, UnknownMechanism> {
-        if name == RETRY {
-            self.mechanisms.retry = false;
+        let mechanism = self.mechanisms.all_mut().into_iter().find(|(known, _)| *known == name);
+        if let Some((_, mechanism)) = mechanism {
+            *mechanism = false;
             return Ok(self);
         }
         let cost = self.costs.times_mut().into_iter().find(|(known, _)| *known == name);
@@ -165,9 +178,16 @@ mod tests {
         for name in Machine::mechanisms() {
             let mut machine = with().without(name).expect("it is one");
             let off = machine.costs.times_mut().into_iter().filter(|(_, cost)| **cost == Time::ZERO).count();
-            assert_eq!(off + usize::from(!machine.mechanisms.retry), 1, "{name}");
+            let ways = machine.mechanisms.all_mut().into_iter().filter(|(_, way)| !**way).count();
+            assert_eq!(off + ways, 1, "{name}");
         }
-        assert!(with().without("luck").unwrap_err().to_string().contains("retry, switch, wakeup"));
+        assert!(
+            with()
+                .without("luck")
+                .unwrap_err()
+                .to_string()
+                .contains("retry, wake_one_by_one, preempt_in_calls, switch, wakeup")
+        );
     }
 
     #[test]

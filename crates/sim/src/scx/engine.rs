@@ -288,12 +288,20 @@ impl Sim {
         if !c.need_resched {
             return false;
         }
-        if c.chooses_at_ns() > self.core.world.now_ns {
+        if c.chooses_at_ns() > self.core.world.now_ns || self.is_kept_by_call(cpu) {
             self.core.mark_stale(cpu);
             return false;
         }
         self.schedule(cpu, None);
         true
+    }
+
+    /// Whether the CPU's task is in a call at whose end alone the CPU chooses.
+    #[inline]
+    fn is_kept_by_call(&self, cpu: u32) -> bool {
+        let world = &self.core.world;
+        !self.core.machine.mechanisms.preempt_in_calls
+            && self.core.current(cpu).is_some_and(|slot| world.is_in_call(slot))
     }
 
     /// When something ends on a CPU if nothing else happens before.

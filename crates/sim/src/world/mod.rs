@@ -16,6 +16,7 @@ pub mod tasks;
 mod telling;
 pub mod timers;
 mod unseen;
+mod waking;
 
 use crate::error::RunError;
 use objects::Objects;
@@ -118,6 +119,8 @@ pub struct World {
     /// For each role the recorded items that its tasks have taken from a common list.
     items_taken: Vec<u64>,
     woken: Vec<u32>,
+    /// Tasks in calls that have more to wake.
+    calls: waking::Calls,
     /// Tasks whose class for now is another since the scheduler has looked.
     pub inherits: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
@@ -167,6 +170,7 @@ impl World {
             threads: lives::Threads::of(roles),
             items_taken: vec![0; roles.len()],
             woken: Vec::new(),
+            calls: waking::Calls::new(costs, workload.machine.mechanisms),
             inherits: Vec::new(),
             creator: None,
             grace: None,
