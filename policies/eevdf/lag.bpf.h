@@ -139,15 +139,17 @@ static struct debtor *debt_of(struct fair_queue *q, const struct fair_task *t, s
 	return NULL;
 }
 
-/* The debtor that is eligible and has the earliest deadline before @deadline, if any is to be looked at. */
-static struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline, u64 now)
+/*
+ * The place of the debtor that is eligible and has the earliest deadline: of all if @any, else of those before
+ * @deadline. MAX_DEBTORS if there is none.
+ */
+static __always_inline u32 debtor_slot(struct fair_queue *q, bool any, u64 deadline, u64 now)
 {
-	struct debtor *first = NULL;
+	u32 first = MAX_DEBTORS, slot;
 	u64 average;
-	u32 slot;
 
 	if (!q->clock.nr_debtors)
-		return NULL;
+		return first;
 	average = average_vruntime(q, now);
 	bpf_for(slot, 0, q->clock.nr_debtors) {
 		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
@@ -158,9 +160,16 @@ static struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline,
 			continue;
 		any = false;
 		deadline = debtor->deadline;
-		first = debtor;
+		first = slot;
 	}
 	return first;
+}
+
+static __noinline struct debtor *first_debtor(struct fair_queue *q, bool any, u64 deadline, u64 now)
+{
+	u32 slot = debtor_slot(q, any, deadline, now);
+
+	return ELEMENT(q->clock.debtors, slot);
 }
 
 /* The lag that a debtor has by now: none above 0, and since 7.1 no less than it left with. */

@@ -192,23 +192,23 @@ static bool is_preceded_by_any(const struct fair_queue *q, s32 cpu, s32 pid, u64
 	return false;
 }
 
-/* Whether a waiting task that is eligible goes before an eligible one. */
-__noinline bool is_preceded(s32 cpu, s32 pid, const struct fair_task *t, u64 now)
+/* Whether a waiting task that is eligible goes before an eligible one of that deadline. */
+__noinline bool is_preceded(s32 cpu, s32 pid, u64 deadline, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
 	struct task_struct *p;
 	struct fair_task *first;
 	bool preceded = false;
 
-	if (!q || !t)
+	if (!q)
 		return false;
 	bpf_rcu_read_lock();
 	p = __COMPAT_scx_bpf_dsq_peek(cpu);
 	first = p ? task_of(p) : NULL;
 	/* Mostly the first of all says it. */
-	if (first && p->pid != pid && !time_after(first->clock.deadline, t->clock.deadline))
+	if (first && p->pid != pid && !time_after(first->clock.deadline, deadline))
 		preceded = is_eligible(q, first->clock.vruntime, now) ||
-			   is_preceded_by_any(q, cpu, pid, t->clock.deadline, now);
+			   is_preceded_by_any(q, cpu, pid, deadline, now);
 	bpf_rcu_read_unlock();
 	return preceded;
 }
@@ -225,7 +225,47 @@ __noinline bool would_win(s32 cpu, s32 pid, const struct fair_task *t, bool with
 		return false;
 	if (!is_eligible(q, t->clock.vruntime, now) || first_debtor(q, false, t->clock.deadline, now))
 		return false;
-	return !is_preceded(cpu, pid, t, now);
+	return !is_preceded(cpu, pid, t->clock.deadline, now);
+}
+
+/* The place of the debtor that would be picked before the running task and a coming one; MAX_DEBTORS if none would. */
+__noinline u32 debtor_before(s32 cpu, const struct fair_task *t, bool with_protection, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+	bool goes_on, comes;
+	u64 deadline;
+
+	if (!q || !t || !q->clock.nr_debtors)
+		return MAX_DEBTORS;
+	goes_on = is_eligible(q, running_vruntime(q, now), now);
+	if (goes_on && with_protection && is_protected(q, now))
+		return MAX_DEBTORS;
+	comes = is_eligible(q, t->clock.vruntime, now);
+	deadline = t->clock.deadline;
+	if (goes_on && (!comes || time_before(q->clock.deadline, deadline)))
+		deadline = q->clock.deadline;
+	return debtor_slot(q, !goes_on && !comes, deadline, now);
+}
+
+/*
+ * Since 7.1 debtors that would be picked when a task comes leave the queue, and it is looked at again who would be
+ * (pick_next_entity() in wakeup_preempt_fair()). Before, such a debtor only kept the task from preempting.
+ */
+__noinline void dismiss_debtors(s32 cpu, s32 pid, const struct fair_task *t, bool with_protection, u64 now)
+{
+	struct fair_queue *q = queue_of(cpu);
+	u32 step;
+
+	if (!q)
+		return;
+	bpf_for(step, 0, MAX_DEBTORS) {
+		u32 slot = debtor_before(cpu, t, with_protection, now);
+		struct debtor *debtor = ELEMENT(q->clock.debtors, slot);
+
+		if (!debtor || is_preceded(cpu, pid, debtor->deadline, now))
+			return;
+		forget_debtor(q, debtor);
+	}
 }
 
 /* Whether a task that came preempts the running one, by its class, its slice and its deadline. */
@@ -249,6 +289,8 @@ static __always_inline bool preempts(struct fair_queue *q, s32 cpu, s32 pid, con
 	}
 	if (version >= LINUX_7_1 && !is_short && (k->was_debtor || k->was_new))
 		return false;
+	if (version >= LINUX_7_1)
+		dismiss_debtors(cpu, pid, t, !is_short, now);
 	if (would_win(cpu, pid, t, !is_short, now)) {
 		if (is_short)
 			cancel_protection(q, now);

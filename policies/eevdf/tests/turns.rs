@@ -1,6 +1,6 @@
 //! The vectors of the order of tasks: slices of 2.8 ms, which end at ticks.
 
-use super::observe::{Settings, VERSIONS, cpu_time, run_one, turns};
+use super::observe::{Settings, V7_1, VERSIONS, cpu_time, run_one, turns};
 
 fn hog(name: &str, nice: i32) -> String {
     format!("[[task]]\nname = \"{name}\"\nnice = {nice}\nloop = [{{ compute = \"1000s\" }}]\n")
@@ -107,6 +107,26 @@ fn v28_nice_minus_5_beside_nice_0() {
             assert_eq!(first_turns(250, version, settings, &two, 5), expected, "{version}");
             let share = share(250, version, settings, &two);
             assert!((share - 0.7528).abs() < 0.0003, "{version}: {share}");
+        }
+    }
+}
+
+/// A runs for 205 us, wakes B at 200, and sleeps with a debt. B is at 200 then, and at 300 when it wakes C: V is (205 + 300) / 2,
+/// A is eligible, and its deadline is the first. So C does not preempt B; or A leaves, V is that of B and C, and C does.
+#[test]
+fn since_7_1_a_debtor_leaves_when_a_task_comes() {
+    let task = |name: &str, steps: &str| format!("[[task]]\nname = \"{name}\"\nonce = [{steps}]\n");
+    let tasks = task(
+        "a",
+        "{ sleep = \"1ms\" }, { compute = \"200us\" }, { post = \"b\" }, { compute = \"5us\" }, { sleep = \"1s\" }",
+    ) + &task("b", "{ wait = \"b\" }, { compute = \"100us\" }, { post = \"c\" }, { compute = \"400us\" }")
+        + &task("c", "{ wait = \"c\" }, { compute = \"100us\" }");
+    for version in VERSIONS {
+        let events = run_one(1000, version, &[], "20ms", &tasks);
+        let [b, c] = [1, 2].map(|task| turns(&events, task).into_iter().filter(|turn| turn.0 > 0).collect::<Vec<_>>());
+        match version {
+            V7_1 => assert_eq!((b, c), (vec![(1205, 1305), (1405, 1805)], vec![(1305, 1405)]), "{version}"),
+            _ => assert_eq!((b, c), (vec![(1205, 1705)], vec![(1705, 1805)]), "{version}"),
         }
     }
 }
