@@ -68,7 +68,7 @@ fn running(events: &[Event], cpus: usize, at: Time) -> Vec<Option<u32>> {
     running
 }
 
-/// 50 ms of each second, at its end: where a kernel throttles as where it serves those who starve.
+/// 50 ms of each second, at its end: in kernels that throttle as in kernels with a server for tasks that starve.
 #[test]
 fn one_that_never_sleeps_leaves_a_twentieth_to_others() {
     let tasks = hogs("hog", "fifo:99", 1) + &hogs("other", "other", 2);

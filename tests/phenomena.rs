@@ -52,7 +52,7 @@ fn the_ball_does_not_move() {
     }
 }
 
-/// A policy with no idea of who has slept lets frames wait behind a build.
+/// A policy that does not know which tasks slept lets frames wait behind a build.
 #[test]
 fn a_compositor_wants_to_be_preferred() {
     let misses =

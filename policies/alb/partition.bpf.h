@@ -355,7 +355,7 @@ static inline bool take_quota(struct candidate *c, u32 cpu)
 	return true;
 }
 
-/* First who is there already, in their order, then the others, from the first CPU on. */
+/* First the tasks that are there already, in their order, then the others, from the first CPU on. */
 __noinline u32 settle(void)
 {
 	u32 place, cpu;

@@ -217,7 +217,7 @@ static __noinline void take_back(u32 slot, s32 cpu, u64 now)
 	}
 }
 
-/* Takes back who has been released on a CPU. In dispatch(). */
+/* Takes back the tasks that were released on a CPU. In dispatch(). */
 static __noinline void take_released(struct fair_queue *q, s32 cpu, u64 now)
 {
 	u32 next, step;
@@ -240,7 +240,7 @@ static __noinline void take_released(struct fair_queue *q, s32 cpu, u64 now)
 	}
 }
 
-/* The CPU is told to take its tasks back. */
+/* The CPU is kicked to take its tasks back. */
 static void on_released(u32 slot, u32 cpu)
 {
 	struct control_queue *queue = control_queue_of(slot, cpu);
@@ -273,7 +273,7 @@ static __noinline u64 limited_end(const struct fair_queue *q, u64 end, u64 now)
 	return time_before(at, end) ? at : end;
 }
 
-/* Dispatch queues for those who wait aside of a group with a limit. */
+/* Dispatch queues for the tasks that a group's limit holds aside. */
 static s32 init_aside(u32 slot)
 {
 	const struct control_group *group = control_group_at(slot);

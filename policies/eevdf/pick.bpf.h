@@ -150,7 +150,7 @@ static enum verdict take_first(struct fair_queue *q, s32 cpu, bool candidate, u6
 	return DEBTOR_LEFT;
 }
 
-/* Gives the CPU to who is due. @runs: the running task may continue. False: to nobody new. */
+/* Gives the CPU to the task that is due. @runs: the running task may continue. False: no other task got it. */
 __noinline bool pick(s32 cpu, bool runs, u64 now)
 {
 	struct fair_queue *q = queue_of(cpu);
@@ -170,7 +170,7 @@ __noinline bool pick(s32 cpu, bool runs, u64 now)
 		if (verdict != DEBTOR_LEFT)
 			break;
 	}
-	/* Another CPU may have taken who was eligible, or put somebody here who is not counted yet. */
+	/* Another CPU may have taken the eligible task, or put one here that is not counted yet. */
 	return verdict == TAKEN || (!runs && scx_bpf_dsq_move_to_local(cpu, 0));
 }
 
@@ -301,7 +301,7 @@ static __always_inline bool preempts(struct fair_queue *q, s32 cpu, s32 pid, con
 	return false;
 }
 
-/* Whether a CPU is told only at its tick: its task computes, and nothing happens there. */
+/* Whether a CPU learns of it only at its tick: its task computes, and nothing happens there. */
 static inline bool is_lazy(const struct fair_task *t, s32 cpu)
 {
 	bool lazy = lazy_preemption == LAZY_ON || (lazy_preemption == LAZY_AUTO && version >= LINUX_7_1);

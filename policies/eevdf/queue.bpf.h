@@ -177,7 +177,7 @@ __noinline u64 average_vruntime(const struct fair_queue *q, u64 now)
 	return q ? q->clock.zero + floor_div(whole_sum(q, now), whole_weight(q)) : 0;
 }
 
-/* Whether who is at @vruntime is not ahead of V. That V is rounded down makes no difference. */
+/* Whether a task at @vruntime is not ahead of V. That V is rounded down makes no difference. */
 static inline bool is_eligible(const struct fair_queue *q, u64 vruntime, u64 now)
 {
 	return term(&q->clock, vruntime, whole_weight(q)) <= whole_sum(q, now);

@@ -3,7 +3,7 @@
  * Virtual deadlines: the arithmetic of EEVDF, without a queue.
  *
  * A request is a slice of CPU time. A task of weight w that is at virtual time v asks for a slice r by the deadline
- * v + r * 1024 / w. Its lag is how far it is behind the average V of its queue; who is not ahead of V is eligible.
+ * v + r * 1024 / w. Its lag is how far it is behind the average V of its queue; one that is not ahead of V is eligible.
  */
 #ifndef SCHEDLAB_EEVDF_VIRTUAL_DEADLINE_BPF_H
 #define SCHEDLAB_EEVDF_VIRTUAL_DEADLINE_BPF_H

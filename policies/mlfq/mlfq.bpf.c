@@ -218,7 +218,7 @@ static u32 one_up(const struct task_struct *p, const struct history *h)
 	return clamped(p, h->queue > step_up ? h->queue - step_up : 1);
 }
 
-/* One up, but a wait for a disk does not lead above `io_cap`; who is there already stays. */
+/* One up, but a wait for a disk does not lead above `io_cap`; a task that is there already stays. */
 static u32 after_block(struct task_struct *p, const struct history *h)
 {
 	u32 queue = one_up(p, h), cap = io_cap < h->queue ? io_cap : h->queue;

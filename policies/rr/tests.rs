@@ -129,8 +129,8 @@ impl Sink for Log {
     }
 }
 
-/// When each job ends, from the definition: the first in line runs for a quantum or what is left of it, then those who
-/// have come by then join the line, and behind them whoever ran and is not done.
+/// When each job ends, from the definition: the first in line runs for a quantum or what is left of it, then the jobs
+/// that have come by then join the line, and behind them the one that ran, unless it is done.
 fn ends_by_definition(jobs: &[Served], quantum_ns: u64) -> Vec<u64> {
     let mut ends = vec![0; jobs.len()];
     let mut coming = jobs.iter().enumerate().peekable();

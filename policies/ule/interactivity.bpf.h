@@ -43,7 +43,7 @@ static inline u32 score_of(const struct history *h)
 	return h->run / unit;
 }
 
-/* The score with the nice value: who has less than `interact` is interactive. */
+/* The score with the nice value: a task with less than `interact` is interactive. */
 static inline u32 nice_score(const struct history *h, s32 nice)
 {
 	s32 score = (s32)score_of(h) + nice;

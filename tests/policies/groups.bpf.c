@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Says what it is told of control groups, and what it finds out about them; else it is first come, first served. */
+/* Prints what its callbacks say of control groups, and what it finds out about them; else first come, first served. */
 #include <schedlab/common.bpf.h>
 
 char _license[] SEC("license") = "GPL";

@@ -146,7 +146,7 @@ impl Cell {
         longer
     }
 
-    /// What the scenario is for those who keep runs: the same however it came to its length.
+    /// The scenario's identity for kept runs: the same for any way to its length.
     pub(crate) fn kept_as(&self) -> String {
         match self.length {
             1 => self.scenario_hash.clone(),

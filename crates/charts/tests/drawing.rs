@@ -1,4 +1,4 @@
-//! Every kind is drawn in every look, and what is not to be drawn is told.
+//! Every kind is drawn in every look, and what cannot be drawn is refused.
 
 #[path = "../examples/rows/mod.rs"]
 mod rows;

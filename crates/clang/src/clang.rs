@@ -14,7 +14,7 @@ pub const OLDEST: u32 = 19;
 /// Where the compiler is to be looked for, the pinned version first, so that machines which have several agree.
 const CANDIDATES: [&str; 6] = ["clang-19", "clang-20", "clang-21", "clang-22", "clang-23", "clang"];
 
-/// What to tell a user who has no compiler.
+/// The message for a user without a compiler.
 pub const REMEDY: &str = "install the package clang-19 (or newer), or set CLANG to the compiler's path";
 
 /// A compiler that was found.

@@ -18,7 +18,7 @@ impl Measurer {
     pub fn start() -> io::Result<Measurer> {
         let (may_go, go) = io::pipe()?;
         let process = Apart::start(|tell| {
-            // Else what its parent has would last: the recorder, beside what is measured.
+            // Else what its parent has would stay open: the recorder, next to what is measured.
             keep_only(&[may_go.as_raw_fd(), tell.as_raw_fd()]);
             wait_and_measure(&may_go, tell)
         })?;

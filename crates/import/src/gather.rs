@@ -97,7 +97,7 @@ impl Gather {
         self.facts.has_events |= event.is_of_switches();
         self.facts.has_switches |= matches!(event, Event::Switch { .. } | Event::SwitchTo { .. });
         self.facts.has_wakeups |= matches!(event, Event::Wakeup { new: false, .. });
-        // The kernel accounts for time that has been: it is told when that began.
+        // The kernel accounts for time that has passed; the beginning of that comes first.
         let begin_ns = match event {
             Event::Ran { runtime_ns, .. } => {
                 self.see(head.time_ns)?;

@@ -20,7 +20,7 @@ pub struct Story<F> {
     ended: BTreeSet<i32>,
     /// Who is about to wake a thread.
     wakers: BTreeMap<i32, Waker>,
-    /// The CPUs of which it is known, or cannot be known, who was there at the start.
+    /// The CPUs whose task at the start is known, or cannot be known.
     settled: BTreeSet<u32>,
     /// The threads seen since the start.
     seen: BTreeSet<i32>,
@@ -64,7 +64,7 @@ impl<F: FnMut(&Record)> Story<F> {
         match *event {
             Event::Switch { previous, how, next } => self.switch(head, &previous, how, &next),
             Event::SwitchTo { how, next } => {
-                // Without a word of who was there, nobody is known to have been.
+                // Without a record of a task there, the CPU is not known to have had one.
                 let previous = self.on.get(&head.cpu).copied().unwrap_or(IDLE);
                 if previous.tid != next.tid || next.tid == 0 {
                     self.switch(head, &previous, how, &next);

@@ -4,7 +4,7 @@ use schedlab_model::machine::MAX_CPUS;
 use schedlab_record::{Comm, Departure};
 use serde::{Deserialize, Serialize};
 
-/// When, where, and on top of whom something happened.
+/// When, where, and on top of which task something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// In nanoseconds of the tool's clock.

@@ -37,7 +37,7 @@ fn text(record: &str) -> Option<String> {
     Some(record.split_once(';')?.1.lines().next()?.to_string())
 }
 
-/// That many of the calls are told.
+/// The log has at most this many calls.
 const CALLS: usize = 8;
 
 /// The kernel says first which policy ended and for what kind of reason, then the reason, then the calls that led to it.

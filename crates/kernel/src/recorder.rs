@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// Runs a program on each CPU that says who is there. It interrupts the CPU, so its answer has its place between
+    /// Runs a program on each CPU that reports the CPU's task. It interrupts the CPU, so its answer has its place between
     /// that CPU's switches.
     fn ask_who_runs(&self) -> Result<(), Lack> {
         let failed = |e: libbpf_rs::Error| Lack::of("ask the CPUs who runs", &e);

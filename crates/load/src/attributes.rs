@@ -1,4 +1,4 @@
-//! What the kernel is told about a thread: class, nice value, CPUs, name.
+//! A thread's attributes in the kernel: class, nice value, CPUs, name.
 
 use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::CpuId;
@@ -119,7 +119,7 @@ mod tests {
     fn a_slice_is_heard_by_kernels_that_know_slices() {
         std::thread::spawn(|| {
             ask_for_slice(libc::SCHED_OTHER, 3, Time::from_us(700)).unwrap();
-            // SAFETY: the kernel fills the structure, whose size it is told.
+            // SAFETY: the kernel fills the structure, whose size the call gives.
             let attributes = unsafe {
                 let mut attributes: libc::sched_attr = std::mem::zeroed();
                 let size = size_of::<libc::sched_attr>();

@@ -10,7 +10,7 @@ pub struct Thread {
     pub tid: pid_t,
     /// The number by which it knows itself, less that of the process.
     pub number: u32,
-    /// The word that the kernel clears when it ends, and wakes those who wait for.
+    /// The word that the kernel clears when it ends, and whose waiters it wakes.
     pub clears: u64,
     /// The CPUs on which it may run, as words of bits; none: all.
     pub cpus: Option<Vec<u8>>,

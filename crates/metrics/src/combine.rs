@@ -133,7 +133,7 @@ impl Drawn {
     }
 }
 
-/// What is told of any run, once.
+/// The texts of all runs, each once.
 fn once_each<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for text in texts {

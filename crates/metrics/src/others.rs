@@ -22,7 +22,7 @@ pub struct Shares {
     pub held_ns: u64,
     /// What they held while it was wanted.
     pub wanted_ns: u64,
-    /// What a hypervisor took of both. It takes a CPU without looking who is on it: from each as much as each had.
+    /// What a hypervisor took of both. It takes a CPU whatever runs there: from each task in proportion to its time.
     pub stolen_ns: u64,
     /// All that the CPUs had, where requests come from outside whether or not others are answered: CPUs × time.
     pub open_ns: Option<u64>,

@@ -89,7 +89,7 @@ pub struct Validator<'a> {
     now: Time,
     cpus: BTreeMap<CpuId, CpuFacts>,
     tasks: BTreeMap<TaskId, TaskFacts>,
-    /// The open requests that have a number, and who has each; nobody while it waits.
+    /// The open requests that have a number, and the task that has each; none while it waits.
     requests: BTreeMap<RequestId, Option<TaskId>>,
     ended: Ranges,
     /// Time on CPUs of tasks that ended.

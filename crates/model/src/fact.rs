@@ -108,7 +108,7 @@ impl Fact {
         self >= Fact::CoreOfCpu
     }
 
-    /// Whether it is told of a layout in ranges only.
+    /// Whether it exists only where the parts of the machine are ranges of CPUs.
     pub fn needs_ranges(self) -> bool {
         matches!(self, Fact::ThreadsPerCore | Fact::CoresPerLlc | Fact::LlcsPerNode)
     }

@@ -8,7 +8,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, mem};
 
-/// What a task's name is made of, for those who need it after the task is forgotten.
+/// What a task's name is made of, for code that needs it after the task is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Label {
     /// The task.

@@ -76,7 +76,7 @@ struct Cpu {
     task: Option<usize>,
     /// What it does without one.
     untraced: Untraced,
-    /// When it was last unknown who was there.
+    /// When the CPU's task was last unknown.
     unknown_until_ns: u64,
     /// What the kernel last accounted for here.
     account: Option<Account>,
@@ -329,7 +329,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         self.emit(now, cpu, EventKind::Wakeup { task: id(task), target, waker, source });
     }
 
-    /// Tells that a CPU went from who is on it to `next`.
+    /// Emits a switch of a CPU from its task to `next`.
     fn tell_switch(&mut self, now: u64, cpu: u32, reason: Reason, next: Option<usize>) {
         let previous = self.on(cpu);
         self.count_mended(now, cpu);

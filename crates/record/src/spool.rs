@@ -1,4 +1,4 @@
-//! Keeps records on disk until the recording is over: who was there, how long it took and what was lost are known only
+//! Keeps records on disk until the recording is over: which tasks were there, how long it took and what was lost are known only
 //! then, and a trace file begins with it.
 
 use crate::record::Record;

@@ -24,7 +24,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Those beside a gate's file; `build` is run before a policy is read.
+    /// Those next to a gate's file; `build` is run before a policy is read.
     pub fn beside(gate: &Path, build: Option<&str>) -> Sources {
         let folder = gate.parent().map_or_else(PathBuf::new, PathBuf::from);
         let repository = Repository::of(&folder);

@@ -16,7 +16,7 @@ pub enum Kind {
     ExecutorsDiffer,
     /// A task waits longer than it may.
     LongWait,
-    /// CPUs idle beside tasks that wait and may run there.
+    /// CPUs idle while tasks wait that may run there.
     IdleBesideWork,
     /// Equal tasks get unequal parts.
     Unfair,

@@ -14,12 +14,12 @@ use std::sync::Arc;
 /// Of how many seeds one is run by both executors.
 const BOTH_EXECUTORS: u64 = 8;
 
-/// What a policy must not do, beside failing. What is absent is not looked at.
+/// What a policy must not do, apart from failing. A limit that is absent is not checked.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
     /// The longest that a task may wait for a CPU.
     pub longest_wait: Option<Time>,
-    /// The greatest part of its time that a CPU may idle beside a task that waits and may run there.
+    /// The greatest part of its time that a CPU may idle while a task waits that may run there.
     pub idle: Option<f64>,
     /// The least Jain index of tasks of one role that only compute.
     pub jain: Option<f64>,

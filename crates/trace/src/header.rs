@@ -236,7 +236,7 @@ struct RoleJson {
     cpus: String,
 }
 
-/// A name of a trace: those who wrote it may have called things anything.
+/// A name in a trace. Its writer may have named things in any way.
 fn visible(name: &str) -> String {
     Shown::name(name).into_string()
 }

@@ -1,4 +1,4 @@
-//! Files of recorded steps beside a scenario: one row a step, in the order of table, list, item and step.
+//! Files of recorded steps next to a scenario: one row a step, in the order of table, list, item and step.
 //!
 //! | column | what |
 //! |---|---|

@@ -4,7 +4,7 @@ use crate::Control;
 use schedlab_model::time::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shared between those who run and those who watch: how far the runs are, and whether they are to stop.
+/// Shared between the runs and what watches them: how far the runs are, and whether they are to stop.
 #[derive(Debug, Default)]
 pub struct Monitor {
     stop: AtomicBool,

@@ -118,7 +118,7 @@ fn waits(events: &[Event]) -> (f64, f64) {
 }
 
 /// The kernel counts the waits of each thread itself. A task reads the counter between the end of its request and its
-/// own end; who is preempted in between has waited once more by the events than by the counter.
+/// own end; a task that is preempted in between has waited once more by the events than by the counter.
 #[test]
 fn derived_waits_agree_with_the_kernels_own_counters() {
     let (events, run) = run("[[task]]\nname = \"a\"\ncount = 4\nonce = [{ compute = \"150ms\" }]\n", "20s");

@@ -3,7 +3,7 @@
 //! | view | question |
 //! |---|---|
 //! | [`latency`] | how long after its wake-up did each task run? |
-//! | [`queue`] | why did one of them wait: who was there, and who ran before? |
+//! | [`queue`] | why did one of them wait: which tasks were there, and which ran before it? |
 //! | [`status`] | what did the policy say about a task, and when? |
 //! | [`timeline`] | who ran where? |
 //! | [`slices`] | the same, of all slices and wake-ups, packed for a picture that can be zoomed into |

@@ -1,4 +1,4 @@
-//! Why a task waited: who was on the run queue when it was woken, and who ran until it did.
+//! Why a task waited: which tasks were on the run queue when it was woken, and which ran until it did.
 //!
 //! The run queue of a CPU are the runnable tasks that were placed there: where they woke up, ran last, or were moved to.
 //! Schedulers with one queue for all CPUs place tasks too, but may take them from any CPU; then a task that waits is
@@ -364,7 +364,7 @@ impl Queue {
         }
     }
 
-    /// Who is runnable, where, and who is on which CPU.
+    /// Which tasks are runnable, where, and which task each CPU runs.
     fn follow(&mut self, event: &Event) {
         let now = event.time;
         match event.kind {

@@ -346,7 +346,7 @@ static int on_period(void *map, u32 *key, struct limit_period *period)
 	return 0;
 }
 
-/* What sleepers have given back goes to who is throttled. */
+/* What sleepers have given back goes to the throttled queues. */
 static int on_slack(void *map, u32 *key, struct limit_slack *slack)
 {
 	u32 slot = *key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Buddies: who is picked before others, or after them, although it is not in the order of virtual times.
+ * Buddies: tasks that are picked before others, or after them, although it is not in the order of virtual times.
  *
  * The next one has preempted by waking up, the last one was preempted by that; both keep a cache warm. The one to skip
  * has yielded. Each is a number, of a task its pid, and 0 is nobody.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A waiting task goes from one fair run queue to another, and the CPU where it arrives is told.
+ * A waiting task goes from one fair run queue to another, and the CPU where it arrives learns of it.
  *
  * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
  */

@@ -61,7 +61,7 @@ static bool pick_buddy(struct fair_queue *q, const struct buddies *b, u64 dsq, s
 	return !running_is_due && take(dsq, 0, 0, limit);
 }
 
-/* Gives the CPU to who is due of a queue. False: to nobody new. */
+/* Gives the CPU to the task of a queue that is due. False: no other task got it. */
 static bool pick_from(struct fair_queue *q, const struct buddies *b, u64 dsq, bool runs)
 {
 	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(dsq);
@@ -75,7 +75,7 @@ static bool pick_from(struct fair_queue *q, const struct buddies *b, u64 dsq, bo
 	return scx_bpf_dsq_move_to_local(dsq, 0);
 }
 
-/* With task groups: to who is due of the group that is due. Another CPU may take that one away; then again. */
+/* With task groups: to the due task of the due group. Another CPU may take that one away; then again. */
 static bool pick_from_groups(struct fair_queue *q, s32 cpu, bool runs)
 {
 	u32 step;

@@ -148,7 +148,7 @@ static u64 place_sleeper(const struct fair_task *t, u64 min_vruntime, u64 now)
 	return forgotten || time_before(t->clock.vruntime, place) ? place : t->clock.vruntime;
 }
 
-/* By how much virtual time somebody of this weight has to lead to be put before who is due. */
+/* By how much virtual time a task of this weight has to lead to be put before the one that is due. */
 static inline u64 wakeup_lead(u32 weight, u32 inverse)
 {
 	return virtual_time(scaled_wakeup_granularity, weight, inverse);

@@ -2,7 +2,7 @@
 /*
  * Slices of the Completely Fair Scheduler.
  *
- * Everybody who is runnable shall have run once in a period: `latency`, or `min_granularity` for each of more than
+ * Every runnable task shall have run once in a period: `latency`, or `min_granularity` for each of more than
  * `nr_latency` tasks. The slice of a task is its part of the period by weight.
  *
  * Example, latency 24 ms: nice 0 next to nice 5, weights 1024 and 335, have slices of 18.08 and 5.92 ms, and age by

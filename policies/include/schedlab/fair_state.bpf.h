@@ -109,7 +109,7 @@ static u64 order_key_at(const struct fair_task *t, const struct fair_queue *from
 static void carry_place(struct fair_task *t, struct fair_queue *from, struct fair_queue *to, s32 cpu, u64 key);
 /* A task came to wait where another one runs. Whether that has to end, or to end sooner than the core knows. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now);
-/* Whether the queue will rather run that task than who is due, and not any more. */
+/* Whether the queue prefers that task to the one that is due, and the end of that. */
 static inline bool is_buddy(const struct fair_queue *q, const struct fair_task *t, s32 pid);
 static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 pid);
 /* Whether a waiting task would gain nothing elsewhere, by its place. @failures: how often pulling failed. */

@@ -282,7 +282,7 @@ static bool may_pick_group(s32 index, s32 running, u64 limit)
 	return g && (index == running || group_waits(index)) && !time_after(g->vruntime, limit);
 }
 
-/* The group that comes before who is due, if a buddy does. As pick_buddy(). */
+/* The group that comes before the due one, if a buddy does. As pick_buddy(). */
 static s32 buddy_group(const struct fair_queue *q, s32 cpu, s32 due, s32 running)
 {
 	const struct group_queue *g = group_at(due), *other = group_at(running);

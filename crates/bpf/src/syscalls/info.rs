@@ -3,7 +3,7 @@
 use super::attributes::{Attributes, read_vec};
 use super::{Caller, Item, Reply, Syscalls};
 
-/// The most bytes that are told.
+/// The most bytes that the call returns.
 const MOST_BYTES: usize = 256;
 /// Where the structures of the kernel's interface have what is reported: type and number are their first words.
 mod place {

@@ -26,7 +26,7 @@ pub struct SearchArgs {
     /// Also find tasks that wait longer than this for a CPU
     #[arg(long, value_name = "TIME", value_parser = read::<Time>)]
     pub longest_wait: Option<Time>,
-    /// Also find CPUs that idle more than this beside tasks that wait, in percent of their time
+    /// Also find CPUs that idle more than this while tasks wait, in percent of their time
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub idle: Option<f64>,
     /// Also find equal tasks that compute and whose Jain index is less than this, as in 0.9

@@ -134,7 +134,7 @@ fn documents_show_what_is_printed() {
     for (document, least) in SHOWN {
         let (path, lab) = (root.join(document), Lab::new());
         let text = fs::read_to_string(&path).unwrap();
-        // What the reader is told to save.
+        // The files that the page asks the reader to save.
         blocks(&text, "toml").take(1).for_each(|file| lab.write("desk.toml", file));
         let (mut count, mut right) = (0, text.clone());
         for block in blocks(&text, "console") {

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a process without capabilities is told.
+/// The messages for a process without capabilities.
 const RIGHTS: &str = "recording needs CAP_BPF and CAP_PERFMON, which this process lacks; run it as root";
 
 /// Records; none where that is refused, as it must be then.

@@ -35,7 +35,7 @@ pub struct Question<'q> {
     pub resamples: u32,
 }
 
-/// A figure of the recording beside that of the model.
+/// A figure of the recording next to that of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     /// The role.

@@ -98,7 +98,7 @@ pub struct Counters {
     pub involuntary: u64,
 }
 
-/// What a hypervisor has taken of all CPUs since the boot, in nanoseconds, where the kernel is told.
+/// What a hypervisor has taken of all CPUs since the boot, in nanoseconds, where the kernel learns it.
 pub fn stolen_ns() -> u64 {
     const STEAL: usize = 8;
     let stat = fs::read_to_string("/proc/stat").unwrap();
@@ -167,7 +167,7 @@ pub fn record(mut recorder: Recorder, workers: &[&Worker]) -> (u64, Vec<Record>,
     (started_ns, records, stats)
 }
 
-/// The events, which must be lawful, and of whom they are.
+/// The events, which must be lawful, and their tasks.
 pub fn events(started_ns: u64, ended_ns: u64, records: &[Record]) -> (Vec<Event>, Summary) {
     let mut sink = (Vec::new(), Validator::new(Expectations::default()));
     let mut converter = Converter::new(started_ns, |_, _| Some(RoleId(0)));

@@ -5,7 +5,7 @@
 //! few threads and next to many, and what is said of them is for a creator without others.
 //!
 //! Processes are created by a parent that lives on, in requests with nobody else at work: some at a time, and more. How long
-//! these requests are is what the creations take; what the parent takes beside them and its sleeps is what its memory takes
+//! these requests are is what the creations take; what the parent takes in addition to them and its sleeps is what its memory takes
 //! that it shares with its children. Threads are created by parents that come one at a time: what one takes for more of them
 //! than another is what each takes. Nobody can tell from outside when an end is over, so ends are what is left of all CPU
 //! time when everything else is taken off. Where nobody else is at work that is the time of the CPU; else it is what the
@@ -68,7 +68,7 @@ const PARENTS: u32 = 12;
 /// How many tasks each of them creates, in one run and in another.
 const CHILDREN: [u32; 2] = [1, 3];
 
-/// How many threads are there beside the parents until all is over, at least one: who ends a run looks at its last task.
+/// How many threads live next to the parents until the end, at least one: a run ends with its last task.
 const BYSTANDERS: u32 = 1;
 /// So many where it is about them.
 const CROWD: u32 = 17;
@@ -80,7 +80,7 @@ struct Families {
     kind: Kind,
     /// How many children each has.
     children: u32,
-    /// How many threads are there beside the parents.
+    /// How many threads live next to the parents.
     bystanders: u32,
 }
 

@@ -183,7 +183,7 @@ fn ask(shared: &Shared, count: u32) -> Handing {
     Handing { passed_ns, turns: turns.since(before, Turns::read(shared.object(1))), switches }
 }
 
-/// Measures while a partner on the same CPU is at work; it ends when it is told so.
+/// Measures while a partner on the same CPU is at work; it ends when it is asked to.
 fn beside<T>(shared: &Shared, cpu: CpuId, kind: Kind, partner: fn(&Shared), measure: impl Fn() -> T) -> io::Result<T> {
     let (stop, turn) = words(shared);
     stop.store(0, SeqCst);

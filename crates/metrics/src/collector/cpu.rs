@@ -1,4 +1,4 @@
-//! What the collector knows about each CPU: who is on it, its idle time, its run-queue length, its overhead.
+//! What the collector knows about each CPU: its task, its idle time, its run-queue length, its overhead.
 
 use crate::served::ServedClock;
 use schedlab_model::{

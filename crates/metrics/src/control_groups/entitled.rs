@@ -31,7 +31,7 @@ struct State {
     own: BTreeMap<u32, u32>,
     /// CPUs that it is entitled to now.
     rate: f64,
-    /// CPU time that it was entitled to, and those who share with it together.
+    /// CPU time that it was entitled to, and that of all that share with it.
     entitled_ns: f64,
     below_ns: f64,
     /// What is divided among those below it now.

@@ -152,7 +152,7 @@ fn taken_for_work<'s>(steps: &'s [Step], head: &mut Head, show: &mut impl FnMut(
     }
 }
 
-/// Whether a semaphore counts work and not places: tickets are given back by those who take them, and free places are
+/// Whether a semaphore counts work and not places: the tasks that take tickets give them back, and free places are
 /// there from the start and asked for when there is something to put there.
 fn is_work(scenario: &Scenario, roles: &[RoleInfo], name: &str, at_head: bool) -> bool {
     let object = (ObjectKind::Semaphore, name);
@@ -171,7 +171,7 @@ fn gives(role: &RoleInfo, object: Object) -> bool {
     role.steps.iter().any(|flat| gives(flat.step))
 }
 
-/// Whether what is sent to an object may come back to those who send it.
+/// Whether what a task sends to an object may come back to it.
 fn goes_round(roles: &[RoleInfo], object: Object, carriers: &BTreeSet<Object>) -> bool {
     let mut reached = BTreeSet::from([object]);
     let mut open = vec![object];

@@ -284,7 +284,7 @@ fn a_program_started_by_another_thread_takes_its_process_number() {
     let (events, summary) = convert(&records);
     assert_eq!(events.last().unwrap(), "200ns 0 1 Blocked -");
     assert_eq!((summary.tasks[1].comm.to_string().as_str(), summary.repaired), ("new", 0));
-    // The first thread's end is told under the number that it has got by then.
+    // The first thread's end comes under the number that it has by then.
     let mut records = there.to_vec();
     records.extend([
         switch(1_000, 0, 12, Departure::Blocked, 0),

@@ -8,7 +8,7 @@ use schedlab_model::trace::{Reason, Untraced};
 use schedlab_views::WaitEnd;
 use schedlab_views::queue::{Came, Queue, Rival, What};
 
-/// The page: the wake-up, who was there, and what happened until the task ran.
+/// The page: the wake-up, the tasks that were there, and what happened until the task ran.
 pub fn show(view: &Queue, trace: &str, style: Style) -> String {
     let names = view.roster().names();
     let (wait, task) = (view.wait(), names.show(view.wait().task));

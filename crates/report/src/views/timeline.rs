@@ -17,7 +17,7 @@ const fn untraced(what: Untraced) -> (char, &'static str) {
         Untraced::Unknown => ('?', "not known"),
     }
 }
-/// Where somebody ran who was not asked for.
+/// Where a task ran that was not asked for.
 const OTHER: char = '-';
 /// Where somebody ran for whom there was no letter left.
 const NAMELESS: char = '#';

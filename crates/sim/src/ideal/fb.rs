@@ -1,4 +1,4 @@
-//! Foreground-background, also called least attained service: those who got least in their request are served, and
+//! Foreground-background, also called least attained service: the tasks that got least in their request are served, and
 //! equals share.
 //!
 //! Tasks of equal attained service form a *level*. The lowest levels that the CPUs suffice for run at full speed, the

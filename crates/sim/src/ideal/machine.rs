@@ -34,7 +34,7 @@ struct Entity {
     has_run: bool,
     /// The work that its current `compute` asked for, if the order goes by it.
     size_ns: u64,
-    /// Counts those who became runnable.
+    /// Counts the tasks that became runnable.
     sequence: u64,
     /// Its rank among the running tasks.
     running_rank: u64,
@@ -141,7 +141,7 @@ impl Machine {
         self.waiting.push(task.role.index(), (rank, entity.sequence, slot));
     }
 
-    /// Gives CPUs to those who are to have them.
+    /// Gives CPUs to the tasks that are to have them.
     fn assign(&mut self) {
         while let Some((set, cpu)) = self.next_assignment() {
             let (.., slot) = self.waiting.pop(set).expect("somebody waits");

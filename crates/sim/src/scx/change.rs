@@ -140,7 +140,7 @@ impl Sim {
             self.core.begin_waiting(slot);
         }
         self.core.entity_mut(slot).state = State::Runnable;
-        // From the task to that thread; from there to who is next, the CPU pays when it chooses.
+        // From the task to that thread. The CPU pays for the switch to the next task when it chooses.
         self.core.pay(cpu, Overhead::Switch, self.core.machine.costs.switch.ns());
         self.schedule(cpu, Some(Reason::Preempted));
         let to = self.core.distribute(cpu, cpus);

@@ -173,7 +173,7 @@ impl Sim {
         }
     }
 
-    /// The timer tick, for those who want to know of it.
+    /// The timer tick, for policies that have `ops.tick`, and for traces.
     fn tick(&mut self, cpu: u32, slot: u32) {
         self.core.cpu_mut(cpu).ticks += 1;
         self.core.world.emit(cpu, EventKind::Tick);

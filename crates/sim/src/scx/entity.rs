@@ -95,7 +95,7 @@ pub struct Entity {
     pub younger: u32,
     /// Rest of a real-time round-robin slice.
     pub realtime_slice_ns: u64,
-    /// When it began to wait, as a real-time task: the number of those who did so before.
+    /// When it began to wait, as a real-time task: how many did so before it.
     pub queued: u64,
     /// Tasks alive whose parent it is.
     pub children: u32,

@@ -188,7 +188,7 @@ impl Sim {
     }
 
     /// A task gets a CPU (`set_next_task_scx`), after a switch that costs something. What the switch leaves of a short
-    /// slice is what the task has, and be it a nanosecond: in a kernel the policy is told before the switch.
+    /// slice is what the task has, at least a nanosecond: in a kernel `running` comes before the switch.
     #[inline(always)]
     pub fn set_next(&mut self, cpu: u32, slot: u32, switch_ns: u64) {
         let now = self.core.world.now_ns;

@@ -31,7 +31,7 @@ impl Threads {
         self.now = self.now.saturating_sub(1);
     }
 
-    /// Those beside one of them.
+    /// All but one of them.
     fn others(&self) -> u64 {
         u64::from(self.most.saturating_sub(1))
     }

@@ -53,7 +53,7 @@ impl World {
         next
     }
 
-    /// After messages went into a channel or out of it: who was served gets the requests, who waited is woken.
+    /// After messages went into a channel or out of it: tasks that were served get the requests, tasks that waited are woken.
     pub(super) fn after_transfer(&mut self, channel: ObjectId, by: Option<u32>, cpu: u32) {
         let received = std::mem::take(&mut self.objects.channels[channel.index()].received);
         for &(slot, count) in &received {

@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// Promises those who were woken what they have waited for, as far as it is there.
+    /// Promises the tasks that were woken what they waited for, as far as it is there.
     pub(super) fn promise_to_woken(&mut self, place: Place, cpu: u32) {
         if self.requests.queue(place).is_none() {
             return;
@@ -237,7 +237,7 @@ mod tests {
         events.iter().filter_map(answer).collect()
     }
 
-    /// Workers that wait, one that comes while those who were woken are on their way, and somebody with work for them.
+    /// Workers that wait, one that comes while the woken tasks are on their way, and a task with work for them.
     fn late_worker(waiting: u32, take: &str, give: &str) -> String {
         format!(
             "[[task]]\nname = \"waiting\"\ncount = {waiting}\nloop = [{{ {take} }}, {{ compute = \"1ms\" }}]\n\

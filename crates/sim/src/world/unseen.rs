@@ -40,7 +40,7 @@ pub struct Unseen {
     has_paid: bool,
 }
 
-/// What creates those who arrive.
+/// What creates the tasks that arrive.
 pub struct Creator {
     task: Unseen,
     /// Those who have arrived and are not created: role and instant.

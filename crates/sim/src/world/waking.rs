@@ -1,7 +1,7 @@
 //! Calls that wake several tasks: one after the other, each when the wakeup before it is done (`wake_up_q`).
 //!
-//! Who is woken later comes to its queue later, and so behind who came before; and a kernel that preempts tasks within their
-//! calls can do so between two wakeups. Those who are left are woken when the waker has a CPU again.
+//! A task that is woken later gets to its queue later, and so behind the earlier ones. A kernel that preempts tasks within their
+//! calls can do so between two wakeups; the waker then wakes the rest when it has a CPU again.
 
 use super::{Wake, World};
 use schedlab_model::machine::{Costs, Mechanisms};
@@ -20,7 +20,7 @@ pub struct Calls {
 struct Open {
     waker: u32,
     source: WakeSource,
-    /// Who is left, at least one.
+    /// The tasks that are left to wake, at least one.
     left: VecDeque<u32>,
 }
 
@@ -36,14 +36,14 @@ impl Calls {
         self.open.is_empty()
     }
 
-    /// Keeps all but the first of those who are to be woken for later.
+    /// Keeps all but the first of the tasks to wake for later.
     pub fn keep_rest(&mut self, waker: u32, source: WakeSource, woken: &mut Vec<u32>) {
         if self.one_by_one && woken.len() > 1 {
             self.open.push(Open { waker, source, left: woken.drain(1..).collect() });
         }
     }
 
-    /// Who is woken next by a task.
+    /// The next wakeup by a task, if its call has one left.
     fn next(&mut self, waker: u32) -> Option<Wake> {
         let index = self.open.iter().position(|call| call.waker == waker)?;
         let call = &mut self.open[index];

@@ -114,7 +114,7 @@ unsafe extern "C" fn current(ctx: *mut CallContext, _: u64, _: u64, _: u64, _: u
     unsafe { (*ctx).moment.current }
 }
 
-/// Gives the value of an owner; a missing one is made up, so that one sees who was asked.
+/// Gives the value of an owner; a missing one is made up, so that a test sees which owner was asked.
 unsafe extern "C" fn storage(ctx: *mut CallContext, map: u64, owner: u64, _: u64, flags: u64, _: u64) -> u64 {
     let vm = unsafe { &mut *(*ctx).vm };
     let Some(map) = vm.program.map_at(map) else { return 0 };

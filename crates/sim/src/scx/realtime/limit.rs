@@ -1,4 +1,4 @@
-//! How much the real-time class of each CPU may have: who keeps the account, and who has the CPU when it is used up.
+//! How much the real-time class of each CPU may have: what keeps the account, and which task has the CPU when it is used up.
 
 use super::release::{Protection, Rules};
 use super::server::Server;

@@ -9,7 +9,7 @@ use crate::scx::cpu::NONE;
 use crate::scx::policy::Sim;
 
 impl Core {
-    /// The waiting task of a CPU that would be pushed: of the highest priority, and of those who has waited longest.
+    /// The waiting task of a CPU that would be pushed: of the highest priority, and of several the one that has waited longest.
     fn pushable(&self, cpu: u32) -> Option<u32> {
         let waiting = self.cpu(cpu).realtime.iter().copied().filter(|&slot| self.entity(slot).allowed_count > 1);
         waiting.min_by_key(|&slot| (u8::MAX - self.entity(slot).priority(), self.entity(slot).queued))
