@@ -11,10 +11,18 @@ fn own(words: &str) -> String {
     format!("exec:{} {words}", env!("CARGO_BIN_EXE_schedlab"))
 }
 
-fn run(policy: &str) -> Output {
+fn lab() -> Lab {
     let lab = Lab::new();
     lab.write("one.toml", ONE.replace("500ms", "1500ms"));
+    lab
+}
+
+fn run_in(lab: &Lab, policy: &str) -> Output {
     lab.run(&["run", "one.toml", "--venue", "vm", "--quiet", "--json", "--policy", policy])
+}
+
+fn run(policy: &str) -> Output {
+    run_in(&lab(), policy)
 }
 
 #[test]
@@ -22,7 +30,8 @@ fn a_program_is_in_charge_of_a_guest() {
     if !may_virtualize(&[NEW]) {
         return;
     }
-    let output = run(&own("load rr:quantum=5ms"));
+    let lab = lab();
+    let output = run_in(&lab, &own("load rr:quantum=5ms"));
     assert_eq!(output.code, Some(0), "{}", output.err);
     let result: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     let program = &result["scheduler_program"];
@@ -42,7 +51,8 @@ fn a_program_is_in_charge_of_a_guest() {
     // The others' part is its, and the guest's own threads'.
     let others = result["cpus"][0]["others_frac"].as_f64().unwrap();
     assert!(others > 0.0 && others < 0.5, "{others}");
-    assert_eq!(run(&own("load rr:quantum=5ms")), output, "the same guest");
+    // A guest has the name of the folder in it: another folder is another guest.
+    assert_eq!(run_in(&lab, &own("load rr:quantum=5ms")), output, "the same guest");
 }
 
 #[test]
