@@ -32,6 +32,7 @@ use tasks::Tasks;
 use timers::{Due, Timers};
 use unseen::{Creator, Grace};
 pub use unseen::{UNSEEN, Unseen};
+use waking::Waking;
 
 /// Events are handed on in lots of this size.
 const LOT: usize = 256;
@@ -120,7 +121,7 @@ pub struct World {
     items_taken: Vec<u64>,
     woken: Vec<u32>,
     /// Tasks in calls that have more to wake.
-    calls: waking::Calls,
+    waking: Waking,
     /// Tasks whose class for now is another since the scheduler has looked.
     pub inherits: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
@@ -170,7 +171,7 @@ impl World {
             threads: lives::Threads::of(roles),
             items_taken: vec![0; roles.len()],
             woken: Vec::new(),
-            calls: waking::Calls::new(costs, workload.machine.mechanisms),
+            waking: Waking::new(costs, workload.machine.mechanisms),
             inherits: Vec::new(),
             creator: None,
             grace: None,

@@ -89,7 +89,7 @@ impl World {
     fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Option<Next> {
         let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
         let task = &mut self.tasks[slot];
-        if (self.has_calls && task.asleep_at_ns.is_some()) || !self.calls.is_empty() {
+        if (self.has_calls && task.asleep_at_ns.is_some()) || !self.waking.is_empty() {
             return None;
         }
         let program = &self.workload.roles[task.role.index()].program;
@@ -391,7 +391,7 @@ impl World {
     /// Turns the slots in `woken` into wakes by `waker`; `goes_on` says whether the task itself may continue.
     fn wake_all(&mut self, waker: u32, source: WakeSource, goes_on: bool) -> Next {
         if goes_on {
-            self.calls.keep_rest(waker, source, &mut self.woken);
+            self.waking.keep_rest(waker, source, &mut self.woken);
         }
         self.wake_woken(Some(waker), source);
         go_or_block(goes_on)

@@ -10,7 +10,7 @@ use schedlab_model::trace::WakeSource;
 use std::collections::VecDeque;
 
 /// The tasks that are in such calls.
-pub struct Calls {
+pub struct Waking {
     /// Whether wakeups take time, and come one after the other.
     one_by_one: bool,
     open: Vec<Open>,
@@ -24,10 +24,10 @@ struct Open {
     left: VecDeque<u32>,
 }
 
-impl Calls {
+impl Waking {
     /// None yet.
-    pub fn new(costs: &Costs, mechanisms: Mechanisms) -> Calls {
-        Calls { one_by_one: mechanisms.wake_one_by_one && costs.wakeup > Time::ZERO, open: Vec::new() }
+    pub fn new(costs: &Costs, mechanisms: Mechanisms) -> Waking {
+        Waking { one_by_one: mechanisms.wake_one_by_one && costs.wakeup > Time::ZERO, open: Vec::new() }
     }
 
     /// Whether no task is in one.
@@ -59,10 +59,10 @@ impl World {
     /// Whether the task is in a call that has another one to wake, which is on its way then.
     #[inline]
     pub(super) fn wakes_next(&mut self, slot: u32) -> bool {
-        if self.calls.is_empty() {
+        if self.waking.is_empty() {
             return false;
         }
-        let wake = self.calls.next(slot);
+        let wake = self.waking.next(slot);
         self.wakes.extend(wake);
         wake.is_some()
     }
@@ -70,6 +70,6 @@ impl World {
     /// Whether the task is in a call that has others left to wake.
     #[inline]
     pub fn is_in_call(&self, slot: u32) -> bool {
-        self.calls.open.iter().any(|call| call.waker == slot)
+        self.waking.open.iter().any(|call| call.waker == slot)
     }
 }
