@@ -333,3 +333,36 @@ fn a_call_is_preempted_between_two_wakeups_or_at_its_end() {
     let at_once = [(2010, wakes), (2010, wakes), (2010, wakes), (2040, preempted)];
     assert_eq!(posted("cfs", false, true), at_once);
 }
+
+/// CPU time that each task had.
+fn cpu_of_each_ns(events: &[Event], tasks: usize) -> Vec<u64> {
+    let (mut had, mut since) = (vec![0; tasks], None);
+    for event in events {
+        let EventKind::Switch { next, .. } = event.kind else { continue };
+        if let Some((TaskId(task), from)) = since.take() {
+            had[task as usize] += event.time.ns() - from;
+        }
+        since = next.map(|task| (task, event.time.ns()));
+    }
+    had
+}
+
+#[test]
+fn of_a_process_and_its_creator_the_first_to_continue_copies_what_both_write_to() {
+    let workload = |policy_cpus| {
+        let tables = "[[task]]\nname = \"parent\"\nonce = [{ compute = \"3ms\" }, { spawn = \"child\" }, { compute = \"1ms\" }]\n\
+                      [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{ compute = \"1ms\" }]\n";
+        self::workload(policy_cpus, tables)
+    };
+    let costs = Costs {
+        process_fork: Time(1000),
+        process_return: Time(30_000),
+        process_copy: Time(40_000),
+        process_start_first: Time(50_000),
+        ..Costs::default()
+    };
+    // The child's request is shorter under eevdf, so that it preempts its parent when it comes. Under rr it waits.
+    let of = |policy, cpus| cpu_of_each_ns(&run(&with(&workload(cpus), costs), policy).0, 2);
+    assert_eq!(of("rr", 1), [4_071_000, 1_000_000]);
+    assert_eq!(of("eevdf", 1), [4_021_000, 1_050_000]);
+}

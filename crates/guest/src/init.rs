@@ -135,7 +135,8 @@ fn run(to: &mut FrameWriter<Port>) -> Result<(Outcome, Vec<Record>), Message> {
         prepare_for_programs();
     }
     let others = is_program.then_some(Served::Ext);
-    let settings = Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others };
+    let settings =
+        Settings { algorithm, calibration: calibration.clone(), seed: job.seed, look, others, reads_cpu_time: false };
     wait_for_any_part_of_a_tick(job.seed);
     let mut policy = job.policy.as_ref().map(InCharge::take).transpose().map_err(ejected)?;
     send(to, &Message::Begun { at_ns: now_ns() });

@@ -5,7 +5,7 @@ use crate::arrivals::Arrivals;
 use crate::attributes as attr;
 use crate::clock::{now_ns, process_cpu_ns, thread_cpu_ns};
 use crate::futex;
-use crate::process::{buried_cpu_ns, bury, install_nudge, kill, nudge, share_heap};
+use crate::process::{bury_all, install_nudge, kill, nudge, share_heap};
 use crate::shared::{Moment, Shared};
 use crate::site::Site;
 use crate::worker::{Spawner, Worker};
@@ -13,6 +13,7 @@ use schedlab_model::cpuset::CpuSet;
 use schedlab_model::ids::{ControlGroupId, CpuId};
 use schedlab_model::rng::Rng;
 use schedlab_model::workload::{Birth, Kind, Role};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::*;
 use std::thread::Scope;
@@ -318,8 +319,7 @@ impl<'env> Master<'_, 'env> {
         loop {
             let alive = control.alive.load(Acquire);
             if alive == 0 {
-                bury(-1);
-                self.count_cpu();
+                self.count_cpu(&bury_all());
                 return None;
             }
             if now_ns() > until {
@@ -342,11 +342,20 @@ impl<'env> Master<'_, 'env> {
         }
     }
 
-    /// Writes down what the kernel has counted for all tasks.
-    fn count_cpu(&self) {
+    /// Writes down what the kernel has counted for all tasks, and for each process that did not read it itself.
+    fn count_cpu(&self, buried: &[(i32, u64)]) {
+        let cpu_ns: HashMap<i32, u64> = buried.iter().copied().collect();
+        for record in (0..self.site.shared.tasks()).map(|number| self.site.shared.task(number)) {
+            let is_process = self.role(record.role.load(Relaxed)).kind == Kind::Process;
+            if let Some(&cpu_ns) = cpu_ns.get(&record.pid.load(Relaxed)).filter(|_| is_process)
+                && record.cpu_ns.load(Relaxed) == 0
+            {
+                record.cpu_ns.store(cpu_ns, Relaxed);
+            }
+        }
         let [threads, processes] = &self.site.shared.control().tasks_cpu_ns;
         threads.store(process_cpu_ns().saturating_sub(thread_cpu_ns()), Relaxed);
-        processes.store(buried_cpu_ns(), Relaxed);
+        processes.store(buried.iter().map(|(_, cpu_ns)| cpu_ns).sum(), Relaxed);
     }
 }
 
@@ -385,6 +394,9 @@ fn live(site: &Site, spawner: &dyn Spawner, number: u32, order: Order) {
         || attr::set_cpus(0, cpus).and_then(|()| attr::set_class(class, role.nice, role.slice)).is_err();
     record.pid.store(std::process::id() as i32, Relaxed);
     record.tid.store(attr::tid(), Release);
+    if role.kind == Kind::Process {
+        worker.touch_memory();
+    }
     if refused {
         control.ready.fetch_or(REFUSED_BIT, AcqRel);
     }

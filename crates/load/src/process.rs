@@ -59,21 +59,32 @@ pub fn share_heap() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
-/// Waits for a process of ours that has nothing left to do but to leave; -1 stands for any, until there is none.
+/// Waits for a process of ours that has nothing left to do but to leave.
 pub fn bury(pid: i32) {
     let mut status = 0;
-    // SAFETY: our own children.
-    while unsafe { libc::waitpid(pid, &mut status, 0) } > 0 && pid == -1 {}
+    // SAFETY: our own child.
+    unsafe { libc::waitpid(pid, &mut status, 0) };
 }
 
-/// CPU time of all processes that were buried here, from their begins to their ends.
-pub fn buried_cpu_ns() -> u64 {
-    // SAFETY: the kernel fills the structure that it is given.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
-        usage
-    };
+/// Waits for all processes of ours, which have nothing left to do but to leave: the number of each, and its CPU time from its
+/// begin to its end with that of the processes for which it waited.
+pub fn bury_all() -> Vec<(i32, u64)> {
+    let mut buried = Vec::new();
+    loop {
+        let mut status = 0;
+        // SAFETY: our own children; the kernel fills the structure that it is given.
+        let (pid, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            (libc::wait4(-1, &mut status, 0, &mut usage), usage)
+        };
+        if pid <= 0 {
+            return buried;
+        }
+        buried.push((pid, cpu_ns(&usage)));
+    }
+}
+
+fn cpu_ns(usage: &libc::rusage) -> u64 {
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     ns(usage.ru_utime) + ns(usage.ru_stime)
 }

@@ -66,11 +66,11 @@ pub struct TaskReport {
     pub began_ns: Option<u64>,
     /// When it ended, unless the end of the run ended it.
     pub ended_ns: u64,
-    /// CPU time, as the kernel counts it.
+    /// CPU time, as the kernel counts it: of a process with its exit, of a thread without most of it.
     pub cpu_ns: u64,
-    /// CPU time before its first step.
+    /// CPU time before its first step, if the run reads that ([`Settings::reads_cpu_time`]), else zero.
     pub start_cpu_ns: u64,
-    /// CPU time after its last step.
+    /// CPU time after its last step; for a process, if the run reads that, else zero.
     pub done_cpu_ns: u64,
     /// How long it waited for a CPU since the run began, if the kernel says.
     pub run_delay_ns: Option<u64>,
@@ -189,6 +189,10 @@ pub struct Settings {
     /// Whose tasks all other programs of the machine are, for whom the kernel has to keep time; none in a guest, which is
     /// the run's alone.
     pub others: Option<Served>,
+    /// Whether each task reads its CPU time before its first step, and each process after its last one. The kernel then looks
+    /// whether the task's slice is over (`task_sched_runtime`, `update_curr`), so that another may run before its exit, as no
+    /// task does for whose CPU time nobody asks.
+    pub reads_cpu_time: bool,
 }
 
 /// Told how a run goes, and asked whether it continues.
@@ -223,8 +227,9 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     refusal::check(workload, settings.others)?;
     let system = |what| move |error| LoadError::System { what, error };
     let control_groups = ControlGroups::make(&workload.control_groups, settings.others.is_some())?;
-    let site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed, control_groups)
+    let mut site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed, control_groups)
         .map_err(system("open what the tasks share"))?;
+    site.reads_cpu_time = settings.reads_cpu_time;
     // Nobody may run before the supervisor is ready.
     let start = Guarded::start_work(|| master::run(&site));
     let mut guarded = start.map_err(system("start a process for the tasks"))?;

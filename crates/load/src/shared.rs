@@ -82,9 +82,9 @@ pub struct TaskRecord {
     pub ended_ns: AtomicU64,
     /// CPU time, as the kernel counted it at the end.
     pub cpu_ns: AtomicU64,
-    /// CPU time before its first step.
+    /// CPU time before its first step, if the run reads that.
     pub start_cpu_ns: AtomicU64,
-    /// CPU time after its last step.
+    /// CPU time after its last step; for a process, if the run reads that.
     pub done_cpu_ns: AtomicU64,
     /// Time that it waited for a CPU since the run began, from `/proc`, [`u64::MAX`] if the kernel does not tell.
     pub run_delay_ns: AtomicU64,
@@ -206,10 +206,11 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-const STEERING_BYTES: usize = 4096;
+const PAGE_BYTES: usize = 4096;
+const STEERING_BYTES: usize = PAGE_BYTES;
 const JOIN_BYTES: usize = MAX_JOINS as usize * size_of::<JoinRecord>();
 const COUNTER_BYTES: usize = 2 * (MAX_CONTROL_GROUPS + 1) * size_of::<[AtomicU64; COUNTERS]>();
-const CONTROL_BYTES: usize = (STEERING_BYTES + JOIN_BYTES + COUNTER_BYTES).next_multiple_of(4096);
+const CONTROL_BYTES: usize = (STEERING_BYTES + JOIN_BYTES + COUNTER_BYTES).next_multiple_of(PAGE_BYTES);
 const TASK_BYTES: usize = MAX_TASKS as usize * size_of::<TaskRecord>();
 const REQUEST_BYTES: usize = MAX_REQUESTS as usize * size_of::<RequestRecord>();
 
@@ -316,6 +317,16 @@ impl Shared {
         unsafe { &*self.base.add(at).cast() }
     }
 
+    /// Has the kernel map the pages with objects and those of the next request into the calling process, as a write to each
+    /// would. Kernels before 5.14 cannot: there the first use of each does that.
+    pub fn map_pages(&self) {
+        let objects_at = CONTROL_BYTES + TASK_BYTES + REQUEST_BYTES;
+        let next = self.control().requests.load(Relaxed).min(MAX_REQUESTS - 1) as usize;
+        let next_at = CONTROL_BYTES + TASK_BYTES + next * size_of::<RequestRecord>();
+        map_for_writing(self.base, next_at..next_at + size_of::<RequestRecord>());
+        map_for_writing(self.base, objects_at..objects_at + self.objects as usize * OBJECT_STRIDE);
+    }
+
     /// Numbers a new task; none when there are too many.
     pub fn add_task(&self, role: u32, parent: Option<u32>, intended_ns: u64) -> Option<u32> {
         let number = self.control().tasks.fetch_add(1, Relaxed);
@@ -367,6 +378,13 @@ impl Shared {
 
 const OBJECT_STRIDE: usize = 64;
 const QUEUE_BYTES: usize = WAITING_PLACES as usize * size_of::<WaitingRecord>();
+
+/// Maps all pages of a part of a mapping that begins with a page.
+fn map_for_writing(base: *mut u8, part: std::ops::Range<usize>) {
+    let (begin, end) = (part.start / PAGE_BYTES * PAGE_BYTES, part.end.next_multiple_of(PAGE_BYTES));
+    // SAFETY: nothing is read or written, and what is no mapping is refused.
+    unsafe { libc::madvise(base.wrapping_add(begin).cast(), end - begin, libc::MADV_POPULATE_WRITE) };
+}
 
 impl Drop for Shared {
     fn drop(&mut self) {

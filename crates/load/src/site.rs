@@ -40,6 +40,8 @@ pub struct Site<'a> {
     pub pieces_per_ns: f64,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// Whether tasks read their CPU time before their first step, and processes after their last one.
+    pub reads_cpu_time: bool,
     /// Control groups of the tasks.
     pub control_groups: ControlGroups,
     /// Real-time priorities of the tasks and of what looks after them.
@@ -79,6 +81,7 @@ impl<'a> Site<'a> {
             algorithm,
             pieces_per_ns: 1.0 / calibration.ns_per_piece,
             seed,
+            reads_cpu_time: false,
             control_groups,
             ranks: Ranks::of(workload).expect("the workload was looked at before"),
         })

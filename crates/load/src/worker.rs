@@ -13,10 +13,11 @@ use crate::program;
 use crate::requests::{Queue, Request};
 use crate::shared::{MAX_REQUESTS, RequestRecord, fate};
 use crate::site::Site;
+use schedlab_model::distribution::Distribution;
 use schedlab_model::ids::ControlGroupId;
 use schedlab_model::rng::Rng;
 use schedlab_model::time::Time;
-use schedlab_model::workload::{BUSY_PIECE, Change, Class, Role, SPIN_PIECE, Step};
+use schedlab_model::workload::{BUSY_PIECE, Change, Class, Kind, Role, SPIN_PIECE, Step};
 use std::sync::atomic::Ordering::*;
 
 /// Pieces of work between two looks at whether the run is over, as time.
@@ -136,6 +137,16 @@ impl<'a> Worker<'a> {
         self.delay_before_ns = run_delay_ns().unwrap_or(0);
     }
 
+    /// Uses the memory that its steps use, before the first of them. A new process gets each page of shared memory and of code
+    /// when it first uses it, and a copy of its own of each other page when it first writes to it. That is part of its start,
+    /// like what the kernel does for a new thread, and no step takes longer because it is the first of its kind.
+    pub fn touch_memory(&mut self) {
+        self.act(&Step::Compute(Distribution::Constant(Time::ZERO)));
+        self.engine.burn(1);
+        self.site.shared.map_pages();
+        futex::wake(&self.site.shared.task(self.number).waits, 1);
+    }
+
     /// The step that comes next, if one does.
     pub fn next_step(&self) -> Option<&'a Step> {
         self.role.program.steps.get(self.step)
@@ -155,7 +166,9 @@ impl<'a> Worker<'a> {
     pub fn run(mut self) {
         let record = self.site.shared.task(self.number);
         self.ready_ns = record.intended_ns.load(Relaxed);
-        record.start_cpu_ns.store(thread_cpu_ns(), Relaxed);
+        if self.site.reads_cpu_time {
+            record.start_cpu_ns.store(thread_cpu_ns(), Relaxed);
+        }
         record.began_ns.store(now_ns(), Relaxed);
         while !self.site.shared.is_stopped() && self.next() == Next::Step {}
         self.close();
@@ -558,14 +571,19 @@ impl<'a> Worker<'a> {
     fn close(self) {
         let shared = &self.site.shared;
         let record = shared.task(self.number);
-        record.done_cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
+        let reads_cpu_time = self.role.kind == Kind::Thread || self.site.reads_cpu_time;
+        if reads_cpu_time {
+            record.done_cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
+        }
         let account = Account::of_this_thread();
         if let Some(delay) = account.run_delay_ns {
             record.run_delay_ns.store(delay.saturating_sub(self.delay_before_ns), Relaxed);
         }
         record.switches[0].store(account.switches[0], Relaxed);
         record.switches[1].store(account.switches[1], Relaxed);
-        record.cpu_ns.store(account.cpu_ns + self.program_cpu_ns, Relaxed);
+        if reads_cpu_time {
+            record.cpu_ns.store(thread_cpu_ns() + self.program_cpu_ns, Relaxed);
+        }
         record.ended_ns.store(now_ns(), Release);
         shared.end_task();
     }

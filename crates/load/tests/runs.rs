@@ -30,6 +30,7 @@ fn settings() -> Settings {
         seed: 1,
         look: Duration::from_millis(20),
         others: Some(Served::Fair),
+        reads_cpu_time: false,
     }
 }
 

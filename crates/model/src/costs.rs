@@ -87,6 +87,9 @@ costs! {
     /// What `process_fork` takes more for each other thread that the run has or had at a time: all threads are one process, and
     /// the areas of its memory are copied one by one, each stack among them (`dup_mmap`).
     process_fork_thread
+    /// The rest of the call that creates a process, once that is awake: the task's CPU time until its next step. The kernel
+    /// already copies what the task writes to on the way.
+    process_return
     /// What a task pays after the last process that it creates in a step, with its next work or call: the kernel then copies
     /// what it writes to, page by page (`do_wp_page`).
     process_copy
@@ -95,6 +98,9 @@ costs! {
     /// What `process_start` takes more while processes that are created later in the same step have the same memory: only the
     /// last one writes to pages that nobody else has any more (`wp_page_reuse`).
     process_start_shared
+    /// What `process_start` takes more, and the creator's `process_return` and `process_copy` together less, where a process runs
+    /// before its creator continues: the first of the two that writes to a page gets a copy, and the other keeps the page.
+    process_start_first
     /// What `process_start` takes more for each thread that `process_fork_thread` counts: the new process marks the stacks that it has of them as
     /// free, and the kernel copies what that writes to (`__reclaim_stacks` of glibc, `do_wp_page`).
     process_start_thread
@@ -190,6 +196,9 @@ pub struct SchedulerCosts {
     /// What that takes more for each other thread of the process of that task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_fork_thread_ns: Option<f64>,
+    /// Creating a process: CPU time of the task that creates it, from the wake-up of the process to the next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_return_ns: Option<f64>,
     /// Creating processes: CPU time of the task that creates some of them in a step, once after all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_copy_ns: Option<f64>,
@@ -199,6 +208,9 @@ pub struct SchedulerCosts {
     /// What that takes more while processes that are created later in the same step have the same memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_shared_ns: Option<f64>,
+    /// What that takes more where a process runs before its creator continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_start_first_ns: Option<f64>,
     /// What that takes more for each other thread of the process of its creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_start_thread_ns: Option<f64>,
@@ -286,9 +298,11 @@ impl From<&SchedulerCosts> for Costs {
             exit: time(told.exit_ns),
             process_fork: time(told.process_fork_ns),
             process_fork_thread: time(told.process_fork_thread_ns),
+            process_return: time(told.process_return_ns),
             process_copy: time(told.process_copy_ns),
             process_start: without(told.process_start_ns, &[switch]),
             process_start_shared: time(told.process_start_shared_ns),
+            process_start_first: time(told.process_start_first_ns),
             process_start_thread: time(told.process_start_thread_ns),
             process_exit: time(told.process_exit_ns),
             process_exit_thread: time(told.process_exit_thread_ns),

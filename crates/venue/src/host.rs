@@ -68,6 +68,7 @@ impl Venue for HostVenue {
             seed: request.seed,
             look: LOOK,
             others: Some(others(request.policy)),
+            reads_cpu_time: false,
         };
         let ejected = |error| VenueError::on_host(&request.policy.label, error);
         let measured = measure(request.workload, &settings, policy.as_mut(), || (), &mut go_on);

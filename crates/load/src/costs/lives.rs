@@ -26,6 +26,8 @@ use std::time::Duration;
 pub struct Life {
     /// CPU time of the parent for creating it.
     pub fork: Option<Cost>,
+    /// CPU time of the parent of processes, from the wake-up of one to its next step.
+    pub back: Option<Cost>,
     /// CPU time of the parent of processes, once after all that it creates at a time.
     pub copy: Option<Cost>,
     /// CPU time of the task for its start and a step in which it does nothing.
@@ -37,6 +39,8 @@ pub struct Life {
     pub start_thread: Option<Cost>,
     /// What the start of a process takes more while others that are created after it have the same memory.
     pub start_shared: Option<Cost>,
+    /// What it takes more, and what follows its creation takes less of its parent, where it runs before that continues.
+    pub start_first: Option<Cost>,
     pub exit_thread: Option<Cost>,
     /// How many tasks have ended meanwhile.
     pub ended: u32,
@@ -110,12 +114,15 @@ pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life
 fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
     let [few, many] = CHILDREN;
     let (first, second) = (Creation::watch(few, 0, beside)?, Creation::watch(many, 0, beside)?);
-    let crowded = Creation::watch(many, CROWD, beside)?;
-    let more_ns = (crowded.ns - second.ns) / f64::from(many) / f64::from(CROWD);
-    life.fork = Cost::of(&[first.ns / f64::from(few), second.ns / f64::from(many)]).filter(|cost| cost.median_ns > 0.0);
-    life.fork_thread = Cost::positive(more_ns);
+    let crowded = Creation::watch(few, CROWD, beside)?;
+    life.fork = Cost::positive(first.ns);
+    life.fork_thread = Cost::positive((crowded.ns - first.ns) / f64::from(CROWD));
+    life.back = Cost::positive(first.back_ns);
+    // What a process copies in its parent's place is known where some run first and some do not. Elsewhere it is assumed to be
+    // what the parent copies last.
+    life.start_first = Cost::positive(first.more_first_ns.unwrap_or(first.after_ns));
     life.copy = Cost::positive(first.after_ns);
-    life.start_thread = Cost::positive((mean(&crowded.starts) - mean(&second.starts)) / f64::from(CROWD));
+    life.start_thread = Cost::positive((mean(&crowded.starts) - mean(&first.starts)) / f64::from(CROWD));
     // All but one of those that are created at a time start while others have the same memory.
     life.start_shared =
         Cost::positive((mean(&second.starts) - mean(&first.starts)) * f64::from(many) / f64::from(many - 1));
@@ -126,12 +133,16 @@ fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
 
 /// How a parent creates processes again and again.
 struct Creation {
-    /// For those of a time.
+    /// Up to the wake-up of the first.
     ns: f64,
+    /// From the wake-up of the last one to the next step.
+    back_ns: f64,
     /// What follows, without its sleep.
     after_ns: f64,
     /// CPU time of each child up to its end.
     starts: Vec<f64>,
+    /// What that is more of children that run before their parent continues, where there are some of both.
+    more_first_ns: Option<f64>,
     /// How many have ended.
     ended: u32,
 }
@@ -153,26 +164,96 @@ impl Creation {
             Kind::Process.child(),
         );
         let report = run(&workload(&scenario), &settings(), &mut Unwatched)?;
+        Ok(Creation::of(&report, children, beside))
+    }
+
+    /// Where a child runs before its parent continues, the request is longer than what the parent does, and the child copies
+    /// what the parent would.
+    fn of(report: &Report, children: u32, beside: Beside) -> Creation {
         let parent = report.tasks.iter().find(|task| task.role == PARENT);
         let cpu_ns = parent.map_or(0, |parent| parent.done_cpu_ns - parent.start_cpu_ns) as f64;
-        let of_parent = |task: u32| report.tasks.get(task as usize).is_some_and(|task| task.role == PARENT);
-        let requests: Vec<f64> = report
-            .requests
-            .iter()
-            .filter(|request| of_parent(request.task))
-            .filter_map(|request| Some((request.end_ns? - request.begin_ns) as f64))
-            .collect();
-        let cycle_ns = cpu_ns / requests.len().max(1) as f64 - beside.sleep;
-        // Where a child goes before its parent, requests are longer than what the parent does.
-        let [request_ns, mean_ns] = [quantile(&requests, 0.5), mean(&requests)].map(|ns| ns.min(cycle_ns));
-        let children_of_all = report.tasks.iter().filter(|task| task.role == CHILD);
-        let starts: Vec<f64> = children_of_all.map(|child| child.done_cpu_ns as f64).collect();
-        Ok(Creation {
-            ns: request_ns - f64::from(children) * beside.wakeup,
-            after_ns: cycle_ns - mean_ns,
-            ended: starts.len() as u32,
-            starts,
-        })
+        let passes = passes(report, children);
+        let (first, after): (Vec<&Pass>, Vec<&Pass>) = passes.iter().partition(|pass| pass.is_first);
+        let starts = |passes: &[&Pass]| passes.iter().flat_map(|pass| pass.starts.clone()).collect::<Vec<f64>>();
+        let [early, late] = [starts(&first), starts(&after)];
+        let more_first_ns = (!early.is_empty() && !late.is_empty()).then(|| (mean(&early) - mean(&late)).max(0.0));
+        let of_first = first.len() as f64 / passes.len().max(1) as f64;
+        let cycle_ns = cpu_ns / passes.len().max(1) as f64 - beside.sleep + of_first * more_first_ns.unwrap_or(0.0);
+        let of = |values: &[&Pass], what: fn(&Pass) -> f64| {
+            let values: Vec<f64> = values.iter().map(|pass| what(pass)).collect();
+            quantile(&values, 0.5)
+        };
+        let back_ns = if after.is_empty() { 0.0 } else { (of(&after, Pass::back_ns) - beside.wakeup).max(0.0) };
+        let ns = of(&passes.iter().collect::<Vec<_>>(), Pass::created_ns);
+        let request_ns = f64::from(children) * (ns + beside.wakeup + back_ns);
+        Creation {
+            ns,
+            back_ns,
+            after_ns: (cycle_ns - request_ns).max(0.0),
+            ended: (early.len() + late.len()) as u32,
+            starts: if late.is_empty() { early } else { late },
+            more_first_ns,
+        }
+    }
+}
+
+/// A request of a parent, and the children that it created in it.
+struct Pass {
+    begin_ns: u64,
+    end_ns: u64,
+    /// Whether a child had the CPU before its parent was done with creating.
+    is_first: bool,
+    /// When the first and the last child were woken for the first time, if the kernel says how long they then waited.
+    woken_ns: Option<[u64; 2]>,
+    /// CPU time of each child up to its end.
+    starts: Vec<f64>,
+}
+
+impl Pass {
+    /// Of the request, what was before the first child was awake.
+    fn created_ns(&self) -> f64 {
+        self.woken_ns.map_or(self.end_ns, |[first, _]| first).saturating_sub(self.begin_ns) as f64
+    }
+
+    /// Of the request, what was after the last one was.
+    fn back_ns(&self) -> f64 {
+        self.end_ns.saturating_sub(self.woken_ns.map_or(self.end_ns, |[_, last]| last)) as f64
+    }
+}
+
+/// All requests that have ended of the only parent, in their order, as its children are in theirs.
+fn passes(report: &Report, children: u32) -> Vec<Pass> {
+    let is_parent = |task: u32| report.tasks.get(task as usize).is_some_and(|task| task.role == PARENT);
+    let mut requests: Vec<(u64, u64)> = report
+        .requests
+        .iter()
+        .filter(|request| is_parent(request.task))
+        .filter_map(|request| Some((request.begin_ns, request.end_ns?)))
+        .collect();
+    requests.sort_unstable();
+    let born: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.role == CHILD).collect();
+    let pass = |((begin_ns, end_ns), born): ((u64, u64), &[&TaskReport])| Pass {
+        begin_ns,
+        end_ns,
+        is_first: born.iter().any(|child| had_cpu_before(child, end_ns)),
+        woken_ns: woken_ns(born[0]).zip(woken_ns(born[born.len() - 1])).map(|(first, last)| [first, last]),
+        starts: born.iter().map(|child| child.done_cpu_ns as f64).collect(),
+    };
+    requests.into_iter().zip(born.chunks_exact(children as usize)).map(pass).collect()
+}
+
+/// When a task was woken for the first time: before it began, it has computed, and waited for its CPU. It does not wait
+/// after that, because nobody else is at work.
+fn woken_ns(task: &TaskReport) -> Option<u64> {
+    task.began_ns?.checked_sub(task.start_cpu_ns)?.checked_sub(task.run_delay_ns?)
+}
+
+/// Whether a task had its CPU before an instant, maybe before it began. If the kernel does not say how long it waited, only what
+/// is known of its begin counts.
+fn had_cpu_before(task: &TaskReport, instant_ns: u64) -> bool {
+    match (woken_ns(task), task.run_delay_ns) {
+        (Some(woken_ns), Some(delay_ns)) => woken_ns + delay_ns < instant_ns,
+        _ => task.began_ns.is_some_and(|began_ns| began_ns < instant_ns),
     }
 }
 

@@ -70,12 +70,16 @@ pub struct Costs {
     pub process_fork: Option<Cost>,
     /// What that takes more for each other thread of the parent's process.
     pub process_fork_thread: Option<Cost>,
+    /// Creating a process, as its parent pays once it is awake.
+    pub process_return: Option<Cost>,
     /// Creating processes, as their parent pays once for all that it creates at a time.
     pub process_copy: Option<Cost>,
     /// A process's begin, up to its first step.
     pub process_start: Option<Cost>,
     /// What that takes more while processes that are created later at that time have the same memory.
     pub process_start_shared: Option<Cost>,
+    /// What that takes more where it runs before its parent continues.
+    pub process_start_first: Option<Cost>,
     /// What that takes more for each other thread of its parent's process.
     pub process_start_thread: Option<Cost>,
     /// A process's end.
@@ -132,10 +136,12 @@ impl Costs {
             timer_ns: median(self.timer),
             process_fork_ns: median(self.process_fork),
             process_fork_thread_ns: median(self.process_fork_thread),
+            process_return_ns: median(self.process_return),
             process_copy_ns: median(self.process_copy),
             process_start_ns: median(self.process_start),
             process_exit_ns: median(self.process_exit),
             process_start_shared_ns: median(self.process_start_shared),
+            process_start_first_ns: median(self.process_start_first),
             process_start_thread_ns: median(self.process_start_thread),
             process_exit_thread_ns: median(self.process_exit_thread),
             arrival_ns: median(self.arrival),
@@ -275,7 +281,8 @@ fn measure_lives(costs: &mut Costs, alone_on: Option<CpuId>) -> Option<f64> {
     (costs.process_fork, costs.process_start, costs.process_exit) = (process.fork, process.start, process.exit);
     (costs.process_fork_thread, costs.process_start_thread) = (process.fork_thread, process.start_thread);
     (costs.process_start_shared, costs.process_exit_thread) = (process.start_shared, process.exit_thread);
-    costs.process_copy = process.copy;
+    (costs.process_return, costs.process_copy) = (process.back, process.copy);
+    costs.process_start_first = process.start_first;
     Some(f64::from(thread.ended + process.ended))
 }
 
@@ -287,6 +294,7 @@ fn settings() -> Settings {
         seed: 1,
         look: Duration::from_secs(1),
         others: None,
+        reads_cpu_time: true,
     }
 }
 

@@ -195,6 +195,9 @@ impl Sim {
         let entity = self.core.entity_mut(slot);
         let moved = std::mem::take(&mut entity.moved);
         let least_slice = entity.task().scx.slice.min(1);
+        if !entity.has_run {
+            self.begin_life(slot);
+        }
         self.core.pay(cpu, Overhead::Switch, switch_ns);
         if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
@@ -215,6 +218,15 @@ impl Sim {
         self.core.entity_mut(slot).task_mut().sched_info.pcount += 1;
         self.call(Op::Running, cpu, slot, [address]);
         self.core.mark_stale(cpu);
+    }
+
+    /// A task has a CPU for the first time.
+    #[cold]
+    fn begin_life(&mut self, slot: u32) {
+        let creator = self.core.world.owing_creator(slot);
+        if let Some(creator) = creator.filter(|&creator| self.core.entity(creator).state != State::Running) {
+            self.core.world.copy_first(slot, creator);
+        }
     }
 
     fn update_idle(&mut self, cpu: u32, idle: bool) {

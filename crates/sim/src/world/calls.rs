@@ -216,6 +216,20 @@ mod tests {
     }
 
     #[test]
+    fn a_parent_returns_from_each_creation_of_a_process() {
+        let child = task("child", "{ compute = \"5us\" }") + "spawned = true\n";
+        let process = format!("{child}kind = \"process\"\n");
+        let parent = task("parent", "{ spawn = \"child\", count = 3 }, { compute = \"1ms\" }");
+        let of = |child: &str, lives: &[&str]| paid(&format!("{parent}{child}"), lives)[0];
+        assert_eq!(of(&process, &["process_fork", "process_return", "process_copy"]), 1_000_133);
+        assert_eq!(of(&process, &["process_return", "process_copy"]), 1_000_013);
+        assert_eq!(of(&child, &["process_fork", "process_return", "process_copy"]), 1_000_000);
+        // It is a part of the step: what comes next waits for it.
+        let parent = task("parent", "{ spawn = \"child\" }");
+        assert_eq!(paid(&format!("{parent}{process}"), &["process_fork", "process_return"])[0], 11);
+    }
+
+    #[test]
     fn all_but_the_last_process_of_a_step_copy_what_they_write_to() {
         let parent = task("parent", "{ spawn = \"child\", count = 3 }, { sleep = \"1ms\" }, { spawn = \"child\" }");
         let thread = task("child", "{ compute = \"5us\" }") + "spawned = true\n";

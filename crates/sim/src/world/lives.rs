@@ -54,36 +54,68 @@ impl World {
         if is_late && kind == Kind::Thread {
             self.threads.comes();
         }
+        if let Some(parent) = birth.parent.filter(|_| kind == Kind::Process && !birth.shares) {
+            self.tasks[slot].memory_of = Some(parent);
+            self.tasks[parent].shares_with = Some(self.tasks[slot].id);
+        }
         let parent = birth.parent.and_then(|p| self.tasks.get(p)).map(|t| t.id);
         self.emit(cpu, EventKind::Fork { task: self.tasks[slot].id, role: birth.role, parent });
         slot
     }
 
-    /// The task works for one child after the other, each of which comes to be when its work is done; all at once where
-    /// that costs nothing. All of them were asked for when the step began.
+    /// A task runs for the first time: the one that created it last and still has to pay for what both write to, if any.
+    pub fn owing_creator(&mut self, slot: u32) -> Option<u32> {
+        let parent = self.tasks[slot].memory_of.take()?;
+        let id = self.tasks[slot].id;
+        let task = self.tasks.get_mut(parent)?;
+        task.shares_with.take_if(|child| *child == id)?;
+        (task.owed_ns > 0).then_some(parent)
+    }
+
+    /// A process that runs before its creator continues copies what that one would: the first of the two that writes to a
+    /// page gets a copy, and the other keeps the page (`do_wp_page`, `wp_page_reuse`).
+    pub fn copy_first(&mut self, slot: u32, parent: u32) {
+        let parent = &mut self.tasks[parent];
+        let copies_ns = self.costs.process_start_first.ns().min(parent.work_ns + parent.owed_ns);
+        let at_once_ns = copies_ns.min(parent.work_ns);
+        parent.work_ns -= at_once_ns;
+        parent.owed_ns -= copies_ns - at_once_ns;
+        self.tasks[slot].work_ns += copies_ns;
+    }
+
+    /// The task works for one child after the other, each of which comes to be when its work is done, and returns from each
+    /// creation; all come at once where that costs nothing. All of them were asked for when the step began.
     pub(super) fn spawn(&mut self, slot: u32, role: RoleId, count: u32) -> Next {
         if let Some(next) = self.do_unseen(slot) {
             return next;
         }
         let kind = self.workload.roles[role.index()].kind;
         let [fork, ..] = self.life_costs(kind);
-        let cost_ns = fork.ns();
-        let copy_ns = if kind == Kind::Process { self.costs.process_copy.ns() } else { 0 };
+        let is_process = kind == Kind::Process;
+        let of_process = |cost: Time| if is_process { cost.ns() } else { 0 };
+        let (return_ns, copy_ns) = (of_process(self.costs.process_return), of_process(self.costs.process_copy));
         let task = &mut self.tasks[slot];
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
-        let (born, is_over) = if cost_ns > 0 { (paid.min(1), paid == count) } else { (count, true) };
-        let last = if is_over { born.min(1) } else { 0 };
+        let works = fork > Time::ZERO;
+        let pieces = if return_ns > 0 { count + 1 } else { count };
+        let born = if works { u32::from((1..=count).contains(&paid)) } else { count };
+        let is_last = !works || paid == count;
+        if is_last {
+            task.owed_ns = if works { copy_ns } else { copy_ns + return_ns * u64::from(count) };
+        }
+        let last = if is_last { born.min(1) } else { 0 };
         let birth = Birth { parent: Some(slot), shares: true, ..Birth::outside(role, since_ns) };
         self.ask_for(birth, born - last);
         self.ask_for(Birth { shares: false, ..birth }, last);
         let task = &mut self.tasks[slot];
         task.fresh = false;
-        if cost_ns > 0 && paid < count {
+        if works && paid < pieces {
             task.spawning = Some(Spawning { since_ns, paid: paid + 1 });
-            task.work_ns = cost_ns;
+            let return_ns = if paid > 0 { return_ns } else { 0 };
+            task.work_ns = if paid < count { return_ns + fork.ns() } else { return_ns };
             return Next::Work;
         }
-        (task.spawning, task.owed_ns) = (None, copy_ns);
+        task.spawning = None;
         task.step += 1;
         Next::Again
     }

@@ -42,6 +42,10 @@ pub struct Task {
     pub spun_ns: u64,
     /// Work that it has to do next to the next step that takes time.
     pub owed_ns: u64,
+    /// The process that it created last and that has its memory still, if that has not run.
+    pub shares_with: Option<TaskId>,
+    /// The slot of the task that created it, if it is a process that has the memory of that one to itself.
+    pub memory_of: Option<u32>,
     /// CPU work asked for since its own request began, or since it began itself.
     pub demand_ns: u64,
     /// When it was asked for: its start.
@@ -119,6 +123,8 @@ impl Task {
             busy_until_ns: None,
             spun_ns: 0,
             owed_ns: 0,
+            shares_with: None,
+            memory_of: None,
             demand_ns: 0,
             asked_ns,
             releases: Vec::new(),
@@ -291,6 +297,11 @@ impl Tasks {
     #[inline]
     pub fn get(&self, slot: u32) -> Option<&Task> {
         self.slots.get(slot as usize).and_then(|t| t.as_ref())
+    }
+
+    /// The same, to change it.
+    pub fn get_mut(&mut self, slot: u32) -> Option<&mut Task> {
+        self.slots.get_mut(slot as usize).and_then(Option::as_mut)
     }
 
     /// Slots of tasks alive, in ascending order.
