@@ -102,7 +102,7 @@ impl CallContext {
         self.budget = -1;
     }
 
-    /// Whether that many frames fit on the stack.
+    /// Whether `frames` frames fit on the stack.
     pub(crate) fn has_frames(&self, frames: u32) -> bool {
         u64::from(frames) * FRAME_SIZE <= self.stack_top - self.stack_start
     }

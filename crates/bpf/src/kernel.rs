@@ -177,7 +177,7 @@ pub(crate) struct RawFunction {
 }
 
 impl RawFunction {
-    /// Whether a declaration of that name with that many arguments means it.
+    /// Whether a declaration with this name and number of arguments means it.
     pub fn is(&self, name: &str, arguments: usize) -> bool {
         self.name == name && usize::from(self.arguments) == arguments
     }

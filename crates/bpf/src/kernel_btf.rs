@@ -21,7 +21,7 @@ pub enum OperationMember {
     U32,
     /// 64 bits.
     U64,
-    /// A text of that many bytes.
+    /// A text, with its size in bytes.
     Text(u32),
     /// A pointer for the kernel's own use.
     Pointer,

@@ -421,7 +421,7 @@ pub enum Intrinsic {
     Enter(Section),
     /// Functions that leave a section of this kind: `bpf_rcu_read_unlock`.
     Leave(Section),
-    /// Functions that read a 32-bit number that many bytes behind their first argument: `scx_bpf_task_cpu`.
+    /// Functions that read a 32-bit number at this offset in bytes from their first argument: `scx_bpf_task_cpu`.
     Field(i16),
     /// Functions that give their first argument back: `bpf_cast_to_kern_ctx`, `bpf_rdonly_cast`.
     Identity,

@@ -42,7 +42,7 @@ impl Type {
         Type::Array(Box::new(element), count)
     }
 
-    /// An integer type of that many bytes, or `None`.
+    /// An integer type of `size` bytes, or `None`.
     pub fn integer(size: u32, signed: bool) -> Option<Type> {
         Some(match (size, signed) {
             (1, true) => Type::I8,

@@ -36,7 +36,7 @@ pub struct Case {
 /// How long what is seen of a run is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// Whoever asks for the same run finds it. A run in real time is a measurement, and kept as a record of it.
+    /// Asking for the same run again finds it. A run in real time is a measurement, and kept as a record of it.
     ForEver,
     /// The same, except for a run in real time: it is kept until all runs it was made with have come to their end, so that a
     /// campaign that was stopped continues, and the next one measures again.
@@ -63,7 +63,7 @@ impl Case {
         self.place.repeats(self.workload.machine.cpus())
     }
 
-    /// Those who listen to a run, by its place among the seeds.
+    /// The listeners of a run, by its place among the seeds.
     pub(crate) fn ears_of(&self, run: usize) -> impl Iterator<Item = &Arc<dyn Ear>> {
         self.ears.iter().filter(move |ear| run == 0 || !ear.hears_first_only())
     }

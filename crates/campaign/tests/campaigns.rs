@@ -21,7 +21,7 @@ fn workload(cpus: u32) -> Workload {
     Scenario::parse(&text, "test").unwrap().compile().unwrap()
 }
 
-/// A case for each policy of a list, each with that many runs.
+/// A case for each policy of a list, each with `runs` runs.
 fn cases(workload: &Workload, policies: &str, runs: u32) -> Vec<Case> {
     let workload = Arc::new(workload.clone());
     let case = |spec: &PolicySpec| Case {

@@ -50,7 +50,7 @@ pub enum Failure {
     Command(u8),
     /// Ctrl-C; everything has been printed.
     Interrupted,
-    /// Whoever reads the output has seen enough.
+    /// The reader of the output has closed it.
     NobodyListens,
     /// Several of these, at least one.
     Several(Vec<Failure>),

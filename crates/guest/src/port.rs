@@ -5,7 +5,7 @@ use std::io::{self, Write};
 /// QEMU's debug console and Bochs' port hack.
 const PORT: u16 = 0xe9;
 
-/// Writes to the port. Whoever does so must have the right: [`Port::open`] gets it.
+/// Writes to the port. This needs the right to do so, which [`Port::open`] gets.
 #[derive(Debug)]
 pub struct Port(());
 

@@ -9,7 +9,7 @@ use schedlab_views::slices::Slices;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A run is shown over time in at most that many pieces.
+/// The most pieces in which a run is shown over time.
 const PIECES: u32 = 160;
 
 /// Listens to a run for what a page shows of it.

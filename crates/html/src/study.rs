@@ -24,7 +24,7 @@ pub fn of_study(page: &Page, text: &str, command: &str) -> Document {
     let values = page.questions.iter().flat_map(|question| &question.values);
     let rows: Vec<Row> = values.filter_map(published).collect();
     let about = "Each published value as 1, with what the study lets pass around it, and what was seen in relation to it; \
-                 what is further off stands at the edge.";
+                 what is further off is drawn at the edge.";
     let lead = Chart::new(("published", "Measured and published values", about), Kind::Published, rows);
     let goal = ("goal".to_string(), page.goal.clone());
     let facts = [goal, ("source".into(), page.source.clone()), ("schedlab".into(), page.version.clone())];

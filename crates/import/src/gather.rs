@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// How many entries are put in order in memory.
 const CHUNK: usize = 1 << 17;
-/// The most runs of ordered entries that are merged at once: beyond that many, memory for them would count.
+/// The most runs of ordered entries that are merged at once: more would need memory that counts.
 const RUNS: usize = 4096;
 /// No entry is longer in its form on disk.
 const LONGEST: usize = 192;

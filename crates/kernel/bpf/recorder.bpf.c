@@ -25,7 +25,7 @@ const volatile struct {
 	bool preempt_count_known;
 	bool policy_publishes;
 	u8 unused;
-	/* The reader is woken when that many bytes wait. */
+	/* The number of bytes in the ring at which the reader is woken. */
 	u32 wake_bytes;
 	/* Kernel function that a timer interrupt runs for the tick, or 0. */
 	u64 tick_function;
@@ -163,7 +163,7 @@ static __always_inline void stamp(struct head *head, u32 cpu, enum kind kind)
 	head->flags = 0;
 }
 
-/* Wakes the reader when enough waits, if it does not come by itself before. Looked after once for that many records. */
+/* Wakes the reader when enough waits, if it does not come by itself before. Checked once in this number of records. */
 #define LOOK_EVERY 64
 
 static __always_inline void submit(void *record)

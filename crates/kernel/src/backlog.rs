@@ -1,7 +1,7 @@
 //! Keeps what was in the rings, as it was there, until there is time to read it: while programs write, each record only
 //! costs the copy of its bytes.
 //!
-//! A file of parts. A part is the number of its bytes, a time, and that many bytes of a ring. After a part with the time T
+//! A file of parts. A part is a length in bytes, a time, and bytes of a ring of this length. After a part with the time T
 //! everything earlier than T has been put here, so that all before it can be sorted and handed on: memory follows the
 //! largest distance between two such times, and not the length of the file.
 

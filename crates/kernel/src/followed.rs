@@ -27,7 +27,7 @@ impl Followed {
     /// Follows one more.
     pub fn add(&mut self, tgid: i32) {
         let place = tgid as usize % PROCESSES;
-        // SAFETY: the mapping has that many bytes, and others that share it change them one at a time.
+        // SAFETY: the index is within the mapping, and others that share it change single bytes.
         unsafe { (*self.marks.as_mut_ptr().add(place).cast::<AtomicU8>()).store(1, Ordering::SeqCst) };
     }
 }

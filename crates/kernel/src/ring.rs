@@ -23,7 +23,7 @@ const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 /// Before each record.
 const HEAD_BYTES: u64 = 8;
-/// The kernel hears of the reader's position after that many bytes: several times what is written between two calls for the
+/// After this number of bytes, the reader writes its position for the kernel: several times what is written between two calls for the
 /// reader, and few enough for the nearest caches.
 const TELL_BYTES: u64 = 64 << 10;
 
@@ -38,7 +38,7 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Of these maps, whose data have that many bytes each, a power of two.
+    /// Of these maps, whose data have `data_bytes` bytes each, a power of two.
     pub fn new(maps: &[MapHandle], data_bytes: u32, page_bytes: usize) -> io::Result<Rings> {
         let rings = maps.iter().map(|map| Ring::new(map, data_bytes, page_bytes)).collect::<io::Result<_>>()?;
         Ok(Rings { rings, added: Vec::new(), backlog: Backlog::in_memory()?, woken: edge(maps)? })
@@ -67,7 +67,7 @@ impl Rings {
         self.added.push(record);
     }
 
-    /// Moves at most that many bytes from each ring. Returns whether everything that was written before the call is moved.
+    /// Moves at most `at_most` bytes from each ring. Returns whether everything that was written before the call is moved.
     pub fn relieve(&mut self, at_most: u64) -> io::Result<bool> {
         let now_ns = monotonic_ns();
         let ends: Vec<u64> = self.rings.iter().map(Ring::written).collect();

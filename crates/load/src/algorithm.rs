@@ -19,7 +19,7 @@ pub enum Algorithm {
     Pi,
     /// Integer operations, each of which needs the one before.
     Spin,
-    /// Walks through a working set of that many KiB in an order that no prefetcher foresees.
+    /// Walks through a working set of this size in KiB, in an order that no prefetcher foresees.
     Memory(u32),
 }
 
@@ -112,7 +112,7 @@ impl Engine {
         Engine { algorithm, state: 1, points, walk }
     }
 
-    /// Does that many pieces of work.
+    /// Does `pieces` pieces of work.
     pub fn burn(&mut self, pieces: u64) {
         match self.algorithm {
             Algorithm::Fibonacci => (0..pieces).for_each(|_| self.state ^= fibonacci(black_box(8)) as u64),

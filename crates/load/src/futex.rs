@@ -10,7 +10,7 @@ pub fn wait(word: &AtomicU32, value: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, std::ptr::null::<u8>()) };
 }
 
-/// The same for that many nanoseconds at most.
+/// The same for at most `ns` nanoseconds.
 pub fn wait_for(word: &AtomicU32, value: u32, ns: u64) {
     let timeout = crate::clock::timespec(ns);
     // SAFETY: as above.
@@ -176,7 +176,7 @@ pub fn wake_bits(word: &AtomicU32, bits: u32, count: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE_BITSET, count, no_time, none, bits) };
 }
 
-/// Sleeps until that many parties are here: word 0 counts rounds, word 1 those who are here, words 2 and 3 are when it
+/// Sleeps until all parties are here: word 0 counts rounds, word 1 those who are here, words 2 and 3 are when it
 /// last opened. The next round does not open before all have read that.
 pub fn barrier(shared: &Shared, barrier: u32, parties: u32) -> Waited {
     let [round, here, opened @ ..] = shared.object(barrier);

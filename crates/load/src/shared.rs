@@ -215,7 +215,7 @@ const TASK_BYTES: usize = MAX_TASKS as usize * size_of::<TaskRecord>();
 const REQUEST_BYTES: usize = MAX_REQUESTS as usize * size_of::<RequestRecord>();
 
 impl Shared {
-    /// Maps it, for that many objects and queues of requests. Only what is touched takes memory.
+    /// Maps it, with room for these numbers of objects and queues of requests. Only what is touched takes memory.
     pub fn new(objects: u32, queues: u32) -> std::io::Result<Shared> {
         assert!(size_of::<Control>() <= STEERING_BYTES);
         let (protection, flags) =

@@ -214,7 +214,7 @@ impl<'a> Worker<'a> {
         Next::Step
     }
 
-    /// Steps at which it may wait for others. Whoever looks from outside sees whether it does.
+    /// Steps at which it may wait for others. The supervisor sees whether it does.
     fn meet(&mut self, step: &Step) -> Next {
         let record = self.site.shared.task(self.number);
         record.waits_at.store(self.step as u32 - 1, Relaxed);

@@ -138,7 +138,7 @@ impl Histogram {
         rest.iter().for_each(|&value| self.record(value));
     }
 
-    /// Takes a zero that many times.
+    /// Records `count` zeros.
     pub fn record_zeros(&mut self, count: u64) {
         if count == 0 {
             return;

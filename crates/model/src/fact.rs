@@ -1,6 +1,6 @@
 //! Facts about a machine that a policy has parameters for: how many CPUs there are, which of them share a cache.
 //!
-//! Whoever runs a policy fills these parameters from the [`Layout`] of the machine on which it runs, so that a machine is
+//! The simulator and the loader fill these parameters from the [`Layout`] of the machine on which it runs, so that a machine is
 //! described in one place: the scenario of a simulation, the kernel of a real run.
 
 use crate::layout::{Layout, Place};
@@ -50,7 +50,7 @@ pub enum Fact {
     CpusOfNode,
 }
 
-/// How a parameter stores a fact: that many elements of that many bytes, in rows of equal length.
+/// How a parameter stores a fact: the number of elements and the bytes of each, in rows of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
     /// Bytes of an element.

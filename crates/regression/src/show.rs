@@ -6,7 +6,7 @@ use schedlab_model::selector::Selector;
 use schedlab_report::{Column, Style, Table, amount, wrap};
 
 impl Report {
-    /// The page. Of what is as it was there is only the number, unless all is asked for.
+    /// The page. It only counts what did not change, unless `all` is set.
     pub fn show(&self, all: bool, style: Style) -> String {
         let mut page = wrap("", 0, &style.bold(&self.headline()));
         let is_shown = |row: &&Row| all || row.is_worth_a_look();

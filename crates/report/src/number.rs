@@ -52,7 +52,7 @@ pub struct Quantity {
 /// That many digits of a number mean something.
 const DIGITS: i32 = 4;
 
-/// And no fewer than that many are shown.
+/// The fewest that are shown.
 const FEWEST_DIGITS: i32 = 3;
 
 /// The digits before the point of a number above zero; none or fewer for one below 1.
@@ -80,7 +80,7 @@ impl Quantity {
         Quantity { decimals: (!are_apart).then_some(decimals as usize) }
     }
 
-    /// With that many decimals.
+    /// With `decimals` decimals.
     pub fn with_decimals(decimals: usize) -> Quantity {
         Quantity { decimals: Some(decimals) }
     }

@@ -7,7 +7,7 @@ use schedlab_model::metric::Part;
 use schedlab_model::outcome::{Outcome, View};
 use schedlab_model::result::{RoleResult, RunResult};
 
-/// Programs that used less CPU time than that many others share a row.
+/// The number of programs with a row of their own: those that used less CPU time share one.
 const PROGRAMS: usize = 20;
 
 /// How much of what happened was recorded.

@@ -211,7 +211,7 @@ pub(crate) fn cpus(cpus: &[CpuView], style: Style) -> String {
 /// Fractions below this are shown as 0.0 %.
 const LEAST_SHOWN: f64 = 0.0005;
 
-/// A distribution over small numbers in at most that many columns: its heaviest parts in percent, as in
+/// A distribution over small numbers in a limited number of columns: its heaviest parts in percent, as in
 /// `3: 50.0 %  4: 50.0 %`, or its range and mean where those would be less than half of it.
 pub(crate) fn load(fractions: &BTreeMap<u32, f64>, columns: usize) -> String {
     let seen = fractions.iter().filter(|(_, fraction)| **fraction >= LEAST_SHOWN);

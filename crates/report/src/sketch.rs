@@ -13,7 +13,7 @@ const WIDE: f64 = 50.0;
 const LEAST_LETTERS: usize = 12;
 const MOST_LETTERS: usize = 30;
 
-/// A table of sketches has at most that many, and at least [`MOST_LETTERS`]: long names give way.
+/// The most columns of a table of sketches; its sketches get at least [`MOST_LETTERS`] of them, and long names give way.
 const LETTERS_OF_TABLE: usize = 60;
 
 /// The scale that all lines of a table share.
@@ -42,7 +42,7 @@ impl Scale {
         }
     }
 
-    /// A curve as that many letters: how many of its values lie in each part of the scale, the fullest part as the whole.
+    /// A curve as `letters` letters: how many of its values lie in each part of the scale, the fullest part as the whole.
     fn sketch(&self, curve: &Curve, letters: usize) -> String {
         let edge = |index: usize| self.at(index as f64 / letters as f64) as u64;
         let part = |index: usize| match index {

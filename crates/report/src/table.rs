@@ -131,7 +131,7 @@ impl Column {
         matches!(self.kind, Kind::Words | Kind::Drawings)
     }
 
-    /// The cells as they are shown in that many columns: words cut off, so that different ones stay different, and numbers
+    /// The cells as they are shown in a limited number of columns: words cut off, so that different ones stay different, and numbers
     /// with their points below one another.
     fn shown(&self, width: usize) -> Vec<String> {
         match self.kind {

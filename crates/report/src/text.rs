@@ -26,7 +26,7 @@ pub fn wrap(first: &str, indent: usize, text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A text of at most that many columns, with `…` for what is missing.
+/// A text of at most `columns` columns, with `…` for what is missing.
 pub(crate) fn shorten(text: &str, columns: usize) -> String {
     if columns_of(text) <= columns {
         return text.to_string();
@@ -36,7 +36,7 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
     short
 }
 
-/// Texts of at most that many columns. Where their beginnings are the same, what is missing is left out in the middle.
+/// Texts of at most `columns` columns. Where their beginnings are the same, what is missing is left out in the middle.
 pub(crate) fn shorten_all(texts: &[String], columns: usize) -> Vec<String> {
     let short: Vec<String> = texts.iter().map(|text| shorten(text, columns)).collect();
     let is_same = |a: usize, b: usize| short[a] == short[b] && texts[a] != texts[b];
@@ -46,7 +46,7 @@ pub(crate) fn shorten_all(texts: &[String], columns: usize) -> Vec<String> {
     short
 }
 
-/// A text of at most that many columns, with `…` for what is missing in the middle.
+/// A text of at most `columns` columns, with `…` for what is missing in the middle.
 fn shorten_within(text: &str, columns: usize) -> String {
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= columns {

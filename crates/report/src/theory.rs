@@ -22,7 +22,7 @@ pub struct Queue {
     /// What a job takes.
     size: Distribution,
     servers: u32,
-    /// Whether only that many jobs at a time can be served in turn, as a pool has workers.
+    /// Whether only a number of jobs can be served at a time, as by a pool of workers.
     is_pool: bool,
 }
 

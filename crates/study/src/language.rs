@@ -411,7 +411,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Those who listen for it.
+    /// What listens for it.
     pub fn ears(&self) -> Vec<Arc<dyn Ear>> {
         let section = self.overhead.as_ref().map(|overhead| SectionEar { role: overhead.role.clone() });
         let ears: [Option<Arc<dyn Ear>>; 4] = [

@@ -17,7 +17,7 @@ use toml::Value;
 const SEED: &str = "seed";
 const POLICY: &str = "policy";
 
-/// Digits of a run's name: that many that a million runs have names of their own.
+/// Digits of a run's name: enough to tell a million runs apart.
 const NAME_DIGITS: usize = 24;
 
 /// All runs of a sweep.

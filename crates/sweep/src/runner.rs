@@ -8,7 +8,7 @@ use schedlab_venue::{Monitor, VenueError, VenueName, VmError};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// A part is written when it has that many runs.
+/// The number of runs at which a part is written.
 const RUNS_PER_PART: usize = 1024;
 /// Or when the last one was written so long ago: no more is lost when the machine goes down.
 const PATIENCE: Duration = Duration::from_secs(20);

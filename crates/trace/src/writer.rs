@@ -132,7 +132,7 @@ mod tests {
         assert!(matches!(missing, Err(Error::Write { .. })));
     }
 
-    /// A disk with room for that many bytes.
+    /// A disk with room for a number of bytes.
     struct Disk(usize);
 
     impl Write for Disk {

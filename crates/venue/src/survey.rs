@@ -1,6 +1,6 @@
 //! What this machine can hold: for each venue and engine whether it works here, and what is missing where it does not.
 //!
-//! What is told was tried: a guest was started, a recorder ran, the kernel was given a policy. That a program, a device or
+//! Everything that it reports was tried: a guest was started, a recorder ran, the kernel was given a policy. That a program, a device or
 //! a file exists says none of this.
 
 use crate::charge::Charge;

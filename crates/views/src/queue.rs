@@ -146,7 +146,7 @@ pub struct Queue {
     tasks: BTreeMap<TaskId, Runnable>,
     statuses: BTreeMap<TaskId, u64>,
     occupants: BTreeMap<CpuId, TaskId>,
-    /// The CPU on whose run queue the task is, and since when who is there counts.
+    /// The CPU on whose run queue the task is, and since when the tasks there count.
     home: CpuId,
     since: Time,
     rivals: Vec<Rival>,
@@ -280,7 +280,7 @@ impl Queue {
         }
     }
 
-    /// Whoever was on the CPU of the run queue has been there until now.
+    /// The task on the CPU of the run queue has been there until now.
     fn settle(&mut self, now: Time, reason: Option<Reason>) {
         let (since, length) = (self.since, now.since(self.since));
         self.since = now;
@@ -325,7 +325,7 @@ impl Queue {
         }
     }
 
-    /// What an event means for the task that waits. Comes before the event changes who is where.
+    /// What an event means for the task that waits. Call it before the event moves tasks.
     fn look(&mut self, event: &Event) {
         let (now, me) = (event.time, self.wait.task.task);
         match event.kind {

@@ -1,4 +1,4 @@
-//! Who is in a trace, and whether the question is about them.
+//! The tasks in a trace, and whether the question is about them.
 
 use crate::{Selection, TaskChoice, Who};
 use schedlab_model::{

@@ -29,7 +29,7 @@ use schedlab_model::{
 };
 use std::collections::HashMap;
 
-/// That many slices, and that many wake-ups, are kept unless said otherwise.
+/// The number of slices, and of wake-ups, that are kept by default.
 pub const LIMIT: u32 = 2_000_000;
 
 /// What a task is called.
@@ -86,7 +86,7 @@ impl Column {
 /// One CPU.
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Who is there, by which name, and since when; no task where the CPU does something else.
+    /// The task there, its name, and since when; none where the CPU does something else.
     occupant: Option<(Option<TaskId>, u32, Time)>,
     /// The end of the last slice.
     end: Time,
@@ -174,7 +174,7 @@ impl Slices {
         }
     }
 
-    /// Keeps that many slices and that many wake-ups, instead of [`LIMIT`].
+    /// Keeps this number of slices and of wake-ups, instead of [`LIMIT`].
     pub fn keeping(self, limit: u32) -> Slices {
         Slices { limit, ..self }
     }

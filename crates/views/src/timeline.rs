@@ -95,7 +95,7 @@ impl Timeline {
 }
 
 impl Row {
-    /// Whoever is on the CPU has been there until `now`.
+    /// The task on the CPU has been there until `now`.
     fn settle(&mut self, now: Time, from: Time, step: Time) {
         while self.settled < now {
             let next = from + Time(step.ns().saturating_mul(self.cells.len() as u64 + 1));

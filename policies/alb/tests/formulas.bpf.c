@@ -57,7 +57,7 @@ static void fixed(s32 nice, u32 count, u32 cpu)
 		add(nice + LEVEL_NICE_0, cpu, true);
 }
 
-/* Divides the tasks of the case among that many CPUs. They have come in the order in which they were added. */
+/* Divides the tasks of the case among a number of CPUs. They have come in the order in which they were added. */
 __noinline u32 solve(u32 cpus)
 {
 	u32 cpu, step;

@@ -19,7 +19,7 @@ fn hogs(first: u32, second: u32) -> String {
     group(0, first) + &group(1, second)
 }
 
-/// How many tasks leave the first CPU between two instants, when that many begin on each.
+/// How many tasks leave the first CPU between two instants, by the number that begin on each.
 fn moved(version: u64, on: (u32, u32), from_ms: u64, until_ms: u64) -> usize {
     let events = run_tasks("cpus = 2", until_ms, &hogs(on.0, on.1), version, &[]);
     let times = migrations(&events);
@@ -53,7 +53,7 @@ fn v28_other_differences() {
     }
 }
 
-/// Where a task wakes that was on CPU 1 with that many tasks there, when a task on CPU 0 wakes it.
+/// Where a task wakes that was on CPU 1 with `others` tasks there, when a task on CPU 0 wakes it.
 fn wakes_on(sync: bool, others: u32) -> u32 {
     let (wait, post) = if sync { ("recv", "send") } else { ("wait", "post") };
     let others = match others {

@@ -7,7 +7,7 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Sink};
 use schedlab_model::workload::Workload;
 
-/// Tasks that only compute, that many begun on each CPU.
+/// Tasks that only compute; how many begin on each CPU.
 fn spinners(on: &[u32]) -> String {
     let group = |(cpu, count): (usize, &u32)| match count {
         0 => String::new(),

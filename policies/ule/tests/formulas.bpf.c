@@ -87,7 +87,7 @@ static void say_priority(u64 run, u64 slept, s32 nice)
 	bpf_printk("priority %llu %llu %d %u", run, slept, nice, priority_of(&h, nice));
 }
 
-/* Of a task that ran for that many ticks of a window, and never slept. */
+/* Of a task that ran for `ticks` ticks of a window, and never slept. */
 static void say_batch(u64 ticks, u64 window, s32 nice)
 {
 	struct history h = { .run = 5000000, .used = ticks << HISTORY_SHIFT, .last_tick = window };

@@ -48,7 +48,7 @@ pub struct SectionVariable {
 pub enum Kind {
     /// No type.
     Void,
-    /// An integer of that many bytes.
+    /// An integer, with its size in bytes.
     Int {
         /// Bytes.
         size: u32,
@@ -114,7 +114,7 @@ pub enum Kind {
     },
     /// A section with its variables; the name is the section's.
     DataSection(Vec<SectionVariable>),
-    /// A floating-point number of that many bytes.
+    /// A floating-point number, with its size in bytes.
     Float(u32),
     /// A declaration tag, whose text is the name.
     DeclTag {

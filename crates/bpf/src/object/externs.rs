@@ -9,11 +9,11 @@ use crate::btf::{Btf, Kind, TypeId};
 /// What kind of thing is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExternKind {
-    /// A kernel function, declared with that many arguments.
+    /// A kernel function, with the number of its declared arguments.
     Function { arguments: usize },
     /// A kernel variable.
     Variable,
-    /// A value of the kernel's configuration, of that many bytes.
+    /// A value of the kernel's configuration, with its size in bytes.
     Config { size: u32 },
     /// A function or variable of another object that was not linked in.
     Unlinked,

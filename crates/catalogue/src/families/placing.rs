@@ -19,7 +19,7 @@ pub(super) fn affinity(dice: &mut Dice, draft: &mut Draft) {
     let (home, pinned) = (dice.between(0, cpus - 1), dice.between(1, 2));
     let free = dice.between(1, cpus + 1);
     let pauses = dice.chance(70);
-    // On its CPU a pinned task has as rivals the others, and its part of those who are free.
+    // A pinned task shares its CPU with the other pinned ones and with its part of the free ones.
     let rivals = pinned + free.div_ceil(cpus) + 1;
     let burst = dice.length(US(500), scaled(PACE, 8, u64::from(10 * rivals)).min(MS(7)));
     let hog = |dice: &mut Dice, name: &str, count: u32| {

@@ -29,7 +29,7 @@ pub fn run(args: OverheadArgs) -> Result<(), Failure> {
     let experiment = Experiment::plan(&parsed, (&text, NAME), Variant { seeds: 1, ..Variant::default() }, &none)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    // Nothing is kept: it is asked how things are now.
+    // Nothing is kept: the question is about the present.
     let runner = Runner::new(None, threads(None), &monitor);
     let total_ns = experiment.duration_ns();
     let outcomes = progress::show(&monitor, total_ns, args.quiet, || carry_out(&experiment, &runner));

@@ -2,7 +2,7 @@
 
 use crate::lab::Lab;
 
-/// A worker is woken each millisecond and waits for that many microseconds, while another has the CPU.
+/// A worker is woken each millisecond and waits for `wait_us` microseconds, while another has the CPU.
 fn recording(rounds: u64, wait_us: u64) -> String {
     let mut text = String::new();
     let mut add = |us: u64, tid: u32, event: &str| {

@@ -174,7 +174,7 @@ fn candidate<'a>((label, run): &'a (String, Run), result: &'a Outcome) -> Candid
     Candidate { curves: &run.curves, ..Candidate::bare(label, result) }
 }
 
-/// A run with that many events: eight CPUs that go from one of 24 tasks to the next all the time.
+/// A run with `events` events: eight CPUs that switch between 24 tasks all the time.
 pub fn busy(workload: &Workload, events: u64) -> Evidence {
     let mut evidence = Evidence::new(workload);
     let event = |time, cpu, kind| TraceEvent { time: Time(time), cpu: CpuId(cpu), kind };

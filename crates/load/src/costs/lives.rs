@@ -4,19 +4,18 @@
 //! The more threads a process has, the more of its memory a new one gets and gives back. So processes are created next to a
 //! few threads and next to many, and what is said of them is for a creator without others.
 //!
-//! Processes are created by a parent that lives on, in requests with nobody else at work: some at a time, and more. How long
-//! these requests are is what the creations take; what the parent takes in addition to them and its sleeps is what its memory takes
-//! that it shares with its children. Threads are created by parents that come one at a time: what one takes for more of them
-//! than another is what each takes. Nobody can tell from outside when an end is over, so ends are what is left of all CPU
+//! Threads are created by parents that come one at a time: what one takes for more of them than another is what each takes
+//! ([`super::creations`] measures processes). Nobody can tell from outside when an end is over, so ends are what is left of all CPU
 //! time when everything else is taken off. Where nobody else is at work that is the time of the CPU; else it is what the
 //! kernel has counted for the tasks, which has not the last part of a thread's end in it.
 
+use super::creations::creations;
 use super::grace::Threads;
 use super::steps::workload;
 use super::{Cost, settings};
 use crate::calibration::quantile;
 use crate::clock::thread_cpu_ns;
-use crate::run::{LoadError, Report, Settings, TaskReport, Unwatched, Watcher, run};
+use crate::run::{LoadError, Report, Settings, TaskReport, Watcher, run};
 use schedlab_model::ids::CpuId;
 use schedlab_model::time::Time;
 use std::time::Duration;
@@ -62,7 +61,7 @@ const QUICK_WAKEUP_NS: f64 = 3000.0;
 
 impl Beside {
     /// How much more time everything gets than on a processor.
-    fn pace(self) -> u32 {
+    pub(super) fn pace(self) -> u32 {
         ((self.wakeup / QUICK_WAKEUP_NS).ceil() as u32).clamp(1, 100)
     }
 }
@@ -70,12 +69,12 @@ impl Beside {
 /// How many parents there are.
 const PARENTS: u32 = 12;
 /// How many tasks each of them creates, in one run and in another.
-const CHILDREN: [u32; 2] = [1, 3];
+pub(super) const CHILDREN: [u32; 2] = [1, 3];
 
 /// How many threads live next to the parents until the end, at least one: a run ends with its last task.
 const BYSTANDERS: u32 = 1;
-/// So many where it is about them.
-const CROWD: u32 = 17;
+/// How many there are where the measurement is about them.
+pub(super) const CROWD: u32 = 17;
 
 /// Families of which a run has some, each after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -110,157 +109,6 @@ pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life
     Ok(life)
 }
 
-/// What creating processes takes.
-fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
-    let [few, many] = CHILDREN;
-    let (first, second) = (Creation::watch(few, 0, beside)?, Creation::watch(many, 0, beside)?);
-    let crowded = Creation::watch(few, CROWD, beside)?;
-    life.fork = Cost::positive(first.ns);
-    life.fork_thread = Cost::positive((crowded.ns - first.ns) / f64::from(CROWD));
-    life.back = Cost::positive(first.back_ns);
-    // What a process copies in its parent's place is known where some run first and some do not. Elsewhere it is assumed to be
-    // what the parent copies last.
-    life.start_first = Cost::positive(first.more_first_ns.unwrap_or(first.after_ns));
-    life.copy = Cost::positive(first.after_ns);
-    life.start_thread = Cost::positive((mean(&crowded.starts) - mean(&first.starts)) / f64::from(CROWD));
-    // All but one of those that are created at a time start while others have the same memory.
-    life.start_shared =
-        Cost::positive((mean(&second.starts) - mean(&first.starts)) * f64::from(many) / f64::from(many - 1));
-    life.start = Cost::of(&first.starts);
-    life.ended += first.ended + second.ended + crowded.ended;
-    Ok(())
-}
-
-/// How a parent creates processes again and again.
-struct Creation {
-    /// Up to the wake-up of the first.
-    ns: f64,
-    /// From the wake-up of the last one to the next step.
-    back_ns: f64,
-    /// What follows, without its sleep.
-    after_ns: f64,
-    /// CPU time of each child up to its end.
-    starts: Vec<f64>,
-    /// What that is more of children that run before their parent continues, where there are some of both.
-    more_first_ns: Option<f64>,
-    /// How many have ended.
-    ended: u32,
-}
-
-impl Creation {
-    /// Of some at a time, next to threads that sleep.
-    fn watch(children: u32, bystanders: u32, beside: Beside) -> Result<Creation, LoadError> {
-        let pace = beside.pace();
-        let others = match bystanders {
-            0 => String::new(),
-            _ => format!("[[task]]\nname = \"other\"\ncount = {bystanders}\nonce = [{{ sleep = \"100s\" }}]\n"),
-        };
-        let scenario = format!(
-            "name = \"costs\"\n[machine]\ncpus = 1\n[run]\nduration = \"{}ms\"\n\
-             [[task]]\nname = \"parent\"\nloop = [{{ spawn = \"child\", count = {children} }}, {{ sleep = \"{}ms\" }}]\n\
-             {}{others}",
-            over_ms(pace),
-            ASLEEP_MS * pace,
-            Kind::Process.child(),
-        );
-        let report = run(&workload(&scenario), &settings(), &mut Unwatched)?;
-        Ok(Creation::of(&report, children, beside))
-    }
-
-    /// Where a child runs before its parent continues, the request is longer than what the parent does, and the child copies
-    /// what the parent would.
-    fn of(report: &Report, children: u32, beside: Beside) -> Creation {
-        let parent = report.tasks.iter().find(|task| task.role == PARENT);
-        let cpu_ns = parent.map_or(0, |parent| parent.done_cpu_ns - parent.start_cpu_ns) as f64;
-        let passes = passes(report, children);
-        let (first, after): (Vec<&Pass>, Vec<&Pass>) = passes.iter().partition(|pass| pass.is_first);
-        let starts = |passes: &[&Pass]| passes.iter().flat_map(|pass| pass.starts.clone()).collect::<Vec<f64>>();
-        let [early, late] = [starts(&first), starts(&after)];
-        let more_first_ns = (!early.is_empty() && !late.is_empty()).then(|| (mean(&early) - mean(&late)).max(0.0));
-        let of_first = first.len() as f64 / passes.len().max(1) as f64;
-        let cycle_ns = cpu_ns / passes.len().max(1) as f64 - beside.sleep + of_first * more_first_ns.unwrap_or(0.0);
-        let of = |values: &[&Pass], what: fn(&Pass) -> f64| {
-            let values: Vec<f64> = values.iter().map(|pass| what(pass)).collect();
-            quantile(&values, 0.5)
-        };
-        let back_ns = if after.is_empty() { 0.0 } else { (of(&after, Pass::back_ns) - beside.wakeup).max(0.0) };
-        let ns = of(&passes.iter().collect::<Vec<_>>(), Pass::created_ns);
-        let request_ns = f64::from(children) * (ns + beside.wakeup + back_ns);
-        Creation {
-            ns,
-            back_ns,
-            after_ns: (cycle_ns - request_ns).max(0.0),
-            ended: (early.len() + late.len()) as u32,
-            starts: if late.is_empty() { early } else { late },
-            more_first_ns,
-        }
-    }
-}
-
-/// A request of a parent, and the children that it created in it.
-struct Pass {
-    begin_ns: u64,
-    end_ns: u64,
-    /// Whether a child had the CPU before its parent was done with creating.
-    is_first: bool,
-    /// When the first and the last child were woken for the first time, if the kernel says how long they then waited.
-    woken_ns: Option<[u64; 2]>,
-    /// CPU time of each child up to its end.
-    starts: Vec<f64>,
-}
-
-impl Pass {
-    /// Of the request, what was before the first child was awake.
-    fn created_ns(&self) -> f64 {
-        self.woken_ns.map_or(self.end_ns, |[first, _]| first).saturating_sub(self.begin_ns) as f64
-    }
-
-    /// Of the request, what was after the last one was.
-    fn back_ns(&self) -> f64 {
-        self.end_ns.saturating_sub(self.woken_ns.map_or(self.end_ns, |[_, last]| last)) as f64
-    }
-}
-
-/// All requests that have ended of the only parent, in their order, as its children are in theirs.
-fn passes(report: &Report, children: u32) -> Vec<Pass> {
-    let is_parent = |task: u32| report.tasks.get(task as usize).is_some_and(|task| task.role == PARENT);
-    let mut requests: Vec<(u64, u64)> = report
-        .requests
-        .iter()
-        .filter(|request| is_parent(request.task))
-        .filter_map(|request| Some((request.begin_ns, request.end_ns?)))
-        .collect();
-    requests.sort_unstable();
-    let born: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.role == CHILD).collect();
-    let pass = |((begin_ns, end_ns), born): ((u64, u64), &[&TaskReport])| Pass {
-        begin_ns,
-        end_ns,
-        is_first: born.iter().any(|child| had_cpu_before(child, end_ns)),
-        woken_ns: woken_ns(born[0]).zip(woken_ns(born[born.len() - 1])).map(|(first, last)| [first, last]),
-        starts: born.iter().map(|child| child.done_cpu_ns as f64).collect(),
-    };
-    requests.into_iter().zip(born.chunks_exact(children as usize)).map(pass).collect()
-}
-
-/// When a task was woken for the first time: before it began, it has computed, and waited for its CPU. It does not wait
-/// after that, because nobody else is at work.
-fn woken_ns(task: &TaskReport) -> Option<u64> {
-    task.began_ns?.checked_sub(task.start_cpu_ns)?.checked_sub(task.run_delay_ns?)
-}
-
-/// Whether a task had its CPU before an instant, maybe before it began. If the kernel does not say how long it waited, only what
-/// is known of its begin counts.
-fn had_cpu_before(task: &TaskReport, instant_ns: u64) -> bool {
-    match (woken_ns(task), task.run_delay_ns) {
-        (Some(woken_ns), Some(delay_ns)) => woken_ns + delay_ns < instant_ns,
-        _ => task.began_ns.is_some_and(|began_ns| began_ns < instant_ns),
-    }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
 /// Watches families live.
 fn watch(families: Families, beside: Beside, alone_on: Option<CpuId>) -> Result<Seen, LoadError> {
     let pace = beside.pace();
@@ -282,7 +130,7 @@ pub enum Kind {
 
 impl Kind {
     /// The role of children that do nothing.
-    fn child(self) -> String {
+    pub(super) fn child(self) -> String {
         let kind = match self {
             Kind::Thread => "thread",
             Kind::Process => "process",
@@ -311,16 +159,16 @@ impl Families {
 
 /// From one parent to the next, and how long each sleeps after it has created its children, so that they end before it.
 const APART_MS: u32 = 8;
-const ASLEEP_MS: u32 = 6;
+pub(super) const ASLEEP_MS: u32 = 6;
 
 /// When all parents and children have ended.
-fn over_ms(pace: u32) -> u32 {
+pub(super) fn over_ms(pace: u32) -> u32 {
     (APART_MS * PARENTS + 20) * pace
 }
 
 /// The numbers of the roles.
-const PARENT: u32 = 0;
-const CHILD: u32 = 1;
+pub(super) const PARENT: u32 = 0;
+pub(super) const CHILD: u32 = 1;
 const LAST: u32 = 2;
 
 /// What a run has shown.

@@ -4,6 +4,7 @@
 //! such pairs. All of it happens on two CPUs at most, which should have nothing else to do.
 
 mod arrivals;
+mod creations;
 mod grace;
 mod interrupts;
 mod lives;

@@ -16,7 +16,7 @@ pub enum Kind {
     Process,
 }
 
-/// A round counts when that many of its yields were switches: some schedulers let the one that yields continue.
+/// A round counts when at least this share of its yields were switches: some schedulers let the one that yields continue.
 const LEAST_SWITCHING: f64 = 0.95;
 
 /// A switch: yields in turns with a partner, less yields alone.

@@ -146,7 +146,7 @@ fn does_not_wait(file: &OwnedFd) -> bool {
     flags.and_then(|flags| i32::from_str_radix(flags, 8).ok()).is_some_and(|flags| flags & libc::O_NONBLOCK != 0)
 }
 
-/// The entries of `struct pollfd` are answered here: for an object of ours a counter is asked.
+/// The entries of `struct pollfd` are answered here; for an object of ours, a counter has the answer.
 fn poll(with: &mut Supervisor, at: u64, count: u64, wait: Timeout) -> Result {
     if count > MOST_FILES {
         return error(libc::EINVAL);

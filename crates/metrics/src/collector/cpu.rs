@@ -103,7 +103,7 @@ pub(super) struct Cpu {
     /// Runnable tasks here, running and queued.
     load: u32,
     load_since: u64,
-    /// How long there were that many.
+    /// How long there were this many.
     pub time_at_load: Vec<u64>,
 }
 

@@ -4,7 +4,7 @@ use super::{mean, sample_sd, student};
 use schedlab_model::result::Interval;
 use serde::{Deserialize, Serialize};
 
-/// The most batches that are kept. When that many are full, neighbours are joined, so that between half as many and this
+/// The most batches that are kept. When all are full, neighbours are joined, so that between half as many and this
 /// many remain: beyond about 30 an interval hardly narrows (Schmeiser, "Batch size effects in the analysis of
 /// simulation output", 1982), and the longer a batch, the less it depends on the one before.
 pub const MAX_BATCHES: usize = 64;

@@ -30,7 +30,7 @@ pub fn mean_response(tasks: u32, cpus: u32, demand: f64, think: f64) -> f64 {
     if tasks <= cpus { demand } else { demand * f64::from(tasks) / f64::from(cpus) - think }
 }
 
-/// Windows 1.b: the mean response on a CPU with that many tasks.
+/// Windows 1.b: the mean response on a CPU with `load` tasks.
 pub fn shared_response(load: u32, demand: f64) -> f64 {
     f64::from(load) * demand
 }

@@ -24,7 +24,7 @@ pub trait Size {
 #[derive(Clone, Copy, Debug)]
 pub struct Exponential(pub f64);
 
-/// Beyond that many means an exponential has less than 10^-26 of its mass.
+/// Beyond this multiple of its mean, an exponential has less than 10^-26 of its mass.
 const CUTOFF: f64 = 60.0;
 
 impl Size for Exponential {

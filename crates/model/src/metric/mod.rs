@@ -82,7 +82,7 @@ pub enum Better {
 pub enum Round {
     /// To as many digits as mean something, in a unit that suits the table.
     Digits,
-    /// To that many decimals.
+    /// With this number of decimals.
     Decimals(usize),
 }
 

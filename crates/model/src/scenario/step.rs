@@ -62,7 +62,7 @@ pub(crate) enum Effect<'s> {
     Answers,
     /// It ends the task.
     Exits,
-    /// It does other steps that many times.
+    /// It repeats other steps this number of times.
     Repeats(u32, &'s [Step]),
 }
 

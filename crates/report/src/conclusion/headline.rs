@@ -26,7 +26,7 @@ pub(crate) struct Facts<'a> {
     pub is_recorded: bool,
 }
 
-/// Who is best at everything, or who at what; who starves tasks, and who failed.
+/// Which policy is best at everything or at what; which ones starve tasks or failed.
 pub(super) fn headline(rankings: &[Ranking], facts: &Facts) -> String {
     let mut decided: Vec<&Ranking> =
         rankings.iter().filter(|ranking| ranking.has_best() && ranking.is_decided()).collect();
@@ -50,7 +50,7 @@ pub(super) fn headline(rankings: &[Ranking], facts: &Facts) -> String {
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Those who lead in all that is decided, and starve nobody whom others serve.
+/// The policies that lead in all that is decided, and starve no task that others serve.
 fn champions(decided: &[&Ranking], facts: &Facts) -> Vec<String> {
     let leads = |policy: &&String| decided.iter().all(|ranking| ranking.is_led_by(policy));
     let starves = |policy: &String| facts.unranked().any(|(starving, _)| starving == policy);

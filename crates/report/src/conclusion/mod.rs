@@ -33,7 +33,7 @@ const MOST_ALIKE: usize = 4;
 /// What a comparison comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
-    /// Who is best at everything, or who at what.
+    /// Which policy is best at everything, or which at what.
     pub headline: String,
     /// For each question and role who does how well: what is decided first, the largest difference first.
     pub rankings: Vec<Ranking>,

@@ -1,4 +1,4 @@
-//! What is asked of each role: who does best in it, and by which metric.
+//! The questions about each role: which policy serves it best, and by which metric.
 
 use crate::comparison::Candidate;
 use schedlab_model::metric::{Better, Metric, known};
@@ -6,7 +6,7 @@ use schedlab_model::outcome::RoleView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something that is asked of each role under each policy.
+/// A question about each role under each policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
@@ -35,7 +35,7 @@ pub enum Question {
 /// A question with the metric that answers it.
 pub(crate) type Asked = (Question, &'static str);
 
-/// What is asked of a role with requests.
+/// The questions about a role with requests.
 const OF_REQUESTS: [Question; 5] =
     [Question::MeanResponse, Question::TailResponse, Question::Throughput, Question::Fairness, Question::LongestWait];
 

@@ -186,7 +186,7 @@ impl Ranking {
         self.ranks.iter().filter(|rank| rank.standing.leads())
     }
 
-    /// Those who are behind.
+    /// The policies behind the first.
     pub fn behind(&self) -> impl Iterator<Item = &Rank> {
         self.ranks.iter().filter(|rank| rank.standing == Standing::Behind)
     }

@@ -5,7 +5,7 @@ use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind, Reason, WakeSource};
 use schedlab_views::{Roster, Selection};
 
-/// Who is in it.
+/// The tasks in it.
 pub fn roster(selection: Selection) -> Roster {
     Roster::new(["worker".into(), "timer".into()], selection)
 }

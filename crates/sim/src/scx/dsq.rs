@@ -44,7 +44,7 @@ impl Link {
     }
 }
 
-/// A queue by key that is longer has an index, until only [`FEW`] are left. Links of that many tasks fit the nearest cache.
+/// A queue by key that is longer has an index, until only [`FEW`] are left. The links of so few tasks fit into the first-level cache.
 const MANY: u32 = 32;
 const FEW: u32 = 8;
 

@@ -43,7 +43,7 @@ impl Sim {
             return;
         }
         if found == Found::Keep {
-            // Whoever took the rest of its slice did not get the CPU.
+            // The task that took the rest of its slice did not get the CPU.
             self.core.cpu_mut(cpu).preempted = false;
             self.core.refill_slice(previous);
             self.core.mark_stale(cpu);

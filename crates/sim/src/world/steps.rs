@@ -25,7 +25,7 @@ pub enum Next {
     Change,
     /// The task has ended.
     Exit,
-    /// The tasks did that many steps at one instant that they would do so forever.
+    /// The tasks did more steps at one instant than any program needs: they would go on forever.
     Stuck,
 }
 
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// As [`World::steps`], when the next step is not one of the usual ones, after that many that are `done`.
+    /// As [`World::steps`], when the next step is not one of the usual ones. `done` counts the steps before.
     #[inline(never)]
     fn all_steps(&mut self, slot: u32, cpu: u32, mut done: Done) -> Next {
         let next = loop {

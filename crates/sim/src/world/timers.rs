@@ -64,7 +64,7 @@ const LEVELS: usize = 64usize.div_ceil(LEVEL_BITS as usize);
 /// Bits for the class in a key.
 const CLASS_BITS: u32 = 2;
 const NEVER: u64 = u64::MAX;
-/// A bucket of at most that many timers is sorted, a fuller one moved down.
+/// The most timers of a bucket that is sorted; a fuller one is moved down.
 const FEW: usize = 16;
 /// More sorted timers than these go back to the wheel.
 const MANY: usize = 64;

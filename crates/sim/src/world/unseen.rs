@@ -43,7 +43,7 @@ pub struct Unseen {
 /// What creates the tasks that arrive.
 pub struct Creator {
     task: Unseen,
-    /// Those who have arrived and are not created: role and instant.
+    /// Arrivals whose tasks are not created yet: role and instant.
     pub(super) arrived: VecDeque<(RoleId, u64)>,
 }
 

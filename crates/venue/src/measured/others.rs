@@ -157,7 +157,7 @@ mod tests {
         assert_eq!([0, 1].map(|cpu| result.cpus[cpu].idle_frac), [0.5, 0.9]);
         let others = result.others.unwrap();
         assert_eq!((others.programs_frac, others.part_taken), (Some(0.15), Some(15.0 / 75.0)));
-        // Of 200 ms 140 were left to answer those who come, whenever that is.
+        // 140 of 200 ms were left to answer requests, whenever they come.
         let mut open = self::result();
         let (all, arrivals) = (used([None; 2], [None; 2], None), workload("arrivals = \"exp(10ms)\"\n"));
         open.cpus[0].others_frac = Some(0.9);

@@ -64,7 +64,7 @@ pub enum Protection {
         /// Whether a CPU that has used its part up takes of that of others (`RT_RUNTIME_SHARE`).
         borrows: bool,
     },
-    /// A deadline server of each CPU runs those who starve: the fair server for the kernel's own class, for which the
+    /// A deadline server of each CPU runs tasks that starve: the fair server for the kernel's own class, for which the
     /// policy stands, or the ext server.
     Server,
 }

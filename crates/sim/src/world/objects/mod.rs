@@ -124,7 +124,7 @@ impl Objects {
         }
     }
 
-    /// How many tasks wait for others to give something. Whoever is at a device is served in any case.
+    /// How many tasks wait for others to give something. A task at a device is served in any case.
     pub fn waiters(&self) -> usize {
         let semaphores = self.semaphores.iter().map(Semaphore::waiters);
         let locks = self.locks.iter().map(Mutex::waiters);
