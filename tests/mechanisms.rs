@@ -366,3 +366,21 @@ fn of_a_process_and_its_creator_the_first_to_continue_copies_what_both_write_to(
     assert_eq!(of("rr", 1), [4_071_000, 1_000_000]);
     assert_eq!(of("eevdf", 1), [4_021_000, 1_050_000]);
 }
+
+#[test]
+fn only_one_thread_of_a_process_forks_at_a_time() {
+    let tables = "[[task]]\nname = \"parent\"\ncount = 3\nonce = [{ spawn = \"child\" }, { compute = \"1ms\" }]\n\
+                  [[task]]\nname = \"child\"\nkind = \"process\"\nspawned = true\nonce = [{ compute = \"1ms\" }]\n";
+    let costs = Costs { process_fork: Time::from_ms(10), process_return: Time::from_ms(1), ..Costs::default() };
+    let born_ms = |tables: &str, one_at_a_time: bool| {
+        let mut workload = with(&workload(4, tables), costs);
+        workload.machine.mechanisms.one_fork_at_a_time = one_at_a_time;
+        let (events, _) = run(&workload, "rr");
+        births_ns(&events)[3..].iter().map(|ns| ns / 1_000_000).collect::<Vec<u64>>()
+    };
+    assert_eq!(born_ms(tables, true), [10, 21, 32]);
+    assert_eq!(born_ms(tables, false), [10, 10, 10]);
+    // Threads are created with no such lock.
+    let threads = tables.replace("kind = \"process\"\n", "");
+    assert_eq!(born_ms(&threads, true), [0, 0, 0]);
+}

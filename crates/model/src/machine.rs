@@ -69,19 +69,27 @@ pub struct Mechanisms {
     /// asks at once (`resched_curr`). Off: at the end of the call, as with `PREEMPT_VOLUNTARY`, and where the fair class asks
     /// lazily (`resched_curr_lazy`).
     pub preempt_in_calls: bool,
+    /// A thread that forks waits while another thread of the process does, also if that one has lost its CPU meanwhile (the
+    /// locks of the C library's allocator, and `mmap_write_lock` in `dup_mmap`). Off: forks do not wait for one another.
+    pub one_fork_at_a_time: bool,
 }
 
 impl Mechanisms {
     /// Each with its name.
-    fn all_mut(&mut self) -> [(&'static str, &mut bool); 3] {
-        let Mechanisms { retry, wake_one_by_one, preempt_in_calls } = self;
-        [("retry", retry), ("wake_one_by_one", wake_one_by_one), ("preempt_in_calls", preempt_in_calls)]
+    fn all_mut(&mut self) -> [(&'static str, &mut bool); 4] {
+        let Mechanisms { retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time } = self;
+        [
+            ("retry", retry),
+            ("wake_one_by_one", wake_one_by_one),
+            ("preempt_in_calls", preempt_in_calls),
+            ("one_fork_at_a_time", one_fork_at_a_time),
+        ]
     }
 }
 
 impl Default for Mechanisms {
     fn default() -> Mechanisms {
-        Mechanisms { retry: true, wake_one_by_one: true, preempt_in_calls: true }
+        Mechanisms { retry: true, wake_one_by_one: true, preempt_in_calls: true, one_fork_at_a_time: true }
     }
 }
 
@@ -186,7 +194,7 @@ mod tests {
                 .without("luck")
                 .unwrap_err()
                 .to_string()
-                .contains("retry, wake_one_by_one, preempt_in_calls, switch, wakeup")
+                .contains("retry, wake_one_by_one, preempt_in_calls, one_fork_at_a_time, switch, wakeup")
         );
     }
 

@@ -1,10 +1,11 @@
 //! How tasks come to be and end, and what that takes of them.
 
+use super::objects::{Attempt, Grants, Lock};
 use super::steps::Next;
 use super::tasks::Spawning;
 use super::{Birth, World};
 use schedlab_model::workload::{self, Kind};
-use schedlab_model::{ids::*, time::Time, trace::EventKind};
+use schedlab_model::{ids::*, machine::Mechanisms, time::Time, trace::EventKind, trace::WakeSource};
 
 /// How many threads there are, and were at most: what a thread has of its process's memory remains for one that comes later.
 #[derive(Debug)]
@@ -35,6 +36,11 @@ impl Threads {
     fn others(&self) -> u64 {
         u64::from(self.most.saturating_sub(1))
     }
+}
+
+/// What a thread has while it creates a process.
+pub(super) fn forks(mechanisms: &Mechanisms) -> Option<Lock> {
+    mechanisms.one_fork_at_a_time.then(|| Lock::new(Grants::Retry))
 }
 
 impl World {
@@ -97,6 +103,14 @@ impl World {
         let task = &mut self.tasks[slot];
         let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
         let works = fork > Time::ZERO;
+        if works && is_process && paid == 0 {
+            task.spawning = Some(Spawning { since_ns, paid });
+            let has_waited = std::mem::take(&mut task.waits);
+            if self.forks.as_mut().is_some_and(|forks| forks.lock(slot, has_waited) == Attempt::Wait) {
+                self.tasks[slot].waits = true;
+                return Next::Block;
+            }
+        }
         let pieces = if return_ns > 0 { count + 1 } else { count };
         let born = if works { u32::from((1..=count).contains(&paid)) } else { count };
         let is_last = !works || paid == count;
@@ -117,6 +131,13 @@ impl World {
         }
         task.spawning = None;
         task.step += 1;
+        if works
+            && is_process
+            && let Some(forks) = &mut self.forks
+        {
+            forks.unlock(&mut self.woken);
+            return self.wake_all(slot, WakeSource::Semaphore, true);
+        }
         Next::Again
     }
 

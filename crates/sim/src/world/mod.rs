@@ -117,6 +117,8 @@ pub struct World {
     born: Vec<u32>,
     /// Threads that are there.
     threads: lives::Threads,
+    /// What a thread has while it creates a process, if only one can at a time.
+    forks: Option<objects::Lock>,
     /// For each role the recorded items that its tasks have taken from a common list.
     items_taken: Vec<u64>,
     woken: Vec<u32>,
@@ -169,6 +171,7 @@ impl World {
             arrivals_left: roles.iter().map(|g| g.count.unwrap_or(u32::MAX)).collect(),
             born: vec![0; roles.len()],
             threads: lives::Threads::of(roles),
+            forks: lives::forks(&workload.machine.mechanisms),
             items_taken: vec![0; roles.len()],
             woken: Vec::new(),
             waking: Waking::new(costs, workload.machine.mechanisms),

@@ -389,7 +389,7 @@ impl World {
     }
 
     /// Turns the slots in `woken` into wakes by `waker`; `goes_on` says whether the task itself may continue.
-    fn wake_all(&mut self, waker: u32, source: WakeSource, goes_on: bool) -> Next {
+    pub(super) fn wake_all(&mut self, waker: u32, source: WakeSource, goes_on: bool) -> Next {
         if goes_on {
             self.waking.keep_rest(waker, source, &mut self.woken);
         }
