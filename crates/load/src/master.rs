@@ -343,11 +343,10 @@ impl<'env> Master<'_, 'env> {
     }
 
     /// Writes down what the kernel has counted for all tasks, and for each process that did not read it itself.
-    fn count_cpu(&self, buried: &[(i32, u64)]) {
-        let cpu_ns: HashMap<i32, u64> = buried.iter().copied().collect();
+    fn count_cpu(&self, buried: &HashMap<i32, u64>) {
         for record in (0..self.site.shared.tasks()).map(|number| self.site.shared.task(number)) {
             let is_process = self.role(record.role.load(Relaxed)).kind == Kind::Process;
-            if let Some(&cpu_ns) = cpu_ns.get(&record.pid.load(Relaxed)).filter(|_| is_process)
+            if let Some(&cpu_ns) = buried.get(&record.pid.load(Relaxed)).filter(|_| is_process)
                 && record.cpu_ns.load(Relaxed) == 0
             {
                 record.cpu_ns.store(cpu_ns, Relaxed);
@@ -355,7 +354,7 @@ impl<'env> Master<'_, 'env> {
         }
         let [threads, processes] = &self.site.shared.control().tasks_cpu_ns;
         threads.store(process_cpu_ns().saturating_sub(thread_cpu_ns()), Relaxed);
-        processes.store(buried.iter().map(|(_, cpu_ns)| cpu_ns).sum(), Relaxed);
+        processes.store(buried.values().sum(), Relaxed);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Processes and signals: dying together, ending sleeps, burying the dead.
 
+use std::collections::HashMap;
+
 /// The signal that ends sleeps; its handler does nothing.
 const NUDGE: libc::c_int = libc::SIGUSR1;
 
@@ -68,8 +70,8 @@ pub fn bury(pid: i32) {
 
 /// Waits for all processes of ours, which have nothing left to do but to leave: the number of each, and its CPU time from its
 /// begin to its end with that of the processes for which it waited.
-pub fn bury_all() -> Vec<(i32, u64)> {
-    let mut buried = Vec::new();
+pub fn bury_all() -> HashMap<i32, u64> {
+    let mut buried = HashMap::new();
     loop {
         let mut status = 0;
         // SAFETY: our own children; the kernel fills the structure that it is given.
@@ -80,7 +82,7 @@ pub fn bury_all() -> Vec<(i32, u64)> {
         if pid <= 0 {
             return buried;
         }
-        buried.push((pid, cpu_ns(&usage)));
+        buried.insert(pid, cpu_ns(&usage));
     }
 }
 

@@ -20,7 +20,7 @@ pub fn creations(life: &mut Life, beside: Beside) -> Result<(), LoadError> {
     let crowded = Creation::watch(few, CROWD, beside)?;
     life.fork = Cost::positive(first.ns);
     life.fork_thread = Cost::positive((crowded.ns - first.ns) / f64::from(CROWD));
-    life.back = Cost::positive(first.back_ns);
+    life.return_of_fork = Cost::positive(first.return_ns);
     // What a process copies in its parent's place is known where some run first and some do not. Elsewhere it is assumed to be
     // what the parent copies last.
     life.start_first = Cost::positive(first.more_first_ns.unwrap_or(first.after_ns));
@@ -39,7 +39,7 @@ struct Creation {
     /// Up to the wake-up of the first.
     ns: f64,
     /// From the wake-up of the last one to the next step.
-    back_ns: f64,
+    return_ns: f64,
     /// What follows, without its sleep.
     after_ns: f64,
     /// CPU time of each child up to its end.
@@ -89,14 +89,14 @@ impl Creation {
         let cycle_ns = cpu_ns / count - beside.sleep + of_first * more_first_ns.unwrap_or(0.0);
         let median = |of: &mut dyn Iterator<Item = f64>| quantile(&of.collect::<Vec<f64>>(), 0.5);
         let ns = median(&mut passes.iter().map(Pass::created_ns));
-        let back_ns = match after.is_empty() {
+        let return_ns = match after.is_empty() {
             true => 0.0,
-            false => (median(&mut after.iter().map(|pass| pass.back_ns())) - beside.wakeup).max(0.0),
+            false => (median(&mut after.iter().map(|pass| pass.return_ns())) - beside.wakeup).max(0.0),
         };
-        let request_ns = f64::from(children) * (ns + beside.wakeup + back_ns);
+        let request_ns = f64::from(children) * (ns + beside.wakeup + return_ns);
         Creation {
             ns,
-            back_ns,
+            return_ns,
             after_ns: (cycle_ns - request_ns).max(0.0),
             ended: 0,
             starts: if late.is_empty() { early } else { late },
@@ -124,7 +124,7 @@ impl Pass {
     }
 
     /// Of the request, what was after the last one was.
-    fn back_ns(&self) -> f64 {
+    fn return_ns(&self) -> f64 {
         self.end_ns.saturating_sub(self.woken_ns.map_or(self.end_ns, |[_, last]| last)) as f64
     }
 }
@@ -195,22 +195,22 @@ mod tests {
     #[test]
     fn what_creating_takes_does_not_depend_on_who_goes_first() {
         for firsts in [&[false; 4][..], &[true, false, false, true]] {
-            let Creation { ns, back_ns, after_ns, starts, more_first_ns, .. } = of(firsts);
-            assert_eq!([ns, back_ns, after_ns], [300.0, 50.0, 60.0], "{firsts:?}");
+            let Creation { ns, return_ns, after_ns, starts, more_first_ns, .. } = of(firsts);
+            assert_eq!([ns, return_ns, after_ns], [300.0, 50.0, 60.0], "{firsts:?}");
             assert!(starts.iter().all(|&start| start == 320.0), "{firsts:?}");
             assert_eq!(more_first_ns, firsts[0].then_some(80.0));
         }
         // Where every child goes first, what its parent takes afterwards is one piece, and the copies are a part of each start.
-        let Creation { ns, back_ns, after_ns, starts, more_first_ns, .. } = of(&[true; 3]);
-        assert_eq!(([ns, back_ns, after_ns], more_first_ns), ([300.0, 0.0, 30.0], None));
+        let Creation { ns, return_ns, after_ns, starts, more_first_ns, .. } = of(&[true; 3]);
+        assert_eq!(([ns, return_ns, after_ns], more_first_ns), ([300.0, 0.0, 30.0], None));
         assert_eq!(starts, [400.0; 3]);
     }
 
     #[test]
     fn a_kernel_that_does_not_say_how_long_tasks_wait_has_no_return() {
         let passes = [Pass { woken_ns: None, ..pass(false) }];
-        let Creation { ns, back_ns, after_ns, .. } = Creation::of_passes(&passes, cpu_ns(false), 1, BESIDE);
-        assert_eq!([ns, back_ns], [352.0, 0.0]);
+        let Creation { ns, return_ns, after_ns, .. } = Creation::of_passes(&passes, cpu_ns(false), 1, BESIDE);
+        assert_eq!([ns, return_ns], [352.0, 0.0]);
         assert_eq!(ns + after_ns, 300.0 + 50.0 + 60.0);
     }
 }

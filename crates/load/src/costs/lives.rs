@@ -26,7 +26,7 @@ pub struct Life {
     /// CPU time of the parent for creating it.
     pub fork: Option<Cost>,
     /// CPU time of the parent of processes, from the wake-up of one to its next step.
-    pub back: Option<Cost>,
+    pub return_of_fork: Option<Cost>,
     /// CPU time of the parent of processes, once after all that it creates at a time.
     pub copy: Option<Cost>,
     /// CPU time of the task for its start and a step in which it does nothing.

@@ -282,7 +282,7 @@ fn measure_lives(costs: &mut Costs, alone_on: Option<CpuId>) -> Option<f64> {
     (costs.process_fork, costs.process_start, costs.process_exit) = (process.fork, process.start, process.exit);
     (costs.process_fork_thread, costs.process_start_thread) = (process.fork_thread, process.start_thread);
     (costs.process_start_shared, costs.process_exit_thread) = (process.start_shared, process.exit_thread);
-    (costs.process_return, costs.process_copy) = (process.back, process.copy);
+    (costs.process_return, costs.process_copy) = (process.return_of_fork, process.copy);
     costs.process_start_first = process.start_first;
     Some(f64::from(thread.ended + process.ended))
 }

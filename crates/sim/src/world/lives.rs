@@ -97,48 +97,64 @@ impl World {
         }
         let kind = self.workload.roles[role.index()].kind;
         let [fork, ..] = self.life_costs(kind);
-        let is_process = kind == Kind::Process;
-        let of_process = |cost: Time| if is_process { cost.ns() } else { 0 };
-        let (return_ns, copy_ns) = (of_process(self.costs.process_return), of_process(self.costs.process_copy));
-        let task = &mut self.tasks[slot];
-        let Spawning { since_ns, paid } = task.spawning.unwrap_or(Spawning { since_ns: self.now_ns, paid: 0 });
-        let works = fork > Time::ZERO;
-        if works && is_process && paid == 0 {
-            task.spawning = Some(Spawning { since_ns, paid });
-            let has_waited = std::mem::take(&mut task.waits);
-            if self.forks.as_mut().is_some_and(|forks| forks.lock(slot, has_waited) == Attempt::Wait) {
-                self.tasks[slot].waits = true;
-                return Next::Block;
-            }
+        let return_ns = if kind == Kind::Process { self.costs.process_return.ns() } else { 0 };
+        if fork == Time::ZERO {
+            self.ask_for_children(slot, role, self.now_ns, count, true);
+            self.tasks[slot].owed_ns += return_ns * u64::from(count);
+            self.tasks[slot].step += 1;
+            return Next::Again;
         }
-        let pieces = if return_ns > 0 { count + 1 } else { count };
-        let born = if works { u32::from((1..=count).contains(&paid)) } else { count };
-        let is_last = !works || paid == count;
-        if is_last {
-            task.owed_ns = if works { copy_ns } else { copy_ns + return_ns * u64::from(count) };
+        let begun = Spawning { since_ns: self.now_ns, paid: 0 };
+        let Spawning { since_ns, paid } = *self.tasks[slot].spawning.get_or_insert(begun);
+        if paid == 0 && kind == Kind::Process && !self.begins_to_fork(slot) {
+            return Next::Block;
         }
-        let last = if is_last { born.min(1) } else { 0 };
-        let birth = Birth { parent: Some(slot), shares: true, ..Birth::outside(role, since_ns) };
-        self.ask_for(birth, born - last);
-        self.ask_for(Birth { shares: false, ..birth }, last);
+        if (1..=count).contains(&paid) {
+            self.ask_for_children(slot, role, since_ns, 1, paid == count);
+        }
         let task = &mut self.tasks[slot];
         task.fresh = false;
-        if works && paid < pieces {
+        task.work_ns = match paid {
+            0 => fork.ns(),
+            _ if paid < count => return_ns + fork.ns(),
+            _ if paid == count => return_ns,
+            _ => 0,
+        };
+        if task.work_ns > 0 {
             task.spawning = Some(Spawning { since_ns, paid: paid + 1 });
-            let return_ns = if paid > 0 { return_ns } else { 0 };
-            task.work_ns = if paid < count { return_ns + fork.ns() } else { return_ns };
             return Next::Work;
         }
         task.spawning = None;
         task.step += 1;
-        if works
-            && is_process
-            && let Some(forks) = &mut self.forks
-        {
-            forks.unlock(&mut self.woken);
-            return self.wake_all(slot, WakeSource::Semaphore, true);
+        match &mut self.forks {
+            Some(forks) if kind == Kind::Process => {
+                forks.unlock(&mut self.woken);
+                self.wake_all(slot, WakeSource::Semaphore, true)
+            }
+            _ => Next::Again,
         }
-        Next::Again
+    }
+
+    /// Asks for children of a task. After the last process of a step, it owes what it copies.
+    fn ask_for_children(&mut self, slot: u32, role: RoleId, since_ns: u64, count: u32, is_last: bool) {
+        let last = u32::from(is_last).min(count);
+        let birth = Birth { parent: Some(slot), shares: true, ..Birth::outside(role, since_ns) };
+        self.ask_for(birth, count - last);
+        self.ask_for(Birth { shares: false, ..birth }, last);
+        let is_process = self.workload.roles[role.index()].kind == Kind::Process;
+        let task = &mut self.tasks[slot];
+        task.fresh = false;
+        if is_last && is_process {
+            task.owed_ns = self.costs.process_copy.ns();
+        }
+    }
+
+    /// Whether a thread may fork now, and has the others wait; else it waits for one that does.
+    fn begins_to_fork(&mut self, slot: u32) -> bool {
+        let task = &mut self.tasks[slot];
+        let has_waited = std::mem::take(&mut task.waits);
+        task.waits = self.forks.as_mut().is_some_and(|forks| forks.lock(slot, has_waited) == Attempt::Wait);
+        !task.waits
     }
 
     /// The last that a task does.
