@@ -4,6 +4,7 @@
 //! into a [`workload::Workload`], a venue turns that into a stream of [`trace::Event`], and `metrics` turns the stream
 //! into a result.
 
+pub mod amount;
 pub mod control_group;
 pub mod costs;
 pub mod cpuset;
@@ -25,6 +26,7 @@ pub mod runs;
 pub mod scenario;
 pub mod schema;
 pub mod selector;
+pub mod subject;
 pub mod time;
 pub mod trace;
 pub mod workload;

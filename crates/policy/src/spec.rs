@@ -121,6 +121,19 @@ impl PolicySpec {
         Ok(())
     }
 
+    /// The same with paths counted from a folder.
+    pub fn beside(&self, folder: &Path) -> PolicySpec {
+        let mut spec = self.clone();
+        match &mut spec.reference {
+            Reference::Source(path) | Reference::Object(path) => *path = folder.join(&*path),
+            Reference::Program(words) | Reference::ProgramOnce(words) if words[0].contains('/') => {
+                words[0] = folder.join(&words[0]).display().to_string();
+            }
+            _ => {}
+        }
+        spec
+    }
+
     /// The policy without its settings: its name, or its file's name without `.bpf.c` or `.bpf.o`.
     pub fn name(&self) -> String {
         match &self.reference {

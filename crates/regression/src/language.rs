@@ -1,10 +1,11 @@
 //! The language of gate files. `docs/reference/gate.md` explains it to users.
 
-use crate::bound::{Tolerance, limit};
+use crate::bound::Tolerance;
 use schedlab_campaign::Place;
-use schedlab_model::metric::{Better, Found, Level, Metric, find};
-use schedlab_model::scenario::{OneOrMany, ScenarioError, Text, did_you_mean, read_toml, unfit_name};
-use schedlab_model::selector::Selector;
+use schedlab_model::amount::limit;
+use schedlab_model::metric::Better;
+use schedlab_model::scenario::{OneOrMany, Origin, ScenarioError, Text, did_you_mean, read_toml, unfit_name};
+use schedlab_model::subject::Subject;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_venue::VenueName;
@@ -36,13 +37,6 @@ pub struct Gate {
     pub(crate) origin: Origin,
 }
 
-/// Where a gate comes from, for errors.
-#[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    name: String,
-    text: String,
-}
-
 /// A check, for each of its metrics in each of its cases.
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
@@ -55,15 +49,6 @@ pub(crate) struct Check {
     /// Whether it names its policies: then each of them has to run there.
     pub names_policies: bool,
     pub against: Against,
-}
-
-/// What is measured.
-#[derive(Clone, Debug)]
-pub(crate) enum Subject {
-    /// A number of a result.
-    One(String),
-    /// A metric of each role.
-    EachRole(Found),
 }
 
 /// What values are held against where a check has a relative bound.
@@ -145,7 +130,7 @@ impl Gate {
             ));
         }
         let spec: Spec = read_toml(text, &name)?;
-        Origin { name, text: text.into() }.gate(spec, file)
+        Gate::new(Origin { name, text: text.into() }, spec, file)
     }
 
     /// A place where it runs.
@@ -157,35 +142,29 @@ impl Gate {
         let place = Place::read(venue, self.kernel.as_deref(), self.engine.as_deref());
         place.map_err(|error| self.origin.wrong("engine", error.to_string()))
     }
-}
 
-impl Origin {
-    /// An error of the value at a path.
-    pub(crate) fn wrong(&self, path: &str, message: impl Into<String>) -> ScenarioError {
-        ScenarioError::at_path(&self.name, &self.text, path, message)
-    }
-
-    fn gate(self, spec: Spec, file: &Path) -> Result<Gate, ScenarioError> {
+    fn new(origin: Origin, spec: Spec, file: &Path) -> Result<Gate, ScenarioError> {
         let stem = file.file_name().unwrap_or_default().to_string_lossy();
         let stem = stem.strip_suffix(".toml").unwrap_or(&stem).to_string();
         let short = stem.strip_suffix(".gate").unwrap_or(&stem);
         let name = spec.name.clone().unwrap_or_else(|| short.into());
         if let Some(why) = unfit_name(&name) {
-            return Err(self.wrong("name", why));
+            return Err(origin.wrong("name", why));
         }
-        let scenarios = self.list(&spec.scenario, "scenario")?;
-        let policies = self.list(&spec.policy, "policy")?;
+        let scenarios = origin.list(&spec.scenario, "scenario")?;
+        let policies = origin.list(&spec.policy, "policy")?;
         for (index, policy) in policies.iter().enumerate() {
             let path = if policies.len() == 1 { "policy".into() } else { format!("policy[{index}]") };
-            PolicySpec::parse(policy).map_err(|error| self.wrong(&path, error.to_string()))?;
+            PolicySpec::parse(policy).map_err(|error| origin.wrong(&path, error.to_string()))?;
         }
-        let venues = spec.venue.as_ref().map_or(Ok(vec![VenueName::Sim]), |venues| self.venues(venues, "venue"))?;
+        let venues =
+            spec.venue.as_ref().map_or(Ok(vec![VenueName::Sim]), |venues| venues_of(&origin, venues, "venue"))?;
         if spec.runs == 0 {
-            return Err(self.wrong("runs", "there is at least one run"));
+            return Err(origin.wrong("runs", "there is at least one run"));
         }
         if spec.check.is_empty() {
             return Err(ScenarioError::whole(
-                &self.name,
+                &origin.name,
                 "it checks nothing: add a [[check]] with `metric` and a bound",
             ));
         }
@@ -203,39 +182,13 @@ impl Origin {
             baseline: spec.baseline.unwrap_or_else(|| format!("{short}.baseline.toml")),
             history: spec.history,
             checks: Vec::new(),
-            origin: self,
+            origin,
         };
         for (number, check) in spec.check.iter().enumerate() {
             let check = gate.check(check, &format!("check[{number}]"))?;
             gate.checks.push(check);
         }
         Ok(gate)
-    }
-
-    /// A list without repetitions.
-    fn list(&self, words: &OneOrMany, path: &str) -> Result<Vec<String>, ScenarioError> {
-        let all = words.all();
-        if all.is_empty() {
-            return Err(self.wrong(path, "the list is empty"));
-        }
-        match all.iter().enumerate().find(|(index, word)| all[..*index].contains(word)) {
-            Some((index, word)) => Err(self.wrong(&format!("{path}[{index}]"), format!("`{word}` is there twice"))),
-            None => Ok(all.to_vec()),
-        }
-    }
-
-    fn venues(&self, words: &OneOrMany, path: &str) -> Result<Vec<VenueName>, ScenarioError> {
-        let venue = |word: &String| {
-            VenueName::ALL.into_iter().find(|venue| venue.name() == word).ok_or_else(|| {
-                let names = VenueName::ALL.map(VenueName::name);
-                let hint = match did_you_mean(word, names) {
-                    hint if hint.is_empty() => format!(": there are {}", names.join(", ")),
-                    hint => hint,
-                };
-                self.wrong(path, format!("there is no venue `{word}`{hint}"))
-            })
-        };
-        self.list(words, path)?.iter().map(venue).collect()
     }
 }
 
@@ -263,7 +216,7 @@ impl Gate {
         let venues = match &spec.venue {
             None => self.venues.clone(),
             Some(words) => {
-                let venues = self.origin.venues(words, &format!("{path}.venue"))?;
+                let venues = venues_of(&self.origin, words, &format!("{path}.venue"))?;
                 if let Some(other) = venues.iter().find(|venue| !self.venues.contains(venue)) {
                     return wrong(
                         "venue",
@@ -352,6 +305,21 @@ impl Gate {
     }
 }
 
+/// The venues of a list.
+fn venues_of(origin: &Origin, words: &OneOrMany, path: &str) -> Result<Vec<VenueName>, ScenarioError> {
+    let venue = |word: &String| {
+        VenueName::ALL.into_iter().find(|venue| venue.name() == word).ok_or_else(|| {
+            let names = VenueName::ALL.map(VenueName::name);
+            let hint = match did_you_mean(word, names) {
+                hint if hint.is_empty() => format!(": there are {}", names.join(", ")),
+                hint => hint,
+            };
+            origin.wrong(path, format!("there is no venue `{word}`{hint}"))
+        })
+    };
+    origin.list(words, path)?.iter().map(venue).collect()
+}
+
 impl CheckSpec {
     fn is_relative(&self) -> bool {
         self.worse.is_some() || self.differs.is_some()
@@ -362,52 +330,6 @@ impl Bounds {
     /// Whether there is something to hold it against.
     pub fn is_relative(&self) -> bool {
         self.worse.is_some() || self.differs.is_some()
-    }
-}
-
-impl Subject {
-    fn read(path: &str) -> Result<Subject, String> {
-        match (Selector::parse(path), find(path)) {
-            (Ok(_), _) => Ok(Subject::One(path.into())),
-            (Err(_), Ok(found)) if matches!(found.metric.level, Level::Task | Level::Role) => {
-                Ok(Subject::EachRole(found))
-            }
-            // Of two errors the one that looked among more.
-            (Err(unknown), _) if path.contains("roles.") || path.starts_with("cpus.") => Err(unknown.to_string()),
-            (Err(unknown), Ok(_)) => Err(unknown.to_string()),
-            (Err(_), Err(unknown)) => Err(unknown.to_string()),
-        }
-    }
-
-    /// What it is one of.
-    pub fn metric(&self) -> &'static Metric {
-        match self {
-            Subject::One(path) => Selector::parse(path).expect("it was parsed").metric(),
-            Subject::EachRole(found) => found.metric,
-        }
-    }
-
-    fn path(&self) -> String {
-        match self {
-            Subject::One(path) => path.clone(),
-            Subject::EachRole(found) => found.path(),
-        }
-    }
-
-    /// The paths into a result of a scenario with these roles.
-    pub fn paths(&self, roles: &[String]) -> Vec<String> {
-        match self {
-            Subject::One(path) => vec![path.clone()],
-            Subject::EachRole(found) => roles.iter().map(|role| format!("roles.{role}.{}", found.path())).collect(),
-        }
-    }
-
-    /// The role that it names and that is none of these, if so.
-    pub fn unknown_role(&self, roles: &[String]) -> Option<String> {
-        let Subject::One(path) = self else { return None };
-        let rest = path.strip_prefix("roles.")?;
-        let is_known = rest.starts_with("*.") || roles.iter().any(|role| rest.starts_with(&format!("{role}.")));
-        (!is_known).then(|| rest.split('.').next().unwrap_or_default().to_string())
     }
 }
 

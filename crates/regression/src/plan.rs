@@ -2,13 +2,14 @@
 
 use crate::GateError;
 use crate::baseline::{Baseline, Key, Known};
-use crate::language::{Against, Bounds, Check, Gate, LEAST_REAL_RUNS, Subject};
+use crate::language::{Against, Bounds, Check, Gate, LEAST_REAL_RUNS};
 use crate::sources::Sources;
 use schedlab_campaign::{Case, Keeps, seeds};
 use schedlab_catalogue::load_beside;
 use schedlab_model::hash::sha256;
 use schedlab_model::metric::Metric;
 use schedlab_model::scenario::{Text, did_you_mean};
+use schedlab_model::subject::Subject;
 use schedlab_model::workload::Workload;
 use schedlab_venue::{Policy, VenueError, VenueName};
 use std::collections::BTreeMap;

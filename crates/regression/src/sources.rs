@@ -119,14 +119,7 @@ fn file_of(spec: &PolicySpec) -> Option<&Path> {
 
 /// A policy whose file counts from a folder; errors and results call it by `label`.
 fn found(name: &str, folder: &Path, label: &str) -> Result<Policy, GateError> {
-    let mut spec = PolicySpec::parse(name).map_err(schedlab_venue::VenueError::from)?;
-    match &mut spec.reference {
-        Reference::Source(path) | Reference::Object(path) => *path = folder.join(&*path),
-        Reference::Program(words) | Reference::ProgramOnce(words) if words[0].contains('/') => {
-            words[0] = folder.join(&words[0]).display().to_string();
-        }
-        _ => {}
-    }
-    let policy = Policy::find(&spec)?;
+    let spec = PolicySpec::parse(name).map_err(schedlab_venue::VenueError::from)?;
+    let policy = Policy::find(&spec.beside(folder))?;
     Ok(Policy { label: label.into(), ..policy })
 }

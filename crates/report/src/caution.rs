@@ -152,17 +152,10 @@ pub(crate) fn gaps(result: &Outcome) -> Vec<Caution> {
 /// Requests that never end are in no response time, so a policy that lets some starve looks fast. Of several runs each is
 /// looked at by itself.
 pub(crate) fn starved(role: &RoleView, policy: &str) -> Option<String> {
-    let each = |path: &str| role.metrics.each(path);
-    let [waits, ages, responses] = ["longest_wait_ns", "open_age_ns.max", "response_ns.max"].map(each);
-    // A request of a task that never ran has not begun, but its task waits.
-    let wait = |run: usize| {
-        let at = |values: &[Option<f64>]| values.get(run).copied().flatten();
-        let (response, wait) = (at(&responses)?, at(&waits).into_iter().chain(at(&ages)).reduce(f64::max)?);
-        (wait > 2.0 * response).then_some(wait)
-    };
-    let starving: Vec<f64> = (0..responses.len()).filter_map(wait).collect();
+    let each = role.starvation();
+    let starving: Vec<f64> = each.iter().copied().flatten().collect();
     let longest = duration(starving.iter().copied().reduce(f64::max)? as u64);
-    let runs = match responses.len() {
+    let runs = match each.len() {
         1 => String::new(),
         all => format!("in {} of {all} runs ", starving.len()),
     };

@@ -80,6 +80,17 @@ impl Axis {
         }
     }
 
+    /// Where a value is, from 0 to before 1; none where it is no value of this axis.
+    pub fn place(&self, value: &Value) -> Option<f64> {
+        match self {
+            Axis::List(values) => {
+                let index = values.iter().position(|own| as_word(own) == as_word(value))?;
+                Some((index as f64 + 0.5) / values.len() as f64)
+            }
+            Axis::Range(range) => range.place(as_number(value)?),
+        }
+    }
+
     /// The value at a place from 0 to before 1.
     pub fn at(&self, place: f64) -> Value {
         match self {
@@ -143,6 +154,18 @@ impl Range {
             (Kind::Integer, false) => self.value((self.from + place * (self.to - self.from + 1.0)).floor()),
             _ => self.value(self.between(place)),
         }
+    }
+
+    /// The inverse of [`Range::at`].
+    fn place(&self, number: f64) -> Option<f64> {
+        let (from, to) = (self.from, self.to);
+        let place = match (self.kind, self.is_log) {
+            _ if !(from..=to).contains(&number) => return None,
+            (Kind::Integer, false) => (number - from + 0.5) / (to - from + 1.0),
+            (_, true) => (number / from).ln() / (to / from).ln(),
+            (_, false) => (number - from) / (to - from),
+        };
+        Some(place.clamp(0.0, 1.0 - f64::EPSILON))
     }
 
     fn between(&self, place: f64) -> f64 {
@@ -211,6 +234,29 @@ pub fn as_word(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_and_values_are_inverse() {
+        let axis = |text: &str| Axis::read(&toml::from_str::<toml::Table>(text).unwrap()["a"]).unwrap();
+        for text in [
+            "a = [1, 2, 3]",
+            "a = [true, false]",
+            "a = ['head', 'tail']",
+            "a = { from = 1, to = 7 }",
+            "a = { from = 0.5, to = 7.5 }",
+            "a = { from = '100us', to = '1s', scale = 'log' }",
+        ] {
+            let axis = axis(text);
+            for place in [0.0, 0.2, 0.5, 0.9, 0.999] {
+                let value = axis.at(place);
+                let again = axis.at(axis.place(&value).unwrap());
+                let (a, b) = (as_number(&value), as_number(&again));
+                let is_near = a.zip(b).map_or(value == again, |(a, b)| (a - b).abs() <= 1e-6 * a.abs());
+                assert!(is_near, "{text}: {value} {again}");
+            }
+            assert_eq!(axis.place(&Value::Integer(99)), None, "{text}");
+        }
+    }
 
     fn axis(text: &str) -> Result<Axis, String> {
         Axis::read(&toml::from_str::<toml::Table>(&format!("a = {text}")).unwrap()["a"])

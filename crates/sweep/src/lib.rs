@@ -11,6 +11,7 @@ mod plan;
 mod rows;
 mod runner;
 
+pub use axis::{Axis, as_word};
 pub use dataset::{Dataset, DatasetError, encoded};
 pub use language::{Sweep, schema};
 pub use plan::{Plan, Run};
