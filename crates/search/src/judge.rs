@@ -103,23 +103,15 @@ impl Judge<'_> {
         };
         // A reference that is nearly as bad says that the scenario asks for it.
         if let Some(most) = waits.filter(|_| own.longest_wait.0 > 2 * theirs.longest_wait.0) {
-            let (waited, role) = (Time(own.longest_wait.0), &own.longest_wait.1);
-            let what = format!("a task of {role} waited {waited} for a CPU, more than {most}");
-            return Ok(Some(Finding::new(Kind::LongWait, what)));
+            return Ok(Some(Finding::new(Kind::LongWait, own.waits(most))));
         }
         if let Some(most) = idles.filter(|_| own.idle > 2.0 * theirs.idle) {
-            let (idle, most) = (100.0 * own.idle, 100.0 * most);
-            let what = format!(
-                "CPUs idled {idle:.1} % of their time while tasks waited that could run there, more than {most:.1} %"
-            );
-            return Ok(Some(Finding::new(Kind::IdleBesideWork, what)));
+            return Ok(Some(Finding::new(Kind::IdleBesideWork, own.idles(most))));
         }
         let fairer = |jain: f64| theirs.jain.as_ref().is_none_or(|(theirs, _)| 1.0 - jain > 2.0 * (1.0 - theirs));
         match (shares, own.jain) {
             (Some(least), Some((jain, role))) if fairer(jain) => {
-                let what =
-                    format!("equal tasks of {role} got unequal parts: Jain index {jain:.4}, less than {least:.4}");
-                Ok(Some(Finding::new(Kind::Unfair, what)))
+                Ok(Some(Finding::new(Kind::Unfair, unequal(jain, &role, least))))
             }
             _ => Ok(None),
         }
@@ -197,7 +189,7 @@ fn judged(error: VenueError) -> Result<Seen, VenueError> {
 }
 
 /// What bounds are about.
-struct Measured {
+pub(crate) struct Measured {
     /// The longest wait, and whose.
     longest_wait: (u64, String),
     idle: f64,
@@ -210,7 +202,32 @@ impl Measured {
         Measured { longest_wait: (0, String::new()), idle: 0.0, jain: None }
     }
 
-    fn of(scenario: &Scenario, result: &RunResult) -> Measured {
+    /// What is beyond the bound that a kind of finding is about, if it is.
+    pub(crate) fn beyond(&self, kind: &Kind, bounds: &Bounds) -> Option<String> {
+        match kind {
+            Kind::LongWait => {
+                bounds.longest_wait.filter(|most| self.longest_wait.0 > most.ns()).map(|most| self.waits(most))
+            }
+            Kind::IdleBesideWork => bounds.idle.filter(|most| self.idle > *most).map(|most| self.idles(most)),
+            Kind::Unfair => {
+                let (least, (jain, role)) = (bounds.jain?, self.jain.as_ref()?);
+                (*jain < least).then(|| unequal(*jain, role, least))
+            }
+            _ => None,
+        }
+    }
+
+    fn waits(&self, most: Time) -> String {
+        let (waited, role) = (Time(self.longest_wait.0), &self.longest_wait.1);
+        format!("a task of {role} waited {waited} for a CPU, more than {most}")
+    }
+
+    fn idles(&self, most: f64) -> String {
+        let (idle, most) = (100.0 * self.idle, 100.0 * most);
+        format!("CPUs idled {idle:.1} % of their time while tasks waited that could run there, more than {most:.1} %")
+    }
+
+    pub(crate) fn of(scenario: &Scenario, result: &RunResult) -> Measured {
         let waits = result.roles.iter().map(|role| (role.measures.longest_wait_ns.unwrap_or(0), role.name.clone()));
         let jain = |role: &schedlab_model::result::RoleResult| Some((role.jain_of_tasks?, role.name.clone()));
         let equal = result.roles.iter().filter(|role| is_of_equals(scenario, &role.name));
@@ -220,6 +237,10 @@ impl Measured {
             jain: equal.filter_map(jain).min_by(|a, b| a.0.total_cmp(&b.0)),
         }
     }
+}
+
+fn unequal(jain: f64, role: &str, least: f64) -> String {
+    format!("equal tasks of {role} got unequal parts: Jain index {jain:.4}, less than {least:.4}")
 }
 
 /// Whether the tasks of a role are equal, and always want a CPU: only then theirs have to be equal parts.

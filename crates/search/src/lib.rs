@@ -7,6 +7,7 @@
 mod draw;
 mod finding;
 mod judge;
+mod kernel;
 mod search;
 mod shrink;
 mod text;
@@ -14,6 +15,7 @@ mod text;
 pub use draw::draw;
 pub use finding::{Finding, Kind};
 pub use judge::{Bounds, Judge};
+pub use kernel::{InKernel, Shows};
 pub use search::{Found, Options, Search, SearchError, State, Told};
 pub use shrink::{Shrunk, shrink};
 pub use text::{lines, to_toml};

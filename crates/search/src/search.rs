@@ -3,11 +3,12 @@
 use crate::draw::draw;
 use crate::finding::{Finding, Kind};
 use crate::judge::{Bounds, Judge};
+use crate::kernel::{InKernel, ask};
 use crate::shrink::{Shrunk, shrink};
 use crate::text::{lines, to_toml};
 use schedlab_boundary::own::Partial;
 use schedlab_boundary::{FileName, file};
-use schedlab_campaign::{Runner, spread};
+use schedlab_campaign::{Place, Runner, spread};
 use schedlab_model::scenario::Scenario;
 use schedlab_venue::{Policy, VenueError};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ const ROUND: usize = 32;
 const SMALLER: usize = 1_500;
 
 /// How a search goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The first seed.
     pub seed: u64,
@@ -35,6 +36,8 @@ pub struct Options {
     pub scenarios: Option<u64>,
     /// The most wall time.
     pub time: Option<Duration>,
+    /// Where what is found is run once more.
+    pub kernel: Option<Place>,
 }
 
 /// Something that was found, made small.
@@ -50,6 +53,9 @@ pub struct Found {
     pub text: String,
     /// How many of its lines say something.
     pub lines: usize,
+    /// What a kernel showed, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<InKernel>,
 }
 
 /// How far a search is.
@@ -178,8 +184,11 @@ impl<'a> Search<'a> {
         let small = |index: usize| {
             let (seed, finding, times) = &new[index];
             let Shrunk { scenario, finding, .. } = shrink(&draw(*seed), finding.clone(), SMALLER, &judge);
+            let Judge { policy, bounds, runner } = self.judge;
+            let kernel = self.options.kernel.as_ref();
+            let kernel = kernel.and_then(|place| ask(place, runner, policy, bounds, &scenario, &finding.kind));
             let text = self.file(&scenario, &finding, *seed);
-            Found { finding, seed: *seed, times: *times, lines: lines(&text), text }
+            Found { finding, seed: *seed, times: *times, lines: lines(&text), text, kernel }
         };
         let found = spread(self.judge.runner.threads, new.len(), small);
         found.iter().for_each(|found| tell(Told::Small(found)));

@@ -38,6 +38,9 @@ pub struct SearchArgs {
     /// A policy that is right: what it does half as badly is no finding
     #[arg(long, value_name = "POLICY", value_parser = PolicySpec::parse)]
     pub against: Option<PolicySpec>,
+    /// Also run what is found in this kernel in a virtual machine, and say whether it shows the same
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
     /// How many runs may happen at once; all cores by default; no influence on what a seed finds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,

@@ -3,10 +3,10 @@
 use crate::args::SearchArgs;
 use crate::failure::{self, Failure};
 use crate::{files, interrupt, output};
-use schedlab_campaign::{Runner, threads};
+use schedlab_campaign::{Place, Runner, threads};
 use schedlab_report::wrap;
-use schedlab_search::{Bounds, Found, Options, Search, SearchError, State, Told};
-use schedlab_venue::{Monitor, Policy};
+use schedlab_search::{Bounds, Found, InKernel, Options, Search, SearchError, Shows, State, Told};
+use schedlab_venue::{Monitor, Policy, VenueName};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,8 @@ pub fn run(args: SearchArgs) -> Result<(), Failure> {
     interrupt::watch(&monitor)?;
     let runner = Runner::new(None, threads(args.threads), &monitor);
     let time = args.scenarios.is_none().then(|| Duration::from_nanos(args.budget.ns()));
-    let options = Options { seed: args.seed, scenarios: args.scenarios, time };
+    let kernel = args.kernel.as_deref().map(|kernel| Place::new(VenueName::Vm, Some(kernel), None));
+    let options = Options { seed: args.seed, scenarios: args.scenarios, time, kernel };
     let mut search = Search::new(&policy, &bounds, &runner, options, args.output.as_deref());
     if !args.quiet {
         begin(&search.state);
@@ -70,15 +71,28 @@ fn print(args: &SearchArgs, state: &State) -> Result<(), Failure> {
 }
 
 fn told(found: &Found, folder: Option<&Path>) -> String {
-    let Found { finding, seed, times, text, .. } = found;
+    let Found { finding, seed, times, text, kernel, .. } = found;
     let name = finding.kind.name();
     let often = if *times == 1 { "once".to_string() } else { format!("{times} times") };
     let mut told = wrap("", 2, &format!("{name}: {}. First at seed {seed}, {often} in all.", finding.what));
+    if let Some(kernel) = kernel {
+        told += &wrap("  ", 4, &in_kernel(kernel));
+    }
     match folder {
         Some(folder) => told += &format!("  {}\n", folder.join(format!("{name}.toml")).display()),
         None => text.lines().filter(|line| !line.starts_with('#')).for_each(|line| told += &format!("  {line}\n")),
     }
     told
+}
+
+/// What a kernel showed.
+fn in_kernel(seen: &InKernel) -> String {
+    let InKernel { kernel, verdict, what } = seen;
+    match verdict {
+        Shows::Same => format!("{kernel} shows it, too: {what}"),
+        Shows::Not => format!("{kernel} does not show it: {what}"),
+        Shows::Unknown => format!("{kernel} could not be asked: {what}"),
+    }
 }
 
 fn end(state: &State, monitor: &Monitor) -> Result<(), Failure> {
