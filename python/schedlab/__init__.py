@@ -18,6 +18,7 @@ Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios t
 from . import policy
 from ._runs import Comparison, Result, compare, run
 from ._schedlab import Frame, Scenario, __version__
+from ._score import Score, score
 from ._shipped import PolicyInfo, ScenarioInfo, policies, scenarios, schema, studies
 from ._study import Study, study
 from ._sweep import Sweep, sweep
@@ -35,6 +36,7 @@ __all__ = [
     "Scenario",
     "ScenarioInfo",
     "SchedlabError",
+    "Score",
     "Study",
     "Sweep",
     "Trace",
@@ -46,6 +48,7 @@ __all__ = [
     "run",
     "scenarios",
     "schema",
+    "score",
     "studies",
     "study",
     "sweep",

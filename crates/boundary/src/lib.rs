@@ -6,10 +6,12 @@
 //! | a file that another person wrote | in | [`file::open`], [`file::bytes`], [`file::text`] |
 //! | a word of a file that becomes the name of a file of ours | in | [`FileName`], which only its check makes |
 //! | a damaged file, to a library that panics | in | [`library::guarded`] |
+//! | a process that works on what another person wrote | in | [`confine::Confinement`] |
 //! | a file of ours in a folder that others can write to | out | [`own::unnamed`], [`own::Partial`], [`own::Folder`] |
 //!
 //! Nothing else prints, and nothing else opens what a user names: `make lint` looks for calls that go past it.
 
+pub mod confine;
 pub mod file;
 mod file_name;
 mod folder;

@@ -7,6 +7,7 @@ mod model;
 mod overhead;
 mod quota;
 mod report;
+mod score;
 mod search;
 mod shell;
 mod study;
@@ -20,6 +21,7 @@ pub use model::{ModelArgs, PredictArgs};
 pub use overhead::{OverheadArgs, TaskKind};
 pub use quota::QuotaArgs;
 pub use report::{PageFormat, ReportArgs};
+pub use score::{ScoreArgs, TuneArgs};
 pub use search::SearchArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use study::{StudyArgs, StudyCommand};
@@ -82,6 +84,10 @@ pub enum Command {
     Gate(GateArgs),
     /// Find the commit that made a gate fail
     Bisect(BisectArgs),
+    /// Give a policy one number for a set of scenarios
+    Score(ScoreArgs),
+    /// Find parameters of a policy that score higher
+    Tune(TuneArgs),
     /// Search for the smallest scenario that shows a fault of a policy
     Search(SearchArgs),
     /// Judge how close the simulator is to a kernel

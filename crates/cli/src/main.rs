@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod confined;
 mod export;
 mod failure;
 mod files;
@@ -34,6 +35,8 @@ fn run() -> ExitCode {
         Command::Sweep(args) => commands::sweep::run(args),
         Command::Gate(args) => commands::gate::run(args),
         Command::Bisect(args) => commands::bisect::run(args),
+        Command::Score(args) => commands::score::run(args),
+        Command::Tune(args) => commands::tune::run(args),
         Command::Search(args) => commands::search::run(args),
         Command::Agreement(args) => commands::agreement::run(args),
         Command::Report(args) => commands::report::run(&args),

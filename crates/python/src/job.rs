@@ -121,7 +121,7 @@ fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A policy: a name, a path, or a class.
-fn policy(object: &Bound<'_, PyAny>) -> PyResult<Policy> {
+pub(crate) fn policy(object: &Bound<'_, PyAny>) -> PyResult<Policy> {
     if convert::is_policy_class(object) {
         return native::policy(object);
     }

@@ -11,6 +11,7 @@ mod native;
 mod read;
 mod rows;
 mod scenario;
+mod score;
 mod study;
 mod sweep;
 
@@ -31,6 +32,8 @@ mod _schedlab {
     use crate::read::{policies, read_trace, scenarios, schema, studies};
     #[pymodule_export]
     use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::score::{Scored, score};
     #[pymodule_export]
     use crate::study::{StudyPage, study};
     #[pymodule_export]

@@ -154,6 +154,12 @@ impl Policy {
         })
     }
 
+    /// The parameters of its object, in the object's order; none where it has no object.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let Scheduler::Object { object, .. } = &self.scheduler else { return Vec::new() };
+        parameters_of(object).expect("they were read when it was settled")
+    }
+
     /// What a result depends on of it: name, parameters, object.
     pub fn identity(&self) -> String {
         let object = self.hash.as_deref().unwrap_or_default();

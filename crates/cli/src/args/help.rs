@@ -13,8 +13,8 @@ const TEMPLATE: &str = "\
 
 /// The commands by purpose. Names that do not exist here are skipped.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Run and compare", &["run", "compare", "sweep", "study", "overhead", "quota", "search", "predict"]),
-    ("Write policies and scenarios", &["policies", "scenarios", "model", "schema"]),
+    ("Run and compare", &["run", "compare", "sweep", "study", "overhead", "quota", "predict"]),
+    ("Write policies and scenarios", &["policies", "scenarios", "model", "schema", "search", "score", "tune"]),
     ("Use a real machine", &["record", "import", "load", "calibrate", "venues", "vm"]),
     ("Look at traces and results", &["trace", "check", "report"]),
     ("Check for regressions and accuracy", &["gate", "bisect", "agreement"]),

@@ -57,7 +57,7 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 /// What a reader has when a document speaks of it: the folders of the checkout, traces, a result.
 fn lab_of_a_reader(root: &Path) -> Lab {
     let lab = Lab::new();
-    for folder in ["policies", "scenarios", "studies", "sweeps"] {
+    for folder in ["policies", "scenarios", "scores", "studies", "sweeps"] {
         std::os::unix::fs::symlink(root.join(folder), lab.path(folder)).unwrap();
     }
     for policy in ["cfs", "mlfq"] {

@@ -29,6 +29,7 @@ mod record;
 mod recordings;
 mod report;
 mod runs;
+mod score;
 #[path = "../../../../tests/skip.rs"]
 mod skip;
 mod strangers;

@@ -1,0 +1,64 @@
+//! `schedlab tune`: parameters of a policy that score higher, also where nobody looked.
+
+use crate::args::TuneArgs;
+use crate::commands::gate::beside;
+use crate::commands::score;
+use crate::failure::{self, Failure};
+use crate::{export, files, interrupt, kept, output, progress};
+use schedlab_boundary::file;
+use schedlab_campaign::{Runner, threads};
+use schedlab_score::{Examiner, Options, ScoreError, Space, Tuned, Verdict, tune};
+use schedlab_venue::{Monitor, Policy};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Tunes and prints.
+pub fn run(args: TuneArgs) -> Result<(), Failure> {
+    export::check(&args.export)?;
+    files::check(args.output.as_deref())?;
+    let set = score::read(&args.file)?;
+    if !set.has_held_out() {
+        let why = "add `held_out`, scenarios that play no part in the search: they show whether the settings that it finds \
+                   are better, or fit these scenarios only";
+        return Err(Failure::Input(format!("{}: {why}", args.file.display())));
+    }
+    let policy = Policy::find(&args.policy)?;
+    let space = Space::new(&set, &policy, &args.policy)?;
+    let monitor = Arc::new(Monitor::default());
+    interrupt::watch(&monitor)?;
+    let cache = kept::cache(false, args.quiet)?;
+    let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
+    let options = Options { trials: args.trials, seed: args.seed };
+    let before = args.output.as_deref().and_then(before);
+    if !args.quiet {
+        output::remark(&format!("seed {}, {} parameters", args.seed, space.parameters.len()));
+    }
+    let examiner = Examiner::new(set, beside(&args.file), true, &runner)?;
+    let total = examiner.duration_ns().map(|ns| ns.saturating_mul(u64::from(args.trials)));
+    let mut keep = |tuned: &Tuned| args.output.as_deref().map_or(Ok(()), |file| write(file, tuned));
+    let work = || tune(&examiner, (&policy, &args.policy), &space, options, &runner, before, &mut keep);
+    let tuned = progress::show(&monitor, total, args.quiet, work)?;
+    let printed = if args.json { output::print_json(&tuned) } else { output::print(&tuned.show(output::style())) };
+    failure::all([printed, export::write(&args.export, || tuned.tables()), end(&tuned)])
+}
+
+/// What is kept of a search from before.
+fn before(file: &Path) -> Option<Tuned> {
+    serde_json::from_slice(&file::bytes(file, file::RESULT_BYTES).ok()?).ok()
+}
+
+fn write(file: &Path, tuned: &Tuned) -> Result<(), ScoreError> {
+    let text = serde_json::to_vec_pretty(tuned).expect("what was tried has a form in JSON");
+    let written = schedlab_boundary::own::Partial::write(file, &text);
+    written.map_err(|error| ScoreError::Failed(format!("cannot write {}: {error}", file.display())))
+}
+
+/// The exit code says whether something better was found, if that is known.
+fn end(tuned: &Tuned) -> Result<(), Failure> {
+    match tuned.answer.as_ref().map(|answer| answer.verdict) {
+        Some(Verdict::Open) => {
+            Err(Failure::Inconclusive("the held-out scenarios leave open whether it is better".into()))
+        }
+        _ => Ok(()),
+    }
+}
