@@ -65,11 +65,16 @@ pub(crate) fn ask(
 /// What an error of a run in a kernel says.
 fn seen(kind: &Kind, error: &VenueError) -> (Shows, String) {
     match (kind, error) {
-        (Kind::Stall | Kind::Fault(_), VenueError::Kernel { why, .. }) => (Shows::Same, why.clone()),
+        (Kind::Stall | Kind::Fault(_), VenueError::Kernel { why, .. }) => (Shows::Same, first_line(why)),
         // It ended the policy before the bound could be looked at.
-        (_, VenueError::Kernel { why, .. }) => (Shows::Not, format!("another fault: {why}")),
+        (_, VenueError::Kernel { why, .. }) => (Shows::Not, format!("another fault: {}", first_line(why))),
         (_, other) => (Shows::Unknown, other.to_string()),
     }
+}
+
+/// What a kernel said, without the functions that it was in.
+fn first_line(why: &str) -> String {
+    why.lines().next().unwrap_or_default().to_string()
 }
 
 fn run(
@@ -108,8 +113,8 @@ mod tests {
     #[test]
     fn a_kernel_shows_the_same_if_it_ends_the_policy() {
         let error = |why: &str| VenueError::Kernel { policy: "mine".into(), why: why.into() };
-        let (verdict, what) = seen(&Kind::Stall, &error("runnable task stall (a/0 failed to run for 30.1s)"));
-        assert_eq!((verdict, what.starts_with("runnable task stall")), (Shows::Same, true));
+        let (verdict, what) = seen(&Kind::Stall, &error("runnable task stall (a/0)\n  kernel: watchdog+0x5"));
+        assert_eq!((verdict, what.as_str()), (Shows::Same, "runnable task stall (a/0)"));
         assert_eq!(seen(&Kind::LongWait, &error("runnable task stall")).0, Shows::Not);
         let refused = VenueError::NotHere { policy: "mine".into(), venue: "vm", why: "too old".into() };
         assert_eq!(seen(&Kind::Stall, &refused).0, Shows::Unknown);

@@ -30,6 +30,7 @@ mod recordings;
 mod report;
 mod runs;
 mod score;
+mod search;
 #[path = "../../../../tests/skip.rs"]
 mod skip;
 mod strangers;
