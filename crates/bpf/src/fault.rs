@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A place in the C source of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceLine {
     /// File name as the compiler was given it, without its folders.
     pub file: String,

@@ -45,6 +45,16 @@ impl<H> Vm<H> {
         &mut self.state.context.moment
     }
 
+    /// From now on the interpreter marks the source lines that it executes.
+    pub fn observe_lines(&mut self) {
+        self.state.observe_lines();
+    }
+
+    /// The source lines of the program, each with whether it was executed.
+    pub fn coverage(&self) -> crate::Coverage {
+        self.state.coverage()
+    }
+
     /// Sets how many instructions one call may execute.
     pub fn limit_instructions(&mut self, limit: u32) {
         self.state.instruction_limit = i64::from(limit);

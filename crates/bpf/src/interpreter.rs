@@ -6,6 +6,7 @@
 
 use crate::alu::{alu32, alu64, atomic, holds, sign_extend, swap_bytes, truncate};
 use crate::context::CallContext;
+use crate::coverage::mark;
 use crate::fault::FaultKind;
 use crate::memory::{AccessError, GuestMemory, PAGE_SIZE};
 use crate::program::{
@@ -13,6 +14,7 @@ use crate::program::{
     Width,
 };
 use crate::vm::VmState;
+use std::cell::Cell;
 
 /// Runs a function with r1 to r5 and gives r0. After an error, which is in the context, the result means nothing.
 ///
@@ -22,9 +24,11 @@ pub unsafe fn run(ctx: *mut CallContext, function: FunctionId, args: [u64; 5]) -
     // SAFETY: program and memory of a loaded machine are never replaced while it runs.
     let (program, memory) = unsafe { (&(*(*ctx).vm).program, &(*(*ctx).vm).memory) };
     let code = &program.functions[function.index()];
+    // SAFETY: as above: marks are made before a run, and set through cells.
+    let marks = unsafe { &(*(*ctx).vm).marks }.as_ref().map(|marks| marks.of_function(function));
     let mut registers = [0; 16];
     registers[1..6].copy_from_slice(&args);
-    let mut run = Run { ctx, program, memory, code, function, registers, may_goto: MAY_GOTO_LIMIT, pc: 0 };
+    let mut run = Run { ctx, program, memory, code, function, registers, may_goto: MAY_GOTO_LIMIT, pc: 0, marks };
     // SAFETY: the caller's promise; references to the context never outlive a statement.
     unsafe {
         let frame = (*ctx).stack_top;
@@ -50,6 +54,8 @@ struct Run<'a> {
     may_goto: u32,
     /// The present instruction, where it may be needed: at accesses to memory and calls.
     pc: u32,
+    /// Where executed blocks are marked, if somebody wants to know them.
+    marks: Option<&'a [Cell<bool>]>,
 }
 
 /// How a block went.
@@ -76,6 +82,7 @@ impl Run<'_> {
         loop {
             let block = self.code.blocks[at.index()];
             self.pc = block.start;
+            mark(self.marks, at);
             self.charge(block.len(), check)?;
             match self.block(block.start, block.end)? {
                 Flow::Next => (at, check) = (BlockId(at.0 + 1), false),

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::context::CallContext;
+use crate::coverage::Marks;
 use crate::fault::{Fault, FaultKind};
 use crate::fields::{FieldKind, Fields};
 use crate::heap::Heap;
@@ -102,6 +103,8 @@ pub struct VmState {
     /// Machine code of each entry, out of `machine`; empty without it.
     pub(crate) entry_code: Vec<EntryFn>,
     pub(crate) executed: u64,
+    /// What the interpreter executed, if somebody wants to know.
+    pub(crate) marks: Option<Marks>,
 }
 
 /// A type of the object that it makes objects of.

@@ -31,7 +31,7 @@ pub struct Bounds {
 
 /// How often a run is asked whether to go on before nobody waits for its end any more: after 16384 turns of the simulator each
 /// time, so that where it stops depends on nothing but the run.
-const LOOKS: u64 = 1_000;
+pub(crate) const LOOKS: u64 = 1_000;
 
 /// Judges a policy.
 pub struct Judge<'a> {

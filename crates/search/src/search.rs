@@ -4,6 +4,7 @@ use crate::draw::draw;
 use crate::finding::{Finding, Kind};
 use crate::judge::{Bounds, Judge};
 use crate::kernel::{InKernel, ask};
+use crate::reached::{self, File};
 use crate::shrink::{Shrunk, shrink};
 use crate::text::{lines, to_toml};
 use schedlab_boundary::own::Partial;
@@ -38,6 +39,8 @@ pub struct Options {
     pub time: Option<Duration>,
     /// Where what is found is run once more.
     pub kernel: Option<Place>,
+    /// Whether the lines that the policy executes are wanted.
+    pub coverage: bool,
 }
 
 /// Something that was found, made small.
@@ -70,6 +73,9 @@ pub struct State {
     pub scenarios: u64,
     /// What was found, in the order of the seeds.
     pub found: Vec<Found>,
+    /// The source lines of the policy, if they are wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<File>,
 }
 
 /// What a search tells as it goes.
@@ -119,9 +125,19 @@ impl<'a> Search<'a> {
         let reference = bounds.reference.as_ref().map(Policy::identity);
         let Bounds { longest_wait, idle, jain, ignored, .. } = bounds;
         let version = env!("CARGO_PKG_VERSION");
-        let subject =
-            format!("{version} {} {longest_wait:?} {idle:?} {jain:?} {ignored:?} {reference:?}", policy.identity());
-        let fresh = State { schema: FORM.into(), subject, seed: options.seed, scenarios: 0, found: Vec::new() };
+        let subject = format!(
+            "{version} {} {longest_wait:?} {idle:?} {jain:?} {ignored:?} {reference:?} {}",
+            policy.identity(),
+            options.coverage
+        );
+        let fresh = State {
+            schema: FORM.into(),
+            subject,
+            seed: options.seed,
+            scenarios: 0,
+            found: Vec::new(),
+            coverage: Vec::new(),
+        };
         let goes_on =
             |state: &State| (&state.schema, &state.subject, state.seed) == (&fresh.schema, &fresh.subject, fresh.seed);
         let known = folder.and_then(|folder| file::bytes(&folder.join(STATE), file::RESULT_BYTES).ok());
@@ -147,9 +163,11 @@ impl<'a> Search<'a> {
                 (seed, self.judge.finding(&draw(seed)))
             };
             let seen = spread(threads, count as usize, look);
+            let reached = self.reached(first, count)?;
             if self.judge.runner.monitor.is_stopped() {
                 break;
             }
+            self.state.coverage = reached;
             let mut new: BTreeMap<Kind, (u64, Finding, u64)> = BTreeMap::new();
             for (seed, found) in seen {
                 let Some(finding) = found? else { continue };
@@ -169,6 +187,19 @@ impl<'a> Search<'a> {
             self.keep()?;
         }
         Ok(())
+    }
+
+    /// The lines that the policy executes in these scenarios and in those before.
+    fn reached(&self, first: u64, count: u64) -> Result<Vec<File>, SearchError> {
+        if !self.options.coverage {
+            return Ok(Vec::new());
+        }
+        let mut all = reached::of_files(&self.state.coverage);
+        let look = |index: usize| reached::lines(&draw(first + index as u64), self.judge.policy);
+        for lines in spread(self.judge.runner.threads, count as usize, look) {
+            reached::add(&mut all, lines?);
+        }
+        Ok(reached::files(&all))
     }
 
     fn is_over(&self, begin: Instant) -> bool {

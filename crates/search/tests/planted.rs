@@ -173,7 +173,7 @@ fn bounds() -> Bounds {
 fn found(policy: &Policy, scenarios: u64) -> Vec<Found> {
     let (monitor, bounds) = (Monitor::default(), bounds());
     let runner = Runner::new(None, schedlab_campaign::threads(None), &monitor);
-    let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None };
+    let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None, coverage: false };
     let mut search = Search::new(policy, &bounds, &runner, options, None);
     search.run(&|_| ()).expect("the policy can be run");
     search.state.found
@@ -215,7 +215,7 @@ fn a_search_repeats_and_goes_on() {
     let search = |threads: usize, scenarios: u64, output: Option<&Path>| {
         let (monitor, bounds) = (Monitor::default(), Bounds::default());
         let runner = Runner::new(None, threads, &monitor);
-        let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None };
+        let options = Options { seed: 1, scenarios: Some(scenarios), time: None, kernel: None, coverage: false };
         let mut search = Search::new(&policy, &bounds, &runner, options, output);
         search.run(&|_| ()).expect("the policy can be run");
         search.state

@@ -37,7 +37,7 @@ pub use policy::{Discipline, KERNEL, Policy, Scheduler, ideal_name};
 pub use program::Program;
 pub use recording::{Order, RecordError, Recording, RoleBy, Wholeness, import, record};
 pub use replay::{Measured, Replay, remeasure, replay};
-pub use schedlab_bpf::Executor;
+pub use schedlab_bpf::{Coverage, Executor, SourceLine};
 pub use schedlab_import::{PassedOver, Place};
 pub use schedlab_kernel::{Counters, Rates};
 pub use schedlab_load::costs::{Cost, Costs, Effort, measure as measure_costs};
@@ -49,7 +49,7 @@ pub use schedlab_sim::Control;
 pub use schedlab_sim::scx::native::{KernelCalls, Native, TaskView, Writable};
 pub use schedlab_vm::engine::EngineSpec;
 pub use schedlab_vm::{KeptGuests, VmError, kernels};
-pub use sim::SimVenue;
+pub use sim::{SimVenue, coverage};
 pub use survey::{Support, survey};
 pub use vm::{VmVenue, guest_program};
 

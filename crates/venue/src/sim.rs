@@ -2,7 +2,7 @@
 
 use crate::loaded::{LIVE, Loading, ONCE};
 use crate::{Control, Executor, NativeScheduler, Policy, Request, Run, Scheduler, Venue, VenueError};
-use schedlab_bpf::{Object, Value};
+use schedlab_bpf::{Coverage, Object, Value};
 use schedlab_metrics::collector::{Collector, RunIdentity, RunMeasures};
 use schedlab_metrics::validator::{Expectations, Validator};
 use schedlab_model::control_group::{ControlGroup, DEFAULT_WEIGHT, PeriodPhase, Weight};
@@ -74,9 +74,7 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
     match &policy.scheduler {
         Scheduler::Object { object, .. } => {
             let executor = request.executor.unwrap_or_else(|| default_executor(policy));
-            let mut settings = policy.settings(&workload.machine.topology.into());
-            settings.extend(phase(workload, seed, object, &settings));
-            let options = Options { executor, settings, seed };
+            let options = options(workload, policy, object, executor, seed);
             scx::run(workload, object, &options, sink, control)
         }
         Scheduler::Ideal(discipline) => ideal::run(workload, *discipline, seed, sink, control),
@@ -95,6 +93,33 @@ fn simulate(request: &Request, sink: &mut dyn Sink, control: &mut dyn Control) -
         }
         Scheduler::Kernel => unreachable!("not accepted"),
     }
+}
+
+/// Which source lines of a policy a run executes, however it ends.
+///
+/// # Errors
+///
+/// The policy has no object, or the run does not begin.
+pub fn coverage(
+    workload: &Workload,
+    policy: &Policy,
+    seed: u64,
+    control: &mut dyn Control,
+) -> Result<Coverage, VenueError> {
+    let Scheduler::Object { object, .. } = &policy.scheduler else {
+        let why = "it has no source lines: it is no BPF object".into();
+        return Err(VenueError::NotHere { policy: policy.label.clone(), venue: "sim", why });
+    };
+    let options = options(workload, policy, object, Executor::Interpreter, seed);
+    scx::coverage(workload, object, &options, control)
+        .map_err(|error| VenueError::Run { policy: policy.label.clone(), error: Box::new(error) })
+}
+
+/// How the object of a policy is run.
+fn options(workload: &Workload, policy: &Policy, object: &Object, executor: Executor, seed: u64) -> Options {
+    let mut settings = policy.settings(&workload.machine.topology.into());
+    settings.extend(phase(workload, seed, object, &settings));
+    Options { executor, settings, seed }
 }
 
 /// What a policy counts of limits; the root has no result.

@@ -81,6 +81,7 @@ pub fn load(
         machine,
         entry_code,
         executed: 0,
+        marks: None,
         memory,
     })
 }

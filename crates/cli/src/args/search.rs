@@ -41,6 +41,9 @@ pub struct SearchArgs {
     /// Also run what is found in this kernel in a virtual machine, and say whether it shows the same
     #[arg(long, value_name = "KERNEL")]
     pub kernel: Option<String>,
+    /// Also print which source lines of the policy the search did not reach
+    #[arg(long)]
+    pub coverage: bool,
     /// How many runs may happen at once; all cores by default; no influence on what a seed finds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Option<u32>,

@@ -5,7 +5,7 @@ use crate::failure::{self, Failure};
 use crate::{files, interrupt, output};
 use schedlab_campaign::{Place, Runner, threads};
 use schedlab_report::wrap;
-use schedlab_search::{Bounds, Found, InKernel, Options, Search, SearchError, Shows, State, Told};
+use schedlab_search::{Bounds, File, Found, InKernel, Options, Search, SearchError, Shows, State, Told};
 use schedlab_venue::{Monitor, Policy, VenueName};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub fn run(args: SearchArgs) -> Result<(), Failure> {
     let runner = Runner::new(None, threads(args.threads), &monitor);
     let time = args.scenarios.is_none().then(|| Duration::from_nanos(args.budget.ns()));
     let kernel = args.kernel.as_deref().map(|kernel| Place::new(VenueName::Vm, Some(kernel), None));
-    let options = Options { seed: args.seed, scenarios: args.scenarios, time, kernel };
+    let options = Options { seed: args.seed, scenarios: args.scenarios, time, kernel, coverage: args.coverage };
     let mut search = Search::new(&policy, &bounds, &runner, options, args.output.as_deref());
     if !args.quiet {
         begin(&search.state);
@@ -67,7 +67,24 @@ fn print(args: &SearchArgs, state: &State) -> Result<(), Failure> {
     for found in &state.found {
         page += &format!("\n{}", told(found, args.output.as_deref()));
     }
+    if args.coverage {
+        page += &format!("\n{}", reached(&state.coverage));
+    }
     output::print(&page)
+}
+
+/// How much of the policy's source was executed, and what was not.
+fn reached(files: &[File]) -> String {
+    let mut text = String::new();
+    for own in files {
+        let (reached, all) = (own.reached.len(), own.reached.len() + own.missed.len());
+        let missed = match own.missed.is_empty() {
+            true => String::new(),
+            false => format!("; not {}", own.missed_words()),
+        };
+        text += &wrap("", 2, &format!("{}: {reached} of {all} lines reached{missed}", own.file));
+    }
+    text
 }
 
 fn told(found: &Found, folder: Option<&Path>) -> String {

@@ -46,8 +46,8 @@ use layout::GuestRq;
 use native::Native;
 pub use realtime::Releases;
 use schedlab_bpf::{
-    Access, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object, OwnerTable, Region,
-    StructOps, Vm,
+    Access, Coverage, Executor, GuestMemory, Kernel, KernelVariable, LoadError, LoadOptions, MemoryError, Object,
+    OwnerTable, Region, StructOps, Vm,
 };
 use schedlab_model::{cpuset::CpuSet, ids::CpuId, machine::MAX_CPUS, trace::Sink, workload::Workload};
 use std::rc::Rc;
@@ -80,6 +80,25 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let mut sim = prepare(&Rc::new(workload.clone()), Source::Object(object, None), options)?;
     sim.run(sink, control)
+}
+
+/// Which source lines of an object a run executes, however it ends. It takes the interpreter.
+///
+/// # Errors
+///
+/// The run does not begin.
+pub fn coverage(
+    workload: &Workload,
+    object: &Object,
+    options: &Options,
+    control: &mut dyn Control,
+) -> Result<Coverage, RunError> {
+    let options = Options { executor: Executor::Interpreter, ..options.clone() };
+    let mut sim = prepare(&Rc::new(workload.clone()), Source::Object(object, None), &options)?;
+    sim.vm.observe_lines();
+    // A policy that fails has executed lines all the same.
+    let _ = sim.run(&mut (), control);
+    Ok(sim.vm.coverage())
 }
 
 /// The same under a scheduler that a program of its own loads.

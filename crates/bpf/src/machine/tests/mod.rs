@@ -163,6 +163,7 @@ fn new_vm(program: Program, memory: GuestMemory, executor: Executor, instruction
         machine,
         entry_code,
         executed: 0,
+        marks: None,
     }
 }
 
