@@ -16,6 +16,7 @@ Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios t
 """
 
 from . import policy
+from ._quota import Limits, quota
 from ._runs import Comparison, Result, compare, run
 from ._schedlab import Frame, Scenario, __version__
 from ._shipped import PolicyInfo, ScenarioInfo, policies, scenarios, schema, studies
@@ -28,6 +29,7 @@ __all__ = [
     "Comparison",
     "Frame",
     "InputError",
+    "Limits",
     "NotFoundError",
     "PolicyInfo",
     "Result",
@@ -42,6 +44,7 @@ __all__ = [
     "compare",
     "policies",
     "policy",
+    "quota",
     "read_trace",
     "run",
     "scenarios",
