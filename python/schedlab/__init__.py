@@ -16,6 +16,7 @@ Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios t
 """
 
 from . import policy
+from ._quota import Limits, quota
 from ._runs import Comparison, Result, compare, run
 from ._schedlab import Frame, Scenario, __version__
 from ._score import Score, score
@@ -29,6 +30,7 @@ __all__ = [
     "Comparison",
     "Frame",
     "InputError",
+    "Limits",
     "NotFoundError",
     "PolicyInfo",
     "Result",
@@ -44,6 +46,7 @@ __all__ = [
     "compare",
     "policies",
     "policy",
+    "quota",
     "read_trace",
     "run",
     "scenarios",

@@ -71,12 +71,24 @@ class _Ran(_Shown):
         return self._done.frame("cpus")
 
     @cached_property
+    def control_groups(self) -> Frame:
+        """A row for each policy, run and control group: policies · runs · control groups rows, parents first.
+
+        Columns: ``policy``, ``venue``, ``seed``, ``path``, the settings ``weight``, ``idle``, ``quota_ns`` (null
+        without a limit), ``period_ns``, ``burst_ns`` and ``cpus`` (a list as in ``0-3``), and each metric by its path,
+        as ``usage_share`` (a part of CPUs · time), ``nr_throttled`` (periods), ``throttled_wait_ns.p99``,
+        ``response_throttled_ns.mean``. Metrics that no venue or policy counts have no column.
+        """
+        return self._done.frame("control_groups")
+
+    @cached_property
     def means(self) -> Frame:
         """A row for each policy, part of the result and metric: over all runs.
 
-        Columns: ``policy``, ``venue``, ``of`` (role, cpu or run), ``name`` (of the role, or the CPU's number),
-        ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost events the sum), ``low`` and
-        ``high`` (its bootstrap interval at 95 %; null with fewer than two runs), ``runs`` (how many know it).
+        Columns: ``policy``, ``venue``, ``of`` (role, cpu, control_group or run), ``name`` (of the role or control
+        group, or the CPU's number), ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost
+        events the sum), ``low`` and ``high`` (its bootstrap interval at 95 %; null with fewer than two runs), ``runs``
+        (how many know it).
         `schema("metrics")` says what each metric is.
         """
         return self._done.frame("means")

@@ -10,6 +10,7 @@ __all__ = [
     "Done",
     "Frame",
     "Kernel",
+    "Limits",
     "Plan",
     "Scenario",
     "StudyPage",
@@ -17,6 +18,7 @@ __all__ = [
     "Task",
     "__version__",
     "policies",
+    "quota",
     "read_trace",
     "run",
     "scenarios",
@@ -129,6 +131,25 @@ def run(
     vary: Any | None,
     perturb: int,
 ) -> Done: ...
+def quota(
+    scenario: Any,
+    policies: Any,
+    venue: str,
+    *,
+    target: str,
+    search: str,
+    control_group: str | None,
+    role: str | None,
+    period: str | None,
+    burst: float | None,
+    limit: str | None,
+    seed: int | None,
+    runs: int,
+    threads: int | None,
+    kernel: str | None,
+    engine: str | None,
+    load: str,
+) -> Limits: ...
 def policies() -> list[tuple[str, str, str]]: ...
 def scenarios() -> list[tuple[str, str]]: ...
 def studies() -> list[tuple[str, str]]: ...
@@ -165,6 +186,14 @@ class Scored:
     def data(self) -> str: ...
     def show(self) -> str: ...
     def items(self) -> Frame: ...
+
+@final
+class Limits:
+    def data(self) -> str: ...
+    def show(self) -> str: ...
+    def points(self) -> Frame: ...
+    def charts(self) -> list[tuple[str, str, str, str]]: ...
+    def html(self, command: str) -> str: ...
 
 @final
 class Plan:

@@ -45,6 +45,7 @@ def studies() -> list[str]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON schema of a ``scenario``, a ``result`` or a ``comparison``, with each metric's unit and definition."""
+    """The JSON schema of a ``scenario``, a ``result``, a ``comparison`` or a ``quota``, with each metric's unit and
+    definition."""
     schema: dict[str, Any] = json.loads(_schedlab.schema(name))
     return schema

@@ -20,6 +20,21 @@ SMALL: dict[str, Any] = {
 }
 
 
+LIMITED: dict[str, Any] = {
+    "name": "limited",
+    "machine": {"cpus": 1, "hz": 1000},
+    "control_group": [{"path": "web", "max": "50ms/100ms"}, {"path": "idle", "weight": 50}],
+    "task": [{"name": "server", "control_group": "web", "loop": [{"compute": "12ms"}, {"sleep": "8ms"}]}],
+    "run": {"duration": "2s", "seed": 7},
+}
+
+
+@pytest.fixture
+def limited() -> dict[str, Any]:
+    """60 ms of work in each 100 ms, with a limit of 50."""
+    return LIMITED
+
+
 @pytest.fixture
 def small() -> dict[str, Any]:
     """A scenario that takes no time."""

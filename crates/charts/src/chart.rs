@@ -57,6 +57,8 @@ pub struct Axes {
     pub log_x: bool,
     /// The same for what goes up.
     pub log_y: bool,
+    /// Whether what goes up begins at zero, where the kind does not say so.
+    pub zero_y: bool,
     /// The value of a map that is neither high nor low: its colours then go two ways.
     pub middle: Option<f64>,
 }
@@ -125,7 +127,7 @@ impl Chart {
             Kind::Percentiles => (&[], &["time_ms", "low_ms", "high_ms"]),
             Kind::Throughput => (&[], &["per_s", "low", "high"]),
             Kind::Overhead => (&["tasks"], &["percent", "low", "high"]),
-            Kind::Lines => (&["x"], &["value", "low", "high"]),
+            Kind::Lines => (&["x"], &["value", "low", "high", "target"]),
             Kind::Published => (&["ratio", "low_ratio", "high_ratio"], &[]),
             _ => (&[], &[]),
         }
@@ -135,6 +137,9 @@ impl Chart {
         let (x, y) = self.scaled();
         self.complete_axis(encoding, "x", &self.axes.x, self.axes.log_x.then_some(x));
         self.complete_axis(encoding, "y", &self.axes.y, self.axes.log_y.then_some(y));
+        if let Some(definition) = encoding.get_mut("y").filter(|_| self.axes.zero_y) {
+            definition["scale"]["zero"] = true.into();
+        }
         for (channel, definition) in encoding.iter_mut() {
             match (channel.as_str(), definition["field"].as_str()) {
                 ("color", Some("scheduler")) => {

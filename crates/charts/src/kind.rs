@@ -26,7 +26,8 @@ pub enum Kind {
     /// A map of a value over two things that are varied: `panel`, `x`, `y`, `value`; no scheduler. Both axes keep the
     /// order of the rows.
     Boundary,
-    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`, `low`?, `high`?.
+    /// A value over a number that is varied: `venue`, `panel`, `x`, `value`, `low`?, `high`?. A row of `panel` and `target`
+    /// alone is a dashed line across.
     Lines,
     /// A value of each scheduler: `venue`, `panel`, `value`, `low`?, `high`?.
     Bars,

@@ -18,7 +18,8 @@ fn marks(kind: Kind) -> &'static [(&'static str, usize)] {
         Kind::Throughput => &[("mark-rect", 12), ("mark-rule", 12)],
         Kind::Overhead => &[("mark-area", 4), ("mark-line", 4), ("mark-symbol", 24)],
         Kind::Boundary => &[("mark-rect", 48), ("mark-text", 48)],
-        Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60), ("mark-rule", 60)],
+        // The intervals, and the target.
+        Kind::Lines => &[("mark-line", 12), ("mark-symbol", 60), ("mark-rule", 61)],
         Kind::Bars => &[("mark-rect", 8), ("mark-rule", 8)],
         Kind::Histogram => &[("mark-rect", 12)],
         Kind::Course => &[("mark-line", 4)],
@@ -128,6 +129,16 @@ fn a_specification_has_what_the_chart_says() {
 }
 
 #[test]
+fn an_axis_begins_at_zero_where_that_is_asked_for() {
+    let scale = |zero_y| {
+        let axes = Axes { zero_y, ..Axes::default() };
+        Chart { axes, ..rows::example(Kind::Course, "rr") }.specification(Look::Light)["spec"]["encoding"]["y"]["scale"]
+            .clone()
+    };
+    assert_eq!((&scale(false)["zero"], &scale(true)["zero"]), (&json!(false), &json!(true)));
+}
+
+#[test]
 fn names_below_bars_are_tilted_where_they_would_touch() {
     let angle = |names: [&str; 3]| {
         let row =
@@ -142,7 +153,7 @@ fn names_below_bars_are_tilted_where_they_would_touch() {
 #[test]
 fn one_venue_needs_no_legend_and_one_panel_no_head() {
     let mut chart = rows::example(Kind::Lines, "rr");
-    chart.rows.retain(|row| row["venue"] == "sim");
+    chart.rows.retain(|row| row.get("venue").is_none_or(|venue| venue == "sim"));
     chart.rows.iter_mut().for_each(|row| drop(row.remove("panel")));
     let whole = chart.specification(Look::Light);
     assert!(whole.get("facet").is_none() && whole.get("spec").is_none());

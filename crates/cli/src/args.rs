@@ -76,7 +76,7 @@ pub enum Command {
     Study(StudyArgs),
     /// Estimate what multitasking costs, as any user, under any scheduler
     Overhead(OverheadArgs),
-    /// Find the smallest limit of a control group that meets a target
+    /// Find the smallest limit, weight or burst that meets a target
     Quota(QuotaArgs),
     /// Run a scenario over many values, policies and seeds into one table
     Sweep(SweepArgs),
@@ -390,6 +390,8 @@ pub enum SchemaName {
     Runs,
     /// What `compare --json` prints
     Comparison,
+    /// What `quota --json` prints
+    Quota,
     /// What `agreement --json` prints
     Agreement,
     /// Not a schema: the list of all metrics with path, unit, meaning and source

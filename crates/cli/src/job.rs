@@ -33,18 +33,25 @@ pub fn find(args: &SharedArgs, specs: &[PolicySpec], more: More) -> Result<Job, 
     files::check(more.traces.iter().chain(&args.report).map(PathBuf::as_path))?;
     let mut scenario = scenario(args)?;
     scenario.run.calls |= more.calls;
-    of(args, scenario, specs, more)
+    let policies = policies(args, specs)?;
+    let (vary, options) = (more.vary.clone(), options(args, more));
+    Ok(Job::new(scenario, &vary, policies, options)?)
 }
 
-/// The same for a scenario that has been read.
-pub fn of(args: &SharedArgs, scenario: Scenario, specs: &[PolicySpec], more: More) -> Result<Job, Failure> {
+/// Finds the policies, and says what there is to say about them.
+pub fn policies(args: &SharedArgs, specs: &[PolicySpec]) -> Result<Vec<Policy>, Failure> {
     let policies = specs.iter().map(Policy::find).collect::<Result<Vec<_>, _>>()?;
     for policy in policies.iter().filter(|policy| !policy.warnings.is_empty() && !args.quiet) {
         output::remark(&policy.warnings);
     }
+    Ok(policies)
+}
+
+/// How runs are made, by the flags.
+pub fn options(args: &SharedArgs, more: More) -> Options {
     let SharedArgs { kernel, engine, load, .. } = args;
     let place = |name: &VenueName| Place::new(*name, kernel.as_deref(), *engine).computing(*load);
-    let options = Options {
+    Options {
         places: args.venue.iter().map(place).collect(),
         seed: args.seed,
         runs: args.runs,
@@ -53,19 +60,13 @@ pub fn of(args: &SharedArgs, scenario: Scenario, specs: &[PolicySpec], more: Mor
         traces: more.traces,
         listens: args.report.is_some(),
         perturb: more.perturb,
-    };
-    Ok(Job::new(scenario, &more.vary, policies, options)?)
+    }
 }
 
 /// Makes the runs, or takes those that a cache knows.
 pub fn run(job: &Job, args: &SharedArgs, cache: Option<&Cache>) -> Result<Done, Failure> {
-    let monitor = Arc::new(Monitor::default());
-    interrupt::watch(&monitor)?;
-    run_under(job, args, cache, &monitor)
-}
-
-/// The same under the eyes of somebody who watches more than these runs.
-pub fn run_under(job: &Job, args: &SharedArgs, cache: Option<&Cache>, monitor: &Arc<Monitor>) -> Result<Done, Failure> {
+    let monitor = &Arc::new(Monitor::default());
+    interrupt::watch(monitor)?;
     let shares = job.shares()?;
     if !args.quiet {
         shares.iter().flat_map(|share| &share.remarks).for_each(|remark| output::remark(remark));

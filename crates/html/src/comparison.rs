@@ -79,8 +79,9 @@ fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: 
         charts: latency.into_iter().collect(),
         ..part("speed", if comparison.has_requests() { "How fast" } else { "How long tasks wait" })
     };
+    let over_time = [pieces::cpu_load(heard), pieces::role_share(heard, roles), pieces::usage(heard)];
     let how = Section {
-        charts: charts.into_iter().chain(pieces::cpu_load(heard)).chain(pieces::role_share(heard, roles)).collect(),
+        charts: charts.into_iter().chain(over_time.into_iter().flatten()).collect(),
         tables: tables.collect(),
         ..part("how", "How it comes about")
     };

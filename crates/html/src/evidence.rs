@@ -6,6 +6,7 @@ use schedlab_model::trace::{Event, Sink};
 use schedlab_model::{time::Time, workload::Workload};
 use schedlab_views::course::Course;
 use schedlab_views::slices::Slices;
+use schedlab_views::usage::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -16,6 +17,7 @@ const PIECES: u32 = 160;
 pub struct Evidence {
     course: Course,
     slices: Slices,
+    usage: Option<Usage>,
 }
 
 /// What was heard of one run.
@@ -25,6 +27,8 @@ pub struct Story {
     pub course: Option<Course>,
     /// Who ran where.
     pub timeline: Option<TimelineView>,
+    /// What control groups used; absent where there are none.
+    pub usage: Option<Usage>,
 }
 
 /// What was heard, with what else is known of the scheduler.
@@ -40,6 +44,8 @@ pub struct Heard {
     pub course: Option<Course>,
     /// Who ran where.
     pub timeline: Option<TimelineView>,
+    /// What control groups used; absent where there are none.
+    pub usage: Option<Usage>,
 }
 
 impl Evidence {
@@ -47,7 +53,11 @@ impl Evidence {
     pub fn new(workload: &Workload) -> Evidence {
         let roles = || workload.roles.iter().map(|role| role.name.clone());
         let (cpus, end) = (workload.machine.cpus(), workload.run.duration);
-        Evidence { course: Course::new(roles(), cpus, end, PIECES), slices: Slices::new(roles(), cpus) }
+        Evidence {
+            course: Course::new(roles(), cpus, end, PIECES),
+            slices: Slices::new(roles(), cpus),
+            usage: Usage::new(workload, PIECES),
+        }
     }
 
     /// What was heard of this scheduler.
@@ -69,6 +79,7 @@ impl Evidence {
             "roles": header.roles,
             "slices_per_cpu": header.slices_per_cpu,
             "wakes": header.wakes,
+            "throttled": header.throttled,
             "kept_until_ns": header.kept_until_ns,
         });
         let view = TimelineView { label: String::new(), header: head.to_string(), bytes: packed.bytes, remark };
@@ -76,6 +87,7 @@ impl Evidence {
             // Where nobody is said to have run anywhere there is no course either.
             course: (!is_empty).then_some(self.course),
             timeline: (!is_empty).then_some(view),
+            usage: self.usage.filter(|_| !is_empty),
         }
     }
 }
@@ -83,8 +95,8 @@ impl Evidence {
 impl Story {
     /// With what else is known of the scheduler.
     pub fn of(self, label: &str, venue: &str, curves: Vec<RoleCurves>) -> Heard {
-        let Story { course, timeline } = self;
-        let mut heard = Heard { label: String::new(), venue: venue.into(), curves, course, timeline };
+        let Story { course, timeline, usage } = self;
+        let mut heard = Heard { label: String::new(), venue: venue.into(), curves, course, timeline, usage };
         heard.name(label);
         heard
     }
@@ -104,10 +116,12 @@ impl Sink for Evidence {
     fn event(&mut self, event: &Event) {
         self.course.event(event);
         self.slices.event(event);
+        self.usage.iter_mut().for_each(|usage| usage.event(event));
     }
 
     fn finish(&mut self, end: Time) {
         self.course.finish(end);
         self.slices.finish(end);
+        self.usage.iter_mut().for_each(|usage| usage.finish(end));
     }
 }

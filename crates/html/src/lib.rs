@@ -1,7 +1,7 @@
 //! Evidence as one self-contained page: it opens from disk, asks no network for anything, and answers before it shows why.
 //!
 //! A [`Document`] says what is on the page. It is made of a comparison ([`of_comparison`]), of a study
-//! ([`of_study`]), of two traces ([`of_contrast`]) or of a gate's history ([`of_history`]), and [`Document::html`] writes it. The page's
+//! ([`of_study`]), of two traces ([`of_contrast`]), of a search for a limit ([`of_quota`]) or of a gate's history ([`of_history`]), and [`Document::html`] writes it. The page's
 //! charts are specifications of the grammar that `schedlab_charts` keeps; its runtime is inside of the page, and every untrusted name is text.
 
 mod answer;
@@ -12,6 +12,7 @@ mod evidence;
 mod history;
 mod picture;
 mod pieces;
+mod quota;
 mod render;
 mod study;
 
@@ -20,4 +21,5 @@ pub use contrast::of_contrast;
 pub use document::{Document, Listing, Provenance, Section, TableView, TimelineView};
 pub use evidence::{Evidence, Heard, Story};
 pub use history::of_history;
+pub use quota::of_quota;
 pub use study::of_study;

@@ -4,6 +4,7 @@ use crate::evidence::Heard;
 use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
 use schedlab_metrics::curve::{Curve, RoleCurves};
 use schedlab_views::course::Course;
+use schedlab_views::usage::{GroupUsage, Usage};
 use serde_json::{Value, json};
 
 /// How the times of roles are distributed; none where none are known. `of` picks the curve.
@@ -73,6 +74,57 @@ pub fn role_share(heard: &[Heard], roles: &[String]) -> Option<Chart> {
     });
     let about = "CPU time of each role in parts of what the machine had, in short pieces of the first run.";
     (!rows.is_empty()).then(|| Chart::new(("role-share", "CPU time of roles over time", about), Kind::RoleShare, rows))
+}
+
+/// The most panels of what control groups used.
+const USAGE_PANELS: usize = 12;
+
+/// What control groups used against their limits, over time; none where there are no control groups.
+pub fn usage(heard: &[Heard]) -> Option<Chart> {
+    let known = || heard.iter().filter_map(|one| Some((&one.label, one.usage.as_ref()?)));
+    let each = (USAGE_PANELS / known().count().max(1)).max(1);
+    let mut rows = Vec::new();
+    for (label, usage) in known() {
+        let mut groups: Vec<_> = usage.groups().collect();
+        // Those with a limit come first where there is no room for all.
+        groups.sort_by_key(|group| group.limit_cpus.is_none());
+        for group in groups.iter().take(each) {
+            let panel = if heard.len() == 1 { group.path.to_string() } else { format!("{label}: {}", group.path) };
+            rows.extend(usage_rows(&panel, usage, group));
+        }
+    }
+    let step = known().map(|(_, usage)| usage.step()).max()?;
+    let about = format!(
+        "CPUs that each control group used, and how many of its tasks were throttled: means of pieces of {step} of the first run. \
+         The limit is that of the scenario."
+    );
+    let axes = Axes { y: Some("CPUs; tasks".into()), zero_y: true, ..Axes::default() };
+    let heads = ("control-group-usage", "CPUs that control groups used over time", &about[..]);
+    Some(Chart { axes, ..Chart::new(heads, Kind::Course, rows) })
+}
+
+/// One panel: each piece as a step, from its start to its end.
+fn usage_rows(panel: &str, usage: &Usage, group: &GroupUsage) -> Vec<Row> {
+    let point = |series: &str, x: f64, value: f64, order: usize| {
+        row(json!({ "panel": panel, "series": series, "x": x, "value": rounded(value), "order": order }))
+    };
+    let (step, end) = (usage.step().ns(), usage.end().ns());
+    let steps = |series: &str, values: &[f64]| -> Vec<Row> {
+        let instants = |piece: usize| [piece as u64 * step, ((piece as u64 + 1) * step).min(end)];
+        let both = |(piece, value): (usize, &f64)| {
+            let [from, until] = instants(piece).map(|ns| ns as f64 / 1e9);
+            [point(series, from, *value, 2 * piece), point(series, until, *value, 2 * piece + 1)]
+        };
+        values.iter().enumerate().flat_map(both).collect()
+    };
+    let mut rows = steps("CPUs used", &group.used_cpus);
+    if let Some(limit) = group.limit_cpus {
+        rows.extend([(0, 0), (end, 1)].map(|(ns, order)| point("limit in CPUs", ns as f64 / 1e9, limit, order)));
+    }
+    if group.throttled_tasks.iter().any(|tasks| *tasks > 0.0) {
+        rows.extend(steps("throttled tasks", &group.throttled_tasks));
+    }
+    rows
 }
 
 /// What policies say about tasks over time.

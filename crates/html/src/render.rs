@@ -10,12 +10,13 @@ use schedlab_charts::{Chart, Look, RUNTIME};
 use std::io::Write;
 
 /// What the browser does with the page.
-const SCRIPTS: [&str; 11] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../web/tables.js"),
     include_str!("../web/timeline-words.js"),
     include_str!("../web/timeline-data.js"),
     include_str!("../web/timeline-picture.js"),
     include_str!("../web/timeline-arrows.js"),
+    include_str!("../web/timeline-throttled.js"),
     include_str!("../web/timeline-perfetto.js"),
     include_str!("../web/timeline-input.js"),
     include_str!("../web/timeline-page.js"),

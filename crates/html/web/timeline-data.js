@@ -16,6 +16,7 @@
    *   tasks: {label: string, role: number | null}[], roles: string[],
    *   all: Lane, first: Uint32Array, lanes: Lane[],
    *   wakes: {time: Float64Array, waker: Uint32Array, woken: Uint32Array, source: Uint8Array},
+   *   throttled: {start: Float64Array, length: Float64Array, task: Uint32Array},
    * }} Data
    * A slice's number is its place in `all`; those of a CPU begin at `first[cpu]`. Times are in ns; `end` is the end of
    * what is known. A waker is 0 or 1 more than a task.
@@ -101,6 +102,17 @@
     return wakes;
   }
 
+  /** The stretches in which tasks were throttled. */
+  function decodeThrottled(columns, count) {
+    const throttled = {
+      start: columns.read(new Float64Array(count)),
+      length: columns.read(new Float64Array(count)),
+      task: columns.read(new Uint32Array(count)),
+    };
+    sumUp(throttled.start);
+    return throttled;
+  }
+
   /** The bytes that a text in base64 stands for. */
   function fromBase64(text) {
     if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -129,9 +141,10 @@
       return lane;
     });
     const wakes = decodeWakes(columns, header.wakes);
+    const throttled = decodeThrottled(columns, header.throttled ?? 0);
     const keptUntil = header.kept_until_ns ?? null;
     const { cpus, tasks, roles, end_ns: runEnd } = header;
-    return { cpus, end: keptUntil ?? runEnd, runEnd, keptUntil, tasks, roles, all, first, lanes, wakes };
+    return { cpus, end: keptUntil ?? runEnd, runEnd, keptUntil, tasks, roles, all, first, lanes, wakes, throttled };
   }
 
   /** The first place from `low` on, up to `high`, at which `values` is at least `bound`. */

@@ -6,6 +6,9 @@
   /** That many roles are named in the legend. */
   const MOST_ROLES = 12;
 
+  /** Unlike the colours of roles. */
+  const THROTTLED = { light: "#b0003a", dark: "#ff5c8a" };
+
   /** An element of a class, with a text, in a parent. */
   function add(parent, tag, className, text = "") {
     const element = parent.ownerDocument.createElement(tag);
@@ -27,7 +30,7 @@
   /** Two buttons of which one is on: what the lanes are. */
   function addChoice(bar, choose) {
     const choice = add(bar, "span", "tl-choice");
-    choice.setAttribute("role", "role");
+    choice.setAttribute("role", "group");
     choice.setAttribute("aria-label", "One lane for each");
     const buttons = { cpus: addButton(choice, "CPUs", "One lane for each CPU", () => choose("cpus")) };
     buttons.tasks = addButton(choice, "Tasks", "One lane for each task", () => choose("tasks"));
@@ -47,6 +50,12 @@
       return { role, chip };
     });
     if (roles.length > MOST_ROLES) add(legend, "span", "tl-item", `and ${roles.length - MOST_ROLES} more`);
+    if (data.throttled.start.length > 0) {
+      const item = add(legend, "span", "tl-item");
+      const chip = add(item, "span", "tl-chip");
+      item.append("throttled");
+      chips.push({ role: "throttled", chip });
+    }
     return chips;
   }
 
@@ -121,6 +130,7 @@
     const roles = [...data.roles, "unknown"].map((name, i) =>
       Object.hasOwn(given, name) ? read(given[name]) : palette[i % palette.length],
     );
+    const throttled = fromHex(THROTTLED[isDark(panel) ? "dark" : "light"]);
     const seen = roles.map(() => 0);
     const tasks = data.tasks.map(({ role }) => {
       const of = role ?? data.roles.length;
@@ -129,7 +139,8 @@
     const css = ([red, green, blue]) => `rgb(${red} ${green} ${blue})`;
     return {
       fg: css(fg), muted: css(muted), grid: css(grid), panel: css(panel),
-      roles: roles.map(css),
+      roles: Object.assign(roles.map(css), { throttled: css(throttled) }),
+      throttled: new Uint32Array(tasks.length).fill(pixel(throttled)),
       bright: Uint32Array.from(tasks, pixel),
       faded: Uint32Array.from(tasks, (colour) => pixel(mix(colour, panel, 0.78))),
       ink: tasks.map((colour) => (isDark(colour) ? "#fff" : "#111")),

@@ -16,7 +16,7 @@
   const UNKNOWN_PID = FIRST_TID - 1;
 
   /** Kinds of tracks; a track's number is the kind times 2^40 and its place among its kind. */
-  const CPUS = 1, CPU = 2, ROLE = 3, TASK = 4;
+  const CPUS = 1, CPU = 2, ROLE = 3, TASK = 4, THROTTLED = 5;
   const uuid = (kind, number = 0) => kind * 2 ** 40 + number;
 
   /** Protobuf, into one growing array. */
@@ -117,6 +117,7 @@
         data.tasks.forEach((task, i) => intern(interned, i + 1, task.label));
         data.lanes.forEach((_, cpu) => intern(interned, data.tasks.length + 1 + cpu, `CPU ${cpu}`));
         intern(interned, data.tasks.length + 1 + data.lanes.length, "wakes");
+        intern(interned, data.tasks.length + 2 + data.lanes.length, "throttled");
       });
     });
   }
@@ -221,6 +222,22 @@
     }
   }
 
+  /** A track below that of each task that ever was throttled. */
+  function drawThrottled(trace, data) {
+    for (const [task, lane] of timeline.throttled.byTask(data)) {
+      declare(trace, (track) => {
+        track.number(1, uuid(THROTTLED, task));
+        track.string(2, "throttled");
+        track.number(5, uuid(TASK, task));
+      });
+      lane.start.forEach((start, i) => {
+        const name = (event) => event.number(10, data.tasks.length + 2 + data.lanes.length);
+        draw(trace, start, uuid(THROTTLED, task), BEGIN, name);
+        draw(trace, start + lane.length[i], uuid(THROTTLED, task), END);
+      });
+    }
+  }
+
   /**
    * The timeline as a trace that ui.perfetto.dev opens: a track for each CPU and for each task, and arrows from wakers.
    * @returns {Uint8Array}
@@ -233,6 +250,7 @@
     declareTasks(trace, data);
     drawCpus(trace, data);
     drawTasks(trace, data, arrows);
+    drawThrottled(trace, data);
     drawWakes(trace, data, arrows);
     return trace.done();
   }

@@ -73,11 +73,13 @@
     if (!ready) return [];
     const waited = data.all.start[slice] - ready.since;
     const waiting = waited > 0 ? `waited ${length(waited)}` : "did not wait";
-    if (ready.wake < 0) return [`${waiting} after ${SINCE[data.all.reason[ready.before]]}`];
+    const held = timeline.throttled.within(data, data.all.task[slice], ready.since, data.all.start[slice]);
+    const throttled = held > 0 ? [`throttled ${length(held)} of that`] : [];
+    if (ready.wake < 0) return [`${waiting} after ${SINCE[data.all.reason[ready.before]]}`, ...throttled];
     const waker = data.wakes.waker[ready.wake];
     const source = SOURCES[data.wakes.source[ready.wake]] ?? SOURCES[6];
     const by = waker > 0 ? `${data.tasks[waker - 1].label} (${source})` : source;
-    return [`woken at ${instant(ready.since, 1, data.end)} by ${by}`, waiting];
+    return [`woken at ${instant(ready.since, 1, data.end)} by ${by}`, waiting, ...throttled];
   }
 
   /**

@@ -16,6 +16,12 @@
   const NAMED = 34;
   const FONT = "12px system-ui, sans-serif";
 
+  /** The low third of a lane, where a throttled task would run if it might. */
+  function lowPart({ top, height }) {
+    const low = Math.max(Math.round(height / 3), Math.min(2, height));
+    return { top: top + height - low, height: low };
+  }
+
   /** A timeline on a page. Public are `draw`, `panTo`, `range`, `lanes`, `select`, `destroy` and `frameTimes`. */
   class Timeline {
     constructor(element, data, options) {
@@ -86,7 +92,8 @@
     }
 
     cpuRows() {
-      return this.data.lanes.map((lane, cpu) => ({ lane, name: `CPU ${cpu}`, task: null }));
+      const cpus = this.data.lanes.map((lane, cpu) => ({ lane, name: `CPU ${cpu}`, task: null }));
+      return [...cpus, ...timeline.throttled.rows(this.data)];
     }
 
     /** Tasks that ran, by role and in the order of their coming. */
@@ -274,11 +281,17 @@
       const named = [];
       for (const { row, top: rowTop } of this.visibleRows()) {
         const band = this.bandOf(rowTop, top, height);
-        const { lane, task } = this.rows[row];
+        const { lane, task, throttled } = this.rows[row];
+        if (throttled !== undefined) {
+          timeline.picture.paintLane(lane, view, band, picture, { colours: theme.throttled, tally, end });
+          continue;
+        }
         const isFaded = this.selected !== null && this.selected.task !== task;
         const style = { colours: isFaded ? theme.faded : theme.bright, tally, end };
         const note = (i, x0, x1) => x1 - x0 >= NAMED * ratio && named.push({ lane, i, x0, x1, rowTop, isFaded });
         timeline.picture.paintLane(lane, view, band, picture, style, note);
+        const held = task !== null && timeline.throttled.byTask(this.data).get(task);
+        if (held) timeline.picture.paintLane(held, view, lowPart(band), picture, { ...style, colours: theme.throttled });
         const own = task === null && this.selected?.lanes[row];
         const noteOwn = (i, x0, x1) => x1 - x0 >= NAMED * ratio && named.push({ lane: own, i, x0, x1, rowTop });
         if (own) timeline.picture.paintLane(own, view, band, picture, { ...style, colours: theme.bright }, noteOwn);
@@ -405,10 +418,11 @@
     hit(x, y) {
       const row = Math.floor((y - AXIS + this.page.scroll.scrollTop) / this.laneHeight);
       if (x < this.gutter || y < AXIS || !this.rows[row]) return null;
-      const { lane, task } = this.rows[row];
+      const { lane, task, throttled } = this.rows[row];
+      if (throttled !== undefined) return this.hitThrottled(row, lane, x);
       const first = timeline.data.firstVisible(lane, this.timeAt(x - 1));
       const last = timeline.data.lowerBound(lane.start, this.timeAt(x + 1), first);
-      if (first === last) return null;
+      if (first === last) return this.hitThrottled(row, timeline.throttled.byTask(this.data).get(task), x);
       let found = timeline.data.sliceAt(lane, this.timeAt(x));
       for (let i = first; found < 0 && i < last; i += 1) if (lane.length[i] > 0 || i === last - 1) found = i;
       const index = task === null ? null : timeline.data.byTask(this.data);
@@ -416,12 +430,24 @@
       return { slice, others: last - first - 1 };
     }
 
+    /** The throttled stretch of a row at a point; null when there is none. */
+    hitThrottled(row, lane, x) {
+      const i = lane ? timeline.data.sliceAt(lane, this.timeAt(x)) : -1;
+      return i >= 0 ? { stretch: i, row, others: 0 } : null;
+    }
+
+    /** What there is to say about what was hit. */
+    tell({ slice, stretch, row }) {
+      if (slice === undefined) return timeline.throttled.describe(this.data, this.rows[row], stretch);
+      return timeline.words.describe(this.data, slice);
+    }
+
     /** Says what is at a point. */
     hover(x, y) {
       const hit = this.hit(x, y);
       if (!hit) return this.hideTip();
       const { tip, canvas, root } = this.page;
-      const { title, lines } = timeline.words.describe(this.data, hit.slice);
+      const { title, lines } = this.tell(hit);
       const many = hit.others > 2 ? [`${hit.others} more slices at this place`] : [];
       tip.textContent = [title, ...lines, ...many].join("\n");
       tip.hidden = false;
@@ -439,7 +465,8 @@
 
     click(x, y) {
       const hit = this.hit(x, y);
-      this.select(hit ? this.data.all.task[hit.slice] : null);
+      const task = hit?.slice === undefined ? this.rows[hit?.row]?.task : this.data.all.task[hit.slice];
+      this.select(task ?? null);
     }
 
     /** Chooses a task by its place among the tasks, or none by null. */

@@ -36,6 +36,7 @@ pub struct Job {
 }
 
 /// How a job is run.
+#[derive(Clone)]
 pub struct Options {
     /// Where.
     pub places: Vec<Place>,

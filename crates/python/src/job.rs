@@ -11,12 +11,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use schedlab_campaign::{Axis, Place, RunSet, Runner};
-use schedlab_charts::Look;
-use schedlab_html::{Provenance, of_comparison};
+use schedlab_charts::{Chart, Look};
+use schedlab_html::{Document, Provenance, of_comparison};
 use schedlab_job::{Job, Options};
 use schedlab_model::metric::{Found, Part, Unit};
 use schedlab_model::outcome::Outcome;
-use schedlab_model::result::{RunResult, TaskResult};
+use schedlab_model::result::{ControlGroupResult, RunResult, TaskResult};
 use schedlab_policy::PolicySpec;
 use schedlab_report::{Style, comparison::Comparison, result};
 use schedlab_venue::{Algorithm, EngineSpec, Executor, Policy, VenueName};
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use toml::Value;
 
 /// The first columns of a table of runs.
-const HEAD: [&str; 7] = ["policy", "venue", "seed", "name", "id", "role", "count"];
+const HEAD: [&str; 8] = ["policy", "venue", "seed", "name", "path", "id", "role", "count"];
 
 /// The columns of a table of means.
 const MEANS: [&str; 9] = ["policy", "venue", "of", "name", "metric", "value", "low", "high", "runs"];
@@ -97,14 +97,14 @@ fn axes(vary: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
 }
 
 /// The venue of this name.
-fn venue_name(name: &str) -> PyResult<VenueName> {
+pub fn venue_name(name: &str) -> PyResult<VenueName> {
     let found = VenueName::ALL.into_iter().find(|venue| venue.name() == name);
     let names = VenueName::ALL.map(VenueName::name).join(", ");
     found.ok_or_else(|| input(format!("there is no venue `{name}`; there are {names}")))
 }
 
 /// The policies that a user means: a text as on the command line, a path, a class, or a list of these.
-fn policies(object: &Bound<'_, PyAny>) -> PyResult<Vec<Policy>> {
+pub fn policies(object: &Bound<'_, PyAny>) -> PyResult<Vec<Policy>> {
     let found = match object.extract::<String>() {
         Ok(text) => PolicySpec::parse_list(&text).map_err(input)?.iter().map(found).collect::<PyResult<Vec<_>>>()?,
         Err(_) if is_one(object)? => vec![policy(object)?],
@@ -168,7 +168,7 @@ impl Done {
         self.comparison.show(Style::PLAIN)
     }
 
-    /// A row for each run and one of its `roles`, `tasks` or `cpus`; for each metric over the runs (`means`); or for each of the comparison's `differences` or
+    /// A row for each run and one of its `roles`, `tasks`, `cpus` or `control_groups`; for each metric over the runs (`means`); or for each of the comparison's `differences` or
     /// of what its `theory` says.
     fn frame(&self, of: &str) -> PyResult<Frame> {
         let plain = |list: Json| list.as_array().into_iter().flatten().map(flatten).collect::<Vec<_>>();
@@ -192,13 +192,7 @@ impl Done {
 
     /// The charts of the page: name, title, caption and specification of each.
     fn charts(&self) -> Vec<(String, String, String, String)> {
-        let page = of_comparison(&self.comparison, &self.done.heard, Provenance::default());
-        page.charts()
-            .map(|chart| {
-                let specification = chart.specification(Look::Light).to_string();
-                (chart.id.clone(), chart.title.clone(), chart.caption.clone(), specification)
-            })
-            .collect()
+        charts(&of_comparison(&self.comparison, &self.done.heard, Provenance::default()), Look::Light)
     }
 
     /// The page.
@@ -213,6 +207,15 @@ impl Done {
     }
 }
 
+/// The charts of a page: name, title, caption and specification of each.
+pub fn charts(page: &Document, look: Look) -> Vec<(String, String, String, String)> {
+    let parts = |chart: &Chart| {
+        let specification = chart.specification(look).to_string();
+        (chart.id.clone(), chart.title.clone(), chart.caption.clone(), specification)
+    };
+    page.charts().map(parts).collect()
+}
+
 /// A row for each part of a run, with the metrics that it has.
 fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
     let parts: Vec<(Json, Part)> = match of {
@@ -221,8 +224,22 @@ fn rows_of(label: &str, result: &RunResult, of: &str) -> PyResult<Vec<Row>> {
             let head = |task: &TaskResult| json!({ "id": task.id, "role": task.role });
             result.tasks.iter().map(|task| (head(task), Part::Task(&task.measures))).collect()
         }
+        "control_groups" => {
+            let head = |group: &ControlGroupResult| {
+                let knobs = &group.knobs;
+                json!({
+                    "path": group.path, "weight": knobs.weight, "idle": knobs.idle, "quota_ns": knobs.quota_ns,
+                    "period_ns": knobs.period_ns, "burst_ns": knobs.burst_ns, "cpus": knobs.cpus,
+                })
+            };
+            result.control_groups.iter().map(|group| (head(group), Part::ControlGroup(group))).collect()
+        }
         "cpus" => result.cpus.iter().map(|cpu| (json!({ "id": cpu.id }), Part::Cpu(cpu))).collect(),
-        other => return Err(input(format!("there is no table `{other}`; there are roles, tasks, cpus and means"))),
+        other => {
+            return Err(input(format!(
+                "there is no table `{other}`; there are roles, tasks, cpus, control_groups and means"
+            )));
+        }
     };
     let row = |(head, part): (Json, Part)| {
         let mut row = flatten(&json!({ "policy": label, "venue": result.venue, "seed": result.seed }));
@@ -246,8 +263,10 @@ fn number(found: Found, part: Part) -> Option<Json> {
 fn means(label: &str, outcome: &Outcome) -> Vec<Row> {
     let roles = outcome.roles().into_iter().map(|role| ("role", role.name.to_string(), role.metrics));
     let cpus = outcome.cpus().into_iter().map(|cpu| ("cpu", cpu.id.to_string(), cpu.metrics));
+    let groups =
+        outcome.control_groups().into_iter().map(|group| ("control_group", group.path.to_string(), group.metrics));
     let whole = [("run", String::new(), outcome.whole())];
-    let rows = roles.chain(cpus).chain(whole).flat_map(|(of, name, metrics)| {
+    let rows = roles.chain(cpus).chain(groups).chain(whole).flat_map(|(of, name, metrics)| {
         metrics.known().into_iter().map(move |(path, value)| {
             let interval = value.interval;
             json!({

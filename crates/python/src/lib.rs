@@ -8,6 +8,7 @@ mod error;
 mod frame;
 mod job;
 mod native;
+mod quota;
 mod read;
 mod rows;
 mod scenario;
@@ -28,6 +29,8 @@ mod _schedlab {
     use crate::job::{Done, run};
     #[pymodule_export]
     use crate::native::{Kernel, Task};
+    #[pymodule_export]
+    use crate::quota::{Limits, quota};
     #[pymodule_export]
     use crate::read::{policies, read_trace, scenarios, schema, studies};
     #[pymodule_export]

@@ -12,7 +12,7 @@ use schedlab_campaign::{spread, threads};
 use schedlab_catalogue as catalogue;
 use schedlab_model::{schema as schemas, trace::Sink};
 use schedlab_policy::catalog;
-use schedlab_report::comparison;
+use schedlab_report::{comparison, quota};
 use schedlab_trace::{Format, Reader, Writer};
 use schedlab_venue::{Discipline, Monitor, ideal_name};
 use std::path::{Path, PathBuf};
@@ -50,9 +50,10 @@ pub fn schema(name: &str) -> PyResult<String> {
         "runs" => schemas::runs(),
         "metrics" => schemas::metrics(),
         "comparison" => comparison::schema(),
+        "quota" => quota::schema(),
         other => {
             return Err(input(format!(
-                "there is no schema `{other}`; there are scenario, result, runs, comparison and metrics"
+                "there is no schema `{other}`; there are scenario, result, runs, comparison, quota and metrics"
             )));
         }
     };

@@ -14,6 +14,7 @@ mod metric;
 mod number;
 pub mod others;
 mod pair;
+pub mod quota;
 mod ratio;
 pub mod recording;
 pub mod result;

@@ -8,6 +8,7 @@
 //! | [`timeline`] | who ran where? |
 //! | [`slices`] | the same, of all slices and wake-ups, packed for a picture that can be zoomed into |
 //! | [`course`] | how did loads, shares and statuses go over time? |
+//! | [`usage`] | what did control groups use over time, against their limits? |
 //! | [`summary`] | what is in the trace? |
 //! | [`contrast`] | whose waits changed from one trace to another, where and why? |
 //!
@@ -31,6 +32,7 @@ pub mod summary;
 #[cfg(test)]
 mod test_helpers;
 pub mod timeline;
+pub mod usage;
 mod waits;
 
 pub use roster::Roster;

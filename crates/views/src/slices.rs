@@ -20,6 +20,14 @@
 //! | waker | 0 when it was no task, else 1 more than the waker's place in [`Header::tasks`] |
 //! | woken | which of [`Header::tasks`] |
 //! | source | what it had waited for: the number of the [`WakeSource`] |
+//!
+//! Then for all stretches in which a task was throttled, in the order of their starts:
+//!
+//! | column | content |
+//! |---|---|
+//! | delta | from the start of the stretch before, or from 0, to the start |
+//! | length | from the start to the end |
+//! | task | which of [`Header::tasks`] |
 
 use schedlab_model::{
     ids::{CpuId, TaskId},
@@ -27,7 +35,7 @@ use schedlab_model::{
     time::Time,
     trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource},
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The number of slices, and of wake-ups, that are kept by default.
 pub const LIMIT: u32 = 2_000_000;
@@ -56,6 +64,8 @@ pub struct Header {
     pub slices_per_cpu: Vec<u32>,
     /// How many wake-ups there are.
     pub wakes: u32,
+    /// How many stretches there are in which a task was throttled.
+    pub throttled: u32,
     /// When there were too many slices or wake-ups: nothing is known from here on.
     pub kept_until_ns: Option<u64>,
 }
@@ -65,7 +75,7 @@ pub struct Header {
 pub struct Packed {
     /// Names and sizes.
     pub header: Header,
-    /// Slices and wake-ups, as the module says.
+    /// Slices, wake-ups and throttled stretches, as the module says.
     pub bytes: Vec<u8>,
 }
 
@@ -140,7 +150,30 @@ impl Wakes {
     }
 }
 
-/// Gathers slices and wake-ups. A run that divides its CPUs without switches has none.
+/// When tasks were throttled.
+#[derive(Clone, Debug, Default)]
+struct Throttled {
+    /// Since when a task is.
+    since: BTreeMap<TaskId, Time>,
+    /// Start, end and name of each stretch that is over.
+    stretches: Vec<(Time, Time, u32)>,
+}
+
+impl Throttled {
+    fn columns(mut self) -> [Column; 3] {
+        self.stretches.sort();
+        let (mut last, mut columns) = (Time::ZERO, [(); 3].map(|()| Column::default()));
+        for (since, until, task) in self.stretches {
+            columns[0].push(since.since(last).ns());
+            columns[1].push(until.since(since).ns());
+            columns[2].push(task.into());
+            last = since;
+        }
+        columns
+    }
+}
+
+/// Gathers slices, wake-ups and throttled stretches. A run that divides its CPUs without switches has none.
 #[derive(Clone, Debug)]
 pub struct Slices {
     names: Names,
@@ -149,6 +182,7 @@ pub struct Slices {
     places: HashMap<TaskId, u32>,
     rows: Vec<Row>,
     wakes: Wakes,
+    throttled: Throttled,
     /// Slices that began.
     begun: u32,
     limit: u32,
@@ -167,6 +201,7 @@ impl Slices {
             places: HashMap::new(),
             rows: vec![Row::default(); cpus as usize],
             wakes: Wakes::default(),
+            throttled: Throttled::default(),
             begun: 0,
             limit: LIMIT,
             kept_until: None,
@@ -238,15 +273,39 @@ impl Slices {
         self.wakes.push(time, waker, woken, source);
     }
 
+    /// A task is held back from now on, or no more.
+    fn throttle(&mut self, time: Time, task: TaskId, on: bool) {
+        if on {
+            self.throttled.since.entry(task).or_insert(time);
+        } else if let Some(since) = self.throttled.since.remove(&task) {
+            if self.throttled.stretches.len() == self.limit as usize {
+                return self.stop(time);
+            }
+            let place = self.place(task);
+            self.throttled.stretches.push((since, time, place));
+        }
+    }
+
     /// Nothing is kept from now on.
     fn stop(&mut self, now: Time) {
-        self.rows.iter_mut().for_each(|row| row.close(now, 0));
+        self.close(now);
         self.kept_until = Some(now);
     }
 
+    /// What has begun ends now.
+    fn close(&mut self, now: Time) {
+        self.rows.iter_mut().for_each(|row| row.close(now, 0));
+        for (task, since) in std::mem::take(&mut self.throttled.since) {
+            let place = self.place(task);
+            self.throttled.stretches.push((since, now, place));
+        }
+    }
+
     /// After the end: names, sizes and bytes.
-    pub fn into_packed(self) -> Packed {
-        let columns = || self.rows.iter().flat_map(Row::columns).chain(self.wakes.columns());
+    pub fn into_packed(mut self) -> Packed {
+        let throttled = self.throttled.stretches.len() as u32;
+        let stretches = std::mem::take(&mut self.throttled).columns();
+        let columns = || self.rows.iter().flat_map(Row::columns).chain(self.wakes.columns()).chain(&stretches);
         let mut bytes = Vec::with_capacity(columns().map(|column| column.0.len()).sum());
         columns().for_each(|column| bytes.extend_from_slice(&column.0));
         let header = Header {
@@ -254,6 +313,7 @@ impl Slices {
             end_ns: self.end.ns(),
             slices_per_cpu: self.rows.iter().map(|row| row.slices).collect(),
             wakes: self.wakes.count,
+            throttled,
             kept_until_ns: self.kept_until.map(Time::ns),
             tasks: self.tasks,
             roles: self.roles,
@@ -292,7 +352,10 @@ impl Sink for Slices {
         match event.kind {
             EventKind::Switch { previous, reason, next } => {
                 self.switch(event.time, event.cpu, previous.map(|task| (task, reason)), next);
+                next.into_iter().for_each(|task| self.throttle(event.time, task, false));
             }
+            EventKind::Throttle { task, on } => self.throttle(event.time, task, on),
+            EventKind::Exit { task } => self.throttle(event.time, task, false),
             EventKind::Untraced { what } => self.turn_to(event.time, event.cpu, what),
             EventKind::Wakeup { source: WakeSource::Untold, .. } => {}
             EventKind::Wakeup { task, waker, source, .. } => self.wakeup(event.time, waker, task, source),
@@ -301,7 +364,7 @@ impl Sink for Slices {
     }
 
     fn finish(&mut self, end: Time) {
-        self.rows.iter_mut().for_each(|row| row.close(end, 0));
+        self.close(end);
         self.end = end;
     }
 }

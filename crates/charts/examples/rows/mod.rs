@@ -176,6 +176,7 @@ fn lines(labels: &[&str]) -> Vec<Row> {
             [2, 4, 8, 16, 32].into_iter().map(point).collect()
         }));
     }
+    rows.push(object(json!({"panel": "p99 of response (ms)", "target": 4.0})));
     rows
 }
 

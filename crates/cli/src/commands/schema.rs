@@ -4,7 +4,7 @@ use crate::args::{SchemaArgs, SchemaName};
 use crate::failure::Failure;
 use crate::output;
 use schedlab_model::schema;
-use schedlab_report::comparison;
+use schedlab_report::{comparison, quota};
 
 /// Prints a schema.
 pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
@@ -16,6 +16,7 @@ pub fn run(args: &SchemaArgs) -> Result<(), Failure> {
         SchemaName::Runs => schema::runs(),
         SchemaName::Metrics => schema::metrics(),
         SchemaName::Agreement => schedlab_agreement::schema(),
+        SchemaName::Quota => quota::schema(),
         SchemaName::Comparison => comparison::schema(),
     })
 }

@@ -66,6 +66,85 @@ fn the_least_limit_that_keeps_a_target_is_found() {
     }
 }
 
+/// The least weight that keeps a target is one from which on all do, and a burst of nothing is enough for a loose one.
+#[test]
+fn the_least_weight_and_the_least_burst_are_found() {
+    let lab = Lab::new();
+    lab.write("shared.toml", SHARED);
+    lab.write("limited.toml", LIMITED);
+    let search = |file: &str, knob: &str, target: &str| {
+        lab.json(&["quota", file, "--control-group", "web", "--search", knob, "--target", target, "--json"])
+    };
+    // Next to a job of the same weight a request of 5 ms takes 10: three quarters of the CPU make it 6.7.
+    let answer = search("shared.toml", "weight", "mean=6700us");
+    let least = answer["policies"][0]["least_weight"].as_u64().unwrap();
+    assert!((285..=315).contains(&least), "{answer}");
+    for point in answer["policies"][0]["points"].as_array().unwrap() {
+        assert!(point["weight"].as_u64().unwrap() < least || point["meets"] == true, "{point}");
+    }
+    let burst = search("limited.toml", "burst", "mean=30ms");
+    assert_eq!((&burst["search"], &burst["policies"][0]["least_burst_ns"]), (&"burst".into(), &0.into()), "{burst}");
+    let never = lab.out(&["quota", "limited.toml", "--search", "burst", "--target", "p99=11ms"]);
+    assert!(never.contains("is not met with a burst of 50ms either"), "{never}");
+    let with_limit = ["--search", "burst", "--limit", "61ms/100ms", "--target", "p99=30ms", "--json"];
+    let limited = lab.json(&[&["quota", "limited.toml"], &with_limit[..]].concat());
+    assert_eq!(limited["policies"][0]["loosest"]["quota_ns"], 61_000_000, "{limited}");
+    for (file, flags, part) in [
+        ("limited.toml", &["--limit", "50ms/100ms"][..], "--limit is what --search weight and --search burst keep"),
+        ("shared.toml", &["--search", "burst"], "`web` has no limit whose burst could be searched for"),
+        ("limited.toml", &["--search", "burst", "--period", "5ms"], "--period and --burst are the form of the limits"),
+        ("limited.toml", &["--venue", "sim,vm"], "a search runs in one venue"),
+    ] {
+        let output = lab.run(&[&["quota", file, "--control-group", "web", "--target", "p99=1ms"], flags].concat());
+        assert!(output.code == Some(2) && output.err.contains(part), "{flags:?}: {}", output.err);
+    }
+}
+
+/// The page has the curve and the target, the files have a row for each limit, and the schema holds.
+#[test]
+fn the_answer_becomes_a_page_and_files() {
+    let lab = Lab::new();
+    lab.write("limited.toml", LIMITED);
+    let flags = ["quota", "limited.toml", "--target", "max=12ms", "--policy", "eevdf:version=7.3,eevdf", "--json"];
+    let files = ["--report", "quota.html", "--export", "quota.md", "--export", "quota.csv"];
+    let answer = lab.json(&[&flags[..], &files].concat());
+    let schema = lab.json(&["schema", "quota"]);
+    assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&answer), "{answer}");
+    let read = |name: &str| std::fs::read_to_string(lab.path(name)).unwrap();
+    let page = read("quota.html");
+    for part in ["Response times by limit", "\"target\":12.0", "eevdf:version=7.3", "schedlab quota limited.toml"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let points: usize =
+        answer["policies"].as_array().unwrap().iter().map(|it| it["points"].as_array().unwrap().len() + 1).sum();
+    assert_eq!(read("quota.md").lines().filter(|line| line.starts_with("| eevdf")).count(), points);
+    assert!(read("quota.csv").contains("Response times by limit,eevdf none yes,max ms,12"), "{}", read("quota.csv"));
+}
+
+/// A page shows what a limited group used against its limit, and the timeline when its tasks were throttled.
+#[test]
+fn pages_show_use_and_throttled_waits() {
+    let lab = Lab::new();
+    lab.write("limited.toml", LIMITED);
+    lab.out(&[
+        "run",
+        "limited.toml",
+        "--policy",
+        "eevdf:version=7.3",
+        "--quiet",
+        "--report",
+        "page.html",
+        "--trace",
+        "t.pftrace",
+    ]);
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.contains("CPUs that control groups used over time") && page.contains("throttled tasks"));
+    let header = page.split("\"throttled\":").nth(1).unwrap();
+    let count: u32 = header.split(|letter: char| !letter.is_ascii_digit()).next().unwrap().parse().unwrap();
+    assert!((18..=20).contains(&count), "{count} throttled waits in 20 periods");
+    lab.out(&["check", "t.pftrace"]);
+}
+
 /// A kernel's own scheduler, and ours in its place, share and limit as the simulator does.
 #[test]
 fn kernels_do_what_the_simulator_does() {

@@ -23,9 +23,9 @@ export function leb128(values) {
 
 /**
  * What `schedlab_views::slices` makes of each CPU's slices, [start, end, task, reason], and of wake-ups,
- * [time, waker + 1, woken, source].
+ * [time, waker + 1, woken, source], and of throttled stretches, [start, end, task].
  */
-export function pack(cpus, wakes, tasks, roles, end) {
+export function pack(cpus, wakes, tasks, roles, end, throttled = []) {
   const column = (rows, value) => rows.map(value);
   const bytes = cpus.flatMap((rows) => [
     ...leb128(column(rows, ([start], i) => start - (i > 0 ? rows[i - 1][1] : 0))),
@@ -35,8 +35,11 @@ export function pack(cpus, wakes, tasks, roles, end) {
   ]);
   bytes.push(...leb128(column(wakes, ([time], i) => time - (i > 0 ? wakes[i - 1][0] : 0))));
   for (const field of [1, 2, 3]) bytes.push(...leb128(column(wakes, (wake) => wake[field])));
+  bytes.push(...leb128(column(throttled, ([start], i) => start - (i > 0 ? throttled[i - 1][0] : 0))));
+  bytes.push(...leb128(column(throttled, ([start, finish]) => finish - start)));
+  bytes.push(...leb128(column(throttled, ([, , task]) => task)));
   const header = {
-    cpus: cpus.length, end_ns: end, tasks, roles, wakes: wakes.length, kept_until_ns: null,
+    cpus: cpus.length, end_ns: end, tasks, roles, wakes: wakes.length, kept_until_ns: null, throttled: throttled.length,
     slices_per_cpu: cpus.map((rows) => rows.length),
   };
   return { header, bytes: Uint8Array.from(bytes) };

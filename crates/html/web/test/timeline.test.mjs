@@ -161,6 +161,29 @@ test("arrows lead from the waker's slice to the slice that follows, and are not 
   assert.equal(visible(crowd, 500, 510, null).length, 20);
 });
 
+/** Two web tasks on one CPU: both are throttled at 100, and one of them at 900 again. */
+function limited() {
+  const tasks = [{ label: "web/0", role: 0 }, { label: "web/1", role: 0 }];
+  const rows = [[0, 100, 0, 2], [500, 700, 0, 3], [700, 900, 1, 2]];
+  const throttled = [[100, 500, 0], [100, 600, 1], [900, 1000, 1]];
+  return decoded(pack([rows], [[0, 0, 0, 1], [100, 0, 1, 1]], tasks, ["web"], 1000, throttled));
+}
+
+test("throttled stretches are rows of roles and of tasks, and say how long", () => {
+  const data = limited();
+  const { rows, byTask, within, describe } = timeline.throttled;
+  const [row, ...others] = rows(data);
+  assert.deepEqual([row.name, [...row.lane.start], [...row.lane.length]], ["web: throttled", [100, 900], [500, 100]]);
+  assert.equal(others.length, 0);
+  assert.deepEqual([...byTask(data).get(1).length], [500, 100]);
+  assert.deepEqual([within(data, 0, 0, 1000), within(data, 1, 400, 950), within(data, 0, 600, 700)], [400, 250, 0]);
+  assert.deepEqual(describe(data, row, 0).lines, ["throttled 500 ns from 0.100 µs", "2 tasks, not all of them all the time"]);
+  assert.deepEqual(describe(data, row, 1).lines[1], "one task");
+  assert.equal(describe(data, { name: "web/1", task: 1 }, 1).title, "web/1");
+  assert.deepEqual(timeline.words.describe(data, 1).lines.at(-1), "throttled 400 ns of that");
+  assert.deepEqual(rows(decoded(story())), []);
+});
+
 /** Reads a protobuf message: pairs of a field and a number or bytes. */
 function message(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -235,6 +258,12 @@ test("a Perfetto trace has the slices of CPUs and tasks on tracks with names", (
   const declared = new Set(descriptors.map((d) => field(d, 1)));
   assert.ok([...slices.keys()].every((of) => declared.has(of)));
   assert.ok(descriptors.every((d) => field(d, 5) === undefined || declared.has(field(d, 5))));
+});
+
+test("a Perfetto trace has a track of throttled stretches below each such task", () => {
+  const slices = slicesOf(packetsOf(limited()));
+  assert.deepEqual(slices.get(track(5, 1)), [[100, 600, "throttled"], [900, 1000, "throttled"]]);
+  assert.deepEqual(slices.get(track(5, 0)), [[100, 500, "throttled"]]);
 });
 
 test("arrows of a Perfetto trace begin at the waker and end at the woken", () => {

@@ -39,6 +39,15 @@ impl Scenario {
         self.with(path, &Value::String(text.into()))
     }
 
+    /// As [`Scenario::with`], a whole number.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Scenario::with`].
+    pub fn with_number(&self, path: &str, number: u32) -> Result<Scenario, ScenarioError> {
+        self.with(path, &Value::Integer(number.into()))
+    }
+
     /// The scenario with a value replaced, or added where its table is there and it is not. What says the same in other
     /// words, as `topology` does next to `cpus`, is taken away.
     ///

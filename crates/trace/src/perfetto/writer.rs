@@ -28,6 +28,8 @@ const SEQUENCE: u32 = 1;
 #[derive(Default)]
 struct Drawn {
     slice: Option<Label>,
+    /// Whether a limit holds it back, which may be said before it leaves its CPU.
+    held: bool,
     requests: bool,
     status: bool,
 }
@@ -153,10 +155,21 @@ impl<W: Write> Encoder<W> {
     fn exit(&mut self, event: &Event, task: TaskId) -> io::Result<()> {
         self.task_instant(event, task, Label::Exit)?;
         // A task that ends on its CPU leaves it by the switch that follows.
-        if matches!(self.tasks[&task].slice, Some(Label::Runnable | Label::Blocked)) {
+        if matches!(self.tasks[&task].slice, Some(Label::Runnable | Label::Blocked | Label::Throttle)) {
             self.change(event.time, task, None, TrackEvent::default())?;
         }
         Ok(())
+    }
+
+    /// A task that waits does so for its limit from now on, or for a CPU again.
+    fn throttle(&mut self, event: &Event, task: TaskId, on: bool) -> io::Result<()> {
+        let drawn = self.task(event.time, task)?;
+        drawn.held = on;
+        match (drawn.slice, on) {
+            (Some(Label::Runnable), true) => self.change(event.time, task, Some(Label::Throttle), carrying(event)),
+            (Some(Label::Throttle), false) => self.change(event.time, task, Some(Label::Runnable), carrying(event)),
+            _ => self.task_instant(event, task, Label::Throttle),
+        }
     }
 
     fn wakeup(&mut self, event: &Event, task: TaskId, target: CpuId, waker: Option<TaskId>) -> io::Result<()> {
@@ -183,13 +196,18 @@ impl<W: Write> Encoder<W> {
     ) -> io::Result<()> {
         if let Some(task) = previous {
             let (slice, _) = after(reason);
+            let held = self.task(event.time, task)?.held;
+            let slice = slice.map(|slice| if held && slice == Label::Runnable { Label::Throttle } else { slice });
             let why =
                 TrackEvent { debug_annotations: vec![annotation(Field::Reason, reason.code())], ..Default::default() };
             let carried = if next.is_none() { carrying(event) } else { why };
             self.change(event.time, task, slice, carried)?;
         }
         match (previous, next) {
-            (_, Some(task)) => self.change(event.time, task, Some(Label::Running), carrying(event))?,
+            (_, Some(task)) => {
+                self.task(event.time, task)?.held = false;
+                self.change(event.time, task, Some(Label::Running), carrying(event))?;
+            }
             (Some(_), None) => {}
             (None, None) => {
                 let track = self.cpu_track(event.time, event.cpu)?;
@@ -284,7 +302,7 @@ impl<W: Write + Send> writer::Encoder for Encoder<W> {
             EventKind::Share { task, .. } => self.task_instant(event, task, Label::Share),
             EventKind::Join { task, .. } => self.task_instant(event, task, Label::Join),
             EventKind::Release { task, .. } => self.task_instant(event, task, Label::Release),
-            EventKind::Throttle { task, .. } => self.task_instant(event, task, Label::Throttle),
+            EventKind::Throttle { task, on } => self.throttle(event, task, on),
             EventKind::Call { task: Some(task), .. } => self.task_instant(event, task, Label::Call),
             EventKind::Call { task: None, .. } => {
                 let track = self.cpu_track(event.time, event.cpu)?;
@@ -371,6 +389,32 @@ mod tests {
         assert_eq!(slices(&trace, Track::Requests(TaskId(1))), [(13_000, u64::MAX, "request")]);
         let status = drawn(&trace).find(|(_, event)| event.r#type() == EventType::Counter).unwrap().1;
         assert_eq!((status.track_uuid, status.counter_value), (Some(Track::Status(TaskId(1)).uuid()), Some(3)));
+    }
+
+    #[test]
+    fn a_wait_for_a_limit_is_a_slice_between_two_waits_for_a_cpu() {
+        let at = |ms, kind| Event { time: Time::from_ms(ms), cpu: CpuId(0), kind };
+        let task = TaskId(0);
+        let switch = |previous, reason, next| EventKind::Switch { previous, reason, next };
+        let trace = encode(&[
+            at(0, switch(None, Reason::Idle, Some(task))),
+            // One that still runs is throttled when it leaves.
+            at(2, EventKind::Throttle { task, on: true }),
+            at(2, switch(Some(task), Reason::Preempted, None)),
+            at(8, EventKind::Throttle { task, on: false }),
+            at(9, switch(None, Reason::Idle, Some(task))),
+            at(10, switch(Some(task), Reason::Preempted, None)),
+            at(10, EventKind::Throttle { task, on: true }),
+        ]);
+        let expected = [
+            (0, 2_000, "running"),
+            (2_000, 8_000, "throttled"),
+            (8_000, 9_000, "runnable"),
+            (9_000, 10_000, "running"),
+            (10_000, 10_000, "runnable"),
+            (10_000, 20_000, "throttled"),
+        ];
+        assert_eq!(slices(&trace, Track::Task(task)), expected);
     }
 
     #[test]

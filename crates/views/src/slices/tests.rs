@@ -27,13 +27,23 @@ impl Reader<'_> {
         panic!("a number of more than 64 bits");
     }
 
-    fn columns(&mut self, length: u32) -> [Vec<u64>; 4] {
-        [(); 4].map(|()| (0..length).map(|_| self.number()).collect())
+    fn columns<const N: usize>(&mut self, length: u32) -> [Vec<u64>; N] {
+        [(); N].map(|()| (0..length).map(|_| self.number()).collect())
     }
 }
 
-/// The inverse of packing.
+/// The inverse of packing, where nothing is throttled.
 fn unpack(packed: &Packed) -> (Vec<Vec<Slice>>, Vec<Wake>) {
+    let (cpus, wakes, throttled) = unpack_all(packed);
+    assert_eq!(throttled, []);
+    (cpus, wakes)
+}
+
+/// Start, end, task.
+type Stretch = (u64, u64, u64);
+
+/// The inverse of packing.
+fn unpack_all(packed: &Packed) -> (Vec<Vec<Slice>>, Vec<Wake>, Vec<Stretch>) {
     let mut reader = Reader(&packed.bytes);
     let mut cpus = Vec::new();
     for &count in &packed.header.slices_per_cpu {
@@ -53,8 +63,15 @@ fn unpack(packed: &Packed) -> (Vec<Vec<Slice>>, Vec<Wake>) {
         (time, waker[i], woken[i], source[i])
     });
     let wakes = wakes.collect();
+    let [delta, length, task] = reader.columns(packed.header.throttled);
+    let mut start = 0;
+    let stretches = (0..delta.len()).map(|i| {
+        start += delta[i];
+        (start, start + length[i], task[i])
+    });
+    let stretches = stretches.collect();
     assert!(reader.0.is_empty(), "{} bytes too many", reader.0.len());
-    (cpus, wakes)
+    (cpus, wakes, stretches)
 }
 
 fn pack(slices: Slices, events: &[Event], end: u64) -> Packed {
@@ -219,4 +236,33 @@ fn what_a_cpu_does_without_a_task_is_seen_and_no_wake_up_is_made_up() {
     let (cpus, wakes) = unpack(&packed);
     assert_eq!(cpus[0], [(0, 10, 0, 0), (10, 20, 1, 3), (20, 40, 2, 0), (40, 50, 0, 0)]);
     assert_eq!(wakes, []);
+}
+
+#[test]
+fn throttled_stretches_are_packed_in_the_order_of_their_starts() {
+    let throttle = |at: u64, task: u32, on| {
+        let kind = EventKind::Throttle { task: TaskId(task), on };
+        Event { time: Time(at), cpu: CpuId(0), kind }
+    };
+    let events = [
+        fork(0, 3, 0),
+        switch(0, 0, None, Idle, Some(3)),
+        switch(50, 0, Some(3), Preempted, None),
+        throttle(50, 3, true),
+        throttle(50, 3, true),
+        throttle(60, 7, true),
+        throttle(70, 7, false),
+        // Who gets a CPU is no more throttled, whether that was said or not.
+        switch(100, 0, None, Idle, Some(3)),
+        throttle(100, 3, false),
+        switch(150, 0, Some(3), Preempted, None),
+        throttle(150, 3, true),
+    ];
+    let packed = pack(Slices::new(roles(), 1), &events, 180);
+    let (cpus, _, stretches) = unpack_all(&packed);
+    assert_eq!(cpus[0], [(0, 50, 0, 2), (100, 150, 0, 2)]);
+    assert_eq!(stretches, [(50, 100, 0), (60, 70, 1), (150, 180, 0)]);
+    // There is no room for the second slice.
+    let cut = pack(Slices::new(roles(), 1).keeping(1), &events, 180);
+    assert_eq!((cut.header.kept_until_ns, unpack_all(&cut).2), (Some(100), vec![(50, 100, 0), (60, 70, 1)]));
 }

@@ -1,0 +1,167 @@
+//! The search for the smallest limit, weight or burst as a page: response times by setting, with the target.
+
+use crate::document::{Document, Provenance, Section, TableView};
+use crate::pieces::row;
+use schedlab_charts::{Axes, Chart, Kind, Row, is_wide};
+use schedlab_model::time::Time;
+use schedlab_report::quota::{Answer, Curve, Knob, Point};
+use serde_json::json;
+
+/// The page of an answer.
+pub fn of_quota(answer: &Answer, provenance: Provenance) -> Document {
+    let Answer { statistic, role, search, control_group, runs, .. } = answer;
+    let knob = search.name();
+    let of = |curve: &Curve| format!("Under {}: {}", curve.policy, answer.conclusion(curve));
+    let runs = match runs {
+        1 => "one run at each setting; --runs gives intervals".to_string(),
+        runs => format!(
+            "{runs} runs at each setting, with the same seeds; a setting meets the target if the upper end of the interval does"
+        ),
+    };
+    let mut charts = charts(answer).into_iter();
+    Document {
+        title: answer.scenario.clone(),
+        subtitle: format!(
+            "{statistic} of the responses of {role} by the {knob} of {control_group}; the target is {}.",
+            Time(answer.target_ns)
+        ),
+        answer: answer.policies.iter().map(of).collect::<Vec<_>>().join(" "),
+        confidence: format!("How sure: {runs}."),
+        lead: charts.next(),
+        sections: vec![Section {
+            id: "curve".into(),
+            heading: format!("Response times by {knob}"),
+            charts: charts.collect(),
+            tables: answer
+                .policies
+                .iter()
+                .map(|curve| TableView::of(&curve.policy, &curve.table(*search, statistic)))
+                .collect(),
+            ..Section::default()
+        }],
+        provenance,
+        ..Document::default()
+    }
+}
+
+/// Response times, throttled periods and used CPUs by setting.
+fn charts(answer: &Answer) -> Vec<Chart> {
+    let statistic = format!("{} of response (ms)", answer.statistic);
+    let mut response: Vec<Row> = points(answer, |point| {
+        let mut row = json!({ "panel": statistic, "value": ms(point.value_ns) });
+        if let Some((low, high)) = point.low_ns.zip(point.high_ns) {
+            (row["low"], row["high"]) = (json!(ms(low)), json!(ms(high)));
+        }
+        Some(row)
+    });
+    let values = || answer.policies.iter().flat_map(|curve| &curve.points).map(|point| point.value_ns);
+    let (low, high) =
+        values().fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    response.push(row(json!({ "panel": statistic, "target": ms(answer.target_ns as f64) })));
+    let mut rest = points(answer, |point| {
+        let percent = (1e4 * point.throttled_frac?).round() / 100.0;
+        Some(json!({ "panel": "throttled periods (%)", "value": percent }))
+    });
+    rest.extend(points(answer, |point| {
+        Some(json!({ "panel": "CPUs used", "value": (1e3 * point.used_cpus).round() / 1e3 }))
+    }));
+    let across = match answer.search {
+        Knob::Limit => "limit (CPUs)",
+        Knob::Weight => "weight",
+        Knob::Burst => "burst (ms)",
+    };
+    let axes =
+        |log_y: bool| Axes { x: Some(across.into()), log_x: answer.search != Knob::Burst, log_y, ..Axes::default() };
+    let title = format!("Response times by {}", answer.search.name());
+    let about =
+        "What was tried, with the interval over the runs where there are several. The dashed line is the target.";
+    let lead = Chart::new(("quota-response", &title, about), Kind::Lines, response);
+    let about = "How many periods were throttled, and what the control group used.";
+    let rest = Chart::new(("quota-throttled", "What the control group got", about), Kind::Lines, rest);
+    // Without points there is nothing but the target.
+    let is_empty = values().next().is_none();
+    let both = [Chart { axes: axes(is_wide(low, high)), ..lead }, Chart { axes: axes(false), ..rest }];
+    both.into_iter().filter(|_| !is_empty).collect()
+}
+
+/// A row for each point of each curve.
+fn points(answer: &Answer, of: impl Fn(&Point) -> Option<serde_json::Value>) -> Vec<Row> {
+    let of_curve = |curve: &Curve| {
+        let each = |point: &Point| {
+            let mut fields = of(point)?;
+            (fields["scheduler"], fields["venue"]) = (json!(curve.policy), json!(answer.venue));
+            fields["x"] = json!(match answer.search {
+                Knob::Limit => point.limit_cpus()?,
+                Knob::Weight => f64::from(point.weight?),
+                Knob::Burst => ms(point.burst_ns as f64),
+            });
+            Some(row(fields))
+        };
+        curve.points.iter().filter_map(each).collect::<Vec<_>>()
+    };
+    answer.policies.iter().flat_map(of_curve).collect()
+}
+
+fn ms(ns: f64) -> f64 {
+    (ns / 1e2).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedlab_report::quota::SCHEMA;
+
+    fn answer(search: Knob, points: Vec<Point>) -> Answer {
+        let loosest = points.last().cloned().unwrap_or_else(|| point(400, 9.0));
+        let least_quota_ns = points.iter().find(|point| point.meets).and_then(|point| point.quota_ns);
+        let policy = "eevdf:version=7.3".to_string();
+        Answer {
+            schema: SCHEMA.into(),
+            scenario: "limited".into(),
+            venue: "sim".into(),
+            control_group: "<web>".into(),
+            role: "server".into(),
+            search,
+            statistic: "p99".into(),
+            target_ns: 20_000_000,
+            runs: 3,
+            policies: vec![Curve { policy, loosest, points, least_quota_ns, least_weight: None, least_burst_ns: None }],
+        }
+    }
+
+    fn point(quota_ms: u64, value_ms: f64) -> Point {
+        Point {
+            weight: Some(100),
+            quota_ns: Some(quota_ms * 1_000_000),
+            period_ns: 100_000_000,
+            burst_ns: 1_000_000,
+            value_ns: value_ms * 1e6,
+            low_ns: Some(value_ms * 0.9e6),
+            high_ns: Some(value_ms * 1.1e6),
+            throttled_frac: Some(0.25),
+            used_cpus: 0.5,
+            meets: value_ms < 18.0,
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_curve_the_target_and_the_answer() {
+        let answer = answer(Knob::Limit, vec![point(50, 400.0), point(70, 12.0), point(100, 5.0)]);
+        let page = of_quota(&answer, Provenance::default());
+        assert!(page.answer.starts_with("Under eevdf:version=7.3: p99 ≤ 20ms takes 70ms/100ms"), "{}", page.answer);
+        let lead = page.lead.as_ref().unwrap();
+        assert_eq!((lead.kind, lead.rows.len(), lead.axes.log_y), (Kind::Lines, 4, true));
+        assert_eq!((&lead.rows[0]["x"], &lead.rows[0]["high"]), (&json!(0.5), &json!(440.0)));
+        assert_eq!(lead.rows[3]["target"], json!(20.0));
+        assert_eq!(page.charts().count(), 2);
+        let html = page.html();
+        assert!(html.contains("&#60;web&#62;") && !html.contains("<web>"), "names are text");
+    }
+
+    #[test]
+    fn without_points_there_is_no_curve() {
+        let page = of_quota(&answer(Knob::Burst, Vec::new()), Provenance::default());
+        assert_eq!((page.lead.is_none(), page.charts().count()), (true, 0));
+        assert_eq!(page.sections[0].tables.len(), 1);
+    }
+}

@@ -1,0 +1,332 @@
+//! The least limit, weight or burst of a control group that keeps a target of response times.
+
+mod ladder;
+
+use crate::{Done, Job, Options};
+use schedlab_campaign::Runner;
+use schedlab_model::control_group::{Bandwidth, DEFAULT_PERIOD, MIN_QUOTA};
+use schedlab_model::ids::ControlGroupId;
+use schedlab_model::outcome::Outcome;
+use schedlab_model::scenario::{Notation, Scenario};
+use schedlab_model::time::Time;
+use schedlab_model::workload::Workload;
+use schedlab_report::quota::{Answer, Curve, Knob, Point, SCHEMA};
+use schedlab_venue::{Policy, VenueError};
+use std::str::FromStr;
+
+/// What is wanted, as a user says it.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What is searched for.
+    pub search: Knob,
+    /// The target.
+    pub target: Target,
+    /// The path of the control group; the scenario's only one where it is absent.
+    pub control_group: Option<String>,
+    /// Whose responses count; the only role in the control group where it is absent.
+    pub role: Option<String>,
+    /// The period of limits that are searched for; 100 ms where it is absent.
+    pub period: Option<Time>,
+    /// Their burst, as a part of the quota; none where it is absent.
+    pub burst: Option<f64>,
+    /// The limit under which a weight or a burst is searched for, as `max` in a scenario; the scenario's where it is absent.
+    pub limit: Option<String>,
+}
+
+/// A bound of a statistic of response times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The statistic.
+    pub statistic: String,
+    /// Its maximum.
+    pub bound: Time,
+}
+
+/// The statistics that can be bounded.
+const STATISTICS: [&str; 6] = ["mean", "p50", "p90", "p99", "p999", "max"];
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Target, String> {
+        let (statistic, bound) = text.split_once('=').ok_or("write a statistic and a time, as in p99=20ms")?;
+        if !STATISTICS.contains(&statistic) {
+            return Err(format!("`{statistic}` is none of {}", STATISTICS.join(", ")));
+        }
+        Ok(Target { statistic: statistic.into(), bound: Time::read(bound)? })
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QuotaError {
+    /// What was asked cannot be.
+    #[error("{0}")]
+    Input(String),
+    /// A setting under which nothing can be said.
+    #[error("{0}")]
+    Failed(String),
+    /// A policy failed.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Policies(Vec<VenueError>),
+    /// Anything else.
+    #[error(transparent)]
+    Venue(#[from] VenueError),
+    /// Somebody stopped it.
+    #[error("interrupted")]
+    Stopped,
+}
+
+/// What is asked, found in a scenario.
+pub struct Question {
+    wanted: Wanted,
+    scenario: Scenario,
+    path: String,
+    role: String,
+    /// The limit that the scenario has.
+    limit: Bandwidth,
+    machine_cpus: u32,
+}
+
+/// What is searched for in one search, in whole numbers of a unit.
+struct Ladder {
+    unit: u64,
+    least: u64,
+    most: u64,
+}
+
+impl Question {
+    /// Finds in a scenario what is wanted.
+    ///
+    /// # Errors
+    ///
+    /// There is no such control group or role, it is not clear which, or the parts do not fit.
+    pub fn new(mut scenario: Scenario, wanted: Wanted) -> Result<Question, QuotaError> {
+        let input = |message: String| Err(QuotaError::Input(message));
+        let mut workload = scenario.compile().map_err(VenueError::from)?;
+        let (id, path) = group(&workload, wanted.control_group.as_deref())?;
+        let role = role(&workload, id, &path, wanted.role.as_deref())?;
+        if let Some(limit) = &wanted.limit {
+            if wanted.search == Knob::Limit {
+                return input("--limit is what --search weight and --search burst keep: leave it out".into());
+            }
+            let changed = scenario.with_text(&format!("control_group.{path}.max"), limit);
+            scenario = changed.map_err(VenueError::from)?;
+            workload = scenario.compile().map_err(VenueError::from)?;
+        }
+        let limit = workload.control_groups[id].knobs.bandwidth;
+        if let Some(burst) = wanted.burst.filter(|burst| !(0.0..=1.0).contains(burst)) {
+            return input(format!("a burst of {burst} quotas cannot be: write a part from 0 to 1"));
+        }
+        if wanted.search != Knob::Limit && (wanted.period.is_some() || wanted.burst.is_some()) {
+            return input("--period and --burst are the form of the limits that --search limit tries".into());
+        }
+        if wanted.search == Knob::Burst && limit.quota.is_none() {
+            return input(format!(
+                "`{path}` has no limit whose burst could be searched for: give it one, as in --limit 200ms/100ms"
+            ));
+        }
+        let machine_cpus = workload.machine.cpus();
+        Ok(Question { wanted, scenario, path, role, limit, machine_cpus })
+    }
+
+    /// Searches under each policy.
+    ///
+    /// # Errors
+    ///
+    /// See [`QuotaError`].
+    pub fn answer(&self, policies: &[Policy], options: &Options, runner: &Runner) -> Result<Answer, QuotaError> {
+        let [place] = options.places.as_slice() else {
+            return Err(QuotaError::Input("a search runs in one venue: name one".into()));
+        };
+        let policies = policies.iter().map(|policy| self.search(policy, options, runner)).collect::<Result<_, _>>()?;
+        Ok(Answer {
+            schema: SCHEMA.into(),
+            scenario: self.scenario.name.clone(),
+            venue: place.name.name().into(),
+            control_group: self.path.clone(),
+            role: self.role.clone(),
+            search: self.wanted.search,
+            statistic: self.wanted.target.statistic.clone(),
+            target_ns: self.wanted.target.bound.ns(),
+            runs: options.runs,
+            policies,
+        })
+    }
+
+    /// Tries settings under a policy.
+    fn search(&self, policy: &Policy, options: &Options, runner: &Runner) -> Result<Curve, QuotaError> {
+        let point = |setting| self.point(setting, policy, options, runner);
+        let loosest = point(None)?;
+        let ladder = self.ladder(loosest.used_cpus);
+        let mut settings = if loosest.meets { ladder::grid(ladder.least, ladder.most) } else { Vec::new() };
+        let (mut points, mut tried) = (Vec::new(), Vec::<ladder::Tried>::new());
+        while !settings.is_empty() {
+            for setting in &settings {
+                let point = point(Some(setting * ladder.unit))?;
+                tried.push((*setting, point.meets));
+                points.push(point);
+            }
+            settings = ladder::next(&tried);
+        }
+        points.sort_by_key(|point: &Point| point.setting(self.wanted.search));
+        let least = ladder::least(&tried).map(|setting| setting * ladder.unit);
+        let of = |knob: Knob| least.filter(|_| self.wanted.search == knob);
+        Ok(Curve {
+            policy: policy.label.clone(),
+            loosest,
+            points,
+            least_quota_ns: of(Knob::Limit),
+            least_weight: of(Knob::Weight).map(|weight| weight as u32),
+            least_burst_ns: of(Knob::Burst),
+        })
+    }
+
+    /// What is tried, for tasks that use this many CPUs with the loosest setting.
+    fn ladder(&self, used_cpus: f64) -> Ladder {
+        const MS: u64 = 1_000_000;
+        match self.wanted.search {
+            Knob::Limit => {
+                let period_ms = self.period().ns() as f64 / MS as f64;
+                let least = (0.8 * used_cpus * period_ms).round().max((MIN_QUOTA.ns() / MS) as f64);
+                Ladder {
+                    unit: MS,
+                    least: least as u64,
+                    most: (f64::from(self.machine_cpus) * period_ms).round() as u64,
+                }
+            }
+            Knob::Weight => Ladder { unit: 1, least: 1, most: MOST_WEIGHT },
+            Knob::Burst => {
+                // A kernel counts whole microseconds.
+                let unit = (self.quota().ns() / 100).next_multiple_of(1_000);
+                Ladder { unit, least: 0, most: self.quota().ns() / unit }
+            }
+        }
+    }
+
+    fn period(&self) -> Time {
+        self.wanted.period.unwrap_or(DEFAULT_PERIOD)
+    }
+
+    /// The quota of the scenario, where its burst is searched for.
+    fn quota(&self) -> Time {
+        self.limit.quota.unwrap_or_default()
+    }
+
+    /// Runs with a setting, or with as much as can be given.
+    fn point(
+        &self,
+        setting: Option<u64>,
+        policy: &Policy,
+        options: &Options,
+        runner: &Runner,
+    ) -> Result<Point, QuotaError> {
+        let (scenario, weight, limit) = self.with(setting)?;
+        let job = Job::new(scenario, &[], vec![policy.clone()], options.clone())?;
+        let done = job.run(&job.shares()?, runner)?;
+        self.read(done, weight, limit)
+    }
+
+    /// The scenario with a setting, its weight where that is searched for, and its limit.
+    fn with(&self, setting: Option<u64>) -> Result<(Scenario, Option<u32>, Bandwidth), QuotaError> {
+        let place = |key: &str| format!("control_group.{}.{key}", self.path);
+        let write = |scenario: Scenario, key: &str, value: String| {
+            scenario.with_text(&place(key), &value).map_err(|error| QuotaError::Venue(VenueError::from(error)))
+        };
+        let scenario = self.scenario.clone();
+        match self.wanted.search {
+            Knob::Limit => {
+                let period = self.period();
+                let quota = setting.map(Time);
+                let part = self.wanted.burst.unwrap_or(0.0);
+                let burst = quota.map_or(Time::ZERO, |quota| Time::from_us((quota.ns() as f64 * part / 1e3) as u64));
+                let max = quota.map_or_else(|| "max".into(), |quota| format!("{}/{}", quota.write(), period.write()));
+                // Without a limit a burst that is there would have nothing to save up.
+                let scenario = write(scenario, "burst", Time::ZERO.write())?;
+                let scenario = write(write(scenario, "max", max)?, "burst", burst.write())?;
+                Ok((scenario, None, Bandwidth { quota, period, burst }))
+            }
+            Knob::Weight => {
+                let weight = setting.unwrap_or(MOST_WEIGHT) as u32;
+                let scenario = scenario.with_number(&place("weight"), weight).map_err(VenueError::from)?;
+                Ok((scenario, Some(weight), self.limit))
+            }
+            Knob::Burst => {
+                let burst = setting.map_or(self.quota(), Time);
+                Ok((write(scenario, "burst", burst.write())?, None, Bandwidth { burst, ..self.limit }))
+            }
+        }
+    }
+
+    fn read(&self, done: Done, weight: Option<u32>, limit: Bandwidth) -> Result<Point, QuotaError> {
+        if done.interrupted {
+            return Err(QuotaError::Stopped);
+        }
+        if !done.failures.is_empty() {
+            return Err(QuotaError::Policies(done.failures));
+        }
+        let Some((_, set)) = done.sets.first() else { return Err(QuotaError::Stopped) };
+        let outcome: &Outcome = &set.result;
+        let role = outcome.role(&self.role).expect("looked for before");
+        let path = format!("response_ns.{}", self.wanted.target.statistic);
+        let Some(value) = role.metrics.value(&path) else {
+            let (role, knob) = (&self.role, self.wanted.search.name());
+            return Err(QuotaError::Failed(format!("`{role}` has no responses under this {knob}: a longer run")));
+        };
+        let limited = outcome.control_groups().into_iter().find(|group| group.path == self.path);
+        let of = |path: &str| limited.and_then(|group| group.metrics.get(path));
+        let high = value.interval.map_or(value.number, |interval| interval.high);
+        Ok(Point {
+            weight,
+            quota_ns: limit.quota.map(Time::ns),
+            period_ns: limit.period.ns(),
+            burst_ns: limit.burst.ns(),
+            value_ns: value.number,
+            low_ns: value.interval.map(|interval| interval.low),
+            high_ns: value.interval.map(|interval| interval.high),
+            throttled_frac: of("nr_throttled").zip(of("nr_periods")).map(|(some, all)| some / all.max(1.0)),
+            used_cpus: of("usage_share").unwrap_or(0.0) * f64::from(outcome.scenario().cpus),
+            meets: high <= self.wanted.target.bound.ns() as f64,
+        })
+    }
+}
+
+/// The greatest `cpu.weight`.
+const MOST_WEIGHT: u64 = 10_000;
+
+/// The control group that is meant, and its path.
+fn group(workload: &Workload, wanted: Option<&str>) -> Result<(ControlGroupId, String), QuotaError> {
+    let tree = &workload.control_groups;
+    let paths: Vec<&str> = tree.iter().skip(1).map(|(_, group)| group.path.as_str()).collect();
+    let path = match (wanted, paths.as_slice()) {
+        (Some(path), _) => path,
+        (None, [only]) => only,
+        (None, []) => {
+            let message = "the scenario has no control group that could be limited: add one";
+            return Err(QuotaError::Input(message.into()));
+        }
+        (None, several) => {
+            return Err(QuotaError::Input(format!("name one with --control-group: {}", several.join(", "))));
+        }
+    };
+    let id = tree.find(path).filter(|id| *id != ControlGroupId::ROOT);
+    let none = || QuotaError::Input(format!("there is no control group `{path}`: {}", paths.join(", ")));
+    Ok((id.ok_or_else(none)?, path.to_string()))
+}
+
+/// The role whose responses count.
+fn role(workload: &Workload, group: ControlGroupId, path: &str, wanted: Option<&str>) -> Result<String, QuotaError> {
+    let tree = &workload.control_groups;
+    let inside = workload.roles.iter().filter(|role| tree.upward(role.control.begin).any(|above| above == group));
+    let names: Vec<&str> = inside.map(|role| role.name.as_str()).collect();
+    let role = match (wanted, names.as_slice()) {
+        (Some(role), _) => role,
+        (None, [only]) => only,
+        (None, []) => return Err(QuotaError::Input(format!("no task begins in `{path}`: name one with --role"))),
+        (None, several) => return Err(QuotaError::Input(format!("name one with --role: {}", several.join(", ")))),
+    };
+    match workload.roles.iter().any(|known| known.name == role) {
+        true => Ok(role.into()),
+        false => Err(QuotaError::Input(format!("there is no task `{role}`"))),
+    }
+}

@@ -1,0 +1,381 @@
+//! What came of the search for the smallest limit, weight or burst of a control group that keeps a target.
+
+use crate::{Column, Percent, Style, Table, wrap};
+use schedlab_model::time::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The schema of an answer.
+pub const SCHEMA: &str = "schedlab.quota/3";
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Knob {
+    /// The quota of `cpu.max`.
+    Limit,
+    /// `cpu.weight`.
+    Weight,
+    /// `cpu.max.burst`.
+    Burst,
+}
+
+impl Knob {
+    /// All of them.
+    pub const ALL: [Knob; 3] = [Knob::Limit, Knob::Weight, Knob::Burst];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Knob::Limit => "limit",
+            Knob::Weight => "weight",
+            Knob::Burst => "burst",
+        }
+    }
+}
+
+/// What was asked, and the curve under each policy. `schedlab quota --json` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Where it ran: `sim`, `vm` or `host`.
+    pub venue: String,
+    /// The path of the control group.
+    pub control_group: String,
+    /// Whose responses count.
+    pub role: String,
+    /// What was searched for.
+    pub search: Knob,
+    /// The statistic of response times that the target bounds: `mean`, `p50`, `p90`, `p99`, `p999` or `max`.
+    pub statistic: String,
+    /// The bound.
+    pub target_ns: u64,
+    /// How many runs are behind each point.
+    pub runs: u32,
+    /// A curve under each policy.
+    pub policies: Vec<Curve>,
+}
+
+/// What was tried under a policy, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Curve {
+    /// The policy as you wrote it.
+    pub policy: String,
+    /// With as much as can be given: no limit, weight 10000, or a burst of one quota.
+    pub loosest: Point,
+    /// What was tried, in increasing order.
+    pub points: Vec<Point>,
+    /// The least quota from which on all that were tried keep the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_quota_ns: Option<u64>,
+    /// The least weight, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_weight: Option<u32>,
+    /// The least burst, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_burst_ns: Option<u64>,
+}
+
+/// One setting of the control group, and what the tasks had under it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// Its weight; absent where it is not searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// Its quota; absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_ns: Option<u64>,
+    /// The period of the quota.
+    pub period_ns: u64,
+    /// Its burst.
+    pub burst_ns: u64,
+    /// The statistic, as the mean over the runs.
+    pub value_ns: f64,
+    /// The lower end of the 95 % interval over the runs; absent with one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_ns: Option<f64>,
+    /// The upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_ns: Option<f64>,
+    /// The fraction of the periods that were throttled; absent where nobody counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_frac: Option<f64>,
+    /// CPUs that the control group used on average.
+    pub used_cpus: f64,
+    /// Whether the upper end of the interval, or with one run the value, is within the target.
+    pub meets: bool,
+}
+
+impl Point {
+    /// What is searched for: a quota or a burst in nanoseconds, or a weight.
+    pub fn setting(&self, knob: Knob) -> Option<u64> {
+        match knob {
+            Knob::Limit => self.quota_ns,
+            Knob::Weight => self.weight.map(u64::from),
+            Knob::Burst => Some(self.burst_ns),
+        }
+    }
+
+    /// The CPUs that its quota is worth.
+    pub fn limit_cpus(&self) -> Option<f64> {
+        self.quota_ns.map(|quota| quota as f64 / self.period_ns as f64)
+    }
+
+    /// Whether it misses the target for sure: even the lower end of the interval does.
+    fn misses(&self, target_ns: u64) -> bool {
+        self.low_ns.unwrap_or(self.value_ns) > target_ns as f64
+    }
+}
+
+impl Curve {
+    /// The least setting that keeps the target, where there is one.
+    pub fn least(&self, knob: Knob) -> Option<&Point> {
+        let least = match knob {
+            Knob::Limit => self.least_quota_ns,
+            Knob::Weight => self.least_weight.map(u64::from),
+            Knob::Burst => self.least_burst_ns,
+        }?;
+        self.points.iter().find(|point| point.setting(knob) == Some(least))
+    }
+
+    /// The greatest setting at which the target is missed for sure, below the least that keeps it.
+    pub fn missed_up_to(&self, knob: Knob, target_ns: u64) -> Option<&Point> {
+        let least = self.least(knob)?.setting(knob);
+        self.points.iter().rev().find(|point| point.setting(knob) < least && point.misses(target_ns))
+    }
+
+    /// A row for each setting that was tried, the loosest last.
+    pub fn table(&self, knob: Knob, statistic: &str) -> Table {
+        table(&self.rows(knob), knob, statistic, None)
+    }
+
+    /// The loosest may be among those that were tried.
+    fn rows(&self, knob: Knob) -> Vec<&Point> {
+        let is_new = self.points.iter().all(|point| point.setting(knob) != self.loosest.setting(knob));
+        self.points.iter().chain(is_new.then_some(&self.loosest)).collect()
+    }
+}
+
+/// The JSON schema of an [`Answer`].
+pub fn schema() -> serde_json::Value {
+    schedlab_model::schema::printed::<Answer>()
+}
+
+/// The limit as the scenario writes it.
+fn limit(point: &Point) -> String {
+    point.quota_ns.map_or("none".into(), |quota| format!("{}/{}", Time(quota), Time(point.period_ns)))
+}
+
+/// A time to 10 µs, which is closer than it will ever be met.
+fn rounded(ns: f64) -> Time {
+    Time::from_us((ns / 1e4).round() as u64 * 10)
+}
+
+fn table(rows: &[&Point], knob: Knob, statistic: &str, policies: Option<Vec<String>>) -> Table {
+    let times = |head: &str, of: &dyn Fn(&Point) -> Option<f64>| {
+        Column::times(head, rows.iter().map(|point| of(point)).collect::<Vec<_>>())
+    };
+    let numbers = |head: &str, of: &dyn Fn(&Point) -> String| Column::numbers(head, rows.iter().map(|point| of(point)));
+    let mut columns: Vec<Column> = policies.map(|names| Column::words("policy", names)).into_iter().collect();
+    if knob == Knob::Weight {
+        columns
+            .push(Column::words("weight", rows.iter().map(|row| row.weight.map_or("-".into(), |it| it.to_string()))));
+    }
+    if knob != Knob::Weight || rows.iter().any(|row| row.quota_ns.is_some()) {
+        columns.push(Column::words("limit", rows.iter().map(|row| limit(row))));
+    }
+    if knob == Knob::Burst || rows.iter().any(|row| row.burst_ns > 0) {
+        columns.push(Column::words("burst", rows.iter().map(|row| Time(row.burst_ns).to_string())));
+    }
+    if knob == Knob::Limit {
+        columns.push(numbers("CPUs", &|row| row.limit_cpus().map_or("-".into(), |cpus| format!("{cpus:.2}"))));
+    }
+    columns.push(times(statistic, &|row| Some(row.value_ns)));
+    if rows.iter().any(|row| row.high_ns.is_some()) {
+        columns.push(times("from", &|row| row.low_ns).under("95 % interval"));
+        columns.push(times("to", &|row| row.high_ns).under("95 % interval"));
+    }
+    if rows.iter().any(|row| row.throttled_frac.is_some()) {
+        columns.push(numbers("throttled %", &|row| Percent::show(row.throttled_frac)));
+    }
+    columns.push(numbers("used CPUs", &|row| format!("{:.2}", row.used_cpus)));
+    columns.push(Column::words("met", rows.iter().map(|row| if row.meets { "yes".to_string() } else { "no".into() })));
+    Table::new(columns)
+}
+
+impl Answer {
+    /// What was asked under a policy, in a line.
+    pub fn question(&self, curve: &Curve) -> String {
+        let Answer { scenario, statistic, role, search, control_group, .. } = self;
+        let (policy, knob) = (&curve.policy, search.name());
+        format!(
+            "{scenario} under {policy}: {statistic} of the responses of `{role}` by the {knob} of `{control_group}`"
+        )
+    }
+
+    /// The target as it is written.
+    pub fn target(&self) -> String {
+        format!("{} ≤ {}", self.statistic, Time(self.target_ns))
+    }
+
+    /// What came of it under a policy, in one sentence or two.
+    pub fn conclusion(&self, curve: &Curve) -> String {
+        let (target, loosest) = (self.target(), rounded(curve.loosest.value_ns));
+        match curve.least(self.search) {
+            Some(point) => self.found(curve, point),
+            None if curve.loosest.meets => format!("{target}: no {} that was tried keeps it.", self.search.name()),
+            None => {
+                let most = match self.search {
+                    Knob::Limit => "without a limit".to_string(),
+                    Knob::Weight => format!("with a weight of {}", curve.loosest.weight.unwrap_or_default()),
+                    Knob::Burst => format!("with a burst of {}", Time(curve.loosest.burst_ns)),
+                };
+                format!("{target} is not met {most} either: {loosest}.")
+            }
+        }
+    }
+
+    fn found(&self, curve: &Curve, point: &Point) -> String {
+        let (target, used) = (self.target(), point.used_cpus);
+        let mut text = match self.search {
+            Knob::Limit => {
+                let cpus = point.limit_cpus().unwrap_or_default();
+                format!("{target} takes {}, which is {cpus:.2} CPUs for {used:.2} that are used.", limit(point))
+            }
+            Knob::Weight => format!("{target} takes a weight of {}.", point.weight.unwrap_or_default()),
+            Knob::Burst if point.burst_ns == 0 => format!("{target} takes no burst with a limit of {}.", limit(point)),
+            Knob::Burst => {
+                format!("{target} takes a burst of {} with a limit of {}.", Time(point.burst_ns), limit(point))
+            }
+        };
+        if let Some(missed) = curve.missed_up_to(self.search, self.target_ns) {
+            let setting = match self.search {
+                Knob::Weight => missed.weight.unwrap_or_default().to_string(),
+                Knob::Limit => limit(missed),
+                Knob::Burst => Time(missed.burst_ns).to_string(),
+            };
+            text += &format!(" With {setting} it is missed.");
+        }
+        text
+    }
+
+    /// The answer for a terminal.
+    pub fn show(&self, style: Style) -> String {
+        let mut text = String::new();
+        for (index, curve) in self.policies.iter().enumerate() {
+            text += if index == 0 { "" } else { "\n" };
+            text += &wrap("", 0, &self.question(curve));
+            text += "\n";
+            text += &curve.table(self.search, &self.statistic).show(style);
+            text += "\n";
+            text += &wrap("", 0, &self.conclusion(curve));
+        }
+        text
+    }
+
+    /// One table of all curves, for files.
+    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+        let rows: Vec<(&Curve, &Point)> = self
+            .policies
+            .iter()
+            .flat_map(|curve| curve.rows(self.search).into_iter().map(move |row| (curve, row)))
+            .collect();
+        let policies = rows.iter().map(|(curve, _)| curve.policy.clone()).collect();
+        let points: Vec<&Point> = rows.iter().map(|(_, point)| *point).collect();
+        let title = match self.search {
+            Knob::Limit => "Response times by limit",
+            Knob::Weight => "Response times by weight",
+            Knob::Burst => "Response times by burst",
+        };
+        vec![(title, table(&points, self.search, &self.statistic, Some(policies)))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::Form;
+
+    fn point(quota_ms: Option<u64>, value_ms: f64, meets: bool) -> Point {
+        Point {
+            weight: None,
+            quota_ns: quota_ms.map(|ms| ms * 1_000_000),
+            period_ns: 100_000_000,
+            burst_ns: 0,
+            value_ns: value_ms * 1e6,
+            low_ns: Some(value_ms * 0.9e6),
+            high_ns: Some(value_ms * 1.1e6),
+            throttled_frac: quota_ms.map(|_| 0.25),
+            used_cpus: 0.5,
+            meets,
+        }
+    }
+
+    fn answer() -> Answer {
+        let points = vec![point(Some(50), 80.0, false), point(Some(60), 21.0, false), point(Some(70), 12.0, true)];
+        let curve = Curve {
+            policy: "eevdf:version=7.3".into(),
+            loosest: point(None, 10.0, true),
+            points,
+            least_quota_ns: Some(70_000_000),
+            least_weight: None,
+            least_burst_ns: None,
+        };
+        Answer {
+            schema: SCHEMA.into(),
+            scenario: "limited".into(),
+            venue: "sim".into(),
+            control_group: "web".into(),
+            role: "server".into(),
+            search: Knob::Limit,
+            statistic: "p99".into(),
+            target_ns: 20_000_000,
+            runs: 5,
+            policies: vec![curve],
+        }
+    }
+
+    #[test]
+    fn the_answer_says_from_where_on_and_up_to_where() {
+        let answer = answer();
+        let conclusion = answer.conclusion(&answer.policies[0]);
+        let expected =
+            "p99 ≤ 20ms takes 70ms/100ms, which is 0.70 CPUs for 0.50 that are used. With 50ms/100ms it is missed.";
+        // At 60 ms the interval goes from 18.9 to 23.1 ms: that decides nothing.
+        assert_eq!(conclusion, expected);
+        let text = answer.show(Style::PLAIN);
+        assert!(text.contains("p99 of the responses of `server`") && text.contains("95 % interval"), "{text}");
+        let last = text.lines().find(|line| line.starts_with("none")).unwrap();
+        assert!(last.ends_with("yes") && last.contains(" 9.000  11.00 "), "{last}");
+    }
+
+    #[test]
+    fn what_is_searched_for_is_named() {
+        let mut burst = answer();
+        burst.search = Knob::Burst;
+        burst.policies[0].points.iter_mut().for_each(|point| point.burst_ns = point.quota_ns.unwrap_or_default() / 2);
+        burst.policies[0].least_burst_ns = Some(35_000_000);
+        assert!(
+            burst
+                .conclusion(&burst.policies[0])
+                .starts_with("p99 ≤ 20ms takes a burst of 35ms with a limit of 70ms/100ms.")
+        );
+        let mut weight = answer();
+        weight.search = Knob::Weight;
+        weight.policies[0].loosest = Point { weight: Some(10_000), meets: false, ..point(None, 30.0, false) };
+        let conclusion = weight.conclusion(&weight.policies[0]);
+        assert_eq!(conclusion, "p99 ≤ 20ms is not met with a weight of 10000 either: 30ms.");
+    }
+
+    #[test]
+    fn files_have_a_row_for_each_setting() {
+        let tables = answer().tables();
+        let csv = Form::Csv.show(&tables);
+        assert!(csv.contains("Response times by limit,eevdf:version=7.3 50ms/100ms no,p99 ms,80\n"), "{csv}");
+        let markdown = Form::Markdown.show(&tables);
+        assert_eq!(markdown.lines().filter(|line| line.starts_with("| eevdf")).count(), 4, "{markdown}");
+    }
+}
