@@ -12,6 +12,7 @@ mod constants;
 mod context;
 mod core_relocation;
 mod decode;
+mod descriptor;
 mod fault;
 mod fields;
 mod heap;
@@ -22,6 +23,7 @@ mod kernel;
 mod kernel_btf;
 mod kfuncs;
 mod linker;
+#[cfg_attr(target_arch = "wasm32", path = "no_machine.rs")]
 mod machine;
 mod mapping;
 mod maps;
