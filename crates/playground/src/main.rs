@@ -11,7 +11,6 @@ use schedlab_catalogue::scenarios;
 use schedlab_playground::policies;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 const TEMPLATE: &str = include_str!("../web/page.html");
 
@@ -39,22 +38,12 @@ const STYLES: [&str; 3] = [
     include_str!("../web/playground.css"),
 ];
 
-fn main() -> ExitCode {
+fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [module, page] = arguments.as_slice() else { return refuse("schedlab-playground MODULE.wasm PAGE.html") };
-    let module = match file::bytes(Path::new(module), file::OBJECT_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) => return refuse(&format!("cannot read {module}: {error}")),
-    };
-    match Partial::write(Path::new(page), html(&module).as_bytes()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => refuse(&format!("cannot write {page}: {error}")),
-    }
-}
-
-fn refuse(why: &str) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "{why}");
-    ExitCode::FAILURE
+    let [module, page] = arguments.as_slice() else { return Err("schedlab-playground MODULE.wasm PAGE.html".into()) };
+    let bytes = file::bytes(Path::new(module), file::OBJECT_BYTES);
+    let bytes = bytes.map_err(|error| format!("cannot read {module}: {error}"))?;
+    Partial::write(Path::new(page), html(&bytes).as_bytes()).map_err(|error| format!("cannot write {page}: {error}"))
 }
 
 /// The page.

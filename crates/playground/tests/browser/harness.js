@@ -3,8 +3,9 @@
 const frame = document.getElementById("frame");
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
+/** Waits for five minutes at most, for machines that have much else to do. */
 async function until(what, condition) {
-  for (let i = 0; i < 6000; i += 1) {
+  for (const begun = performance.now(); performance.now() - begun < 300_000; ) {
     const found = condition();
     if (found) return found;
     await sleep(10);

@@ -30,7 +30,7 @@ const schedlab = (...words) =>
 /** Lets a browser use the page, and gives what it told and all that it asked for. */
 async function used(browser) {
   const requests = [];
-  const asked = { pairs: PAIRS, broken: BROKEN, endless: ENDLESS, busy: "#scenario=mixed-8x100&policy=cfs" };
+  const asked = { pairs: PAIRS, broken: BROKEN, endless: ENDLESS, busy: "#scenario=compositor&policy=eevdf" };
   const folder = mkdtempSync(join(tmpdir(), "playground-"));
   let tell;
   const told = new Promise((resolve) => (tell = resolve));
