@@ -1,7 +1,7 @@
 //! What a page says of the policies.
 
 use schedlab_bpf::Object;
-use schedlab_policy::{Parameter, Shipped, catalog};
+use schedlab_policy::{Kind, Parameter, Shipped, catalog};
 use schedlab_simulation::{Discipline, ideal_name, parameters_of};
 use serde::Serialize;
 
@@ -52,7 +52,7 @@ fn of_shipped(shipped: &Shipped) -> PolicyDescription {
 }
 
 fn of_parameter(parameter: &Parameter) -> ParameterDescription {
-    let truth = parameter.c_type == "bool";
+    let truth = parameter.kind == Kind::Boolean;
     let words = parameter.choices.iter().map(|choice| choice.word.clone());
     ParameterDescription {
         name: parameter.name.clone(),
