@@ -26,8 +26,9 @@
       const worker = (this.worker = new Worker(this.address));
       worker.onmessage = ({ data }) => this.hear(data);
       worker.onerror = (event) => this.hear({ number: this.number, error: event.message });
-      this.bytes ??= unpack();
-      worker.postMessage({ module: await this.bytes });
+      // Compiled once, for all workers.
+      this.module ??= unpack().then((bytes) => WebAssembly.compile(bytes));
+      worker.postMessage({ module: await this.module });
     }
 
     hear({ number, now, error, answer }) {
@@ -60,7 +61,7 @@
       try {
         await (this.ready ??= this.begin());
       } catch (error) {
-        [this.ready, this.bytes, this.pending] = [null, null, null];
+        [this.ready, this.module, this.pending] = [null, null, null];
         throw new Error(`the simulator does not start in this browser: ${error.message}`);
       }
       if (number === this.number && this.pending) this.worker.postMessage({ number, question });

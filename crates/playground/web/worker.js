@@ -1,14 +1,13 @@
-// Runs the simulator beside the page, so that the page stays quick. The first message has the module's bytes; each one
-// after it is a question. A run has an instance of its own, with which its memory goes.
+// Runs the simulator beside the page, so that the page stays quick. The first message has the module; each one after it is a
+// question. A run has an instance of its own, with which its memory goes.
 
-/** A promise of it. */
 let module = null;
 
 const PARTS = { error: 0, result: 1, page: 2, tables: 3, whole: 4, header: 5, timeline: 6 };
 
 /** An instance, and what its memory has of an answer. */
 async function start(told) {
-  const { exports } = await WebAssembly.instantiate(await module, { page: { progress: told } });
+  const { exports } = await WebAssembly.instantiate(module, { page: { progress: told } });
   const bytes = (part) => {
     const [at, length] = [exports.output(PARTS[part]), exports.output_len(PARTS[part])];
     return new Uint8Array(exports.memory.buffer, at >>> 0, length).slice();
@@ -38,6 +37,6 @@ async function answer(number, question) {
 }
 
 onmessage = ({ data }) => {
-  if (data.module) module = WebAssembly.compile(data.module);
+  if (data.module) module = data.module;
   else answer(data.number, data.question).catch((error) => postMessage({ number: data.number, error: String(error) }));
 };
