@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells whose PATH lacks it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo python test lint fuzz sanitize soak endings bench studies docs clean
+.PHONY: help setup build demo python test lint fuzz sanitize soak endings bench studies playground docs clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -51,7 +51,11 @@ studies: build ## run all studies and write their pages into docs/studies
 	@tools/setup studies
 	@tools/studies
 
-docs: build python ## make the site in target/site, and the libraries' reference in target/doc
+playground: ## make the simulator in a page, target/playground.html
+	@tools/setup playground
+	@tools/playground
+
+docs: build python playground ## make the site in target/site, and the libraries' reference in target/doc
 	@tools/python site
 	cargo doc --locked --workspace --no-deps
 

@@ -35,6 +35,8 @@ What `schedlab agreement --json` prints; `schedlab schema agreement` has the sam
 [How far the simulator is from a kernel](agreement.md) says what the numbers mean.
 """
 
+PLAYGROUND = "target/playground.html"
+
 PROJECT = {
     "architecture": "ARCHITECTURE.md",
     "contributing": "CONTRIBUTING.md",
@@ -63,6 +65,8 @@ def on_files(files: Files, config: Any) -> Files:
     texts |= {f"project/{name}.md": Path(path).read_text() for name, path in PROJECT.items()}
     for name, text in texts.items():
         files.append(File.generated(config, name, content=text))
+    # The playground, which is a page of its own.
+    files.append(File.generated(config, "play.html", abs_src_path=str(Path(PLAYGROUND).resolve())))
     return files
 
 

@@ -90,8 +90,8 @@ impl Pair {
     /// The same where its policy, which is `simulated`, follows the release of the kernel with whose own scheduler it is compared;
     /// none where it cannot, or the user has chosen a release.
     pub(crate) fn following(&self, kernel: &str, simulated: &Policy) -> Option<Pair> {
-        let Scheduler::Object { object, .. } = &simulated.scheduler else { return None };
-        let releases = Releases::of(object).filter(|_| self.against != Against::Itself)?;
+        let Scheduler::Object { policy, .. } = &simulated.scheduler else { return None };
+        let releases = Releases::of(&policy.object).filter(|_| self.against != Against::Itself)?;
         let nearest = releases.nearest(Release::parse(kernel)?)?;
         let mut pair = self.clone();
         let settings = &mut pair.policy.settings;

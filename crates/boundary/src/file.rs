@@ -3,9 +3,8 @@
 //! A user may name anything: a pipe that nobody writes to, a device without an end, a file that grows. What is read must be
 //! a regular file of at most a stated size, and nothing may wait before that is known.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The largest text that a person wrote: a scenario, a study, a sweep, a page.
@@ -22,19 +21,31 @@ pub const ANY_BYTES: u64 = u64::MAX;
 /// # Errors
 ///
 /// It cannot be opened, is no regular file, or is too large.
+#[cfg(unix)]
 pub fn open(path: &Path, most_bytes: u64) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
     // Without O_NONBLOCK a pipe makes its opener wait, and devices may do anything when they are opened. It means nothing
     // for a regular file.
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
     // A look first: opening some devices has effects. The second look catches a file that was swapped in between.
     is_file(path, &path.metadata()?)?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let data = file.metadata()?;
     is_file(path, &data)?;
     if data.len() > most_bytes {
         return Err(too_large(most_bytes));
     }
     Ok(file)
+}
+
+/// There are no files here.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(unix))]
+pub fn open(_path: &Path, _most_bytes: u64) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// All bytes of a file, if it has at most `most_bytes` of them.
@@ -79,7 +90,9 @@ fn in_utf8(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text in UTF-8"))
 }
 
+#[cfg(unix)]
 fn is_file(path: &Path, data: &std::fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
     let kind = data.file_type();
     let what = match kind {
         _ if kind.is_file() => return Ok(()),

@@ -10,13 +10,19 @@
 //! | a file of ours in a folder that others can write to | out | [`own::unnamed`], [`own::Partial`], [`own::Folder`] |
 //!
 //! Nothing else prints, and nothing else opens what a user names: `make lint` looks for calls that go past it.
+//!
+//! A WebAssembly module of a page has no files: there, [`file`] refuses and the makers of ours are missing.
 
+#[cfg(target_os = "linux")]
 pub mod confine;
 pub mod file;
 mod file_name;
+#[cfg(unix)]
 mod folder;
 pub mod library;
+#[cfg(unix)]
 pub mod own;
+#[cfg(unix)]
 mod partial;
 mod shown;
 

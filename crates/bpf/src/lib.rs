@@ -13,6 +13,7 @@ mod context;
 mod core_relocation;
 mod coverage;
 mod decode;
+mod descriptor;
 mod fault;
 mod fields;
 mod heap;
@@ -23,6 +24,7 @@ mod kernel;
 mod kernel_btf;
 mod kfuncs;
 mod linker;
+#[cfg_attr(target_arch = "wasm32", path = "no_machine.rs")]
 mod machine;
 mod mapping;
 mod maps;

@@ -1,9 +1,8 @@
 //! Address space of the host for the memory of a simulation.
 
 use std::io;
-#[cfg(not(miri))]
-use std::os::fd::AsRawFd;
-use std::os::fd::BorrowedFd;
+
+use crate::descriptor::BorrowedFd;
 
 /// Zeroed bytes of the host that are taken from the system as they are touched.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ impl Mapping {
     }
 }
 
-#[cfg(not(miri))]
+#[cfg(all(unix, not(miri)))]
 impl Mapping {
     /// Reserves the bytes.
     pub fn new(len: usize) -> io::Result<Mapping> {
@@ -35,6 +34,7 @@ impl Mapping {
 
     /// Puts pages of a file in the place of pages, which are shared with each process that maps the file.
     pub fn share(&self, at: usize, len: usize, file: BorrowedFd, offset: u64) -> io::Result<()> {
+        use std::os::fd::AsRawFd;
         assert!(at <= self.len && len <= self.len - at && at.is_multiple_of(4096));
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
         // SAFETY: the range is inside the mapping, which is ours, and nobody holds a reference into it.
@@ -53,7 +53,7 @@ impl Mapping {
     }
 }
 
-#[cfg(not(miri))]
+#[cfg(all(unix, not(miri)))]
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the range was mapped by `new`, and the callers keep this promise.
@@ -87,5 +87,27 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: as it was allocated.
         unsafe { std::alloc::dealloc(self.start, Mapping::layout(self.len)) };
+    }
+}
+
+/// A page takes bytes from the end of its module's memory, where they are zero. They stay until the module is dropped, so
+/// that each run has a module of its own.
+#[cfg(target_arch = "wasm32")]
+impl Mapping {
+    pub fn new(len: usize) -> io::Result<Mapping> {
+        const PAGE: usize = 64 * 1024;
+        match core::arch::wasm32::memory_grow::<0>(len.div_ceil(PAGE)) {
+            usize::MAX => Err(io::ErrorKind::OutOfMemory.into()),
+            before => Ok(Mapping { start: std::ptr::with_exposed_provenance_mut(before * PAGE), len }),
+        }
+    }
+
+    pub fn discard(&self, at: usize, len: usize) -> bool {
+        assert!(at <= self.len && len <= self.len - at);
+        false
+    }
+
+    pub fn share(&self, _at: usize, _len: usize, _file: BorrowedFd, _offset: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }

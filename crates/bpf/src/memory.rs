@@ -3,6 +3,8 @@
 //! A BPF pointer is an offset into the range, so a program's arithmetic on pointers gives the same numbers in every
 //! process and machine code that masks a pointer to 32 bits cannot reach anything else. Untouched memory reads as
 //! zero, and page 0 is never handed out: a load through a NULL kernel pointer reads 0, as in a kernel.
+//!
+//! The WebAssembly of a page has 32-bit addresses itself, so guests get less there.
 
 mod sharing;
 
@@ -16,8 +18,12 @@ use crate::mapping::Mapping;
 
 /// Bytes in a page, the grain in which memory is given to regions.
 pub const PAGE_SIZE: u64 = 4096;
-/// Bytes of guest memory. Miri, which keeps much about each byte, has fewer.
-pub const MEMORY_SIZE: u64 = if cfg!(miri) { 1 << 22 } else { 1 << 32 };
+/// Bytes of guest memory. Miri, which keeps much about each byte, has fewer, and so has a page.
+pub const MEMORY_SIZE: u64 = match () {
+    () if cfg!(miri) => 1 << 22,
+    () if cfg!(target_arch = "wasm32") => 1 << 27,
+    () => 1 << 32,
+};
 /// Bytes of scratch on each side, so that a masked pointer plus a 16-bit offset stays inside the mapping.
 const GUARD_SIZE: u64 = 64 * 1024;
 /// Addresses from here on are handles (functions), never memory.

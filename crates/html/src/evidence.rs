@@ -8,7 +8,6 @@ use schedlab_views::course::Course;
 use schedlab_views::slices::Slices;
 use schedlab_views::usage::Usage;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// The most pieces in which a run is shown over time.
 const PIECES: u32 = 160;
@@ -71,18 +70,8 @@ impl Evidence {
         let header = &packed.header;
         let is_empty = header.slices_per_cpu.iter().all(|count| *count == 0);
         let remark = header.kept_until_ns.map(|ns| format!("Too much happened to show all of it: up to {}.", Time(ns)));
-        let names = header.tasks.iter().map(|task| json!({ "label": task.label, "role": task.role }));
-        let head = json!({
-            "cpus": header.cpus,
-            "end_ns": header.end_ns,
-            "tasks": names.collect::<Vec<_>>(),
-            "roles": header.roles,
-            "slices_per_cpu": header.slices_per_cpu,
-            "wakes": header.wakes,
-            "throttled": header.throttled,
-            "kept_until_ns": header.kept_until_ns,
-        });
-        let view = TimelineView { label: String::new(), header: head.to_string(), bytes: packed.bytes, remark };
+        let head = serde_json::to_string(header).expect("names and numbers have a form in JSON");
+        let view = TimelineView { label: String::new(), header: head, bytes: packed.bytes, remark };
         Story {
             // Where nobody is said to have run anywhere there is no course either.
             course: (!is_empty).then_some(self.course),

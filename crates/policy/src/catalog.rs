@@ -1,5 +1,7 @@
 //! The policies that come with the program.
 
+use crate::did_you_mean;
+
 /// A policy of the folder `policies/`, compiled when the program was built.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
@@ -16,6 +18,33 @@ pub struct Shipped {
 /// All shipped policies in order of name.
 pub fn catalog() -> &'static [Shipped] {
     include!(concat!(env!("OUT_DIR"), "/catalog.rs"))
+}
+
+/// No policy has that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no policy `{name}`{hint}")]
+pub struct UnknownPolicy {
+    /// What the user wrote.
+    pub name: String,
+    /// The likely name, or the list of all.
+    pub hint: String,
+}
+
+/// The shipped policy of a name. `others` are names that are not in the catalogue and that the caller knows, for the hint
+/// only.
+pub fn shipped(name: &str, others: &[&str]) -> Result<&'static Shipped, UnknownPolicy> {
+    if let Some(shipped) = catalog().iter().find(|policy| policy.name == name) {
+        return Ok(shipped);
+    }
+    let names = || catalog().iter().map(|policy| policy.name).chain(others.iter().copied());
+    let hint = match did_you_mean(name, names()) {
+        hint if hint.is_empty() => format!(
+            "; there are: {}; a file needs its folder and its ending, as in ./{name}.bpf.c",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+        hint => hint,
+    };
+    Err(UnknownPolicy { name: name.into(), hint })
 }
 
 impl Shipped {

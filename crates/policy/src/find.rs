@@ -1,8 +1,7 @@
 //! From a name or a file to the bytes of an object.
 
-use crate::catalog::{Shipped, catalog};
+use crate::catalog::{Shipped, UnknownPolicy, shipped};
 use crate::compile::{CompileError, compile};
-use crate::did_you_mean;
 use crate::spec::{PolicySpec, Reference};
 use schedlab_boundary::file;
 use std::borrow::Cow;
@@ -25,14 +24,9 @@ pub struct Policy {
 /// No policy was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// Nobody has that name.
-    #[error("there is no policy `{name}`{hint}")]
-    Unknown {
-        /// What the user wrote.
-        name: String,
-        /// The likely name, or the list of all.
-        hint: String,
-    },
+    /// No policy has that name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownPolicy),
     /// The object cannot be read.
     #[error("cannot read {path}: {error}", path = path.display())]
     Object {
@@ -55,7 +49,11 @@ pub fn find(spec: &PolicySpec, others: &[&str]) -> Result<Policy, FindError> {
     let name = spec.name();
     let found = |object, warnings| Policy { name: name.clone(), object: Cow::Owned(object), shipped: None, warnings };
     match &spec.reference {
-        Reference::Name(name) => shipped(name, others),
+        Reference::Name(_) => {
+            let shipped = shipped(&name, others)?;
+            let object = Cow::Borrowed(shipped.object);
+            Ok(Policy { name, object, shipped: Some(shipped), warnings: String::new() })
+        }
         Reference::Source(path) => {
             let compiled = compile(path)?;
             Ok(found(compiled.object, compiled.warnings))
@@ -66,22 +64,6 @@ pub fn find(spec: &PolicySpec, others: &[&str]) -> Result<Policy, FindError> {
             Err(error) => Err(FindError::Object { path: path.clone(), error }),
         },
     }
-}
-
-fn shipped(name: &str, others: &[&str]) -> Result<Policy, FindError> {
-    if let Some(shipped) = catalog().iter().find(|policy| policy.name == name) {
-        let object = Cow::Borrowed(shipped.object);
-        return Ok(Policy { name: name.into(), object, shipped: Some(shipped), warnings: String::new() });
-    }
-    let names = || catalog().iter().map(|policy| policy.name).chain(others.iter().copied());
-    let hint = match did_you_mean(name, names()) {
-        hint if hint.is_empty() => format!(
-            "; there are: {}; a file needs its folder and its ending, as in ./{name}.bpf.c",
-            names().collect::<Vec<_>>().join(", ")
-        ),
-        hint => hint,
-    };
-    Err(FindError::Unknown { name: name.into(), hint })
 }
 
 #[cfg(test)]

@@ -252,6 +252,21 @@ impl Parameter {
         }
     }
 
+    /// What it may be, in words.
+    pub fn values(&self) -> String {
+        if !self.choices.is_empty() {
+            let words = self.choices.iter().map(|choice| match &choice.argument {
+                Some(argument) => format!("{}({argument})", choice.word),
+                None => choice.word.clone(),
+            });
+            return words.collect::<Vec<_>>().join(", ");
+        }
+        match self.range {
+            Some((least, greatest)) => format!("{} to {}", self.show(least), self.show(greatest)),
+            None => self.c_type.clone(),
+        }
+    }
+
     /// The variable's bytes for a value.
     pub fn encode(&self, value: i128) -> Vec<u8> {
         value.to_le_bytes()[..self.size].to_vec()

@@ -27,8 +27,7 @@ const SPREAD: &str = "cv_of_task_means.population";
 
 /// The page: what ran, the roles, the CPUs, the machine as a whole, and what to beware of.
 pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
-    let shown = [&SPEED[..], &WAITS, &DOINGS, &[SPREAD]].concat();
-    let cautions = cautions(result, policy, &shown);
+    let cautions = cautions(result, policy, &shown_of_roles());
     let what = format!("{} under {policy}", result.scenario().name);
     let mut page = heading(std::slice::from_ref(result), &what, style);
     page += "\n";
@@ -53,6 +52,16 @@ pub fn show(result: &Outcome, policy: &str, style: Style) -> String {
         };
     }
     page + &warnings(texts(&cautions), style)
+}
+
+/// What is shown of the roles: how fast they are, and how that comes about.
+pub fn role_tables(result: &Outcome, policy: &str) -> [Table; 2] {
+    let cautions = cautions(result, policy, &shown_of_roles());
+    [roles(result, &cautions), more_of_roles(result, &cautions)]
+}
+
+fn shown_of_roles() -> Vec<&'static str> {
+    [&SPEED[..], &WAITS, &DOINGS, &[SPREAD]].concat()
 }
 
 /// One table row for each task instance; of several runs the means of the tasks that they have in common.
@@ -239,7 +248,7 @@ fn parts(parts: &[(u32, f64)]) -> (String, f64) {
 }
 
 /// What concerns the machine as a whole, one fact a line.
-fn whole(result: &Outcome) -> String {
+pub fn whole(result: &Outcome) -> String {
     let whole = result.whole();
     let mut facts: Vec<(&str, String)> = Vec::new();
     let told = [

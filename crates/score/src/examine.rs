@@ -12,7 +12,7 @@ use schedlab_model::selector::Selector;
 use schedlab_model::workload::Workload;
 use schedlab_policy::{CompileError, FindError};
 use schedlab_sim::RunError;
-use schedlab_venue::{Policy, VenueError, VenueName};
+use schedlab_venue::{Policy, RunFailure, VenueError, VenueName};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -179,7 +179,7 @@ impl Examiner {
 pub fn is_fault_of_policy(error: &VenueError) -> bool {
     match error {
         VenueError::Find(FindError::Compile(CompileError::Refused { .. })) | VenueError::Object { .. } => true,
-        VenueError::Run { error, .. } => !matches!(
+        VenueError::Failed(RunFailure::Run { error, .. }) => !matches!(
             **error,
             RunError::Stuck { .. } | RunError::TooManyTasks { .. } | RunError::Full { .. } | RunError::Standstill(_)
         ),

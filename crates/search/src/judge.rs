@@ -7,7 +7,7 @@ use schedlab_model::result::RunResult;
 use schedlab_model::scenario::Scenario;
 use schedlab_model::time::Time;
 use schedlab_sim::RunError;
-use schedlab_venue::{Executor, Policy, VenueError, VenueName};
+use schedlab_venue::{Executor, Policy, RunFailure, VenueError, VenueName};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -166,11 +166,11 @@ impl Judge<'_> {
 fn judged(error: VenueError) -> Result<Seen, VenueError> {
     let told = error.to_string();
     match &error {
-        VenueError::Unlawful { .. } | VenueError::NotConserved { .. } => {
+        VenueError::Failed(RunFailure::Unlawful { .. } | RunFailure::NotConserved { .. }) => {
             Ok(Seen::Wrong(Finding::new(Kind::Unlawful, told)))
         }
-        VenueError::OnlyWarmup { .. } => Ok(Seen::Nothing),
-        VenueError::Run { error: run, .. } => match &**run {
+        VenueError::Failed(RunFailure::OnlyWarmup { .. }) => Ok(Seen::Nothing),
+        VenueError::Failed(RunFailure::Run { error: run, .. }) => match &**run {
             RunError::Policy(failure) => {
                 let kind = match failure.is_stall {
                     true => Kind::Stall,

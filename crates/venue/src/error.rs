@@ -3,11 +3,10 @@
 use schedlab_bpf::ObjectError;
 use schedlab_kernel::SchedulerError;
 use schedlab_load::LoadError;
-use schedlab_metrics::{collector::Violation, validator::TraceViolation};
 use schedlab_model::scenario::ScenarioError;
-use schedlab_model::time::Time;
 use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
 use schedlab_sim::RunError;
+use schedlab_simulation::RunFailure;
 use schedlab_vm::VmError;
 
 /// Whose fault an error is.
@@ -97,64 +96,22 @@ pub enum VenueError {
         /// What differs.
         what: String,
     },
-    /// The run did not start or did not end.
-    #[error("policy {policy}: {error}")]
-    Run {
-        /// The policy as the user wrote it.
-        policy: String,
-        /// What happened.
-        error: Box<RunError>,
-    },
-    /// Nothing was measured.
-    #[error(
-        "policy {policy}, seed {seed}: the last task ended at {end}, before the warm-up of {warmup} was over, and nothing \
-         was measured; make the warm-up shorter"
-    )]
-    OnlyWarmup {
-        /// The policy as the user wrote it.
-        policy: String,
-        /// The run's seed.
-        seed: u64,
-        /// When the run was over.
-        end: Time,
-        /// What was not to be measured.
-        warmup: Time,
-    },
+    /// The run did not start or did not end, or what it did cannot be.
+    #[error(transparent)]
+    Failed(#[from] RunFailure),
     /// A recording, or the text of another tool.
     #[error(transparent)]
     Record(#[from] crate::RecordError),
     /// A trace file.
     #[error(transparent)]
     Trace(#[from] schedlab_trace::Error),
-    /// CPU time got lost.
-    #[error(
-        "policy {policy}, seed {seed}: {violation}; this is a defect of the venue, please report it with the scenario"
-    )]
-    NotConserved {
-        /// The policy as the user wrote it.
-        policy: String,
-        /// The run's seed.
-        seed: u64,
-        /// What was found.
-        violation: Violation,
-    },
-    /// The venue made a trace that cannot be.
-    #[error("policy {policy}, seed {seed}: {violation}; this is a defect of the venue, please report it")]
-    Unlawful {
-        /// The policy as the user wrote it.
-        policy: String,
-        /// The run's seed.
-        seed: u64,
-        /// The first law that was broken.
-        violation: TraceViolation,
-    },
 }
 
 impl VenueError {
     /// Whether a policy failed in a run: a finding about that policy, and not about anything else.
     pub fn is_failure_of_policy(&self) -> bool {
         match self {
-            VenueError::Run { error, .. } => matches!(**error, RunError::Policy(_)),
+            VenueError::Failed(RunFailure::Run { error, .. }) => matches!(**error, RunError::Policy(_)),
             VenueError::Kernel { .. } => true,
             _ => false,
         }
@@ -190,7 +147,7 @@ impl VenueError {
             | VenueError::NoParameters { .. }
             | VenueError::Program { .. }
             | VenueError::NotHere { .. }
-            | VenueError::OnlyWarmup { .. }
+            | VenueError::Failed(RunFailure::OnlyWarmup { .. })
             | VenueError::Load(LoadError::Refused(_) | LoadError::Standstill(_))
             | VenueError::Object { .. } => false,
             VenueError::Load(_) => true,
@@ -201,7 +158,7 @@ impl VenueError {
                 !matches!(error, CompileError::Source { .. } | CompileError::Refused { .. })
             }
             VenueError::Find(_) => false,
-            VenueError::Run { error, .. } => match &**error {
+            VenueError::Failed(RunFailure::Run { error, .. }) => match &**error {
                 RunError::Object(_)
                 | RunError::Full { .. }
                 | RunError::Stuck { .. }
@@ -217,7 +174,7 @@ impl VenueError {
             VenueError::Trace(error) => {
                 matches!(error, schedlab_trace::Error::Write { .. } | schedlab_trace::Error::Unfinished { .. })
             }
-            VenueError::NotConserved { .. } | VenueError::Unlawful { .. } => true,
+            VenueError::Failed(RunFailure::NotConserved { .. } | RunFailure::Unlawful { .. }) => true,
         };
         if failed { ErrorClass::Failed } else { ErrorClass::WrongInput }
     }

@@ -9,8 +9,8 @@ use schedlab_guest::{Loaded, LoadedWhat};
 pub fn check(policy: &Policy, loaded: Option<&Loaded>) -> Result<(), VenueError> {
     let differs = |what: String| VenueError::OtherPolicy { policy: policy.label.clone(), what };
     match (&policy.scheduler, loaded) {
-        (Scheduler::Object { object, .. }, Some(loaded)) if policy.hash.as_ref() == Some(&loaded.hash) => {
-            programs(object, loaded).map_err(differs)
+        (Scheduler::Object { policy: own, .. }, Some(loaded)) if policy.hash.as_ref() == Some(&loaded.hash) => {
+            programs(&own.object, loaded).map_err(differs)
         }
         (Scheduler::Object { .. }, Some(loaded)) => Err(differs(format!("its object has the SHA-256 {}", loaded.hash))),
         (Scheduler::Object { .. }, None) => Err(differs("nothing was loaded".into())),

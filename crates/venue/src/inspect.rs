@@ -1,11 +1,11 @@
 //! What an object is made of, what it needs, and what of that the simulator does not have.
 
-use crate::policy::parameters_of;
 use crate::{Policy, Scheduler};
 use schedlab_boundary::Shown;
 use schedlab_bpf::{ExternInfo, GuestMemory, LoadError, LoadOptions, MapInfo, Member, Object};
 use schedlab_policy::{Parameter, ParameterError};
 use schedlab_sim::scx::{self, ops};
+use schedlab_simulation::parameters_of;
 
 /// Something that an object needs from its surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Needs {
 /// Looks into a policy; none for a discipline, which has no object.
 pub fn inspect(policy: &Policy) -> Option<Result<Needs, ParameterError>> {
     match &policy.scheduler {
-        Scheduler::Object { object, .. } => Some(needs(object)),
+        Scheduler::Object { policy, .. } => Some(needs(&policy.object)),
         Scheduler::Ideal(_) | Scheduler::Kernel | Scheduler::Native(_) | Scheduler::Program(_) => None,
     }
 }

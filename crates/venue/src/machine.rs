@@ -1,99 +1,26 @@
-//! The parameters of a policy that describe the machine: filled from the one on which it runs, in every venue.
+//! What a guest that knows its machine writes into the parameters that describe it.
 
-use crate::policy::{parameters_of, shown};
-use schedlab_bpf::{Object, Value};
+use schedlab_bpf::Object;
 use schedlab_guest::MachineBlank;
-use schedlab_model::fact::{Fact, Form, SetByHand};
-use schedlab_model::layout::Layout;
-use schedlab_model::result::Parameter as Shown;
-use schedlab_policy::{Parameter, ParameterError};
+use schedlab_simulation::MachineParameters;
 
-/// Those of one policy.
-#[derive(Clone, Debug, Default)]
-pub struct MachineParameters {
-    /// Those that the user has not set.
-    open: Vec<(Parameter, Fact, Form)>,
-    /// Those that the user has set, each with the value.
-    set: Vec<(Parameter, Fact, i128)>,
-}
-
-impl MachineParameters {
-    /// Those of an object, of which some are set by name.
-    pub fn of(object: &Object, set: &[(&str, i128)]) -> Result<MachineParameters, ParameterError> {
-        Ok(MachineParameters::among(&parameters_of(object)?, set))
-    }
-
-    pub(crate) fn among(known: &[Parameter], set: &[(&str, i128)]) -> MachineParameters {
-        let mut found = MachineParameters::default();
-        for parameter in known {
-            let (Some(fact), Some(form)) = (parameter.machine, parameter.form()) else { continue };
-            match set.iter().find(|(name, _)| *name == parameter.name) {
-                Some((_, value)) => found.set.push((parameter.clone(), fact, *value)),
-                None => found.open.push((parameter.clone(), fact, form)),
-            }
-        }
-        found
-    }
-
-    /// What the user has set, by fact.
-    pub fn set_by_hand(&self) -> SetByHand {
-        self.set.iter().map(|(_, fact, value)| (*fact, *value)).collect()
-    }
-
-    /// Values for those that the user has not set.
-    pub fn settings(&self, layout: &Layout) -> Vec<(String, Value)> {
-        let set = self.set_by_hand();
-        let setting = |(parameter, fact, form): &(Parameter, Fact, Form)| {
-            (parameter.name.clone(), Value::Bytes(fact.bytes(*form, layout, &set)))
-        };
-        self.open.iter().map(setting).collect()
-    }
-
-    /// The same as places in the object's data, for a guest that knows its machine.
-    pub fn blanks(&self, object: &Object) -> Vec<MachineBlank> {
-        let blank = |(parameter, fact, form): &(Parameter, Fact, Form)| {
-            let place = object.place_of(&parameter.name)?;
-            Some(MachineBlank { fact: *fact, form: *form, section: place.section, offset: place.offset })
-        };
-        self.open.iter().filter_map(blank).collect()
-    }
-
-    /// What results say about those that are numbers and that the user has not set.
-    pub fn shown(&self, layout: &Layout) -> Vec<(String, Shown)> {
-        let set = self.set_by_hand();
-        let show = |(parameter, fact, _): &(Parameter, Fact, Form)| {
-            Some((parameter.name.clone(), shown(parameter, fact.number(layout, &set)?)))
-        };
-        self.open.iter().filter_map(show).collect()
-    }
-
-    /// Where a user's value is not the machine's, and where the machine is not what the policy can be told, in a sentence
-    /// each.
-    pub fn cautions(&self, layout: &Layout) -> Vec<String> {
-        let contradiction = |(parameter, fact, value): &(Parameter, Fact, i128)| {
-            let own = fact.contradicted_by(*value, layout)?;
-            let (name, value, own) = (&parameter.name, parameter.show(*value), parameter.show(own));
-            Some(format!("{name} is set to {value} and the machine has {own}: the policy follows {value}"))
-        };
-        let mut cautions: Vec<String> = self.set.iter().filter_map(contradiction).collect();
-        let left_out = layout.left_out();
-        if self.open.iter().any(|(_, fact, _)| fact.needs_ranges()) && !left_out.is_empty() {
-            cautions.push(format!(
-                "the {} of this machine are not ranges of CPUs of one length: the policy sees a machine without them",
-                left_out.join(" and ")
-            ));
-        }
-        cautions
-    }
+/// The parameters that the user has not set, as places in the object's data.
+pub fn blanks(machine: &MachineParameters, object: &Object) -> Vec<MachineBlank> {
+    let blank = |(name, fact, form)| {
+        let place = object.place_of(name)?;
+        Some(MachineBlank { fact, form, section: place.section, offset: place.offset })
+    };
+    machine.open().filter_map(blank).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::{Policy, Scheduler};
+    use schedlab_bpf::Value;
     use schedlab_guest::PolicyJob;
-    use schedlab_model::layout::{FULL_CAPACITY, Place};
+    use schedlab_model::layout::{FULL_CAPACITY, Layout, Place};
     use schedlab_model::machine::Topology;
+    use schedlab_model::result::Parameter as Shown;
     use schedlab_model::scenario::Notation;
     use schedlab_policy::PolicySpec;
     use std::collections::BTreeMap;
@@ -147,12 +74,12 @@ mod tests {
     #[test]
     fn a_kernel_is_told_the_same_as_the_simulator() {
         let (policy, ..) = on("cfs:cores_per_llc=2", &layout("1n1l4c1t"));
-        let Scheduler::Object { object, .. } = &policy.scheduler else { panic!("cfs is an object") };
+        let Scheduler::Object { policy: object, .. } = &policy.scheduler else { panic!("cfs is an object") };
         for text in ["1n1l4c1t", "2n2l4c2t", "1n1l1c1t"] {
             let layout = layout(text);
             let Some(PolicyJob::Object(job)) = policy.job().unwrap() else { panic!("cfs is an object") };
             let mut in_kernel = job.settings_on(&layout);
-            let mut simulated = object.encode_settings(&policy.settings(&layout)).unwrap();
+            let mut simulated = object.object.encode_settings(&policy.settings(&layout)).unwrap();
             in_kernel.sort();
             simulated.sort();
             assert_eq!(in_kernel, simulated, "{text}");

@@ -1,26 +1,23 @@
 //! A policy that was found: its object or its discipline, with its parameters settled.
 
-use crate::machine::MachineParameters;
+use crate::machine::blanks;
 use crate::program::Program;
 use crate::{NativeScheduler, VenueError};
-use schedlab_bpf::{ConstantInfo, ConstantValue, EnumeratorInfo, Object, Value};
+use schedlab_bpf::{EnumeratorInfo, Object};
 use schedlab_guest::{ObjectJob, PolicyJob};
 use schedlab_kernel::Enumerator;
 use schedlab_model::hash::sha256;
 use schedlab_model::layout::Layout;
-use schedlab_model::result::{Parameter as ResultParameter, PolicyInfo};
-use schedlab_policy::{
-    Assignment, Declaration, Kind, Parameter, PolicySpec, Reference, catalog, find, parameters, settle,
+use schedlab_model::result::PolicyInfo;
+use schedlab_policy::{Parameter, PolicySpec, Reference, find};
+use schedlab_simulation::{
+    Discipline, MachineParameters, ObjectPolicy, RunFailure, discipline, ideal_name, parameters_of,
 };
-pub use schedlab_sim::ideal::Discipline;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The helper `bpf_get_prandom_u32`, by its number in the kernel's interface.
 const GET_PRANDOM_U32: u32 = 7;
-
-/// Stands before the name of a discipline, which is needed where a shipped policy has the same name.
-const IDEAL: &str = "ideal-";
 
 /// A policy, ready to be run by any venue that can.
 #[derive(Clone, Debug)]
@@ -44,14 +41,10 @@ pub struct Policy {
 pub enum Scheduler {
     /// A BPF object with values for its parameters.
     Object {
-        /// The object.
-        object: Arc<Object>,
+        /// The object, with values for its parameters.
+        policy: ObjectPolicy,
         /// Its bytes, as a kernel loads them.
         bytes: Arc<[u8]>,
-        /// The parameters that the user has set.
-        settings: Vec<(String, Value)>,
-        /// The parameters that describe the machine.
-        machine: MachineParameters,
     },
     /// A program that loads an object of its own.
     Program(Program),
@@ -72,20 +65,6 @@ impl Scheduler {
 
 /// The name of the scheduler inside the kernel.
 pub const KERNEL: &str = "kernel";
-
-/// The name by which a discipline is asked for: its own, with `ideal-` before it where a shipped policy has that name.
-pub fn ideal_name(discipline: Discipline) -> String {
-    let taken = catalog().iter().any(|shipped| shipped.name == discipline.name());
-    if taken { format!("{IDEAL}{discipline}") } else { discipline.to_string() }
-}
-
-/// The discipline that a name asks for.
-pub(crate) fn discipline(name: &str) -> Option<Discipline> {
-    match name.strip_prefix(IDEAL) {
-        Some(plain) => Discipline::from_name(plain),
-        None => Discipline::from_name(name).filter(|found| ideal_name(*found) == *name),
-    }
-}
 
 impl Policy {
     /// Finds a policy by what the user wrote, compiles it if it is a source, and settles its parameters.
@@ -116,20 +95,15 @@ impl Policy {
         let in_object = |error| VenueError::Object { policy: spec.to_string(), error };
         let object = Object::parse(&found.object).map_err(in_object)?;
         object.ops().map_err(in_object)?;
-        let policy = Policy {
-            label: String::new(),
-            info: PolicyInfo { name: found.name, parameters: BTreeMap::new() },
+        let (policy, info) = settled(spec, Arc::new(object), &found.name)?;
+        Ok(Policy {
+            label: spec.to_string(),
+            info,
             hash: Some(sha256(&found.object)),
             shipped: found.shipped.is_some(),
             warnings: found.warnings,
-            scheduler: Scheduler::Object {
-                object: Arc::new(object),
-                bytes: found.object.into(),
-                settings: Vec::new(),
-                machine: MachineParameters::default(),
-            },
-        };
-        policy.settled(spec)
+            scheduler: Scheduler::Object { policy, bytes: found.object.into() },
+        })
     }
 
     /// The same policy, already found, with the settings of `spec` and no others.
@@ -137,27 +111,18 @@ impl Policy {
         if let Scheduler::Program(_) = self.scheduler {
             return Ok(self.clone());
         }
-        let Scheduler::Object { object, bytes, .. } = &self.scheduler else {
+        let Scheduler::Object { policy, bytes } = &self.scheduler else {
             return Policy::without_object(spec, self.info.name.clone(), self.scheduler.clone());
         };
-        let wrong = |error| VenueError::Parameter { policy: spec.to_string(), error };
-        let known = parameters_of(object).map_err(wrong)?;
-        let assignments = settle(&known, &spec.settings).map_err(wrong)?;
-        let settings: Vec<_> = assignments.iter().map(|a| (a.name.clone(), Value::Integer(a.value))).collect();
-        let set: Vec<_> = assignments.iter().map(|a| (a.name.as_str(), a.value)).collect();
-        let machine = MachineParameters::among(&known, &set);
-        Ok(Policy {
-            label: spec.to_string(),
-            info: PolicyInfo { name: self.info.name.clone(), parameters: values(&known, &assignments) },
-            scheduler: Scheduler::Object { object: object.clone(), bytes: bytes.clone(), settings, machine },
-            ..self.clone()
-        })
+        let (policy, info) = settled(spec, policy.object.clone(), &self.info.name)?;
+        let scheduler = Scheduler::Object { policy, bytes: bytes.clone() };
+        Ok(Policy { label: spec.to_string(), info, scheduler, ..self.clone() })
     }
 
     /// The parameters of its object, in the object's order; none where it has no object.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let Scheduler::Object { object, .. } = &self.scheduler else { return Vec::new() };
-        parameters_of(object).expect("they were read when it was settled")
+        let Some(policy) = self.object() else { return Vec::new() };
+        parameters_of(&policy.object).expect("they were read when it was settled")
     }
 
     /// What a result depends on of it: name, parameters, object.
@@ -179,25 +144,31 @@ impl Policy {
     }
 
     /// The values of its parameters on a machine: what the user has set, and what the machine has.
-    pub(crate) fn settings(&self, layout: &Layout) -> Vec<(String, Value)> {
-        let Scheduler::Object { settings, machine, .. } = &self.scheduler else { return Vec::new() };
-        settings.iter().cloned().chain(machine.settings(layout)).collect()
+    #[cfg(test)]
+    pub(crate) fn settings(&self, layout: &Layout) -> Vec<(String, schedlab_bpf::Value)> {
+        self.object().map(|policy| policy.settings_on(layout)).unwrap_or_default()
+    }
+
+    /// Its object with its parameters, where it has one.
+    pub(crate) fn object(&self) -> Option<&ObjectPolicy> {
+        if let Scheduler::Object { policy, .. } = &self.scheduler { Some(policy) } else { None }
     }
 
     fn machine(&self) -> Option<&MachineParameters> {
-        if let Scheduler::Object { machine, .. } = &self.scheduler { Some(machine) } else { None }
+        self.object().map(|policy| &policy.machine)
     }
 
     /// What a kernel has to load, which reports its machine itself; none where the policy has no object.
     pub fn job(&self) -> Result<Option<PolicyJob>, VenueError> {
-        let (object, bytes, settings, machine) = match &self.scheduler {
-            Scheduler::Object { object, bytes, settings, machine } => (object, bytes, settings, machine),
+        let (policy, bytes) = match &self.scheduler {
+            Scheduler::Object { policy, bytes } => (policy, bytes),
             Scheduler::Program(program) => return Ok(Some(PolicyJob::Program(program.job().clone()))),
             Scheduler::Ideal(_) | Scheduler::Kernel | Scheduler::Native(_) => return Ok(None),
         };
+        let ObjectPolicy { object, settings, machine } = policy;
         let settings = object
             .encode_settings(settings)
-            .map_err(|error| VenueError::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
+            .map_err(|error| RunFailure::Run { policy: self.label.clone(), error: Box::new(error.into()) })?;
         let enumerators = object.enumerators().into_iter().map(|EnumeratorInfo { name, place }| Enumerator {
             name,
             section: place.section,
@@ -207,7 +178,7 @@ impl Policy {
             object: bytes.to_vec(),
             settings,
             enumerators: enumerators.collect(),
-            machine: machine.blanks(object),
+            machine: blanks(machine, object),
             set_by_hand: machine.set_by_hand(),
         })))
     }
@@ -215,7 +186,9 @@ impl Policy {
     /// Whether it may use random numbers.
     pub fn draws(&self) -> bool {
         match &self.scheduler {
-            Scheduler::Object { object, .. } => object.helpers().iter().any(|(number, _)| *number == GET_PRANDOM_U32),
+            Scheduler::Object { policy, .. } => {
+                policy.object.helpers().iter().any(|(number, _)| *number == GET_PRANDOM_U32)
+            }
             // What a program does is not known; its libraries draw.
             Scheduler::Native(_) | Scheduler::Program(_) => true,
             Scheduler::Ideal(_) | Scheduler::Kernel => false,
@@ -237,52 +210,17 @@ impl Policy {
     }
 }
 
-/// The parameters of an object.
-pub(crate) fn parameters_of(object: &Object) -> Result<Vec<Parameter>, schedlab_policy::ParameterError> {
-    let constants = object.constants();
-    let defaults: Vec<Vec<u8>> = constants.iter().map(default_bytes).collect();
-    let declarations: Vec<Declaration> = constants.iter().zip(&defaults).map(|(c, d)| declaration(c, d)).collect();
-    parameters(&declarations)
-}
-
-fn declaration<'a>(constant: &'a ConstantInfo, default: &'a [u8]) -> Declaration<'a> {
-    Declaration { name: &constant.name, c_type: &constant.type_name, default, tags: &constant.tags }
-}
-
-/// The value in the object as the variable's bytes.
-fn default_bytes(constant: &ConstantInfo) -> Vec<u8> {
-    let mut bytes = match &constant.default {
-        ConstantValue::Integer(value) => value.to_le_bytes().to_vec(),
-        ConstantValue::Bool(value) => vec![u8::from(*value)],
-        ConstantValue::Text(text) => text.clone().into_bytes(),
-        ConstantValue::Bytes(bytes) => bytes.clone(),
-    };
-    bytes.resize(constant.size as usize, 0);
-    bytes
-}
-
-/// What results say: every parameter that is a number or a word, set or not.
-fn values(known: &[Parameter], assignments: &[Assignment]) -> BTreeMap<String, ResultParameter> {
-    let set = |name: &str| assignments.iter().find(|a| a.name == name).map(|a| a.value);
-    let numbers = known.iter().filter(|parameter| parameter.kind != Kind::Other);
-    numbers.map(|p| (p.name.clone(), shown(p, set(&p.name).unwrap_or(p.default)))).collect()
-}
-
-/// A value of a parameter, as results have it.
-pub(crate) fn shown(parameter: &Parameter, value: i128) -> ResultParameter {
-    if !parameter.choices.is_empty() {
-        return ResultParameter::Text(parameter.show(value));
-    }
-    match parameter.kind {
-        Kind::Boolean => ResultParameter::Flag(value != 0),
-        _ => u64::try_from(value).map_or(ResultParameter::Signed(value as i64), ResultParameter::Unsigned),
-    }
+fn settled(spec: &PolicySpec, object: Arc<Object>, name: &str) -> Result<(ObjectPolicy, PolicyInfo), VenueError> {
+    ObjectPolicy::settled(object, name, &spec.settings)
+        .map_err(|error| VenueError::Parameter { policy: spec.to_string(), error })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ErrorClass;
+    use schedlab_bpf::Value;
+    use schedlab_model::result::Parameter as ResultParameter;
 
     fn find_text(text: &str) -> Result<Policy, VenueError> {
         Policy::find(&PolicySpec::parse(text).unwrap())
@@ -296,8 +234,8 @@ mod tests {
         let mlfq = find_text("mlfq:starve=age(50ms)").unwrap();
         assert_eq!(mlfq.info.parameters["starve"], ResultParameter::Text("age".into()));
         assert_eq!(mlfq.info.parameters["slices"], ResultParameter::Text("linear".into()));
-        let Scheduler::Object { settings, .. } = mlfq.scheduler else { panic!("mlfq is an object") };
-        assert_eq!(settings[1], ("age_after".to_string(), Value::Integer(50_000_000)));
+        let Scheduler::Object { policy, .. } = mlfq.scheduler else { panic!("mlfq is an object") };
+        assert_eq!(policy.settings[1], ("age_after".to_string(), Value::Integer(50_000_000)));
     }
 
     #[test]

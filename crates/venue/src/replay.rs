@@ -1,7 +1,5 @@
 //! Replays a trace file: through the validator, and to be measured.
 
-use crate::policy::{Discipline, discipline};
-use crate::sim::scenario_info;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::curve::RoleCurves;
 use schedlab_metrics::validator::{Expectations, Findings, Validator};
@@ -12,6 +10,7 @@ use schedlab_model::result::{CpuResult, PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::{Birth, Class, Kind, Objects, Program, Role, Run, Workload};
+use schedlab_simulation::{Discipline, discipline, scenario_info};
 use schedlab_trace::{Error, Header, Reader, Report, check};
 use std::collections::BTreeMap;
 use std::path::Path;

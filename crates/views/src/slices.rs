@@ -35,13 +35,14 @@ use schedlab_model::{
     time::Time,
     trace::{Event, EventKind, Reason, Sink, Untraced, WakeSource},
 };
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// The number of slices, and of wake-ups, that are kept by default.
 pub const LIMIT: u32 = 2_000_000;
 
 /// What a task is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskName {
     /// Its name, `worker/3`.
     pub label: String,
@@ -50,7 +51,7 @@ pub struct TaskName {
 }
 
 /// What one must know to read the bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Header {
     /// How many CPUs there are.
     pub cpus: u32,

@@ -6,8 +6,9 @@ use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
 use cranelift_module::Module;
 
+use super::outside::{call_handle, raise_locked};
 use super::translator::{Translator, signature};
-use crate::context::{CallContext, call_handle, raise_locked};
+use crate::context::CallContext;
 use crate::program::{FunctionId, HostFunction, HostId, Register};
 
 /// A routine that raises a fault of a function at an instruction.

@@ -10,8 +10,9 @@ use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self, InstBuilder, Value};
 
 use super::known::Registers;
+use super::outside::raise_endless;
 use super::translator::{Translator, type_of};
-use crate::context::{CallContext, raise_endless};
+use crate::context::CallContext;
 use crate::program::{BlockId, Condition, Insn, Operand, Register, Width};
 
 impl Translator<'_> {

@@ -10,8 +10,9 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
 use super::known::{self, Registers};
+use super::outside::raise_unresolved;
 use super::translator::{Frame, Translator, signature};
-use crate::context::{CallContext, raise_unresolved};
+use crate::context::CallContext;
 use crate::program::{BlockId, FRAME_SIZE, FunctionId, Insn, MAY_GOTO_LIMIT, Program};
 
 /// Writes a function in the code generator's terms into `context`.

@@ -1,8 +1,9 @@
 //! Code that is kept: runs of one policy on one machine link the same program, and compiling it takes longer than a short
 //! run.
 
-use super::{MachineCode, MachineError};
+use super::MachineCode;
 use crate::constants::Constants;
+use crate::object::MachineError;
 use crate::program::Program;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -15,6 +15,7 @@ mod function;
 mod intrinsics;
 mod kept;
 mod known;
+mod outside;
 #[cfg(test)]
 mod tests;
 mod translator;
@@ -30,6 +31,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
+use crate::object::MachineError;
 use crate::program::{Function, FunctionId, Program};
 use crate::vm::EntryFn;
 
@@ -37,16 +39,6 @@ use crate::vm::EntryFn;
 const CODE_BYTES_PER_INSTRUCTION: usize = 512;
 /// Address space reserved for each function: prologue, exits, and the page that its code may start on.
 const CODE_BYTES_PER_FUNCTION: usize = 8192;
-
-/// Why a program could not be turned into machine code.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot generate machine code for {function}: {reason}; run it in the interpreter")]
-pub struct MachineError {
-    /// The function of the program.
-    pub function: String,
-    /// What went wrong.
-    pub reason: String,
-}
 
 /// The machine code of a program. It holds guest addresses and addresses of host functions, nothing that changes: any
 /// simulation whose program was linked to the same addresses may run it.

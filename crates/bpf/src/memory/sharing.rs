@@ -1,7 +1,8 @@
 //! Guest memory that another process maps too.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+
+use crate::descriptor::BorrowedFd;
 
 use super::{GUARD_SIZE, GuestMemory, HANDLE_BASE, MEMORY_SIZE, PAGE_SIZE, Placed, Region};
 

@@ -1,8 +1,17 @@
 //! Errors of parsing and loading. Each is one line that says what is wrong and what to try.
 
 use crate::btf::BtfError;
-use crate::machine::MachineError;
 use crate::memory::MemoryError;
+
+/// Why a program could not be turned into machine code.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot generate machine code for {function}: {reason}; run it in the interpreter")]
+pub struct MachineError {
+    /// The function of the program.
+    pub function: String,
+    /// What went wrong.
+    pub reason: String,
+}
 
 /// Why a file is no usable BPF object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

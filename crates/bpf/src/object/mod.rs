@@ -11,7 +11,7 @@ mod map_definition;
 mod struct_ops;
 
 pub(crate) use code::{CodeFunction, CodeSection, DataKind, DataSection, RawInsn, Target};
-pub use error::{LoadError, ObjectError};
+pub use error::{LoadError, MachineError, ObjectError};
 pub(crate) use externs::{Extern, ExternKind};
 pub use identity::Difference;
 pub use info::*;

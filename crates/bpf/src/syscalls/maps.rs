@@ -3,6 +3,7 @@
 use super::attributes::{Attributes, read_vec};
 use super::{Caller, Item, MAPS_MOST, Reply, Syscalls, errno};
 use crate::btf::{Btf, Kind};
+use crate::descriptor::{AsFd, OwnedFd};
 use crate::fields::Fields;
 use crate::hosted::Vm;
 use crate::maps::{Map, Place, Storage, kind};
@@ -10,7 +11,6 @@ use crate::memory::{Access, GuestMemory, PAGE_SIZE, Region};
 use crate::object::{LoadError, MapDefinition};
 use crate::program::{LinkedMap, MapId};
 use crate::vm::{MAP_POINTER_STRIDE, VmState};
-use std::os::fd::{AsFd, OwnedFd};
 
 /// Tables of operations are maps too.
 pub const STRUCT_OPS: u32 = 26;

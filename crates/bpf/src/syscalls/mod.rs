@@ -14,10 +14,10 @@ pub use links::Attached;
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use crate::btf::Btf;
+use crate::descriptor::OwnedFd;
 use crate::hosted::Vm;
 use crate::kernel::Kernel;
 use crate::kernel_btf::KernelBtf;

@@ -152,25 +152,10 @@ fn parameters(parameters: &[Parameter]) -> String {
             Some(_) => "the machine's".into(),
             None => parameter.show(parameter.default),
         };
-        text += &wrap(&format!("  {} = {default}  ", parameter.name), 6, &format!("({})", values(parameter)));
+        text += &wrap(&format!("  {} = {default}  ", parameter.name), 6, &format!("({})", parameter.values()));
         if !parameter.about.is_empty() {
             text += &wrap("      ", 6, &parameter.about);
         }
     }
     text
-}
-
-/// What a parameter may be.
-fn values(parameter: &Parameter) -> String {
-    if !parameter.choices.is_empty() {
-        let words = parameter.choices.iter().map(|choice| match &choice.argument {
-            Some(argument) => format!("{}({argument})", choice.word),
-            None => choice.word.clone(),
-        });
-        return words.collect::<Vec<_>>().join(", ");
-    }
-    match parameter.range {
-        Some((least, greatest)) => format!("{} to {}", parameter.show(least), parameter.show(greatest)),
-        None => parameter.c_type.clone(),
-    }
 }

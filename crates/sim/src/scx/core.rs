@@ -148,8 +148,8 @@ pub struct Core {
     pub native: Option<Box<dyn super::native::Native>>,
 }
 
-/// The most tasks alive at once.
-pub const MAX_TASKS: u32 = 1 << 22;
+/// The most tasks alive at once: fewer in a page, which has less memory.
+pub const MAX_TASKS: u32 = if cfg!(target_arch = "wasm32") { 1 << 16 } else { 1 << 22 };
 
 /// The core's side of a place in the table of tasks in which there is no task.
 fn nobody(memory: &GuestMemory, tasks_base: u64, slot: u32) -> Entity {

@@ -7,7 +7,6 @@ mod recorded;
 pub mod scheduler_program;
 mod seen;
 
-use crate::sim::scenario_info;
 use crate::{Request, Run, VenueError};
 use schedlab_guest::Counted;
 use schedlab_kernel::{Record, Stats, Summary};
@@ -23,6 +22,7 @@ use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_model::workload::Workload;
+use schedlab_simulation::{check_warmup, is_lawful, scenario_info};
 use std::mem::take;
 
 /// A run that is over.
@@ -55,11 +55,16 @@ impl KernelRun<'_> {
         sink: Option<&mut dyn Sink>,
     ) -> Result<Run, VenueError> {
         let end = Time(end_ns(self.request.workload, self.report));
-        crate::sim::check_warmup(self.request, end, self.report.partial)?;
+        check_warmup(self.request.workload, self.named(), end, self.report.partial)?;
         match recorded {
             Ok((records, stats)) => self.recorded(&records, &stats, sink),
             Err(lack) => Ok(self.seen(&lack, sink)),
         }
+    }
+
+    /// What errors call it.
+    fn named(&self) -> (&str, u64) {
+        (&self.request.policy.label, self.request.seed)
     }
 
     /// What the kernel's scheduling events say.
@@ -75,7 +80,7 @@ impl KernelRun<'_> {
         let (collector, (validator, _)) = sinks;
         // Lost events break laws that the kernel kept.
         if !stats.is_partial() {
-            crate::sim::check(self.request, &collector, validator)?;
+            is_lawful(self.named(), &collector, validator)?;
         }
         let mut measures = collector.into_measures();
         self.add_arrivals(&mut measures);

@@ -4,7 +4,6 @@ use super::RecordError;
 use super::programs::{Programs, RoleBy};
 use crate::VenueError;
 use crate::replay::{unknown_time, workload};
-use crate::sim::scenario_info;
 use schedlab_import::Place;
 use schedlab_metrics::collector::{Collector, RunIdentity};
 use schedlab_metrics::validator::{Expectations, Validator};
@@ -14,6 +13,7 @@ use schedlab_model::result::{PolicyInfo, Provenance, RunResult};
 use schedlab_model::time::Time;
 use schedlab_model::trace::Sink;
 use schedlab_record::{Comm, Converter, Gaps, Record, Spool, Spooled, Summary, Thread};
+use schedlab_simulation::{RunFailure, is_lawful, scenario_info};
 use schedlab_trace::{Error, Header, Role, Writer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -120,11 +120,12 @@ impl Tape {
             RecordError::Spool { folder, error }
         })?;
         let (collector, (validator, writer)) = sinks;
-        lawful(&collector, validator).map_err(|error| match (label.source, error) {
+        // Whatever the records were, the converter's events are lawful.
+        is_lawful((POLICY, 0), &collector, Some(validator)).map_err(|error| match (label.source, error) {
             // Our own recorder must not tell such a thing; another's recording may have been changed by anybody.
-            (Some(place), VenueError::NotConserved { violation, .. }) => impossible(place, &violation),
-            (Some(place), VenueError::Unlawful { violation, .. }) => impossible(place, &violation),
-            (_, error) => error,
+            (Some(place), RunFailure::NotConserved { violation, .. }) => impossible(place, &violation),
+            (Some(place), RunFailure::Unlawful { violation, .. }) => impossible(place, &violation),
+            (_, error) => error.into(),
         })?;
         let unwritten = writer.close().err().map(VenueError::from);
         let result = collector.into_measures().into_result(RunIdentity {
@@ -183,18 +184,6 @@ impl Tape {
 
 fn impossible(place: &Place, violation: &dyn std::fmt::Display) -> VenueError {
     RecordError::Impossible { place: place.clone(), violation: violation.to_string() }.into()
-}
-
-/// Whatever the records were, the converter's events are lawful.
-fn lawful(collector: &Collector, validator: Validator) -> Result<(), VenueError> {
-    let (policy, seed) = (POLICY.to_string(), 0);
-    if let Err(violation) = collector.conservation() {
-        return Err(VenueError::NotConserved { policy, seed, violation });
-    }
-    match validator.into_findings().reported.into_iter().next() {
-        Some(violation) => Err(VenueError::Unlawful { policy, seed, violation }),
-        None => Ok(()),
-    }
 }
 
 /// Only what a recording can know. Programs that were gone when it began have no task in it.
