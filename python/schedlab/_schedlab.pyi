@@ -13,6 +13,7 @@ __all__ = [
     "Limits",
     "Plan",
     "Scenario",
+    "Scored",
     "StudyPage",
     "Table",
     "Task",
@@ -23,6 +24,7 @@ __all__ = [
     "run",
     "scenarios",
     "schema",
+    "score",
     "studies",
     "study",
 ]

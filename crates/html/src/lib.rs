@@ -1,8 +1,9 @@
 //! Evidence as one self-contained page: it opens from disk, asks no network for anything, and answers before it shows why.
 //!
 //! A [`Document`] says what is on the page. It is made of a comparison ([`of_comparison`]), of a study
-//! ([`of_study`]), of two traces ([`of_contrast`]), of a search for a limit ([`of_quota`]) or of a gate's history ([`of_history`]), and [`Document::html`] writes it. The page's
-//! charts are specifications of the grammar that `schedlab_charts` keeps; its runtime is inside of the page, and every untrusted name is text.
+//! ([`of_study`]), of two traces ([`of_contrast`]), of a search for a limit ([`of_quota`]) or of a gate's history
+//! ([`of_history`]), and [`Document::html`] writes it. The page's charts are specifications of the grammar that
+//! `schedlab_charts` keeps; its runtime is inside of the page, and every untrusted name is text.
 
 mod answer;
 mod comparison;
@@ -10,6 +11,7 @@ mod contrast;
 mod document;
 mod evidence;
 mod history;
+pub mod parts;
 mod picture;
 mod pieces;
 mod quota;

@@ -1,31 +1,13 @@
 //! A document as the text of a page.
 
 use crate::document::{Document, Section, TimelineView};
+use crate::parts::{STYLES, TIMELINE, data_in_script, in_script, packed};
 use askama::Template;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use schedlab_charts::{Chart, Look, RUNTIME};
-use std::io::Write;
 
-/// What the browser does with the page.
-const SCRIPTS: [&str; 12] = [
-    include_str!("../web/tables.js"),
-    include_str!("../web/timeline-words.js"),
-    include_str!("../web/timeline-data.js"),
-    include_str!("../web/timeline-picture.js"),
-    include_str!("../web/timeline-arrows.js"),
-    include_str!("../web/timeline-throttled.js"),
-    include_str!("../web/timeline-perfetto.js"),
-    include_str!("../web/timeline-input.js"),
-    include_str!("../web/timeline-page.js"),
-    include_str!("../web/timeline.js"),
-    include_str!("../web/charts.js"),
-    include_str!("../web/page.js"),
-];
-
-const STYLES: [&str; 2] = [include_str!("../web/page.css"), include_str!("../web/timeline.css")];
+/// What the browser does with the page, before and after the timeline.
+const BEFORE: &str = include_str!("../web/tables.js");
+const AFTER: [&str; 2] = [include_str!("../web/charts.js"), include_str!("../web/page.js")];
 
 #[derive(Template)]
 #[template(path = "page.html")]
@@ -80,7 +62,10 @@ impl Document {
             css: STYLES.concat(),
             lead,
             parts,
-            scripts: runtime.chain([looks]).chain(SCRIPTS.map(in_script)).collect(),
+            scripts: runtime
+                .chain([looks])
+                .chain([BEFORE].into_iter().chain(TIMELINE).chain(AFTER).map(in_script))
+                .collect(),
         };
         page.render().expect("the page is written into memory")
     }
@@ -147,23 +132,6 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// JSON that can stand inside of a script element, whatever names are in it.
-fn data_in_script(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
-}
-
-/// Our own text inside of a script element: what would end the element is in strings there, if anywhere.
-fn in_script(text: &str) -> String {
-    text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-}
-
-/// Deflated, as base64.
-fn packed(bytes: &[u8]) -> String {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).expect("memory takes everything");
-    STANDARD.encode(encoder.finish().expect("memory takes everything"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +178,7 @@ mod tests {
         assert!(html.contains("\\u003cscript>alert(1)"), "and in the data");
         // The elements of the page itself and no others.
         let scripts = html.matches("<script").count();
-        assert_eq!((scripts, html.matches("</script>").count()), (2 + 1 + SCRIPTS.len(), scripts));
+        assert_eq!((scripts, html.matches("</script>").count()), (2 + 1 + 1 + TIMELINE.len() + AFTER.len(), scripts));
     }
 
     #[test]

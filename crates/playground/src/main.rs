@@ -2,40 +2,21 @@
 //!
 //! `schedlab-playground MODULE.wasm PAGE.html`; `tools/playground` builds the module first.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use schedlab_boundary::{file, own::Partial};
 use schedlab_catalogue::scenarios;
+use schedlab_html::parts::{STYLES, TIMELINE, data_in_script, in_script, packed};
 use schedlab_playground::policies;
-use std::io::Write;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("../web/page.html");
 
-/// The timeline is that of reports.
-const SCRIPTS: [&str; 9] = [
-    include_str!("../../html/web/timeline-words.js"),
-    include_str!("../../html/web/timeline-data.js"),
-    include_str!("../../html/web/timeline-picture.js"),
-    include_str!("../../html/web/timeline-arrows.js"),
-    include_str!("../../html/web/timeline-perfetto.js"),
-    include_str!("../../html/web/timeline-input.js"),
-    include_str!("../../html/web/timeline-page.js"),
-    include_str!("../../html/web/timeline.js"),
+/// What the browser does with it, after the timeline, which is that of reports.
+const SCRIPTS: [&str; 5] = [
     include_str!("../web/stage.js"),
-];
-const PLAY: [&str; 4] = [
     include_str!("../web/player.js"),
     include_str!("../web/form.js"),
     include_str!("../web/simulator.js"),
     include_str!("../web/playground.js"),
-];
-const STYLES: [&str; 3] = [
-    include_str!("../../html/web/page.css"),
-    include_str!("../../html/web/timeline.css"),
-    include_str!("../web/playground.css"),
 ];
 
 fn main() -> Result<(), String> {
@@ -48,7 +29,7 @@ fn main() -> Result<(), String> {
 
 /// The page.
 fn html(module: &[u8]) -> String {
-    let scripts = SCRIPTS.iter().chain(&PLAY).map(|script| format!("<script>{}</script>\n", in_script(script)));
+    let scripts = TIMELINE.iter().chain(&SCRIPTS).map(|script| format!("<script>{}</script>\n", in_script(script)));
     let texts: Vec<_> = scenarios().iter().map(|scenario| (scenario.name, scenario.text)).collect();
     let mut page = String::new();
     let mut rest = TEMPLATE;
@@ -57,7 +38,7 @@ fn html(module: &[u8]) -> String {
         page += before;
         page += &match name {
             "version" => env!("CARGO_PKG_VERSION").to_string(),
-            "css" => STYLES.concat(),
+            "css" => STYLES.concat() + include_str!("../web/playground.css"),
             "scripts" => scripts.clone().collect(),
             "worker" => in_script(include_str!("../web/worker.js")),
             "scenarios" => data_in_script(&json(&texts)),
@@ -72,21 +53,4 @@ fn html(module: &[u8]) -> String {
 
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("texts have a form in JSON")
-}
-
-/// JSON that can stand inside of a script element.
-fn data_in_script(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
-}
-
-/// Our own text inside of a script element: what would end the element is in strings there, if anywhere.
-fn in_script(text: &str) -> String {
-    text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-}
-
-/// Deflated, as base64.
-fn packed(bytes: &[u8]) -> String {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).expect("memory takes everything");
-    STANDARD.encode(encoder.finish().expect("memory takes everything"))
 }

@@ -31,7 +31,9 @@ function set(id, value, event = "change") {
 
 async function open() {
   frame.src = "/page.html";
-  await until("the first picture", () => frame.contentWindow.schedlabPlayground?.shown?.firstPicture);
+  const isBroken = () => byId("state")?.textContent.startsWith("Not simulated");
+  await until("the first picture", () => isBroken() || frame.contentWindow.schedlabPlayground?.shown?.firstPicture);
+  if (isBroken()) throw new Error("the first run failed");
   return page().firstPicture;
 }
 
