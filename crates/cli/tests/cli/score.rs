@@ -82,6 +82,9 @@ fn what_cannot_run_scores_nothing_and_says_why() {
     lab.write("slow.score.toml", SCORE.replace("desk.toml", "slow.toml").replace("runs = 2", "runs = 1"));
     let why = lab.json(&["score", "slow.score.toml", "--policy", "rr", "--json", "--time-limit", "2s"]);
     assert_eq!(why["failures"][0]["why"], "it takes more than 2s of CPU time");
+    lab.write("slow.toml", DESK.replace("count = 3", "count = 200000"));
+    let much = lab.json(&["score", "slow.score.toml", "--policy", "rr", "--json", "--memory-limit", "128"]);
+    assert_eq!(much["failures"][0]["why"], "it uses more than 128 MiB of memory");
     for (args, told) in [
         (&["score", "no.score.toml", "--policy", "rr"][..], "no.score.toml: the file cannot be read"),
         (&["score", "desk.score.toml", "--policy", "rrr"], "there is no policy `rrr`"),
