@@ -5,6 +5,7 @@ use crate::language::ScoreSet;
 use crate::score::{FORM, Failure, Measured, Score, Set};
 use schedlab_campaign::{Case, Errors, Keeps, Made, Place, RunSet, Runner, seeds};
 use schedlab_catalogue::load_beside;
+use schedlab_model::costs::Costs;
 use schedlab_model::hash::sha256;
 use schedlab_model::outcome::Outcome;
 use schedlab_model::scenario::{Text, did_you_mean};
@@ -73,6 +74,12 @@ impl Examiner {
     pub fn duration_ns(&self) -> Option<u64> {
         let runs = u64::from(self.set.runs);
         self.found.iter().map(|found| Some(found.workload.run.end()?.ns().saturating_mul(runs))).sum()
+    }
+
+    /// The scenarios in which switches and all else cost nothing: short slices are free there, and scores prefer them.
+    pub fn without_costs(&self) -> Vec<&str> {
+        let free = self.found.iter().filter(|found| found.workload.machine.costs == Costs::default());
+        free.filter(|found| !found.is_held_out).map(|found| found.name.as_str()).collect()
     }
 
     /// A hash of all that decides a score but the policy.

@@ -34,6 +34,11 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
         output::remark(&format!("seed {}, {} parameters", args.seed, space.parameters.len()));
     }
     let examiner = Examiner::new(set, beside(&args.file), true, &runner)?;
+    let free = examiner.without_costs();
+    if !free.is_empty() && !args.quiet {
+        let names = free.join(", ");
+        output::remark(&format!("without [machine.costs], so that short slices are free and score too well: {names}"));
+    }
     let total = examiner.duration_ns().map(|ns| ns.saturating_mul(u64::from(args.trials)));
     let mut keep = |tuned: &Tuned| args.output.as_deref().map_or(Ok(()), |file| write(file, tuned));
     let work = || tune(&examiner, (&policy, &args.policy), &space, options, &runner, before, &mut keep);
