@@ -72,12 +72,7 @@ pub fn copies(workload: &Workload, count: u32, seed: u64, changes: Changes) -> V
 
 /// Places from 0 to before 1, one for each copy, one in each of as many equal parts.
 fn places(count: u32, seed: u64, name: &str) -> Vec<f64> {
-    let mut rng = Rng::split(seed, &format!("perturbation/{name}"));
-    let mut parts: Vec<u32> = (0..count).collect();
-    for last in (1..parts.len()).rev() {
-        parts.swap(last, rng.below(last as u64 + 1) as usize);
-    }
-    parts.into_iter().map(|part| (f64::from(part) + rng.unit()) / f64::from(count)).collect()
+    Rng::split(seed, &format!("perturbation/{name}")).evenly(count as usize)
 }
 
 fn change(time: &mut Distribution, place: f64) {

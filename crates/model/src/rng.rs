@@ -65,6 +65,21 @@ impl Rng {
             }
         }
     }
+
+    /// The numbers from 0 to before `count`, in a random order (Fisher and Yates).
+    pub fn shuffled(&mut self, count: usize) -> Vec<usize> {
+        let mut numbers: Vec<usize> = (0..count).collect();
+        for last in (1..count).rev() {
+            numbers.swap(last, self.below(last as u64 + 1) as usize);
+        }
+        numbers
+    }
+
+    /// Places from 0 to before 1 that cover it evenly: one in each of `count` equal parts (McKay, Beckman and Conover 1979).
+    pub fn evenly(&mut self, count: usize) -> Vec<f64> {
+        let parts = self.shuffled(count);
+        parts.into_iter().map(|part| (part as f64 + self.unit()) / count as f64).collect()
+    }
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Choice {
         Ok(Choice { label, info, scheduler: Scheduler::Object { policy, hash: sha256(shipped.object) } })
     }
 
-    /// What a result says of a run.
+    /// The facts about a run that its result contains.
     pub fn subject<'a>(&'a self, workload: &'a Workload, scenario_hash: &'a str, seed: u64) -> Subject<'a> {
         let subject = Subject {
             workload,

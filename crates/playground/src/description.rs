@@ -1,4 +1,4 @@
-//! What a page says of the policies.
+//! Descriptions of the policies, for the page.
 
 use schedlab_bpf::Object;
 use schedlab_policy::{Kind, Parameter, Shipped, catalog};

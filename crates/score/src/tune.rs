@@ -25,8 +25,9 @@ const FORM: &str = "schedlab.tune/1";
 /// What a score of 0 counts in the eyes of the optimiser: worse than any that is one.
 const FAILED: f64 = 20.0;
 
-/// How many trials are spread evenly: at least so many, and so many for each parameter.
+/// Trials that are spread evenly over the space before the optimiser chooses.
 const SPREAD: usize = 10;
+/// Further ones for each parameter.
 const SPREAD_EACH: usize = 2;
 
 /// How often another draw is made where one was tried before.
@@ -187,16 +188,9 @@ impl<'a> Optimiser<'a> {
     }
 }
 
-/// Points that cover each axis evenly: one in each of as many parts as there are points (McKay, Beckman, Conover 1979).
+/// Points that cover each axis evenly.
 fn spread(dimensions: usize, count: usize, seed: u64) -> Vec<Vec<f64>> {
-    let axis = |number: usize| {
-        let mut rng = Rng::split(seed, &format!("tune/{number}"));
-        let mut parts: Vec<usize> = (0..count).collect();
-        for last in (1..count).rev() {
-            parts.swap(last, rng.below(last as u64 + 1) as usize);
-        }
-        parts.into_iter().map(|part| (part as f64 + rng.unit()) / count as f64).collect::<Vec<f64>>()
-    };
+    let axis = |number: usize| Rng::split(seed, &format!("tune/{number}")).evenly(count);
     let axes: Vec<Vec<f64>> = (0..dimensions).map(axis).collect();
     (0..count).map(|point| axes.iter().map(|axis| axis[point]).collect()).collect()
 }

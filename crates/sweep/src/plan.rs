@@ -264,21 +264,18 @@ fn points(sweep: &Sweep) -> Vec<Vec<Value>> {
 
 /// Points at random places.
 fn drawn(sample: &Sample, axes: &[(String, Axis)]) -> Vec<Vec<Value>> {
-    let count = u64::from(sample.points);
+    let count = sample.points as usize;
     let of_axis = |(key, axis): &(String, Axis)| -> Vec<Value> {
         let mut rng = Rng::split(sample.seed, &format!("sample/{key}"));
-        let mut parts: Vec<u64> = (0..count).collect();
-        for last in (1..parts.len()).rev() {
-            parts.swap(last, rng.below(last as u64 + 1) as usize);
-        }
-        let place = |part: u64, rng: &mut Rng| match sample.method {
-            Method::LatinHypercube => (part as f64 + rng.unit()) / count as f64,
-            Method::Random => rng.unit(),
+        let places = match sample.method {
+            Method::LatinHypercube => rng.evenly(count),
+            // As many draws as above come first: the points of a sweep file stay what they are.
+            Method::Random => rng.shuffled(count).into_iter().map(|_| rng.unit()).collect(),
         };
-        parts.into_iter().map(|part| axis.at(place(part, &mut rng))).collect()
+        places.into_iter().map(|place| axis.at(place)).collect()
     };
     let by_axis: Vec<Vec<Value>> = axes.iter().map(of_axis).collect();
-    let drawn = (0..count as usize).map(|point| by_axis.iter().map(|values| values[point].clone()).collect::<Vec<_>>());
+    let drawn = (0..count).map(|point| by_axis.iter().map(|values| values[point].clone()).collect::<Vec<_>>());
     // Few whole numbers may be drawn more than once.
     let mut seen = BTreeSet::new();
     drawn.filter(|point| seen.insert(point.iter().map(Value::to_string).collect::<Vec<_>>())).collect()

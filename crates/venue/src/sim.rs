@@ -50,7 +50,7 @@ impl Venue for SimVenue {
     }
 }
 
-/// What a result says of a run.
+/// The facts about a run that its result contains.
 fn subject<'a>(request: &Request<'a>) -> Subject<'a> {
     let Request { workload, scenario_hash, policy, seed, check, .. } = *request;
     let layout = workload.machine.topology.into();

@@ -11,6 +11,10 @@ use schedlab_score::{Examiner, Options, ScoreError, Space, Tuned, Verdict, tune}
 use schedlab_venue::{Monitor, Policy};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the trials are written: an interruption costs no more.
+const PERIOD: Duration = Duration::from_secs(1);
 
 /// Tunes and prints.
 pub fn run(args: TuneArgs) -> Result<(), Failure> {
@@ -40,7 +44,15 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
         output::remark(&format!("without [machine.costs], so that short slices are free and score too well: {names}"));
     }
     let total = examiner.duration_ns().map(|ns| ns.saturating_mul(u64::from(args.trials)));
-    let mut keep = |tuned: &Tuned| args.output.as_deref().map_or(Ok(()), |file| write(file, tuned));
+    let mut written = Instant::now();
+    // All trials are in the file, so that writing it after each would take longer and longer.
+    let mut keep = |tuned: &Tuned| match args.output.as_deref() {
+        Some(file) if tuned.answer.is_some() || written.elapsed() >= PERIOD => {
+            written = Instant::now();
+            write(file, tuned)
+        }
+        _ => Ok(()),
+    };
     let work = || tune(&examiner, (&policy, &args.policy), &space, options, &runner, before, &mut keep);
     let tuned = progress::show(&monitor, total, args.quiet, work)?;
     let printed = if args.json { output::print_json(&tuned) } else { output::print(&tuned.show(output::style())) };
