@@ -3,7 +3,7 @@
 # Where rustup puts cargo, for shells whose PATH lacks it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help setup build demo python test lint fuzz sanitize soak endings bench studies playground docs clean
+.PHONY: help setup build demo python deb deb-test test lint fuzz sanitize soak endings bench studies playground docs clean
 
 help: ## list these verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -22,6 +22,13 @@ demo: build ## compare schedulers on a busy machine, simulated and on this machi
 python: ## make the Python package in target/wheels
 	@tools/setup python
 	@tools/python wheel
+
+deb: build ## make the Debian package in target/deb
+	@tools/deb
+
+deb-test: deb ## install the Debian package into a clean root and use it there
+	@tools/setup deb
+	@tools/deb test
 
 test: ## run every test
 	@tools/setup test

@@ -16,7 +16,9 @@ Times are integers in nanoseconds in columns that end in ``_ns``; in scenarios t
 """
 
 from . import policy
+from ._gate import Gate, gate
 from ._quota import Limits, quota
+from ._recording import Model, Prediction, Recording, import_recording, model, predict, record
 from ._runs import Comparison, Result, compare, run
 from ._schedlab import Frame, Scenario, __version__
 from ._score import Score, score
@@ -29,10 +31,14 @@ from .errors import InputError, NotFoundError, RunError, SchedlabError
 __all__ = [
     "Comparison",
     "Frame",
+    "Gate",
     "InputError",
     "Limits",
+    "Model",
     "NotFoundError",
     "PolicyInfo",
+    "Prediction",
+    "Recording",
     "Result",
     "RunError",
     "Scenario",
@@ -44,10 +50,15 @@ __all__ = [
     "Trace",
     "__version__",
     "compare",
+    "gate",
+    "import_recording",
+    "model",
     "policies",
     "policy",
+    "predict",
     "quota",
     "read_trace",
+    "record",
     "run",
     "scenarios",
     "schema",

@@ -201,6 +201,8 @@ def run(
     unchecked: bool = False,
     check: bool = False,
     events: bool = False,
+    trace: str | PathLike[str] | None = None,
+    for_model: bool = False,
     charts: bool = True,
 ) -> Result:
     """Runs a scenario under one policy.
@@ -219,12 +221,14 @@ def run(
     :param unchecked: whether to execute a policy file as machine code, without checks of its memory accesses
     :param check: whether to check every event against what holds in every correct trace
     :param events: whether to keep the events of the first run, for `Result.events`
+    :param trace: a file for the trace of the first run, ``.parquet``, ``.pftrace`` (Perfetto) or ``.txt``
+    :param for_model: whether the trace also has the calls of tasks, which `model` uses; only in ``sim``
     :param charts: whether to collect the charts over time and the timeline of the page from the first run
     :raises InputError: the request is impossible
     :raises RunError: the policy failed, or the machine
     """
     with tempfile.TemporaryDirectory(prefix="schedlab-") as folder:
-        trace = Path(folder) / "trace.parquet"
+        kept_in = Path(folder) / "trace.parquet"
         done = _schedlab.run(
             scenario,
             [policy],
@@ -237,7 +241,8 @@ def run(
             load=load,
             unchecked=unchecked,
             check=check,
-            traces=[trace] if events else [],
+            traces=[*([kept_in] if events else []), *([trace] if trace is not None else [])],
+            calls=for_model,
             listens=charts,
             keeps=False,
             fresh=False,
@@ -246,7 +251,7 @@ def run(
         )
         for failure in done.failures():
             raise RunError(failure)
-        kept = _schedlab.read_trace(trace)[1] if events else None
+        kept = _schedlab.read_trace(kept_in)[1] if events else None
     return Result(done, f"schedlab.run({scenario!r}, {policy!r}, venue={venue!r}, seed={seed}, runs={runs})", kept)
 
 
@@ -295,6 +300,7 @@ def compare(
         unchecked=unchecked,
         check=check,
         traces=[],
+        calls=False,
         listens=charts,
         keeps=True,
         fresh=fresh,

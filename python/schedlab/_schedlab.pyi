@@ -9,18 +9,27 @@ import pyarrow
 __all__ = [
     "Done",
     "Frame",
+    "Gated",
     "Kernel",
     "Limits",
+    "Modelled",
     "Plan",
+    "Predicted",
+    "Recorded",
     "Scenario",
     "Scored",
     "StudyPage",
     "Table",
     "Task",
     "__version__",
+    "gate",
+    "import_recording",
+    "model",
     "policies",
+    "predict",
     "quota",
     "read_trace",
+    "record",
     "run",
     "scenarios",
     "schema",
@@ -127,6 +136,7 @@ def run(
     unchecked: bool,
     check: bool,
     traces: Sequence[str | PathLike[str]],
+    calls: bool,
     listens: bool,
     keeps: bool,
     fresh: bool,
@@ -214,3 +224,54 @@ class Table:
     def carry_out(self, plan: Plan, threads: int | None) -> None: ...
     def add(self, plan: Plan, part: bytes) -> None: ...
     def frame(self, plan: Plan) -> Frame: ...
+
+def gate(path: str, *, update: bool, build: str | None, fresh: bool, threads: int | None) -> Gated: ...
+
+@final
+class Gated:
+    def data(self) -> str: ...
+    def show(self, all: bool) -> str: ...
+    def checks(self) -> Frame: ...
+    def junit(self) -> str: ...
+    def markdown(self) -> str: ...
+
+def record(
+    command: Sequence[str], output: str | PathLike[str], *, seconds: float | None, ring: str
+) -> Recorded: ...
+def import_recording(
+    recording: str | PathLike[str], output: str | PathLike[str], *, by_thread: bool
+) -> Recorded: ...
+
+@final
+class Recorded:
+    def data(self) -> str: ...
+    def show(self) -> str: ...
+    def lost(self) -> list[tuple[str, int]]: ...
+    def exit_code(self) -> int | None: ...
+
+def model(recording: str | PathLike[str], output: str | PathLike[str]) -> Modelled: ...
+
+@final
+class Modelled:
+    def data(self) -> str: ...
+    def show(self) -> str: ...
+    def scenario(self) -> Scenario: ...
+    def roles(self) -> Frame: ...
+
+def predict(
+    recording: str | PathLike[str],
+    policies: Sequence[str],
+    *,
+    cpus: Sequence[int],
+    recorded: str | None,
+    resamples: int,
+    threads: int | None,
+) -> Predicted: ...
+
+@final
+class Predicted:
+    def data(self) -> str: ...
+    def show(self) -> str: ...
+    def refusal(self) -> str | None: ...
+    def figures(self) -> Frame: ...
+    def self_check(self) -> Frame: ...

@@ -13,6 +13,17 @@ import schedlab.policy
 from conftest import ROOT, CommandLine
 
 
+GATE = """
+scenario = "heavy-load"
+policy = "rr"
+duration = "1s"
+
+[[check]]
+metric = "response_ns.p99"
+worse = "1 %"
+"""
+
+
 @pytest.mark.parametrize("module", [schedlab, schedlab.policy])
 def test_examples_give_what_they_say(module: ModuleType) -> None:
     result = doctest.testmod(module)
@@ -25,6 +36,7 @@ def test_every_snippet_of_the_reference_runs(command_line: CommandLine, monkeypa
     assert len(snippets) >= 5
     monkeypatch.chdir(command_line.folder)
     command_line.out("run", "heavy-load", "--policy", "rr", "--quiet", "--duration", "1s", "--trace", "t.parquet")
+    Path("mine.gate.toml").write_text(GATE)
     names: dict[str, Any] = {}
     for snippet in snippets:
         exec(compile(snippet, "docs/reference/python.md", "exec"), names)

@@ -36,10 +36,11 @@ use schedlab_model::scenario::Notation;
 use schedlab_model::time::Time;
 use schedlab_policy::PolicySpec;
 use schedlab_report::export::Form;
-use schedlab_venue::{Algorithm, EngineSpec, VenueName};
+use schedlab_venue::{Algorithm, EngineSpec, Ring, VenueName};
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// A laboratory for CPU schedulers: one scenario, one policy, several venues
 #[derive(Debug, Parser)]
@@ -444,21 +445,11 @@ pub struct RecordArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: Option<u32>,
     /// Memory between the kernel and schedlab, as in 64MiB; use more if events were lost
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = read_ring)]
-    pub ring: usize,
+    #[arg(long, value_name = "SIZE", default_value = Ring::DEFAULT, value_parser = Ring::from_str)]
+    pub ring: Ring,
     /// The command to record, with all its descendants; without one, record the whole machine
     #[arg(last = true)]
     pub command: Vec<OsString>,
-}
-
-/// The size of a ring, up to the kernel's maximum.
-fn read_ring(text: &str) -> Result<usize, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let unit = [("KiB", 10), ("MiB", 20), ("GiB", 30)].into_iter().find(|(name, _)| *name == unit);
-    let bytes = unit.and_then(|(_, shift)| number.parse::<usize>().ok()?.checked_mul(1 << shift));
-    let wrong = || format!("`{text}` is not the size of a ring: write it as 512KiB or 64MiB, from 4KiB to 1GiB");
-    bytes.filter(|bytes| (1 << 12..=1 << 30).contains(bytes)).ok_or_else(wrong)
 }
 
 /// What `import` takes.

@@ -1,18 +1,22 @@
 //! What is known of runs from before, and what there is to be said about that.
 
-use crate::failure::Failure;
 use crate::output;
 use schedlab_campaign::{Cache, Runner};
 use std::time::SystemTime;
 
-/// What is known from before, or a cache that does not tell it; nothing where there is no folder for one.
-pub fn cache(fresh: bool, quiet: bool) -> Result<Option<Cache>, Failure> {
+/// The cache of the user; with `fresh` it keeps runs and gives none. Nothing where there can be none.
+pub fn cache(fresh: bool, quiet: bool) -> Option<Cache> {
     let cache = Cache::of_user();
-    let cache = cache.map_err(|error| Failure::Failed(format!("cannot read the running program: {error}")))?;
-    if cache.is_none() && !quiet {
-        output::remark("results are not kept: there is no folder for them; set HOME or XDG_CACHE_HOME");
+    let why = match &cache {
+        Ok(Some(_)) => None,
+        Ok(None) => Some("there is no folder for them; set HOME or XDG_CACHE_HOME".to_string()),
+        Err(error) => Some(format!("the running program cannot be read: {error}")),
+    };
+    if let (Some(why), false) = (why, quiet) {
+        output::remark(&format!("results are not kept: {why}"));
     }
-    Ok(cache.map(|cache| if fresh { cache.forgetful() } else { cache }))
+    let cache = cache.ok().flatten()?;
+    Some(if fresh { cache.forgetful() } else { cache })
 }
 
 /// Says what came from the cache, and what could not be put there.

@@ -17,6 +17,7 @@ mod objects;
 mod program;
 mod raw;
 mod report;
+mod show;
 mod spool;
 mod steps;
 mod tracker;
@@ -29,7 +30,7 @@ pub use work::Price;
 
 use schedlab_trace::Reader;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,11 @@ pub enum InferError {
         /// The most.
         most: u64,
     },
+}
+
+/// The file of steps that goes with a scenario's file.
+pub fn steps_file(scenario: &Path) -> PathBuf {
+    scenario.with_extension("steps.parquet")
 }
 
 /// Models a trace. `steps` is the file of steps, which is written if a role needs it; `price` is what the machine

@@ -30,6 +30,18 @@ pub struct Model {
     pub names: Vec<String>,
 }
 
+impl Model {
+    /// The scenario as a file, with what is known of its roles above.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::from("# Modelled by `schedlab model`.\n");
+        for role in &self.report.roles {
+            let waits = if role.waits_for.is_empty() { "nothing".into() } else { role.waits_for.join(", ") };
+            text += &format!("# {}: {} items of {} tasks; waits for {waits}\n", role.name, role.items, role.tasks);
+        }
+        text + "\n" + &self.scenario.to_toml()
+    }
+}
+
 /// Ticks per second where a recording does not tell: those of Debian's kernels.
 const HZ: u32 = 250;
 

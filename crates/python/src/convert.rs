@@ -1,6 +1,6 @@
 //! Python's objects as values of the scenario and sweep languages.
 
-use crate::error::{failed, input};
+use crate::error::input;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
@@ -90,10 +90,10 @@ pub fn threads(object: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose().map(schedlab_campaign::threads)
 }
 
-/// What is known of runs from before, where there is a folder for it; `fresh` only keeps and does not tell.
-pub fn cache(fresh: bool) -> PyResult<Option<Cache>> {
-    let cache = Cache::of_user().map_err(|error| failed(format!("cannot read the running program: {error}")))?;
-    Ok(cache.map(|cache| if fresh { cache.forgetful() } else { cache }))
+/// The cache of the user; with `fresh` it keeps runs and gives none. Nothing where there can be none.
+pub fn cache(fresh: bool) -> Option<Cache> {
+    let cache = Cache::of_user().ok().flatten()?;
+    Some(if fresh { cache.forgetful() } else { cache })
 }
 
 /// A whole number of an argument.

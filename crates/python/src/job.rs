@@ -43,7 +43,7 @@ pub struct Done {
 
 /// Makes runs. What is not given is as on the command line.
 #[pyfunction]
-#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, traces, listens, keeps, fresh, vary, perturb))]
+#[pyo3(signature = (scenario, policies, venues, *, seed, runs, threads, kernel, engine, load, unchecked, check, traces, calls, listens, keeps, fresh, vary, perturb))]
 #[allow(clippy::too_many_arguments, reason = "the flags of the command line; Python's side names each")]
 pub fn run(
     py: Python<'_>,
@@ -59,13 +59,15 @@ pub fn run(
     unchecked: bool,
     check: bool,
     traces: Vec<PathBuf>,
+    calls: bool,
     listens: bool,
     keeps: bool,
     fresh: bool,
     vary: Option<&Bound<'_, PyAny>>,
     perturb: u32,
 ) -> PyResult<Done> {
-    let scenario = scenario::of(scenario)?.model;
+    let mut scenario = scenario::of(scenario)?.model;
+    scenario.run.calls |= calls;
     let policies = self::policies(policies)?;
     let engine = engine.map(|engine| engine.parse::<EngineSpec>()).transpose().map_err(input)?;
     let load: Algorithm = load.parse().map_err(input)?;
@@ -76,7 +78,7 @@ pub fn run(
     let (seed, runs) = (seed.map(convert::seed).transpose()?, convert::runs(runs)?);
     let options = Options { places, seed, runs, executor, check, traces, listens, perturb };
     let vary = vary.map_or_else(|| Ok(Vec::new()), axes)?;
-    let cache = if keeps { convert::cache(fresh)? } else { None };
+    let cache = if keeps { convert::cache(fresh) } else { None };
     let job = Job::new(scenario, &vary, policies, options).map_err(IntoPython::into_python)?;
     let done = interruptible(py, |monitor| {
         let shares = job.shares()?;

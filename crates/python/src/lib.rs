@@ -6,10 +6,12 @@ mod background;
 mod convert;
 mod error;
 mod frame;
+mod gate;
 mod job;
 mod native;
 mod quota;
 mod read;
+mod recording;
 mod rows;
 mod scenario;
 mod score;
@@ -26,6 +28,8 @@ mod _schedlab {
     #[pymodule_export]
     use crate::frame::Frame;
     #[pymodule_export]
+    use crate::gate::{Gated, gate};
+    #[pymodule_export]
     use crate::job::{Done, run};
     #[pymodule_export]
     use crate::native::{Kernel, Task};
@@ -33,6 +37,8 @@ mod _schedlab {
     use crate::quota::{Limits, quota};
     #[pymodule_export]
     use crate::read::{policies, read_trace, scenarios, schema, studies};
+    #[pymodule_export]
+    use crate::recording::{Modelled, Predicted, Recorded, import_recording, model, predict, record};
     #[pymodule_export]
     use crate::scenario::Scenario;
     #[pymodule_export]

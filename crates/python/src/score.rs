@@ -35,7 +35,7 @@ pub fn score(
     let set = ScoreSet::parse(&content, &path).map_err(IntoPython::into_python)?;
     let policy = self::policy(policy)?;
     let threads = convert::threads(threads)?;
-    let cache = convert::cache(fresh)?;
+    let cache = convert::cache(fresh);
     let folder = path.parent().unwrap_or(Path::new(""));
     let score = interruptible(py, |monitor| {
         let runner = Runner::new(cache.as_ref(), threads, monitor);

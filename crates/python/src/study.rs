@@ -37,7 +37,7 @@ pub fn study(
     let file = StudyFile::find(name).map_err(IntoPython::into_python)?;
     let study = Study::parse(&file.text, &file.origin).map_err(IntoPython::into_python)?;
     let threads = convert::threads(threads)?;
-    let cache = convert::cache(fresh)?;
+    let cache = convert::cache(fresh);
     let page = interruptible(py, |monitor| {
         let origin = (file.text.as_str(), file.origin.as_str());
         let experiment = Experiment::plan(&study, origin, variant, &|name| file.scenario(name))?;

@@ -102,7 +102,7 @@ impl Table {
     /// Makes what is missing, on this machine.
     fn carry_out(&self, py: Python<'_>, plan: &Bound<'_, Plan>, threads: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let (plan, threads) = (&plan.get().model, convert::threads(threads)?);
-        let cache = convert::cache(false)?;
+        let cache = convert::cache(false);
         let summary = interruptible(py, |monitor| {
             carry_out(plan, &mut self.locked(), &Runner::new(cache.as_ref(), threads, monitor))
         })?;

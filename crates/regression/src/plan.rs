@@ -107,6 +107,19 @@ impl Plan {
         self.items.iter().any(|item| item.reference == Some(Reference::Baseline))
     }
 
+    /// Whether the gate can be judged or, with `update`, whether a baseline is of use to it.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is held against a baseline; or something is, and the baseline lacks it.
+    pub fn check(&self, update: bool) -> Result<(), GateError> {
+        match (update, self.needs_baseline()) {
+            (true, false) => Err(GateError::Input("nothing here is held against a baseline: add `worse`".into())),
+            (true, true) => Ok(()),
+            (false, _) => self.check_baseline(),
+        }
+    }
+
     /// How long all runs are together, in nanoseconds of their own time; unknown where one has no end.
     pub fn duration_ns(&self) -> Option<u64> {
         let cases = self.slots.iter().map(|slot| &slot.case);

@@ -34,7 +34,7 @@ pub use native::{NativeMaker, NativeScheduler};
 pub use own_file::own_file;
 pub use policy::{KERNEL, Policy, Scheduler};
 pub use program::Program;
-pub use recording::{Order, RecordError, Recording, RoleBy, Wholeness, import, record};
+pub use recording::{Order, RecordError, Recording, Ring, RoleBy, TraceOf, Wholeness, import, record};
 pub use replay::{Measured, Replay, remeasure, replay};
 pub use schedlab_bpf::{Coverage, Executor, SourceLine};
 pub use schedlab_import::{PassedOver, Place};

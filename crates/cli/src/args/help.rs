@@ -61,8 +61,8 @@ fn long(command: &Command) -> String {
         text.push('\n');
     }
     text + EXAMPLE
-        + "\n\nExit codes: 0 done, 1 failed, 2 wrong input, 3 inconclusive, 4 a study needs runs\n\
-           that are impossible here, 5 a gate or a search found a fault, 130 Ctrl-C."
+        + "\n\nExit codes: 0 done, 1 failed, 2 wrong input, 3 inconclusive, 4 a study needs\n\
+           runs that are impossible here, 5 a gate or a search found a fault, 130 Ctrl-C."
 }
 
 #[cfg(test)]

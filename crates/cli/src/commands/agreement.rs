@@ -23,7 +23,7 @@ pub fn run(args: AgreementArgs) -> Result<(), Failure> {
     let cells = plan(&subjects, &pairs, &options)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let cache = kept::cache(args.fresh, args.quiet)?;
+    let cache = kept::cache(args.fresh, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
     let total_ns = cells.iter().map(|cell: &Cell| cell.duration_ns(&options)).sum();
     let tell = |cell: &CellReport| {

@@ -23,7 +23,7 @@ pub fn run(args: BisectArgs) -> Result<(), Failure> {
     let sources = Sources::beside(&args.gate, args.build.as_deref());
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let cache = kept::cache(args.runs.fresh, args.quiet)?;
+    let cache = kept::cache(args.runs.fresh, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads(args.runs.threads), &monitor);
     let failed = |error| of_bisection(error, &args.gate);
     let mut bisection = Bisection::new(&gate, &sources, &runner).map_err(failed)?;

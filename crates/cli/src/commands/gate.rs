@@ -22,14 +22,13 @@ pub fn run(args: GateArgs) -> Result<(), Failure> {
     if !args.quiet {
         plan.remarks.iter().for_each(|remark| output::remark(remark));
     }
-    match (args.update, plan.needs_baseline()) {
-        (true, false) => return Err(Failure::Input("nothing here is held against a baseline: add `worse`".into())),
-        (true, true) => files::check([plan.baseline_file.as_path()])?,
-        (false, _) => plan.check_baseline().map_err(|error| without_baseline(error, &args.file))?,
+    plan.check(args.update).map_err(|error| without_baseline(error, &args.file))?;
+    if args.update {
+        files::check([plan.baseline_file.as_path()])?;
     }
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let cache = kept::cache(args.runs.fresh, args.quiet)?;
+    let cache = kept::cache(args.runs.fresh, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads(args.runs.threads), &monitor);
     let outcomes = progress::show(&monitor, plan.duration_ns(), args.quiet, || plan.run(&runner))?;
     if args.update {

@@ -18,7 +18,7 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     let order = Order {
         command: &args.command,
         length: args.seconds.map(|seconds| Duration::from_secs(seconds.into())),
-        ring_bytes: args.ring,
+        ring: args.ring,
         trace: &args.output,
     };
     let recording = schedlab_venue::record(&order, &monitor)?;

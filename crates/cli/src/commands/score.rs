@@ -51,7 +51,7 @@ fn score(args: &ScoreArgs) -> Result<(), Failure> {
     }
     let set = read(&args.file)?;
     let monitor = Monitor::default();
-    let cache = kept::cache(false, args.quiet)?;
+    let cache = kept::cache(false, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
     let label = args.policy.to_string();
     let examiner = Examiner::new(set, beside(&args.file), args.held_out, &runner)?;

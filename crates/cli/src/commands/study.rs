@@ -57,7 +57,7 @@ fn of_question(study: &str) -> (&str, Option<&str>) {
 
 /// The questions of a study, each with what its kept runs say, or how many of its runs are kept.
 fn list_questions(study: &Study, file: &StudyFile, variant: Variant) -> Result<(), Failure> {
-    let cache = kept::cache(false, true)?;
+    let cache = kept::cache(false, true);
     let monitor = Monitor::default();
     let runner = Runner::new(cache.as_ref(), threads(None), &monitor);
     let mut text = String::new();
@@ -89,7 +89,7 @@ fn carry_out_study(args: &StudyArgs, study: &Study, file: &StudyFile, variant: V
     let experiment = Experiment::plan(study, (&file.text, &file.origin), variant, &|name| file.scenario(name))?;
     args.output.as_deref().map_or(Ok(()), files::check_folder)?;
     files::check(args.report.as_deref())?;
-    let cache = kept::cache(args.fresh, args.quiet)?;
+    let cache = kept::cache(args.fresh, args.quiet);
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
     let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);

@@ -27,7 +27,7 @@ pub fn run(args: SweepArgs) -> Result<(), Failure> {
     interrupt::watch(&monitor)?;
     let mut dataset = Dataset::open(&folder, &plan)?;
     let missing = dataset.missing().map(|run| plan.runs[run].duration_ns).sum();
-    let cache = kept::cache(false, args.quiet)?;
+    let cache = kept::cache(false, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads, &monitor);
     let summary = progress::show(&monitor, missing, args.quiet, || carry_out(&plan, &mut dataset, &runner))?;
     if !args.quiet {

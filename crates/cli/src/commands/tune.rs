@@ -30,7 +30,7 @@ pub fn run(args: TuneArgs) -> Result<(), Failure> {
     let space = Space::new(&set, &policy, &args.policy)?;
     let monitor = Arc::new(Monitor::default());
     interrupt::watch(&monitor)?;
-    let cache = kept::cache(false, args.quiet)?;
+    let cache = kept::cache(false, args.quiet);
     let runner = Runner::new(cache.as_ref(), threads(args.threads), &monitor);
     let options = Options { trials: args.trials, seed: args.seed };
     let before = args.output.as_deref().and_then(before);

@@ -7,6 +7,7 @@
 mod estimate;
 mod figures;
 mod resample;
+mod show;
 
 pub use estimate::{Estimate, estimate};
 pub use figures::{Figure, Figures, figures};

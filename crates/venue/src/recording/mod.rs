@@ -8,11 +8,15 @@
 mod error;
 mod import;
 mod programs;
+mod ring;
 mod tape;
+mod trace_of;
 
 pub use error::RecordError;
 pub use import::import;
 pub use programs::RoleBy;
+pub use ring::Ring;
+pub use trace_of::TraceOf;
 
 use crate::host::kernel_release;
 use crate::{Monitor, VenueError};
@@ -36,7 +40,7 @@ pub struct Order<'a> {
     /// The longest that it may last; without it a command is recorded until it ends.
     pub length: Option<Duration>,
     /// Memory between the kernel and us.
-    pub ring_bytes: usize,
+    pub ring: Ring,
     /// The file for the trace.
     pub trace: &'a Path,
 }
@@ -127,7 +131,7 @@ fn take(order: &Order, monitor: &Monitor) -> Result<Taken, VenueError> {
         Some(guarded) => Filter { tgids: vec![guarded.pid()], others_below: u32::MAX, ..Filter::default() },
         None => Filter { everything: true, ..Filter::default() },
     };
-    let mut recorder = Recorder::start(&filter, order.ring_bytes).map_err(RecordError::Lack)?;
+    let mut recorder = Recorder::start(&filter, order.ring.bytes()).map_err(RecordError::Lack)?;
     recorder.keep_in(tempfile::tempfile_in(&folder).map_err(unkept)?);
     let ended = listen(&mut recorder, guarded.as_mut(), order.length, monitor).map_err(|error| match error {
         Deaf::Guard(error) => RecordError::Guard(error),

@@ -1,0 +1,111 @@
+//! A prediction, as a page and as JSON.
+
+use super::{Cell, Checked, Estimate, Figure, Predicted, Prediction};
+use schedlab_infer::{Report, Weight};
+use schedlab_model::time::Time;
+use schedlab_report::{Column, Percent, Style, Table, wrap};
+use serde_json::{Value, json};
+
+impl Prediction {
+    /// As a page for a terminal.
+    pub fn show(&self, style: Style) -> String {
+        let prediction = self;
+        let Report { name, length_ns, cpus, policy, .. } = &prediction.report;
+        let mut page = wrap("", 0, &format!("{name}: {} recorded on {cpus} CPUs under {policy}", Time(*length_ns)));
+        page += "\n";
+        page +=
+            &wrap("", 0, &format!("Self-check: the model under {} compared with the recording", prediction.baseline));
+        page += &checked(&prediction.checked).show(style);
+        if !prediction.cells.is_empty() {
+            page += "\n";
+            page += &predicted(&prediction.cells).show(style);
+            page += "\nFrom and to: 90 % of what chance does to the items, and how far the self-check is off.\n";
+        }
+        for doubt in &prediction.report.doubts {
+            let first = if doubt.weight == Weight::Refusal { "Refused, " } else { "Note, " };
+            page += &wrap("", 0, &format!("{first}{}: {}.", doubt.code, doubt.what));
+        }
+        page
+    }
+
+    /// Why nothing is predicted, if nothing is.
+    pub fn refusal(&self) -> Option<String> {
+        let refusal = self.report.doubts.iter().find(|doubt| doubt.weight == Weight::Refusal)?;
+        Some(format!("nothing is predicted; {}: {}", refusal.code, refusal.what))
+    }
+
+    /// The same as JSON, `schedlab.prediction/1`.
+    pub fn to_json(&self) -> Value {
+        let prediction = self;
+        let checked = |checked: &Checked| {
+            json!({
+                "role": checked.role, "figure": checked.figure.key(), "recorded": checked.recorded,
+                "modelled": checked.modelled, "error": checked.error(),
+            })
+        };
+        let figure = |predicted: &Predicted| {
+            let Estimate { value, low, high, bias } = predicted.estimate;
+            json!({
+                "role": predicted.role, "figure": predicted.figure.key(), "value": value, "low": low, "high": high,
+                "level": 0.9, "bias": bias,
+            })
+        };
+        let cell = |cell: &Cell| {
+            json!({
+                "policy": cell.policy, "cpus": cell.cpus, "failure": cell.failure,
+                "figures": cell.figures.iter().map(figure).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "schema": "schedlab.prediction/1",
+            "model": prediction.report.to_json(),
+            "baseline": prediction.baseline,
+            "self_check": prediction.checked.iter().map(checked).collect::<Vec<_>>(),
+            "cells": prediction.cells.iter().map(cell).collect::<Vec<_>>(),
+            "refused": prediction.report.is_refused(),
+        })
+    }
+}
+
+fn checked(all: &[Checked]) -> Table {
+    let time = |checked: &Checked, value: f64| number(checked.figure, value);
+    Table::new([
+        Column::words("role", all.iter().map(|checked| checked.role.clone())),
+        Column::words("figure", all.iter().map(|checked| checked.figure.words().into())),
+        Column::numbers("recorded", all.iter().map(|checked| time(checked, checked.recorded))),
+        Column::numbers("model", all.iter().map(|checked| time(checked, checked.modelled))),
+        Column::numbers("off", all.iter().map(|checked| format!("{:+.1} %", 100.0 * checked.error()))),
+    ])
+}
+
+fn predicted(cells: &[Cell]) -> Table {
+    let shown = |figure: &Figure| matches!(figure, Figure::MeanResponse | Figure::P99Response | Figure::Throughput);
+    let rows: Vec<(&Cell, &Predicted)> = cells
+        .iter()
+        .flat_map(|cell| cell.figures.iter().filter(|p| shown(&p.figure)).map(move |predicted| (cell, predicted)))
+        .collect();
+    let value = |of: fn(&Estimate) -> f64| {
+        rows.iter().map(move |(_, predicted)| number(predicted.figure, of(&predicted.estimate))).collect::<Vec<_>>()
+    };
+    Table::new([
+        Column::words("policy", rows.iter().map(|(cell, _)| cell.policy.clone())),
+        Column::numbers("CPUs", rows.iter().map(|(cell, _)| cell.cpus.to_string())),
+        Column::words("role", rows.iter().map(|(_, predicted)| predicted.role.clone())),
+        Column::words("figure", rows.iter().map(|(_, predicted)| predicted.figure.words().into())),
+        Column::numbers("expected", value(|estimate| estimate.value)),
+        Column::numbers("from", value(|estimate| estimate.low)),
+        Column::numbers("to", value(|estimate| estimate.high)),
+    ])
+}
+
+/// A figure with its unit.
+fn number(figure: Figure, value: f64) -> String {
+    match figure {
+        Figure::CpuShare => Percent::show(Some(value)),
+        Figure::Switches => format!("{value:.0}"),
+        Figure::Throughput => format!("{value:.1}/s"),
+        _ if value >= 1e9 => format!("{:.3}s", value / 1e9),
+        _ if value >= 1e6 => format!("{:.2}ms", value / 1e6),
+        _ => format!("{:.1}us", value / 1e3),
+    }
+}

@@ -1,0 +1,98 @@
+"""Gates."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from . import _schedlab
+from ._runs import _Shown
+from ._schedlab import Frame
+
+
+class Gate(_Shown):
+    """The checks of a gate. `print` shows those that failed or changed, as the command line does."""
+
+    def __init__(self, gated: _schedlab.Gated) -> None:
+        self._gated = gated
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """All of it, as `schedlab gate --json` prints it."""
+        data: dict[str, Any] = json.loads(self._gated.data())
+        return data
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check has a value, and all bounds hold."""
+        counts = self.data["counts"]
+        return not (counts["failed"] or counts["absent"] or counts["inconclusive"])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many ``checks`` there are, and of these ``failed``, ``absent`` (without a value), ``inconclusive``,
+        ``better`` and ``within`` (changed within what is allowed)."""
+        return dict(self.data["counts"])
+
+    @cached_property
+    def checks(self) -> Frame:
+        """A row for each check; those that failed first.
+
+        Columns: ``scenario``, ``policy``, ``venue``, ``metric`` (its path in a result), ``unit``, ``against`` (the
+        baseline, a revision or another policy; null for an absolute bound), ``from.number`` and ``to.number`` (both in
+        ``unit``), ``verdict``, ``why``. Where runs differ by chance, ``change.low`` and ``change.high`` are the ends of
+        the interval of the difference. All intervals of a gate together hold with 95 %.
+        """
+        return self._gated.checks()
+
+    def to_junit(self) -> str:
+        """The checks as JUnit XML, as `schedlab gate --junit` writes them."""
+        return self._gated.junit()
+
+    def to_markdown(self) -> str:
+        """The checks as Markdown, as `schedlab gate --markdown` writes them."""
+        return self._gated.markdown()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes JUnit XML into a file that ends in ``.xml``, and Markdown into one that ends in ``.md``.
+
+        :raises ValueError: the file ends in something else
+        """
+        forms = {".xml": self.to_junit, ".md": self.to_markdown}
+        form = forms.get(Path(path).suffix)
+        if form is None:
+            raise ValueError(f"{fspath(path)}: name a file that ends in .xml or .md")
+        Path(path).write_text(form(), encoding="utf-8")
+
+    def __str__(self) -> str:
+        return self._gated.show(False)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}={count}" for name, count in self.counts.items())
+        return f"Gate({self.data['gate']!r}, {counts})"
+
+
+def gate(
+    file: str | PathLike[str],
+    *,
+    update: bool = False,
+    build: str | None = None,
+    fresh: bool = False,
+    threads: int | None = None,
+) -> Gate:
+    """Runs a gate: scenarios under policies, and bounds for their metrics.
+
+    A check that fails raises nothing: look at `Gate.passed`.
+
+    :param file: the gate file; `docs/reference/gate.md` describes it
+    :param update: whether to write the baseline; the checks then compare with the one from before
+    :param build: a shell command that builds the policies, in the top folder of the repository
+    :param fresh: whether to ignore the cache
+    :param threads: how many runs happen in parallel; all cores by default
+    :raises InputError: the file cannot be used, or there is no baseline yet
+    :raises RunError: the baseline cannot be written
+    """
+    return Gate(_schedlab.gate(fspath(file), update=update, build=build, fresh=fresh, threads=threads))
