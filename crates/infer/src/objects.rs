@@ -102,7 +102,7 @@ pub struct Use {
     taking: Vec<(TaskId, i64)>,
     /// The most that it held.
     most: i64,
-    /// What it held when somebody had to wait to give more.
+    /// What it held when a task had to wait to give more.
     full: Option<i64>,
     /// How many units were there at the start.
     initial: i64,

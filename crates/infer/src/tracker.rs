@@ -17,7 +17,7 @@ use std::io;
 pub struct Birth {
     /// Its role.
     pub role: RoleId,
-    /// Who created it.
+    /// Its parent.
     pub parent: Option<TaskId>,
     /// When.
     pub at_ns: u64,
@@ -102,7 +102,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// For a trace whose roles have these names; `price` is what the machine took that no event tells.
+    /// For a trace whose roles have these names; `price` is the overhead that no event reports.
     pub fn new(role_names: Vec<String>, cpus: u32, calls: bool, price: Price, spool: Spool) -> Tracker {
         Tracker {
             tasks: BTreeMap::new(),
