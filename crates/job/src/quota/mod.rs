@@ -72,7 +72,7 @@ pub enum QuotaError {
     /// Anything else.
     #[error(transparent)]
     Venue(#[from] VenueError),
-    /// Somebody stopped it.
+    /// It was stopped.
     #[error("interrupted")]
     Stopped,
 }
