@@ -153,7 +153,7 @@ pub struct WaitingRecord {
 }
 
 impl WaitingRecord {
-    /// Writes a request, the last one of its message or not. Who does holds the queue's mutex.
+    /// Writes a request, the last one of its message or not. The caller holds the queue's mutex.
     pub fn write(&self, request: &Request, is_last: bool) {
         self.request.store(request.id, Relaxed);
         self.from.store(request.from.map_or(0, |from| from + 1), Relaxed);
