@@ -243,7 +243,7 @@ pub enum Step {
     ReadLock(ObjectId),
     /// Release a lock that this task holds.
     Unlock(ObjectId),
-    /// Release a mutex that this task holds, and sleep until somebody signals the condition variable. [`Step::Relock`]
+    /// Release a mutex that this task holds, and sleep until the condition variable is signalled. [`Step::Relock`]
     /// follows.
     CondWait(ObjectId, ObjectId),
     /// Take a mutex after a sleep: its release looks for further waiters.
@@ -402,7 +402,7 @@ impl Workload {
         self.roles.iter().flat_map(Role::classes).any(Class::is_realtime)
     }
 
-    /// Says that tasks of these roles, which are all that is left, wait at these steps for what nobody gives any more.
+    /// Says that tasks of these roles, which are all that is left, wait at these steps for what no task gives any more.
     pub fn standstill<'a>(&self, waiting: impl IntoIterator<Item = (RoleId, &'a Step)>) -> String {
         let mut counts: BTreeMap<(RoleId, String), u64> = BTreeMap::new();
         for (role, step) in waiting {

@@ -323,7 +323,7 @@ pub struct Lock {
     /// How long a task spins for it, as CPU work, before it sleeps; not at all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spin: Option<Text<Time>>,
-    /// Whom a reader-writer lock lets in first; readers when absent.
+    /// Whether a reader-writer lock lets readers or writers in first; readers when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefer: Option<Preference>,
 }
