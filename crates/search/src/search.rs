@@ -226,7 +226,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// A finding as a file that anybody can run.
+    /// A finding as a scenario file, ready to run.
     fn file(&self, scenario: &Scenario, finding: &Finding, seed: u64) -> String {
         let name = finding.kind.name();
         let mut scenario = scenario.clone();
