@@ -121,7 +121,7 @@ impl KernelRun<'_> {
         run(result, curves, response_batches)
     }
 
-    /// Whether a policy has the tasks: the kernel's limits then concern nobody.
+    /// Whether a policy has the tasks: the kernel's limits do not apply then.
     fn policy_limits(&self) -> bool {
         self.layout.is_some()
     }
