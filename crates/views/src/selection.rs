@@ -6,10 +6,10 @@ use schedlab_model::{
 };
 use std::{convert::Infallible, fmt, str::FromStr};
 
-/// Whom and what time the question is about.
+/// The tasks and the time that the question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Whom.
+    /// The tasks.
     pub who: Who,
     /// From this instant on.
     pub from: Time,
@@ -27,7 +27,7 @@ impl Selection {
     }
 }
 
-/// Whom.
+/// The tasks that a question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// All tasks.

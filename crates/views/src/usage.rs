@@ -37,7 +37,7 @@ struct Group {
     throttled: Vec<u64>,
 }
 
-/// Who is where: of no use when the run is over.
+/// Where tasks are: of no use when the run is over.
 #[derive(Clone, Debug, Default)]
 struct Live {
     /// For each control group of the scenario the kept ones that it counts for.
