@@ -1,5 +1,5 @@
 //! The world outside the scheduler: time, the tasks' programs, the objects they share, arrivals, and the events that
-//! tell what happened. It decides what a task does next, never who runs.
+//! tell what happened. It decides what a task does next, never which task runs.
 
 mod calls;
 pub mod cpu_timers;
@@ -67,7 +67,7 @@ pub struct Birth {
     pub role: RoleId,
     /// The slot of the task that creates it.
     pub parent: Option<u32>,
-    /// The slot of the task that nobody sees, if that creates it.
+    /// The slot of the unseen task, if that creates it.
     pub creator: Option<u32>,
     /// When it was asked for.
     pub asked_ns: u64,
@@ -124,7 +124,7 @@ pub struct World {
     woken: Vec<u32>,
     /// Tasks in calls that have more to wake.
     waking: Waking,
-    /// Tasks whose class for now is another since the scheduler has looked.
+    /// Tasks with another inherited class than when the scheduler last looked.
     pub inherits: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
     creator: Option<Creator>,
@@ -205,7 +205,7 @@ impl World {
         self.events.push(Event { time: Time(self.now_ns), cpu: CpuId(cpu), kind });
     }
 
-    /// Records an event of a task, unless nobody sees it.
+    /// Records an event of a task, unless the task is unseen.
     #[inline]
     pub fn emit_of(&mut self, cpu: u32, task: TaskId, kind: EventKind) {
         if task != UNSEEN {
