@@ -35,7 +35,7 @@ static inline bool takes_from_idle_class(const struct fair_task *t)
 	return nr_idle_tasks && (t->class != CLASS_IDLE || idle_class_is_as_others());
 }
 
-/* Whether a task finds nobody there whom it would have to wait for. */
+/* Whether a task would not have to wait there. */
 static inline bool is_free(s32 cpu, bool takes)
 {
 	return is_idle(cpu) || (takes && is_left_to_idle_class(cpu));
