@@ -42,7 +42,7 @@ fn births_ns(events: &[Event]) -> Vec<u64> {
     born.map(|event| event.time.ns()).collect()
 }
 
-/// Who asked for how much, and since when, in the order of the tasks' numbers.
+/// The requests: the task, since when, and how much, in the order of the tasks' numbers.
 fn requests(events: &[Event]) -> Vec<(u32, u64, u64)> {
     let intended = |of| {
         let mut begins = events.iter().filter_map(|event| match event.kind {
@@ -322,7 +322,7 @@ fn a_call_wakes_one_after_the_other() {
     }
 }
 
-/// Whom it wakes first does its millisecond before the next is woken, where the kernel preempts tasks within their calls.
+/// The first task that it wakes does its millisecond before the next is woken, where the kernel preempts within calls.
 #[test]
 fn a_call_is_preempted_between_two_wakeups_or_at_its_end() {
     let (wakes, preempted) = ("wakes", "is preempted");
