@@ -75,7 +75,7 @@ pub struct Role {
     pub name: String,
     /// Tasks created at `start`; with `arrivals`, the most that ever arrive (or no bound).
     pub count: Option<u32>,
-    /// When the tasks come to be. A role without a birth of its own waits for a `spawn`.
+    /// When the tasks are created. A role without a birth of its own waits for a `spawn`.
     pub birth: Birth,
     /// The CPU on which the tasks are first placed, before they are free to move.
     pub start_on: Option<CpuId>,
@@ -139,7 +139,7 @@ impl Role {
     }
 }
 
-/// When the tasks of a role come to be.
+/// When the tasks of a role are created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Birth {
     /// All at one instant, in order.

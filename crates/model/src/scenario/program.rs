@@ -23,7 +23,7 @@ pub(crate) struct RoleInfo<'s> {
     pub name: &'s str,
     /// Tasks at the start; with arrivals the limit.
     pub count: Option<u32>,
-    /// When they come to be.
+    /// When they are created.
     pub birth: Birth,
     /// `loop`, and no `exit` at its end.
     pub repeats: bool,

@@ -5,7 +5,7 @@ use crate::world::World;
 use crate::{Control, CpuTime, Outcome};
 use schedlab_model::{ids::RoleId, time::Time, trace::Sink};
 
-/// The tasks of this role do steps at one instant for ever.
+/// The tasks of this role do steps at one instant without end.
 pub struct Stuck(pub RoleId);
 
 /// What a kind of discipline adds to the world: which tasks get CPU time.

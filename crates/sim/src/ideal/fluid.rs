@@ -1,6 +1,6 @@
 //! Disciplines that divide CPUs: any number of tasks compute at once, each at its own rate.
 //!
-//! There are no switches. Steps that take no time are done as soon as the task is runnable, and CPU time is told by
+//! There are no switches. Steps that take no time are done as soon as the task is runnable, and CPU time is reported by
 //! [`EventKind::Share`] when a task blocks or ends, at the end of the warm-up, and at the end of the run.
 
 use super::drive::{Scheduler, Stuck};
@@ -149,7 +149,7 @@ impl<S: Sharing> Fluid<S> {
     }
 
     /// Accounts for what tasks that compute got so far, in whole nanoseconds that add up: the task that lacks least of one
-    /// gets it in advance, so that no time before this instant is told after it.
+    /// gets it in advance, so that no time before this instant is reported after it.
     fn account_all(&mut self) -> Fixed {
         let mut served = 0;
         let mut order = Vec::new();

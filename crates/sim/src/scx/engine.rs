@@ -296,7 +296,7 @@ impl Sim {
         true
     }
 
-    /// Whether the CPU's task is in a call at whose end alone the CPU chooses.
+    /// Whether the CPU's task is in a call, and the CPU chooses only at its end.
     #[inline]
     fn is_kept_by_call(&self, cpu: u32) -> bool {
         let world = &self.core.world;

@@ -97,7 +97,7 @@ pub struct Entity {
     pub realtime_slice_ns: u64,
     /// When it began to wait, as a real-time task: how many did so before it.
     pub queued: u64,
-    /// Tasks alive whose parent it is.
+    /// How many of its children are alive.
     pub children: u32,
 }
 

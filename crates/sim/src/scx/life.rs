@@ -1,4 +1,4 @@
-//! A task comes to be, blocks, yields and ends (`wake_up_new_task`, `scx_enable_task`, `try_to_block_task`,
+//! A task is created, blocks, yields and ends (`wake_up_new_task`, `scx_enable_task`, `try_to_block_task`,
 //! `sched_ext_dead`).
 
 use super::consts::*;

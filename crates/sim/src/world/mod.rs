@@ -60,7 +60,7 @@ impl Wake {
     }
 }
 
-/// A task that is to come to be.
+/// A task that is to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
     /// Its role.
@@ -71,7 +71,7 @@ pub struct Birth {
     pub creator: Option<u32>,
     /// When it was asked for.
     pub asked_ns: u64,
-    /// Whether others come to be later in the same step, which have the same memory.
+    /// Whether others that share its memory are created later in the same step.
     pub shares: bool,
 }
 
@@ -81,7 +81,7 @@ impl Birth {
         Birth { role, parent: None, creator: None, asked_ns, shares: false }
     }
 
-    /// The slot of the task on whose CPU it comes to be, if one creates it.
+    /// The slot of the task that creates it, if one does: it is created on that task's CPU.
     pub fn by(self) -> Option<u32> {
         self.parent.or(self.creator)
     }
@@ -113,7 +113,7 @@ pub struct World {
     role_rngs: Vec<Rng>,
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
-    /// For each role how many of its tasks have come to be.
+    /// For each role how many of its tasks have been created.
     born: Vec<u32>,
     /// Threads that are there.
     threads: lives::Threads,
@@ -285,7 +285,7 @@ impl World {
         &self.workload.roles[self.tasks[slot].role.index()]
     }
 
-    /// Whether tasks may still come to be by themselves.
+    /// Whether tasks may still arrive by themselves.
     pub fn expects_tasks(&self) -> bool {
         self.tasks_to_come > 0
     }

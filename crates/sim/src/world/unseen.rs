@@ -1,7 +1,7 @@
 //! Unseen tasks take CPUs from the others, as in a kernel, but are in no event and no result: their CPU time is
 //! overhead. Each waits in a channel of its own until it is called.
 //!
-//! *The creator.* A real arrival does not come to be by itself. Where a workload runs for real, a thread of a real-time class
+//! *The creator.* A real task does not arrive by itself. Where a workload runs for real, a thread of a real-time class
 //! sleeps until the next one is due and creates it (`load::master`); a server has such a thread too.
 //!
 //! *The thread of RCU.* What a task leaves is freed when no CPU can still read it. A kernel thread waits for that
