@@ -86,7 +86,7 @@ pub struct Tracker {
     pub arrivals: Arrivals,
     /// How often tasks of a role woke tasks of another.
     pub wakes: BTreeMap<(RoleId, RoleId), u64>,
-    /// For how long tasks slept in calls that were told, by what that was for.
+    /// For how long tasks slept in recorded calls, by cause.
     pub told_ns: BTreeMap<Cause, u64>,
     /// Sums.
     pub totals: Totals,

@@ -30,7 +30,7 @@ pub fn wake(word: &AtomicU32, count: u32) -> u32 {
 pub enum Waited {
     /// It is over.
     Done,
-    /// Everybody is to end.
+    /// All tasks are to end.
     Stopped,
 }
 

@@ -1,4 +1,4 @@
-//! Tasks that come to be while the run continues: spawned by others, or arriving.
+//! Tasks that are created while the run continues: spawned by others, or arriving.
 
 use super::computing::wakers;
 use super::dice::Dice;
