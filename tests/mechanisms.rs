@@ -108,7 +108,7 @@ fn a_run_with_arrivals_lasts_until_the_last_task_has_slept() {
     assert_eq!((outcome.tasks, outcome.end), (3, Time(3_000_000 + 20_000 + 50_000_000 + 100_000)));
 }
 
-/// What creates tasks waits for ever, too, and does not count as a waiting task.
+/// The creator of tasks waits for ever, too, and does not count as a waiting task.
 #[test]
 fn a_standstill_is_found_after_the_last_arrival() {
     let tables = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\nonce = [{ wait = \"s\" }]\n\

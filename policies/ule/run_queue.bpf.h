@@ -7,7 +7,7 @@
  * advances by one slot a tick, but not past a slot that is not empty. So every task's slot comes, sooner for a good
  * priority, and no batch task starves.
  *
- * Slots are numbered on and on; the slot n of the original is n modulo 64. A key in the dispatch queue is the slot and
+ * Slot numbers keep growing; the slot n of the original is n modulo 64. A key in the dispatch queue is the slot and
  * then the side: equal keys keep the order of arrival.
  *
  * Nothing happens at a tick here: what the ticks did is worked out at the next look.

@@ -6,7 +6,7 @@ use schedlab_sim::scx::Releases;
 use schedlab_venue::{KERNEL, Policy, Scheduler, VenueError};
 use std::fmt;
 
-/// Separates a policy from the kernel with whose scheduler it is compared.
+/// Separates a policy from the kernel that it is compared with.
 const AT: char = '@';
 
 /// A policy in the simulator and what it is compared with, as the user writes it: `mlfq`, `cfs@debian:12` or `eevdf@kernel`.

@@ -165,7 +165,7 @@ impl Cache {
     }
 }
 
-/// Removes what other builds kept, when they kept nothing for long.
+/// Removes what other builds kept, when they have kept nothing for a long time.
 fn remove_old(folder: &Path, own: &Path) {
     let is_old = |path: &Path| {
         let newest = fs::metadata(path).and_then(|metadata| metadata.modified());

@@ -1,5 +1,5 @@
-//! Makes runs: those in simulated time side by side, those on a real machine one after the other and round by round, each
-//! once for ever where there is a cache.
+//! Makes runs: those in simulated time side by side, those on a real machine one after the other and round by round,
+//! each only once where there is a cache.
 
 use crate::cache::Cache;
 use crate::case::{Case, Keeps};

@@ -272,7 +272,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// A switch has the priorities of both. The deadline class has -1, which is above 0 and is told as that.
+    /// A switch has the priorities of both. The deadline class has -1, which is above 0 and is reported as such.
     fn say_priority(&mut self, now: u64, cpu: u32, task: Option<usize>, thread: &Thread) {
         if let Some(task) = task.filter(|_| !self.publishing) {
             self.say(now, cpu, task, u64::try_from(thread.priority).unwrap_or(0));
@@ -513,7 +513,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// Ends the task of a thread, if there is one, whose own end was not told.
+    /// Ends the task of a thread, if there is one, when its own end was not recorded.
     fn end(&mut self, now: u64, tid: i32) {
         let Some(Some(task)) = self.numbers.remove(&tid) else { return };
         self.summary.repaired += 1;

@@ -45,7 +45,7 @@ pub struct Answer {
     pub venue: String,
     /// The path of the control group.
     pub control_group: String,
-    /// Whose responses count.
+    /// The role whose responses count.
     pub role: String,
     /// What was searched for.
     pub search: Knob,

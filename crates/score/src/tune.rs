@@ -71,7 +71,7 @@ pub struct Tuned {
     pub seed: u64,
     /// What was tried, in order. The first one has no settings: the policy as it is.
     pub trials: Vec<Trial>,
-    /// The end of it; absent while it goes on.
+    /// The end of it; absent while it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }

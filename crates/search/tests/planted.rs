@@ -207,7 +207,7 @@ fn policies_as_they_are_have_none() {
     }
 }
 
-/// The same seeds find the same, on any number of threads, and a search that was stopped goes on.
+/// The same seeds find the same, on any number of threads, and a search that was stopped continues.
 #[test]
 fn a_search_repeats_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Everybody, all the time.
+    /// All tasks, all the time.
     pub const ALL: Selection = Selection { who: Who::Everybody, from: Time::ZERO, until: Time::NEVER };
 
     /// Whether what happens at this instant is asked for.

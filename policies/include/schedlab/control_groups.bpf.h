@@ -152,7 +152,7 @@ static u32 parent_slot(struct cgroup *cgroup)
 	return slot;
 }
 
-/* A group comes to be, after its parent. */
+/* A group is created, after its parent. */
 static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
 	struct control_group *group;

@@ -288,7 +288,7 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 	return chosen;
 }
 
-/* A step down the domains. It is in a map: of what comes from there a verifier knows nothing to follow. */
+/* A step down the domains. It is in a map: the verifier does not follow values that come from one. */
 struct step_down {
 	struct domain domain;
 	struct group_stats local;

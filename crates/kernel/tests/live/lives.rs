@@ -40,7 +40,7 @@ fn descendants_are_followed_and_strangers_are_not() {
     assert!((3..=4).contains(&forks), "{forks}");
     let sleeps = count(|kind| matches!(kind, RecordKind::Exec { comm, .. } if comm.to_string() == "sleep"));
     assert_eq!(sleeps, 3);
-    // Everyone ends: the children and the shell itself.
+    // All end: the children and the shell itself.
     assert_eq!(count(|kind| matches!(kind, RecordKind::Exit { .. })), forks + 1);
     assert_eq!(
         count(|kind| matches!(kind, RecordKind::Switch { how: Departure::Exited, previous, .. } if previous.followed)),

@@ -123,7 +123,7 @@ fn weight(weight: Weight) -> f64 {
     }
 }
 
-/// Divides by weight, no more to anyone than it can use.
+/// Divides by weight, and gives none more than it can use.
 fn divide(capacity: f64, claims: &[Claim]) -> Vec<f64> {
     let mut parts = vec![0.0; claims.len()];
     let mut open: Vec<usize> = (0..claims.len()).filter(|&index| claims[index].most > 0.0).collect();
