@@ -1,6 +1,6 @@
 #!/bin/sh
 # Puts every shipped policy in charge of every kernel with sched_ext that can be had, for hackbench, a mix of tasks, and the
-# workloads of the studies, with the events checked against the laws. A policy that stalls, is thrown out, or is not given
+# workloads of the studies, with the events checked against the laws. A policy that stalls, is ejected, or is not given
 # back ends its run with an error. One line for each run.
 #
 #   bench/kernels.sh [SCHEDLAB] [KERNEL:ENGINE:CPUS ...]

@@ -1,5 +1,5 @@
-//! Looking into a run of a policy: what it published, who ran when, where tasks were. Each run is executed twice, by the
-//! interpreter and as machine code, and the two must agree.
+//! Looking into a run of a policy: what it published, which task ran when, where tasks were. Each run is executed
+//! twice, by the interpreter and as machine code, and the two must agree.
 
 use crate::lab;
 use schedlab_bpf::{Executor, Object, Value};

@@ -8,8 +8,8 @@ use schedlab_model::trace::{Event, EventKind};
 
 const POLICIES: [&str; 7] = ["mlfq", "linux-o1", "windows", "ule", "cfs", "alb", "eevdf"];
 
-/// The real-time task runs in the last two milliseconds of each tenth of a second, and in the midst of that somebody wakes who
-/// goes before the task that was interrupted.
+/// The real-time task runs in the last two milliseconds of each tenth of a second, and in the midst of that a task
+/// wakes that goes before the interrupted one.
 const TASKS: &str = "[[task]]\nname = \"hog\"\nonce = [{ compute = \"100s\" }]\n\
      [[task]]\nname = \"audio\"\nclass = \"fifo:50\"\nstart = \"98ms\"\nloop = [{ compute = \"2ms\" }, { sleep = \"98ms\" }]\n\
      [[task]]\nname = \"shell\"\nnice = -10\nstart = \"99ms\"\nloop = [{ compute = \"1ms\" }, { sleep = \"98ms\" }]\n";
@@ -41,7 +41,7 @@ fn nobody_starves_who_is_interrupted() {
     }
 }
 
-/// Policies by the Linux whose real-time class is above them: throttling up to 6.11, servers since then.
+/// Policies by the Linux with the real-time class above them: throttling up to 6.11, servers since then.
 const RELEASES: [(&str, Settings); 7] = [
     ("cfs", &[]),
     ("alb", &[]),
@@ -57,7 +57,7 @@ fn hogs(name: &str, class: &str, count: u32) -> String {
     format!("[[task]]\nname = \"{name}\"\nclass = \"{class}\"\ncount = {count}\nonce = [{{ compute = \"100s\" }}]\n")
 }
 
-/// Who has each CPU at an instant.
+/// The task on each CPU at an instant.
 fn running(events: &[Event], cpus: usize, at: Time) -> Vec<Option<u32>> {
     let mut running = vec![None; cpus];
     for event in events.iter().take_while(|event| event.time <= at) {

@@ -112,9 +112,9 @@ fn who_changes_all_the_time_does_not_keep_its_cpu() {
         (1, "class = \"batch\"", "class = \"other\""),
         (2, "cpus = \"0\"", "cpus = \"0-1\""),
     ];
-    // Slices of CFS begin again with each change but that of a nice value, as in a kernel (`set_next_entity`): whoever
-    // changes more often than the shortest of slices keeps its CPU there, too. A quantum of Windows begins again with each
-    // change of the priority, and priorities are strict: nobody takes turns.
+    // Slices of CFS begin again with each change but that of a nice value, as in a kernel (`set_next_entity`): a task
+    // that changes more often than the shortest of slices keeps its CPU there, too. A quantum of Windows begins again
+    // with each change of the priority, and priorities are strict: no task takes turns.
     let pieces_of = |policy: &str, is_nice: bool| match (policy, is_nice) {
         ("fcfs", _) | ("windows", true) => &[][..],
         ("cfs" | "alb", false) => &["10ms", "7ms"],

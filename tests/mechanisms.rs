@@ -42,7 +42,7 @@ fn births_ns(events: &[Event]) -> Vec<u64> {
     born.map(|event| event.time.ns()).collect()
 }
 
-/// Who asked for how much, and since when, in the order of the tasks' numbers.
+/// The requests: the task, since when, and how much, in the order of the tasks' numbers.
 fn requests(events: &[Event]) -> Vec<(u32, u64, u64)> {
     let intended = |of| {
         let mut begins = events.iter().filter_map(|event| match event.kind {
@@ -108,7 +108,7 @@ fn a_run_with_arrivals_lasts_until_the_last_task_has_slept() {
     assert_eq!((outcome.tasks, outcome.end), (3, Time(3_000_000 + 20_000 + 50_000_000 + 100_000)));
 }
 
-/// What creates tasks waits for ever, too, and does not count as a waiting task.
+/// The creator of tasks waits for ever, too, and does not count as a waiting task.
 #[test]
 fn a_standstill_is_found_after_the_last_arrival() {
     let tables = "[[task]]\nname = \"job\"\narrivals = \"1ms\"\nlimit = 3\nonce = [{ wait = \"s\" }]\n\
@@ -322,7 +322,7 @@ fn a_call_wakes_one_after_the_other() {
     }
 }
 
-/// Whom it wakes first does its millisecond before the next is woken, where the kernel preempts tasks within their calls.
+/// The first task that it wakes does its millisecond before the next is woken, where the kernel preempts within calls.
 #[test]
 fn a_call_is_preempted_between_two_wakeups_or_at_its_end() {
     let (wakes, preempted) = ("wakes", "is preempted");

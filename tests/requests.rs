@@ -1,4 +1,4 @@
-//! Requests that cross tasks, queues and pools: when each is born and answered, and by whom.
+//! Requests that cross tasks, queues and pools: when each is born and answered, and by which task.
 
 use crate::lab;
 use schedlab_bpf::Executor;

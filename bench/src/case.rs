@@ -99,7 +99,7 @@ fn sizes() -> Vec<Case> {
             cpus: 1024,
             tasks: 1_000_000,
             mixed: true,
-            // In less the tasks come to be and do little else.
+            // In less the tasks are created and do little else.
             duration: Time::from_s(300),
             interpreted: false,
         },

@@ -42,7 +42,7 @@ fn one(name: &str, mode: &str, seconds: Option<u64>) -> ExitCode {
     }
 }
 
-/// Of fewer switches nobody can say what one costs: under `fcfs` a task that computes never leaves.
+/// Fewer switches do not show what one costs: under `fcfs` a task that computes never leaves.
 const FEW: u64 = 100_000;
 
 /// Samples by case and mode.

@@ -237,7 +237,7 @@ pub fn inside(target: Target, seed: u64, length: Duration, notes: &Path, home: &
     let mut notebook = Notebook::open(notes)?;
     let mut session = Session::new(target, seed, Some(&home.join("corpus").join(target.name)));
     let (begun, parent) = (Instant::now(), parent_id());
-    // Who was killed ends nobody.
+    // A parent that was killed does not end this process.
     while begun.elapsed() < length && parent_id() == parent {
         let tried = session.tried;
         session.step(&mut |input| notebook.note(tried, input).expect("an input can be noted"));
@@ -245,7 +245,7 @@ pub fn inside(target: Target, seed: u64, length: Duration, notes: &Path, home: &
     notebook.note(session.tried, b"")
 }
 
-/// Who takes too much memory gets none, and aborts.
+/// Limits memory: an allocation beyond the limit fails, and aborts.
 pub fn limit_memory() {
     let limit = libc::rlimit { rlim_cur: MEMORY_BYTES, rlim_max: MEMORY_BYTES };
     // SAFETY: the structure lives.

@@ -7,8 +7,8 @@
  *	A = sum of the weights of all tasks that run or wait / number of CPUs
  *
  * so the tasks that wait are divided again each `period` and when a CPU runs out of tasks: CPU by CPU takes what fits
- * below A, the heaviest first (partition.bpf.h). Who wakes or is new goes to the CPU with the smallest sum. A task that
- * uses up its whole first slice is CPU-bound, and its nice value is raised by 5 (penalty.bpf.h).
+ * below A, the heaviest first (partition.bpf.h). A task that wakes or is new goes to the CPU with the smallest sum. One
+ * that uses up its whole first slice is CPU-bound, and its nice value is raised by 5 (penalty.bpf.h).
  *
  * Example, two CPUs: one task of nice -5 and four of nice 0, all computing, weigh 3125 and 1024. Equal numbers would
  * be three tasks and two, moving back and forth. By weight A = 3610: the heavy one is alone, the four are together
@@ -40,7 +40,7 @@ PARAMETER(u32, domain, 0, "choices=machine,node,cache about=Among which CPUs tas
 static u64 cpu_weights[MAX_CPUS];
 /* How many tasks have arrived so far. */
 static u32 arrivals;
-/* Whether somebody divides at this moment, and whether the timer runs. */
+/* Whether a CPU divides at this moment, and whether the timer runs. */
 static u32 dividing, timer_runs;
 
 static inline u64 weight_on(u32 cpu)
@@ -255,7 +255,7 @@ __noinline u32 send_away(u32 cpu)
 	return 0;
 }
 
-/* Divides the tasks of the domain in which a CPU is. If somebody does so already, that will do. */
+/* Divides the tasks of the domain in which a CPU is. If another CPU does so already, that will do. */
 static void balance(u32 cpu)
 {
 	u32 size = domain_cpus(), first, end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who is CPU-bound, and what that costs.
+ * Which tasks are CPU-bound, and what that costs.
  *
  * A task that runs for its whole first slice before it sleeps is CPU-bound, and its nice value is raised. `slice0` is
  * that slice; by itself it is what CFS of that time gives to one of the tasks that the CPU has when the task first

@@ -8,10 +8,10 @@
  *	d * 1024 / w		w = 1024 for nice 0, a quarter more or less for each step of nice
  *
  * so tasks that always want to run get CPU time by their weights. A task runs until a tick finds that it has used its
- * slice, its part by weight of a period in which everybody runs once (fair_slice.bpf.h). One that wakes is put half a
- * period before the others at most, and preempts who runs if its lead exceeds the wakeup granularity. It goes where
- * its waker or it was before and where a CPU idles (fair_select.bpf.h). CPUs balance at ticks and when they run out of
- * tasks, by decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
+ * slice, its part by weight of a period in which every task runs once (fair_slice.bpf.h). One that wakes is put half a
+ * period before the others at most, and preempts the running task if its lead exceeds the wakeup granularity. It goes
+ * where its waker or it was before and where a CPU idles (fair_select.bpf.h). CPUs balance at ticks and when they run
+ * out of tasks, by decayed loads (load_average.bpf.h, fair_balance.bpf.h, fair_pull.bpf.h).
  *
  * With `groups=process` the tasks of a process are a group: the groups share each CPU, and the tasks of a group share
  * what it gets (task_groups.bpf.h, group_order.bpf.h).

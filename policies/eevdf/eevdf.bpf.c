@@ -4,7 +4,7 @@
  *
  * A task asks for slices of CPU time, one after the other. A task of weight w that runs for d ages by d * 1024 / w of
  * virtual time, and its request for a slice r has the deadline v + r * 1024 / w. V is the average of the virtual times
- * by weight. Who is not ahead of V has got no more than its share: it is eligible. Of the eligible tasks the one with
+ * by weight. A task not ahead of V has got no more than its share: it is eligible. Of the eligible tasks the one with
  * the earliest deadline runs, until a tick finds that it has used up its request; so a shorter slice is served sooner,
  * and the share is the same. A task that sleeps keeps its lag V - v for when it comes back; one that sleeps with a
  * debt stays in the average until the debt is paid.
@@ -48,7 +48,7 @@ static inline void on_moved(struct fair_task *t, s32 cpu)
 	join_groups(t, cpu, now);
 }
 
-/* Who has left a debt was never away, and stays where it is. */
+/* A task that has left a debt was never away, and stays where it is. */
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct fair_task *t = task_of(p);
@@ -183,8 +183,8 @@ void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	shortened = q->clock.shortened;
 	q->clock.shortened = false;
 	/*
-	 * A kernel would not look at the running one before its next tick. Some microseconds later than when it was not
-	 * preempted it is ahead of who came.
+	 * A kernel would not look at the running one before its next tick. Some microseconds after it was not preempted
+	 * it is ahead of the task that came.
 	 */
 	if (runs && shortened && !q->resched && !is_pushed(q, prev) && time_before(now, slice_end(q, now))) {
 		keep_running(q, prev, cpu, now);

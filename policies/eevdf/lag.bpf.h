@@ -2,13 +2,13 @@
 /*
  * What a task has when it comes and what it leaves with: its lag.
  *
- * Who leaves with the lag l comes back at V - l, wherever that is. As its coming moves V, it is put that much farther
- * off that its lag is l when it is there. Who sleeps with a debt, which is a lag below 0, leaves only when it would be
- * picked without that; then its lag is 0. Who ends, or is stopped, traced, parked or frozen, leaves at once.
+ * A task that leaves with the lag l comes back at V - l, wherever that is. As that moves V, it is put that much farther
+ * off that its lag is l when it is there. A task that sleeps with a debt, a lag below 0, leaves only when it would be
+ * picked without that; then its lag is 0. One that ends, or is stopped, traced, parked or frozen, leaves at once.
  *
  * The list of debtors is changed by their CPU alone, when it holds its run queue.
  *
- * Example, weights 1024: somebody of lag 1 ms joins another one at V = 10 ms. It is put at 8 ms, V becomes 9 ms.
+ * Example, weights 1024: a task of lag 1 ms joins another one at V = 10 ms. It is put at 8 ms, V becomes 9 ms.
  */
 #ifndef SCHEDLAB_EEVDF_LAG_BPF_H
 #define SCHEDLAB_EEVDF_LAG_BPF_H
@@ -41,7 +41,7 @@ static s64 lag_of(const struct fair_queue *q, s32 cpu, const struct fair_task *t
 	return clamp_lag(lag, lag_limit(k->slice, longest, t->weight, t->inverse));
 }
 
-/* Where somebody of a lag comes to be. */
+/* The place of a task with a lag. */
 static inline u64 place_of(const struct fair_queue *q, s64 lag, u32 weight, u64 now)
 {
 	u64 vruntime = average_vruntime(q, now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who runs next: of those that are eligible the one with the earliest deadline, unless the running one is protected.
+ * The next task: of those that are eligible the one with the earliest deadline, unless the running one is protected.
  *
  * A task that is picked is protected, from others that do not ask for less, to its deadline; since 6.18 only for the
  * shortest slice that any task asks for. A task that continues because no other would be picked is not protected again.
@@ -248,7 +248,7 @@ __noinline u32 debtor_before(s32 cpu, const struct fair_task *t, bool with_prote
 }
 
 /*
- * Since 7.1 debtors that would be picked when a task comes leave the queue, and it is looked at again who would be
+ * Since 7.1 debtors that would be picked when a task comes leave the queue, and the pick is made again
  * (pick_next_entity() in wakeup_preempt_fair()). Before, such a debtor only kept the task from preempting.
  */
 __noinline void dismiss_debtors(s32 cpu, s32 pid, const struct fair_task *t, bool with_protection, u64 now)
@@ -310,7 +310,7 @@ static inline bool is_lazy(const struct fair_task *t, s32 cpu)
 	return lazy && cpu != here;
 }
 
-/* A task came to wait where another one runs. It may preempt, or the slice of who runs may end earlier now. */
+/* A task came to wait where another one runs. It may preempt, or the slice of the running one may end earlier now. */
 static __always_inline bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
 	if (!q->resched)

@@ -90,7 +90,7 @@ static inline s64 term(const struct queue_clock *c, u64 vruntime, u64 weight)
 
 /*
  * The three fields, for a balancer on another CPU changes them too. Should that happen while the reference point moves,
- * V is wrong until nobody waits; that is some nanoseconds in half a minute. Who is in the sum is always counted.
+ * V is wrong until no task waits; that is some nanoseconds in half a minute. A task in the sum is always counted.
  */
 static inline void sum_add(struct queue_clock *c, u64 vruntime, u32 weight, bool custom)
 {
@@ -111,7 +111,7 @@ static inline void sum_take(struct queue_clock *c, u64 vruntime, u32 weight, boo
 }
 
 /*
- * Nobody waits any more, and something is left in the sum: another CPU moved a task when it was taken, or when the
+ * No task waits any more, and something is left in the sum: another CPU moved a task when it was taken, or when the
  * reference point moved. V would be wrong for ever.
  */
 static inline void clear_rest(struct queue_clock *c)
@@ -233,7 +233,7 @@ static inline void advance(struct fair_queue *q, u64 until)
 
 /*
  * Charges the running task up to now. A kernel does so at each tick, and looks then whether the request is used up; so
- * requests end at the ticks between the last charge and now. Who is alone may have used up any number of them.
+ * requests end at the ticks between the last charge and now. A lone task may have used up any number of them.
  */
 static void charge(struct fair_queue *q, u64 now)
 {

@@ -22,8 +22,8 @@ char _license[] SEC("license") = "GPL";
 #define QUEUE 0
 
 /*
- * An idle CPU takes the task at once; nobody waits in the queue then. The wake flags stay out: their hint that the
- * waker is about to sleep would put the task before everybody in the queue.
+ * An idle CPU takes the task at once; no task waits in the queue then. The wake flags stay out: their hint that the
+ * waker is about to sleep would put the task before all others in the queue.
  */
 s32 BPF_STRUCT_OPS(fcfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -44,12 +44,12 @@ void BPF_STRUCT_OPS(fcfs_dispatch, s32 cpu, struct task_struct *prev)
 {
 	if (scx_bpf_dsq_move_to_local(QUEUE, 0))
 		return;
-	/* It yielded and nobody waits: it continues, again without an end. */
+	/* It yielded and no task waits: it continues, again without an end. */
 	if (still_runnable(prev))
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }
 
-/* A waiting task may now run on CPUs that idle and that nobody will wake for it. */
+/* A waiting task may now run on CPUs that idle and that nothing else will kick for it. */
 void BPF_STRUCT_OPS(fcfs_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
 {
 	kick_idle_cpu(cpumask);

@@ -404,8 +404,8 @@ static void domain_newly_idle(u32 cpu, struct run_queue *rq, u64 now)
 }
 
 /*
- * While no run queue has two tasks nobody can find anything, and nobody looks. This is what those looks would have left
- * behind: intervals that doubled up to the longest, in step with where they began.
+ * While no run queue has two tasks no balancer can find anything, and none looks. This is what those looks would have
+ * left behind: intervals that doubled up to the longest, in step with where they began.
  */
 static void domain_catch_up(struct run_queue *rq, u64 now)
 {

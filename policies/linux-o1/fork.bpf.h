@@ -21,8 +21,8 @@ static bool goes_on(struct task_struct *p, struct o1_task *t, struct run_queue *
 
 /*
  * A fork divides what is left of the parent's slice, in whole jiffies, the odd one to the child. A parent that has
- * nothing left then has used up its slice, and gives way when the child wakes: in the midst of a fork a kernel lets
- * nobody migrate, and sets up again the task that is to leave its CPU there, which then continues.
+ * nothing left then has used up its slice, and gives way when the child wakes: in the midst of a fork a kernel lets no
+ * task migrate, and sets up again the task that is to leave its CPU there, which then continues.
  */
 static void share_slice(struct o1_task *child, struct task_struct *parent, struct o1_task *of, u64 now)
 {

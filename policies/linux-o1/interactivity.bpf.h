@@ -57,7 +57,7 @@ struct o1_task {
 	u32 load;       /* its weight while it is counted there */
 	u32 sync_cpu;   /* the CPU of the waker, if that is about to sleep */
 	s32 credit;     /* 2.6.3: more than 100 is known to be interactive, less than -100 known not to be */
-	s32 parent;     /* process number of the task that forked it, 0: nobody */
+	s32 parent;     /* process number of the task that forked it, 0: none */
 	enum wake_class wake_class;
 	bool first_slice; /* it still has the slice that its parent gave it */
 	bool fresh;       /* forked, and not yet queued */
@@ -195,7 +195,7 @@ static inline void publish_status(struct task_struct *p, struct o1_task *t)
 }
 
 /*
- * What a run costs: its length, divided by the bonus. In 2.6.3 only those are spared who are known to be interactive.
+ * What a run costs: its length, divided by the bonus. In 2.6.3 only tasks known to be interactive are spared.
  * Nothing is charged twice: `timestamp` moves on.
  */
 static inline void charge_run(struct o1_task *t, u64 now)

@@ -4,11 +4,11 @@
  *
  * Each CPU has two arrays of lists, one list for each priority: active and expired. The first task of the best list of
  * the active array runs. A task that has used its slice up gets a new one and goes to the expired array; when the
- * active array is empty, the two change places. So everybody gets a slice before anybody gets two.
+ * active array is empty, the two change places. So every task gets a slice before any gets two.
  *
- * Interactive tasks are the exception: they go back to the active array. Who is interactive is guessed from the sleep
- * average: sleeping earns, running costs (interactivity.bpf.h). It also gives up to 5 levels of priority, up or down,
- * and a task that wakes with a better priority preempts at once.
+ * Interactive tasks are the exception: they go back to the active array. Which tasks are interactive is guessed from
+ * the sleep average: sleeping earns, running costs (interactivity.bpf.h). It also gives up to 5 levels of priority, up
+ * or down, and a task that wakes with a better priority preempts at once.
  *
  * Example, 2.6.22, nice 0: the sleep average is 650 ms, that are 6 levels of 100 ms, so the priority is 120 + 5 - 6 =
  * 119. 200 ms of sleep make it 850 ms, 8 levels, priority 117: interactive, since 118 or better is. Running for 80 ms
@@ -220,7 +220,7 @@ void BPF_STRUCT_OPS(linux_o1_enqueue, struct task_struct *p, u64 enq_flags)
 	if (t->fresh) {
 		preempts = begin(p, t, rq, now);
 	} else if (enq_flags & SCX_ENQ_WAKEUP) {
-		/* Nobody chose a CPU for a task that may run on one only. */
+		/* No CPU was chosen for a task that may run on one only. */
 		if (!(enq_flags & SCX_ENQ_CPU_SELECTED))
 			t->sync_cpu = is_sync(p, 0) ? bpf_get_smp_processor_id() : NO_CPU;
 		wake_up(p, t, rq, now);
@@ -256,7 +256,7 @@ static void push(struct task_struct *p, struct o1_task *t, struct run_queue *rq,
 	t->key = tail_key(to, t->prio);
 }
 
-/* Nobody is on the active array: the arrays change places. */
+/* The active array is empty: the arrays change places. */
 static void swap_arrays(struct run_queue *rq)
 {
 	rq->active ^= 1;
@@ -341,7 +341,7 @@ void BPF_STRUCT_OPS(linux_o1_dispatch, s32 cpu, struct task_struct *prev)
 		go_idle(rq, now);
 }
 
-/* The wait after a wake-up counts as sleep, a part of it if a task was the waker: nobody wants to wait. */
+/* The wait after a wake-up counts as sleep, a part of it if a task was the waker: no task wants to wait. */
 static void credit_wait(struct task_struct *p, struct o1_task *t, struct run_queue *rq, u64 now)
 {
 	u64 wait = time_delta(now, t->timestamp);

@@ -19,7 +19,7 @@
 
 #define MAX_CPUS 1024
 #define NO_CPU (~0U)
-/* The priority of a CPU that runs nobody: everybody is better. */
+/* The priority of an idle CPU: every task is better. */
 #define IDLE_PRIO MAX_PRIO
 /* Between two places in a list; children take places between. */
 #define KEY_STEP (1 << 16)
@@ -44,7 +44,7 @@ struct run_queue {
 	u64 excluded;       /* the look at domains that leaves this CPU out */
 	u32 active;         /* which of the two arrays is active */
 	u32 nr_running;     /* the one that runs included */
-	u32 current_prio;   /* IDLE_PRIO: nobody */
+	u32 current_prio;   /* IDLE_PRIO: none */
 	u32 current_static_prio;
 	u32 current_load;
 	u32 best_expired_prio;

@@ -42,7 +42,7 @@ static void rotate(struct task_struct *p, struct o1_task *t, struct run_queue *r
 	t->key = tail_key(rq, t->prio);
 }
 
-/* Counts the ticks that hit the task that runs. Who used up its slice is moved, and gives way in dispatch(). */
+/* Counts the ticks that hit the running task. One that used up its slice is moved, and gives way in dispatch(). */
 static void count_ticks(struct task_struct *p, struct o1_task *t, u64 now)
 {
 	struct run_queue *rq = queue_of(t->cpu);

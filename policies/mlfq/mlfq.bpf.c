@@ -529,7 +529,7 @@ static int relieve(void *map, u32 *key, struct relief *relief)
 
 		if (queues == QUEUES_PERCPU)
 			next = relieve_dsq(dsq_of(cpu), now, next);
-		/* Who was raised may now be above who runs; the CPU decides in dispatch(). */
+		/* A raised task may now be above the running one; the CPU decides in dispatch(). */
 		waiting = first_queue(dsq_of(cpu), cpu);
 		if (waiting && waiting < cpu_queue(cpu))
 			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);

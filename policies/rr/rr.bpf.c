@@ -28,8 +28,8 @@ PARAMETER(u64, quantum, 100 * NS_PER_MS,
 #define QUEUE 0
 
 /*
- * An idle CPU takes the task at once; nobody waits in the queue then. The wake flags stay out: their hint that the
- * waker is about to sleep would put the task behind the waker and before everybody in the queue.
+ * An idle CPU takes the task at once; no task waits in the queue then. The wake flags stay out: their hint that the
+ * waker is about to sleep would put the task behind the waker and before all others in the queue.
  */
 s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -50,12 +50,12 @@ void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 {
 	if (scx_bpf_dsq_move_to_local(QUEUE, 0))
 		return;
-	/* Nobody waits: the task that ran continues. Left alone, the core would give it the kernel's slice, not ours. */
+	/* None waits: the task that ran continues. Left alone, the core would give it the kernel's slice, not ours. */
 	if (still_runnable(prev))
 		scx_bpf_task_set_slice(prev, quantum);
 }
 
-/* A waiting task may now run on CPUs that idle and that nobody will wake for it. */
+/* A waiting task may now run on CPUs that idle and that nothing else will kick for it. */
 void BPF_STRUCT_OPS(rr_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
 {
 	kick_idle_cpu(cpumask);

@@ -25,7 +25,7 @@ struct history {
  *	50 run / slept			when it slept more
  *	50 + 50 - 50 slept / run	when it ran more
  *
- * FreeBSD stops at 50, since nobody asks further when 30 is the limit; then no history at all is 50, too.
+ * FreeBSD stops at 50, which is enough for the limit of 30; then no history at all is 50, too.
  */
 static inline u32 score_of(const struct history *h)
 {

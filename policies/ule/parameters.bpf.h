@@ -21,7 +21,7 @@ PARAMETER(u32, slice, 0,
 	  "range=0..1000 about=Ticks of a slice on a CPU with at most two tasks. 0: 10, freebsd stathz/10.");
 PARAMETER(u32, slice_min, 0, "range=0..1000 about=Ticks of a slice with seven tasks or more. 0: 1, freebsd slice/6.");
 
-/* Who is interactive. */
+/* Which tasks are interactive. */
 PARAMETER(u32, interact, 30, "range=1..100 about=The score from which on a task is not interactive.");
 PARAMETER(bool, inherit, true, "about=Whether a new task has the history of the one that creates it.");
 PARAMETER(u64, newborn_run, 0,
@@ -30,7 +30,7 @@ PARAMETER(u64, newborn_sleep, 0, "range=0..100000000 about=Its sleep history.");
 PARAMETER(bool, static_boost, false,
 	  "about=Whether a task that wakes and is not interactive goes to the front, as batch.");
 
-/* Who gets which CPU. */
+/* Which task gets which CPU. */
 PARAMETER(u32, preempt_thresh, 80, "range=0..255 about=Priorities up to this one preempt on their own CPU.");
 PARAMETER(u32, affinity, 0,
 	  "range=0..10000 about=Ticks for which a cache stays warm, times its level. 0: 100, freebsd hz/1000.");
@@ -59,7 +59,7 @@ enum { STATUS_PRIORITY, STATUS_SCORE };
 #define WINDOW_S 10
 #define WINDOW_MAX_S 11
 
-/* Priorities; a lower number is better. Those of SCHED_IDLE and of nobody are the same in both modes. */
+/* Priorities; a lower number is better. Those of SCHED_IDLE and of no task are the same in both modes. */
 #define IDLE_CLASS_PRIORITY 224
 #define NO_PRIORITY 255
 

@@ -4,13 +4,13 @@
  *
  * Two dispatch queues for each CPU. Interactive tasks wait in lists by priority. Batch tasks wait in a calendar of 64
  * slots: a task is put as many slots ahead as its priority says, and the slots are served in their order. The calendar
- * advances by one slot a tick, but not past a slot that is not empty. So everybody's slot comes, sooner for a good
- * priority, and nobody among the batch tasks starves.
+ * advances by one slot a tick, but not past a slot that is not empty. So every task's slot comes, sooner for a good
+ * priority, and no batch task starves.
  *
- * Slots are numbered on and on; the slot n of the original is n modulo 64. A key in the dispatch queue is the slot and
+ * Slot numbers keep growing; the slot n of the original is n modulo 64. A key in the dispatch queue is the slot and
  * then the side: equal keys keep the order of arrival.
  *
- * Nothing happens at a tick here: what the ticks did is worked out when somebody looks.
+ * Nothing happens at a tick here: what the ticks did is worked out at the next look.
  */
 #ifndef ULE_RUN_QUEUE_BPF_H
 #define ULE_RUN_QUEUE_BPF_H
@@ -20,7 +20,7 @@
 
 #define MAX_CPUS 1024
 
-/* Below this many ticks somebody looks: slices are that short. */
+/* The next look comes within this many ticks: slices are that short. */
 #define TICKS_MAX 1024
 
 /* A slot of the key of a batch task; its head, where later ones come before earlier ones, and its tail. */
@@ -190,7 +190,7 @@ static inline bool should_preempt(u32 new, u32 current, bool remote)
 	return mode == MODE_FREEBSD && remote && is_interactive(new) && !is_interactive(current);
 }
 
-/* Whether a cache of this level is still warm for who left it at the tick @last. */
+/* Whether a cache of this level is still warm for a task that left it at the tick @last. */
 static inline bool is_warm(u64 last, u32 level, u64 now)
 {
 	return last + (u64)level * affinity_ticks > now;
@@ -198,7 +198,7 @@ static inline bool is_warm(u64 last, u32 level, u64 now)
 
 /*
  * The slot of a batch priority. While the served slot drains, `insert` is one ahead, and the slot farthest ahead is the
- * served one again: who would land there goes one before.
+ * served one again: a task that would land there goes one before.
  */
 static inline u64 slot_of(u32 priority, u64 insert, u64 serve)
 {

@@ -17,13 +17,13 @@
 #define PREFERENCE 64
 #define JITTER 32
 #define NO_CPU (-1)
-/* What every priority is worse than, as a bound that excludes nobody. */
+/* What every priority is worse than, as a bound that excludes none. */
 #define ANY_PRIORITY (-1)
 
 /* What a cache level is called in FreeBSD: how the CPUs of a group are close. */
 enum { SHARE_NONE, SHARE_L1, SHARE_L2, SHARE_L3 };
 
-/* Whom a search is for, when it is for no task. */
+/* Which CPUs a search is for, when it is for no task. */
 enum among { DONORS, CANDIDATES, UNTRIED };
 
 struct search {
@@ -139,7 +139,7 @@ static __noinline s32 find_cpu(const struct search *search, struct run_queue *ow
 	return all.cpu;
 }
 
-/* The CPU with the smallest load for a task, among those on which nobody waits or runs that is as good as @bound. */
+/* The CPU with the smallest load for a task, among those without a waiting or running task as good as @bound. */
 static s32 lowest_for(struct task_struct *p, struct run_queue *own, u32 first, u32 end, s32 bound, s32 prefer)
 {
 	struct search search = {

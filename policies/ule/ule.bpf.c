@@ -207,7 +207,7 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 	check_preemption(t, rq, cpu);
 }
 
-/* Whether a task that has to leave its CPU would be chosen again: nobody waits before its place. */
+/* Whether a task that has to leave its CPU would be chosen again: none waits before its place. */
 static bool is_first(const struct thread *t, s32 cpu)
 {
 	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(interactive_queue(cpu));
@@ -355,7 +355,7 @@ void BPF_STRUCT_OPS(ule_set_cpumask, struct task_struct *p, const struct cpumask
 
 /*
  * A new task has its creator's history, so that a shell's commands are interactive at once. Of a process it is short,
- * and creating one counts as a tick of work: who starts many is batch soon. In FreeBSD a new thread has all of it.
+ * and creating one counts as a tick of work: a task that starts many is batch soon. In FreeBSD a thread has all of it.
  */
 static void inherit_history(struct task_struct *p, struct thread *t, struct task_struct *creator, struct thread *of)
 {
@@ -416,7 +416,7 @@ static void charge_for(struct task_struct *heir, const struct history *h)
 }
 
 /*
- * Somebody ends: its run time counts as its parent's, so that who starts hogs becomes one. FreeBSD charges the first
+ * A task ends: its run time counts as its parent's, so that one that starts hogs becomes one. FreeBSD charges the first
  * thread of its process for any other thread; in the port that is the process' parent, too.
  */
 void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_args *args)

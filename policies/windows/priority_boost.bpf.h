@@ -13,7 +13,7 @@
  * starving threads gave; while there is such a part, a wake-up gives nothing.
  *
  * A quantum is counted in units, a third of a clock tick each: a tick takes three units from the thread that it hits, a
- * wait takes one. Ticks are counted when somebody looks; nothing happens at a tick itself.
+ * wait takes one. Ticks are counted at the next look; nothing happens at a tick itself.
  */
 #ifndef SCHEDLAB_PRIORITY_BOOST_BPF_H
 #define SCHEDLAB_PRIORITY_BOOST_BPF_H
@@ -76,7 +76,7 @@ struct thread {
 	u32 priority;
 	u32 decrement;    /* levels of the priority that go with the next quantum end */
 	u32 ideal;        /* a CPU */
-	u32 waker;        /* the priority of who woke it; 0 when nobody did */
+	u32 waker;        /* the priority of its waker; 0 without one */
 	u32 state;
 	bool yielded;
 	bool interrupted; /* it has its CPU back, or kept it through a change, though another one may come first */
@@ -241,7 +241,7 @@ static void boost(struct task_struct *p, struct thread *t, u32 increment)
 	set_priority(p, t, priority);
 }
 
-/* The way of some locks: who gets one comes just above who gave it, and gives all of that back after a quantum. */
+/* The way of some locks: the new owner comes just above the old one, and gives all of that back after a quantum. */
 static void boost_owner(struct task_struct *p, struct thread *t)
 {
 	u32 priority = t->waker + 1 < HIGHEST_OWNER ? t->waker + 1 : HIGHEST_OWNER;
@@ -255,7 +255,7 @@ static void boost_owner(struct task_struct *p, struct thread *t)
 	t->left -= tick;
 }
 
-/* Who wakes @t is running now. */
+/* The waker of @t is running now. */
 static void note_waker(struct thread *t)
 {
 	struct thread *waker = thread_of(bpf_get_current_task_btf());

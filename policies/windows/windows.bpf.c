@@ -225,7 +225,7 @@ void BPF_STRUCT_OPS(windows_enqueue, struct task_struct *p, u64 enq_flags)
 		claim_cpu(cpu, t->priority);
 }
 
-/* The CPU from which a dry @cpu takes a thread, -1 when nobody waits. */
+/* The CPU from which a dry @cpu takes a thread, -1 when none waits. */
 static s32 victim_of(s32 cpu)
 {
 	u32 most = 0, other;
@@ -364,7 +364,7 @@ static u32 deal_ideal(const struct task_struct *p, const struct cpumask *cpus)
 	return seed;
 }
 
-/* A thread keeps its ideal CPU as long as it may run there. It may now run on CPUs that nobody will wake for it. */
+/* A thread keeps its ideal CPU as long as it may run there. It may now run on CPUs that nothing else kicks for it. */
 void BPF_STRUCT_OPS(windows_set_cpumask, struct task_struct *p, const struct cpumask *cpus)
 {
 	struct thread *t = thread_of(p);

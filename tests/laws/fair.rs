@@ -47,7 +47,7 @@ fn an_unfair_policy_is_caught() {
     assert!(shares_differ_by_a_quantum(&run).is_err());
 }
 
-/// Nobody waits longer than a round of all others.
+/// No task waits longer than a round of all others.
 fn nobody_starves(run: &lab::Run, longest: Time) -> Result<(), String> {
     let mut waiting: BTreeMap<u32, Time> = BTreeMap::new();
     let check = |task: u32, since: Time, now: Time| match now.since(since) > longest {
@@ -82,7 +82,7 @@ fn round_robin_lets_nobody_starve_and_a_starving_policy_is_caught() {
     assert!(nobody_starves(&run, round).is_err());
 }
 
-/// Two CPUs that run out of work now and then and pull tasks from one another: whoever is pulled keeps its place among the
+/// Two CPUs that run out of work now and then and pull tasks from one another: a pulled task keeps its place among the
 /// others, so no task waits for more than a few slices.
 #[test]
 fn who_is_pulled_does_not_starve_and_starves_nobody() {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* starving - wrong on purpose: the newest task first, always. Whoever waits at the bottom waits on. */
+/* starving - wrong on purpose: the newest task first, always. The task at the bottom waits on. */
 #include <schedlab/common.bpf.h>
 
 char _license[] SEC("license") = "GPL";

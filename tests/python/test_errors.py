@@ -97,7 +97,7 @@ NASTY: list[Any] = [
 
 
 def _malformed(draw: random.Random, small: dict[str, Any]) -> Callable[[], object]:
-    """A call with arguments that nobody would give."""
+    """A call with arguments that no user would give."""
 
     def any_() -> Any:
         return draw.choice(NASTY)
@@ -163,7 +163,7 @@ def test_malformed_arguments_by_the_thousand_never_take_the_interpreter_down(
 
 
 def test_ctrl_c_ends_a_run() -> None:
-    # Whoever started the tests may have had it ignored.
+    # The parent process may have had it ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     endless = Scenario.load("heavy-load").replace({"run.duration": "100000000s"})
     begin = time.monotonic()

@@ -3,8 +3,8 @@
 //! Where the pool is no larger than the machine, or larger than any queue, it is first come, first served: each response is
 //! that of Kiefer and Wolfowitz' recursion to the nanosecond. In between, a worker that is done takes the next message from
 //! the channel and keeps its CPU, before others that have messages and wait for one. That is another order, blind to sizes
-//! like the first, so the mean is the same; it varies more, and is told by how far it is from what the recursion gives for the
-//! very same requests, whose mean theory knows (a control variate, as in `estimate`).
+//! like the first, so the mean is the same; it varies more, and is judged by how far it is from what the recursion
+//! gives for the very same requests, whose mean theory knows (a control variate, as in `estimate`).
 
 use super::queue::ms;
 use crate::lab;

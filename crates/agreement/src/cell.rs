@@ -236,7 +236,7 @@ fn place(pair: &Pair, simulated: &Policy, cpus: u32, options: &Options) -> Resul
     }
 }
 
-/// The tick under a kernel whose run measured the costs.
+/// The tick of the kernel under which the costs were measured.
 impl CostSource {
     pub(crate) fn tick(self) -> Time {
         if let CostSource::Workload(tick) = self { tick } else { TICK }

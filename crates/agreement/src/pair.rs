@@ -6,7 +6,7 @@ use schedlab_sim::scx::Releases;
 use schedlab_venue::{KERNEL, Policy, Scheduler, VenueError};
 use std::fmt;
 
-/// Stands between a policy and the kernel whose own scheduler it is compared with.
+/// Separates a policy from the kernel that it is compared with.
 const AT: char = '@';
 
 /// A policy in the simulator and what it is compared with, as the user writes it: `mlfq`, `cfs@debian:12` or `eevdf@kernel`.
@@ -87,8 +87,8 @@ impl Pair {
         Policy::find(&self.policy)
     }
 
-    /// The same where its policy, which is `simulated`, follows the release of the kernel with whose own scheduler it is compared;
-    /// none where it cannot, or the user has chosen a release.
+    /// The pair with the policy's rules set to the release nearest to `kernel`. None if `simulated` follows no
+    /// release, is compared with itself, or the user has chosen a release.
     pub(crate) fn following(&self, kernel: &str, simulated: &Policy) -> Option<Pair> {
         let Scheduler::Object { policy, .. } = &simulated.scheduler else { return None };
         let releases = Releases::of(&policy.object).filter(|_| self.against != Against::Itself)?;

@@ -1,4 +1,4 @@
-//! A process that gives up what it does not need, before it works on what somebody else wrote.
+//! Drops the rights that a process does not need, before it works on untrusted input.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,

@@ -1,7 +1,7 @@
 //! Files that another person wrote.
 //!
-//! A user may name anything: a pipe that nobody writes to, a device without an end, a file that grows. What is read must be
-//! a regular file of at most a stated size, and nothing may wait before that is known.
+//! A user may name anything: a pipe without a writer, an endless device, a growing file. Only a regular file of at most
+//! a stated size is read, and nothing may block before that is known.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -19,7 +19,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes one that only its owner can enter, under a name that nobody could guess.
+    /// Makes one that only its owner can enter, under an unguessable name.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ fn wait_and_remove(mut line: UnixStream, path: &Path) -> ! {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
         libc::setsid();
-        // Who reads what the program prints must not wait for this process.
+        // A reader of the program's output must not wait for this process.
         (0..3).for_each(|standard| _ = libc::close(standard));
     }
     let _ = line.read(&mut [0]);

@@ -11,9 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Opens a file in this folder that has no name: nobody can open it by one or put a link in its place, and it is gone with
-/// the process, however that ends. Only where a file system has no such files does it have a name for a moment, which nobody
-/// could guess, and which is made only if nothing has it.
+/// Opens an unnamed file in this folder: it cannot be opened by name or replaced by a link, and it disappears with the
+/// process, however that ends. Only on a file system without such files does it have a name for a moment: an
+/// unguessable one, made only if it does not exist.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn unnamed(folder: &Path) -> io::Result<File> {
     Fresh::create(folder, 0o600)?.file.try_clone()
 }
 
-/// A new file that has no name yet, or, where a file system has no such files, one that nobody could guess.
+/// A new file without a name so far, or with an unguessable one on a file system without such files.
 pub(crate) struct Fresh {
     pub file: File,
     name: Option<PathBuf>,
@@ -45,7 +45,7 @@ impl Fresh {
         Ok(Fresh { file, name: Some(name) })
     }
 
-    /// Gives it this name, which must be nobody's, unless it has one; gives what it has.
+    /// Gives the file this name, which must not exist, unless it has one already. Returns its name.
     pub fn named(mut self, name: &Path) -> io::Result<PathBuf> {
         if let Some(name) = self.name.take() {
             return Ok(name);
@@ -71,7 +71,7 @@ impl Drop for Fresh {
     }
 }
 
-/// A name that nobody can have guessed.
+/// An unguessable file name.
 pub(crate) fn fresh_name() -> io::Result<String> {
     let mut bytes = [0; 16];
     // SAFETY: the buffer has this size. The kernel gives up to 256 bytes at once or an error.

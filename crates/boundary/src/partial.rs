@@ -76,7 +76,7 @@ impl Partial {
         self.name()
     }
 
-    /// A name that nobody has, and at once the right one: a file without a name can replace no other.
+    /// Links the file under a fresh name, then renames it: linking alone cannot replace a file.
     fn name(self) -> io::Result<()> {
         let named = self.fresh.named(&folder_of(&self.target).join(fresh_name()?))?;
         fs::rename(&named, &self.target).inspect_err(|_| drop(fs::remove_file(&named)))

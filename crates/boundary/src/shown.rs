@@ -46,7 +46,7 @@ impl Shown {
         Shown(lines(text, |line| if colours { emphasised(line) } else { Shown::line(line).0 }))
     }
 
-    /// A text that somebody may want to read by a program: all of it, in lines of any length, with its tabs.
+    /// A text that a program may parse: all of it, with lines of any length and with tabs.
     pub fn document(text: &str) -> Shown {
         Shown(lines(text, |line| {
             let mut shown = String::with_capacity(line.len());

@@ -1,7 +1,7 @@
 //! The account of what a policy can make grow: its maps, the objects that it makes, lines that it prints, records, and
 //! what the host keeps about all that.
 //!
-//! One account for each simulation, in its [`GuestMemory`](crate::GuestMemory), so that it does not matter who keeps
+//! One account for each simulation, in its [`GuestMemory`](crate::GuestMemory), whichever part of the program holds
 //! what is charged.
 
 use crate::memory::MemoryError;

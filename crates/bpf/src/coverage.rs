@@ -30,7 +30,7 @@ impl VmState {
         self.marks = Some(Marks::of(&self.program));
     }
 
-    /// The lines of the whole program; none was executed if nobody observes them.
+    /// The lines of the whole program; none counts as executed if they are not observed.
     pub(crate) fn coverage(&self) -> Coverage {
         let mut lines = Coverage::new();
         for (number, code) in self.program.functions.iter().enumerate() {

@@ -54,7 +54,7 @@ struct Run<'a> {
     may_goto: u32,
     /// The present instruction, where it may be needed: at accesses to memory and calls.
     pc: u32,
-    /// Where executed blocks are marked, if somebody wants to know them.
+    /// Where executed blocks are marked, if they are observed.
     marks: Option<&'a [Cell<bool>]>,
 }
 

@@ -37,7 +37,7 @@ impl Mapping {
         use std::os::fd::AsRawFd;
         assert!(at <= self.len && len <= self.len - at && at.is_multiple_of(4096));
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
-        // SAFETY: the range is inside the mapping, which is ours, and nobody holds a reference into it.
+        // SAFETY: the range is inside the mapping, which is ours, and there is no reference into it.
         let shared = unsafe {
             let start = self.start.add(at).cast();
             libc::mmap(start, len, protection, flags, file.as_raw_fd(), offset as libc::off_t)

@@ -249,7 +249,7 @@ impl GuestMemory {
         Ok(start)
     }
 
-    /// Reserves `len` bytes as a region none of whose pages may be touched before [`open_pages`](Self::open_pages).
+    /// Reserves `len` bytes as a region; its pages must not be touched before [`open_pages`](Self::open_pages).
     pub fn alloc_sparse(&self, len: u64, align: u64, region: Region) -> Result<u64, MemoryError> {
         self.place(len, align, region, true)
     }

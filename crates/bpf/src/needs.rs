@@ -57,7 +57,7 @@ fn callees(function: &Function) -> impl Iterator<Item = FunctionId> {
 
 /// The functions, each behind all that it calls.
 fn callees_first(functions: &[Function]) -> Result<Vec<FunctionId>, FunctionId> {
-    // How many calls of each function are left; those that nobody calls are taken away until none is left but circles.
+    // Unprocessed calls of each function; functions without any are removed until only cycles are left.
     let mut calls = vec![0; functions.len()];
     functions.iter().flat_map(callees).for_each(|callee| calls[callee.index()] += 1);
     let ids = || (0..functions.len() as u32).map(FunctionId);

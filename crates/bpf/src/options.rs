@@ -44,8 +44,8 @@ pub struct LoadOptions {
     pub seed: u64,
     /// Instructions that one call may execute.
     pub instruction_limit: i64,
-    /// Whether somebody wants to know how many are executed. If not, machine code finds loops that do not end, counts
-    /// nothing else, and is a twentieth faster.
+    /// Whether executed instructions are counted. If not, machine code only finds endless loops, and is a twentieth
+    /// faster.
     pub counts_instructions: bool,
     /// Where tasks lie: owners of task storage.
     pub task_owners: OwnerTable,

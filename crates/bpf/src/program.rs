@@ -453,7 +453,7 @@ pub struct HostFunction {
 }
 
 impl PartialEq for HostFunction {
-    /// By the routine's address: who asks wants to know whether the same code can be called.
+    /// By the routine's address: equal means that the same code is called.
     fn eq(&self, other: &HostFunction) -> bool {
         let address = |host: &HostFunction| host.call as *const () as usize;
         (&self.name, self.intrinsic, self.needs_no_lock) == (&other.name, other.intrinsic, other.needs_no_lock)

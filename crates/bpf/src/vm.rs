@@ -103,7 +103,7 @@ pub struct VmState {
     /// Machine code of each entry, out of `machine`; empty without it.
     pub(crate) entry_code: Vec<EntryFn>,
     pub(crate) executed: u64,
-    /// What the interpreter executed, if somebody wants to know.
+    /// What the interpreter executed, if it is observed.
     pub(crate) marks: Option<Marks>,
 }
 
@@ -164,7 +164,7 @@ impl VmState {
     /// A host function may call in turn; each call has a budget of its own.
     ///
     /// # Safety
-    /// `host` points at what the kernel functions of this machine expect, which nobody uses before the call is over.
+    /// `host` points at what this machine's kernel functions expect, and nothing else uses it during the call.
     #[inline(always)]
     pub unsafe fn call<const N: usize>(
         &mut self,
@@ -179,7 +179,7 @@ impl VmState {
         }
     }
 
-    /// The usual call: machine code, and no other call is on the way whose state would have to be kept.
+    /// The usual call: machine code, without an outer call whose state has to be kept.
     #[inline(always)]
     fn call_machine<const N: usize>(
         &mut self,

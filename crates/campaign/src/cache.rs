@@ -1,8 +1,8 @@
 //! What was seen of runs, kept under their names.
 //!
-//! A name is a hash of everything that decides a run, so what is kept is never wrong, only not asked for any more. The
-//! cache keeps a run's result and what its listeners heard. Any command that needs no more than that can use it. Next to it lies
-//! what guests sent ([`KeptGuests`]), whose names know nothing of the program: another build runs no guest again.
+//! A name is a hash of everything that decides a run, so an entry is never wrong, only unused. The cache keeps a run's
+//! result and what its listeners heard, for any command that needs no more than that. Next to it lies what guests sent
+//! ([`KeptGuests`]), under names that do not depend on the program: a new build repeats no guest run.
 
 use crate::case::Case;
 use crate::digest::{Digests, write_whole};
@@ -165,7 +165,7 @@ impl Cache {
     }
 }
 
-/// Removes what other builds kept, when they kept nothing for long.
+/// Removes what other builds kept, when they have kept nothing for a long time.
 fn remove_old(folder: &Path, own: &Path) {
     let is_old = |path: &Path| {
         let newest = fs::metadata(path).and_then(|metadata| metadata.modified());
@@ -174,7 +174,7 @@ fn remove_old(folder: &Path, own: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() && path != own && is_old(&path) {
-            // Somebody else may be removing it too.
+            // Another process may be removing it too.
             let _ = fs::remove_dir_all(path);
         }
     }

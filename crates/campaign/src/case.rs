@@ -15,7 +15,7 @@ pub struct Case {
     pub workload: Arc<Workload>,
     /// The hash of the scenario behind the workload.
     pub scenario_hash: String,
-    /// Who decides.
+    /// The policy.
     pub policy: Policy,
     /// Where.
     pub place: Place,
@@ -25,7 +25,7 @@ pub struct Case {
     pub executor: Option<Executor>,
     /// See [`schedlab_venue::Request`].
     pub check: bool,
-    /// Who listens.
+    /// The listeners.
     pub ears: Vec<Arc<dyn Ear>>,
     /// Trace files to write of the first run.
     pub traces: Vec<PathBuf>,

@@ -22,7 +22,7 @@ struct Known {
     sha256: String,
 }
 
-/// What changes when somebody writes to a file or puts another in its place.
+/// What changes when a file is written to or replaced.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Look {
     device: u64,
@@ -48,7 +48,7 @@ impl Digests {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),
-            // The status changes with the content, and nobody can set it back.
+            // The change time follows the content, and no program can set it back.
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         };
         let kept = file::bytes(&self.file, file::RESULT_BYTES).ok();

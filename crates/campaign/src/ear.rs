@@ -6,7 +6,7 @@ use schedlab_model::workload::Workload;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Somebody who listens to runs.
+/// Listens to runs.
 pub trait Ear: Send + Sync {
     /// What is listened to, with all that decides what is heard. It distinguishes the ear from others in what is kept.
     fn name(&self) -> String;
@@ -29,7 +29,7 @@ pub trait Hearing: Sink + Send {
 /// What was heard of a run, by the names of the ears.
 pub type Heard = BTreeMap<String, Value>;
 
-/// All who listen to a run.
+/// All listeners to a run.
 pub(crate) struct Hearers<'a>(pub Vec<(String, Box<dyn Hearing + 'a>)>);
 
 impl Hearers<'_> {

@@ -1,9 +1,9 @@
 //! Many runs: what `compare`, `study` and `sweep` have in common.
 //!
-//! A [`Case`] is a scenario under a policy in a place, with its seeds and with who listens. Each of its runs has a name
-//! made of all that decides it ([`Case::identity`]). [`Runner`] makes runs: side by side where time is simulated, round by
-//! round on a real machine, each once for ever where there is a [`Cache`]. What nobody has said about a run is decided
-//! here: the kernel and the emulator of a virtual machine ([`Place`]), and how many threads there are ([`threads`]).
+//! A [`Case`] is a scenario under a policy in a place, with its seeds and listeners. Each of its runs has a name made
+//! of all that decides it ([`Case::identity`]). [`Runner`] makes runs: in parallel where time is simulated, round by
+//! round on a real machine, and each only once where there is a [`Cache`]. This crate chooses what is left open: the
+//! kernel and the emulator of a virtual machine ([`Place`]), and the number of threads ([`threads`]).
 //!
 //! Readers of what was seen are elsewhere: they make cases and know what their listeners heard.
 

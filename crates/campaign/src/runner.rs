@@ -1,5 +1,5 @@
-//! Makes runs: those in simulated time side by side, those on a real machine one after the other and round by round, each
-//! once for ever where there is a cache.
+//! Makes runs: those in simulated time side by side, those on a real machine one after the other and round by round,
+//! each only once where there is a cache.
 
 use crate::cache::Cache;
 use crate::case::{Case, Keeps};
@@ -22,7 +22,7 @@ pub struct Runner<'a> {
     pub cache: Option<&'a Cache>,
     /// How many runs in simulated time may happen at once; the results do not depend on it.
     pub threads: usize,
-    /// Who watches, and can stop it.
+    /// Shows progress, and can stop the runs.
     pub monitor: &'a Monitor,
     venues: Mutex<BTreeMap<String, Arc<dyn Venue>>>,
     known: Mutex<Known>,
@@ -103,8 +103,8 @@ impl<'a> Runner<'a> {
         Ok(outcomes)
     }
 
-    /// What was seen of one run of a case, by its place among the seeds: from the cache, or made now. It ends early when
-    /// nobody wants it any more.
+    /// What was seen of one run of a case, by its place among the seeds: from the cache, or made now. The run ends
+    /// early when it is not wanted any more.
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl Failures {
         failed.fetch_min(job, Ordering::Relaxed);
     }
 
-    /// Whether nobody needs the job any more.
+    /// Whether an earlier failure makes the job unnecessary.
     fn is_idle(&self, job: usize, case: usize) -> bool {
         job > self.of_all.load(Ordering::Relaxed) || job > self.of_cases[case].load(Ordering::Relaxed)
     }

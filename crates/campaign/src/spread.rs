@@ -15,8 +15,8 @@ pub fn spread<T: Send>(threads: usize, jobs: usize, job: impl Fn(usize) -> T + S
     made.into_iter().map(|value| value.expect("a job that panics ends the scope")).collect()
 }
 
-/// The same for jobs whose results are taken as they come, by the thread that calls. A thread for which a job gives
-/// nothing begins no other, nor does any thread once nobody takes results any more.
+/// Like [`spread`], but the calling thread takes results as they come. A thread stops when its job gives nothing, and
+/// all do when the receiver is gone.
 pub fn each<T: Send, R>(
     threads: usize,
     jobs: usize,

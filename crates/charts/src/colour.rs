@@ -99,7 +99,7 @@ mod tests {
 
     const DARK_PAGE: &str = "#14171c";
 
-    /// Who is often compared with whom.
+    /// Schedulers that are often compared.
     const SIDE_BY_SIDE: [&[&str]; 8] = [
         &["fcfs", "rr", "mlfq", "cfs"],
         &["cfs", "linux-o1", "windows", "ule", "eevdf"],

@@ -1,5 +1,5 @@
-//! A compiler reads what a source includes: a pipe that nobody writes to, a device without an end, a macro that doubles
-//! itself. So it gets as much as honest sources need.
+//! A compiler reads what a source includes: a pipe without a writer, an endless device, a macro that doubles itself. So
+//! it gets only what honest sources need.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! Removes what a debugger reads and nobody else, and what depends on the machine.
+//! Removes what only a debugger reads, and what depends on the machine.
 
 use crate::canonical::canonical;
 use object::build::elf::{Builder, SectionData};

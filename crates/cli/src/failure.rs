@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// Exit codes; docs/reference/exit-codes.md has the same table.
 pub mod code {
-    /// All was done, also where nobody read it to its end.
+    /// All was done, even if the output was not read to its end.
     pub const DONE: u8 = 0;
     /// The input was good, and something failed.
     pub const FAILED: u8 = 1;

@@ -1,5 +1,5 @@
-//! Files that a command writes in addition to its output. What can be seen of them is looked at before anything runs; what fails
-//! afterwards costs nobody the output.
+//! Files that a command writes in addition to its output. They are checked before anything runs, as far as possible;
+//! what fails afterwards does not cost the output.
 
 use crate::failure::Failure;
 use schedlab_boundary::FileName;

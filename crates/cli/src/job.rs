@@ -82,8 +82,8 @@ pub fn run(job: &Job, args: &SharedArgs, cache: Option<&Cache>) -> Result<Done, 
     Ok(done)
 }
 
-/// How the program ends when everything is printed: policies that failed and traces that could not be written are told
-/// now, and an interrupted run has its own exit code.
+/// How the program ends when everything is printed: policies that failed and traces that could not be written are
+/// reported now, and an interrupted run has its own exit code.
 pub fn end(done: Done) -> Result<(), Failure> {
     let runs = done.sets.iter().flat_map(|(_, set)| &set.runs);
     let unwritten: Vec<_> = runs.flat_map(|run| &run.unwritten).map(|why| Err(Failure::Failed(why.clone()))).collect();

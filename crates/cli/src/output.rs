@@ -61,7 +61,7 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print_shown(&Shown::json(&text))
 }
 
-/// A remark for the user, in addition to the output. When standard error is closed there is nobody to tell.
+/// A remark for the user, in addition to the output. It is lost if standard error is closed.
 pub fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "{}", message(text));
 }

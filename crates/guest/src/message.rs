@@ -21,7 +21,7 @@ pub struct Job {
     pub seed: u64,
     /// What tasks compute, by name.
     pub algorithm: String,
-    /// Who decides; none stands for the kernel's own scheduler.
+    /// The policy; none stands for the kernel's own scheduler.
     pub policy: Option<PolicyJob>,
 }
 

@@ -145,7 +145,7 @@ struct Printed(File);
 
 impl Printed {
     fn new() -> io::Result<Printed> {
-        // SAFETY: a name that lives; the descriptor is nobody else's.
+        // SAFETY: a static name; nothing else owns the descriptor.
         let file = unsafe {
             match libc::memfd_create(c"printed".as_ptr(), libc::MFD_CLOEXEC) {
                 -1 => return Err(io::Error::last_os_error()),

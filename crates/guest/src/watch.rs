@@ -82,7 +82,7 @@ struct Watch<'a> {
     looked: Instant,
     ejected: Result<(), SchedulerError>,
     recorder: Result<Recorder, String>,
-    /// Where there are others whose part of the machine matters.
+    /// Present if the CPU time of other tasks matters.
     counters: Option<Counters>,
 }
 
@@ -104,7 +104,7 @@ impl Counters {
 }
 
 impl<'a> Watch<'a> {
-    /// Loads the recorder; nobody is followed yet.
+    /// Loads the recorder; it follows no task yet.
     fn new(
         workload: &Workload,
         settings: &Settings,

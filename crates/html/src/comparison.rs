@@ -103,7 +103,7 @@ fn sections(comparison: &Comparison, heard: &[Heard], roles: &[String], charts: 
         .collect()
 }
 
-/// Who does best at what; none where there is one scheduler only.
+/// The best scheduler for each question; none where there is one scheduler only.
 fn conclusion(comparison: &Comparison) -> Option<Section> {
     let conclusion = comparison.conclusion.as_ref()?;
     let more = conclusion.rankings.len().checked_sub(MOST_RANKINGS).filter(|more| *more > 0);

@@ -72,7 +72,7 @@ fn means(pair: &Pair) -> Option<Chart> {
     (!rows.is_empty()).then(|| Chart { axes, ..Chart::new(("means", "Mean waits", about), Kind::Grouped, rows) })
 }
 
-/// Where a program waited, and who had the CPU meanwhile.
+/// Where a program waited, and what ran on the CPU meanwhile.
 fn shifts(place: usize, change: &Change) -> [Chart; 2] {
     let of = |id: &str, title: &str, about: &str, all: &[schedlab_views::contrast::Shift]| {
         let bar = |shift: &schedlab_views::contrast::Shift| {

@@ -90,7 +90,7 @@ pub struct Cell<'a> {
     pub note: Option<usize>,
 }
 
-/// Who ran where under one scheduler.
+/// The timeline under one scheduler.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TimelineView {
     /// The scheduler.

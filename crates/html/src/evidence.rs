@@ -24,7 +24,7 @@ pub struct Evidence {
 pub struct Story {
     /// How the run went; absent where its events are not known.
     pub course: Option<Course>,
-    /// Who ran where.
+    /// Which task ran where.
     pub timeline: Option<TimelineView>,
     /// What control groups used; absent where there are none.
     pub usage: Option<Usage>,
@@ -41,7 +41,7 @@ pub struct Heard {
     pub curves: Vec<RoleCurves>,
     /// How the run went; absent where its events are not known.
     pub course: Option<Course>,
-    /// Who ran where.
+    /// Which task ran where.
     pub timeline: Option<TimelineView>,
     /// What control groups used; absent where there are none.
     pub usage: Option<Usage>,
@@ -73,7 +73,7 @@ impl Evidence {
         let head = serde_json::to_string(header).expect("names and numbers have a form in JSON");
         let view = TimelineView { label: String::new(), header: head, bytes: packed.bytes, remark };
         Story {
-            // Where nobody is said to have run anywhere there is no course either.
+            // Without slices there is no course either.
             course: (!is_empty).then_some(self.course),
             timeline: (!is_empty).then_some(view),
             usage: self.usage.filter(|_| !is_empty),

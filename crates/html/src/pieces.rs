@@ -168,7 +168,7 @@ fn stretches(means: &[f64]) -> Vec<(usize, usize, f64)> {
     stretches
 }
 
-/// As fine as anybody sees.
+/// To the precision that is visible.
 fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

@@ -114,7 +114,7 @@
     dark.addEventListener('change', again);
     let waiting = 0;
     new ResizeObserver(() => { clearTimeout(waiting); waiting = setTimeout(again, 150); }).observe(document.body);
-    // Paper shows what is drawn by then, so that nothing may wait for somebody to scroll.
+    // A print has only what is drawn by then, so drawing must not wait for scrolling.
     const idle = globalThis.requestIdleCallback ?? ((then) => setTimeout(then, 50));
     const rest = async ([figure, ...others]) => {
       if (!figure) return;

@@ -1,4 +1,4 @@
-// The timeline's arrows: from who woke a task, when, to where it then ran.
+// The timeline's arrows: from the waker, at the wake-up, to where the woken task then ran.
 
 (() => {
   "use strict";

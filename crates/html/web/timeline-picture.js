@@ -20,7 +20,7 @@
    * @typedef {{pixels: Uint32Array, width: number}} Picture
    */
 
-  /** Finds who had most time, without allocation. */
+  /** Finds the task with the most time, without allocation. */
   class Tally {
     constructor(tasks) {
       this.time = new Float64Array(tasks);
@@ -34,7 +34,7 @@
       this.most = -1;
     }
 
-    /** Forgets the times, but not who had most. */
+    /** Forgets the times, but not which task had most. */
     wipe() {
       for (const task of this.touched) this.time[task] = 0;
       this.touched.length = 0;
@@ -51,7 +51,7 @@
     }
   }
 
-  /** Who had most of each of `bins` equal parts of the time until `end`, and how much. */
+  /** The task with the most time in each of `bins` equal parts of the time until `end`, and that time. */
   function countBins(lane, end, bins, tally) {
     const width = end / bins;
     const level = { width, task: new Uint32Array(bins), time: new Float64Array(bins) };
@@ -76,7 +76,7 @@
     return level;
   }
 
-  /** A level of half as many bins: of two neighbours the one who had more, with the times of both if they are one. */
+  /** A level of half as many bins: of two neighbours the task with more time, and both times if it is the same task. */
   function halve(level) {
     const bins = level.task.length / 2;
     const half = { width: level.width * 2, task: new Uint32Array(bins), time: new Float64Array(bins) };
@@ -104,8 +104,8 @@
   }
 
   /**
-   * Who of the slices `i` to `j` had most of the time from `from` to `to`; of very many, every so manieth is asked.
-   * This is what a frame spends its time with, so that it counts by hand and clears what it touched by a second round.
+   * The task with the most time from `from` to `to` among the slices `i` to `j`; of very many, every n-th is sampled.
+   * A frame spends its time here, so this counts by hand and clears what it touched in a second pass.
    */
   function countSlices(lane, i, j, from, to, tally) {
     const { start, length, task } = lane;
@@ -141,7 +141,7 @@
   }
 
   /**
-   * Who had most of the time from `from` to `to`, in which the slices `i` to `j` of a lane lie.
+   * The task with the most time from `from` to `to`, in which the slices `i` to `j` of a lane lie.
    * @returns the busy part of the time, in ns; the task is the tally's
    */
   function aggregate(lane, i, j, from, to, end, tally) {
@@ -232,7 +232,7 @@
     return found.next;
   }
 
-  /** What was found out about the last column: the busy part of its time, who had most, and the next slice. */
+  /** The last column: the busy part of its time, the task with the most time, and the next slice. */
   const found = { busy: 0.5, task: 0, next: 0 };
 
   /** The columns of a lane that were painted at this scale. When a picture moves, most of it has been seen before. */

@@ -1,4 +1,4 @@
-// The timeline as people see it: who ran where, from when to when, to be moved and zoomed.
+// The timeline in the page: which task ran where and when, to pan and zoom.
 
 (() => {
   "use strict";
@@ -49,7 +49,7 @@
       this.prepare();
     }
 
-    /** Makes what arrows and tasks need once nobody waits for anything else. */
+    /** Makes what arrows and tasks need, once the page is idle. */
     prepare() {
       const later = globalThis.requestIdleCallback ?? ((act) => setTimeout(act, 300));
       later(() => timeline.data.byTask(this.data));
@@ -195,7 +195,7 @@
       this.glide(...this.zoomed(x, factor));
     }
 
-    /** Goes to a range, at once for those who want no motion. */
+    /** Moves to a range, without animation for users who prefer reduced motion. */
     glide(start, end) {
       this.gliding = null;
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.panTo(start, end);

@@ -13,14 +13,14 @@ use std::path::Path;
 /// What a recording told in addition to its records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// When the recording begins, in nanoseconds of the tool's clock: with the first scheduler event, or, where older events
-    /// were overwritten, when the last CPU's buffer begins. Records of the time before it show only who was where then.
+    /// When the recording begins, in nanoseconds of the tool's clock: with the first scheduler event, or, where older
+    /// events were overwritten, when the last CPU's buffer begins. Earlier records show only which task was where then.
     pub start_ns: u64,
     /// The time of the first scheduler event.
     pub first_ns: u64,
     /// The time of the last event.
     pub end_ns: u64,
-    /// Who was on each CPU at the start, as records of the time before it. They come after all other such records.
+    /// The task on each CPU at the start, as records of the time before it. They come after all other such records.
     pub before: Vec<Record>,
     /// The CPUs of the machine; zero when it does not say.
     pub cpus: u32,
@@ -28,7 +28,7 @@ pub struct Told {
     pub lost: u64,
     /// Events that had been overwritten before the recording begins.
     pub overwritten: u64,
-    /// Whether the recording says who came to a CPU, and who left it.
+    /// Whether the recording says which task came to a CPU, and which left it.
     pub has_switches: bool,
     /// Whether the recording says when tasks became runnable.
     pub has_wakeups: bool,

@@ -12,19 +12,19 @@ pub struct Story<F> {
     has_wakeups: bool,
     /// Which process a thread belongs to, where that was recorded.
     processes: BTreeMap<i32, i32>,
-    /// Who came last to each CPU, as far as switches were reported.
+    /// The last task to come to each CPU, as far as switches were reported.
     on: BTreeMap<u32, Task>,
     /// The living threads that were named, as last.
     names: BTreeMap<i32, Comm>,
     /// Threads that ended; their numbers are given away again.
     ended: BTreeSet<i32>,
-    /// Who is about to wake a thread.
+    /// The wakers of threads that are being woken.
     wakers: BTreeMap<i32, Waker>,
     /// The CPUs whose task at the start is known, or cannot be known.
     settled: BTreeSet<u32>,
     /// The threads seen since the start.
     seen: BTreeSet<i32>,
-    /// Who was on a CPU before it first switched.
+    /// The task on a CPU before its first switch.
     first: Vec<(u32, Thread, Comm)>,
 }
 
@@ -173,7 +173,7 @@ impl<F: FnMut(&Record)> Story<F> {
         Thread { tid, tgid, priority, followed: tid > 0 }
     }
 
-    /// Who wakes when this event's task or its interrupt does.
+    /// The waker, if this event's task or its interrupt wakes a thread.
     fn waker(&self, head: &Head) -> Waker {
         let tid = if head.tid < 0 { self.on.get(&head.cpu).map_or(-1, |task| task.tid) } else { head.tid };
         match (head.in_interrupt, tid) {
@@ -187,5 +187,5 @@ impl<F: FnMut(&Record)> Story<F> {
 /// The kernel's priority of a task that has asked for none.
 const NICE_0: i16 = 120;
 
-/// Who is on a CPU of which nothing is known.
+/// The task on a CPU of which nothing is known.
 const IDLE: Task = Task { tid: 0, comm: Comm([0; 16]), priority: NICE_0 };

@@ -69,7 +69,7 @@ fn columns_leave_out_who_left_and_who_woke() {
     };
     assert_eq!(switches(&perfetto(Form::Compact)), switches(&perfetto(Form::Messages)));
     let (_, records) = told(&perfetto(Form::Compact)).unwrap();
-    // Who woke is the task that came last, or an interrupt.
+    // The waker is the task that came last, or an interrupt.
     let waker = records.iter().filter_map(|record| match record.kind {
         RecordKind::Wakeup { thread, waker, .. } => Some((thread.tid, waker)),
         _ => None,

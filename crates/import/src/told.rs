@@ -32,7 +32,7 @@ pub enum Event {
         how: Departure,
         next: Task,
     },
-    /// A switch that does not say who left: the task that came last to this CPU.
+    /// A switch without the task that left: it is the last one that came to this CPU.
     SwitchTo {
         how: Departure,
         next: Task,

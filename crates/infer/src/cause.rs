@@ -4,7 +4,7 @@ use crate::raw::Slept;
 use schedlab_metrics::statistics::quantile_of_sorted;
 use schedlab_model::trace::WakeSource;
 
-/// What the sleeps of a task that nobody ended look like.
+/// What a task's sleeps without a waker look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// They end on a grid.
@@ -111,7 +111,7 @@ pub enum Cause {
     Device,
     /// Something outside of the recording that is known to be outside.
     Outside,
-    /// Nobody knows.
+    /// Unknown.
     Unexplained,
 }
 

@@ -42,7 +42,7 @@ pub struct Search {
 #[derive(Debug)]
 struct Candidate {
     shape: Act,
-    /// The item that goes on, if one does: its shape so far, and its work.
+    /// The open item, if there is one: its shape so far, and its work.
     open: Option<(u64, u64)>,
     /// How many items of each shape.
     shapes: BTreeMap<u64, u64>,
@@ -136,7 +136,7 @@ impl Search {
 pub struct Cutter {
     cut: Cut,
     item: Item,
-    /// When the item began, as far as that was told.
+    /// When the item began, as far as that was recorded.
     begin_ns: u64,
     now_ns: u64,
     /// Whether a request has ended, so that the next step begins another item.

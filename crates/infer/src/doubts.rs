@@ -2,7 +2,7 @@
 
 use crate::report::{Doubt, Report, Weight};
 
-/// Parts of time slept whose end nobody explains: said from the first on, refused from the second on.
+/// Parts of the time slept without a known cause: reported from the first on, refused from the second on.
 const UNEXPLAINED: [f64; 2] = [0.05, 0.20];
 /// The same of CPU time that others had while recorded tasks waited.
 const OTHERS: [f64; 2] = [0.02, 0.10];

@@ -1,10 +1,10 @@
-//! Roles of the model: the tasks of a recorded role that come to be in the same way.
+//! Roles of the model: the tasks of a recorded role that are created in the same way.
 
 use crate::tracker::{Birth, Tracker};
 use schedlab_model::ids::{RoleId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the tasks of a role come to be.
+/// How the tasks of a role are created.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// All at one instant.
@@ -20,7 +20,7 @@ pub enum Origin {
 pub struct Group {
     /// The recorded role.
     pub role: RoleId,
-    /// How they come to be.
+    /// How they are created.
     pub origin: Origin,
     /// The tasks, in the order of birth.
     pub tasks: Vec<TaskId>,

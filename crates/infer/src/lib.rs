@@ -3,7 +3,7 @@
 //! | level | what is kept | what is free |
 //! |---|---|---|
 //! | [`Level::Tasks`] | each task's steps; each wake-up by the task that gave it | when and where tasks run |
-//! | [`Level::Items`] | items in their order, with all their work; objects with their meaning | also who of a pool takes an item, and how often a reader wakes |
+//! | [`Level::Items`] | items in their order, with all their work; objects with their meaning | also which worker of a pool takes an item, and how often a reader wakes |
 //!
 //! One pass over the events writes down what each task did ([`tracker`]), on disk and task by task. All else looks at that:
 //! causes of sleeps ([`cause`]), roles ([`groups`]), items ([`cut`], [`program`]). The same recording gives the same bytes.
@@ -44,7 +44,7 @@ pub enum InferError {
     /// Nothing happened.
     #[error("there is no task in the trace: nothing can be modelled")]
     Empty,
-    /// The trace does not say who ran where.
+    /// The trace is of a fluid discipline: no task ran on a CPU.
     #[error(
         "the trace is of a discipline that divides CPUs among tasks, so nobody ran anywhere: run it under a policy"
     )]

@@ -86,7 +86,7 @@ pub fn model(mut tracker: Tracker, header: &Header, steps: &Path) -> Result<Mode
     Ok(Model { scenario, report, lists, names: tracker.names.all().into() })
 }
 
-/// Roles whose tasks wake others or are woken by them, where it is not told with what: they are modelled task by task.
+/// Roles with wake-ups between tasks where the recording lacks the calls: they are modelled task by task.
 fn coupled(tracker: &Tracker, has_calls: bool) -> BTreeSet<RoleId> {
     let pairs = tracker.wakes.keys().filter(|_| !has_calls);
     pairs.flat_map(|&(from, to)| [from, to]).collect()

@@ -102,7 +102,7 @@ pub struct Use {
     taking: Vec<(TaskId, i64)>,
     /// The most that it held.
     most: i64,
-    /// What it held when somebody had to wait to give more.
+    /// What it held when a task had to wait to give more.
     full: Option<i64>,
     /// How many units were there at the start.
     initial: i64,
@@ -176,7 +176,7 @@ impl Uses {
         }
     }
 
-    /// A task has done a call and goes on.
+    /// A task has done a call and continues.
     pub fn goes_on(&mut self, task: TaskId, call: Call, object: ObjectId) {
         let Some(kind) = Kind::of(call) else { return };
         let this = self.0.entry((kind, object.0)).or_default();
@@ -190,7 +190,7 @@ impl Uses {
                 let needed = took_at_once.map(|place| this.taking.remove(place).1);
                 this.initial = this.initial.max(needed.unwrap_or(this.taken - this.given));
             }
-            // The last one goes on at once.
+            // The last one continues at once.
             Call::Barrier if place.is_none() => this.parties = this.parties.max(met),
             _ => {}
         }

@@ -21,14 +21,14 @@ pub enum Raw {
     Answered,
 }
 
-/// A sleep whose reason is not told.
+/// A sleep without a known reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slept {
     /// When it began.
     pub from_ns: u64,
     /// When it ended.
     pub to_ns: u64,
-    /// Who ended it.
+    /// The waker.
     pub waker: Option<TaskId>,
     /// What the recording says about why it ended.
     pub source: WakeSource,

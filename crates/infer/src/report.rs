@@ -43,7 +43,7 @@ pub struct RoleReport {
     pub waits_for: Vec<String>,
 }
 
-/// Who wakes whom.
+/// Wake-ups from one role to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The role that wakes.
@@ -93,7 +93,7 @@ pub struct Report {
     pub lost: u64,
     /// The roles.
     pub roles: Vec<RoleReport>,
-    /// Who wakes whom.
+    /// Wake-ups between roles.
     pub edges: Vec<Edge>,
     /// For how long tasks slept, by what ended it.
     pub slept_ns: BTreeMap<Cause, u64>,
@@ -110,7 +110,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The part of the time slept whose end nobody can explain.
+    /// The part of the time slept without a known cause.
     pub fn unexplained(&self) -> f64 {
         let all: u64 = self.slept_ns.values().sum();
         let unexplained = self.slept_ns.get(&Cause::Unexplained).copied().unwrap_or(0);

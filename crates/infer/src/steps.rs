@@ -34,7 +34,7 @@ pub fn each(
     mut show: impl FnMut(Raw),
 ) -> io::Result<()> {
     let shape = shape_of(tracker, task)?;
-    // Requests that are taken are no part of a model of tasks, but for when the task is at work for somebody.
+    // Of requests, a model of tasks keeps only when the task is at work on any.
     let mut held = 0u32;
     tracker.spool.each(task.0 as usize, |raw| match (raw, level) {
         (Raw::Woke(other), Level::Tasks) => show(Raw::Act(Act::with(Op::Post, token(other), 1))),

@@ -17,7 +17,7 @@ use std::io;
 pub struct Birth {
     /// Its role.
     pub role: RoleId,
-    /// Who created it.
+    /// Its parent.
     pub parent: Option<TaskId>,
     /// When.
     pub at_ns: u64,
@@ -86,7 +86,7 @@ pub struct Tracker {
     pub arrivals: Arrivals,
     /// How often tasks of a role woke tasks of another.
     pub wakes: BTreeMap<(RoleId, RoleId), u64>,
-    /// For how long tasks slept in calls that were told, by what that was for.
+    /// For how long tasks slept in recorded calls, by cause.
     pub told_ns: BTreeMap<Cause, u64>,
     /// Sums.
     pub totals: Totals,
@@ -102,7 +102,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// For a trace whose roles have these names; `price` is what the machine took that no event tells.
+    /// For a trace whose roles have these names; `price` is the overhead that no event reports.
     pub fn new(role_names: Vec<String>, cpus: u32, calls: bool, price: Price, spool: Spool) -> Tracker {
         Tracker {
             tasks: BTreeMap::new(),

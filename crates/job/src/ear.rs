@@ -44,7 +44,7 @@ impl Sink for PageHearing {
     }
 }
 
-/// What was heard of a run, if somebody listened.
+/// What was heard of a run, if there was a listener.
 pub fn story(seen: &Seen) -> Option<Story> {
     seen.heard.get(NAME).and_then(|heard| serde_json::from_value(heard.clone()).ok())
 }

@@ -29,7 +29,7 @@ pub struct Job {
     pub scenario: Scenario,
     /// What is varied about it; the scenario alone where nothing is.
     pub variants: Vec<Variant>,
-    /// Who decides.
+    /// The policies.
     pub policies: Vec<Policy>,
     /// How it is run.
     pub options: Options,

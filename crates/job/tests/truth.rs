@@ -164,7 +164,7 @@ fn how_often_a_reader_wakes_is_the_schedulers_doing() {
     assert_eq!(run(&model.scenario, "cfs", vec![]).events.wakeups, truth.events.wakeups);
 }
 
-/// Who thinks after an answer asks later when the answer is late.
+/// A client that thinks after each answer asks later when an answer is late.
 #[test]
 fn a_closed_load_stays_closed() {
     let folder = tempfile::tempdir().unwrap();

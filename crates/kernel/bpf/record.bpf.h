@@ -55,7 +55,7 @@ struct switch_record {
 };
 
 /*
- * Of a wakeup, a: where to, b: who woke it, or 0. Of a migration, a: from, b: to. Of a fork, a: parent. Of an exec,
+ * Of a wakeup, a: where to, b: its waker, or 0. Of a migration, a: from, b: to. Of a fork, a: parent. Of an exec,
  * a: former tid.
  */
 struct task_record {

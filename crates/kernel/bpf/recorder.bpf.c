@@ -72,9 +72,9 @@ struct {
 } written SEC(".maps");
 
 /*
- * Who wakes a task, and where: known when the waking begins, wanted when the task is put on a run queue, which may
- * happen in an interrupt on another CPU. Two tasks that are being woken at the same time and whose tids share an entry
- * overwrite each other: seen, since the tid is in the entry, and told as not known.
+ * The waker of a task, and the waker's CPU: known when the waking begins, needed when the task is put on a run queue,
+ * which may happen in an interrupt on another CPU. Two tasks that are woken at the same time and share an entry
+ * overwrite each other: the tid in the entry shows it, and the waker is reported as unknown.
  */
 #define WAKING 65536
 struct {
@@ -496,7 +496,7 @@ int BPF_PROG(schedlab_free, struct task_struct *p)
 	return 0;
 }
 
-/* Who is on this CPU. Not attached: src/recorder.rs runs it on each CPU in turn. */
+/* The task on this CPU. Not attached: src/recorder.rs runs it on each CPU in turn. */
 SEC("raw_tp")
 int schedlab_running(void *context)
 {

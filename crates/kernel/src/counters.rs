@@ -29,7 +29,7 @@ pub struct Rates {
     pub busy: f64,
     /// Tasks that run or wait for a CPU at the later moment.
     pub runnable: u64,
-    /// The mean wait for a CPU of those that got one; none when nobody did, or the kernel does not count it.
+    /// The mean wait for a CPU of tasks that got one; none when no task did, or the kernel does not count it.
     pub mean_wait: Option<Duration>,
     /// Events of sched_ext, with how often each happened.
     pub events: Vec<(String, u64)>,

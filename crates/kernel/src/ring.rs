@@ -136,7 +136,7 @@ impl Ring {
                 break;
             }
             // SAFETY: less than the ring's size, from a position that the writers have left behind: it lies within the two
-            // mappings of the data. Nobody writes there until the reader's position is published.
+            // mappings of the data. The kernel does not write there until the reader's position is published.
             let records = unsafe { std::slice::from_raw_parts(self.data(self.at), (upto - self.at) as usize) };
             to.put(records)?;
             self.at = upto;

@@ -102,8 +102,8 @@ impl Scheduler {
     }
 }
 
-/// Has the kernel check an object, whose `settings` and `enumerators` are put in first. Nobody is in charge, and this
-/// process may.
+/// Has the kernel verify an object, with `settings` and `enumerators` put in first. No policy is in charge, and this
+/// process may load one.
 fn load(object: &[u8], settings: &[Setting], enumerators: &[Enumerator]) -> Result<(Object, Vacancy), SchedulerError> {
     let vacancy = Vacancy::find()?;
     // The verifier says why in what libbpf prints.

@@ -26,7 +26,7 @@ impl Vacancy {
     ///
     /// # Errors
     ///
-    /// It has no sched_ext, somebody is in charge, or this process may not.
+    /// It has no sched_ext, a policy is in charge already, or this process may not.
     pub fn find() -> Result<Vacancy, SchedulerError> {
         match state() {
             None => return Err(SchedulerError::NoSchedExt),

@@ -1,7 +1,7 @@
 //! What the kernel's verifier says, in the lines of the source.
 //!
-//! Its log shows each instruction with the state of all registers, and between them the lines of the source that they came
-//! from. Who wrote the source wants to know by which lines it came to the fault, and what the fault is.
+//! Its log shows each instruction with the state of all registers, and between them the lines of the source that they
+//! came from. The author of the source needs the lines on the way to the fault, and the fault itself.
 
 /// How many source lines on the path to the fault are kept.
 const PLACES: usize = 10;

@@ -28,7 +28,7 @@ pub struct Counters {
     pub usage_us: Option<u64>,
     /// Periods of its limit.
     pub nr_periods: Option<u64>,
-    /// Those at whose end a queue was throttled.
+    /// Periods that ended with a throttled queue.
     pub nr_throttled: Option<u64>,
     /// Time in which queues were throttled.
     pub throttled_us: Option<u64>,

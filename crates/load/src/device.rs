@@ -16,7 +16,7 @@ pub fn book(shared: &Shared, device: u32, service_ns: u64) -> u64 {
 /// Two words of an object as one.
 fn busy_until(shared: &Shared, device: u32) -> &AtomicU64 {
     let words = shared.object(device).as_ptr();
-    // SAFETY: an object has four words on a cache line of its own, so the first two are aligned; nobody uses them singly.
+    // SAFETY: an object has four words on a cache line of its own, so the first two are aligned, and only used as one.
     unsafe { &*words.cast::<AtomicU64>() }
 }
 

@@ -30,7 +30,7 @@ pub fn wake(word: &AtomicU32, count: u32) -> u32 {
 pub enum Waited {
     /// It is over.
     Done,
-    /// Everybody is to end.
+    /// All tasks are to end.
     Stopped,
 }
 
@@ -60,7 +60,7 @@ pub fn semaphore_post(shared: &Shared, semaphore: u32, count: u32) {
     }
 }
 
-/// Takes a mutex: word 0 is 0 when free, 1 when held, 2 when somebody may sleep (Drepper, "Futexes are tricky", 2011).
+/// Takes a mutex: word 0 is 0 when free, 1 when held, 2 when a waiter may sleep (Drepper, "Futexes are tricky", 2011).
 pub fn lock(shared: &Shared, mutex: u32) -> Waited {
     let word = &shared.object(mutex)[0];
     if word.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
@@ -120,9 +120,9 @@ pub fn unlock_inheriting(shared: &Shared, mutex: u32) {
     }
 }
 
-/// Releases a mutex and sleeps until the condition variable is signalled: word 0 counts those who came to wait, word 1 those
-/// who were woken, words 2 and 3 are when it was last signalled. Each sleeps under one of 32 bits, so that a signal wakes
-/// the one whose turn it is.
+/// Releases a mutex and sleeps until the condition variable is signalled: word 0 counts waiters that came, word 1
+/// waiters that were woken, words 2 and 3 are when it was last signalled. Each sleeps under one of 32 bits, so that a
+/// signal wakes the one whose turn it is.
 pub fn cond_wait(shared: &Shared, condition: u32, unlock: impl FnOnce()) -> Waited {
     let [came, woken, ..] = shared.object(condition);
     let mine = came.fetch_add(1, SeqCst);
@@ -176,7 +176,7 @@ pub fn wake_bits(word: &AtomicU32, bits: u32, count: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE_BITSET, count, no_time, none, bits) };
 }
 
-/// Sleeps until all parties are here: word 0 counts rounds, word 1 those who are here, words 2 and 3 are when it
+/// Sleeps until all parties are here: word 0 counts rounds, word 1 the parties that are here, words 2 and 3 are when it
 /// last opened. The next round does not open before all have read that.
 pub fn barrier(shared: &Shared, barrier: u32, parties: u32) -> Waited {
     let [round, here, opened @ ..] = shared.object(barrier);

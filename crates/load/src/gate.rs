@@ -1,4 +1,4 @@
-//! Where tasks wait until the run begins. It is a lock on an empty file, which the master holds and everybody else asks
+//! Where tasks wait until the run begins. It is a lock on an empty file, which the master holds and all tasks ask
 //! for: the kernel wakes them in the order in which they came, in one call, and a policy that asks what a task has waited
 //! for learns nothing, where a futex would look like a semaphore of the scenario and might be rewarded.
 
@@ -26,7 +26,7 @@ impl Gate {
         Ok(Gate { keeper, visitor })
     }
 
-    /// Lets everybody in, now and later.
+    /// Lets all tasks in, now and later.
     pub fn open(&self) {
         lock(&self.keeper, libc::F_OFD_SETLK, libc::F_UNLCK).expect("a lock that is held can be given back");
     }

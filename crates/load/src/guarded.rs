@@ -232,12 +232,12 @@ fn stand_guard(begin: impl FnOnce(Post) -> io::Result<i32>, line: UnixStream) {
         Ok(child) => [0, wait_for(child)],
         Err(error) => [error.raw_os_error().unwrap_or(libc::EIO), 0],
     };
-    // When the parent is gone there is nobody to tell, and the other thread is at work.
+    // The write fails if the parent is gone; then the other thread ends everything already.
     let _ = (&line).write_all(&Said::bytes(told));
     end_all();
 }
 
-/// Tells who waits, and waits. Only system calls.
+/// Reports that this process waits, and waits. Only system calls.
 fn wait_at(gate: i32) -> io::Result<()> {
     let waits = Said::bytes([WAITS, std::process::id() as i32]);
     let mut word = 0_u8;
@@ -294,8 +294,8 @@ fn bury_ended() {
     while unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } > 0 {}
 }
 
-/// All that descend from this process and have not ended: at once, so that those who are quick to start others are not
-/// quicker than this.
+/// All descendants of this process that have not ended, from one scan of /proc: fast enough to keep up with a process
+/// that forks quickly.
 fn descendants() -> Vec<i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| entry.ok());
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -94,8 +94,8 @@ struct Master<'scope, 'env> {
     outbox: &'env Outbox<'env>,
 }
 
-/// A task creates its children itself, so that a scheduler sees who their parent is, and who pays. Only those that ask for
-/// more than it has are the master's to create: not every task may raise a child above itself.
+/// A task creates its children itself, so that the scheduler sees their parent, and the parent pays. Only children that
+/// ask for more than it has are the master's to create: not every task may raise a child above itself.
 impl Spawner for Master<'_, '_> {
     fn spawn(&self, role: u32, count: u32, parent: u32) {
         let order = Order { role, parent: Some(parent), intended_ns: now_ns(), at_gate: false };
@@ -191,7 +191,7 @@ impl<'env> Master<'_, 'env> {
                     // SAFETY: nothing of the master is to be run, which is gone.
                     unsafe { libc::_exit(0) };
                 }
-                // A process has nobody to create tasks for it: the outbox and the scope are another process's. Scenarios
+                // Nothing creates tasks for a process: the outbox and the scope belong to another process. Scenarios
                 // with a `spawn` in a process are refused before.
                 live(self.site, &Nobody, number, order);
                 // SAFETY: nothing of the master is to be run.
@@ -290,7 +290,7 @@ impl<'env> Master<'_, 'env> {
     /// One of a real-time class does not wait behind others until it has that class.
     fn create_here(&self, order: Order) {
         let (role, ranks) = (self.role(order.role), self.site.ranks);
-        // Who cannot be born there goes there by itself.
+        // A task that cannot be born there moves there by itself.
         _ = attr::set_cpus(0, &role.cpus);
         if !role.class.is_realtime() {
             return self.create_late(order);
@@ -363,7 +363,7 @@ fn parent_process() -> i32 {
     unsafe { libc::getppid() }
 }
 
-/// In a process of its own there is nobody who could create tasks.
+/// In a process of its own no task can be created.
 pub(crate) struct Nobody;
 
 impl Spawner for Nobody {

@@ -1,4 +1,4 @@
-//! Who goes first: what looks after a run is above every task of it, so that a run ends when it should, whatever
+//! Real-time priorities: the supervisor of a run is above every task of it, so that a run ends when it should, whatever
 //! its tasks do with their CPUs.
 //!
 //! A workload without real-time tasks needs the lowest real-time priority for that. With real-time tasks it is the

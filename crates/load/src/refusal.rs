@@ -43,7 +43,7 @@ pub fn check(workload: &Workload, others: Option<Served>) -> Result<(), LoadErro
     }
 }
 
-/// Why messages cannot come from outside as the workload says. Who receives them sleeps until the next one is due, and
+/// Why messages cannot come from outside as the workload says. The receiver sleeps until the next one is due, and
 /// cannot wait for a task's messages meanwhile.
 fn of_sources(workload: &Workload) -> Option<String> {
     for source in &workload.sources {

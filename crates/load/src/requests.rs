@@ -78,7 +78,7 @@ impl<'a> Queue<'a> {
         message
     }
 
-    /// All that wait, when nobody runs any more.
+    /// All that wait, once no task runs any more.
     pub fn left(&self) -> Vec<Request> {
         let [_, put, taken, _] = self.shared.object(self.object);
         let (from, used) = (taken.load(Relaxed), put.load(Relaxed).wrapping_sub(taken.load(Relaxed)));
@@ -86,8 +86,8 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Messages that come from outside into one channel, in the order of time. Every task knows all of them, so that nobody
-/// has to bring them: who receives claims the next one and sleeps until it is due.
+/// Messages that come from outside into one channel, in the order of time. Every task knows all of them, so none has to
+/// send them: a receiver claims the next one and sleeps until it is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
     /// When each comes, from the start of the run.

@@ -15,13 +15,13 @@ const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 const SERVERS: &str = "/sys/kernel/debug/sched";
-/// The first release whose deadline servers are there instead of throttling, and the first in which a policy's tasks have one.
+/// The first release with deadline servers instead of throttling, and the first with one for a policy's tasks.
 const FAIR_SERVER: Release = Release(6, 12);
 const EXT_SERVER: Release = Release(7, 0);
-/// What a server has unless somebody changes it, in nanoseconds.
+/// A server's default runtime and period, in nanoseconds.
 const SERVER_NS: (u64, u64) = (50_000_000, 1_000_000_000);
 
-/// Whose tasks are kept from starving.
+/// The tasks that a server keeps from starving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     /// Those of the kernel's own scheduler.

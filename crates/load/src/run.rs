@@ -186,12 +186,12 @@ pub struct Settings {
     pub seed: u64,
     /// The longest time between two calls of [`Watcher::go_on`].
     pub look: Duration,
-    /// Whose tasks all other programs of the machine are, for whom the kernel has to keep time; none in a guest, which is
-    /// the run's alone.
+    /// The class of the machine's other programs, for which the kernel has to keep time; none in a guest, which is the
+    /// run's alone.
     pub others: Option<Served>,
-    /// Whether each task reads its CPU time before its first step, and each process after its last one. The kernel then looks
-    /// whether the task's slice is over (`task_sched_runtime`, `update_curr`), so that another may run before its exit, as no
-    /// task does for whose CPU time nobody asks.
+    /// Whether each task reads its CPU time before its first step, and each process after its last one. The kernel then
+    /// looks whether the task's slice is over (`task_sched_runtime`, `update_curr`), so that another may run before its
+    /// exit. A task that reads no CPU time never has that.
     pub reads_cpu_time: bool,
 }
 
@@ -213,7 +213,7 @@ pub trait Watcher {
     }
 }
 
-/// Nobody watches.
+/// Watches nothing.
 pub(crate) struct Unwatched;
 
 impl Watcher for Unwatched {
@@ -230,7 +230,7 @@ pub fn run(workload: &Workload, settings: &Settings, watcher: &mut dyn Watcher) 
     let mut site = Site::open(workload, &settings.calibration, settings.algorithm, settings.seed, control_groups)
         .map_err(system("open what the tasks share"))?;
     site.reads_cpu_time = settings.reads_cpu_time;
-    // Nobody may run before the supervisor is ready.
+    // No task may run before the supervisor is ready.
     let start = Guarded::start_work(|| master::run(&site));
     let mut guarded = start.map_err(system("start a process for the tasks"))?;
     watcher.started(guarded.pid())?;
@@ -301,7 +301,7 @@ fn watch(
         if now_ns() - begun > limit || overdue {
             return Ok((None, stopped.is_some()));
         }
-        // Nobody reads from it once the run is to end.
+        // Its descriptor is not read once the run is to end.
         // In a guest each look would move what comes later.
         let is_about_to_begin = start == 0 && settings.others.is_some();
         let wait = if is_about_to_begin { BEFORE_BEGIN } else { settings.look };
@@ -444,7 +444,7 @@ fn releases(shared: &Shared, start_ns: u64) -> Vec<ReleaseReport> {
     all
 }
 
-/// The requests that nobody took: those that tasks sent, and those that have come from outside until the end.
+/// The requests that no task took: those that tasks sent, and those that have come from outside until the end.
 fn waiting(site: &Site, start_ns: u64, end_ns: u64) -> Vec<WaitingReport> {
     let objects = &site.workload.objects;
     let semaphores = objects.semaphores.iter().map(|semaphore| semaphore.work).enumerate();

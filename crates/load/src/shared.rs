@@ -22,7 +22,7 @@ pub const MAX_JOINS: u32 = 1 << 16;
 #[repr(C)]
 #[derive(Default)]
 pub struct Control {
-    /// 1 when everybody is to end. A futex.
+    /// 1 when all tasks are to end. A futex.
     pub stop: AtomicU32,
     /// Tasks that wait at the gate, or are about to. A futex.
     pub ready: AtomicU32,
@@ -153,7 +153,7 @@ pub struct WaitingRecord {
 }
 
 impl WaitingRecord {
-    /// Writes a request, the last one of its message or not. Who does holds the queue's mutex.
+    /// Writes a request, the last one of its message or not. The caller holds the queue's mutex.
     pub fn write(&self, request: &Request, is_last: bool) {
         self.request.store(request.id, Relaxed);
         self.from.store(request.from.map_or(0, |from| from + 1), Relaxed);
@@ -355,7 +355,7 @@ impl Shared {
         self.call_master();
     }
 
-    /// A task is no more.
+    /// A task has ended.
     pub fn end_task(&self) {
         let alive = &self.control().alive;
         if alive.fetch_sub(1, AcqRel) == 1 {
@@ -364,7 +364,7 @@ impl Shared {
         futex::wake(alive, 1);
     }
 
-    /// Whether everybody is to end.
+    /// Whether all tasks are to end.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.control().stop.load(Relaxed) != 0

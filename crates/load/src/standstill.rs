@@ -10,7 +10,7 @@ use crate::stat::Stat;
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
-/// Who waits for ever, in a line; nothing while something may still happen.
+/// The tasks that wait for ever, in a line; nothing while something may still happen.
 pub fn find(site: &Site) -> Option<String> {
     let before = waits(&site.shared)?;
     let asleep = before.iter().all(|&(task, _)| is_asleep(site.shared.task(task)));

@@ -98,7 +98,7 @@ fn read(path: &Path) -> Store {
     store.filter(|store| store.machine == machine).unwrap_or(Store { machine, calibrations: Vec::new() })
 }
 
-/// Writes the file, of which nobody reads half.
+/// Writes the file, of which a reader never sees half.
 fn write(path: &Path, store: &Store) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

@@ -377,8 +377,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Changes the calling thread, which is the task. What was allowed before the run is refused only by those who change
-    /// that meanwhile: such a task ends.
+    /// Changes the calling thread, which is the task. All changes were allowed before the run; if one is refused now,
+    /// since rights changed meanwhile, the task ends.
     fn change(&mut self, change: &Change) -> Next {
         let own = || Scheduling { class: self.role.class, nice: self.role.nice, slice: self.role.slice };
         let scheduling = self.scheduling.get_or_insert_with(own);

@@ -379,7 +379,7 @@ fn tasks_that_wait_for_ever_end_a_run_without_a_duration() {
     }
 }
 
-/// Nobody brings what comes from outside, and every request is answered once, by the first free worker.
+/// No task sends the messages from outside, and every request is answered once, by the first free worker.
 #[test]
 fn messages_come_from_outside() {
     let tables = "[[source]]\nchannel = \"q\"\narrivals = \"exp(1ms)\"\nlimit = 40\n\

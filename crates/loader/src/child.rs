@@ -70,7 +70,7 @@ pub fn start(words: &[impl AsRef<OsStr>], environment: &[&str], output: &OwnedFd
         Ok(Child { pid, process, listener })
     });
     begun.inspect_err(|_| {
-        // SAFETY: it is our own child, which nobody has waited for.
+        // SAFETY: it is our own child, not reaped yet.
         unsafe { libc::kill(pid, libc::SIGKILL) };
         let _ = sys::wait(pid);
     })

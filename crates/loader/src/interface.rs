@@ -31,7 +31,7 @@ pub struct Command {
     pub most_calls: u64,
 }
 
-/// Who asks.
+/// The thread that made the call.
 #[derive(Debug)]
 pub struct Caller<'a> {
     /// The process.
@@ -98,7 +98,7 @@ pub enum LoaderError {
     /// It ended.
     #[error("it ended with {0} and was not ready{1}")]
     Ended(String, String),
-    /// Somebody asked to stop.
+    /// A stop was requested.
     #[error("stopped")]
     Stopped,
 }

@@ -23,7 +23,7 @@ impl From<io::Error> for Errno {
     }
 }
 
-/// A process whose calls come to us.
+/// A supervised process: its system calls come to us.
 #[derive(Debug)]
 pub struct Process {
     pid: pid_t,

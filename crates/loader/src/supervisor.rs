@@ -483,7 +483,7 @@ impl Supervisor {
 impl Drop for Supervisor {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            // Nobody could do anything about an error, and the process ends with us at the latest.
+            // There is no use for an error here, and the process ends with us at the latest.
             let _ = self.child.end();
         }
     }

@@ -159,6 +159,7 @@ pub fn status(path: &CStr, follow: bool) -> io::Result<libc::stat> {
 
 /// A structure of plain numbers as bytes.
 pub fn bytes_of<T: Copy>(value: &T) -> Vec<u8> {
-    // SAFETY: the callers pass structures of the kernel's interface, without padding that nobody wrote: they come from zeroes.
+    // SAFETY: the callers pass structures of the kernel's interface that come from zeroes: their padding is
+    // initialised.
     unsafe { std::slice::from_raw_parts((&raw const *value).cast::<u8>(), size_of::<T>()) }.to_vec()
 }

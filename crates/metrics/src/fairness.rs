@@ -43,7 +43,7 @@ impl Jain {
         self.count
     }
 
-    /// The index; none when nobody got anything.
+    /// The index; none when all got nothing.
     pub fn index(&self) -> Option<f64> {
         (self.sum_of_squares > 0.0).then(|| self.sum * self.sum / (self.count as f64 * self.sum_of_squares))
     }

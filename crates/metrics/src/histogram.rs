@@ -81,8 +81,8 @@ struct Place {
     above: u64,
 }
 
-/// The row of a value whose bucket is so wide, and its quotient by that width: its place in the row, in all rows but the
-/// first behind [`SUB`].
+/// The row of a value with a bucket of this width, and its quotient by that width: its place in the row, in all rows
+/// but the first behind [`SUB`].
 #[inline]
 fn position(value: u64, bits: u32) -> (usize, u32) {
     let quotient = (value >> bits) as u32;

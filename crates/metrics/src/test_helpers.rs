@@ -185,7 +185,7 @@ impl RandomRun {
         self.push(cpu, EventKind::Wakeup { task: TaskId(task), target: CpuId(target), waker: None, source });
     }
 
-    /// Takes the running task off for a random reason, and puts a random waiting one (or nobody) on.
+    /// Takes the running task off for a random reason, and puts a random waiting one (or none) on.
     fn switch(&mut self, cpu: u32) {
         let previous = self.current[cpu as usize];
         let waiting: Vec<usize> = (0..self.tasks.len())

@@ -33,7 +33,7 @@ pub struct TraceViolation {
     pub time: Time,
     /// The CPU of the event.
     pub cpu: CpuId,
-    /// Whom it concerns.
+    /// The task that it concerns.
     pub task: Option<TaskId>,
     /// The number of the event in the trace, from 1; one more than the last at the end of the trace.
     pub number: u64,
@@ -342,7 +342,7 @@ impl<'a> Validator<'a> {
         }
     }
 
-    /// A task takes a request with a number. One that nobody has seen wait was there from the start.
+    /// A task takes a request with a number. One that was never seen to wait was there from the start.
     fn request_taken(&mut self, event: &Event, request: RequestId, by: TaskId) {
         self.task(event, by, State::Off);
         if let Some(Some(_)) = self.requests.insert(request, Some(by)) {

@@ -229,7 +229,7 @@ impl ControlGroups {
         ControlGroups { machine_cpus, groups: vec![root] }
     }
 
-    /// Adds a group whose parent is there, and gives its number.
+    /// Adds a group, whose parent exists already, and gives its number.
     pub(crate) fn add(&mut self, group: ControlGroup) -> ControlGroupId {
         assert!(group.parent.is_some_and(|parent| parent.index() < self.groups.len()), "a parent comes first");
         self.groups.push(group);

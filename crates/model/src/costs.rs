@@ -31,7 +31,7 @@ macro_rules! costs {
             /// The names of all that are times.
             pub const NAMES: &[&str] = &[$(stringify!($name)),+];
 
-            /// What each of them is, and who pays.
+            /// The documentation of each of them.
             #[cfg(test)]
             const MEANINGS: &[&str] = &[$(concat!($($doc),+)),+];
 
@@ -367,7 +367,7 @@ mod tests {
             told.insert(format!("{name}_ns"), (f64::from(1000 + 7 * number) + 0.4).into());
         }
         told.insert("ns_per_instruction".into(), 5.0.into());
-        // Who measures does so from one thread to another.
+        // Costs are measured with switches between threads.
         let switch = told.remove("switch_ns").unwrap();
         told.insert("switch_thread_ns".into(), switch);
         let told: SchedulerCosts = serde_json::from_value(told.into()).unwrap();

@@ -59,8 +59,8 @@ impl Topology {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mechanisms {
-    /// Who waits for a semaphore, a mutex or a channel is woken and tries again (`futex_wait`, `pipe_read`, `pipe_write`,
-    /// `sk_wait_data`); a task that runs before it may take what it was woken for. Off: it is handed over.
+    /// A task that waits for a semaphore, a mutex or a channel is woken and tries again (`futex_wait`, `pipe_read`,
+    /// `pipe_write`, `sk_wait_data`); a task that runs first may take what it was woken for. Off: it is handed over.
     pub retry: bool,
     /// A call that wakes several tasks wakes one after the other, each when the wakeup before it is paid (`wake_up_q`). Off: all
     /// at one instant, and they are paid then.

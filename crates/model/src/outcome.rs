@@ -1,5 +1,5 @@
-//! What came of running a scenario under a policy: one run, or several. Whoever shows numbers reads them from here and
-//! need not know which it is.
+//! The outcome of a scenario under a policy: one run, or several. Code that shows numbers reads them from here and need
+//! not know which it is.
 
 use crate::metric::{self, Found, Part};
 use crate::result::{self, ControlGroupKnobs, Interval, PolicyInfo, Provenance, RunResult, ScenarioInfo};

@@ -149,7 +149,7 @@ pub struct StepFile {
 }
 
 impl StepFile {
-    /// What a file holds whose bytes have this digest.
+    /// The content of a file, with its digest.
     pub fn new(names: Vec<String>, tables: BTreeMap<String, Lists>) -> StepFile {
         let mut file = StepFile { names, tables, digest: String::new() };
         file.digest = file.digest_now();

@@ -1,7 +1,7 @@
 //! The results of several runs that differ in the seed only.
 //!
-//! There is no number of a single run here but in [`Estimate::values`], which say whose they are: whatever is read is of
-//! all runs. `schedlab_metrics::combine` makes it of the runs.
+//! Only [`Estimate::values`] has numbers of single runs, with the run of each: all else is of all runs.
+//! `schedlab_metrics::combine` makes it of the runs.
 
 use crate::result::{ControlGroupKnobs, Interval, PolicyInfo, Provenance, ScenarioInfo};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

@@ -3,7 +3,7 @@
 use crate::metric::{Combine, Found, Level, Metric, Part, Unit, Unknown, find};
 use crate::outcome::{Outcome, Value, View};
 
-/// A metric, and whose.
+/// A metric, and what it is of.
 #[derive(Clone, Debug)]
 pub struct Selector {
     whose: Whose,
@@ -37,7 +37,7 @@ impl Pick {
     }
 }
 
-/// A list of a result: what paths into it begin with, whose metrics it holds, and which.
+/// A list of a result: the prefix of paths into it, whose metrics it holds, and their levels.
 type List = (&'static str, fn(Pick) -> Whose, &'static [Level]);
 
 const LISTS: [List; 4] = [
@@ -118,7 +118,7 @@ impl Selector {
         }
     }
 
-    /// In words, whose it is.
+    /// Its owner, in words.
     fn owner(&self) -> String {
         match &self.whose {
             Whose::Roles(Pick::One(name)) => format!(" of role `{name}`"),

@@ -25,7 +25,7 @@ pub enum EventKind {
         task: TaskId,
         /// Its role.
         role: RoleId,
-        /// Who created it; none at the start of the run and for arrivals.
+        /// Its parent; none at the start of the run and for arrivals.
         parent: Option<TaskId>,
     },
     /// A task ended. It has left its CPU before, or leaves it by the switch that follows at the same instant.
@@ -46,11 +46,11 @@ pub enum EventKind {
     },
     /// A CPU went from one task to another; none stands for the idle task.
     Switch {
-        /// Who left the CPU.
+        /// The task that left the CPU.
         previous: Option<TaskId>,
-        /// Why it left; [`Reason::Idle`] when nobody did.
+        /// Why it left; [`Reason::Idle`] when the CPU was idle.
         reason: Reason,
-        /// Who got the CPU.
+        /// The task that got the CPU.
         next: Option<TaskId>,
     },
     /// A runnable task was moved to another CPU's run queue, or a waking one placed elsewhere than where it last ran.
@@ -69,7 +69,7 @@ pub enum EventKind {
     RequestQueue {
         /// The request.
         request: RequestId,
-        /// Who sent it or had it; none for one from outside of the machine.
+        /// The task that sent it or had it; none for one from outside of the machine.
         task: Option<TaskId>,
         /// The role that takes it.
         role: RoleId,
@@ -125,8 +125,8 @@ pub enum EventKind {
         /// Whether it is.
         on: bool,
     },
-    /// A task was given that much CPU time since the last such event, by a discipline that divides CPUs among tasks and so
-    /// cannot say who runs where. Told when the task blocks or ends, at the end of the warm-up, and at the end of the run.
+    /// A task was given that much CPU time since the last such event, by a discipline that divides CPUs among tasks,
+    /// without switches. Reported when the task blocks or ends, at the end of the warm-up, and at the end of the run.
     Share {
         /// The task.
         task: TaskId,
@@ -163,7 +163,7 @@ pub enum EventKind {
 /// Why a task left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// Nobody was there.
+    /// The CPU was idle.
     Idle,
     /// Its slice was over. Involuntary.
     SliceEnd,
@@ -260,8 +260,8 @@ pub enum Untraced {
 pub enum Overhead {
     /// A context switch.
     Switch,
-    /// Waking a task, with the interrupt that does it, and what tasks do that nobody sees: creating those that arrive, ending
-    /// grace periods.
+    /// Waking a task, with the interrupt that does it, and what tasks outside of the trace do: creating those that
+    /// arrive, ending grace periods.
     Wakeup,
     /// The cold cache after a migration.
     Migration,

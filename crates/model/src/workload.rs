@@ -75,7 +75,7 @@ pub struct Role {
     pub name: String,
     /// Tasks created at `start`; with `arrivals`, the most that ever arrive (or no bound).
     pub count: Option<u32>,
-    /// When the tasks come to be. A role without a birth of its own waits for a `spawn`.
+    /// When the tasks are created. A role without a birth of its own waits for a `spawn`.
     pub birth: Birth,
     /// The CPU on which the tasks are first placed, before they are free to move.
     pub start_on: Option<CpuId>,
@@ -139,7 +139,7 @@ impl Role {
     }
 }
 
-/// When the tasks of a role come to be.
+/// When the tasks of a role are created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Birth {
     /// All at one instant, in order.
@@ -243,7 +243,7 @@ pub enum Step {
     ReadLock(ObjectId),
     /// Release a lock that this task holds.
     Unlock(ObjectId),
-    /// Release a mutex that this task holds, and sleep until somebody signals the condition variable. [`Step::Relock`]
+    /// Release a mutex that this task holds, and sleep until the condition variable is signalled. [`Step::Relock`]
     /// follows.
     CondWait(ObjectId, ObjectId),
     /// Take a mutex after a sleep: its release looks for further waiters.
@@ -402,7 +402,7 @@ impl Workload {
         self.roles.iter().flat_map(Role::classes).any(Class::is_realtime)
     }
 
-    /// Says that tasks of these roles, which are all that is left, wait at these steps for what nobody gives any more.
+    /// Says that tasks of these roles, which are all that is left, wait at these steps for what no task gives any more.
     pub fn standstill<'a>(&self, waiting: impl IntoIterator<Item = (RoleId, &'a Step)>) -> String {
         let mut counts: BTreeMap<(RoleId, String), u64> = BTreeMap::new();
         for (role, step) in waiting {

@@ -39,7 +39,7 @@ pub struct Answer {
     pub whole: String,
     /// What the bytes of the timeline are about, as JSON.
     pub header: String,
-    /// Who ran where, as [`schedlab_views::slices`] packs it.
+    /// The timeline, as [`schedlab_views::slices`] packs it.
     pub timeline: Vec<u8>,
 }
 

@@ -99,7 +99,7 @@
       if (!this.timeline) return;
       this.frames += 1;
       if (this.isPlaying) {
-        // A page that was hidden goes on where it was.
+        // A page that was hidden continues where it was.
         const passed = Math.min(now - this.before, 250) / 1000;
         this.before = now;
         this.time = Math.min(this.time + Math.max(passed, 0) * this.speed, this.timeline.data.end);

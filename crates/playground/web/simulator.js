@@ -56,7 +56,7 @@
       this.stop();
       const number = ++this.number;
       const answer = new Promise((resolve, reject) => (this.pending = { resolve, reject }));
-      // Who stops it hears of it here alone.
+      // stop() may reject it before the caller waits for it; that is no unhandled rejection.
       answer.catch(() => {});
       try {
         await (this.ready ??= this.begin());

@@ -155,7 +155,7 @@
       if (c.measureText(text).width < width - 3) c.fillText(text, x + (width > 60 ? 6 : (width - c.measureText(text).width) / 2), y + SIZE / 2 + 1);
     }
 
-    /** The same in words, when it is asked for: by who cannot see it, and by tests. */
+    /** The same in words, on demand: for screen readers and tests. */
     describe({ running, waiting, blocked }) {
       const name = (task) => (task === null ? "nothing" : this.timeline.data.tasks[task].label);
       const cpus = running.slice(0, 16).map((task, cpu) => `CPU ${cpu}: ${name(task)}`);

@@ -23,7 +23,7 @@ pub fn make(target: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Re
     if result.is_err() {
         let _ = fs::remove_dir_all(&fresh).or_else(|_| fs::remove_file(&fresh));
     }
-    // Somebody else was quicker: theirs holds the same.
+    // Another process was quicker: its copy holds the same.
     result.or_else(|error| if target.exists() { Ok(()) } else { Err(error) })
 }
 

@@ -13,7 +13,7 @@ pub struct Declaration<'a> {
     pub name: &'a str,
     /// Its type as C writes it, such as `u64` or `unsigned int`.
     pub c_type: &'a str,
-    /// The value it has when nobody sets it, little-endian; its length is the variable's size.
+    /// Its default value, little-endian; its length is the variable's size.
     pub default: &'a [u8],
     /// The texts of its declaration tags.
     pub tags: &'a [String],
@@ -67,7 +67,7 @@ pub struct Parameter {
     pub range: Option<(i128, i128)>,
     /// The words it may be; its value is a word's place in the list. Empty when it is a number.
     pub choices: Vec<Choice>,
-    /// The value when nobody sets it; zero for [`Kind::Other`].
+    /// The default value; zero for [`Kind::Other`].
     pub default: i128,
     /// What it is.
     pub about: String,

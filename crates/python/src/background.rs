@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often the interpreter is asked whether somebody pressed Ctrl-C.
+/// How often the interpreter is asked for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Does the work on a thread of its own while other threads of Python continue. Ctrl-C stops it and is raised when it has ended.

@@ -85,7 +85,7 @@ pub fn runs(object: &Bound<'_, PyAny>) -> PyResult<u32> {
     whole(object, "runs", 1, u32::MAX)
 }
 
-/// How many runs at once; one for each core where nobody says it.
+/// How many runs at once; one for each core when absent.
 pub fn threads(object: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
     object.map(|object| whole(object, "threads", 1, u32::MAX)).transpose().map(schedlab_campaign::threads)
 }

@@ -5,7 +5,7 @@
 //! and sleep: what comes before its start only builds up that state, which is then told as events at time zero. The
 //! kernel says more than happened: it wakes threads that have not gone to sleep; such wakeups are left out. And when
 //! records were lost, what is known contradicts what is reported: the missing step is put in at the time at which it is
-//! missed, and counted as repaired. What is not known is credited to nobody: a CPU of which records are missing has no
+//! missed, and counted as repaired. What is not known is credited to no task: a CPU of which records are missing has no
 //! task meanwhile ([`Untraced::Unknown`]), and a task whose wake-up is missing has no latency ([`WakeSource::Untold`]).
 
 mod accounts;
@@ -272,7 +272,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// A switch has the priorities of both. The deadline class has -1, which is above 0 and is told as that.
+    /// A switch has the priorities of both. The deadline class has -1, which is above 0 and is reported as such.
     fn say_priority(&mut self, now: u64, cpu: u32, task: Option<usize>, thread: &Thread) {
         if let Some(task) = task.filter(|_| !self.publishing) {
             self.say(now, cpu, task, u64::try_from(thread.priority).unwrap_or(0));
@@ -296,7 +296,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
 
     /// A new task.
     fn add(&mut self, now: u64, cpu: u32, thread: &Thread, comm: Comm, parent: Option<usize>) -> Option<usize> {
-        // Before the start nobody is asked for roles, since names may come later.
+        // Before the start no roles are asked for, since names may come later.
         let role = if self.begun { (self.role_of)(thread, &comm) } else { Some(RoleId(0)) };
         let task = role.map(|role| {
             self.tasks.push(Task {
@@ -368,7 +368,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// A task that waited on a CPU's queue while nobody knows who ran there may have run: its wait so far is not known.
+    /// A task that waited for a CPU while it is unknown what ran there may have run: its wait so far is unknown.
     fn doubt(&mut self, now: u64, task: usize) {
         let home = self.tasks[task].home;
         let is_runnable = self.tasks[task].state == State::Runnable;
@@ -440,7 +440,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         if self.tells_of_others && thread.tid != 0 { Untraced::Others } else { Untraced::Idle }
     }
 
-    /// Who has the CPU from now on is not known: not who just came, for longer than an instant.
+    /// It is not known what has the CPU from now on: the thread that just came counts for an instant only.
     fn lose_sight(&mut self, now: u64, cpu: u32) {
         if self.on(cpu).is_some() {
             self.tell_switch(now, cpu, Reason::Blocked, None);
@@ -513,7 +513,7 @@ impl<G: FnMut(&Thread, &Comm) -> Option<RoleId>> Converter<G> {
         }
     }
 
-    /// Ends the task of a thread, if there is one, whose own end was not told.
+    /// Ends the task of a thread, if there is one, when its own end was not recorded.
     fn end(&mut self, now: u64, tid: i32) {
         let Some(Some(task)) = self.numbers.remove(&tid) else { return };
         self.summary.repaired += 1;

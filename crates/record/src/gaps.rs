@@ -1,11 +1,11 @@
-//! Where records are missing. Each switch of a CPU begins with the thread that the one before ended with. Where it does not,
-//! something between them was not recorded, and who had the CPU meanwhile is not known.
+//! Where records are missing. Each switch of a CPU begins with the thread that the one before ended with. Where it does
+//! not, something between them was not recorded, and it is not known what had the CPU meanwhile.
 
 use crate::record::{Record, RecordKind, Thread};
 use std::collections::BTreeMap;
 
-/// What a first look at all records found: for each switch, in their order, whether who came by it is known to have stayed
-/// until the CPU's next one. A bit for each.
+/// What a first look at all records found: for each switch, in their order, whether its next thread is known to have
+/// stayed until the CPU's next one. A bit for each.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
     bits: Bits,
@@ -53,7 +53,7 @@ struct Account {
 #[derive(Clone, Copy, Debug)]
 struct Came {
     switch: usize,
-    /// Who came; 0 for everybody who is of no interest.
+    /// The thread that came; 0 for any thread of no interest.
     tid: i32,
 }
 
@@ -96,7 +96,7 @@ impl Gaps {
         }
     }
 
-    /// Whether who came by this switch, from 0, stayed until the next one. So did who came by the last.
+    /// Whether the next thread of this switch, from 0, stayed until the CPU's next one. That of its last switch did.
     pub fn stayed(&self, switch: usize) -> bool {
         !self.bits.has(switch)
     }

@@ -34,11 +34,11 @@ pub enum RecordKind {
     /// A CPU went from one thread to another. At least one is of interest, unless the recorder was also asked for the turns
     /// of others.
     Switch {
-        /// Who left.
+        /// The thread that left.
         previous: Thread,
         /// How.
         how: Departure,
-        /// Who came.
+        /// The thread that came.
         next: Thread,
     },
     /// A thread was put on a run queue. The kernel also says so of a thread that is on one or runs, when it is woken
@@ -48,7 +48,7 @@ pub enum RecordKind {
         thread: Thread,
         /// The CPU of the run queue.
         target: u32,
-        /// Who woke it.
+        /// What woke it.
         waker: Waker,
         /// Whether it is for the first time.
         new: bool,
@@ -99,7 +99,7 @@ pub enum RecordKind {
         /// How long.
         runtime_ns: u64,
     },
-    /// Who is on the CPU, asked when the recorder begins to follow.
+    /// The thread on the CPU, asked when the recorder begins to follow.
     Running {
         /// The thread, of interest or not.
         thread: Thread,
@@ -149,7 +149,7 @@ pub enum Departure {
     Exited,
 }
 
-/// Who woke a thread.
+/// What woke a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waker {
     /// The thread with this number.

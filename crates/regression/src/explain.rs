@@ -19,7 +19,7 @@ impl Plan {
         let changed: Vec<Row> = report.checks.iter().filter(|row| row.is_changed()).cloned().collect();
         for row in changed {
             let Some((slot, reference)) = self.case_of(&row) else { continue };
-            // Two policies differ from the start, and nobody asks since when.
+            // Two policies differ from the start, so there is no first difference to find.
             if matches!(reference, Reference::Slot(other) if self.slots[other].revision.is_none()) {
                 continue;
             }

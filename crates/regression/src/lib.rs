@@ -1,4 +1,4 @@
-//! Gates: whether a change of a policy made anything worse that somebody wrote down.
+//! Gates: whether a change of a policy made anything worse that was written down.
 //!
 //! A [`Gate`] is a file of scenarios, policies, venues and bounds. A [`Plan`] is what there is to run for it, with everything
 //! found and checked before anything runs. [`Plan::judge`] makes a [`Report`] of what came of it: exact numbers are compared

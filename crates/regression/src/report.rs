@@ -76,11 +76,11 @@ pub struct Switch {
     pub time_ns: u64,
     /// Where.
     pub cpu: u32,
-    /// Who left; `idle` for nobody.
+    /// The task that left; `idle` for none.
     pub previous: String,
     /// Why.
     pub reason: String,
-    /// Who came.
+    /// The task that came.
     pub next: String,
 }
 

@@ -1,7 +1,7 @@
 //! Since which switch two runs of one scenario differ.
 //!
-//! A run has millions of switches, and nobody keeps them. Each run is heard twice: first as a hash of each block of
-//! switches, then as the switches of the first block that differs.
+//! A run has too many switches to keep. Each run is heard twice: first as a hash of each block of switches, then as the
+//! switches of the first block that differs.
 
 use crate::report::Switch;
 use schedlab_campaign::{Case, Ear, Errors, Hearing, Keeps, Made, Runner};

@@ -75,7 +75,7 @@ pub struct Comparison {
     pub failures: Vec<String>,
     /// What came of each policy: the result of its run, or of its several runs.
     pub results: Vec<Outcome>,
-    /// Who does best at what; absent where there is one policy only.
+    /// Which policy does best at what; absent where there is one policy only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
     /// How each other policy differs from the baseline, by policy, role and metric.

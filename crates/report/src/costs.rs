@@ -24,7 +24,7 @@ pub fn line(whole: View) -> Option<String> {
     Some(told.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
-/// The instructions of several schedulers, side by side; none if nobody's are known.
+/// The instructions of several schedulers, side by side; none if all are unknown.
 pub fn table(policies: &[String], results: &[Outcome]) -> Option<Table> {
     let rows = policies.iter().zip(results).map(|(policy, result)| (policy, known(result.whole())));
     let rows: Vec<_> = rows.filter(|(_, costs)| !costs.is_empty()).collect();

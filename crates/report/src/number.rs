@@ -24,7 +24,7 @@ impl Times {
         Times::among(values, values)
     }
 
-    /// For values that stand among others: all have the same unit, so that nobody takes one for another.
+    /// For values shown among others: all have the same unit, so that none is misread.
     pub fn among(all: &[Option<f64>], values: &[Option<f64>]) -> Times {
         let sizes = || all.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
         let (least, greatest) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));

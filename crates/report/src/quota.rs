@@ -45,7 +45,7 @@ pub struct Answer {
     pub venue: String,
     /// The path of the control group.
     pub control_group: String,
-    /// Whose responses count.
+    /// The role whose responses count.
     pub role: String,
     /// What was searched for.
     pub search: Knob,
@@ -100,7 +100,7 @@ pub struct Point {
     /// The upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_ns: Option<f64>,
-    /// The fraction of the periods that were throttled; absent where nobody counts them.
+    /// The fraction of the periods that were throttled; absent where they are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_frac: Option<f64>,
     /// CPUs that the control group used on average.

@@ -1,4 +1,4 @@
-//! How ratios are put into words, for all who print them.
+//! How ratios are put into words, for all code that prints them.
 //!
 //! A ratio with a zero on one side is no number to print, and one that rounds to nothing is no difference to speak of: both
 //! have words of their own here.

@@ -19,7 +19,7 @@ pub struct Wholeness<'a> {
     pub lost: &'a [(String, u64)],
     /// Steps that must have been and were not told, so that they were put in.
     pub repaired: u64,
-    /// Tasks that were there and nobody had announced.
+    /// Tasks that were there and had not been announced.
     pub adopted: u64,
     /// Time of CPUs, in nanoseconds, that the kernel's accounts gave to tasks where switches were missing.
     pub mended_ns: u64,
@@ -68,7 +68,7 @@ fn heading(result: &RunResult, style: Style) -> String {
     wrap("", 4, &format!("{name}: {facts}")).replacen(name, &style.bold(name), 1)
 }
 
-/// The time of all CPUs of which nobody knows who had it.
+/// The time of all CPUs during which it is not known what had them.
 fn unknown_ns(result: &RunResult) -> f64 {
     let unknown: f64 = result.cpus.iter().filter_map(|cpu| cpu.unknown_frac).sum();
     unknown * result.duration_ns as f64

@@ -117,7 +117,7 @@ pub fn each(results: &[Outcome], of: impl Fn(&Outcome) -> String) -> String {
     all.join(" or ")
 }
 
-/// A length of time, without digits that nobody reads.
+/// A length of time, without digits that do not matter.
 pub(crate) fn duration(ns: u64) -> String {
     let step = match ns {
         1_000_000_000.. => 1_000_000,

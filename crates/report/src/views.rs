@@ -20,7 +20,7 @@ fn heading(trace: &str, shown: &str, style: Style) -> String {
     wrap(&format!("{trace}: "), 4, shown).replacen(trace, &style.bold(trace), 1)
 }
 
-/// Who woke the task, or what did.
+/// The waker of the task, or the source of its wake-up.
 fn waker(wait: &Wait, names: &Names) -> String {
     match wait.waker {
         Some(waker) => names.show(waker),

@@ -71,7 +71,7 @@ pub struct Tuned {
     pub seed: u64,
     /// What was tried, in order. The first one has no settings: the policy as it is.
     pub trials: Vec<Trial>,
-    /// The end of it; absent while it goes on.
+    /// The end of it; absent while it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
@@ -94,7 +94,7 @@ pub struct Answer {
     /// The ends of the 95 % interval of the mean of these, over scenarios; absent where there are too few.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain: Option<[f64; 2]>,
-    /// Whether it is better where nobody looked.
+    /// Whether it is better in the held-out scenarios.
     pub verdict: Verdict,
     /// What each changed parameter contributes: the score with its default, all else as in the best.
     pub back: Vec<Back>,
@@ -171,7 +171,7 @@ impl<'a> Optimiser<'a> {
         self.dimensions.iter_mut().zip(axes).map(ask).map(|place| place.clamp(0.0, 1.0 - f64::EPSILON)).collect()
     }
 
-    /// What settings scored. A parameter whose value is on no axis was not chosen by anybody, and teaches nothing.
+    /// What settings scored. A parameter with a value on no axis was not chosen by the search, and teaches nothing.
     fn tell(&mut self, settings: &[(String, String)], score: f64) {
         let loss = if score > 0.0 { -score.ln() } else { FAILED };
         for (dimension, own) in self.dimensions.iter_mut().zip(&self.space.parameters) {

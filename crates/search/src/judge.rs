@@ -29,8 +29,8 @@ pub struct Bounds {
     pub reference: Option<Policy>,
 }
 
-/// How often a run is asked whether to go on before nobody waits for its end any more: after 16384 turns of the simulator each
-/// time, so that where it stops depends on nothing but the run.
+/// How often a run is asked whether to go on before it is given up: after 16384 turns of the simulator each time, so
+/// that where it stops depends on nothing but the run.
 pub(crate) const LOOKS: u64 = 1_000;
 
 /// Judges a policy.
@@ -190,10 +190,10 @@ fn judged(error: VenueError) -> Result<Seen, VenueError> {
 
 /// What bounds are about.
 pub(crate) struct Measured {
-    /// The longest wait, and whose.
+    /// The longest wait, and its role.
     longest_wait: (u64, String),
     idle: f64,
-    /// The least Jain index of equal tasks that only compute, and whose.
+    /// The least Jain index of equal tasks that only compute, and their role.
     jain: Option<(f64, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Goes through seeds, on all cores, and keeps what was found, so that a search that was stopped goes on.
+//! Goes through seeds, on all cores, and keeps what was found, so that a search that was stopped can continue.
 
 use crate::draw::draw;
 use crate::finding::{Finding, Kind};
@@ -33,7 +33,7 @@ const SMALLER: usize = 1_500;
 pub struct Options {
     /// The first seed.
     pub seed: u64,
-    /// The most scenarios, those of a search that goes on included.
+    /// The most scenarios, those of a continued search included.
     pub scenarios: Option<u64>,
     /// The most wall time.
     pub time: Option<Duration>,
@@ -114,7 +114,7 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// One that begins, or goes on where a folder holds one of the same policy, bounds and seed.
+    /// One that begins, or continues where a folder holds one of the same policy, bounds and seed.
     pub fn new(
         policy: &'a Policy,
         bounds: &'a Bounds,
@@ -226,7 +226,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// A finding as a file that anybody can run.
+    /// A finding as a scenario file, ready to run.
     fn file(&self, scenario: &Scenario, finding: &Finding, seed: u64) -> String {
         let name = finding.kind.name();
         let mut scenario = scenario.clone();

@@ -305,7 +305,7 @@ mod tests {
     use crate::draw;
     use crate::finding::Kind;
 
-    /// As if it were wrong that somebody yields while there is a nice value.
+    /// As if it were wrong to yield while there is a nice value.
     fn yields(scenario: &Scenario) -> Option<Finding> {
         scenario.compile().ok()?;
         let has_yield =

@@ -188,7 +188,7 @@ fn planted_faults_are_found_and_made_small() {
         let names: Vec<String> = all.iter().map(|found| found.finding.kind.name()).collect();
         let shown = shown.unwrap_or_else(|| panic!("{}: only {names:?}", fault.about));
         assert!(shown.lines <= LINES, "{}: {} lines\n{}", fault.about, shown.lines, shown.text);
-        // It is a file that anybody can run.
+        // It is a scenario file, ready to run.
         let scenario = Scenario::parse(&shown.text, "found").unwrap();
         assert_eq!(scenario.name, shown.finding.kind.name());
         scenario.compile().unwrap();
@@ -207,7 +207,7 @@ fn policies_as_they_are_have_none() {
     }
 }
 
-/// The same seeds find the same, on any number of threads, and a search that was stopped goes on.
+/// The same seeds find the same, on any number of threads, and a search that was stopped continues.
 #[test]
 fn a_search_repeats_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -139,7 +139,7 @@ fn add_limits(measures: &mut RunMeasures, limits: &[Option<LimitCounters>]) {
     }
 }
 
-/// What of its control groups nobody obeys under a policy, in a sentence each.
+/// What the policy ignores of its control groups, in a sentence each.
 fn unheeded(workload: &Workload, name: &str, object: Option<&Object>) -> Vec<String> {
     let Some(Ok(ops)) = object.map(Object::ops) else { return Vec::new() };
     let has = |names: &[&str]| names.iter().any(|name| ops.operation(name).is_some());

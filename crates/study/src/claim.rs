@@ -58,7 +58,7 @@ pub struct ValueSpec {
     /// In which unit: `s`, `ms`, `us` of nanoseconds, `%` of a fraction.
     #[serde(default)]
     pub unit: String,
-    /// The path for each of whose values one was published.
+    /// The path along which values were published, one each.
     #[serde(default)]
     pub along: Option<String>,
     /// The value is a ratio to the same of another case.
@@ -129,7 +129,7 @@ pub struct Proof {
     /// What has to be seen there.
     #[serde(default)]
     pub expect: Option<Bound>,
-    /// The part of the runs, each alone, in whose middle the value has to lie: the reason is that one run is one sample.
+    /// The central part of the single runs in which the value has to lie: the reason is that one run is one sample.
     #[serde(default)]
     pub middle: Option<f64>,
 }

@@ -72,7 +72,7 @@ impl Question {
 }
 
 impl Study {
-    /// What is wrong with the list of items: one that nothing shows and nobody leaves out, a name that is not in it, and a
+    /// What is wrong with the list of items: one that is neither shown nor left out, a name that is not in it, and a
     /// published value that says nothing of where it comes from.
     pub(crate) fn fault_of_items(&self) -> Option<(String, String)> {
         let is_known = |name: &String| self.paper.iter().any(|item| item.item == *name);

@@ -22,7 +22,7 @@ pub struct Page {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Whose results are reproduced.
+    /// The source of the results that are reproduced.
     pub source: String,
     /// Its goal.
     pub goal: String,

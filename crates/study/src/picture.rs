@@ -38,7 +38,7 @@ pub struct ChartPage {
 /// What belongs together in a picture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
-    /// Whose it is: a policy, a role, a task, a CPU.
+    /// Its owner: a policy, a role, a task, a CPU.
     pub label: String,
     /// In which part of the picture; empty where there is only one.
     pub panel: String,

@@ -13,7 +13,7 @@ pub fn name(role: &str) -> String {
     format!("rate of {role}")
 }
 
-/// Hears how fast a role computes whose requests are the computations.
+/// Hears how fast a role computes; its requests are the computations.
 pub struct SectionEar {
     /// The role.
     pub role: String,

@@ -106,7 +106,7 @@ impl TablePage {
             let cells = spec.columns.iter().map(|column| cell(column, outcome)).collect();
             let ranges: Vec<_> = spec.columns.iter().map(|column| range(column, outcome)).collect();
             let beside = ranges.iter().any(Option::is_some).then_some(case.beside);
-            // Side by side: what varies across is told in the order of the values, the same for each row.
+            // Side by side: what varies across is shown in the order of the values, the same for each row.
             let head = across.first().map(|(_, value): &&(String, Value)| plain(value));
             heads.extend(head.clone().filter(|head| !heads.contains(head)));
             match rows.iter_mut().find(|row| head.is_some() && row.names == names) {

@@ -121,7 +121,7 @@ fn a_column_that_changes_its_kind_is_written_again() {
 #[test]
 fn a_run_that_fails_is_a_row_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    // Who computes on and on starves the others under fcfs, which a kernel does not suffer for more than 30 s.
+    // Under fcfs a task that computes on starves the others, which a kernel does not tolerate for more than 30 s.
     let text = text("").replace("\"mlfq\"", "\"fcfs\"").replace("100ms", "31s").replace("exp(2ms)", "60s");
     let plan = try_plan(&text).unwrap();
     assert_eq!(run(&plan, folder.path(), 2), Summary { known: 0, made: 4, failed: 2, missing: 0 });

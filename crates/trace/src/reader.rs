@@ -72,7 +72,7 @@ impl Iterator for Reader {
 }
 
 impl Reader {
-    /// An event that is of this machine and of a time that exists: nobody who reads events has to ask.
+    /// An event that is of this machine and of a time that exists, so that readers need not ask.
     fn possible(&mut self, event: Event) -> EventResult {
         let what = match event {
             Event { time, .. } if time > Time::LATEST => format!("an event at {} ns, when no clock runs", time.ns()),

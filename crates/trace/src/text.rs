@@ -66,7 +66,7 @@ impl<W: Write> Encoder<W> {
         self.control_groups.get(id.index()).map_or_else(|| format!("control group {id}"), |path| format!("/{path}"))
     }
 
-    /// Whom the event is about, and what happened.
+    /// What the event is about, and what happened.
     fn describe(&self, event: &Event) -> (String, String) {
         let name = |task| self.names.task(task);
         let by = |task: Option<TaskId>| task.map(|task| format!(", by {}", name(task))).unwrap_or_default();

@@ -11,7 +11,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Hands the CPUs to a policy; to nobody, where it is the kernel's own scheduler.
+    /// Puts a policy in charge; nothing to do for the kernel's own scheduler.
     pub(crate) fn of(policy: &Policy) -> Result<Option<Charge>, VenueError> {
         host::accepts(policy)?;
         let Some(job) = policy.job()? else { return Ok(None) };

@@ -97,7 +97,7 @@ impl Venue for HostVenue {
     }
 }
 
-/// Whose tasks all programs of this machine are during a run.
+/// The class of all programs of this machine during a run.
 fn others(policy: &Policy) -> Served {
     if matches!(policy.scheduler, Scheduler::Kernel) { Served::Fair } else { Served::Ext }
 }

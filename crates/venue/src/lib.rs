@@ -2,7 +2,7 @@
 //! watching a run, putting several runs together.
 //!
 //! A [`Policy`] is found once and holds everything a venue needs to know about it. A [`Venue`] turns a [`Request`] into
-//! a [`Run`]. Who makes many runs is in `schedlab-campaign`.
+//! a [`Run`]. The crate `schedlab-campaign` makes many runs.
 
 mod charge;
 mod error;
@@ -85,7 +85,7 @@ pub struct Request<'a> {
     pub workload: &'a Workload,
     /// The hash of the scenario behind the workload, for the result.
     pub scenario_hash: &'a str,
-    /// Who decides.
+    /// The policy.
     pub policy: &'a Policy,
     /// The seed of all random numbers; it replaces the workload's.
     pub seed: u64,

@@ -19,7 +19,7 @@ pub trait NativeMaker: Send + Sync {
     fn make(&self, seed: u64) -> Result<Box<dyn Native>, String>;
 }
 
-/// Who makes the schedulers of a policy, and the object that calls them.
+/// The maker of a policy's schedulers, and the object that calls them.
 #[derive(Clone)]
 pub struct NativeScheduler {
     pub(crate) object: Arc<Object>,

@@ -36,7 +36,7 @@ pub struct Policy {
     pub scheduler: Scheduler,
 }
 
-/// What decides who runs.
+/// What schedules the tasks.
 #[derive(Clone, Debug)]
 pub enum Scheduler {
     /// A BPF object with values for its parameters.

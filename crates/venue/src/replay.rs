@@ -72,7 +72,7 @@ pub fn remeasure<S: Sink>(path: &Path, listener: impl FnOnce(&Workload) -> S) ->
     Ok((Measured { result, curves }, listener))
 }
 
-/// What it means for the numbers that nobody knows who had the CPUs for a part of the time, if there is such a part.
+/// What it means for the numbers that it is not known what had the CPUs for a part of the time, if there is one.
 pub(crate) fn unknown_time(cpus: &[CpuResult], duration_ns: u64) -> Option<String> {
     let unknown: f64 = cpus.iter().filter_map(|cpu| cpu.unknown_frac).sum();
     let time = Time((unknown * duration_ns as f64).round() as u64);

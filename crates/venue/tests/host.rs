@@ -138,8 +138,8 @@ fn derived_waits_agree_with_the_kernels_own_counters() {
     assert!((1.0 - off) * least < counted && counted < (1.0 + off) * most, "{least} to {most} against {counted}");
 }
 
-/// A task creates its children, so that a scheduler sees whose they are; the program creates those for it that want more than
-/// it has.
+/// A task creates its children, so that a scheduler sees their parent; the program creates those for it that want more
+/// than it has.
 #[test]
 fn a_task_creates_its_threads_itself() {
     let program = "spawned = true\nonce = [{ compute = \"100us\" }, { exit = true }]\n";

@@ -49,21 +49,21 @@ struct Cpu {
     settled: Time,
     /// Tasks × nanoseconds in each piece.
     pieces: Vec<u64>,
-    /// Who runs, and since when that is in no piece of its role yet.
+    /// The running task, and since when that is in no piece of its role yet.
     running: Option<(TaskId, Time)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Task {
     role: Option<RoleId>,
-    /// On whose queue it is, or where it runs.
+    /// The CPU that it runs on, or whose run queue it is on.
     place: Option<CpuId>,
 }
 
 /// What the policy said about a task: each word with its instant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Words {
-    /// Who.
+    /// The task.
     pub task: Label,
     /// What and when, in the order of time.
     pub said: Vec<(Time, u64)>,
@@ -118,7 +118,7 @@ impl Course {
         &self.statuses
     }
 
-    /// Has the pieces reach up to `now`, where nobody knows how far they will have to.
+    /// Has the pieces reach up to `now`, where the end is not known yet.
     fn reach(&mut self, now: Time) {
         while self.end == Time::NEVER && now.ns() / self.step.ns() >= u64::from(self.most) * FINER {
             self.join(FINER);

@@ -83,7 +83,7 @@ impl Latency {
         Some(wait)
     }
 
-    /// Who was in the trace.
+    /// The tasks of the trace.
     pub fn roster(&self) -> &Roster {
         &self.roster
     }

@@ -5,7 +5,7 @@
 //! | [`latency`] | how long after its wake-up did each task run? |
 //! | [`queue`] | why did one of them wait: which tasks were there, and which ran before it? |
 //! | [`status`] | what did the policy say about a task, and when? |
-//! | [`timeline`] | who ran where? |
+//! | [`timeline`] | which task ran where? |
 //! | [`slices`] | the same, of all slices and wake-ups, packed for a picture that can be zoomed into |
 //! | [`course`] | how did loads, shares and statuses go over time? |
 //! | [`usage`] | what did control groups use over time, against their limits? |

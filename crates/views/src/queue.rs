@@ -33,7 +33,7 @@ pub enum Came {
 /// Another task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rival {
-    /// Who.
+    /// The task.
     pub task: Label,
     /// How it was there.
     pub came: Came,
@@ -79,19 +79,19 @@ pub enum What {
     },
     /// Another task was woken, and placed on the run queue.
     Woke {
-        /// Who.
+        /// The task.
         task: Label,
     },
     /// Another task was moved to the run queue.
     Came {
-        /// Who.
+        /// The task.
         task: Label,
         /// From there.
         from: CpuId,
     },
     /// Another task was moved away.
     Left {
-        /// Who.
+        /// The task.
         task: Label,
         /// There.
         to: CpuId,
@@ -193,7 +193,7 @@ impl Queue {
         }
     }
 
-    /// Who was in the trace.
+    /// The tasks of the trace.
     pub fn roster(&self) -> &Roster {
         &self.roster
     }
@@ -208,7 +208,7 @@ impl Queue {
         self.status
     }
 
-    /// The other tasks: who ran, who waited in the order of their coming, who came later or ran before the task.
+    /// The other tasks: those that ran, those that waited, in order of arrival, and those that came later or ran first.
     pub fn rivals(&self) -> &[Rival] {
         &self.rivals
     }

@@ -6,10 +6,10 @@ use schedlab_model::{
 };
 use std::{convert::Infallible, fmt, str::FromStr};
 
-/// Whom and what time the question is about.
+/// The tasks and the time that the question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Whom.
+    /// The tasks.
     pub who: Who,
     /// From this instant on.
     pub from: Time,
@@ -18,7 +18,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Everybody, all the time.
+    /// All tasks, all the time.
     pub const ALL: Selection = Selection { who: Who::Everybody, from: Time::ZERO, until: Time::NEVER };
 
     /// Whether what happens at this instant is asked for.
@@ -27,7 +27,7 @@ impl Selection {
     }
 }
 
-/// Whom.
+/// The tasks that a question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// All tasks.

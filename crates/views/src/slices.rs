@@ -232,7 +232,7 @@ impl Slices {
 
     fn switch(&mut self, time: Time, cpu: CpuId, previous: Option<(TaskId, Reason)>, next: Option<TaskId>) {
         let Some(row) = self.rows.get_mut(cpu.index()) else { return };
-        // A recorded trace may have lost the switch to the one who leaves: then nobody knows why the other left.
+        // A recorded trace may have lost the switch to the task that leaves: then it is not known why the other left.
         let told = previous.filter(|(task, _)| row.occupant.is_some_and(|(there, ..)| there == Some(*task)));
         row.close(time, told.map_or(0, |(_, reason)| code(reason)));
         let Some(next) = next else { return };
@@ -323,7 +323,7 @@ impl Slices {
     }
 }
 
-/// Where a name is in the list, at whose end it is put when it is new.
+/// Where a name is in the list; a new one is put at its end.
 fn find_or_add(names: &mut Vec<String>, name: String) -> u32 {
     let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
         names.push(name);

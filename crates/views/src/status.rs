@@ -21,7 +21,7 @@ const MAX_CHANGES: usize = 12;
 pub struct Change {
     /// When.
     pub time: Time,
-    /// Whose.
+    /// The task.
     pub task: Label,
     /// What it was; none at the first word.
     pub before: Option<u64>,
@@ -68,7 +68,7 @@ impl Shares {
 /// What is known about a task.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Who.
+    /// The task.
     pub task: Label,
     /// Its status when the selection began, if it had one.
     pub at_first: Option<u64>,
@@ -170,7 +170,7 @@ impl Status {
         [Some(role), task].into_iter().flatten()
     }
 
-    /// Who was in the trace.
+    /// The tasks of the trace.
     pub fn roster(&self) -> &Roster {
         &self.roster
     }

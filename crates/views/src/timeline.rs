@@ -1,4 +1,4 @@
-//! Who ran where, in columns of equal length.
+//! Which task ran where, in columns of equal length.
 
 use crate::Roster;
 use schedlab_model::{
@@ -8,7 +8,7 @@ use schedlab_model::{
     trace::{Event, EventKind, Sink, Untraced},
 };
 
-/// Who had the most of a CPU's time in a column.
+/// What had the most of a CPU's time in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
     /// No task of the trace.
@@ -28,11 +28,11 @@ struct Row {
     /// The time up to which everything is in the cells.
     settled: Time,
     cells: Vec<Cell>,
-    /// Who had how much of the column that is not over, in the order of their coming.
+    /// How much of the column that is not over each has had, in order of arrival.
     column: Vec<(Cell, u64)>,
 }
 
-/// Gathers who ran where.
+/// Gathers which task ran where.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     roster: Roster,
@@ -68,7 +68,7 @@ impl Timeline {
         Timeline { roster, from, until, step, rows: vec![row; cpus as usize] }
     }
 
-    /// Who was in the trace.
+    /// The tasks of the trace.
     pub fn roster(&self) -> &Roster {
         &self.roster
     }
@@ -112,7 +112,7 @@ impl Row {
         }
     }
 
-    /// Ends a column: it goes to who had most of it, of equals to the one that came first.
+    /// Ends a column: it goes to what had most of it, of equals to the one that came first.
     fn close(&mut self) {
         let mut most = (IDLE, 0);
         for (cell, time) in self.column.drain(..) {
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_column_goes_to_who_had_most_of_it() {
-        // From 20 to 30 nobody and task 0 had half of CPU 1 each, and nobody came first.
+        // From 20 to 30 idle time and task 0 had half of CPU 1 each, and idle time came first.
         assert_eq!(picture(Selection::ALL, 10), ["aabbb...aa", "...aa....."]);
         // The run of 3 ns from 54 on shows when it is looked at closely.
         let close = Selection { from: Time(50), until: Time(60), ..Selection::ALL };

@@ -37,7 +37,7 @@ struct Group {
     throttled: Vec<u64>,
 }
 
-/// Who is where: of no use when the run is over.
+/// Where tasks are: of no use when the run is over.
 #[derive(Clone, Debug, Default)]
 struct Live {
     /// For each control group of the scenario the kept ones that it counts for.
@@ -143,7 +143,7 @@ impl Usage {
         self.live.tasks.insert(task, Task { group, running_since: None, held_since: None });
     }
 
-    /// Counts for a task what it has not been counted for, up to now; it goes on as it is.
+    /// Counts for a task what it has not been counted for, up to now; its state stays.
     fn settle(&mut self, task: TaskId, now: Time) {
         let Some(state) = self.live.tasks.get_mut(&task) else { return };
         for group in &self.live.counts_for[state.group.index()] {

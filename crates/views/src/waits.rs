@@ -13,7 +13,7 @@ use std::collections::HashMap;
 pub struct Wait {
     /// The number of the wake-up among the events of the trace, from 0.
     pub number: u64,
-    /// Who was woken.
+    /// The task that was woken.
     pub task: Label,
     /// When.
     pub woken: Time,

@@ -68,7 +68,7 @@ impl KeptGuests {
         self.make_room()
     }
 
-    /// Forgets the guests that nobody asked for the longest, until the others fit.
+    /// Forgets the guests least recently asked for, until the others fit.
     fn make_room(&self) -> io::Result<()> {
         let mut known = Vec::new();
         for entry in fs::read_dir(&self.folder)?.flatten() {

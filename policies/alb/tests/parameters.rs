@@ -17,7 +17,7 @@ fn period_says_how_often_tasks_are_divided() {
     assert_eq!(first_move(&[("period", 0)]), 0);
 }
 
-/// At 14 ms a heavy task runs on the first CPU. The next goes to the second one: the other heavy one, or who came first.
+/// At 14 ms a heavy task runs on the first CPU. The next goes to the second one: the other heavy one, or the first.
 #[test]
 fn order_says_who_is_taken_first() {
     let tasks = hogs("light", 3, 5, 0) + &hogs("heavy", 2, 0, 0);

@@ -5,7 +5,7 @@ use super::observe::{PLAIN, hogs, moves, places, run_under};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 
-/// Who balances by number: CFS where there is room, and Linux 2.6.3.
+/// Policies that balance by number: CFS where there is room, and Linux 2.6.3.
 const BY_NUMBER: [(&str, &[(&str, u64)]); 2] = [("cfs", &[]), ("linux-o1", &[("version", 1)])];
 
 /// On three CPUs no task of these outweighs the average.

@@ -137,8 +137,8 @@ fn the_idle_class_weighs_three() {
     assert_sums(&[], "idle class", 3_000, &[3_000, 3_000]);
 }
 
-/// Random tasks on random CPUs, a quarter of which cannot move: no weight and no task is lost, nobody is left over, and no
-/// CPU has more than the average and the heaviest task that can move, unless it had.
+/// Random tasks on random CPUs, a quarter of which cannot move: no weight and no task is lost, none is left over, and
+/// no CPU has more than the average and the heaviest task that can move, unless it had.
 #[test]
 fn laws_of_a_division_hold() {
     for order in [0, 1] {

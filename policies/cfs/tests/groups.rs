@@ -44,8 +44,8 @@ fn threads_share_within_their_process_by_weight() {
     }
 }
 
-/// At 1000 Hz: 3 ms for who is alone in its group. Of another group's 3 ms two tasks have 1.5 ms each, which end at ticks: one
-/// runs for 2 ms and the other for 1 ms, and the next time the other way round or not, by their virtual times.
+/// At 1000 Hz: 3 ms for a task alone in its group. Of another group's 3 ms two tasks have 1.5 ms each, which end at
+/// ticks: one runs for 2 ms and the other for 1 ms, next time perhaps the other way round, by their virtual times.
 #[test]
 fn a_slice_is_a_part_of_the_groups_slice() {
     let tasks = process("alone", 1) + &process("pair", 2);

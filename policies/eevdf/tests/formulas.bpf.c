@@ -47,7 +47,7 @@ static struct fair_queue *empty_queue(s32 cpu)
 	return q;
 }
 
-/* Somebody of nice 0 runs, at @vruntime. */
+/* A task of nice 0 runs, at @vruntime. */
 static void set_running(struct fair_queue *q, u64 vruntime, u64 deadline)
 {
 	q->running = 1;
@@ -269,7 +269,7 @@ static void say_places(void)
 	SAY("average at the source then", average_vruntime(q, 0));
 }
 
-/* Somebody comes with a slice, while another one is at 1 with the deadline 2.8. */
+/* A task comes with a slice, while another one is at 1 with the deadline 2.8. */
 static void say_preempts(u64 slice, const char *places, const char *verdict)
 {
 	struct fair_queue *q = empty_queue(1);

@@ -241,8 +241,8 @@ fn v25_lag_is_worth_as_much_at_another_weight() {
     assert_formulas(&[("lag at other weight", 3_056_716)]);
 }
 
-/// At 1000 Hz slices of 2.8 ms end after 3 ms each: at 8.5 ms two have. A task that is not protected, as it was not picked for this
-/// request, has to be looked at when somebody comes that it is ahead of, and at each tick then.
+/// At 1000 Hz slices of 2.8 ms end after 3 ms each: at 8.5 ms two have. A task that is not protected, as it was not
+/// picked for this request, has to be looked at when a task comes that it is ahead of, and at each tick then.
 #[test]
 fn charging_late_finds_the_requests_that_ended_at_ticks() {
     let expected = [

@@ -6,7 +6,7 @@ fn hog(name: &str, nice: i32) -> String {
     format!("[[task]]\nname = \"{name}\"\nnice = {nice}\nloop = [{{ compute = \"1000s\" }}]\n")
 }
 
-/// The first turns of two tasks, whose, from when to when, in milliseconds.
+/// The first turns of two tasks: the task, from when to when, in milliseconds.
 fn first_turns(hz: u64, version: u64, settings: Settings, tasks: &str, count: usize) -> Vec<(char, u64, u64)> {
     let events = run_one(hz, version, settings, "100ms", tasks);
     let mut all: Vec<(char, u64, u64)> = [('A', 0), ('B', 1)]

@@ -428,7 +428,7 @@ static __noinline void end_use(u32 slot, u32 cpu, u64 now)
 	}
 }
 
-/* A limit is written, with a gift: the pool is filled, and nobody is throttled any more. */
+/* A limit is written, with a gift: the pool is filled, and no queue is throttled any more. */
 static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 now)
 {
 	struct control_group *group = control_group_at(slot);

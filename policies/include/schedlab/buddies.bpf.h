@@ -3,7 +3,7 @@
  * Buddies: tasks that are picked before others, or after them, although it is not in the order of virtual times.
  *
  * The next one has preempted by waking up, the last one was preempted by that; both keep a cache warm. The one to skip
- * has yielded. Each is a number, of a task its pid, and 0 is nobody.
+ * has yielded. Each is a number, of a task its pid, and 0 is none.
  *
  * Source: Linux 4.9 and 6.1, kernel/sched/fair.c.
  */

@@ -126,7 +126,7 @@ static inline bool is_interrupted(const struct task_struct *p, bool runnable)
 /*
  * Nor does dispatch() hear of a change of the task that runs: the core takes it out of its queue and puts it back
  * (stopping, quiescent, runnable, running). A slice that was over then still is, so running() must not give another
- * one without a choice. Who is chosen always has a slice.
+ * one without a choice. A chosen task always has a slice.
  */
 static inline bool must_choose_anew(const struct task_struct *p, bool interrupted)
 {

@@ -59,7 +59,7 @@ struct control_group {
 	u64 snap;	      /* what it was when it was last filled */
 	u32 is_timed;	      /* the period's timer is set */
 	u32 is_slack_timed;
-	bool is_unused;	      /* nobody asked for any in this period */
+	bool is_unused;	      /* no queue asked for any in this period */
 	u32 first_throttled;  /* its CPU plus one; they are in the order in which they were throttled */
 	u32 last_throttled;
 	u64 nr_periods;
@@ -152,7 +152,7 @@ static u32 parent_slot(struct cgroup *cgroup)
 	return slot;
 }
 
-/* A group comes to be, after its parent. */
+/* A group is created, after its parent. */
 static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args *args)
 {
 	struct control_group *group;

@@ -29,7 +29,7 @@ static inline bool must_leave(struct fair_queue *q, const struct task_struct *p)
 /* A task is about to wait. True: the policy has put it into another CPU's queue. */
 static inline bool redirect(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 enq_flags, u64 now);
 
-/* A task has got the CPU, or has left it: it is charged, and nobody runs. */
+/* A task has got the CPU, or has left it: it is charged, and none runs. */
 static inline void on_running(struct fair_queue *q, s32 cpu, u64 now);
 static inline void on_stopping(struct fair_queue *q, struct task_struct *p, struct fair_task *t, u64 now);
 
@@ -190,8 +190,8 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 	if (!t || !q)
 		return;
 	/*
-	 * The next one may already have been taken from the queue: it must not be left behind by min_vruntime. A higher class
-	 * takes none, and put_prev_entity() lets min_vruntime follow: who comes meanwhile is placed by it.
+	 * The next one may already have been taken from the queue: it must not be left behind by min_vruntime. A higher
+	 * class takes none, and put_prev_entity() lets min_vruntime follow: tasks that come meanwhile are placed by it.
 	 */
 	t->interrupted = is_interrupted(p, runnable);
 	t->gives_way = !runnable && q->resched;

@@ -26,7 +26,7 @@ struct group_stats {
 	u32 cpus;
 	u32 level;
 	u32 index;	  /* of 4.9's smoothed loads */
-	bool is_local;	  /* who looks is in it */
+	bool is_local;	  /* the CPU that looks is in it */
 	u64 load;
 	u64 util;
 	u64 runnable;

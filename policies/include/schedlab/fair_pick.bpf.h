@@ -31,8 +31,8 @@ static bool take(u64 dsq, s32 pid, s32 but, u64 limit)
 }
 
 /*
- * Picks with regard to buddies: the next, else the last one if it is not far behind who is due, else who is due,
- * unless that one yielded and the second is not far behind. False: nothing was taken, so the running task continues, if
+ * Picks with regard to buddies: the next, else the last one if it is not far behind the due one, else the due one,
+ * unless that yielded and the second is not far behind. False: nothing was taken, so the running task continues, if
  * there is one.
  */
 static bool pick_buddy(struct fair_queue *q, const struct buddies *b, u64 dsq, struct task_struct *first, bool runs)

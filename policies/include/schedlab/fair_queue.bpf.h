@@ -40,7 +40,7 @@ static inline bool is_4_9(void)
 
 #include <schedlab/fair_state.bpf.h>
 
-/* Who sleeps is in no queue. */
+/* A sleeper is in no queue. */
 static inline bool keeps_sleeper(const struct fair_queue *q)
 {
 	return false;
@@ -128,7 +128,7 @@ static u64 slice_in(const struct fair_queue *q, u32 weight, u32 class, bool come
 	return fair_slice(q->nr_running + comes, weight, q->weight + (comes ? weight : 0), idle_beside_others);
 }
 
-/* Where a new task stands that is to have that slice, and whose parent is at @vruntime. */
+/* The place of a new task with that slice, whose parent is at @vruntime. */
 static u64 place_new(const struct fair_task *t, u64 slice, u64 vruntime, u64 min_vruntime)
 {
 	u64 place = min_vruntime + (start_debit ? virtual_time(slice, t->weight, t->inverse) : 0);
@@ -211,7 +211,7 @@ static bool tick_is_due(struct fair_queue *q, u64 first, u64 now)
 	return tick_ends(q->clock.ran, (s64)(q->clock.vruntime - first), slice);
 }
 
-/* How long somebody of @weight runs, who @ran, before its @slice is used or it is ahead by one. */
+/* How long a task of @weight runs, which @ran, before its @slice is used or it is ahead by one. */
 static u64 time_left(u64 slice, u64 ran, s64 lead, u32 weight)
 {
 	u64 by_slice = ran > slice ? 0 : slice + 1 - ran, by_lead = 0;
@@ -240,7 +240,7 @@ __noinline u64 slice_end(s32 cpu, bool waits, u64 first, u64 now)
 }
 
 /*
- * Somebody comes to wait at @vruntime. The ticks up to now were not about that. True: the running task's slice ends
+ * A task comes to wait at @vruntime. The ticks up to now were not about that. True: the running task's slice ends
  * before the core would ask, so it has to be told.
  */
 static bool shorten_slice(struct fair_queue *q, s32 cpu, u64 vruntime, u64 now)
@@ -294,7 +294,7 @@ static void carry_place(struct fair_task *t, struct fair_queue *from, struct fai
 		place_group(to, t, cpu);
 }
 
-/* It preempts, or the slice of who runs ends earlier now. */
+/* It preempts, or the slice of the running task ends earlier now. */
 static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, s32 cpu, u64 now)
 {
 	if (has_groups()) {
@@ -313,7 +313,7 @@ static bool must_tell(struct fair_queue *q, const struct fair_task *t, s32 pid, 
 	return shorten_slice(q, cpu, t->clock.vruntime, now);
 }
 
-/* The buddies among whom a task is. */
+/* The buddies among which a task is. */
 static inline struct buddies *buddies_of(struct fair_queue *q, const struct fair_task *t)
 {
 	struct group_queue *g;

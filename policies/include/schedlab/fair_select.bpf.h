@@ -35,7 +35,7 @@ static inline bool takes_from_idle_class(const struct fair_task *t)
 	return nr_idle_tasks && (t->class != CLASS_IDLE || idle_class_is_as_others());
 }
 
-/* Whether a task finds nobody there whom it would have to wait for. */
+/* Whether a task would not have to wait there. */
 static inline bool is_free(s32 cpu, bool takes)
 {
 	return is_idle(cpu) || (takes && is_left_to_idle_class(cpu));
@@ -288,7 +288,7 @@ __noinline s32 idlest_cpu(struct task_struct *p __arg_trusted, u32 first, u32 en
 	return chosen;
 }
 
-/* A step down the domains. It is in a map: of what comes from there a verifier knows nothing to follow. */
+/* A step down the domains. It is in a map: the verifier does not follow values that come from one. */
 struct step_down {
 	struct domain domain;
 	struct group_stats local;

@@ -21,7 +21,7 @@
 PARAMETER(u32, hz, 250, "range=24..1000000 about=Ticks in a second: at ticks slices end, and balancing is due.");
 
 #define MAX_CPUS 4096
-/* How long the core may let a task run before it asks, when nobody waits. */
+/* How long the core may let a task run before it asks, when no other waits. */
 #define ALONE_SLICE NS_PER_S
 /* SCHED_NORMAL and SCHED_IDLE. */
 #define CLASS_NORMAL 0
@@ -65,7 +65,7 @@ struct fair_queue {
 	u64 charged_at;	      /* until when the running task is charged */
 	u64 slice_end;	      /* when the core will ask */
 	u64 tick_phase;	      /* when in a jiffy ticks come */
-	s32 running;	      /* its pid, 0 when nobody runs */
+	s32 running;	      /* its pid, 0 when none runs */
 	u32 running_weight;
 	u32 running_inverse;
 	u32 running_class;
@@ -86,7 +86,7 @@ struct fair_queue {
 	u32 interval_ms[MAX_DOMAIN_LEVEL + 1];
 	u32 failures[MAX_DOMAIN_LEVEL + 1];
 	u32 imbalanced;	      /* levels at which allowed CPUs stood in the way, as bits */
-	s32 push_pid;	      /* who ran when it was told to push that task */
+	s32 push_pid;	      /* the task to be pushed, which ran when that was decided */
 	s32 push_to;	      /* to this CPU */
 	u32 idle_scan;	      /* of the first CPU of a cache: how many CPUs to look at for an idle one */
 #ifdef FAIR_QUEUE_STATE
@@ -116,7 +116,7 @@ static void clear_buddies(struct fair_queue *q, const struct fair_task *t, s32 p
 static inline bool gains_nothing(const struct fair_queue *from, const struct fair_queue *to, const struct fair_task *t,
 			  u32 failures, u64 now);
 
-/* Whether somebody who sleeps is still in the queue, and is not of SCHED_IDLE. */
+/* Whether a sleeper is still in the queue, and is not of SCHED_IDLE. */
 static inline bool keeps_sleeper(const struct fair_queue *q);
 /* Whether a task of SCHED_IDLE looks for a CPU as others do. If not, one that runs such tasks is no idle one for it. */
 static inline bool idle_class_is_as_others(void);
@@ -162,8 +162,8 @@ static inline bool is_idle(s32 cpu)
 }
 
 /*
- * Whether nobody but tasks of SCHED_IDLE runs or waits there. Kernels since 5.4 take such a CPU for an idle one where a
- * task looks for a place (sched_idle_cpu()).
+ * Whether only tasks of SCHED_IDLE run or wait there. Kernels since 5.4 take such a CPU for an idle one where a task
+ * looks for a place (sched_idle_cpu()).
  */
 static inline bool is_left_to_idle_class(s32 cpu)
 {

@@ -16,8 +16,8 @@
 #include <schedlab/fair_move.bpf.h>
 
 /*
- * Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. Nobody
- * cares for that of a task of SCHED_IDLE.
+ * Whether a task's cache is still warm, which keeps it where it is until the balancer has failed some times. That of a
+ * task of SCHED_IDLE does not matter.
  */
 static bool is_hot(const struct attempt *a, const struct fair_queue *from, const struct fair_queue *to,
 		   const struct fair_task *t, s32 pid)
@@ -51,8 +51,8 @@ static inline bool is_enough(const struct attempt *a, const struct fair_queue *f
 }
 
 /*
- * Pulls tasks that wait in a dispatch queue, into the other CPU's. 4.9 begins with who came last into the queue, later
- * kernels with who waits longest; in the order of the queue these are its end and its beginning.
+ * Pulls tasks that wait in a dispatch queue, into the other CPU's. 4.9 begins with the last to come into the queue,
+ * later kernels with the one that waits longest; in the order of the queue these are its end and its beginning.
  */
 static void pull_from(struct attempt *a, struct fair_queue *from, struct fair_queue *to, u64 dsq, u64 to_dsq)
 {

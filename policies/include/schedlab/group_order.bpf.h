@@ -4,11 +4,11 @@
  * times, and in each group's queue its tasks are. The one with the smallest virtual time is picked, then the first of
  * its tasks.
  *
- * The same rules hold at both levels. Who runs is charged at both; ticks compare what it and its group have run with
- * the slices of both; a task that wakes is placed in its group's queue, and if that was empty its group is placed at
- * the root as a task would be that slept; it preempts a task of its own group by what they lead, one of another group
- * by what the groups lead. There are buddies at both: the entity of a group whose task sleeps is the next one, so that
- * what is left of the group's slice is used.
+ * The same rules hold at both levels. The running task is charged at both; ticks compare what it and its group have run
+ * with the slices of both; a task that wakes is placed in its group's queue, and if that was empty its group is placed
+ * at the root as a task would be that slept; it preempts a task of its own group by what they lead, one of another
+ * group by what the groups lead. There are buddies at both: the entity of a group whose task sleeps is the next one, so
+ * that what is left of the group's slice is used.
  *
  * Example, one CPU: A alone in its group, B and C in another. The slices of a period of 6 ms are 3 ms for A, and 1.5 ms
  * for B and C within the 3 ms of their group. A runs for half of the time, B and C for a quarter.
@@ -131,7 +131,7 @@ static void follow_in_groups(struct fair_queue *q, u32 index, s32 cpu, u64 now)
 	q->clock.min_vruntime = root_min_vruntime_at(cpu, now);
 }
 
-/* A task comes to a CPU where nobody of its group is: the group comes back as a task does that slept. */
+/* A task comes to a CPU without tasks of its group: the group comes back as a task does that slept. */
 static void place_group(const struct fair_queue *q, const struct fair_task *t, s32 cpu)
 {
 	struct group_queue *g = group_at(group_index(cpu, t->group));
@@ -206,8 +206,8 @@ __noinline u64 group_slice_end(s32 cpu, u64 now)
 }
 
 /*
- * Somebody comes to wait. The ticks up to now were not about that. True: the slice of who runs may end at a tick before
- * the core would ask, so its CPU has to look.
+ * A task comes to wait. The ticks up to now were not about that. True: the slice of the running one may end at a tick
+ * before the core would ask, so its CPU has to look.
  */
 static inline bool may_shorten_slice(struct fair_queue *q, u64 now)
 {

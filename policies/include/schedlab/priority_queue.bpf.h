@@ -2,9 +2,9 @@
 /*
  * Queues by priority, first in first out in each, as one dispatch queue in the order of its keys.
  *
- * A key is the level, 0 the first to be served, and then the time of arrival. Who goes to the head of its level gets
- * a key below all arrivals, the later the lower. Dispatch queues compare keys as times that may wrap, so keys may only
- * be half of the numbers apart: 256 levels, and arrivals of 208 days.
+ * A key is the level, 0 the first to be served, and then the time of arrival. A task that goes to the head of its level
+ * gets a key below all arrivals, the later the lower. Dispatch queues compare keys as times that may wrap, so keys may
+ * only be half of the numbers apart: 256 levels, and arrivals of 208 days.
  */
 #ifndef SCHEDLAB_PRIORITY_QUEUE_BPF_H
 #define SCHEDLAB_PRIORITY_QUEUE_BPF_H
@@ -18,13 +18,13 @@
 #define PRIORITY_LEVELS 256
 #define NO_LEVEL PRIORITY_LEVELS
 
-/* The key of who comes to the tail of @level, at a time since some beginning. */
+/* The key of a task that comes to the tail of @level, at a time since some beginning. */
 static inline u64 key_tail(u32 level, u64 since)
 {
 	return (u64)level << KEY_SHIFT | (KEY_ARRIVALS + since);
 }
 
-/* The key of who goes to the head of @level. */
+/* The key of a task that goes to the head of @level. */
 static inline u64 key_head(u32 level, u64 since)
 {
 	return (u64)level << KEY_SHIFT | (KEY_ARRIVALS - 1 - since);

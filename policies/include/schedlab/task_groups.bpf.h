@@ -55,12 +55,12 @@ struct group_queue {
 	struct load_average average;
 	u64 published;		    /* what the sum of the group has of its load */
 	u64 vruntime;		    /* of its entity */
-	u32 share;		    /* what that weighs, 0 while nobody of the group wants this CPU */
+	u32 share;		    /* what that weighs, 0 while no task of the group wants this CPU */
 	struct load_average entity; /* of that weight */
 };
 
 static struct group_queue group_queues[MAX_GROUP_QUEUES];
-/* What all queues of a group have published, and whether it is somebody's. */
+/* What all queues of a group have published, and whether it is in use. */
 static u64 group_loads[MAX_GROUPS];
 static u32 group_taken[MAX_GROUPS];
 /* How many groups there may be, and the highest that is or was in use, plus one. */
@@ -121,7 +121,7 @@ static inline u32 weight_of_group(const struct group_queue *g, u32 group)
 	return total ? group_weight(GROUP_SHARES, load, *total, g->published) : GROUP_SHARES;
 }
 
-/* The root's sum follows. Who changes it at the same time as others adds what it replaced. */
+/* The root's sum follows. A CPU that changes it at the same time as others adds what it replaced. */
 static void refresh_share(struct fair_queue *q, struct group_queue *g, u32 group)
 {
 	u32 share = g->nr_running ? weight_of_group(g, group) : 0, before;

@@ -5,9 +5,9 @@
  * The simulator fills the map. In a kernel two small programs in the policy's object do, where tasks leave their CPU
  * and where they are new; the loader has to attach them too. What a task waits for is the system call
  * in which it goes to sleep, for read() and write() the kind of the file; a wait for a device is what the kernel itself
- * counts as one. Who waits for several things at once (poll, epoll) or for another process waits for something unknown,
- * and who waits no longer because its time is over has waited for the same as one that got what it wanted. The numbers
- * of the calls are those of x86-64.
+ * counts as one. A task that waits for several things at once (poll, epoll) or for another process waits for something
+ * unknown, and one that ran into a timeout has waited for the same as one that got what it wanted. The numbers of the
+ * calls are those of x86-64.
  */
 #ifndef SCHEDLAB_WAKE_BPF_H
 #define SCHEDLAB_WAKE_BPF_H
@@ -22,7 +22,7 @@ enum wake_source {
 	WAKE_PIPE = 3,      /* a message by a pipe */
 	WAKE_NETWORK = 4,   /* a message by a socket */
 	WAKE_DISK = 5,      /* a device */
-	WAKE_UNKNOWN = 6,   /* anything else, or nobody said */
+	WAKE_UNKNOWN = 6,   /* anything else, or not reported */
 };
 
 struct {

@@ -1,4 +1,4 @@
-//! Looking into a run: what the policy published about its tasks, and who ran when.
+//! Looking into a run: what the policy published about its tasks, and which task ran when.
 
 use crate::policies::observe::{self, Settings};
 use schedlab_model::ids::{CpuId, TaskId};

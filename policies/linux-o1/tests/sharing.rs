@@ -71,7 +71,7 @@ fn v23_the_end_of_a_child_lowers_the_parents_average() {
 /// from it, so that its slices end one tick later.
 fn starved_until_ms(version: u64, late: bool) -> u64 {
     let (nice, before) = match version {
-        // In 2.6.3 nobody keeps its average for so long but who is known to be interactive, by 110 sleeps.
+        // In 2.6.3 only a task known to be interactive, by 110 sleeps, keeps its average for so long.
         V3 => (-14, "{ repeat = 110, steps = [{ compute = \"1ms\" }, { sleep = \"5ms\" }] }, { sleep = \"40ms\" },"),
         _ => (-10, ""),
     };

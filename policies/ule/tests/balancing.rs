@@ -1,4 +1,4 @@
-//! Vectors of balancing: whom the balancer moves in one round, and how many rounds it takes.
+//! Vectors of balancing: which tasks the balancer moves in one round, and how many rounds it takes.
 
 use super::observe::{FREEBSD, PAPER, Settings, loads, moves, run, vector, workload};
 use crate::lab;

@@ -131,7 +131,7 @@ fn an_interactive_task_takes_a_remote_cpu_in_freebsd() {
     assert_eq!(wait(PAPER), 19_000);
 }
 
-/// Among batch tasks everybody's slot comes: who has used less CPU time sooner, but nobody never.
+/// Every batch task's slot comes, sooner if it has used less CPU time.
 #[test]
 fn batch_tasks_share() {
     let tasks = "[[task]]\nname = \"hog\"\ncount = 3\nloop = [{ compute = \"60s\" }]\n\
@@ -164,7 +164,7 @@ fn interactive_tasks_by_score() {
     assert_eq!(last_two(FREEBSD), [2, 1]);
 }
 
-/// Run time is a sample: who always sleeps at the ticks never ran.
+/// Run time is a sample: a task that always sleeps at the ticks never ran.
 #[test]
 fn who_hides_from_ticks_is_never_charged() {
     let task = |compute: &str| {
@@ -212,7 +212,7 @@ fn a_parent_is_charged_for_the_threads_of_its_children() {
     assert!(words(&events, 0).iter().any(|word| *word >= BATCH_PAPER));
 }
 
-/// A child outlives its parent, and another comes who may lie where the parent lay: it is not charged.
+/// A child outlives its parent, and another task comes that may lie where the parent lay: it is not charged.
 #[test]
 fn who_comes_after_a_parent_is_not_charged_for_its_children() {
     let tasks = "[[task]]\nname = \"parent\"\nonce = [{ spawn = \"child\" }, { compute = \"1ms\" }]\n\

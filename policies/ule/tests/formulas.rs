@@ -192,7 +192,7 @@ fn v15_who_preempts() {
     assert_formulas(PAPER, &[("preempts 130 200 1", &[0])]);
 }
 
-/// At tick 5000: cache levels 1, 2, 3 of who left at 4999; 2 and 3 of 4998; 3 of 4997.
+/// At tick 5000: cache levels 1, 2, 3 of a task that left at 4999; 2 and 3 of 4998; 3 of 4997.
 #[test]
 fn v18_how_long_a_cache_is_warm() {
     assert_formulas(FREEBSD, &[("warm 4999", &[0, 1, 1]), ("warm 4998", &[0, 1]), ("warm 4997", &[0])]);

@@ -64,7 +64,7 @@ pub fn turns(events: &[Event], task: u32) -> Vec<(u64, u64)> {
     observe::turns(events, task).into_iter().map(|(from, until)| (us(from), until.map_or(u64::MAX, us))).collect()
 }
 
-/// Who got the only CPU in which order.
+/// The order in which tasks got the only CPU.
 pub fn order(events: &[Event]) -> Vec<u32> {
     let next = |event: &Event| match event.kind {
         EventKind::Switch { next, .. } => next.map(|task| task.0),

@@ -37,7 +37,7 @@ pub struct BtfMember {
 pub struct SectionVariable {
     /// Its `Variable` or `Function` type.
     pub ty: TypeId,
-    /// Byte offset, which a compiler leaves to who loads the object.
+    /// Byte offset, which a compiler leaves to the loader.
     pub offset: u32,
     /// Bytes.
     pub size: u32,

@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A name of a file that anybody may have written, without characters that would break a line.
+/// A name from an untrusted file, without control characters, which would break a line.
 pub fn printable(name: &str) -> String {
     name.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

@@ -176,7 +176,7 @@ fn create(call: &mut Check<'_>, ty: u64, cpus: Option<u32>) -> Option<u64> {
     }
 }
 
-/// Drops a reference that nobody holds any more.
+/// Drops a reference to an object, and the object with its last one.
 fn drop_one(call: &mut Check<'_>, object: u64) -> Option<u64> {
     let dropped = call.vm().drop_object(object);
     call.charge(STEPS_PER_OBJECT * dropped)?;

@@ -26,7 +26,7 @@ const WITH_LOCK: &[&str] = &[
     "bpf_iter_num_destroy",
     "bpf_refcount_acquire_impl",
 ];
-/// Those whose names begin so may, too: they work on what the lock is for.
+/// Functions with these prefixes may, too: they work on what the lock protects.
 const ON_LOCKED: &[&str] = &["bpf_list_", "bpf_rbtree_", "bpf_arena_"];
 
 /// Whether a function takes a lock.

@@ -163,8 +163,8 @@ impl Translator<'_> {
         self.return_after_fault();
     }
 
-    /// Nobody looks at the result of a call that failed. Any value will do that is the same on every host and, unlike
-    /// a constant, takes no register on the way here.
+    /// Returns from a failed call, whose result is not read. Any value will do that is the same on every host and,
+    /// unlike a constant, takes no register on the way here.
     pub(super) fn return_after_fault(&mut self) {
         let result = self.load_context(I64, offset_of!(CallContext, budget));
         self.builder.ins().return_(&[result]);

@@ -7,7 +7,8 @@ use crate::descriptor::BorrowedFd;
 use super::{GUARD_SIZE, GuestMemory, HANDLE_BASE, MEMORY_SIZE, PAGE_SIZE, Placed, Region};
 
 impl GuestMemory {
-    /// Puts a file under `len` bytes from a page's start on, from an offset of the file on: who maps the file shares them.
+    /// Maps a file over `len` bytes from a page's start, from an offset of the file: all mappings of the file share
+    /// them.
     pub(crate) fn share(&self, addr: u64, len: u64, file: BorrowedFd, offset: u64) -> io::Result<()> {
         let at = GUARD_SIZE as usize + Self::offset(addr);
         self.shared.mapping.share(at, Self::inside(addr, len as usize), file, offset)?;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A call; a 64-bit constant, whose second half is in the next slot.
 const CALL: u8 = 0x85;
 const CONSTANT: u8 = 0x18;
-/// What libbpf puts in the place of what the kernel lacks: calls that the verifier lets nobody reach.
+/// Calls that libbpf writes for what the kernel lacks; the verifier refuses them where they can be reached.
 const UNANSWERED: std::ops::Range<i32> = 0xbad_2310..0xbad_2310 + (1 << 20);
 const UNRESOLVED: std::ops::Range<i32> = 2_002_000_000..2_003_000_000;
 /// `src_reg` of constants and calls: a map, a place in a map's value, a program's own function, a kernel function.

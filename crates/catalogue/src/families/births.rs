@@ -1,4 +1,4 @@
-//! Tasks that come to be while the run continues: spawned by others, or arriving.
+//! Tasks that are created while the run continues: spawned by others, or arriving.
 
 use super::computing::wakers;
 use super::dice::Dice;
@@ -54,7 +54,7 @@ pub(super) fn fork_storms(dice: &mut Dice, draft: &mut Draft) {
     }
 }
 
-/// Who spawns, how often, how many and of which kind.
+/// Tasks that spawn: how many, how often, and how many children at a time, of which kind.
 struct Parents {
     count: u32,
     pause: Time,

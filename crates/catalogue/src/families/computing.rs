@@ -1,4 +1,4 @@
-//! Tasks that compute, next to each other and next to tasks that wake up: what they ask for and when decides who gets it.
+//! Tasks that compute, among themselves and next to tasks that wake up: demand and its timing decide which one runs.
 
 use super::dice::Dice;
 use super::draft::{Draft, compute, looping, number, numbered, repeat, sleep, tasks};

@@ -50,8 +50,8 @@ impl Draft {
         self.scenario.channel.insert(name.into(), channel);
     }
 
-    /// Adds tasks that compute, with pauses, at most for a percentage of the machine's time. A pause lets those
-    /// who wait continue after some milliseconds and not after a whole slice.
+    /// Adds tasks that compute, with pauses, at most for a percentage of the machine's time. A pause lets waiting tasks
+    /// continue after some milliseconds instead of a whole slice.
     pub fn hogs(&mut self, dice: &mut Dice, percent: u32) -> Hogs {
         let count = dice.between(1, self.cpus + 1);
         let burst = dice.length(Time::from_ms(1), Time::from_ms(5));

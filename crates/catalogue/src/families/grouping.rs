@@ -107,7 +107,7 @@ pub(super) fn limits(dice: &mut Dice, draft: &mut Draft) {
     let rivals = count + if beside { draft.cpus + 1 } else { 0 };
     let most = usable.min(longest(draft.cpus, count, rivals));
     let work = dice.length(US(200), scaled(most, 1, 2));
-    // Who sleeps between requests waits for all others each time where nobody weighs, and would end few.
+    // Under a policy without weights, a sleeper would wait for all others after each sleep, and end few requests.
     let steps = match beside || dice.chance(50) {
         true => vec![compute(dice.around(work))],
         false => vec![sleep(dice.around(work)), compute(dice.around(work))],

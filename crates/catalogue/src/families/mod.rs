@@ -1,8 +1,8 @@
 //! Families of scenarios: each makes a scenario from a seed and a number of CPUs.
 //!
-//! Scenarios that somebody wrote down are those on which a simulator was looked at. A family draws structure and numbers, so
-//! that a question can be asked of scenarios that nobody has seen. The same family, seed and number of CPUs give the same
-//! bytes on every machine, and each family has random numbers of its own.
+//! A simulator is developed against hand-written scenarios. A family draws structure and numbers, which gives scenarios
+//! that were not seen in development. The same family, seed and number of CPUs give the same bytes on every machine,
+//! and each family has random numbers of its own.
 
 mod births;
 mod computing;

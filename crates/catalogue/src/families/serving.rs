@@ -20,7 +20,7 @@ pub(super) fn devices(dice: &mut Dice, draft: &mut Draft) {
         _ => draft.endless_hogs(dice),
     };
     let common = dice.chance(50);
-    // Who shares a device takes turns there, so that more tasks get more of it.
+    // Tasks that share a device take turns there, so more tasks get more of it.
     let least = dice.between(1, 2 + draft.cpus);
     for index in 0..roles {
         let device = if common { "disk".into() } else { numbered("disk", index, roles) };
@@ -60,8 +60,8 @@ pub(super) fn pools(dice: &mut Dice, draft: &mut Draft) {
     }
 }
 
-/// The work of requests of which every run has the same. Who serves which differs between venues after a while, and so does
-/// what is drawn for them: two runs are two samples.
+/// The work per request, for requests that are the same in every run. Which worker serves which request differs between
+/// venues after a while, and so does what is drawn for them: two runs are two samples.
 fn served(dice: &mut Dice, work: Time) -> Distribution {
     let work = neat(work);
     match dice.between(0, 9) {

@@ -50,7 +50,7 @@ pub(super) struct Hogs {
 }
 
 impl Hogs {
-    /// Nobody.
+    /// No hogs.
     pub const NONE: Hogs = Hogs { count: 0, burst: Time::ZERO };
 
     /// How long a task that wakes up waits at worst until each of them has had its turn.

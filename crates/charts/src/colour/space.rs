@@ -88,7 +88,7 @@ pub use measure::{Eyes, contrast, distance, grey};
 mod measure {
     use super::{Matrix, lab, linear, times};
 
-    /// Whose eyes look.
+    /// The viewer's colour vision.
     #[derive(Clone, Copy, Debug)]
     pub enum Eyes {
         Usual,

@@ -92,7 +92,7 @@ fn several(args: &BisectArgs, found: &Bisected, repository: &Repository) -> Resu
     failure::all([printed, Err(Failure::Inconclusive(why.into()))])
 }
 
-/// What the commit did: its checks, its first switch that is another, and whose waits changed.
+/// What the commit changed: the checks, the first switch that differs, and the waits.
 fn show(args: &BisectArgs, pair: &[Sight; 2], runner: &Runner) -> Result<(), Failure> {
     let [before, after] = pair;
     if !args.json {

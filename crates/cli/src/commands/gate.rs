@@ -1,4 +1,4 @@
-//! `schedlab gate`: whether a policy is as good as somebody wrote down.
+//! `schedlab gate`: whether a policy passes the checks of a gate file.
 
 use crate::args::GateArgs;
 use crate::failure::{self, Failure};

@@ -34,7 +34,7 @@ pub fn run(args: &LoadArgs) -> Result<(), Failure> {
     if monitor.is_stopped() { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-/// Until its time is over, somebody stops it, or the kernel ejects the policy.
+/// Shows counters until the time is over, the user stops it, or the kernel ejects the policy.
 fn watch(charge: &Charge, seconds: Option<u32>, monitor: &Monitor) -> Result<(), Failure> {
     let begun = Instant::now();
     let (mut lines, mut before) = (0, Counters::read());

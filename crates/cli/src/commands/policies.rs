@@ -102,7 +102,7 @@ fn about_shipped(shipped: &Shipped, needs: &Needs) -> String {
     text + "\n" + &wrap("", 0, &more)
 }
 
-/// Everything about an object that nobody has described.
+/// Everything about an object without a description.
 fn about_file(argument: &str, needs: &Needs) -> String {
     let verdict = if needs.missing.is_empty() { "can be simulated" } else { "cannot be simulated yet" };
     let mut text = format!("{argument}: {verdict}\n\n");

@@ -1,4 +1,4 @@
-//! `schedlab tune`: parameters of a policy that score higher, also where nobody looked.
+//! `schedlab tune`: parameters of a policy that score higher, also in scenarios held out of the search.
 
 use crate::args::TuneArgs;
 use crate::commands::gate::beside;

@@ -115,7 +115,7 @@ fn objects_that_are_none() {
     let mut foreign = rr.to_vec();
     foreign[18] = 62; // e_machine: x86-64
     lab.write("foreign.bpf.o", &foreign);
-    // Under another name nobody finds the section.
+    // Under another name the section is not found.
     let mut bare = rr.to_vec();
     let names: Vec<usize> = (0..rr.len() - 5).filter(|&at| &rr[at..at + 5] == b".BTF\0").collect();
     names.iter().for_each(|&at| bare[at + 1] = b'X');

@@ -118,7 +118,7 @@ fn a_long_idleness_costs_nothing() {
     }
 }
 
-/// The watchdog sees who begins to wait after a long idleness as soon as it would without one.
+/// The watchdog sees a task that begins to wait after a long idle time as soon as it would without one.
 #[test]
 fn a_task_that_is_lost_after_a_long_idleness_is_found_in_time() {
     let lab = Lab::new();

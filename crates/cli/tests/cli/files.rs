@@ -1,4 +1,4 @@
-//! Files in addition to the output: what cannot be written is reported before anything runs, and costs nobody the output afterwards.
+//! Files in addition to the output: unwritable ones are reported before anything runs, later failures keep the output.
 
 use crate::lab::{Lab, Output};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Who lets no time go by: a scenario whose steps end may do as many as it likes, and a policy that never gets on is named.
+//! Steps that take no time: a scenario with finite steps may do any number; a policy without progress is named.
 
 use crate::lab::Lab;
 

@@ -100,7 +100,7 @@ setpriv --reuid=1000 --clear-groups schedlab load rr; code=$?; state rights
     assert_eq!(line("time: "), "time: code 0, disabled");
     assert!(line("rr:quantum=5ms was in charge for 2.").ends_with(" s; the kernel's own scheduler is again"));
     let numbers: Vec<&str> = line("   2 s ").split_whitespace().collect();
-    // Its slices end 200 times a second, if anybody else wants to run.
+    // Its slices end 200 times a second, if another task wants to run.
     assert!((2.0..2000.0).contains(&numbers[2].parse::<f64>().unwrap()), "{numbers:?}");
     assert_eq!((numbers[3], numbers[4], numbers[6], numbers[7]), ("switches/s", "busy", "%", "runnable"));
     assert_eq!((line("term: "), line("int: ")), ("term: code 130, disabled", "int: code 130, disabled"));

@@ -186,7 +186,7 @@ fn words_of_the_command_line_and_names_of_files_are_not_obeyed() {
     }
 }
 
-/// A trace whose header says anything.
+/// A trace with `word` for every name in its header.
 fn trace(lab: &Lab, file: &str, word: &str) {
     let role = Role { name: word.into(), cpus: CpuSet::first(1) };
     let header = Header {

@@ -198,8 +198,8 @@ fn what_tasks_waited_for_is_the_same_in_the_simulator_and_in_a_kernel() {
     }
 }
 
-/// The thread that creates the tasks leaves for a real-time class, and what looks after the run is in one: a policy whose
-/// slices follow from the number of its tasks counts neither.
+/// The thread that creates the tasks moves to a real-time class, and the supervisor is in one: a policy that derives
+/// slices from its number of tasks counts neither.
 #[test]
 fn a_kernel_has_no_tasks_beside_those_of_the_scenario() {
     if !may_virtualize(&[NEW]) {

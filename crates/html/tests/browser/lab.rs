@@ -1,4 +1,4 @@
-//! Pages to look at, and somebody who looks at them.
+//! Test pages, and a browser to view them.
 
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::types::Event;
@@ -214,7 +214,7 @@ fn options<'a>(width: u32) -> LaunchOptions<'a> {
     }
 }
 
-/// Somebody with a browser and a page before them.
+/// A browser with a page open.
 pub struct Viewer {
     tab: Arc<Tab>,
     requests: Arc<Mutex<usize>>,

@@ -16,7 +16,7 @@ fn has_browser() -> bool {
     lack.is_none()
 }
 
-/// All that a page could do wrong while somebody reads it to its end.
+/// All that could go wrong while a page is read to its end.
 #[test]
 fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
     if !has_browser() {
@@ -36,7 +36,7 @@ fn the_page_of_a_study_opens_without_errors_and_asks_no_network() {
     assert_eq!(viewer.requests(), 1, "the page itself and nothing else");
 }
 
-/// A question's pictures are before its tables, and are drawn without anybody scrolling, since paper does not.
+/// A question's pictures are before its tables, and are drawn without scrolling, since paper does not scroll.
 #[test]
 fn pictures_stand_first_and_wait_for_nobody() {
     if !has_browser() {

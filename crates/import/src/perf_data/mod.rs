@@ -100,7 +100,7 @@ fn features(input: &Input, header: &Header, big: bool, gather: &mut Gather) -> R
     Ok(formats)
 }
 
-/// The formats of events, which are before symbols that nobody needs here.
+/// The formats of events, which precede symbols that are not needed here.
 fn tracing_data(bytes: &[u8]) -> Result<Formats, Trouble> {
     let mut bytes = Bytes::new(bytes, false);
     let formats = tracepoint::header_of(&mut bytes).and_then(|_| tracepoint::formats(&mut bytes));

@@ -16,7 +16,7 @@ pub struct Stream {
 
 struct Frame {
     decoder: FrameDecoder,
-    /// Behind the last block comes a sum that nobody looks at.
+    /// Whether a checksum, which is not checked, follows the last block.
     has_checksum: bool,
 }
 

@@ -18,7 +18,7 @@ const THREADS: usize = 1 << 22;
 /// A phase of the statistics: at the end.
 const AT_END: i32 = 2;
 
-/// What the whole trace says, wherever in it that stands.
+/// What the trace says as a whole, at any place in it.
 #[derive(Debug)]
 pub struct About {
     /// Names of threads, for events that do not tell them.

@@ -165,7 +165,7 @@ fn a_wakeup_that_was_not_recorded_is_no_latency() {
         };
         events(text).0.iter().filter_map(source).collect()
     };
-    // sh ran from the start, cat was woken, nobody woke ls.
+    // sh ran from the start, cat was woken, ls has no waker.
     assert_eq!(sources(PERF), [WakeSource::Untold, WakeSource::Unknown, WakeSource::Untold]);
     let without: String = PERF.split_inclusive('\n').filter(|line| !line.contains("sched_wak")).collect();
     assert!(sources(&without).iter().all(|&source| source == WakeSource::Untold), "{without}");

@@ -111,7 +111,7 @@ fn buffer_of(input: &Input, layout: &mut Layout, buffer: &Buffer, gather: &mut G
     Ok(())
 }
 
-/// Who takes pages.
+/// Receives pages.
 type Taker<'a> = &'a mut dyn FnMut(&Layout, &[u8]) -> Result<(), Trouble>;
 
 /// Hands on a CPU's pages, some at a time.

@@ -103,7 +103,7 @@ impl Decoder {
         KINDS.iter().find(|(_, kind, _)| *kind == self.kind).map_or("", |(name, ..)| name)
     }
 
-    /// Who was on the CPU, whether an interrupt was, and the event.
+    /// The task on the CPU, whether an interrupt was active, and the event.
     pub fn read(&self, raw: &[u8], big: bool) -> Option<(i32, Option<bool>, Event)> {
         let on = i32::try_from(self.pid.number(raw, big)?).ok()?;
         let flags = self.flags.and_then(|flags| flags.number(raw, big));

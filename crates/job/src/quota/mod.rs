@@ -23,7 +23,7 @@ pub struct Wanted {
     pub target: Target,
     /// The path of the control group; the scenario's only one where it is absent.
     pub control_group: Option<String>,
-    /// Whose responses count; the only role in the control group where it is absent.
+    /// The role whose responses count; the only one in the control group where it is absent.
     pub role: Option<String>,
     /// The period of limits that are searched for; 100 ms where it is absent.
     pub period: Option<Time>,
@@ -72,7 +72,7 @@ pub enum QuotaError {
     /// Anything else.
     #[error(transparent)]
     Venue(#[from] VenueError),
-    /// Somebody stopped it.
+    /// It was stopped.
     #[error("interrupted")]
     Stopped,
 }

@@ -65,8 +65,8 @@ struct Times {
     waited: [u64; 2],
 }
 
-/// One comparison, which gives the times; none when it cannot be made. Some kernels do not tell each switch of init's
-/// threads, and who follows such a thread on its CPU is seen too late: the converter says so.
+/// One comparison, which gives the times; none when it cannot be made. Some kernels do not report each switch of init's
+/// threads, and the task after such a thread on its CPU is seen too late: the converter says so.
 fn compare() -> Option<Vec<Times>> {
     let workers = workers();
     workers.iter().for_each(Worker::wait_asleep);

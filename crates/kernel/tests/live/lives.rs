@@ -1,4 +1,4 @@
-//! Who is followed, who woke whom, why a task left its CPU.
+//! Which threads are followed, their wakers, and why a task left its CPU.
 
 use crate::skip::skip;
 use crate::workers::{Worker, events, own_process, pin, ping_pong, record, spin, start};
@@ -40,7 +40,7 @@ fn descendants_are_followed_and_strangers_are_not() {
     assert!((3..=4).contains(&forks), "{forks}");
     let sleeps = count(|kind| matches!(kind, RecordKind::Exec { comm, .. } if comm.to_string() == "sleep"));
     assert_eq!(sleeps, 3);
-    // Everyone ends: the children and the shell itself.
+    // All end: the children and the shell itself.
     assert_eq!(count(|kind| matches!(kind, RecordKind::Exit { .. })), forks + 1);
     assert_eq!(
         count(|kind| matches!(kind, RecordKind::Switch { how: Departure::Exited, previous, .. } if previous.followed)),
@@ -129,7 +129,7 @@ fn a_wakeup_tells_who_and_whereto() {
 
 #[test]
 fn a_yield_is_told_from_a_preemption() {
-    // All three want the same CPU until the spinner has computed for long enough, so every yield has somebody to yield to.
+    // All three want the same CPU until the spinner has computed for long enough, so every yield can hand over.
     let (begun, over) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
     let yields = || {
         let (begun, over) = (begun.clone(), over.clone());

@@ -45,7 +45,7 @@ fn nothing_is_loaded_after_the_process_was_killed() {
     let command: i32 = lines.next().unwrap().unwrap().strip_prefix("command: ").unwrap().parse().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    // SAFETY: a plain system call; the number is that of a process the example has left behind and nobody has reaped.
+    // SAFETY: a plain system call; the number is that of a process that the example has left behind, unreaped.
     unsafe { libc::kill(command, libc::SIGKILL) };
     wait_until_gone(&ids);
 }

@@ -1,6 +1,6 @@
 //! What creating processes takes their parent, and their start takes them.
 //!
-//! A parent that lives on creates them, in requests with nobody else at work. A request is creation, wake-up and return for each
+//! A parent that lives on creates them, in requests with no other task at work. A request is creation, wake-up and return for each
 //! child; what the parent takes in addition to its requests and sleeps is what it copies of the memory that it shares with its last
 //! child. When a child was woken is known from the child: before it began, it has only computed and waited for its CPU.
 //!
@@ -151,7 +151,7 @@ fn passes(report: &Report, children: u32) -> Vec<Pass> {
 }
 
 /// When a task was woken for the first time: before it began, it has computed, and waited for its CPU. It does not wait
-/// after that, because nobody else is at work.
+/// after that, because no other task is at work.
 fn woken_ns(task: &TaskReport) -> Option<u64> {
     task.began_ns?.checked_sub(task.start_cpu_ns)?.checked_sub(task.run_delay_ns?)
 }

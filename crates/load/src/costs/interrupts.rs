@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// From arming the timer to its end, and from there to the last look.
 const APART_NS: u64 = 150_000;
 
-/// What the interrupt of a timer takes. Nobody waits for the timer, so that nobody is woken.
+/// The cost of a timer interrupt. No task waits for the timer, so none is woken.
 pub fn of_timers(effort: &Effort) -> io::Result<Vec<f64>> {
     // SAFETY: the descriptor is ours alone.
     let timer = match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) } {

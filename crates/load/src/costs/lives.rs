@@ -1,13 +1,13 @@
-//! What the life of a task takes that does nothing: its creation, its start, and its end with what it writes down then. Measured
-//! on tasks of runs, whose process has the memory that a run has.
+//! The costs of the life of a task that does nothing: its creation, its start, and its end with what it writes down
+//! then. Measured on tasks of runs, in a process with a run's memory.
 //!
 //! The more threads a process has, the more of its memory a new one gets and gives back. So processes are created next to a
 //! few threads and next to many, and what is said of them is for a creator without others.
 //!
-//! Threads are created by parents that come one at a time: what one takes for more of them than another is what each takes
-//! ([`super::creations`] measures processes). Nobody can tell from outside when an end is over, so ends are what is left of all CPU
-//! time when everything else is taken off. Where nobody else is at work that is the time of the CPU; else it is what the
-//! kernel has counted for the tasks, which has not the last part of a thread's end in it.
+//! Threads are created by parents that come one at a time: what one takes for more of them than another is what each
+//! takes ([`super::creations`] measures processes). The end of an exit cannot be seen from outside, so exits are what
+//! is left of all CPU time when everything else is subtracted. Without other tasks that is the time of the CPU; else it
+//! is the kernel's count for the tasks, which lacks the last part of a thread's exit.
 
 use super::creations::creations;
 use super::grace::Threads;
@@ -87,7 +87,7 @@ struct Families {
     bystanders: u32,
 }
 
-/// Measures the lives of threads or processes on a CPU on which nobody else is at work, if one is given.
+/// Measures the lives of threads or processes, on a CPU without other tasks if one is given.
 pub fn lives(kind: Kind, beside: Beside, alone_on: Option<CpuId>) -> Result<Life, LoadError> {
     let [few, many] = CHILDREN;
     let usual = Families { kind, children: few, bystanders: BYSTANDERS };

@@ -55,11 +55,11 @@ pub struct Costs {
     pub wakeup: Option<Cost>,
     /// A timer tick.
     pub tick: Option<Cost>,
-    /// The interrupt of a timer for which nobody waits.
+    /// The interrupt of a timer without a waiter.
     pub timer: Option<Cost>,
     /// Moving to another CPU and back at once.
     pub migration_warm: Option<Cost>,
-    /// Moving to a CPU whose caches know nothing of the task: what reading a working set of 256 KiB takes longer.
+    /// Moving to a CPU with cold caches: how much longer it takes to read a working set of 256 KiB.
     pub migration_cold: Option<Cost>,
     /// Creating a thread, as its parent pays.
     pub fork: Option<Cost>,
@@ -101,17 +101,17 @@ pub struct Costs {
     pub io: Option<Cost>,
     /// A call that would wait at a futex and need not.
     pub futex_wait: Option<Cost>,
-    /// A call that wakes at a futex at which nobody waits.
+    /// A wake call at a futex without a waiter.
     pub futex_wake: Option<Cost>,
-    /// Giving to or taking from a semaphore at which nobody waits.
+    /// Giving to or taking from a semaphore without a waiter.
     pub semaphore: Option<Cost>,
-    /// Putting a message into a pipe in which nobody waits.
+    /// Putting a message into a pipe without a waiting reader.
     pub pipe_send: Option<Cost>,
     /// Taking it out.
     pub pipe_recv: Option<Cost>,
     /// Waiting in a pipe.
     pub pipe_wait: Option<Cost>,
-    /// Putting a message into a socket in which nobody waits.
+    /// Putting a message into a socket without a waiting reader.
     pub socket_send: Option<Cost>,
     /// Taking it out.
     pub socket_recv: Option<Cost>,
@@ -186,12 +186,12 @@ pub struct Effort {
     tick_gap_ns: Range<u64>,
     /// Whether there are caches that can be cold.
     caches: bool,
-    /// Whether nobody else is at work on the machine.
+    /// Whether no other task is at work on the machine.
     alone: bool,
 }
 
 impl Effort {
-    /// For a processor, whose times vary.
+    /// For real hardware, where times vary.
     pub const REAL: Effort = Effort {
         calm_ns: 0,
         rounds: 31,

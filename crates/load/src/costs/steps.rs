@@ -22,9 +22,9 @@ pub struct Steps {
     pub lateness: Option<Cost>,
     /// A request to a device, as `sleep`.
     pub io: Option<Cost>,
-    /// Giving to or taking from a semaphore at which nobody waits.
+    /// Giving to or taking from a semaphore without a waiter.
     pub semaphore: Option<Cost>,
-    /// Putting a message into a pipe, and taking one out, with nobody waiting.
+    /// Putting a message into a pipe, and taking one out, without a waiter.
     pub pipe: [Option<Cost>; 2],
     /// The same of a socket.
     pub socket: [Option<Cost>; 2],
@@ -66,7 +66,7 @@ fn sleeps(step: &str, effort: &Effort) -> io::Result<(Vec<f64>, Vec<f64>)> {
     Ok((taken.split_off(1.min(taken.len())), late.split_off(1.min(late.len()))))
 }
 
-/// CPU time of each of many steps, and of as many that undo them, some at a time so that nobody waits.
+/// CPU time of each of many steps, and of as many that undo them, some at a time so that no task waits.
 fn both_ways(there: &str, back: &str, declared: &str, effort: &Effort) -> io::Result<[Vec<f64>; 2]> {
     let rounds = format!("{{ repeat = 4, steps = [{there}] }}, {{ repeat = 4, steps = [{back}] }}");
     let (mut ways, nothing) = ([Vec::new(), Vec::new()], nothing());

@@ -61,7 +61,7 @@ pub fn handing_over(cpu: CpuId, wakeup_ns: f64, effort: &Effort) -> io::Result<V
 struct Turns {
     /// Calls that wake.
     wakes: u32,
-    /// How many of them found somebody asleep.
+    /// How many of them found a waiter asleep.
     woken: u32,
     /// Calls that wait.
     waits: u32,
@@ -130,7 +130,7 @@ fn times_left() -> u64 {
     }
 }
 
-/// Wall time of waking nobody, and of a wait that is over at once.
+/// Wall time of a wake without a waiter, and of a wait that returns at once.
 fn calls(count: u32) -> [f64; 2] {
     let word = AtomicU32::new(0);
     let each = |call: &dyn Fn()| {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 /// From telling that it will sleep to sleeping.
 const FALLS_ASLEEP_NS: u64 = 200_000;
 
-/// CPU time of waking a thread that sleeps, on another CPU where there is one, less that of the same call with nobody asleep.
+/// CPU time of waking a sleeper, on another CPU where there is one, less that of the same call without a sleeper.
 ///
 /// On one CPU the woken thread may take the CPU at once, and a part of that switch would count as the waker's. So the waker
 /// is a real-time task where it may be one.

@@ -1,4 +1,4 @@
-//! Who and where the program is, and what it asks for itself: threads, priorities, limits.
+//! The program's identity and place, and what it asks for itself: threads, priorities, limits.
 
 use super::{Outcome, Result, error, go_on, value};
 use crate::process::Errno;
@@ -157,7 +157,7 @@ fn cpu(with: &mut Supervisor, thread: usize, [cpu, node, ..]: [u64; 6]) -> Resul
     value(0)
 }
 
-/// The index of the thread that a call about a thread means; 0 is who calls.
+/// The index of the thread that a call about a thread means; 0 is the caller.
 fn meant(with: &mut Supervisor, caller: usize, number: u64) -> std::result::Result<usize, Errno> {
     match number as i32 {
         0 => Ok(caller),

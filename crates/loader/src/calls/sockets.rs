@@ -1,4 +1,4 @@
-//! Sockets: those between the program's own threads work, and nobody is outside.
+//! Sockets: those between the program's own threads work; there is no peer outside.
 
 use super::{Result, error, go_on, value};
 use crate::supervisor::Supervisor;
@@ -12,7 +12,7 @@ pub fn answer(with: &mut Supervisor, number: libc::c_long, args: [u64; 6]) -> Op
             with.refuse(format!("a socket of family {}", args[0] as i32));
             error(libc::EAFNOSUPPORT)
         }
-        // Nobody will ever call.
+        // No peer will ever connect.
         libc::SYS_bind | libc::SYS_listen | libc::SYS_setsockopt | libc::SYS_shutdown => value(0),
         libc::SYS_connect => error(libc::ECONNREFUSED),
         libc::SYS_sendto if args[4] == 0 => go_on(),
@@ -30,7 +30,7 @@ fn send(with: &mut Supervisor, message: u64) -> Result {
     if address == 0 { go_on() } else { error(libc::ECONNREFUSED) }
 }
 
-/// An object of ours is a file in memory, for which nobody can wait: a counter stands for it.
+/// An object of ours is a file in memory, which cannot be waited for: an event file stands in for it.
 fn epoll(with: &mut Supervisor, [epoll, what, fd, event, ..]: [u64; 6]) -> Result {
     let Some(object) = with.process.object(fd as i32) else { return go_on() };
     let counter = with.counter(object)?;

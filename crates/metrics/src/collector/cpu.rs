@@ -97,7 +97,7 @@ pub(super) struct Cpu {
     pub idle_ns: u64,
     /// Not occupied, and not idle: it ran what was not recorded.
     pub others_ns: u64,
-    /// Not occupied, and nobody knows what it did.
+    /// Not occupied, and it is not known what it did.
     pub unknown_ns: u64,
     pub overhead: OverheadClock,
     /// Runnable tasks here, running and queued.

@@ -30,7 +30,7 @@ impl DerefMut for Cpus {
 }
 
 impl Cpus {
-    /// Idle CPUs, whose balance is to hold for so long if it is watched.
+    /// Idle CPUs. If the balance is watched, it has to hold for this long.
     pub fn new(count: u32, balance_hold_ns: Option<u64>) -> Cpus {
         let list = (0..count).map(|_| Cpu::new()).collect();
         Cpus { list, balance: balance_hold_ns.map(|hold_ns| Balance::new(count, hold_ns)), imbalance: None }

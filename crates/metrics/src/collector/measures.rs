@@ -22,7 +22,7 @@ pub(super) struct Observations {
     pub turnaround: Samples,
     /// In units of 1 / [`SLOWDOWN_SCALE`].
     pub slowdown: Samples,
-    /// Where response times went; none where it is not known who ran when.
+    /// Where response times went; none where it is not known which task ran when.
     pub parts: PartSamples,
     /// Of periodic tasks alone.
     pub jobs: Option<Box<Jobs>>,

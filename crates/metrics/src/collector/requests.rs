@@ -35,9 +35,9 @@ struct Parts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     born: u64,
-    /// Who has it; nobody while it waits.
+    /// The task that has it; none while it waits.
     holder: Option<TaskId>,
-    /// The role that takes it, or whose task has it.
+    /// The role that takes it, or the role of its holder.
     role: RoleId,
     /// Since when it waits or the task has it.
     since: u64,
@@ -142,7 +142,7 @@ impl Collector {
         (taken.holder, taken.since, taken.role) = (None, now, role);
     }
 
-    /// A task takes a request that waits. One that nobody saw wait was born as it says.
+    /// A task takes a request that waits. One that was not seen to wait was born as it says.
     pub(super) fn take(&mut self, id: TaskId, request: RequestId, intended: Time) {
         let (now, fluid) = (self.now, self.fluid);
         let Some(task) = self.tasks.find(id) else { return };

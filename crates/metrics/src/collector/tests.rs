@@ -159,8 +159,8 @@ fn balance_needs_freedom_and_two_cpus() {
     assert_eq!(run(&pinned).time_to_balance_ns, None);
 }
 
-/// In a trace that lost events: one task left CPU 1 though it was last seen to wait on CPU 0, another one stays runnable
-/// on CPU 1 though nobody saw it wake.
+/// In a trace that lost events: one task left CPU 1 though it was last seen to wait on CPU 0, another one stays
+/// runnable on CPU 1 though its wake-up was lost.
 #[test]
 fn who_leaves_a_cpu_unseen_was_in_its_run_queue() {
     let events = [

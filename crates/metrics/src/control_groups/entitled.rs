@@ -1,7 +1,7 @@
 //! What control groups are entitled to: at each instant the CPUs are divided by weight, from the root down.
 //!
-//! Those who share what a group gets are the groups below it and its own tasks. Nobody gets more than it can use: a task one
-//! CPU, a group its runnable tasks, its CPUs and its quota. What one leaves goes to the others by their weights (weighted
+//! A group's part is shared by the groups below it and its own tasks. None gets more than it can use: a task one CPU, a
+//! group its runnable tasks, its CPUs and its quota. What one leaves goes to the others by their weights (weighted
 //! max-min fairness).
 
 use schedlab_model::control_group::{ControlGroups as Tree, Weight};
@@ -38,7 +38,7 @@ struct State {
     below_rate: f64,
 }
 
-/// Somebody who takes a part.
+/// A group or a task that takes a part.
 struct Claim {
     weight: f64,
     most: f64,
@@ -123,7 +123,7 @@ fn weight(weight: Weight) -> f64 {
     }
 }
 
-/// Divides by weight, no more to anyone than it can use.
+/// Divides by weight, and gives none more than it can use.
 fn divide(capacity: f64, claims: &[Claim]) -> Vec<f64> {
     let mut parts = vec![0.0; claims.len()];
     let mut open: Vec<usize> = (0..claims.len()).filter(|&index| claims[index].most > 0.0).collect();

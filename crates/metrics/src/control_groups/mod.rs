@@ -32,7 +32,7 @@ pub(crate) struct ControlGroups {
     weights: Vec<Option<u32>>,
     pressure: Pressure,
     entitled: Option<Entitled>,
-    /// Whether anybody has said that a task was held back.
+    /// Whether an event has said that a task was throttled.
     is_told: bool,
 }
 

@@ -41,7 +41,7 @@ use super::{fisher, mean, sample_sd, student};
 const LEVEL: f64 = 0.05;
 /// The level of the test whether the copies explain how seeds differ.
 const EXPLAINED_LEVEL: f64 = 0.01;
-/// Nobody makes more runs than this to decide something.
+/// The most seeds that are practical for a decision.
 const MOST_SEEDS: u32 = 10_000;
 
 /// How two values of a figure are compared with each other.
@@ -199,9 +199,9 @@ impl Bias {
         }
     }
 
-    /// How many seeds it would take to decide, in all, when the bias and the noise are what they seem to be; none where that is
-    /// more than anybody makes. The variance of a figure falls about as a run grows, so runs that are as many times longer do
-    /// as well as as many times more seeds.
+    /// How many seeds it would take to decide, in all, when the bias and the noise are what they seem to be; none where
+    /// that is out of reach. The variance of a figure falls about as a run grows, so runs that are as many times longer
+    /// do as well as as many times more seeds.
     pub fn seeds_to_decide(&self, bound: f64, figures: usize) -> Option<u32> {
         let ((estimate, error), (below, above)) = (self.on_scale, self.doubt);
         let [least, most] = [-bound, bound].map(|bound| self.scale.bound(bound));

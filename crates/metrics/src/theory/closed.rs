@@ -2,7 +2,7 @@
 
 /// Response time of `tasks` tasks that compute for `demand`, think for `think` and start again, on `cpus` CPUs none of
 /// which idles: the interactive response time law R = N/X − Z with X = m/s (Lazowska et al., *Quantitative System
-/// Performance*, ch. 3 and 5). With N ≤ m tasks nobody waits and R = s. A lower bound when a CPU idles at times.
+/// Performance*, ch. 3 and 5). With N ≤ m tasks no task waits and R = s. A lower bound when a CPU idles at times.
 pub fn response(tasks: u32, demand: f64, think: f64, cpus: u32) -> f64 {
     (f64::from(tasks) * demand / f64::from(cpus) - think).max(demand)
 }

@@ -321,7 +321,7 @@ fn barriers(scenario: &Scenario, tasks: &At) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Who uses a barrier: the first role, all tasks, and all their uses.
+/// The uses of a barrier: the first role, all tasks, and all their uses.
 struct Count {
     first: usize,
     tasks: u64,

@@ -17,7 +17,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// How long a run is whose file says no end.
+/// The length of a run without an end in its file.
 const ENDLESS: Time = Time::from_s(10);
 
 /// Whether a text is one of rt-app: an object of JSON, perhaps behind comments.
@@ -127,7 +127,7 @@ pub(super) struct Timers {
     pub users: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// A timer whose name begins so belongs to its thread alone.
+/// A timer with this prefix belongs to its thread alone.
 pub(super) fn is_unique(timer: &str) -> bool {
     timer.starts_with("unique")
 }

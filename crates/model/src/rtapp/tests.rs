@@ -370,7 +370,7 @@ fn tasks() -> impl Strategy<Value = Task> {
     )
 }
 
-/// Generated tasks, with children for all to spawn and somebody who posts every semaphore.
+/// Generated tasks, with children for all to spawn and a task that posts every semaphore.
 fn scenarios() -> impl Strategy<Value = Scenario> {
     (proptest::collection::vec(tasks(), 1..4), 2..1_000u64).prop_map(|(mut tasks, seconds)| {
         for (index, task) in tasks.iter_mut().enumerate() {

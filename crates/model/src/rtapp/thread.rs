@@ -114,7 +114,7 @@ impl Importer<'_> {
     }
 
     /// A forked thread waits until its delay has passed since the start of the run, and not at all when it is forked
-    /// later than that: a `start` belongs to tasks that nobody spawns.
+    /// later than that: a `start` belongs to tasks that are not spawned.
     pub fn no_late_forks(&self, threads: &[Member], roles: &[Task]) -> Result<(), ScenarioError> {
         let mut names = BTreeSet::new();
         forked(roles.iter().flat_map(|g| g.repeated.iter().chain(&g.once).flatten()), &mut names);

@@ -1,4 +1,4 @@
-//! Checks of the tasks against each other: how many there are, who spawns whom, which locks are held.
+//! Checks of the tasks against each other: how many there are, which roles spawn which, which locks are held.
 
 use super::{
     At, Fault, Step,
@@ -35,7 +35,7 @@ const RECORDED: &str = "recorded";
 /// The most steps of a `repeat` between which no time goes by.
 const TIMELESS_MAX: u64 = 10_000_000;
 
-/// How many steps these are, if they surely take no time and wait for nobody.
+/// How many steps these are, if they surely take no time and never wait.
 fn timeless_steps(steps: &[Step], at: &At) -> Result<Option<u64>, Fault> {
     let mut total = Some(0u64);
     for (index, step) in steps.iter().enumerate() {
@@ -87,8 +87,8 @@ fn counts(roles: &[RoleInfo], at: &At) -> Result<(), Fault> {
     Ok(())
 }
 
-/// How many tasks there are if every program runs through once; spawns multiply. Spawners come before those whom they
-/// spawn; where no such order exists the spawns form a cycle.
+/// How many tasks there are if every program runs through once; spawns multiply. Parents come before the roles that
+/// they spawn; where no such order exists the spawns form a cycle.
 fn population(roles: &[RoleInfo], numbers: &BTreeMap<&str, RoleId>, at: &At) -> Result<(), Fault> {
     let mut totals: Vec<u64> = roles
         .iter()

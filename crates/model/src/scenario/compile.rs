@@ -20,7 +20,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// The most tasks that may come to be if each program runs through once.
+/// The most tasks that may be created if each program runs through once.
 pub(crate) const MAX_TASKS: u64 = 10_000_000;
 
 /// Compiles a scenario.

@@ -253,7 +253,7 @@ fn weight(weight: Option<u32>, nice: Option<i64>, idle: Option<bool>) -> Result<
     }
 }
 
-/// The CPUs of a partition are nobody else's (`cpuset.cpus.partition`).
+/// The CPUs of a partition are exclusive (`cpuset.cpus.partition`).
 fn take_exclusive_cpus(tree: &mut ControlGroups, places: &BTreeMap<&str, usize>, at: &At) -> Result<(), Fault> {
     let partitions: Vec<ControlGroupId> = tree
         .iter()

@@ -163,7 +163,7 @@ pub struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub count: Option<u32>,
-    /// When they come to be, or when arrivals begin; the start of the run when absent.
+    /// When they are created, or when arrivals begin; the start of the run when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Text<Time>>,
     /// The CPU on which they are first placed, before they are free to move.
@@ -323,7 +323,7 @@ pub struct Lock {
     /// How long a task spins for it, as CPU work, before it sleeps; not at all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spin: Option<Text<Time>>,
-    /// Whom a reader-writer lock lets in first; readers when absent.
+    /// Whether a reader-writer lock lets readers or writers in first; readers when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefer: Option<Preference>,
 }

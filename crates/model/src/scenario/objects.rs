@@ -1,4 +1,4 @@
-//! Semaphores, locks, channels, barriers and devices: which there are, and what they are when nobody declared them.
+//! Semaphores, locks, channels, barriers and devices: which there are, and what they are without a declaration.
 
 use super::{
     At, Fault, Scenario, Step,

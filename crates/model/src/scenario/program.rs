@@ -23,7 +23,7 @@ pub(crate) struct RoleInfo<'s> {
     pub name: &'s str,
     /// Tasks at the start; with arrivals the limit.
     pub count: Option<u32>,
-    /// When they come to be.
+    /// When they are created.
     pub birth: Birth,
     /// `loop`, and no `exit` at its end.
     pub repeats: bool,
@@ -146,9 +146,9 @@ fn pass<'s>(role: &RoleInfo<'s>) -> &'s [Step] {
     &role.body[..role.body.len() - ends_with_exit(role.body) as usize]
 }
 
-/// Where the request that is a pass begins and ends: after the waiting at its head and before the sleeps at its end, which
-/// are think time. Someone who arrives waits from then on, so there the first steps belong to the request. Nowhere when
-/// there is only waiting.
+/// Where the request that is a pass begins and ends: after the waiting at its head and before the sleeps at its end,
+/// which are think time. A task that arrives waits from then on, so there the first steps belong to the request.
+/// Nowhere when there is only waiting.
 fn own(role: &RoleInfo, works: &Works) -> (Option<usize>, Option<usize>) {
     let steps = pass(role);
     match (role.birth.arrives(), without_last_sleeps(steps)) {

@@ -29,8 +29,8 @@ pub struct Recorded {
     /// own (when absent): each task goes through a list of its own; taken: the task that comes first gets the next item.
     #[serde(default, skip_serializing_if = "is_own")]
     pub order: ItemOrder,
-    /// Whether a task ends after one item; when absent it goes on with the next one until the run ends, and after the last one
-    /// with the first.
+    /// Whether a task ends after one item; when absent it continues with the next one until the run ends, and after the
+    /// last one with the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
 }

@@ -77,7 +77,7 @@ pub struct MilliCpus(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentage(pub u64);
 
-/// The most CPUs that anybody asks for.
+/// The most CPUs that are accepted.
 const MOST_CPUS: u64 = 1_000_000;
 
 impl Notation for MilliCpus {

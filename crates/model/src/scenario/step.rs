@@ -52,7 +52,7 @@ pub(crate) enum Effect<'s> {
     Locks(&'s str),
     /// It releases one.
     Unlocks(&'s str),
-    /// It waits for a condition variable or wakes who does.
+    /// It waits for a condition variable or wakes its waiters.
     Conditions(Condition<'s>),
     /// It changes how tasks are scheduled.
     Changes(Changes<'s>),
@@ -324,7 +324,7 @@ steps! {
     Effect::Conditions(Condition::Broadcasts(broadcast)), r#"{ broadcast = "c" }"#,
     "wake all tasks that wait for a condition variable", Some("broad");
 
-    /// Sleep until somebody resumes this name.
+    /// Sleep until a task resumes this name.
     Suspend "suspend" {
         /// The name, by custom that of the task.
         suspend: String,

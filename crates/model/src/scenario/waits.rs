@@ -25,8 +25,8 @@ pub(crate) fn run(
     time_passes(roles, names, objects)
 }
 
-/// Runs all programs at once as far as they come when whatever was ever given can be taken by anybody. A program that
-/// stands still even so waits for something that nobody gives, for itself, or in a ring with others.
+/// Runs all programs at once as far as they come, if any task can take whatever was ever given. A program that still
+/// stops waits for something that is never given, for itself, or in a ring with others.
 fn nobody_waits_for_ever(
     scenario: &Scenario,
     roles: &[RoleInfo],
@@ -120,7 +120,7 @@ fn stands_still(flat: &Flat, roles: &[RoleInfo]) -> Fault {
     flat.path.fault(format!("nobody {verb} `{name}`, so this waits for ever: {hint}"))
 }
 
-/// A channel from which nobody takes is full some time.
+/// A channel from which no task takes is full some time.
 fn every_message_is_taken(roles: &[RoleInfo]) -> Result<(), Fault> {
     let all = || roles.iter().flat_map(|g| &g.steps);
     let taken: BTreeSet<&str> = all().filter_map(|flat| received(flat.step)).collect();
@@ -144,7 +144,7 @@ pub(crate) fn received(step: &Step) -> Option<&str> {
     }
 }
 
-/// Each loop takes time in every pass: by itself, or because it waits for somebody who does.
+/// Each loop takes time in every pass: by itself, or because it waits for a role that does.
 fn time_passes(roles: &[RoleInfo], names: &Names, objects: &Objects) -> Result<(), Fault> {
     let mut quick: Vec<bool> = roles.iter().map(|g| g.repeats && !g.steps.iter().any(|f| takes_time(f.step))).collect();
     let mut givers = BTreeMap::new();
@@ -231,7 +231,7 @@ fn takes_time(step: &Step) -> bool {
     }
 }
 
-/// Whether a step waits for somebody who takes time, given how many tasks of loops that do not give each gift.
+/// Whether a step waits for a task that takes time, given how many tasks of loops that take none give each gift.
 fn is_held_up(step: &Step, givers: &BTreeMap<Gift, u64>, names: &Names, objects: &Objects) -> bool {
     let quick = |gift| givers.get(&gift).copied().unwrap_or(0);
     match step.effect() {

@@ -35,7 +35,7 @@ pub struct Mutex {
     pub protocol: Protocol,
     /// How much CPU work a task does at most, looking at the lock after each [`SPIN_PIECE`], before it sleeps for it.
     pub spin: Time,
-    /// If tasks take it to read: whom it lets in first.
+    /// If it is a reader-writer lock: whether readers or writers go first.
     pub readers: Option<Preference>,
 }
 
@@ -56,7 +56,7 @@ pub enum Protocol {
     Inherit,
 }
 
-/// Whom a reader-writer lock lets in first (`pthread_rwlockattr_setkind_np`).
+/// Which tasks a reader-writer lock lets in first (`pthread_rwlockattr_setkind_np`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {

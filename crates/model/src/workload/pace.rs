@@ -19,7 +19,7 @@ pub struct Pace {
     pub overrun: Overrun,
 }
 
-/// What a periodic task does whose next release is over already.
+/// What a periodic task does when its next release is over already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overrun {
@@ -27,10 +27,10 @@ pub enum Overrun {
     /// with an interval does).
     #[default]
     Skip,
-    /// It goes on with the job of that release at once, until it has caught up (`clock_nanosleep` with `TIMER_ABSTIME`, which
-    /// returns at once).
+    /// It continues with the job of that release at once, until it has caught up (`clock_nanosleep` with
+    /// `TIMER_ABSTIME`, which returns at once).
     CatchUp,
-    /// It goes on at once, and releases count from now on: the grid moves.
+    /// It continues at once, and releases count from now on: the grid moves.
     Restart,
 }
 

@@ -1,4 +1,4 @@
-//! Where switches are missing, the kernel's own account of CPU time says who had a CPU, and for how long.
+//! Where switches are missing, the kernel's own account of CPU time says which thread had a CPU, and for how long.
 
 use super::{Converter, Cpu, State};
 use crate::record::{Comm, Thread};

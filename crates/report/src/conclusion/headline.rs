@@ -16,9 +16,9 @@ pub(crate) struct Facts<'a> {
     pub policies: &'a [String],
     /// How many roles there are.
     pub roles: usize,
-    /// Whose tasks of which role starve.
+    /// Policies, and the roles whose tasks they starve.
     pub starving: Vec<(String, String)>,
-    /// Who fails under small changes.
+    /// Policies that fail under small changes.
     pub fragile: Vec<String>,
     /// Which policies failed, and are no candidates.
     pub failed: &'a [String],
@@ -82,7 +82,7 @@ fn next_of_trade_off<'a>(decided: &[&'a Ranking], told: &[&'a Ranking]) -> Optio
     next.copied().filter(|_| !told.is_empty() && told.len() < MOST_CLAUSES)
 }
 
-/// Nobody is behind in anything.
+/// No policy is behind in anything.
 fn nothing(rankings: &[Ranking], facts: &Facts) -> String {
     let all = and(facts.policies);
     let percent = (MATTERS - 1.0) * 100.0;
@@ -150,7 +150,7 @@ fn alike_on_average(rankings: &[Ranking], facts: &Facts) -> Option<String> {
 }
 
 impl Facts<'_> {
-    /// Whose response times are not ranked: who starves tasks of a role which others do not starve.
+    /// Policies without ranked response times: they starve tasks of a role which others do not starve.
     fn unranked(&self) -> impl Iterator<Item = &(String, String)> {
         let all = self.policies.len();
         self.starving

@@ -35,7 +35,7 @@ const MOST_ALIKE: usize = 4;
 pub struct Conclusion {
     /// Which policy is best at everything, or which at what.
     pub headline: String,
-    /// For each question and role who does how well: what is decided first, the largest difference first.
+    /// For each question and role how well each policy does: what is decided first, the largest difference first.
     pub rankings: Vec<Ranking>,
 }
 

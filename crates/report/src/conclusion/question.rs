@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// Who answers soonest on average?
+    /// Which policy has the shortest mean response?
     MeanResponse,
-    /// Whose slow answers are soonest?
+    /// Which policy has the shortest slow responses?
     TailResponse,
-    /// Who gets most requests done?
+    /// Which policy gets most requests done?
     Throughput,
-    /// Who gives the tasks of the role the same?
+    /// Which policy gives the tasks of the role the same?
     Fairness,
-    /// Who lets no task starve?
+    /// Which policy lets no task starve?
     LongestWait,
-    /// Under whom do tasks wait least for a CPU?
+    /// Under which policy do tasks wait least for a CPU?
     MeanWait,
-    /// Under whom are long waits for a CPU shortest?
+    /// Under which policy are long waits for a CPU shortest?
     TailWait,
-    /// Under whom do tasks run soonest after a wake-up?
+    /// Under which policy do tasks run soonest after a wake-up?
     MeanWakeup,
-    /// Whose late wake-ups are soonest?
+    /// Under which policy are slow wake-ups fastest?
     TailWakeup,
-    /// Who gives the role how much? There is no best to this one.
+    /// How much does each policy give the role? There is no best to this one.
     CpuShare,
 }
 
@@ -39,8 +39,8 @@ pub(crate) type Asked = (Question, &'static str);
 const OF_REQUESTS: [Question; 5] =
     [Question::MeanResponse, Question::TailResponse, Question::Throughput, Question::Fairness, Question::LongestWait];
 
-/// And of one that has none, as in a recording: how its tasks wait, and what they got. Its tasks do different things, so that
-/// nobody owes them the same.
+/// And of one that has none, as in a recording: how its tasks wait, and what they got. Its tasks do different things,
+/// so they are not owed the same.
 const OF_WAITS: [Question; 6] = [
     Question::MeanWait,
     Question::TailWait,
@@ -67,7 +67,7 @@ impl Question {
         !matches!(self, Question::Throughput | Question::Fairness | Question::LongestWait | Question::CpuShare)
     }
 
-    /// The sample from whose values it is answered, where a few of these would not do.
+    /// The sample whose values answer it, where a few of these would not do.
     pub(super) fn sample(self) -> Option<&'static str> {
         match self {
             Question::TailResponse => Some("response_ns.count"),

@@ -11,8 +11,8 @@ use schedlab_model::outcome::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A smaller factor than this makes nobody the best. Repeated runs of one scheduler on a quiet machine differ by up to one per
-/// cent, and nobody chooses a scheduler for less than two.
+/// A smaller factor than this makes no policy the best. Repeated runs of one scheduler on a quiet machine differ by up
+/// to one per cent, and less than two is no reason to choose a scheduler.
 pub const MATTERS: f64 = 1.02;
 
 /// Shorter times are as good as none: a microsecond is what a switch takes.
@@ -71,7 +71,7 @@ pub enum Standing {
     Starves,
     /// Too few of its requests ended for a tail.
     TooFew,
-    /// There is no such number: no request ended, or nobody measured it.
+    /// There is no such number: no request ended, or it was not measured.
     Unknown,
 }
 
@@ -98,7 +98,7 @@ struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    /// None where nobody has a value that can be ranked.
+    /// None where no policy has a value that can be ranked.
     fn ranking(&self) -> Option<Ranking> {
         let (question, path) = self.asked;
         let metric = question::metric(path);
@@ -176,12 +176,12 @@ impl Ranking {
         self.metric().better != Better::Neither
     }
 
-    /// Whether somebody is behind the first.
+    /// Whether a policy is behind the first.
     pub fn is_decided(&self) -> bool {
         self.ranks.iter().any(|rank| rank.standing == Standing::Behind)
     }
 
-    /// Those that nobody is known to beat: the first, and those alike or not told apart from it.
+    /// The policies that none is known to beat: the first, and those alike or not told apart from it.
     pub fn leaders(&self) -> impl Iterator<Item = &Rank> {
         self.ranks.iter().filter(|rank| rank.standing.leads())
     }
@@ -201,8 +201,8 @@ impl Ranking {
         !self.is_led_by(policy)
     }
 
-    /// Takes back what others may have made of the machine: who is behind the first by no more than they took. Gives the
-    /// reasons.
+    /// Takes back what other tasks on the machine may explain: policies behind the first by no more than those took.
+    /// Gives the reasons.
     pub(crate) fn doubt<'a>(&mut self, result: impl Fn(&str) -> Option<&'a Outcome>) -> Vec<String> {
         let (metric, role) = (self.metric(), self.role.clone());
         let kind = Kind { better: metric.better, is_extreme: self.question.is_of_extremes() };
@@ -244,7 +244,7 @@ impl Ranking {
 }
 
 impl Standing {
-    /// How a candidate stands whose value is away by a factor of at least one.
+    /// The standing of a candidate with a value that is away by a factor of at least one.
     fn of(factor: f64, gap: &Gap) -> Standing {
         let is_wide = || gap.range().is_none_or(|(low, high)| low < 1.0 / MATTERS || high > MATTERS);
         match (factor < MATTERS, gap.is_more_than_chance()) {
@@ -255,7 +255,7 @@ impl Standing {
         }
     }
 
-    /// Whether nobody is known to be better.
+    /// Whether no policy is known to be better.
     fn leads(self) -> bool {
         matches!(self, Standing::First | Standing::Alike | Standing::NotToldApart | Standing::Disturbed)
     }

@@ -228,7 +228,7 @@ fn who_starves_tasks_has_no_rank_by_response() {
     );
     assert!(conclusion.headline.ends_with("fcfs starves tasks of worker, so its response times are not ranked."));
     assert!(conclusion.headline.contains("rr and mlfq tie"), "{}", conclusion.headline);
-    // Where all starve nobody is left out, and it is said.
+    // Where all starve tasks none is left out, and the headline says so.
     let slower = Seen { mean: 50.0, tail: 50.0, ..starving };
     let all = concluded(&[("fcfs", alone(starving)), ("lifo", alone(slower))]);
     assert_eq!(standings(&all, Question::MeanResponse), [("fcfs", Standing::First), ("lifo", Standing::Behind)]);

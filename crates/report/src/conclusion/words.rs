@@ -32,7 +32,7 @@ impl Ranking {
         [Some(ranked), self.unranked()].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// Why nobody is the best; none where somebody is, or stands alone.
+    /// Why no policy is the best; none where a single one leads.
     pub(super) fn lack_of_best(&self) -> Option<String> {
         self.leaders().nth(1)?;
         let stands = |standing: Standing| self.leaders().any(|rank| rank.standing == standing);
@@ -60,7 +60,7 @@ impl Ranking {
         }
     }
 
-    /// Who has no rank, and why.
+    /// The policies without a rank, and why.
     fn unranked(&self) -> Option<String> {
         let of = |standing: Standing, entry: &dyn Fn(&Rank) -> String| -> Vec<String> {
             self.ranks.iter().filter(|rank| rank.standing == standing).map(entry).collect()

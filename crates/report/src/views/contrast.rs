@@ -242,7 +242,7 @@ fn evidence(case: &Case, names: &Names) -> String {
     )
 }
 
-/// Who had the CPU, those of one program together, the longest first.
+/// What had the CPU, tasks of one program together, the longest first.
 pub(super) fn by_program(case: &Case, names: &Names) -> Vec<(String, u64)> {
     let mut programs: BTreeMap<String, (u64, Vec<String>)> = BTreeMap::new();
     for (who, time) in &case.had {

@@ -39,7 +39,7 @@ struct Wait {
     idle_meanwhile: Vec<Part<CpuId>>,
 }
 
-/// Who, or what CPU, and for how long.
+/// A task or a CPU, and for how long.
 #[derive(Serialize)]
 struct Part<T> {
     what: T,

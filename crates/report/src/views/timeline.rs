@@ -1,4 +1,4 @@
-//! Who ran where, as a picture of letters.
+//! Which task ran where, as a picture of letters.
 
 use super::{heading, role_of};
 use crate::{Style, columns_of, wrap};
@@ -19,7 +19,7 @@ const fn untraced(what: Untraced) -> (char, &'static str) {
 }
 /// Where a task ran that was not asked for.
 const OTHER: char = '-';
-/// Where somebody ran for whom there was no letter left.
+/// Where a task ran for which there was no letter left.
 const NAMELESS: char = '#';
 
 /// The letters, in the order in which they are given out.
@@ -37,7 +37,7 @@ fn margin(cpus: u32) -> usize {
     format!("cpu{}  ", cpus.saturating_sub(1)).len()
 }
 
-/// The page: a row for each CPU, and whom the letters stand for.
+/// The page: a row for each CPU, and the meaning of the letters.
 pub fn show(view: &Timeline, trace: &str, style: Style) -> String {
     let (from, until, step) = (view.from(), view.until(), view.step());
     let mut page = heading(trace, &format!("who ran where, {from} to {until}, {step} to a column"), style);
@@ -70,7 +70,7 @@ fn axis(margin: usize, columns: usize, from: Time, step: Time) -> String {
     format!("{}\n{}\n", times.trim_end(), marks.trim_end())
 }
 
-/// Whom the letters stand for. Tasks have them as long as there are enough, then roles.
+/// The meaning of the letters. Tasks have them as long as there are enough, then roles.
 struct Legend {
     tasks: BTreeMap<TaskId, char>,
     /// Letters with names, in their order.

@@ -5,10 +5,10 @@ use crate::world::World;
 use crate::{Control, CpuTime, Outcome};
 use schedlab_model::{ids::RoleId, time::Time, trace::Sink};
 
-/// The tasks of this role do steps at one instant for ever.
+/// The tasks of this role do steps at one instant without end.
 pub struct Stuck(pub RoleId);
 
-/// What a kind of discipline adds to the world: who gets CPU time.
+/// What a kind of discipline adds to the world: which tasks get CPU time.
 pub trait Scheduler {
     /// The world it schedules.
     fn world(&mut self) -> &mut World;
@@ -59,7 +59,7 @@ fn turn(s: &mut impl Scheduler, end_ns: u64) -> Result<Option<u64>, RunError> {
     debug_assert!(at_ns >= world.now_ns, "time goes back from {} to {at_ns}", world.now_ns);
     world.now_ns = at_ns;
     if due_ns <= ends_ns {
-        // All who come at one instant are there before anybody is chosen.
+        // All that come at one instant are there before a task is chosen.
         while world.timers.next_ns() == at_ns {
             let due = world.timers.pop().expect("a timer is due");
             let other = world.due(due);

@@ -152,7 +152,7 @@ impl LeastAttained {
         }
     }
 
-    /// Makes one level of two that have met. Who went too far within the last nanosecond gives to the others.
+    /// Makes one level of two that have met. Tasks that went too far within the last nanosecond give to the others.
     fn meet(&mut self) -> bool {
         let Some(border) = self.border() else { return false };
         let lower = match (self.highest_full(), self.lowest_frozen()) {

@@ -1,6 +1,6 @@
 //! Disciplines that divide CPUs: any number of tasks compute at once, each at its own rate.
 //!
-//! Nobody is ever switched. Steps that take no time are done as soon as the task is runnable, and CPU time is told by
+//! There are no switches. Steps that take no time are done as soon as the task is runnable, and CPU time is reported by
 //! [`EventKind::Share`] when a task blocks or ends, at the end of the warm-up, and at the end of the run.
 
 use super::drive::{Scheduler, Stuck};
@@ -15,21 +15,21 @@ const CPU: u32 = 0;
 
 /// How tasks share the CPUs.
 pub trait Sharing {
-    /// Nobody computes.
+    /// No task computes.
     fn new(cpus: u32) -> Self;
     /// Lets time pass. Those whose work is done by then are added to `done`, in the order in which they ended.
     fn advance(&mut self, now_ns: u64, done: &mut Vec<u32>);
     /// A task begins to compute for `work_ns` > 0, having got `attained_ns` in its request before. Time has advanced to
     /// the present.
     fn add(&mut self, slot: u32, attained_ns: u64, work_ns: u64);
-    /// When to advance next unless a task is added before; `u64::MAX` if nobody computes.
+    /// When to advance next unless a task is added before; `u64::MAX` if no task computes.
     fn next_ns(&self) -> u64;
     /// The work left of every task that computes: lists of tasks that are served alike, the best served ones first.
     fn remaining(&self) -> Vec<Vec<(u32, Fixed)>>;
     /// CPU time that tasks will get with the next: rests of divisions, and what tasks whose work ended within the last
     /// nanosecond left of it.
     fn spare(&self) -> Fixed;
-    /// CPU time that no task could use. A fraction of a nanosecond is idle too when nobody divides it.
+    /// CPU time that no task could use. A fraction of a nanosecond is idle too when it is not divided.
     fn idle(&self) -> Fixed;
 }
 
@@ -149,7 +149,7 @@ impl<S: Sharing> Fluid<S> {
     }
 
     /// Accounts for what tasks that compute got so far, in whole nanoseconds that add up: the task that lacks least of one
-    /// gets it in advance, so that no time before this instant is told after it.
+    /// gets it in advance, so that no time before this instant is reported after it.
     fn account_all(&mut self) -> Fixed {
         let mut served = 0;
         let mut order = Vec::new();

@@ -92,7 +92,7 @@ fn any_workload() -> impl Strategy<Value = Workload> {
     })
 }
 
-/// The same on all CPUs for everybody, so that fluid disciplines know it too.
+/// The same with every task allowed on all CPUs, so that fluid disciplines know it too.
 fn anywhere(mut workload: Workload) -> Workload {
     let all = CpuSet::first(workload.machine.cpus());
     workload.roles.iter_mut().for_each(|role| role.cpus = all.clone());

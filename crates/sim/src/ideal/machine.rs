@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 struct Cpu {
     /// The slot of the task that runs, [`NONE`] if there is none.
     current: u32,
-    /// Who left the CPU at this instant and why, until it is known who comes.
+    /// The task that left the CPU at this instant and why, until the next one is known.
     left: Option<(TaskId, Reason)>,
     /// The CPU's time is accounted for up to here.
     accounted_ns: u64,
@@ -153,7 +153,7 @@ impl Machine {
         self.vacancy.forget_claims();
         let Some(cpu) = self.vacated.take() else { return };
         if let Some((previous, reason)) = self.cpus[cpu as usize].left.take() {
-            // Nobody came for the CPU that was left.
+            // No task came for the CPU that was left.
             self.world.emit(cpu, EventKind::Switch { previous: Some(previous), reason, next: None });
         }
     }

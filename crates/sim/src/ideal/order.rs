@@ -2,7 +2,7 @@
 
 use schedlab_model::workload::{Class, Role};
 
-/// What the order goes by; the lesser is served first, and who came first among equals.
+/// What the order goes by; the lesser is served first, equal ones in order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Nothing but the order of arrival.

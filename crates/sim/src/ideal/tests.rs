@@ -89,7 +89,7 @@ fn a_preemption_is_one_switch_and_the_task_comes_back() {
     );
 }
 
-/// Who comes when another ends finds the CPU free, even if it could have taken it.
+/// A task that comes when another ends finds the CPU free, even if it could have preempted it.
 #[test]
 fn nobody_is_preempted_at_the_end_of_the_work() {
     let better = Role { nice: -1, ..job("b", 6, 2) };

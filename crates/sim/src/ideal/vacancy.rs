@@ -1,11 +1,11 @@
-//! Which CPUs have no task, and on which of them somebody who came at this instant already counts.
+//! Which CPUs have no task, and which of them a task that came at this instant already claims.
 
 use schedlab_model::cpuset::CpuSet;
 
 /// Free CPUs as bits, like a [`CpuSet`].
 pub struct Vacancy {
     free: Vec<u64>,
-    /// Free ones on which nobody counts.
+    /// Free ones without a claim.
     open: Vec<u64>,
     claimed: Vec<u32>,
     count: u32,
@@ -57,7 +57,7 @@ impl Vacancy {
         Some(cpu)
     }
 
-    /// Nobody counts on a CPU any more.
+    /// Forgets all claims.
     pub fn forget_claims(&mut self) {
         for cpu in self.claimed.drain(..) {
             let (word, bit) = (cpu as usize / 64, 1 << (cpu % 64));

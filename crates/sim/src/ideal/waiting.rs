@@ -18,7 +18,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Nobody waits.
+    /// No task waits.
     pub fn new(workload: &Workload) -> Waiting {
         let mut sets: Vec<CpuSet> = Vec::new();
         let mut set_of = Vec::new();
@@ -50,7 +50,7 @@ impl Waiting {
         Some(entry.0)
     }
 
-    /// Whether nobody waits.
+    /// Whether no task waits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -1,4 +1,4 @@
-//! Where a CPU's time goes: to its task, to nobody, to the system.
+//! Where a CPU's time goes: to its task, to idle, to the system.
 
 use super::consts::{SCX_SLICE_DFL, SCX_SLICE_INF};
 use super::core::Core;
@@ -8,7 +8,7 @@ use crate::CpuTime;
 use schedlab_model::{time::Time, trace::*};
 
 impl Core {
-    /// Gives the time since the CPU was last looked at to whom it belongs.
+    /// Accounts for the time since the CPU was last looked at.
     #[inline(always)]
     pub fn account(&mut self, cpu: u32) {
         if self.world.now_ns > self.cpu(cpu).accounted_ns {

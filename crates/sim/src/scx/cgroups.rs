@@ -85,7 +85,7 @@ impl Cgroups {
         Ok(Cgroups { tree: tree.clone(), knobs, weights, cgroups, css_sets, task_groups, chosen: HashMap::new() })
     }
 
-    /// To whom storage may belong.
+    /// The possible owners of storage.
     pub fn owners(&self) -> OwnerTable {
         let Places { base, stride, count } = self.cgroups;
         OwnerTable { base, stride, count }

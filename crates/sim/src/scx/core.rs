@@ -125,9 +125,9 @@ pub struct Core {
     pub this_cpu: u32,
     /// Iterators over queues.
     pub iterators: Iterators,
-    /// Tasks that the policy has moved between queues, where somebody wants to know.
+    /// Tasks that the policy has moved between queues, where they are noted.
     pub moved: Vec<u32>,
-    /// Whether somebody does.
+    /// Whether they are.
     pub notes_moved: bool,
     /// Walks over control groups.
     pub walks: Walks,
@@ -437,7 +437,7 @@ impl Core {
         sync.then(|| (here, self.queues.is_empty(here)))
     }
 
-    /// Notes who runs on a CPU, where policies see it too: in its `struct rq`.
+    /// Notes which task runs on a CPU, where policies see it too: in its `struct rq`.
     #[inline]
     pub fn set_current(&mut self, cpu: u32, slot: u32) {
         let address = if slot == NONE { 0 } else { self.address_of(slot) };

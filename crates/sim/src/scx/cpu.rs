@@ -1,4 +1,4 @@
-//! A CPU: who runs there, and where its time went.
+//! A CPU: the task that runs there, and where its time went.
 
 use super::realtime::{Limit, Rules};
 

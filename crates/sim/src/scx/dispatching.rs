@@ -81,7 +81,7 @@ impl Core {
         self.cpus.len()
     }
 
-    /// Puts a task that nobody holds into a queue (`dispatch_enqueue`).
+    /// Puts a task that is in no queue into one (`dispatch_enqueue`).
     #[inline(always)]
     pub fn enqueue_in(&mut self, queue: QueueIndex, slot: u32, flags: u64) {
         let by_key = flags & SCX_ENQ_DSQ_PRIQ != 0;

@@ -296,7 +296,7 @@ impl Sim {
         true
     }
 
-    /// Whether the CPU's task is in a call at whose end alone the CPU chooses.
+    /// Whether the CPU's task is in a call, and the CPU chooses only at its end.
     #[inline]
     fn is_kept_by_call(&self, cpu: u32) -> bool {
         let world = &self.core.world;
@@ -389,7 +389,7 @@ impl Sim {
                 return self.core.fail(SCX_EXIT_ERROR_STALL, 0, slot, message);
             }
         }
-        // Where nobody waits, nobody begins to before something happens: a long idleness needs no looks.
+        // Without a waiting task, none begins to wait before something happens: a long idle time needs no looks.
         let happens = || self.core.world.timers.next_ns().min(self.core.cpu_timers.next().0).max(now);
         let from = oldest.map_or_else(happens, |slot| self.core.entity(slot).waiting_since_ns);
         self.core.world.timers.push(from.saturating_add(timeout), Due::Watchdog);

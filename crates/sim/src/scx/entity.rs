@@ -18,7 +18,7 @@ pub enum State {
     Running,
 }
 
-/// Who holds a runnable task: the kernel's `ops_state`.
+/// The holder of a runnable task: the kernel's `ops_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Custody {
     /// The kernel: the task runs or is in a dispatch queue.
@@ -45,7 +45,7 @@ impl GuestPlace {
     /// That place.
     ///
     /// # Safety
-    /// It is a task in guest memory, which lives longer than this, and nobody else makes references to it meanwhile.
+    /// It is a task in guest memory, which lives longer than this, and no other references to it are made meanwhile.
     pub unsafe fn new(place: *mut GuestTask) -> GuestPlace {
         GuestPlace(place)
     }
@@ -63,7 +63,7 @@ pub struct Entity {
     pub cpu: u32,
     /// Sleeping, runnable or running.
     pub state: State,
-    /// Who holds it while it is runnable.
+    /// Its holder while it is runnable.
     pub custody: Custody,
     /// Counts enqueues, so that a dispatch that comes too late is recognised.
     pub enqueues: u64,
@@ -97,7 +97,7 @@ pub struct Entity {
     pub realtime_slice_ns: u64,
     /// When it began to wait, as a real-time task: how many did so before it.
     pub queued: u64,
-    /// Tasks alive whose parent it is.
+    /// How many of its children are alive.
     pub children: u32,
 }
 

@@ -107,7 +107,7 @@ structures! {
     GuestLoadWeight "load_weight" { weight: u64, inv_weight: u32 }
     /// Decayed averages; zero here, they belong to another scheduling class.
     GuestAverage "sched_avg" { util_avg: u64, runnable_avg: u64, load_avg: u64 }
-    /// The part of a task that the fair class shares with everybody: run time.
+    /// The part of a task that the fair class shares with the other classes: run time.
     GuestEntity "sched_entity" {
         load: GuestLoadWeight,
         on_rq: u32,

@@ -1,4 +1,4 @@
-//! A task comes to be, blocks, yields and ends (`wake_up_new_task`, `scx_enable_task`, `try_to_block_task`,
+//! A task is created, blocks, yields and ends (`wake_up_new_task`, `scx_enable_task`, `try_to_block_task`,
 //! `sched_ext_dead`).
 
 use super::consts::*;
@@ -69,7 +69,7 @@ impl Sim {
         self.place(slot, here, SCX_WAKE_FORK, 0, birth.parent, WakeSource::Fork);
     }
 
-    /// Begins the tasks that nobody sees. Those of the policy were there before it, kernel threads that belong to no process.
+    /// Begins the unseen tasks. Those under the policy are older than it: kernel threads that belong to no process.
     pub fn begin_unseen(&mut self) {
         let workload = self.core.world.workload.clone();
         let unseen: Vec<Unseen> = self.core.world.unseen().collect();
@@ -161,8 +161,8 @@ impl Sim {
         }
     }
 
-    /// The parent of a new task, where it is counted: of a process its creator, of a thread the parent of the thread that
-    /// creates it (`copy_process` with `CLONE_THREAD`). Nobody's parent is a task outside of the scenario.
+    /// The parent of a new task, where it is counted: of a process its creator, of a thread the parent of the thread
+    /// that creates it (`copy_process` with `CLONE_THREAD`). A task outside of the scenario is the parent of none.
     fn parent_of(&mut self, kind: Kind, birth: Birth) -> Pointer {
         let creator = birth.parent.map(|p| self.core.entity(p));
         let parent = creator.map_or(NULL, |creator| match kind {
@@ -176,7 +176,7 @@ impl Sim {
     }
 
     /// Number, leader and address space of a task's process. A thread belongs to the process of the task that creates
-    /// it, or, if nobody does, to that of its role.
+    /// it, or, without one, to that of its role.
     fn process_of(&mut self, slot: u32, birth: Birth) -> (i32, u64, u64) {
         let entity = self.core.entity(slot);
         let itself = (FIRST_PID + entity.id.0 as i32, entity.address);
@@ -245,8 +245,8 @@ impl Sim {
         self.schedule(cpu, Some(Reason::Yielded));
     }
 
-    /// A task has ended: nobody points to it as a parent, whose place another task may take. A kernel would give its
-    /// children to init; here they have no parent from now on, as tasks have that nobody created.
+    /// A task has ended: no task points to it as a parent any more, since another may take its place. A kernel would
+    /// give its children to init; here they have no parent from now on, as tasks without a creator.
     fn leave_family(&mut self, slot: u32, address: u64) {
         let parent = self.core.entity(slot).task().real_parent;
         if let Some(parent) = self.core.slot_of(parent.0) {
@@ -310,7 +310,7 @@ fn set_parent(task: &mut GuestTask, parent: Pointer) {
     (task.real_parent, task.parent) = (parent, parent);
 }
 
-/// Where the tasks of a role begin when nobody on a CPU creates them.
+/// Where the tasks of a role begin when no task on a CPU creates them.
 fn first_cpu(role: &Role) -> u32 {
     role.start_on.or_else(|| role.cpus.iter().next()).unwrap_or(CpuId(0)).0
 }

@@ -102,10 +102,10 @@ impl Mask {
     }
 }
 
-/// Who owns a mask.
+/// The owner of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    /// Nobody: it is free.
+    /// None: it is free.
     Nobody,
     /// The kernel: a policy may only read it.
     Kernel,

@@ -3,7 +3,7 @@
 //! | operation | when it is called |
 //! |---|---|
 //! | `init`, `exit` | once, before the first task and when the policy has to go |
-//! | `init_task`, `enable`, `set_weight` | a task comes to be, in this order, before it is first runnable |
+//! | `init_task`, `enable`, `set_weight` | a task is created, in this order, before it is first runnable |
 //! | `select_cpu` | a task wakes and may run on several CPUs; may put it straight into a queue |
 //! | `runnable` | a task begins to want a CPU |
 //! | `enqueue` | a runnable task is the policy's to place: after waking, or when it lost its CPU with no slice left |

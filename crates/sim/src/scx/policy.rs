@@ -74,7 +74,7 @@ pub struct Sim {
     pub slices_over: Vec<u32>,
     /// Whether a release of the held tasks is set for this instant.
     pub release_is_set: bool,
-    /// Whether what happens is no task's doing: `current` is nobody then, though a CPU may be running one.
+    /// Whether no task causes what happens: `current` is none then, though a CPU may be running one.
     pub from_outside: bool,
     /// Tasks held on the CPU on which they started.
     pub held: Vec<u32>,

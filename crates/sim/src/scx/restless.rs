@@ -16,7 +16,7 @@ const CHOICES_AT_ONCE: u64 = 100_000_000;
 /// What is to follow when many choices were made at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unrest {
-    /// A pause, in which events are handed on and somebody may ask for a stop.
+    /// A pause, in which events are handed on and a stop may be asked for.
     Pause,
     /// The end: the policy lets no time go by, for no task does a step.
     Policy,

@@ -1,4 +1,4 @@
-//! A CPU chooses: who leaves, who comes (`__schedule`, `balance_one`, `put_prev_task_scx`, `pick_task_scx`,
+//! A CPU chooses: which task leaves, which comes (`__schedule`, `balance_one`, `put_prev_task_scx`, `pick_task_scx`,
 //! `set_next_task_scx`).
 
 use super::consts::*;
@@ -92,7 +92,7 @@ impl Sim {
     #[inline(always)]
     fn dispatch(&mut self, cpu: u32, previous: u32, runs_on: bool) -> Option<Found> {
         let global = self.core.cpus.len();
-        // Who was driven off is not the one before: the CPU's own thread is, which took it off.
+        // A task that was driven off is not the previous one: the CPU's own thread is, which took it off.
         let was_driven_off = |entity: &Entity| entity.state == State::Runnable;
         let seen = |entity: &Entity| if entity.is_realtime() || was_driven_off(entity) { 0 } else { entity.address };
         let argument = if previous == NONE { 0 } else { seen(self.core.entity(previous)) };
@@ -132,7 +132,7 @@ impl Sim {
         self.enqueue(slot, if last { SCX_ENQ_LAST } else { 0 });
     }
 
-    /// From one task to another, either of which may be nobody.
+    /// From one task to another, either of which may be none.
     #[inline(always)]
     pub fn switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
         if previous == next {
@@ -163,7 +163,7 @@ impl Sim {
         }
     }
 
-    /// The CPU is nobody's while the task has it that nobody sees.
+    /// The CPU has no task in the trace while an unseen one has it.
     #[inline(always)]
     fn tell_switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
         let seen = |slot: u32| (slot != NONE).then(|| self.core.entity(slot).id).filter(|id| *id != UNSEEN);

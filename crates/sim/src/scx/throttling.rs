@@ -97,7 +97,7 @@ impl Sim {
                 Some(address) => {
                     Some(LimitCounters(std::array::from_fn(|place| self.core.memory.read(address + 8 * place as u64))))
                 }
-                // Nobody has used it yet.
+                // It has not been used yet.
                 None => is_limited.then(LimitCounters::default),
             }
         };

@@ -24,7 +24,7 @@ impl World {
         task.paid
     }
 
-    /// Requests are given away when the call begins that sends them: what it takes is time of who gets them.
+    /// Requests are given away when the call that sends them begins: what the call takes is time of the receiver.
     pub(super) fn give_with(&mut self, slot: u32, step: &Step, cpu: u32) {
         let task = &self.tasks[slot];
         match step {
@@ -57,7 +57,7 @@ impl World {
                 true => futex_wake,
                 false => futex_wait,
             },
-            // Who receives from outside sleeps until the message is due.
+            // The receiver of a message from outside sleeps until it is due.
             Step::Recv(c, _) if self.objects.channels[c.index()].is_fed_from_outside() => first(self.costs.sleep),
             Step::Send(c, _) | Step::Recv(c, _) => {
                 let Costs { pipe_send, pipe_recv, pipe_wait, socket_send, socket_recv, socket_wait, .. } = self.costs;
@@ -158,7 +158,7 @@ mod tests {
     fn a_mutex_costs_nothing_where_nobody_waits() {
         let lock = "{ lock = \"m\" }, { compute = \"2ms\" }, { unlock = \"m\" }";
         assert_eq!(paid(&task("a", lock), &FUTEX), [2_000_000]);
-        // Who has waited says that others may wait, too, and looks for them.
+        // A task that has waited leaves the mutex contended, and looks for waiters.
         assert_eq!(paid(&two(lock, &format!("{{ compute = \"1ms\" }}, {lock}")), &FUTEX), [2_000_100, 3_001_110]);
     }
 
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(paid(&task("a", "{ signal = \"c\" }, { broadcast = \"c\" }"), &FUTEX), [0]);
         let wait = "{ lock = \"m\" }, { cond_wait = \"c\", mutex = \"m\" }, { unlock = \"m\" }";
         let signal = "{ compute = \"1ms\" }, { signal = \"c\" }";
-        // Who has waited looks for others when it releases the mutex.
+        // A task that has waited looks for others when it releases the mutex.
         assert_eq!(paid(&two(wait, signal), &FUTEX), [1110, 1_000_100]);
     }
 

@@ -7,8 +7,8 @@ use crate::per_cpu::PerCpu;
 /// A tournament tree: a change costs one comparison per level, nothing is ever stale, and the whole tree of 4096 CPUs
 /// stays in the first two caches.
 pub struct CpuTimers {
-    /// Who meets whom: the winner of `pairs[n]` is `pairs[n / 2][n % 2]`, so that of all is in `pairs[0][1]`. CPU c
-    /// is number `cpus + c` among all who meet somebody.
+    /// The pairings: the winner of `pairs[n]` is `pairs[n / 2][n % 2]`, so the winner of all is in `pairs[0][1]`. CPU c
+    /// is number `cpus + c` among all contestants.
     pairs: PerCpu<[End; 2]>,
     cpus: u32,
 }

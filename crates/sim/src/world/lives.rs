@@ -1,4 +1,4 @@
-//! How tasks come to be and end, and what that takes of them.
+//! How tasks are created and end, and what that takes of them.
 
 use super::objects::{Attempt, Grants, Lock};
 use super::steps::Next;
@@ -89,7 +89,7 @@ impl World {
         self.tasks[slot].work_ns += copies_ns;
     }
 
-    /// The task works for one child after the other, each of which comes to be when its work is done, and returns from each
+    /// The task works for one child after the other, each of which begins when its work is done, and returns from each
     /// creation; all come at once where that costs nothing. All of them were asked for when the step began.
     pub(super) fn spawn(&mut self, slot: u32, role: RoleId, count: u32) -> Next {
         if let Some(next) = self.do_unseen(slot) {

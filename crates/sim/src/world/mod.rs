@@ -1,5 +1,5 @@
 //! The world outside the scheduler: time, the tasks' programs, the objects they share, arrivals, and the events that
-//! tell what happened. It decides what a task does next, never who runs.
+//! tell what happened. It decides what a task does next, never which task runs.
 
 mod calls;
 pub mod cpu_timers;
@@ -60,18 +60,18 @@ impl Wake {
     }
 }
 
-/// A task that is to come to be.
+/// A task that is to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
     /// Its role.
     pub role: RoleId,
     /// The slot of the task that creates it.
     pub parent: Option<u32>,
-    /// The slot of the task that nobody sees, if that creates it.
+    /// The slot of the unseen task, if that creates it.
     pub creator: Option<u32>,
     /// When it was asked for.
     pub asked_ns: u64,
-    /// Whether others come to be later in the same step, which have the same memory.
+    /// Whether others that share its memory are created later in the same step.
     pub shares: bool,
 }
 
@@ -81,7 +81,7 @@ impl Birth {
         Birth { role, parent: None, creator: None, asked_ns, shares: false }
     }
 
-    /// The slot of the task on whose CPU it comes to be, if one creates it.
+    /// The slot of the task that creates it, if one does: it is created on that task's CPU.
     pub fn by(self) -> Option<u32> {
         self.parent.or(self.creator)
     }
@@ -113,7 +113,7 @@ pub struct World {
     role_rngs: Vec<Rng>,
     arrival_rngs: Vec<Rng>,
     arrivals_left: Vec<u32>,
-    /// For each role how many of its tasks have come to be.
+    /// For each role how many of its tasks have been created.
     born: Vec<u32>,
     /// Threads that are there.
     threads: lives::Threads,
@@ -124,7 +124,7 @@ pub struct World {
     woken: Vec<u32>,
     /// Tasks in calls that have more to wake.
     waking: Waking,
-    /// Tasks whose class for now is another since the scheduler has looked.
+    /// Tasks with another inherited class than when the scheduler last looked.
     pub inherits: Vec<u32>,
     /// What creates the tasks that arrive, where that takes time.
     creator: Option<Creator>,
@@ -205,7 +205,7 @@ impl World {
         self.events.push(Event { time: Time(self.now_ns), cpu: CpuId(cpu), kind });
     }
 
-    /// Records an event of a task, unless nobody sees it.
+    /// Records an event of a task, unless the task is unseen.
     #[inline]
     pub fn emit_of(&mut self, cpu: u32, task: TaskId, kind: EventKind) {
         if task != UNSEEN {
@@ -285,7 +285,7 @@ impl World {
         &self.workload.roles[self.tasks[slot].role.index()]
     }
 
-    /// Whether tasks may still come to be by themselves.
+    /// Whether tasks may still arrive by themselves.
     pub fn expects_tasks(&self) -> bool {
         self.tasks_to_come > 0
     }

@@ -53,7 +53,7 @@ impl World {
         true
     }
 
-    /// The task releases a lock; whom that wakes is added to `woken`.
+    /// The task releases a lock; a task that this wakes is added to `woken`.
     pub(super) fn release_lock(&mut self, slot: u32, index: usize) {
         let lock = match &mut self.objects.locks[index] {
             Mutex::Plain(lock) => return lock.unlock(&mut self.woken),
@@ -72,7 +72,7 @@ impl World {
         next.into_iter().for_each(|next| self.inherit(next));
     }
 
-    /// The priority of a task is its own, or the highest of those that wait for what it has. Whom it waits for inherits it.
+    /// A task has its own priority or the highest of its waiters; the owner of what it waits for inherits that.
     fn inherit(&mut self, slot: u32) {
         let mut next = Some(slot);
         while let Some(slot) = next.take() {

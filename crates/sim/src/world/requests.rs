@@ -113,7 +113,7 @@ impl World {
             return;
         }
         if !self.workload.machine.mechanisms.retry {
-            // Nobody was faster than those to whom something was handed over.
+            // No task was faster than those that were handed something.
             return self.take_from(place, slot, count, cpu);
         }
         let others = self.withdraw_promises(place, cpu);
@@ -170,7 +170,7 @@ impl World {
         self.take_from(place, slot, count, cpu);
     }
 
-    /// Puts what was promised back, and says to whom and how much.
+    /// Puts what was promised back, and gives which tasks it was promised to and how much.
     fn withdraw_promises(&mut self, place: Place, cpu: u32) -> Vec<(u32, u32)> {
         let Some(queue) = self.requests.queue(place) else { return Vec::new() };
         let (role, promises) = (queue.work.role, std::mem::take(&mut queue.promises));
@@ -188,8 +188,8 @@ impl World {
         promises.into_iter().map(|promise| (promise.slot, promise.lengths.len() as u32)).collect()
     }
 
-    /// Lets a task take the oldest `count` messages of a place that carries requests. What a semaphore held at the start was
-    /// born of nobody: it is born when it is taken.
+    /// Lets a task take the oldest `count` messages of a place that carries requests. What a semaphore held at the
+    /// start has no sender: it is born when it is taken.
     pub(super) fn take_from(&mut self, place: Place, slot: u32, count: u32, cpu: u32) {
         for _ in 0..count {
             let Some(queue) = self.requests.queue(place) else { return };
@@ -226,7 +226,7 @@ mod tests {
         events.iter().filter_map(way).collect()
     }
 
-    /// Who answered each request, and in which microsecond.
+    /// The requests in the order of their answers: in which microsecond, and by which task.
     fn answers(events: &[Event]) -> Vec<(u64, u32, u32)> {
         let answer = |event: &Event| match event.kind {
             EventKind::RequestEnd { task, request: Some(request), .. } => {
@@ -263,7 +263,7 @@ mod tests {
     fn what_is_left_is_promised_to_the_others_in_their_order() {
         let workload = described(4, &late_worker(2, "wait = \"jobs\"", "post = \"jobs\", times = 2"));
         let events = events_with(&workload, decimal_costs(RESUME));
-        // The first of the two who were woken has the second request, and the second has none.
+        // The first of the two woken tasks has the second request, and the second has none.
         assert_eq!(answers(&events), [(11_500, 0, 2), (12_000, 1, 0)]);
         let second: Vec<_> = ways(&events).into_iter().filter(|way| way.1 == 1).collect();
         let at = |us, task| (us, 1, task);

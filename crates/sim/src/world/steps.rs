@@ -1,5 +1,5 @@
 //! What a task does next. Steps that take no time are done one at a time, so that a scheduler can take the CPU away
-//! after each that woke somebody.
+//! after each that woke a task.
 
 use super::World;
 use super::objects::Attempt;
@@ -83,8 +83,8 @@ impl World {
         self.count_steps(done, next)
     }
 
-    /// Does the usual steps that concern nobody but the task, one after the other, and counts them. Returns nothing when
-    /// the next one is of another kind, or when they are too many.
+    /// Does the usual steps that concern the task alone, one after the other, and counts them. Returns nothing when the
+    /// next one is of another kind, or when they are too many.
     #[inline(always)]
     fn own_steps(&mut self, slot: u32, cpu: u32, done: &mut Done) -> Option<Next> {
         let (time, cpu) = (Time(self.now_ns), CpuId(cpu));
@@ -218,7 +218,7 @@ impl World {
         Next::Again
     }
 
-    /// Does the steps that concern nobody but the task, up to its next work, for a scheduler that goes by sizes:
+    /// Does the steps that concern the task alone, up to its next work, for a scheduler that goes by sizes:
     /// [`Next::Work`], or [`Next::Again`] if the task does something else before, or [`Next::Stuck`].
     pub fn foresee(&mut self, slot: u32, cpu: u32) -> Next {
         while self.concerns_nobody_else(slot) {

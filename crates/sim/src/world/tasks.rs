@@ -66,7 +66,7 @@ pub struct Task {
     pub waits: bool,
     /// Whether it has worked for the call that its step is.
     pub paid: bool,
-    /// The end of the sleep for whose call it works, and what ends it.
+    /// The end of the sleep whose call it executes, and what ends it.
     pub asleep_at_ns: Option<(u64, Due)>,
     /// Messages of its step that it has moved already.
     pub moved: u32,
@@ -267,7 +267,7 @@ impl Tasks {
         self.place(Task::new(id, role, rng, asked_ns))
     }
 
-    /// Creates the task that nobody sees, which is not counted.
+    /// Creates an unseen task, which is not counted.
     pub fn create_unseen(&mut self, role: RoleId, rng: &Rng) -> u32 {
         self.place(Task::new(UNSEEN, role, rng, 0))
     }

@@ -59,7 +59,7 @@ impl World {
         self.tell(slot, cpu, call, object, amount);
     }
 
-    /// Tells of messages from outside.
+    /// Reports messages from outside.
     pub(super) fn tell_arrival(&mut self, source: &Source, cpu: u32) {
         if self.tells {
             let (call, amount) = (self.sends(source.channel), u64::from(source.messages));

@@ -8,7 +8,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// A task comes to be, or wakes.
+    /// A task is created, or wakes.
     Task,
     /// Tasks that were held on their first CPU are set free, or the real-time class may run again.
     Release,
@@ -21,7 +21,7 @@ pub enum Class {
 /// What a timer does when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// All tasks of the role come to be.
+    /// All tasks of the role are created.
     Birth(u32),
     /// One task of the role arrives, and the next one is drawn.
     Arrival(u32),

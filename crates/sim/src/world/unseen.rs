@@ -1,7 +1,7 @@
-//! Tasks that nobody sees and that take CPUs from those that are seen, as in a kernel: in no event and no result, their CPU
-//! time is overhead. Each waits in a channel of its own until it is called.
+//! Unseen tasks take CPUs from the others, as in a kernel, but are in no event and no result: their CPU time is
+//! overhead. Each waits in a channel of its own until it is called.
 //!
-//! *The creator.* A real arrival does not come to be by itself. Where a workload runs for real, a thread of a real-time class
+//! *The creator.* A real task does not arrive by itself. Where a workload runs for real, a thread of a real-time class
 //! sleeps until the next one is due and creates it (`load::master`); a server has such a thread too.
 //!
 //! *The thread of RCU.* What a task leaves is freed when no CPU can still read it. A kernel thread waits for that
@@ -24,10 +24,10 @@ use schedlab_model::workload::{self, Channel, ChannelKind, Class, Kind, Program,
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// The number of a task that nobody sees.
+/// The number of an unseen task.
 pub const UNSEEN: TaskId = TaskId(u32::MAX);
 
-/// A task that nobody sees.
+/// An unseen task.
 #[derive(Clone, Copy, Debug)]
 pub struct Unseen {
     /// Its slot.
@@ -73,7 +73,7 @@ fn needed(workload: &Workload, machine: &Machine) -> [bool; 2] {
     ]
 }
 
-/// The workload with roles and channels of the tasks that nobody sees.
+/// The workload with roles and channels of the unseen tasks.
 pub fn with_unseen(workload: &Rc<Workload>, machine: &Machine) -> Rc<Workload> {
     let [creator, grace] = needed(workload, machine);
     if !creator && !grace {
@@ -114,7 +114,7 @@ fn add(workload: &mut Workload, name: &str, class: Class) {
 }
 
 impl World {
-    /// Makes the tasks that nobody sees, of a workload whose first `seen` roles are seen. They wait to be called.
+    /// Makes the unseen tasks of a workload whose first `seen` roles are seen. They wait to be called.
     pub(super) fn make_unseen(&mut self, seen: usize) {
         let machine = Machine { costs: self.costs, ..self.workload.machine.clone() };
         let [creator, grace] = needed(&self.workload, &machine);
@@ -143,7 +143,7 @@ impl World {
         Unseen { slot, role, channel, has_paid: false }
     }
 
-    /// The tasks that nobody sees.
+    /// The unseen tasks.
     pub fn unseen(&self) -> impl Iterator<Item = Unseen> {
         let creator = self.creator.as_ref().map(|creator| creator.task);
         let after_ends = self.grace.iter().flat_map(|grace| [grace.waiter, grace.frees]);
@@ -211,7 +211,7 @@ impl World {
         }
     }
 
-    /// The step of a task that nobody sees, if the task is one: its CPU pays, and then it is done.
+    /// The step of an unseen task, if the task is one: its CPU pays, and then it is done.
     pub(super) fn do_unseen(&mut self, slot: u32) -> Option<Next> {
         let costs = self.costs;
         let creator = self.creator.as_mut().map(|creator| (&mut creator.task, costs.arrival));
@@ -235,7 +235,7 @@ impl World {
         Some(Next::Again)
     }
 
-    /// Whether it is a task that nobody sees.
+    /// Whether it is an unseen task.
     #[inline]
     pub fn is_unseen(&self, slot: u32) -> bool {
         self.tasks[slot].id == UNSEEN

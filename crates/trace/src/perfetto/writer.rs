@@ -18,7 +18,7 @@ use std::{
     io::{self, BufWriter, Write},
 };
 
-/// Perfetto refuses a trace with kernel events of more CPUs; on those who ran is drawn as slices.
+/// Perfetto refuses a trace with kernel events of more CPUs; on the others tasks are drawn as slices.
 const KERNEL_CPUS: u32 = 1024;
 
 /// The one sequence to which all packets belong. 0 would be none.
@@ -222,7 +222,7 @@ impl<W: Write> Encoder<W> {
         self.kernel_event(event.cpu, FtraceEvent { sched_switch: Some(switch), ..kernel(event, previous) })
     }
 
-    /// Draws who runs on a CPU for which Perfetto takes no kernel events.
+    /// Draws the running task on a CPU for which Perfetto takes no kernel events.
     fn switch_slices(&mut self, event: &Event, previous: Option<TaskId>, next: Option<TaskId>) -> io::Result<()> {
         let track = self.cpu_track(event.time, event.cpu)?;
         if previous.is_some() {

@@ -3,7 +3,7 @@
 use schedlab_load::Report;
 use schedlab_metrics::collector::RunMeasures;
 
-/// Adds the kernel's counts. Its limits are those of its own fair class: under a policy they are nobody's.
+/// Adds the kernel's counts. Its limits are those of its own fair class: they do not apply under a policy.
 pub fn add(measures: &mut RunMeasures, report: &Report, has_policy: bool) {
     let ns = |us: Option<u64>| us.map(|us| us * 1_000);
     // The root has no result.

@@ -1,5 +1,5 @@
-//! Requests from outside that came late: whose worker waited for them and was woken after they were due. The kernel's timer
-//! is late then, or the machine, and neither the policy nor the load.
+//! Requests from outside that came late: their worker waited for them and was woken after they were due. The kernel's
+//! timer is late then, or the machine, and neither the policy nor the load.
 
 use schedlab_load::LATE_NS;
 use schedlab_model::ids::{RequestId, RoleId, TaskId};

@@ -121,7 +121,7 @@ impl KernelRun<'_> {
         run(result, curves, response_batches)
     }
 
-    /// Whether a policy has the tasks: the kernel's limits then concern nobody.
+    /// Whether a policy has the tasks: the kernel's limits do not apply then.
     fn policy_limits(&self) -> bool {
         self.layout.is_some()
     }
@@ -207,7 +207,7 @@ impl KernelRun<'_> {
     }
 }
 
-/// What there is of a run under a kernel, whose policy prints nothing.
+/// A run under a kernel; its policy prints nothing.
 fn run(result: RunResult, curves: Vec<RoleCurves>, response_batches: Vec<BatchMeans>) -> Run {
     let (printed, unwritten) = (Vec::new(), Vec::new());
     Run { result, curves, response_batches, printed, printed_dropped: 0, wall: None, unwritten, reserve: None }

@@ -5,8 +5,8 @@ use schedlab_model::ids::{CpuId, RequestId, RoleId, TaskId};
 use schedlab_model::time::Time;
 use schedlab_model::trace::{Event, EventKind};
 
-/// What the tasks themselves saw, as events in the order of time. Nothing is said of who ran where: each task's CPU
-/// time comes in one piece, at its end.
+/// What the tasks themselves saw, as events in the order of time. There are no switches: each task's CPU time comes in
+/// one piece, at its end.
 pub fn whole(report: &Report) -> Vec<Event> {
     let end = report.tasks.iter().map(|task| task.ended_ns).max().unwrap_or(0);
     let mut events = requests(report, |task| Some(TaskId(task)));

@@ -44,7 +44,7 @@ pub fn import(place: &Place, trace: &Path, role_by: RoleBy) -> Result<Recording,
     Ok(Recording { result, wholeness, ended: None, unwritten })
 }
 
-/// What can be said before anything about the trace, whose name comes from the recording's.
+/// Checks both paths before anything is read.
 fn check(file: &Path, trace: &Path) -> Result<(), RecordError> {
     if file.is_dir() {
         let what = "this is no file; save the recording to one first";

@@ -67,7 +67,7 @@ pub struct Wholeness {
     pub lost: Vec<(String, u64)>,
     /// Steps that must have been and were not told; see [`Summary::repaired`].
     pub repaired: u64,
-    /// Tasks that were there and nobody had announced; see [`Summary::adopted`].
+    /// Tasks that were there and had not been announced; see [`Summary::adopted`].
     pub adopted: u64,
     /// Time of CPUs that the kernel's accounts gave to tasks where switches were missing; see [`Summary::mended_ns`].
     pub mended_ns: u64,

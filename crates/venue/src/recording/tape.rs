@@ -122,7 +122,7 @@ impl Tape {
         let (collector, (validator, writer)) = sinks;
         // Whatever the records were, the converter's events are lawful.
         is_lawful((POLICY, 0), &collector, Some(validator)).map_err(|error| match (label.source, error) {
-            // Our own recorder must not tell such a thing; another's recording may have been changed by anybody.
+            // Our own recorder must not report such a thing; a recording of another tool may have been changed.
             (Some(place), RunFailure::NotConserved { violation, .. }) => impossible(place, &violation),
             (Some(place), RunFailure::Unlawful { violation, .. }) => impossible(place, &violation),
             (_, error) => error.into(),

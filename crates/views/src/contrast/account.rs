@@ -1,4 +1,4 @@
-//! How long the tasks of each role waited for a CPU, where, and who had it.
+//! How long the tasks of each role waited for a CPU, where, and what had it.
 
 use schedlab_model::ids::{CpuId, RoleId, TaskId};
 use schedlab_model::names::{Label, Names};
@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, HashMap};
 /// How many of the longest waits are kept.
 const WORST: usize = 3;
 
-/// Who had a CPU while a task waited for it.
+/// What had a CPU while a task waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Had {
     /// A task of this role; none for a task whose fork was not seen.
     Role(Option<RoleId>),
-    /// Nobody: it idled.
+    /// Nothing: it idled.
     Idle,
     /// Something that was not recorded.
     Untraced,
@@ -29,7 +29,7 @@ pub struct Waited {
     pub total_ns: u64,
     /// That time by CPU.
     pub by_cpu: BTreeMap<CpuId, u64>,
-    /// That time by who had the CPU.
+    /// That time by what had the CPU.
     pub by_had: BTreeMap<Had, u64>,
     /// That time as far as another CPU idled.
     pub beside_idle_ns: u64,
@@ -45,13 +45,13 @@ impl Waited {
 /// One of the longest waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
-    /// Who waited.
+    /// The task that waited.
     pub task: Label,
     /// From then on.
     pub from: Time,
     /// Until then.
     pub until: Time,
-    /// On whose run queue it began.
+    /// The CPU of the run queue on which it began.
     pub cpu: CpuId,
     /// The task that woke it; none where none did, or it was preempted.
     pub waker: Option<Label>,

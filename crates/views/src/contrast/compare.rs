@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Into how many blocks the shorter trace is cut.
 pub const BLOCKS: u64 = 20;
-/// With fewer blocks in which anybody waited, there is no interval.
+/// With fewer blocks in which a task waited, there is no interval.
 const LEAST: usize = 8;
 /// How probable it is that all intervals together hold what is true.
 const LEVEL: f64 = 0.95;
@@ -25,7 +25,7 @@ pub fn block_length(ends: [Time; 2]) -> Time {
 /// How much more a role waited, for each second of the run, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shift {
-    /// On which CPU, or who had it.
+    /// The CPU, or what had it.
     pub what: String,
     /// Before, in nanoseconds for each second.
     #[serde(rename = "before_ns_per_s")]
@@ -49,7 +49,7 @@ pub struct Change {
     pub name: String,
     /// Waits for each second, before and after.
     pub waits_per_s: [f64; 2],
-    /// The mean of the blocks' mean waits, in nanoseconds; absent where nobody waited.
+    /// The mean of the blocks' mean waits, in nanoseconds; absent where no task waited.
     pub mean_ns: [Option<f64>; 2],
     /// Their difference, with its interval over blocks.
     #[serde(rename = "difference_ns", skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct Change {
     pub beside_idle_per_s: [f64; 2],
     /// Where: the CPUs on which it waited more or less, the largest changes first.
     pub by_cpu: Vec<Shift>,
-    /// Why: who had the CPU meanwhile, the largest changes first.
+    /// Why: what had the CPU meanwhile, the largest changes first.
     pub by_had: Vec<Shift>,
 }
 

@@ -16,18 +16,18 @@ pub struct Case {
     pub ran_last: Option<CpuId>,
     /// The CPUs on whose run queues it was, in order.
     pub places: Vec<CpuId>,
-    /// Who had these CPUs meanwhile, and for how long.
+    /// What had these CPUs meanwhile, and for how long.
     pub had: BTreeMap<Who, Time>,
     /// The other CPUs on which it might have run, and for how long each idled meanwhile.
     pub idled: BTreeMap<CpuId, Time>,
 }
 
-/// Who had a CPU.
+/// What had a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
     /// A task.
     Task(Label),
-    /// Nobody.
+    /// Nothing: it idled.
     Idle,
     /// What was not recorded.
     Untraced,

@@ -38,7 +38,7 @@ impl Choice {
         }
     }
 
-    /// Who was in the trace.
+    /// The tasks of the trace.
     pub fn roster(&self) -> &Roster {
         &self.roster
     }

@@ -134,7 +134,7 @@ fn beyond_the_limit_it_says_until_when_it_goes() {
     let (cpus, wakes) = unpack(&packed);
     assert_eq!(packed.header.kept_until_ns, Some(1000));
     assert_eq!(cpus[0], [(10, 1000, 0, 1), (1000, 1000, 2, 2)]);
-    // Who was there when it stopped has its slice up to there.
+    // The task on the CPU when it stopped has its slice up to there.
     assert_eq!(cpus[1], [(200, 1000, 1, 0)]);
     assert_eq!((wakes.len(), packed.header.end_ns), (2, 2000));
     let few = pack(Slices::new(roles(), 2).keeping(1), &story(), 2000);
@@ -252,7 +252,7 @@ fn throttled_stretches_are_packed_in_the_order_of_their_starts() {
         throttle(50, 3, true),
         throttle(60, 7, true),
         throttle(70, 7, false),
-        // Who gets a CPU is no more throttled, whether that was said or not.
+        // A task that gets a CPU is no longer throttled, whether an event says so or not.
         switch(100, 0, None, Idle, Some(3)),
         throttle(100, 3, false),
         switch(150, 0, Some(3), Preempted, None),

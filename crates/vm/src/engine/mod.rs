@@ -116,8 +116,8 @@ pub trait Engine: Debug + Sync {
     }
 }
 
-/// The kernel's parameters that all engines share: no line more than needed on the console, no self-tests, no randomness
-/// from outside, a fixed layout of memory, no detours against attackers, whom a guest does not have, none of the
+/// The kernel's parameters that all engines share: no line more than needed on the console, no self-tests, no
+/// randomness from outside, a fixed layout of memory, no mitigations, since a guest has no attackers, none of the
 /// rewriting of itself with which a kernel on one CPU saves locks, and no thread that looks at memory all the time.
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable random.trust_cpu=off \
                                  cryptomgr.notests noreplace-smp damon_stat.enabled=N rdinit=/init";

@@ -1,5 +1,4 @@
-//! QEMU's own translator (TCG) with `-icount`: each instruction takes the same virtual time, and time that nobody uses is
-//! passed over.
+//! QEMU's own translator (TCG) with `-icount`: each instruction takes the same virtual time, and idle time is skipped.
 //!
 //! It is right for one CPU only. Several take turns against one counter, so that two busy ones each have half the speed.
 
@@ -19,7 +18,8 @@ pub struct Qemu {
     pub max_cpus: u32,
 }
 
-/// Has the guest's CPU and QEMU's main loop take turns, which only a recording of the run makes them do. Nobody reads the recording.
+/// Has the guest's CPU and QEMU's main loop take turns, which only a recording makes them do. The recording is not
+/// read.
 ///
 /// The main loop passes idle time over. It looks at any time whether the CPU has halted, and adds the time to the next timer to a
 /// clock that may not yet have the instructions before the halt (`icount_start_warp_timer` next to `icount_process_data`): the clock

@@ -27,7 +27,7 @@ impl EngineSpec {
         [EngineSpec::Qemu(Qemu::default()), EngineSpec::Bochs(Bochs::default()), EngineSpec::Kvm(Kvm)]
     }
 
-    /// The fastest whose time is true for a machine, and repeats.
+    /// The fastest that keeps true time for a machine, and repeats.
     pub fn for_cpus(cpus: u32) -> EngineSpec {
         let [qemu, bochs, _] = EngineSpec::all();
         if cpus <= qemu.engine().max_cpus() { qemu } else { bochs }

@@ -1,4 +1,4 @@
-//! The machine's own package manager, which knows where Debian's packages are and checks who signed them.
+//! The machine's own package manager, which knows where Debian's packages are and checks their signatures.
 
 use super::Known;
 use std::fs;

@@ -32,7 +32,7 @@ pub fn configuration(text: &str, image: &Image) -> Result<Vec<u8>, VmError> {
     file::bytes(&path, MOST_BYTES).map_err(unread)
 }
 
-/// Where the configuration of a kernel lies whose image is a file.
+/// Where the configuration of a kernel lies that is given as an image file.
 fn beside(image: &Path, release: &str) -> Result<PathBuf, VmError> {
     let folder = image.parent().unwrap_or(Path::new("."));
     let named = format!("config-{release}");

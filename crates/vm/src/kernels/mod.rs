@@ -1,5 +1,5 @@
-//! Kernels by name. They come from the machine's own package manager, which knows where the packages are and checks who
-//! signed them; they are unpacked into the user's cache and never installed.
+//! Kernels by name. They come from the machine's own package manager, which knows where the packages are and checks
+//! their signatures; they are unpacked into the user's cache and never installed.
 
 mod apt;
 mod configuration;
@@ -128,7 +128,7 @@ fn fetch(known: &Known, folder: &Path) -> Result<PathBuf, VmError> {
     Ok(place)
 }
 
-/// The first file below a folder whose name begins so, in the order of paths.
+/// The first file below a folder with this prefix, in the order of paths.
 fn first_below(folder: &Path, begin: &str) -> Option<PathBuf> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     entries.sort();

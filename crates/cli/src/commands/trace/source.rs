@@ -101,7 +101,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Who is in the trace, for a view with this selection.
+    /// The tasks in the trace, for a view with this selection.
     pub fn roster(&self, selection: Selection) -> Roster {
         Roster::new(self.roles(), selection)
     }
@@ -119,7 +119,7 @@ impl<'a> Source<'a> {
         roster.missing().map_or(Ok(()), |missing| Err(self.wrong(&missing)))
     }
 
-    /// As [`Source::check_task`], and whether there is anything to say about who ran.
+    /// As [`Source::check_task`], and whether the trace has switches.
     pub fn check_switches(&self, roster: &Roster) -> Result<(), Failure> {
         if roster.is_without_switches() {
             let policy = &self.header.policy;

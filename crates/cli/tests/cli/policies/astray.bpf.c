@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* astray - puts tasks into a queue that nobody made. For tests. */
+/* astray - puts tasks into a dispatch queue that does not exist. For tests. */
 #include <schedlab/common.bpf.h>
 
 char _license[] SEC("license") = "GPL";

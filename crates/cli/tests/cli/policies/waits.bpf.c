@@ -7,7 +7,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* Who begins waits for the others; that is not what its name says. */
+/* A task's first wake-ups end its wait for the other tasks to start, not what its name says. */
 #define FIRST_WAKES 3
 
 struct {

@@ -130,7 +130,7 @@ impl Core {
         match &self.cpu(cpu).limit {
             Limit::Throttle(throttle) if is_realtime => after(throttle.left_ns()),
             Limit::Throttle(_) => u64::MAX,
-            // Nobody is there to be served; so a machine on which nothing happens any more is still.
+            // There is no task to serve; so a machine on which nothing happens any more is still.
             Limit::Server(_) if current == NONE => u64::MAX,
             Limit::Server(server) if server.serves() && !is_realtime => after(server.left_ns()),
             Limit::Server(server) => server.timer_ns().max(from_ns),

@@ -36,7 +36,7 @@ const ROUND_ROBIN_SLICE_NS: u64 = 100_000_000;
 /// The real-time class of the machine.
 #[derive(Debug)]
 pub struct Realtime {
-    /// Whether the workload has real-time tasks; without any, nobody looks for one.
+    /// Whether the workload has real-time tasks; without any, none is looked for.
     pub exists: bool,
     /// The rules of the release.
     rules: Rules,

@@ -160,7 +160,7 @@ impl Server {
         }
     }
 
-    /// The CPU was idle up to now, without a look at the timer: whenever that went off there was nobody to run.
+    /// The CPU was idle up to now, without a look at the timer: whenever that went off there was no task to run.
     pub fn catch_up(&mut self, now_ns: u64) {
         while self.timer_ns < now_ns {
             if self.expire(self.timer_ns) {

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 /// A bounded channel.
 ///
-/// Of those that tasks fill, each message goes by itself: the kernel wakes who waits, and who waits tries again once it runs.
-/// A pipe wakes one reader when it was empty and one writer when it was full, and who has slept in it wakes the next if
+/// Messages that tasks send go one by one: the kernel wakes a waiter, which tries again once it runs. A pipe wakes one
+/// reader when it was empty and one writer when it was full, and a task that has slept in it wakes the next if
 /// something is left (`pipe_read`, `pipe_write`). A socket wakes all readers with each message (`sock_def_readable`).
 ///
 /// Messages from outside of the machine go to the receivers in the order in which these asked.
@@ -22,9 +22,9 @@ pub struct Channel {
     senders: VecDeque<(Option<Slot>, u64)>,
     /// Those that wait for messages, and for how many.
     receivers: VecDeque<(Slot, u64)>,
-    /// Who was served while it waited.
+    /// Tasks that were served while they waited.
     granted: Vec<Slot>,
-    /// Who was served, in order, and with how many messages, since this was last emptied.
+    /// Tasks that were served, in order, and with how many messages, since this was last emptied.
     pub received: Vec<(Slot, u64)>,
 }
 
@@ -64,7 +64,7 @@ impl Channel {
         self.messages >= self.capacity
     }
 
-    /// Whether who waits is served while it waits.
+    /// Whether a waiter is served while it waits.
     pub fn hands_over(&self) -> bool {
         self.grants == Grants::HandOver
     }
@@ -107,7 +107,7 @@ impl Channel {
         self.settle(woken);
     }
 
-    /// A message comes that nobody sends, and has its place.
+    /// A message without a sender comes, and has its place.
     pub fn come(&mut self, woken: &mut Vec<Slot>) {
         if self.hands_over() {
             return self.arrive(1, woken);

@@ -37,7 +37,7 @@ mod tests {
     use crate::ideal::test_helpers::*;
     use schedlab_model::trace::*;
 
-    /// When tasks were woken, in µs, and by whom.
+    /// When tasks were woken, in µs, with the waker.
     fn wakes(events: &[Event]) -> Vec<(u64, u32, u32)> {
         let wake = |event: &Event| match event.kind {
             EventKind::Wakeup { task, waker: Some(waker), source: WakeSource::Semaphore, .. } => {
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn who_broadcasts_with_the_mutex_wakes_a_herd_that_waits_again() {
         let steps = "{ lock = \"m\" }, { broadcast = \"c\" }, { compute = \"5us\" }, { unlock = \"m\" }";
-        // Each waits for the mutex as soon as it runs, and each who releases it wakes the next.
+        // Each waits for the mutex as soon as it runs, and each release wakes the next.
         let expected = [(5, 0, 3), (5, 1, 3), (5, 2, 3), (10, 0, 3), (20, 1, 0), (30, 2, 1)];
         assert_eq!(wakes(&with_waiters(4, steps)), expected);
     }

@@ -3,7 +3,7 @@
 use super::{Attempt, Grants, Slot};
 use std::collections::VecDeque;
 
-/// Tasks that wait, and those to whom something was handed over that they have not taken yet.
+/// Tasks that wait, and those that were handed something which they have not taken yet.
 struct Waiters {
     grants: Grants,
     waiting: VecDeque<Slot>,
@@ -45,7 +45,7 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// One that nobody waits at.
+    /// One without waiters.
     pub fn new(initial: u32, grants: Grants) -> Semaphore {
         Semaphore { value: initial.into(), waiters: Waiters::new(grants) }
     }
@@ -84,9 +84,9 @@ impl Semaphore {
     }
 }
 
-/// A mutex as Drepper describes it ("Futexes are tricky", 2011, mutex2): a word, and `FUTEX_WAIT` while it is not free. Who
-/// releases it wakes a waiter only where the word says that there may be one, and who takes a free one by its first attempt
-/// says that there is none: another may sleep on until a waiter takes the mutex.
+/// A mutex as Drepper describes it ("Futexes are tricky", 2011, mutex2): a word, and `FUTEX_WAIT` while it is not free.
+/// A release wakes a waiter only where the word says that there may be one, and a task that takes a free one by its
+/// first attempt says that there is none: another may sleep on until a waiter takes the mutex.
 pub struct Lock {
     word: Word,
     waiters: Waiters,
@@ -97,7 +97,7 @@ pub struct Lock {
 enum Word {
     Free,
     Held,
-    /// Somebody may wait.
+    /// A task may wait.
     Contended,
 }
 
@@ -126,7 +126,7 @@ impl Lock {
         self.word != Word::Free && !self.waiters.has(task)
     }
 
-    /// Whether who releases it looks for somebody to wake.
+    /// Whether a release looks for a waiter to wake.
     pub fn is_contended(&self) -> bool {
         self.word == Word::Contended
     }

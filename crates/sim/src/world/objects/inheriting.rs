@@ -2,7 +2,7 @@
 
 use super::{Attempt, Slot};
 
-/// Who has it, and who waits with which real-time priority, the most urgent first; 0 is none.
+/// The owner, and the waiters with their real-time priorities, the most urgent first; 0 is none.
 #[derive(Default)]
 pub struct Inheriting {
     owner: Option<Slot>,
@@ -42,7 +42,7 @@ impl Inheriting {
         self.owner
     }
 
-    /// Who has it.
+    /// Its owner.
     pub fn owner(&self) -> Option<Slot> {
         self.owner
     }

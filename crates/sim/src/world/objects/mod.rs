@@ -1,6 +1,6 @@
 //! Semaphores, mutexes, reader-writer locks, condition variables, channels, barriers and devices.
 //!
-//! Nothing is handed over in a kernel: who waits is woken, tries again once it has a CPU, and finds that another task was
+//! A kernel hands nothing over: a waiter is woken, tries again once it has a CPU, and finds that another task was
 //! faster, or not. [`Grants`] says whether the simulated machine does the same.
 
 mod channel;
@@ -24,9 +24,10 @@ type Slot = u32;
 /// What becomes of what a waiter waits for, once it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grants {
-    /// The waiter is woken and tries again, as in a kernel (`futex_wait`, `pipe_read`): who runs before it may take it.
+    /// The waiter is woken and tries again, as in a kernel (`futex_wait`, `pipe_read`): a task that runs first may take
+    /// it.
     Retry,
-    /// It is the first waiter's from that moment on, so that nobody can slip in between.
+    /// It is the first waiter's from that moment on, so that no task can slip in between.
     HandOver,
 }
 
@@ -73,7 +74,7 @@ impl Mutex {
         }
     }
 
-    /// Whether who releases it looks for somebody to wake.
+    /// Whether a release looks for a waiter to wake.
     pub fn is_contended(&self) -> bool {
         match self {
             Mutex::Plain(lock) => lock.is_contended(),
@@ -109,7 +110,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// As the workload declares them, nobody waiting.
+    /// As the workload declares them, without waiters.
     pub fn new(workload: &Workload) -> Objects {
         let (declared, grants) = (&workload.objects, Grants::of(&workload.machine.mechanisms));
         let mut channels: Vec<Channel> = declared.channels.iter().map(|c| Channel::new(c, grants)).collect();

@@ -1,4 +1,4 @@
-//! A reader-writer lock: many readers or one writer (`pthread_rwlock`). Who waits is woken and tries again.
+//! A reader-writer lock: many readers or one writer (`pthread_rwlock`). A waiter is woken and tries again.
 
 use super::{Attempt, Slot};
 use schedlab_model::workload::Preference;
@@ -28,7 +28,7 @@ impl Side {
     }
 }
 
-/// Who has it, and who wants it.
+/// The owners, and the tasks that want it.
 pub struct SharedLock {
     prefer: Preference,
     is_written: bool,
@@ -63,7 +63,7 @@ impl SharedLock {
         side.attempt(task, may_take, has_waited)
     }
 
-    /// Whether the next release frees it and looks for somebody to wake.
+    /// Whether the next release frees it and looks for a waiter to wake.
     pub fn is_contended(&self) -> bool {
         self.readers <= 1 && self.reading.interested + self.writing.interested > 0
     }
