@@ -201,6 +201,10 @@ static inline void on_quiescent(struct fair_queue *q, struct task_struct *p, str
 	add_weight(t->cpu, -b->weight);
 }
 
+static inline void on_load(struct fair_task *t, bool comes)
+{
+}
+
 static inline void on_moved(struct fair_task *t, s32 cpu)
 {
 	add_weight(t->cpu, -t->balance.weight);

@@ -67,6 +67,14 @@ static inline void on_moved(struct fair_task *t, s32 cpu)
 {
 }
 
+static inline void on_load(struct fair_task *t, bool comes)
+{
+}
+
+static inline void on_balance(u32 cpu, u64 now)
+{
+}
+
 /* The balancer may have sent the running task to another CPU. */
 static inline bool must_leave(struct fair_queue *q, const struct task_struct *p)
 {

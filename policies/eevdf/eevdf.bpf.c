@@ -48,6 +48,22 @@ static inline void on_moved(struct fair_task *t, s32 cpu)
 	join_groups(t, cpu, now);
 }
 
+/* A new task has the load of one that has always been runnable. */
+static inline void on_load(struct fair_task *t, bool comes)
+{
+	u64 runnable = t->average.runnable;
+
+	if (has_group_weights() && t->control_slot != ROOT_SLOT)
+		carry_in_groups(t->control_slot, t->cpu,
+				t->fresh ? t->own_weight : t->own_weight * runnable / LOAD_UTIL_MAX, runnable, comes);
+}
+
+static inline void on_balance(u32 cpu, u64 now)
+{
+	if (has_group_weights())
+		fade_groups(cpu, now);
+}
+
 /* A task that has left a debt was never away, and stays where it is. */
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -121,6 +137,9 @@ static void put_aside(struct fair_queue *q, struct task_struct *p, struct fair_t
 	t->cpu = cpu;
 	if (is_held_back(t, cpu)) {
 		scx_bpf_dsq_insert(p, place_aside(t, cpu), 0, enq_flags);
+		/* Its CPU looks for another task now that this one no longer counts. */
+		if (enq_flags & SCX_ENQ_LAST)
+			scx_bpf_kick_cpu(cpu, 0);
 		return;
 	}
 	come_back(q, p, t, now);

@@ -100,6 +100,47 @@ fn shares_are_divided_among_cpus() {
     assert_shares(&see(2, "6s", &tables, &[("version", V7_3), ("group_mode", 1)]), &[0.25, 0.75]);
 }
 
+/// The part of the time of two CPUs that the tasks of the first group used.
+fn used(seen: &Seen, seconds: f64) -> f64 {
+    seen.groups[0].usage_ns as f64 / 1e9 / seconds / 2.0
+}
+
+/// A group's load goes with its task: alone with two hogs on two CPUs it has a third, wherever it is.
+#[test]
+fn a_group_weighs_as_much_after_its_task_moved() {
+    for tables in [
+        group("a", "") + &hogs("x", &within("a"), 1) + &hogs("y", "", 2),
+        group("a", "") + &group("a/b", "") + &hogs("x", &within("a/b"), 1) + &hogs("y", "", 2),
+    ] {
+        let used = used(&see(2, "6s", &tables, &[("version", V7_3)]), 6.0);
+        assert!((used - 0.333).abs() < 0.02, "{used}");
+    }
+}
+
+/// Where shares are divided among CPUs, a CPU that a group left counts for less and less.
+#[test]
+fn the_load_of_a_group_fades_where_it_has_no_task() {
+    let tables = group("a", "")
+        + &hogs("x", &format!("{}\ncpus = [0]", within("a")), 1)
+        + "[[task]]\nname = \"once\"\ncontrol_group = \"a\"\ncpus = [1]\nonce = [{ compute = \"500ms\" }, { sleep = \"60min\" }]\n"
+        + &hogs("y", "cpus = [0]", 1);
+    let used = used(&see(2, "10s", &tables, &[("version", V7_3), ("group_mode", 1)]), 10.0);
+    // A third of CPU 0 beside the hog while both weigh 512, half of it afterwards; and half a second of CPU 1.
+    assert!((used - (0.333 * 0.5 + 0.5 * 9.5 + 0.5) / 20.0).abs() < 0.003, "{used}");
+}
+
+/// The CPU of a task that is held back takes another's.
+#[test]
+fn no_cpu_idles_while_one_task_is_held_back() {
+    for version in [V6_18, V7_3] {
+        let tables = group("a", "max = \"50ms/100ms\"") + &hogs("x", &within("a"), 1) + &hogs("y", "", 2);
+        let seen = see(2, "5s", &tables, &[("version", version)]);
+        let times = super::observe::cpu_time(&seen.events, 3);
+        let [x, y, z] = [0, 1, 2].map(|task| times[task] as f64 / 5e6);
+        assert!((x - 0.5).abs() < 0.01 && y + z > 1.48, "{version}: {x} {y} {z}");
+    }
+}
+
 /// When tasks are held back, in milliseconds; and when they are not any more.
 fn held(seen: &Seen) -> (Vec<f64>, Vec<f64>) {
     let times = |wanted: bool| {

@@ -173,7 +173,7 @@ static bool charge_queue(u32 slot, u32 cpu, u64 used, u64 now)
 	start_period(slot, now);
 	is_throttled = take_or_throttle(slot, group, queue, cpu);
 	if (is_throttled)
-		queue->throttled_at = now;
+		queue->throttled_at = now + 1;
 	return is_throttled;
 }
 
@@ -277,7 +277,7 @@ static void distribute(struct control_group *group, u32 slot, u64 now)
 		if (!is_released)
 			return;
 		if (queue->throttled_at)
-			group->throttled_ns += now - queue->throttled_at;
+			group->throttled_ns += now + 1 - queue->throttled_at;
 		queue->throttled_at = 0;
 		on_released(slot, cpu);
 	}
@@ -452,7 +452,7 @@ static void set_limit(u32 slot, u64 period_us, u64 quota_us, u64 burst_us, u64 n
 		if (!queue->is_throttled)
 			continue;
 		if (queue->throttled_at)
-			group->throttled_ns += now - queue->throttled_at;
+			group->throttled_ns += now + 1 - queue->throttled_at;
 		queue->throttled_at = 0;
 		queue->is_throttled = false;
 		on_released(slot, cpu);

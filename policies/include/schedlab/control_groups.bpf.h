@@ -38,8 +38,9 @@ struct control_queue {
 	u64 published_load;	     /* what the sums of the group have of the averages */
 	u64 published_runnable;
 	s64 runtime;		     /* of the limit: what may be used before it asks for more */
-	u64 throttled_at;	     /* since when it is throttled with a task waiting, 0 while it is not */
+	u64 throttled_at;	     /* since when it is throttled with a task waiting, plus one; else 0 */
 	u32 next;		     /* the next throttled queue of the group, plus one */
+	u32 nr_fading;		     /* of the root's: how many groups have a load here, and no task */
 	u32 next_released;	     /* the next group whose tasks its CPU is to take back, plus one */
 	bool is_throttled;
 };
@@ -70,7 +71,7 @@ struct control_group {
 };
 
 static struct control_group control_groups[MAX_CONTROL_GROUPS];
-static u32 nr_control_groups, control_cpus;
+static u32 nr_control_groups, control_cpus, control_slots_end;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -103,6 +104,20 @@ static inline struct control_queue *control_queue_of(u32 slot, u32 cpu)
 	u32 key = slot * control_cpus + cpu;
 
 	return bpf_map_lookup_elem(&control_queues, &key);
+}
+
+/* Whether a group has a load on a CPU, and no task there. */
+static inline bool is_fading(const struct control_queue *queue)
+{
+	return queue->published_load && !queue->nr_running;
+}
+
+static inline void count_fading(u32 cpu, bool before, bool after)
+{
+	struct control_queue *root = control_queue_of(ROOT_SLOT, cpu);
+
+	if (root && before != after)
+		__sync_fetch_and_add(&root->nr_fading, after ? 1 : -1);
 }
 
 /* The slot of a group, the root's for one that is not known. */
@@ -178,12 +193,16 @@ static s32 add_control_group(struct cgroup *cgroup, struct scx_cgroup_init_args 
 	bpf_for(cpu, 0, control_cpus) {
 		struct control_queue *queue = control_queue_of(slot, cpu);
 
-		if (queue)
-			*queue = (struct control_queue){};
+		if (!queue)
+			continue;
+		count_fading(cpu, is_fading(queue), false);
+		*queue = (struct control_queue){};
 	}
 	if (bpf_core_field_exists(args->sched_idle))
 		group->is_idle = args->sched_idle;
 	nr_control_groups++;
+	if (control_slots_end <= slot)
+		control_slots_end = slot + 1;
 	return 0;
 }
 

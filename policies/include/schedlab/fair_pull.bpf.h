@@ -153,6 +153,9 @@ __noinline bool is_busy(s32 cpu)
 	return !is_idle(cpu) && !is_left_to_idle_class(cpu);
 }
 
+/* A CPU balances: for loads that the policy keeps of what is not there any more. */
+static inline void on_balance(u32 cpu, u64 now);
+
 /* Balances the levels of a CPU that are due. Returns when the next one is. */
 static u64 rebalance(u32 cpu, u64 now)
 {
@@ -162,6 +165,7 @@ static u64 rebalance(u32 cpu, u64 now)
 
 	if (!q)
 		return next;
+	on_balance(cpu, now);
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
 		u64 *balanced_at = ELEMENT(q->balanced_at, level);
 
@@ -284,6 +288,7 @@ static bool balance_new_idle(s32 cpu, u64 now)
 		return false;
 	if (is_4_9() && q->average_idle < migration_cost)
 		return false;
+	on_balance(cpu, now);
 	bpf_for(level, 1, MAX_DOMAIN_LEVEL + 1) {
 		u64 *cost = ELEMENT(q->newidle_cost, level), began = bpf_ktime_get_ns(), took;
 		u32 moved;

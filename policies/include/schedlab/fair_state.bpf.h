@@ -187,9 +187,13 @@ static inline void update_task_load(struct fair_task *t, u64 now, bool runnable,
 
 #include <schedlab/task_groups.bpf.h>
 
+/* A task comes to `t->cpu`, or leaves it: for what the policy keeps of loads. */
+static inline void on_load(struct fair_task *t, bool comes);
+
 /* What the queue's averages have of a task that has come to its CPU, or that leaves it. */
 static inline void join_load(struct fair_queue *q, struct fair_task *t, u64 now)
 {
+	on_load(t, true);
 	if (has_groups())
 		join_group_load(q, t, now);
 	else
@@ -198,6 +202,7 @@ static inline void join_load(struct fair_queue *q, struct fair_task *t, u64 now)
 
 static inline void leave_load(struct fair_queue *q, struct fair_task *t, u64 now)
 {
+	on_load(t, false);
 	if (has_groups())
 		leave_group_load(q, t, now);
 	else

@@ -15,10 +15,11 @@
  *
  * Example, one CPU: a group of 1024 with the tasks A and B, and a task C of the root. A and B weigh 512 each, C 1024.
  *
- * A waiting task keeps the weight that it had when it came, or was picked.
+ * A waiting task keeps the weight that it had when it came, or was picked. The loads follow tasks that move from one CPU
+ * to another; where a group has no task any more they fade when that CPU balances.
  *
  * Source: Linux 7.3, kernel/sched/fair.c __calc_prop_weight(), calc_group_shares(), calc_concur_shares(),
- * update_tg_load_avg().
+ * update_tg_load_avg(), update_blocked_averages().
  */
 #ifndef SCHEDLAB_GROUP_WEIGHTS_BPF_H
 #define SCHEDLAB_GROUP_WEIGHTS_BPF_H
@@ -70,11 +71,9 @@ static inline bool has_moved(u64 now, u64 before)
 	return (u64)(moved < 0 ? -moved : moved) > before / 64;
 }
 
-/* Brings the average of a queue to now, and lets the group know. */
-static inline void update_control_queue(struct control_group *group, struct control_queue *queue, bool runs, u64 now)
+/* A queue lets its group know of its averages. */
+static inline void publish_control(struct control_group *group, struct control_queue *queue)
 {
-	load_average_update(&queue->average, now, queue->weight, queue->nr_running * LOAD_UTIL_MAX,
-			    LOAD_RULE_LATER | (runs ? LOAD_RUNNING : 0));
 	if (has_moved(queue->average.load, queue->published_load)) {
 		__sync_fetch_and_add(&group->load, queue->average.load - queue->published_load);
 		queue->published_load = queue->average.load;
@@ -85,6 +84,14 @@ static inline void update_control_queue(struct control_group *group, struct cont
 	}
 }
 
+/* Brings the averages of a queue to now. */
+static inline void update_control_queue(struct control_group *group, struct control_queue *queue, bool runs, u64 now)
+{
+	load_average_update(&queue->average, now, queue->weight, queue->nr_running * LOAD_UTIL_MAX,
+			    LOAD_RULE_LATER | (runs ? LOAD_RUNNING : 0));
+	publish_control(group, queue);
+}
+
 /* @tasks and @weight come to a group's queue on a CPU, or go: what the groups above it weigh there follows. */
 static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight, u64 now)
 {
@@ -93,19 +100,80 @@ static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight,
 	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
 		struct control_group *group = control_group_at(slot);
 		struct control_queue *queue = control_queue_of(slot, cpu);
+		bool faded;
 		u32 share;
 
 		if (!group || !queue)
 			return;
+		faded = is_fading(queue);
 		update_control_queue(group, queue, queue->nr_running, now);
 		queue->weight += weight;
 		queue->nr_running += tasks;
 		if (slot == ROOT_SLOT)
 			return;
+		count_fading(cpu, faded, is_fading(queue));
 		share = share_of(group, queue);
 		weight = (s64)share - queue->share;
 		queue->share = share;
 		slot = group->parent;
+	}
+}
+
+/*
+ * A task brings its load to the averages of its groups on a CPU, or takes it to another: the averages follow at once. In
+ * the group above, the group's own load is the part of its shares that its load here is of its load everywhere.
+ * (attach_entity_load_avg(), detach_entity_load_avg(), propagate_entity_load_avg())
+ */
+static __noinline void carry_in_groups(u32 slot, u32 cpu, u64 load, u64 runnable, bool comes)
+{
+	u64 now = scx_bpf_now();
+	u32 level;
+
+	bpf_for(level, 0, MAX_CONTROL_DEPTH) {
+		struct control_group *group = control_group_at(slot);
+		struct control_queue *queue = control_queue_of(slot, cpu);
+		struct load_average part = { .load = load, .runnable = runnable };
+		u64 total;
+		bool faded;
+
+		if (!group || !queue || slot == ROOT_SLOT)
+			return;
+		faded = is_fading(queue);
+		update_control_queue(group, queue, queue->nr_running, now);
+		total = group->load;
+		if (comes) {
+			load_average_attach(&queue->average, &part, LOAD_RULE_LATER);
+			total += load;
+		} else {
+			part.load_sum = load * load_divisor(&queue->average, LOAD_RULE_LATER);
+			part.runnable_sum = runnable * load_divisor(&queue->average, LOAD_RULE_LATER);
+			load_average_detach(&queue->average, &part, LOAD_RULE_LATER);
+		}
+		publish_control(group, queue);
+		count_fading(cpu, faded, is_fading(queue));
+		load = group_part(entity_shares(group), load, total > load ? total : load, load);
+		slot = group->parent;
+	}
+}
+
+/* The loads of groups fade where they have no task any more (update_blocked_averages()). */
+static __noinline void fade_groups(u32 cpu, u64 now)
+{
+	struct control_queue *root = control_queue_of(ROOT_SLOT, cpu);
+	u32 slot;
+
+	if (!root || !root->nr_fading)
+		return;
+	bpf_for(slot, ROOT_SLOT + 1, MAX_CONTROL_GROUPS) {
+		struct control_group *group = control_group_at(slot);
+		struct control_queue *queue = control_queue_of(slot, cpu);
+
+		if (slot >= control_slots_end)
+			break;
+		if (!group || !queue || !is_fading(queue))
+			continue;
+		update_control_queue(group, queue, false, now);
+		count_fading(cpu, true, is_fading(queue));
 	}
 }
 
