@@ -37,7 +37,7 @@ class Limits(_Shown):
         Columns: ``policy``, ``quota_ns``, ``period_ns`` and ``burst_ns`` (nanoseconds; the quota is null without a
         limit), ``value_ns`` (the statistic of the response times, as the mean over the runs), ``used_cpus`` (CPUs that
         the control group used), and ``meets`` (whether the target is kept). With a search for a weight it also has
-        ``weight``, with several runs ``low_ns`` and ``high_ns`` (the bootstrap interval at 95 %), and
+        ``weight``, with several runs ``low_ns`` and ``high_ns`` (the ends of its 95 % interval), and
         ``throttled_frac`` (the part of the periods that were throttled) where the policy counts them.
         """
         return self._limits.points()

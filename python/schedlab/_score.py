@@ -34,7 +34,7 @@ class Score(_Shown):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ends of its 95 % bootstrap interval over seeds; None with one seed, or if all give the same."""
+        """The ends of its 95 % interval over seeds (Student's t); None with one seed, or if all give the same."""
         interval = self.data.get("interval")
         return None if interval is None else (interval[0], interval[1])
 

@@ -1,15 +1,12 @@
 //! Several runs that differ in the seed, as one outcome: of each metric the mean over the runs.
 
-use crate::statistics::{Resamples, is_repeated, mean};
+use crate::statistics::{is_repeated, mean, mean_interval};
 use schedlab_model::metric::{Combine, Found, Part};
 use schedlab_model::outcome::Outcome;
 use schedlab_model::result::{EngineInfo, Provenance, RunResult};
 use schedlab_model::runs::{
     Combined, ControlGroupRuns, CpuRuns, Estimate, Numbers, RoleRuns, Runs, RunsResult, SCHEMA, Total,
 };
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// The coverage of all intervals.
 pub const LEVEL: f64 = 0.95;
@@ -21,19 +18,18 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
     if wanted < 2 {
         return first.clone().into();
     }
-    let resamples = Drawn { seed: first.seed, by_count: RefCell::default() };
     let roles = first.roles.iter().enumerate().map(|(index, role)| RoleRuns {
         name: role.name.clone(),
-        metrics: numbers(&parts(runs, |run| Part::Role(&run.roles[index])), Some(&resamples)),
+        metrics: numbers(&parts(runs, |run| Part::Role(&run.roles[index])), true),
     });
     let cpus = first.cpus.iter().enumerate().map(|(index, cpu)| CpuRuns {
         id: cpu.id,
-        metrics: numbers(&parts(runs, |run| Part::Cpu(&run.cpus[index])), Some(&resamples)),
+        metrics: numbers(&parts(runs, |run| Part::Cpu(&run.cpus[index])), true),
     });
     let control_groups = first.control_groups.iter().enumerate().map(|(index, group)| ControlGroupRuns {
         path: group.path.clone(),
         knobs: group.knobs.clone(),
-        metrics: numbers(&parts(runs, |run| Part::ControlGroup(&run.control_groups[index])), Some(&resamples)),
+        metrics: numbers(&parts(runs, |run| Part::ControlGroup(&run.control_groups[index])), true),
     });
     let missing = once_each(runs.iter().flat_map(|run| &run.missing));
     let cautions = once_each(runs.iter().flat_map(|run| &run.cautions));
@@ -48,7 +44,7 @@ pub fn combine(runs: &[&RunResult], wanted: usize) -> Outcome {
         roles: roles.collect(),
         control_groups: control_groups.collect(),
         cpus: cpus.collect(),
-        metrics: numbers(&parts(runs, Part::Run), Some(&resamples)),
+        metrics: numbers(&parts(runs, Part::Run), true),
         partial: runs.iter().any(|run| run.partial) || runs.len() < wanted,
         algorithm: first.calibration.as_ref().map(|calibration| calibration.algorithm.clone()),
         missing,
@@ -66,7 +62,7 @@ pub fn tasks(runs: &[&RunResult]) -> Option<Vec<TaskRuns>> {
         return None;
     }
     let task = |(index, (id, role)): (usize, (u32, String))| {
-        let metrics = numbers(&parts(runs, |run| Part::Task(&run.tasks[index].measures)), None);
+        let metrics = numbers(&parts(runs, |run| Part::Task(&run.tasks[index].measures)), false);
         TaskRuns { id, role, metrics }
     };
     Some(first.into_iter().enumerate().map(task).collect())
@@ -92,45 +88,33 @@ fn common(provenance: &Provenance) -> Provenance {
     Provenance { engine, ..provenance.clone() }
 }
 
-/// All that is known of a part in some run, over the runs; with intervals where there are resamples for them.
-fn numbers(parts: &[Part], resamples: Option<&Drawn>) -> Numbers {
+/// All that is known of a part in some run, over the runs; with intervals if wanted.
+fn numbers(parts: &[Part], has_intervals: bool) -> Numbers {
     let combined = |found: Found| {
         let values: Vec<Option<f64>> = parts.iter().map(|part| found.of(*part)).collect();
         let known: Vec<f64> = values.iter().flatten().copied().collect();
         let n = known.len() as u32;
         let combined = match found.metric.combine {
             Combine::Sum => Combined::Sum(Total { sum: known.iter().sum(), n, values }),
-            Combine::Mean => Combined::Mean(estimate(&known, values, resamples)?),
+            Combine::Mean => Combined::Mean(estimate(&known, values, has_intervals)?),
         };
         Some((found.path(), combined))
     };
     Part::all_known(parts).into_iter().filter_map(combined).collect()
 }
 
-fn estimate(known: &[f64], values: Vec<Option<f64>>, resamples: Option<&Drawn>) -> Option<Estimate> {
-    let interval = resamples.and_then(|resamples| resamples.of(known.len()).mean_interval(known, LEVEL));
+fn estimate(known: &[f64], values: Vec<Option<f64>>, has_intervals: bool) -> Option<Estimate> {
+    let interval = if has_intervals { mean_interval(known, LEVEL) } else { None };
     Some(Estimate {
         // A number that all runs gave is their mean to the last bit.
         mean: if is_repeated(known) { *known.first()? } else { mean(known)? },
-        low: interval.map(|interval| interval.low),
+        // No metric is negative.
+        low: interval.map(|interval| interval.low.max(0.0)),
         high: interval.map(|interval| interval.high),
         level: interval.map(|interval| interval.level),
         n: known.len() as u32,
         values,
     })
-}
-
-/// Resamples by the number of runs that know a metric.
-struct Drawn {
-    seed: u64,
-    by_count: RefCell<BTreeMap<usize, Rc<Resamples>>>,
-}
-
-impl Drawn {
-    fn of(&self, count: usize) -> Rc<Resamples> {
-        let mut known = self.by_count.borrow_mut();
-        known.entry(count).or_insert_with(|| Rc::new(Resamples::new(count, self.seed))).clone()
-    }
 }
 
 /// The texts of all runs, each once.
@@ -149,6 +133,7 @@ mod tests {
     use super::*;
     use schedlab_model::metric;
     use schedlab_model::result::{ControlGroupResult, CpuResult, LoadDistribution, Measures, RoleResult, Summary};
+    use std::collections::BTreeMap;
 
     /// A run whose numbers are all made of `x`; requests end in runs with an even one only.
     fn run(x: u64) -> RunResult {

@@ -7,9 +7,6 @@ use schedlab_metrics::statistics::{compare, mean_interval};
 use schedlab_model::metric::{Better, Metric};
 use schedlab_report::amount;
 
-/// The seed of resamples: the same values give the same verdict.
-const SEED: u64 = 1;
-
 /// What a check says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judgement {
@@ -103,7 +100,7 @@ fn difference(from: &Value, to: &Value, level: f64) -> Option<Range> {
     let (Some(before), Some(after)) = (&from.runs, &to.runs) else {
         return Some((to.number - from.number, to.number - from.number));
     };
-    let interval = compare(before, after, level, SEED)?.difference_interval?;
+    let interval = compare(before, after, level)?.difference_interval?;
     Some((interval.low, interval.high))
 }
 
@@ -114,7 +111,7 @@ fn itself(value: &Value, level: f64) -> Option<Range> {
         return None;
     }
     // Runs that all gave one number have no interval: that number is all there is.
-    let interval = mean_interval(runs, level, SEED);
+    let interval = mean_interval(runs, level);
     Some(interval.map_or((value.number, value.number), |interval| (interval.low, interval.high)))
 }
 

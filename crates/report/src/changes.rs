@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn ranges_hold_the_scenario_as_it_stands() {
         let response = known("response_ns.mean").metric;
-        let effect = compare(&[10.0], &[22.0], 0.95, 1).unwrap();
+        let effect = compare(&[10.0], &[22.0], 0.95).unwrap();
         let changed = of_difference(&effect, &[(10.0, 25.0), (20.0, 30.0)]).unwrap();
         assert_eq!((changed.ratio_low, changed.ratio_high), (Some(1.5), Some(2.5)));
         assert_eq!((changed.difference_low, changed.difference_high, changed.copies), (10.0, 15.0, 2));
@@ -182,8 +182,7 @@ mod tests {
             changed.words(response),
             ", between 1.50× longer and 2.50× longer under small changes of tick offset, work and sleep"
         );
-        let faster =
-            of_difference(&effect, &[(22.0, 10.0)]).map(|_| compare(&[22.0], &[10.0], 0.95, 1).unwrap()).unwrap();
+        let faster = of_difference(&effect, &[(22.0, 10.0)]).map(|_| compare(&[22.0], &[10.0], 0.95).unwrap()).unwrap();
         let faster = of_difference(&faster, &[(40.0, 10.0)]).unwrap();
         assert!(faster.words(response).starts_with(", between 2.20× shorter and 4.00× shorter under"));
         let turned = of_difference(&effect, &[(22.0, 20.0)]).unwrap();

@@ -48,7 +48,6 @@ impl Pair<'_> {
             candidate.result.seeds().iter().copied().zip(each).collect()
         };
         let (first, second) = (values(self.baseline), values(self.other));
-        let seed = first.first()?.0;
         let same_seed = |(seed, value): &(u64, Option<f64>)| {
             let other = second.iter().find(|(other, _)| other == seed)?;
             Some((value.as_ref().copied()?, other.1?))
@@ -57,19 +56,19 @@ impl Pair<'_> {
         let (evidence, effect) = match (pairs.as_slice(), self.batches(path)) {
             ([], _) => return None,
             ([pair], batches) if !self.random || batches.as_ref().is_some_and(are_repeated) => {
-                (Evidence::Exact, compare(&[pair.0], &[pair.1], LEVEL, seed)?)
+                (Evidence::Exact, compare(&[pair.0], &[pair.1], LEVEL)?)
             }
             ([pair, _, ..], _) if are_repeated(&pairs.iter().copied().unzip()) => {
-                (Evidence::Exact, compare(&[pair.0], &[pair.1], LEVEL, seed)?)
+                (Evidence::Exact, compare(&[pair.0], &[pair.1], LEVEL)?)
             }
             // With the same seed the batches hold the same requests, except for few at their ends.
             ([_], Some((a, b))) if a.len() == b.len() => {
                 let batches: Vec<_> = a.into_iter().zip(b).collect();
-                (Evidence::Batches, compare_paired(&batches, LEVEL, seed)?)
+                (Evidence::Batches, compare_paired(&batches, LEVEL)?)
             }
-            ([_], Some((a, b))) => (Evidence::Batches, compare(&a, &b, LEVEL, seed)?),
-            ([(a, b)], None) => (Evidence::Single, compare(&[*a], &[*b], LEVEL, seed)?),
-            (pairs, _) => (Evidence::Runs, compare_paired(pairs, LEVEL, seed)?),
+            ([_], Some((a, b))) => (Evidence::Batches, compare(&a, &b, LEVEL)?),
+            ([(a, b)], None) => (Evidence::Single, compare(&[*a], &[*b], LEVEL)?),
+            (pairs, _) => (Evidence::Runs, compare_paired(pairs, LEVEL)?),
         };
         let under_changes = (evidence == Evidence::Exact).then(|| self.under_changes(path, &effect)).flatten();
         Some((Gap::new(evidence, &effect, under_changes), effect))

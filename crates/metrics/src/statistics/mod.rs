@@ -1,24 +1,24 @@
 //! Statistics over few numbers: moments, intervals, comparisons.
 //!
 //! The unit of evidence is the *run*: response times within one run depend on each other, so an interval over single
-//! requests would be far too narrow. [`bootstrap`] and [`compare`] therefore take one number for each run;
+//! requests would be far too narrow. [`interval`] and [`compare`] therefore take one number for each run;
 //! [`batch_means`] is for one long run, where batches stand for runs.
 
 pub mod batch_means;
 mod beta;
 mod bisection;
 pub mod block;
-pub mod bootstrap;
 pub mod chi_squared;
 pub mod compare;
 pub mod equivalence;
 pub mod fisher;
+pub mod interval;
 pub mod ranks;
 pub mod student;
 
 pub use batch_means::BatchMeans;
-pub use bootstrap::{Resamples, is_repeated, mean_interval};
 pub use compare::{Comparison, compare, compare_paired, leaves_out_equality};
+pub use interval::{is_repeated, mean_interval};
 
 /// The arithmetic mean; none of no values.
 pub fn mean(values: &[f64]) -> Option<f64> {

@@ -60,7 +60,7 @@ pub enum Level {
 /// How the values of several runs become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
-    /// Their mean, with a bootstrap interval.
+    /// Their mean, with its interval.
     Mean,
     /// Their sum.
     Sum,

@@ -13,7 +13,7 @@ pub fn page() -> String {
          `roles.worker.response_ns.p99`, `tasks.3.cpu_share`, `cpus.0.busy_frac`. With `*` instead of a name it is the \
          maximum of all. A metric of the run has no prefix: `jain`.\n\n\
          *Several runs* (`--runs N`) form a separate kind of result (`schedlab schema runs`). Each metric is the mean of the \
-         runs that have it, with a bootstrap interval, their number and the value of each. A distribution is the mean of each \
+         runs that have it, with its 95 % interval (Student's t), their number and the value of each. A distribution is the mean of each \
          of its fractions. Lost events are added up. Tasks are those of one run, because other runs have other tasks.\n",
     );
     let parts = [

@@ -14,9 +14,6 @@ pub const BLOCKS: u64 = 20;
 const LEAST: usize = 8;
 /// How probable it is that all intervals together hold what is true.
 const LEVEL: f64 = 0.95;
-/// What is resampled is always the same.
-const SEED: u64 = 1;
-
 /// The length of a block for two traces of these lengths.
 pub fn block_length(ends: [Time; 2]) -> Time {
     Time((ends[0].min(ends[1]).ns() / BLOCKS).max(1))
@@ -131,7 +128,7 @@ fn change(name: &str, waited: [&Waited; 2], sides: [&Account; 2], level: f64) ->
     let seconds = sides.map(|side| side.end().as_s().max(f64::MIN_POSITIVE));
     let rate = |side: usize, ns: u64| ns as f64 / seconds[side];
     let means = waited.map(means);
-    let compared = compare(&means[0], &means[1], level, SEED);
+    let compared = compare(&means[0], &means[1], level);
     let is_enough = means.iter().all(|blocks| blocks.len() >= LEAST);
     let interval = |interval: Option<Interval>| interval.filter(|_| is_enough);
     let (difference, ratio) = compared
