@@ -12,13 +12,22 @@ const NICE_WEIGHTS: [u32; 40] = [
 /// The weight of `SCHED_IDLE` (`WEIGHT_IDLEPRIO` in `kernel/sched/sched.h`).
 const IDLE_WEIGHT: u32 = 3;
 
-/// The kernel's weight of a task of this role; none for the real-time classes, which do not share by weight.
+/// The kernel's weight of a task of this role; none for the real-time classes, which do not share by weight, and where a
+/// task changes its nice value or its class, as there is no single weight then.
 pub fn weight(role: &Role) -> Option<u32> {
+    if changes_weight(role) {
+        return None;
+    }
     match role.class {
         Class::Other | Class::Batch => Some(NICE_WEIGHTS[(i32::from(role.nice) + 20).clamp(0, 39) as usize]),
         Class::Idle => Some(IDLE_WEIGHT),
         Class::Fifo(_) | Class::RoundRobin(_) => None,
     }
+}
+
+/// Whether tasks of this role have another weight after some step.
+pub fn changes_weight(role: &Role) -> bool {
+    role.changes().any(|change| change.nice.is_some() || change.class.is_some())
 }
 
 /// Jain's index (Σx)² / (n·Σx²) of a growing set of allocations (Jain, Chiu, Hawe, "A quantitative measure of fairness

@@ -147,6 +147,9 @@ impl Collector {
                 watch.wait_ends(task.role.index());
             }
         }
+        if held {
+            self.held.remove(&id);
+        }
         task.since = now;
         task.overhead_mark = overhead_clock;
         if task.first_run_due {
@@ -224,13 +227,21 @@ impl Collector {
     /// Whether a task waits for a limit; before the event that is at hand.
     #[inline]
     fn is_held(&self, id: TaskId) -> bool {
-        self.control_groups.as_ref().is_some_and(|groups| groups.is_held(id))
+        match &self.control_groups {
+            Some(groups) => groups.is_held(id),
+            None => !self.held.is_empty() && self.held.contains(&id),
+        }
     }
 
     /// A task that waits for a limit is no work that a CPU leaves undone.
     #[cold]
     fn hold(&mut self, id: TaskId, on: bool) {
         let held = self.is_held(id);
+        // A trace that is measured again has throttled tasks and no control groups.
+        match on && self.control_groups.is_none() {
+            true => _ = self.held.insert(id),
+            false => _ = self.held.remove(&id),
+        }
         let Some(task) = self.tasks.find(id) else { return };
         if held == on || !task.is_waiting() {
             return;

@@ -59,7 +59,7 @@ use schedlab_model::ids::{CpuId, RequestId, TaskId};
 use schedlab_model::result::EventCounts;
 use schedlab_model::time::Time;
 use schedlab_model::workload::Workload;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use task::{Activity, NOT_YET, Task, TaskTable};
 
 /// With more task instances than this, there are results for roles only.
@@ -137,6 +137,8 @@ pub struct Collector {
     conservation: Result<(), Violation>,
     /// Where the workload has control groups.
     control_groups: Option<ControlGroups>,
+    /// Tasks that a limit holds back, where there are no control groups to know it.
+    held: BTreeSet<TaskId>,
 }
 
 impl Collector {
@@ -182,6 +184,7 @@ impl Collector {
             tells_of_others: false,
             conservation: Ok(()),
             control_groups: ControlGroups::new(workload),
+            held: BTreeSet::new(),
         }
     }
 

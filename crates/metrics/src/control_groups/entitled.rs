@@ -1,11 +1,13 @@
 //! What control groups are entitled to: at each instant the CPUs are divided by weight, from the root down.
 //!
 //! A group's part is shared by the groups below it and its own tasks. None gets more than it can use: a task one CPU, a
-//! group its runnable tasks, its CPUs and its quota. What one leaves goes to the others by their weights (weighted
+//! group what those below it can use, its CPUs and its quota. What one leaves goes to the others by their weights (weighted
 //! max-min fairness).
 
+use crate::fairness::changes_weight;
 use schedlab_model::control_group::{ControlGroups as Tree, Weight};
 use schedlab_model::ids::ControlGroupId;
+use schedlab_model::workload::{Step, Workload};
 use std::collections::BTreeMap;
 
 /// With more groups than this there is no entitled share: it is computed whenever a task begins or ceases to want a CPU.
@@ -25,10 +27,10 @@ pub(super) struct Entitled {
 struct State {
     weight: f64,
     most: f64,
-    /// Tasks that want a CPU, in it and below it.
-    wanting: u32,
-    /// Its own of them, by weight.
+    /// Its own tasks that want a CPU, by weight.
     own: BTreeMap<u32, u32>,
+    /// CPUs that it can use now.
+    usable: f64,
     /// CPUs that it is entitled to now.
     rate: f64,
     /// CPU time that it was entitled to, and that of all that share with it.
@@ -45,16 +47,23 @@ struct Claim {
 }
 
 impl Entitled {
-    pub fn new(tree: &Tree, cpus: u32) -> Option<Entitled> {
-        if tree.len() > MAX_GROUPS {
+    /// None where weights or limits change while the run lasts: the trace does not say when.
+    pub fn of(workload: &Workload) -> Option<Entitled> {
+        let adjusts = |step: &Step| matches!(step, Step::Adjust(..));
+        let changes = workload.roles.iter().any(|role| changes_weight(role) || role.program.steps.iter().any(adjusts));
+        if changes || workload.control_groups.len() > MAX_GROUPS {
             return None;
         }
+        Some(Entitled::new(&workload.control_groups, workload.machine.cpus()))
+    }
+
+    fn new(tree: &Tree, cpus: u32) -> Entitled {
         let state = |(_, group): (ControlGroupId, &schedlab_model::control_group::ControlGroup)| State {
             weight: weight(group.knobs.weight),
             most: group.knobs.bandwidth.cpus().unwrap_or(f64::INFINITY).min(f64::from(group.effective_cpus.len())),
             ..State::default()
         };
-        Some(Entitled { cpus: f64::from(cpus), groups: tree.iter().map(state).collect(), is_stale: false })
+        Entitled { cpus: f64::from(cpus), groups: tree.iter().map(state).collect(), is_stale: false }
     }
 
     /// A task of a group begins or ceases to want a CPU. Those of the real-time classes have no weight and stand apart.
@@ -62,23 +71,35 @@ impl Entitled {
         let Some(weight) = weight else { return };
         let own = self.groups[group.index()].own.entry(weight).or_default();
         *own = own.wrapping_add_signed(if on { 1 } else { -1 });
-        for above in tree.upward(group) {
-            let wanting = &mut self.groups[above.index()].wanting;
-            *wanting = wanting.wrapping_add_signed(if on { 1 } else { -1 });
-        }
         self.is_stale = true;
         self.tree_changed(tree);
     }
 
+    /// What each group can use, from the leaves up: parents come before their children in a tree.
+    fn find_usable(&mut self, tree: &Tree) {
+        for state in &mut self.groups {
+            state.usable = state.own.values().map(|count| f64::from(*count)).sum();
+        }
+        for (id, group) in tree.iter().rev() {
+            let state = &mut self.groups[id.index()];
+            state.usable = state.usable.min(state.most);
+            let usable = state.usable;
+            if let Some(parent) = group.parent {
+                self.groups[parent.index()].usable += usable;
+            }
+        }
+    }
+
     fn tree_changed(&mut self, tree: &Tree) {
-        self.groups[0].rate = self.cpus.min(f64::from(self.groups[0].wanting));
+        self.find_usable(tree);
+        self.groups[0].rate = self.cpus.min(self.groups[0].usable);
         for (id, _) in tree.iter() {
             let children: Vec<ControlGroupId> = tree.children(id).collect();
             let state = &self.groups[id.index()];
             let capacity = state.rate;
             let groups = children.iter().map(|child| {
                 let child = &self.groups[child.index()];
-                Claim { weight: child.weight, most: child.most.min(f64::from(child.wanting)) }
+                Claim { weight: child.weight, most: child.usable }
             });
             let own = state.own.iter().map(|(weight, count)| Claim {
                 weight: f64::from(*weight) * f64::from(*count),

@@ -48,6 +48,8 @@ struct State {
 #[derive(Clone, Debug)]
 struct Member {
     group: ControlGroupId,
+    /// Where it was before, since the last [`ControlGroups::clear`].
+    left: Vec<ControlGroupId>,
     role: RoleId,
     /// Of its CPU time, what belongs to where it was before.
     cpu_mark: u64,
@@ -91,7 +93,7 @@ impl ControlGroups {
             begins: workload.roles.iter().map(|role| (role.control.begin, role.control.inherits)).collect(),
             weights: workload.roles.iter().map(crate::fairness::weight).collect(),
             pressure: Pressure::new(tree.len(), cpus),
-            entitled: Entitled::new(&tree, cpus),
+            entitled: Entitled::of(workload),
             is_told: false,
             tree,
         })
@@ -143,6 +145,7 @@ impl ControlGroups {
         let group = parent.map_or(begin, |parent| parent.group);
         let member = Member {
             group,
+            left: Vec::new(),
             role,
             cpu_mark: 0,
             place: Place::Off,
@@ -223,8 +226,12 @@ impl ControlGroups {
         self.go(task, member.cpu, Place::Off);
         let moved = self.members.get_mut(&task).expect("it was there");
         (moved.group, moved.cpu_mark) = (to, cpu_ns);
+        moved.left.push(member.group);
         self.go(task, member.cpu, member.place);
-        self.count(to);
+        let before: Vec<ControlGroupId> = member.left.iter().copied().chain([member.group]).collect();
+        let been = |group: &ControlGroupId| before.iter().any(|left| self.tree.upward(*left).any(|up| up == *group));
+        let new: Vec<ControlGroupId> = self.tree.upward(to).filter(|group| !been(group)).collect();
+        new.into_iter().for_each(|group| self.groups[group.index()].tasks += 1);
     }
 
     /// A task has ended, or the run has, after that much CPU time.
@@ -257,6 +264,7 @@ impl ControlGroups {
         living.into_iter().for_each(|group| self.count(group));
         for member in self.members.values_mut() {
             member.cpu_mark = 0;
+            member.left.clear();
         }
     }
 

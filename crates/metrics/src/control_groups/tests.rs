@@ -68,10 +68,50 @@ fn who_is_held_back_is_no_work_for_a_cpu() {
         held(70, false),
         switch(80, 0, None, Reason::Idle, Some(0)),
     ];
-    let mut collector = Collector::new(&workload());
-    collector.events(&[&begin[..], &rest].concat());
-    collector.finish(Time(100));
-    let measures = collector.into_measures();
-    assert_eq!(measures.work_conservation_violation.unwrap().ns, 10);
-    assert_eq!(measures.control_groups[0].throttled_wait_ns.unwrap().max, 50);
+    // The second time as in a trace that is measured again, whose header says nothing of groups.
+    let mut bare = workload();
+    bare.control_groups = schedlab_model::control_group::ControlGroups::root_alone(1);
+    for workload in [workload(), bare] {
+        let mut collector = Collector::new(&workload);
+        collector.events(&[&begin[..], &rest].concat());
+        collector.finish(Time(100));
+        let measures = collector.into_measures();
+        assert_eq!(measures.work_conservation_violation.unwrap().ns, 10);
+        let waits = measures.control_groups.first().map(|group| group.throttled_wait_ns.as_ref().unwrap().max);
+        assert!(waits.is_none_or(|longest| longest == 50));
+    }
+}
+
+/// What a parent cannot use, as its children may not, is no part of what it is entitled to.
+#[test]
+fn a_parent_is_entitled_to_what_its_children_can_use() {
+    let text = "name = \"t\"\n[machine]\ncpus = 1\n[run]\nduration = \"1s\"\n\
+                [[control_group]]\npath = \"p\"\nweight = 300\n[[control_group]]\npath = \"p/a\"\nmax = \"20ms/100ms\"\n\
+                [[task]]\nname = \"x\"\ncontrol_group = \"p/a\"\nloop = [{ compute = \"1s\" }]\n\
+                [[task]]\nname = \"y\"\nloop = [{ compute = \"1s\" }]\n";
+    let events = [fork_of(0, 0), fork_of(1, 1), wakeup(0, 0, 0), wakeup(0, 1, 0)];
+    let shares = |text: &str| {
+        let workload = Scenario::parse(text, "t").unwrap().compile().unwrap();
+        let mut collector = Collector::new(&workload);
+        collector.events(&events);
+        collector.finish(Time(100));
+        collector.into_measures().control_groups.iter().map(|group| group.entitled_share).collect::<Vec<_>>()
+    };
+    assert_eq!(shares(text), [Some(0.2), Some(1.0)]);
+    // Weights that change have no single share.
+    let adjusts = text.replace(
+        "loop = [{ compute = \"1s\" }]\n[[task]]",
+        "loop = [{ compute = \"1s\" }, { adjust = { control_group = \"p\", weight = 5 } }]\n[[task]]",
+    );
+    assert_eq!(shares(&adjusts), [None, None]);
+}
+
+/// A task that comes back is the same task.
+#[test]
+fn a_task_counts_once_in_a_group() {
+    let join = |time, group| event(time, 0, EventKind::Join { task: TaskId(0), control_group: ControlGroupId(group) });
+    let start = [fork_of(0, 0), wakeup(0, 0, 0), switch(0, 0, None, Reason::Idle, Some(0))];
+    let events = [&start[..], &[join(20, 2), join(40, 1), join(60, 2)]].concat();
+    let [a, b] = results(&events, 100).try_into().unwrap();
+    assert_eq!((a.tasks, b.tasks), (1, 1));
 }

@@ -22,7 +22,8 @@ pub struct ControlGroupResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sibling_share: Option<f64>,
     /// What that fraction should have been: at each instant, CPUs are divided by weight among the groups that want them, with
-    /// at most one CPU per runnable task, and at most the quota. Absent if no task of the parent wanted a CPU.
+    /// at most one CPU per runnable task, and at most its quota and CPUs. Absent if no task of the parent wanted a CPU, and
+    /// where a step changes the weight or the limit of a control group, or a task's nice value or class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entitled_share: Option<f64>,
     /// Periods of its own limit that began while it was used (`nr_periods` of `cpu.stat`). Absent if no venue or policy counts them.
