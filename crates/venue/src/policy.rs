@@ -125,6 +125,17 @@ impl Policy {
         parameters_of(&policy.object).expect("they were read when it was settled")
     }
 
+    /// Whether it has an operation of sched_ext; unknown of a kernel's own scheduler and of programs.
+    pub fn has_operation(&self, name: &str) -> Option<bool> {
+        match &self.scheduler {
+            Scheduler::Object { policy, .. } => {
+                Some(policy.object.ops().is_ok_and(|ops| ops.operation(name).is_some()))
+            }
+            Scheduler::Ideal(_) => Some(false),
+            Scheduler::Program(_) | Scheduler::Kernel | Scheduler::Native(_) => None,
+        }
+    }
+
     /// What a result depends on of it: name, parameters, object.
     pub fn identity(&self) -> String {
         let object = self.hash.as_deref().unwrap_or_default();

@@ -2,7 +2,8 @@
 //!
 //! Nothing says that more never makes a response slower, so the answer is the least setting from which on all that were
 //! tried meet the target. First come settings in equal ratios from the least to the most, then some between the last one that
-//! fails and the first that does not, until these are close. Settings are whole numbers of a unit.
+//! fails and the first that does not, until these are close. Where all meet it, half of the least is tried, and so on down to
+//! the floor. Settings are whole numbers of a unit.
 
 /// How many settings are tried at first.
 const GRID: u32 = 9;
@@ -38,11 +39,13 @@ pub fn least(tried: &[Tried]) -> Option<u64> {
     sorted.iter().rev().take_while(|(_, is_met)| *is_met).last().map(|(setting, _)| *setting)
 }
 
-/// The settings to be tried next; none where the answer is as exact as it gets.
-pub fn next(tried: &[Tried]) -> Vec<u64> {
+/// The settings to be tried next; none where the answer is as exact as it gets. None is less than the floor.
+pub fn next(tried: &[Tried], floor: u64) -> Vec<u64> {
     let Some(least) = least(tried) else { return Vec::new() };
     let below = tried.iter().filter(|(setting, _)| *setting < least).map(|(setting, _)| *setting).max();
-    let Some(below) = below else { return Vec::new() };
+    let Some(below) = below else {
+        return Some((least / 2).max(floor)).filter(|half| *half < least).into_iter().collect();
+    };
     let gap = least - below;
     if gap <= 1 || gap as f64 <= CLOSE * least as f64 {
         return Vec::new();
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_search_ends_at_the_least_that_does() {
-        for (least_of_all, most) in [(4, 400), (0, 400), (1, 10_000)] {
+        for (least_of_all, most, floor) in [(4, 400, 4), (0, 400, 0), (1, 10_000, 1), (80, 400, 1)] {
             for threshold in [1, 7, 50, 51, 199, 399] {
                 let mut tried: Vec<Tried> = Vec::new();
                 let mut settings = grid(least_of_all, most);
@@ -67,14 +70,14 @@ mod tests {
                 let mut rounds = 0;
                 while !settings.is_empty() {
                     tried.extend(settings.iter().map(|setting| (*setting, *setting >= threshold)));
-                    settings = next(&tried);
+                    settings = next(&tried, floor);
                     rounds += 1;
                 }
                 let found = least(&tried).unwrap();
-                let threshold = threshold.max(least_of_all);
+                let threshold = threshold.max(floor);
                 let bound = (threshold as f64 * 1.03).max(threshold as f64 + 1.0);
                 assert!(found >= threshold && found as f64 <= bound, "{threshold}: {found}");
-                assert!(rounds < 9, "{threshold}: {rounds}");
+                assert!(rounds < 16, "{threshold}: {rounds}");
             }
         }
     }
@@ -83,7 +86,7 @@ mod tests {
     fn what_meets_it_by_chance_is_no_answer() {
         let tried = [(1, true), (2, false), (3, true), (4, true)];
         assert_eq!(least(&tried), Some(3));
-        assert!(next(&tried).is_empty());
+        assert!(next(&tried, 1).is_empty());
         assert_eq!(least(&[(9, false)]), None);
     }
 

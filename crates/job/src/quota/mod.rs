@@ -91,8 +91,11 @@ pub struct Question {
 /// What is searched for in one search, in whole numbers of a unit.
 struct Ladder {
     unit: u64,
+    /// What is tried at first.
     least: u64,
     most: u64,
+    /// The least that can be.
+    floor: u64,
 }
 
 impl Question {
@@ -156,6 +159,7 @@ impl Question {
 
     /// Tries settings under a policy.
     fn search(&self, policy: &Policy, options: &Options, runner: &Runner) -> Result<Curve, QuotaError> {
+        self.refuse_without_operation(policy)?;
         let point = |setting| self.point(setting, policy, options, runner);
         let loosest = point(None)?;
         let ladder = self.ladder(loosest.used_cpus);
@@ -163,12 +167,19 @@ impl Question {
         let (mut points, mut tried) = (Vec::new(), Vec::<ladder::Tried>::new());
         while !settings.is_empty() {
             for setting in &settings {
-                let point = point(Some(setting * ladder.unit))?;
-                tried.push((*setting, point.meets));
-                points.push(point);
+                match point(Some(setting * ladder.unit)) {
+                    Ok(point) => {
+                        tried.push((*setting, point.meets));
+                        points.push(point);
+                    }
+                    // No request ended: that meets no target.
+                    Err(QuotaError::Failed(_)) => tried.push((*setting, false)),
+                    Err(error) => return Err(error),
+                }
             }
-            settings = ladder::next(&tried);
+            settings = ladder::next(&tried, ladder.floor);
         }
+        self.refuse_without_effect(policy, &loosest, &points)?;
         points.sort_by_key(|point: &Point| point.setting(self.wanted.search));
         let least = ladder::least(&tried).map(|setting| setting * ladder.unit);
         let of = |knob: Knob| least.filter(|_| self.wanted.search == knob);
@@ -182,6 +193,48 @@ impl Question {
         })
     }
 
+    /// A policy that does not hear of a setting cannot obey it.
+    fn refuse_without_operation(&self, policy: &Policy) -> Result<(), QuotaError> {
+        let (operation, what) = match self.wanted.search {
+            Knob::Weight => ("cgroup_set_weight", "weights"),
+            Knob::Limit | Knob::Burst => ("cgroup_set_bandwidth", "limits"),
+        };
+        match policy.has_operation(operation) {
+            Some(false) => Err(QuotaError::Input(format!(
+                "{} has no {operation}: it ignores the {what} of control groups; search under a policy that obeys them, as \
+                 eevdf:version=7.3",
+                policy.label
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same figures under the least setting and the loosest are those of a policy that ignores the setting. A burst may be
+    /// of no use.
+    fn refuse_without_effect(&self, policy: &Policy, loosest: &Point, points: &[Point]) -> Result<(), QuotaError> {
+        let figures = |point: &Point| (point.value_ns.to_bits(), point.used_cpus.to_bits());
+        let what = match self.wanted.search {
+            Knob::Burst => return Ok(()),
+            Knob::Limit => "limits of control groups",
+            Knob::Weight => "weights of control groups, or nothing competes with it",
+        };
+        // A quota above what the tasks use has no effect on them.
+        let binds = |point: &Point| {
+            let quota_cpus = point.quota_ns.map(|quota| quota as f64 / point.period_ns as f64);
+            self.wanted.search == Knob::Weight || quota_cpus.is_some_and(|cpus| cpus < 0.9 * loosest.used_cpus)
+        };
+        let is_same = points.iter().all(|point| figures(point) == figures(loosest));
+        if !is_same || !points.iter().any(binds) {
+            return Ok(());
+        }
+        Err(QuotaError::Input(format!(
+            "under {} no {} of `{}` changes anything: it ignores the {what}",
+            policy.label,
+            self.wanted.search.name(),
+            self.path
+        )))
+    }
+
     /// What is tried, for tasks that use this many CPUs with the loosest setting.
     fn ladder(&self, used_cpus: f64) -> Ladder {
         const MS: u64 = 1_000_000;
@@ -193,13 +246,14 @@ impl Question {
                     unit: MS,
                     least: least as u64,
                     most: (f64::from(self.machine_cpus) * period_ms).round() as u64,
+                    floor: MIN_QUOTA.ns() / MS,
                 }
             }
-            Knob::Weight => Ladder { unit: 1, least: 1, most: MOST_WEIGHT },
+            Knob::Weight => Ladder { unit: 1, least: 1, most: MOST_WEIGHT, floor: 1 },
             Knob::Burst => {
                 // A kernel counts whole microseconds.
                 let unit = (self.quota().ns() / 100).next_multiple_of(1_000);
-                Ladder { unit, least: 0, most: self.quota().ns() / unit }
+                Ladder { unit, least: 0, most: self.quota().ns() / unit, floor: 0 }
             }
         }
     }
