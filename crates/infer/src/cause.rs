@@ -26,7 +26,7 @@ pub enum Shape {
 /// The fewest sleeps that show a shape.
 const FEWEST: usize = 4;
 
-/// A shape is chosen only if its spread is smaller than this part of the other shape's.
+/// A shape is clear if its spread is smaller than this part of the other shape's.
 const CLEARLY: f64 = 0.5;
 
 /// The largest spread, as a part of the period or length.
@@ -41,17 +41,14 @@ pub fn shape(sleeps: &[(u64, u64)]) -> Shape {
     let (relative, length) = (spread(&lengths), median(&lengths));
     let grid = grid(sleeps);
     let absolute = grid.map_or(f64::INFINITY, |grid| grid.spread);
-    match grid {
-        Some(grid) if absolute < CLEARLY * relative && absolute < SPREAD * grid.period => {
-            let period_ns = grid.period.round() as u64;
-            let phase = grid.first.rem_euclid(grid.period);
-            // A grid through the origin may begin a hair before it.
-            let phase_ns = if grid.period - phase < grid.period / 1000.0 { 0 } else { phase.round() as u64 };
-            Shape::Absolute { period_ns, phase_ns }
-        }
-        _ if relative < CLEARLY * absolute && relative < SPREAD * length => {
-            Shape::Relative { length_ns: sleeps.iter().map(|(from, to)| to - from).min().unwrap_or(0) }
-        }
+    let (on_grid, alike) = (grid.filter(|grid| absolute < SPREAD * grid.period), relative < SPREAD * length);
+    let relative_shape = || Shape::Relative { length_ns: sleeps.iter().map(|(from, to)| to - from).min().unwrap_or(0) };
+    match (on_grid, alike) {
+        (Some(grid), _) if absolute < CLEARLY * relative => grid.shape(),
+        (_, true) if relative < CLEARLY * absolute => relative_shape(),
+        // Work that is always the same makes both true: the better one, and equal lengths if they are as good.
+        (Some(grid), true) if absolute < relative => grid.shape(),
+        (Some(_), true) => relative_shape(),
         _ => Shape::Unknown,
     }
 }
@@ -62,6 +59,15 @@ struct Grid {
     period: f64,
     first: f64,
     spread: f64,
+}
+
+impl Grid {
+    fn shape(self) -> Shape {
+        let phase = self.first.rem_euclid(self.period);
+        // A grid through the origin may begin a hair before it.
+        let phase_ns = if self.period - phase < self.period / 1000.0 { 0 } else { phase.round() as u64 };
+        Shape::Absolute { period_ns: self.period.round() as u64, phase_ns }
+    }
 }
 
 /// The grid through the ends of sleeps, by least squares; periods may have been missed.

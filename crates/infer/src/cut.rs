@@ -35,6 +35,8 @@ pub struct Search {
     begins_at_once: Option<bool>,
     ends: u64,
     answers: bool,
+    /// Whether it takes requests that others had.
+    takes: bool,
     work_ns: u64,
 }
 
@@ -91,6 +93,7 @@ impl Search {
         self.begins_at_once.get_or_insert(matches!(raw, Raw::Act(Act { op: Op::Begin, .. })));
         let Raw::Act(act) = raw else {
             self.ends += u64::from(raw == Raw::Answered);
+            self.takes |= raw == Raw::Took;
             return;
         };
         match act.op {
@@ -122,7 +125,10 @@ impl Search {
             let begins = self.begins_at_once == Some(true);
             return if begins { Cut::BeforeRequests } else { Cut::AfterRequests };
         }
-        let scores = self.candidates.iter().map(|candidate| (candidate.score(self.work_ns), candidate.shape));
+        // A task that takes requests from others and passes them on begins with each where it takes it.
+        let may_begin = |candidate: &&Candidate| !self.takes || matches!(candidate.shape.op, Op::Recv | Op::Wait);
+        let scores =
+            self.candidates.iter().filter(may_begin).map(|candidate| (candidate.score(self.work_ns), candidate.shape));
         let best = scores.fold((LEAST_SCORE, None), |best, (score, shape)| {
             // What differs by less is rounding.
             if score > best.0 + 1e-9 { (score, Some(shape)) } else { best }

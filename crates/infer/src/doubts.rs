@@ -55,6 +55,13 @@ pub fn of(report: &Report) -> Vec<Doubt> {
         );
         say("SPIN", weight, what);
     }
+    if report.joins > 0 {
+        let what = format!(
+            "tasks moved between control groups {} times, and the model leaves each where it began; record them in one group",
+            report.joins
+        );
+        say("JOINS", Weight::Refusal, what);
+    }
     if report.kept < 1.0 {
         let what = format!("of the items {} are kept, evenly over the recording", percent(report.kept));
         say("LONG", Weight::Note, what);

@@ -69,7 +69,8 @@ pub fn model(mut tracker: Tracker, header: &Header, steps: &Path) -> Result<Mode
     let tasks = tasks.map(|(number, (group, program))| task((&tracker, header), number, group, program, &file_name));
     let mut scenario = Scenario::new(&header.scenario, machine(header), run(header), tasks.collect(), "the model");
     scenario.about = format!("Modelled after a recording of {} under {}.", header.scenario, header.policy);
-    objects(&tracker, &made, &mut scenario);
+    objects(&tracker, &made, header, &mut scenario);
+    scenario.control_groups = header.setting.iter().flat_map(|setting| setting.control_groups.clone()).collect();
     scenario.sources = sources(&tracker);
     let lists = match written {
         true => {
@@ -127,7 +128,11 @@ fn task(
     let cpus = &header.roles[group.role.index()].cpus;
     task.cpus = (cpus.iter().count() < header.cpus as usize && !cpus.is_empty()).then(|| Text(cpus.clone()));
     let setting = header.setting.as_ref().and_then(|setting| setting.roles.get(group.role.index()));
-    setting.into_iter().for_each(|scheduling| schedule(&mut task, scheduling));
+    if let Some(scheduling) = setting {
+        schedule(&mut task, scheduling);
+        let path = scheduling.control_group.and_then(|group| header.control_groups.get(group as usize));
+        task.control_group = path.cloned();
+    }
     match &program.constant {
         Some(item) => {
             let steps: Vec<Step> = item.iter().filter_map(|act| recorded_step(act, tracker.names.all())).collect();
@@ -181,7 +186,8 @@ fn run(header: &Header) -> scenario::Run {
 }
 
 /// Declares what is not as it is when nothing is declared. What no step of the model uses is not declared.
-fn objects(tracker: &Tracker, programs: &[Program], scenario: &mut Scenario) {
+fn objects(tracker: &Tracker, programs: &[Program], header: &Header, scenario: &mut Scenario) {
+    let lock = |id: u32| header.setting.as_ref().and_then(|setting| setting.locks.get(id as usize).cloned());
     let used: BTreeSet<u32> = programs.iter().flat_map(|program| program.used.iter().copied()).collect();
     for (kind, id, number) in tracker.names.objects().filter(|(.., number)| used.contains(number)) {
         let name = &tracker.names.all()[number as usize];
@@ -201,7 +207,11 @@ fn objects(tracker: &Tracker, programs: &[Program], scenario: &mut Scenario) {
                 let parties = Some(this.parties()).filter(|parties| *parties > 0);
                 scenario.barrier.insert(name.clone(), scenario::Barrier { parties });
             }
-            Kind::Semaphore | Kind::Lock | Kind::Condition | Kind::Device => {}
+            Kind::Lock => {
+                let lock = lock(id).filter(|lock| *lock != scenario::Lock::default());
+                lock.into_iter().for_each(|lock| drop(scenario.lock.insert(name.clone(), lock)));
+            }
+            Kind::Semaphore | Kind::Condition | Kind::Device => {}
         }
     }
 }
@@ -260,6 +270,7 @@ fn report(tracker: &Tracker, header: &Header, groups: &[Group], programs: &[Prog
         slept_ns,
         calls: has_calls(header),
         yields: totals.yields,
+        joins: totals.joins,
         kept: 1.0,
         others: totals.others_ns as f64 / (header.end.ns().max(1) as f64 * f64::from(header.cpus)),
         doubts: Vec::new(),

@@ -92,7 +92,10 @@ impl Program {
                 }
             };
             steps::each(tracker, task, self.level, &token, |raw| cutter.take(raw).into_iter().for_each(&mut tidied))?;
-            let (begin_ns, rest, is_whole) = cutter.rest();
+            let (begin_ns, mut rest, is_whole) = cutter.rest();
+            if tracker.tasks[&task].is_at_work() {
+                leave_open(&mut rest, tracker.end_ns);
+            }
             if is_whole {
                 tidied((begin_ns, rest));
             } else if !any {
@@ -117,7 +120,8 @@ impl Program {
             }
             items += 1;
             steps += item.len() as u64;
-            if works.len() < WORKS {
+            let is_open = item.last().is_some_and(|act| is_open(act, source.0.end_ns));
+            if works.len() < WORKS && !is_open {
                 works.push(item.iter().filter(|act| act.op == Op::Compute).map(|act| act.value).sum());
             }
             for act in &item {
@@ -176,9 +180,21 @@ fn tidy(mut item: Item, level: Level) -> Item {
     joined
 }
 
+/// Work that the end of the recording cut off: how much there would have been is not known, and the task would have gone on
+/// under any scheduler. It gets more than the time of the recording has.
+fn leave_open(item: &mut Item, end_ns: u64) {
+    if let Some(last) = item.last_mut().filter(|last| last.op == Op::Compute) {
+        last.value += end_ns;
+    }
+}
+
+fn is_open(act: &Act, end_ns: u64) -> bool {
+    act.op == Op::Compute && act.value > end_ns
+}
+
 fn waits(op: Op) -> bool {
     use Op::*;
-    matches!(op, Sleep | Until | Period | Wait | Lock | ReadLock | CondWait | Send | Recv | Barrier | Io)
+    matches!(op, Sleep | Until | Period | CatchUp | Wait | Lock | ReadLock | CondWait | Send | Recv | Barrier | Io)
 }
 
 /// The part of the items that a model keeps.

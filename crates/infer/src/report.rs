@@ -101,6 +101,8 @@ pub struct Report {
     pub calls: bool,
     /// Yields.
     pub yields: u64,
+    /// Moves of tasks between control groups.
+    pub joins: u64,
     /// The part of the items that is kept: of long recordings the beginning.
     pub kept: f64,
     /// CPU time of others while a recorded task waited, in parts of all CPU time.

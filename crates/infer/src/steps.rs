@@ -25,6 +25,23 @@ pub fn shape_of(tracker: &Tracker, task: TaskId) -> io::Result<Shape> {
     Ok(shape(&sleeps))
 }
 
+/// The fewest sleeps until an instant that show a period.
+const RELEASES: usize = 3;
+
+/// The step of a task that sleeps until the multiples of a period: all instants lie on the grid that the two nearest ones make.
+fn pace_of(tracker: &Tracker, task: TaskId) -> io::Result<Option<Act>> {
+    let mut instants = Vec::new();
+    tracker.spool.each(task.0 as usize, |raw| match raw {
+        Raw::Act(act) if act.op == Op::Until && instants.len() < SLEEPS => instants.push(act.value),
+        _ => {}
+    })?;
+    let gaps = || instants.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let period = gaps().min().filter(|period| *period > 0 && instants.len() >= RELEASES);
+    let Some(period) = period.filter(|period| gaps().all(|gap| gap % period == 0)) else { return Ok(None) };
+    let op = if tracker.tasks[&task].catches_up { Op::CatchUp } else { Op::Period };
+    Ok(Some(Act { more: instants[0] % period, ..Act::new(op, period) }))
+}
+
 /// Shows the steps of a task of a group as the model has them. `token` gives the number of a task's semaphore.
 pub fn each(
     tracker: &Tracker,
@@ -34,6 +51,7 @@ pub fn each(
     mut show: impl FnMut(Raw),
 ) -> io::Result<()> {
     let shape = shape_of(tracker, task)?;
+    let pace = pace_of(tracker, task)?;
     // Of requests, a model of tasks keeps only when the task is at work on any.
     let mut held = 0u32;
     tracker.spool.each(task.0 as usize, |raw| match (raw, level) {
@@ -52,6 +70,7 @@ pub fn each(
                 show(Raw::Act(Act::new(Op::End, 0)));
             }
         }
+        (Raw::Act(act), _) if act.op == Op::Until => show(Raw::Act(pace.unwrap_or(act))),
         (raw, _) => show(raw),
     })
 }

@@ -44,6 +44,15 @@ pub struct Task {
     call: Option<(Call, ObjectId)>,
     /// Whether its call says what it sleeps for.
     told: bool,
+    /// Whether it came to a sleep whose end had passed.
+    pub catches_up: bool,
+}
+
+impl Task {
+    /// Whether it had work to do when the recording ended.
+    pub fn is_at_work(&self) -> bool {
+        !self.ended && self.asleep_since.is_none()
+    }
 }
 
 /// What was seen of the whole.
@@ -90,6 +99,8 @@ pub struct Tracker {
     pub told_ns: BTreeMap<Cause, u64>,
     /// Sums.
     pub totals: Totals,
+    /// When the recording ends.
+    pub end_ns: u64,
     role_names: Vec<String>,
     cpus: Vec<ServedClock>,
     others_since: Vec<Option<u64>>,
@@ -113,6 +124,7 @@ impl Tracker {
             wakes: BTreeMap::new(),
             told_ns: BTreeMap::new(),
             totals: Totals::default(),
+            end_ns: 0,
             role_names,
             cpus: vec![ServedClock::default(); cpus as usize],
             others_since: vec![None; cpus as usize],
@@ -175,6 +187,7 @@ impl Tracker {
         let ids: Vec<TaskId> = self.tasks.keys().copied().collect();
         ids.into_iter().for_each(|task| self.settle(task, end_ns));
         (0..self.cpus.len() as u32).for_each(|cpu| self.others(CpuId(cpu), None, end_ns));
+        self.end_ns = end_ns;
         self.totals.work_ns = self.tasks.values().map(|task| task.work_ns).sum();
         match self.failed.take() {
             Some(error) => Err(error),
@@ -212,6 +225,7 @@ impl Tracker {
             woken: None,
             call: None,
             told: false,
+            catches_up: false,
         };
         self.tasks.insert(id, task);
     }
@@ -294,6 +308,7 @@ impl Tracker {
         self.task(id, |task| {
             task.told = true;
             task.call = object.map(|object| (call, object));
+            task.catches_up |= call == Call::SleepUntil && amount < now;
         });
         if call == Call::Yield {
             self.totals.yields += 1;

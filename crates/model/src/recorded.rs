@@ -67,6 +67,8 @@ ops! {
     End = 19 "end";
     /// Takes the reader-writer lock `object` to read.
     ReadLock = 20 "read_lock";
+    /// As `period`, but no release is left out: `value` is the period, `more` the offset.
+    CatchUp = 21 "catch_up";
 }
 
 impl Op {

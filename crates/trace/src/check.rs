@@ -5,7 +5,7 @@ use schedlab_model::trace::Sink;
 use std::path::Path;
 
 /// What a trace file was found to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The form of the file.
     pub format: Format,

@@ -5,7 +5,7 @@ use schedlab_model::{
     cpuset::CpuSet,
     ids::CpuId,
     machine::{MAX_CPUS, Machine},
-    scenario::MAX_CONTROL_GROUPS,
+    scenario::{ControlGroup, Lock, MAX_CONTROL_GROUPS},
     time::Time,
     workload::{self, Class, Kind, MAX_ROLES, Workload},
 };
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "schedlab.trace/2";
 
 /// What ran, where, and for how long.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// The scenario's name.
     pub scenario: String,
@@ -40,7 +40,7 @@ pub struct Header {
 }
 
 /// What a model of a run needs in addition to its events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// The policy as it was named, with its parameters.
     pub policy: String,
@@ -52,6 +52,12 @@ pub struct Setting {
     pub warmup: Time,
     /// How tasks of each role are scheduled, by [`schedlab_model::ids::RoleId`].
     pub roles: Vec<Scheduling>,
+    /// The control groups but the root, parents first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<ControlGroup>,
+    /// Mutexes, by [`schedlab_model::ids::ObjectId`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<Lock>,
 }
 
 /// How tasks of a role are scheduled.
@@ -67,6 +73,10 @@ pub struct Scheduling {
     pub start_on: Option<CpuId>,
     /// The slice that they ask for.
     pub slice: Option<Time>,
+    /// The control group in which they begin, by its place in [`Header::control_groups`]; none for the root, and where they begin
+    /// in that of their parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<u32>,
 }
 
 impl Setting {
@@ -77,6 +87,7 @@ impl Setting {
             kind: role.kind,
             start_on: role.start_on,
             slice: role.slice,
+            control_group: Some(role.control.begin.0).filter(|group| *group > 0 && !role.control.inherits),
         };
         Setting {
             policy: policy.to_owned(),
@@ -84,6 +95,8 @@ impl Setting {
             calls,
             warmup: workload.run.warmup,
             roles: workload.roles.iter().map(scheduling).collect(),
+            control_groups: workload.control_groups.iter().skip(1).map(|(_, group)| group.into()).collect(),
+            locks: workload.objects.locks.iter().map(Lock::from).collect(),
         }
     }
 }

@@ -183,7 +183,7 @@ fn doubts(checked: &[Checked]) -> Vec<Doubt> {
             _ => return None,
         };
         let what = format!(
-            "under the recorded scheduler the model is {:+.1} % off in {} of {}; record for longer",
+            "under the recorded scheduler the model is {:+.1} % off in {} of {}: what matters there is not in the model, or the recording is too short",
             100.0 * checked.error(),
             checked.figure.words(),
             checked.role
@@ -244,7 +244,8 @@ fn cell(
     let runs: Vec<Figures> = made.into_iter().flatten().filter_map(Result::ok).collect();
     let mut figures = Vec::new();
     if failure.is_none() && runs.len() == base.len() {
-        for (key, &simulated) in &runs[0] {
+        // What the recording does not show cannot be compared with it, and is not predicted.
+        for (key, &simulated) in runs[0].iter().filter(|(key, _)| recorded.contains_key(*key)) {
             let recorded = recorded.get(key).copied();
             let Some(&under_baseline) = modelled.get(key) else { continue };
             let pairs: Vec<(f64, f64)> =

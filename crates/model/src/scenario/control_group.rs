@@ -198,6 +198,35 @@ fn reach(tree: &mut ControlGroups, path: &str) -> ControlGroupId {
     })
 }
 
+/// As a file says it.
+impl From<&crate::control_group::ControlGroup> for ControlGroup {
+    fn from(group: &crate::control_group::ControlGroup) -> ControlGroup {
+        let Knobs { weight, bandwidth } = group.knobs;
+        let (weight, nice) = match weight {
+            Weight::Weight(weight) => (Some(weight).filter(|weight| *weight != DEFAULT_WEIGHT), None),
+            Weight::Nice(nice) => (None, Some(i64::from(nice))),
+            Weight::Idle => (None, None),
+        };
+        let max = bandwidth.quota.map(|quota| Text(Max { quota: Some(quota), period: Some(bandwidth.period) }));
+        ControlGroup {
+            path: group.path.clone(),
+            weight,
+            nice,
+            idle: group.knobs.weight == Weight::Idle,
+            max,
+            burst: Some(Text(bandwidth.burst)).filter(|burst| burst.0 > Time::ZERO),
+            kubernetes: None,
+            systemd: None,
+            cpus: group.cpus.clone().map(Text),
+            partition: match group.partition {
+                Partition::Member => None,
+                Partition::Root => Some(PartitionName::Root),
+                Partition::Isolated => Some(PartitionName::Isolated),
+            },
+        }
+    }
+}
+
 fn fill(tree: &mut ControlGroups, id: ControlGroupId, written: &ControlGroup, at: &At) -> Result<(), Fault> {
     let weight =
         weight(written.weight, written.nice, written.idle.then_some(true)).map_err(|message| at.fault(message))?;

@@ -52,7 +52,7 @@ use crate::{
     distribution::Distribution,
     machine::{Mechanisms, Topology},
     time::Time,
-    workload::{ChannelKind, Class, Kind, Preference, Protocol, Workload},
+    workload::{ChannelKind, Class, Kind, Mutex, Preference, Protocol, Workload},
 };
 use schedlab_boundary::file;
 use schemars::JsonSchema;
@@ -326,6 +326,14 @@ pub struct Lock {
     /// Whether a reader-writer lock lets readers or writers in first; readers when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefer: Option<Preference>,
+}
+
+/// As a file says it.
+impl From<&Mutex> for Lock {
+    fn from(mutex: &Mutex) -> Lock {
+        let spin = Some(Text(mutex.spin)).filter(|spin| spin.0 > Time::ZERO);
+        Lock { protocol: mutex.protocol, spin, prefer: mutex.readers }
+    }
 }
 
 /// A published value.

@@ -11,7 +11,7 @@ use crate::{
     ids::RoleId,
     recorded::{Act, Item, Lists, Op, StepFile},
     time::Time,
-    workload::{self, ItemOrder, Items, Program},
+    workload::{self, ItemOrder, Items, Overrun, Program},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,11 +155,11 @@ pub fn step(act: &Act, names: &[String]) -> Option<Step> {
         Op::Compute => Step::Compute { compute: length() },
         Op::Sleep => Step::Sleep { sleep: length() },
         Op::Until => Step::Until { until: time() },
-        Op::Period => Step::Period {
+        Op::Period | Op::CatchUp => Step::Period {
             period: time(),
             offset: Some(Text(Time(act.more))).filter(|offset| offset.0 > Time::ZERO),
             deadline: None,
-            overrun: None,
+            overrun: (act.op == Op::CatchUp).then_some(Overrun::CatchUp),
             timer: None,
         },
         Op::Yield => Step::Yield { r#yield: True },

@@ -57,23 +57,15 @@ pub struct Systemd {
 pub enum UnitWeight {
     /// 1 to 10000.
     Number(u32),
-    /// The word `idle`.
-    Word(IdleWord),
-}
-
-/// The word `idle`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum IdleWord {
-    /// `idle`
-    Idle,
+    /// The word `idle`, or a number in a text.
+    Word(String),
 }
 
 /// Thousandths of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MilliCpus(pub u64);
 
-/// Percent of a CPU.
+/// Hundredths of a percent of a CPU, as systemd reads it (`parse_permyriad_unbounded`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentage(pub u64);
 
@@ -113,19 +105,29 @@ impl Notation for MilliCpus {
 
 impl Notation for Percentage {
     const NAME: &'static str = "Percentage";
-    const ABOUT: &'static str = "percent of a CPU, as \"50%\" or \"200%\"";
-    const PATTERN: &'static str = r"^\s*[0-9]+\s*%\s*$";
+    const ABOUT: &'static str = "percent of a CPU, as \"50%\", \"200%\" or \"33.3%\"";
+    const PATTERN: &'static str = r"^\s*[0-9]+(\.[0-9]{1,2})?\s*%\s*$";
 
     fn read(text: &str) -> Result<Percentage, String> {
-        let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
-        match number {
-            Some(percent @ 1..=100_000_000) => Ok(Percentage(percent)),
+        let hundredths = |number: &str| -> Option<u64> {
+            let (whole, rest) = number.split_once('.').unwrap_or((number, "0"));
+            let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let rest = Some(rest).filter(|rest| rest.len() <= 2 && is_digits(rest))?;
+            let whole: u64 = Some(whole).filter(|whole| is_digits(whole))?.parse().ok()?;
+            whole.checked_mul(100)?.checked_add(format!("{rest:0<2}").parse().ok()?)
+        };
+        match text.trim().strip_suffix('%').and_then(|number| hundredths(number.trim())) {
+            Some(part @ 1..=10_000_000_000) => Ok(Percentage(part)),
             _ => Err(format!("`{text}` is no quota of a unit: write \"50%\" for half a CPU")),
         }
     }
 
     fn write(&self) -> String {
-        format!("{}%", self.0)
+        match (self.0 / 100, self.0 % 100) {
+            (whole, 0) => format!("{whole}%"),
+            (whole, rest) if rest % 10 == 0 => format!("{whole}.{}%", rest / 10),
+            (whole, rest) => format!("{whole}.{rest:02}%"),
+        }
     }
 }
 
@@ -157,15 +159,19 @@ impl Systemd {
             None => None,
             Some(UnitWeight::Number(weight @ 1..=10_000)) => Some(Weight::Weight(*weight)),
             Some(UnitWeight::Number(weight)) => Err(format!("a weight of {weight} does not exist: write 1 to 10000"))?,
-            Some(UnitWeight::Word(IdleWord::Idle)) => Some(Weight::Idle),
+            Some(UnitWeight::Word(word)) if word == "idle" => Some(Weight::Idle),
+            Some(UnitWeight::Word(word)) => match word.trim().parse() {
+                Ok(weight @ 1..=10_000) => Some(Weight::Weight(weight)),
+                _ => Err(format!("a weight of `{word}` does not exist: write 1 to 10000, or idle"))?,
+            },
         };
         let period = self.period.as_ref().map_or(DEFAULT_PERIOD, |period| period.0);
         let max = self.quota.as_ref().map(|quota| {
-            let percent = quota.0.0;
+            let hundredths = quota.0.0;
             // As long as makes the quota a millisecond at least.
-            let least = Time((100 * MIN_QUOTA.ns()).div_ceil(percent).next_multiple_of(1_000));
+            let least = Time((10_000 * MIN_QUOTA.ns()).div_ceil(hundredths).next_multiple_of(1_000));
             let period = period.clamp(MIN_QUOTA, MAX_PERIOD).max(least).min(MAX_PERIOD);
-            let quota = Time(period.ns() / 1_000 * percent / 100 * 1_000).max(MIN_QUOTA);
+            let quota = Time(period.ns() / 1_000 * hundredths / 10_000 * 1_000).max(MIN_QUOTA);
             Max { quota: Some(quota), period: Some(period) }
         });
         Ok((weight, max))
@@ -219,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_unit_has_its_part_of_a_cpu() {
-        let unit = |percent, period: Option<Time>| {
-            let unit = Systemd { weight: None, quota: Some(Text(Percentage(percent))), period: period.map(Text) };
+        let unit = |percent: u64, period: Option<Time>| {
+            let unit = Systemd { weight: None, quota: Some(Text(Percentage(100 * percent))), period: period.map(Text) };
             let max = unit.given().unwrap().1.unwrap();
             (max.quota.unwrap(), max.period.unwrap())
         };
@@ -228,5 +234,15 @@ mod tests {
         assert_eq!(unit(150, Some(Time::from_ms(10))), (Time::from_ms(15), Time::from_ms(10)));
         assert_eq!(unit(10, Some(Time::from_ms(1))), (Time::from_ms(1), Time::from_ms(10)));
         assert_eq!(unit(50, Some(Time::from_s(5))), (Time::from_ms(500), Time::from_s(1)));
+    }
+
+    #[test]
+    fn a_quota_has_hundredths_of_a_percent() {
+        let read = |text: &str| Percentage::read(text).map(|part| part.0);
+        assert_eq!((read("33.3%"), read("0.5 %"), read(" 200%")), (Ok(3330), Ok(50), Ok(20_000)));
+        assert_eq!([3330, 50, 20_000, 3325].map(|part| Percentage(part).write()), ["33.3%", "0.5%", "200%", "33.25%"]);
+        for wrong in ["", "%", "0%", "1.234%", "-1%", "1.%", ".5%", "1e2%", "50"] {
+            assert!(Percentage::read(wrong).is_err(), "{wrong}");
+        }
     }
 }
