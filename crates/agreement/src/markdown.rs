@@ -2,7 +2,7 @@
 
 use crate::report::Agreement;
 use crate::table::{COLUMNS, COUNTS};
-use schedlab_boundary::file;
+use schedlab_boundary::{file, markdown};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -105,7 +105,7 @@ impl Agreement {
         for list in self.lists() {
             text += &format!("\n{}:\n\n", list.head);
             for (cell, told) in &list.lines {
-                text += &format!("- **{}**: {}\n", escaped(cell), escaped(told));
+                text += &format!("- **{}**: {}\n", markdown::text(cell), markdown::text(told));
             }
         }
         text
@@ -113,15 +113,11 @@ impl Agreement {
 }
 
 fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    let line =
-        |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join(" | "));
+    let line = |cells: &[String]| {
+        format!("| {} |\n", cells.iter().map(|cell| markdown::text(cell)).collect::<Vec<_>>().join(" | "))
+    };
     let rule = format!("|{}\n", "---|".repeat(heads.len()));
     [line(&heads), rule].into_iter().chain(rows.iter().map(|row| line(row))).collect()
-}
-
-/// Text in which nothing is a mark of Markdown's.
-fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;")
 }
 
 #[cfg(test)]

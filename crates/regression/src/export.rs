@@ -1,6 +1,7 @@
 //! A report for machines that show it: JUnit's XML and Markdown.
 
 use crate::report::{Report, Row, Verdict};
+use schedlab_boundary::markdown;
 use std::fmt::Write as _;
 
 impl Report {
@@ -38,7 +39,7 @@ impl Report {
 
     /// As Markdown, for the summary of a job or a comment.
     pub fn markdown(&self) -> String {
-        let mut text = format!("### {}\n", escaped(&self.headline()));
+        let mut text = format!("### {}\n", markdown::text(&self.headline()));
         let rows: Vec<&Row> = self.checks.iter().filter(|row| row.is_worth_a_look()).collect();
         if !rows.is_empty() {
             text +=
@@ -55,11 +56,11 @@ impl Report {
                 &row.shown(&row.to),
                 &row.change_words(),
             ];
-            let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+            let cells: Vec<String> = cells.iter().map(|cell| markdown::text(cell)).collect();
             writeln!(text, "| {} |", cells.join(" | ")).expect("a string takes it");
         }
         for line in self.remarks() {
-            write!(text, "\n{}\n", escaped(&line)).expect("a string takes it");
+            write!(text, "\n{}\n", markdown::text(&line)).expect("a string takes it");
         }
         text
     }
@@ -104,22 +105,6 @@ fn content(text: &str) -> String {
 /// The value of an attribute, on one line, with its quotation marks.
 fn attribute(text: &str) -> String {
     format!("\"{}\"", content(text).replace('\n', "&#10;").replace('\t', " "))
-}
-
-/// Text in Markdown that is nothing but text: neither markup nor the end of a cell.
-fn escaped(text: &str) -> String {
-    let mut shown = String::new();
-    for letter in schedlab_boundary::Shown::document(text).into_string().chars() {
-        match letter {
-            '\n' => shown.push(' '),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' => shown.extend(['\\', letter]),
-            '<' => shown.push_str("&lt;"),
-            '&' => shown.push_str("&amp;"),
-            '@' => shown.push_str("&#64;"),
-            _ => shown.push(letter),
-        }
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -178,6 +163,5 @@ mod tests {
             first.contains("de&lt;sk | ./a\\|b.bpf.c | sim | roles.a.response\\_ns.p99 | 20 ms | 25 ms | +25.0 % |"),
             "{first}"
         );
-        assert_eq!(escaped("a|b\n@all <b>"), "a\\|b &#64;all &lt;b>");
     }
 }

@@ -1,6 +1,7 @@
 //! Tables as files for other programs: Markdown and CSV.
 
 use crate::Table;
+use schedlab_boundary::markdown;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -26,7 +27,9 @@ impl Form {
     /// The tables, each with its title.
     pub fn show(self, tables: &[(&str, Table)]) -> String {
         match self {
-            Form::Markdown => tables.iter().map(|(title, table)| markdown(title, table)).collect::<Vec<_>>().join("\n"),
+            Form::Markdown => {
+                tables.iter().map(|(title, table)| as_markdown(title, table)).collect::<Vec<_>>().join("\n")
+            }
             Form::Csv => {
                 let rows = tables.iter().map(|(title, table)| csv(title, table)).collect::<String>();
                 format!("table,row,column,value\n{rows}")
@@ -48,10 +51,10 @@ fn rows(table: &Table) -> usize {
     table.columns().iter().map(|column| column.cells().len()).max().unwrap_or(0)
 }
 
-fn markdown(title: &str, table: &Table) -> String {
+fn as_markdown(title: &str, table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let plain = |text: &str| text.trim().replace('|', "\\|");
-    let mut text = format!("## {title}\n\n");
+    let plain = |text: &str| markdown::text(text.trim());
+    let mut text = format!("## {}\n\n", markdown::text(title));
     text += &line(heads(table).iter().map(|head| plain(head)).collect());
     let rules = table.columns().iter().map(|column| if column.is_words() { "---" } else { "---:" });
     text += &line(rules.map(String::from).collect());

@@ -2,6 +2,7 @@
 
 use crate::language::{Question, Study};
 use crate::page::{Answered, flat};
+use schedlab_boundary::markdown::line;
 use schedlab_model::scenario::OneOrMany;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,7 +166,8 @@ pub const HEADS: [&str; 5] = ["no.", "in the source", "here", "verdict", "why, a
 pub(crate) fn markdown(items: &[Covered]) -> String {
     let mut text = format!("| {} |\n|{}\n", HEADS.join(" | "), "---|".repeat(HEADS.len()));
     for row in rows(items) {
-        let _ = writeln!(text, "| {} |", row.join(" | "));
+        let cells: Vec<String> = row.iter().map(|cell| line(cell)).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
 }

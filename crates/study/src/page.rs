@@ -10,6 +10,7 @@ use crate::runner::CaseOutcome;
 use crate::table::TablePage;
 use crate::verdict::{Firmness, Judged, judge, plain};
 use crate::words::Words;
+use schedlab_boundary::markdown::line;
 use schedlab_model::time::Time;
 use schedlab_report::{Column, Quantity, Style, Table, WIDTH, columns_of, wrap};
 use serde::Serialize;
@@ -314,31 +315,31 @@ impl Page {
 
     /// As Markdown.
     pub fn markdown(&self, command: &str) -> String {
-        let mut text = format!("# {}\n\n**Goal:** {}\n", self.title, flat(&self.goal));
+        let mut text = format!("# {}\n\n**Goal:** {}\n", line(&self.title), line(&flat(&self.goal)));
         if !self.source.is_empty() {
-            let _ = write!(text, "\n**Source:** {}\n", flat(&self.source));
+            let _ = write!(text, "\n**Source:** {}\n", line(&flat(&self.source)));
         }
         let quick = if self.quick { ", the quick version" } else { "" };
         let _ = write!(text, "\nMade by `{command}` (schedlab {}{quick}). {}.\n", self.version, self.summary());
         for question in &self.questions {
-            let _ = write!(text, "\n## {}: {}\n", question.id, flat(&question.asks));
+            let _ = write!(text, "\n## {}: {}\n", line(&question.id), line(&flat(&question.asks)));
             for table in &question.tables {
-                let _ = write!(text, "\n{}:\n\n{}", table.title, table.markdown());
+                let _ = write!(text, "\n{}:\n\n{}", line(&table.title), table.markdown());
             }
-            question.statements.iter().for_each(|statement| text += &format!("\n{statement}\n"));
+            question.statements.iter().for_each(|statement| text += &format!("\n{}\n", line(statement)));
             if !question.values.is_empty() {
                 text += &("\n".to_string() + &markdown_values(&question.values));
             }
             for note in notes(&question.values) {
-                let _ = write!(text, "\n- {note}");
+                let _ = write!(text, "\n- {}", line(&note));
             }
             text += if question.values.is_empty() { "" } else { "\n" };
             for paragraph in question.answers() {
-                let _ = write!(text, "\n{paragraph}\n");
+                let _ = write!(text, "\n{}\n", line(&paragraph));
             }
             if !question.cases.is_empty() {
                 text += "\n<details><summary>Runs</summary>\n\n";
-                question.cases.iter().for_each(|case| text += &format!("- {case}\n"));
+                question.cases.iter().for_each(|case| text += &format!("- {}\n", line(case)));
                 text += "\n</details>\n";
             }
         }
@@ -368,7 +369,7 @@ fn markdown_values(rows: &[Row]) -> String {
     let heads: Vec<&str> = columns.iter().map(|(head, _)| *head).collect();
     let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
     for row in rows {
-        let cells = columns.iter().map(|(_, cell)| cell(row).unwrap_or_else(|| "-".into()));
+        let cells = columns.iter().map(|(_, cell)| cell(row).map_or("-".into(), |cell| line(&cell)));
         let _ = writeln!(text, "| {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     text

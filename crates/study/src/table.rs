@@ -6,6 +6,7 @@ use crate::measure::look_up;
 use crate::page::with_unit;
 use crate::runner::CaseOutcome;
 use crate::verdict::plain;
+use schedlab_boundary::markdown::line;
 use schedlab_campaign::short_paths;
 use schedlab_metrics::curve::Curve;
 use schedlab_report::{Column, Quantity, Table, sketch};
@@ -199,10 +200,10 @@ impl TablePage {
     pub fn markdown(&self) -> String {
         let (words, numbers) = self.columns();
         let columns: Vec<Vec<String>> = words.into_iter().chain(numbers).collect();
-        let heads = [self.names.as_slice(), self.heads.as_slice()].concat();
+        let heads: Vec<String> = self.names.iter().chain(&self.heads).map(|head| line(head)).collect();
         let mut text = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
         for row in 0..self.rows.len() {
-            let cells: Vec<&str> = columns.iter().map(|column| column[row].as_str()).collect();
+            let cells: Vec<String> = columns.iter().map(|column| line(&column[row])).collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
         text
