@@ -64,6 +64,10 @@ impl Clang {
         command.arg(joined("-I", headers, "")).arg(joined("-I", headers, "/bpf-compat"));
         // Where Debian keeps <asm/...>: found when a scheduler includes a header of the C library.
         command.args(["-idirafter", "/usr/include/x86_64-linux-gnu"]);
+        // What it leaves when it crashes goes with the folder of its output.
+        if let Some(folder) = output.parent() {
+            command.env("TMPDIR", folder);
+        }
         limits::output(command.arg(mode).arg(name).arg("-o").arg(output))
     }
 

@@ -117,10 +117,10 @@ impl Process {
         behind.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum()
     }
 
-    /// Whether a thread sleeps in the host's kernel.
+    /// Whether a thread sleeps in the host's kernel, or is stopped, as by SIGSTOP.
     pub(crate) fn is_asleep(&self, tid: pid_t) -> bool {
         let text = std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", self.pid)).unwrap_or_default();
-        text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with('S'))
+        text.rsplit_once(')').is_some_and(|(_, behind)| behind.trim_start().starts_with(['S', 'T', 't']))
     }
 
     /// The threads that it has now, by the host's numbers.

@@ -114,6 +114,12 @@ impl Job<'_> {
         let messages = String::from_utf8_lossy(&said.stderr).trim_end().to_string();
         match bytes {
             Ok(bytes) if said.status.success() => Ok((bytes, messages)),
+            // Another code than that of a source with errors is of a compiler that failed itself.
+            _ if said.status.code() != Some(1) => {
+                let first = messages.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+                let why = format!("clang itself failed ({}): {first}", said.status);
+                Err(CompileError::Compiler { path: self.source.into(), why })
+            }
             _ => Err(self.refused(messages)),
         }
     }

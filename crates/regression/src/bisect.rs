@@ -212,6 +212,9 @@ impl<'a> Bisection<'a> {
             // It cannot be loaded.
             Err(error) => return Ok(Err(error.to_string())),
         };
+        if let Some(why) = outcomes.not_loaded() {
+            return Ok(Err(why));
+        }
         if is_without {
             match plan.measured(&outcomes) {
                 Ok(measured) => self.baseline = Some(measured.clone()),

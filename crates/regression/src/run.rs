@@ -36,6 +36,14 @@ impl Outcomes {
         }
     }
 
+    /// Why a policy could not be loaded, if one could not.
+    pub(crate) fn not_loaded(&self) -> Option<String> {
+        self.made.iter().find_map(|made| match made {
+            Slotted::Failed(error) if error.is_failure_to_load() => Some(error.to_string()),
+            _ => None,
+        })
+    }
+
     /// Why a case has no outcome, if so.
     fn why_not(&self, slot: usize) -> Option<String> {
         match &self.made[slot] {

@@ -186,6 +186,7 @@ impl Examiner {
 pub fn is_fault_of_policy(error: &VenueError) -> bool {
     match error {
         VenueError::Find(FindError::Compile(CompileError::Refused { .. })) | VenueError::Object { .. } => true,
+        VenueError::Failed(RunFailure::Run { error, .. }) if error.is_lack_of_machine() => false,
         VenueError::Failed(RunFailure::Run { error, .. }) => !matches!(
             **error,
             RunError::Stuck { .. } | RunError::TooManyTasks { .. } | RunError::Full { .. } | RunError::Standstill(_)

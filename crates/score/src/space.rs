@@ -105,7 +105,9 @@ impl Parameter {
         let Axis::Range(_) = self.axis else { return as_word(&value) };
         match &value {
             Value::String(text) => match Time::read(text) {
-                Ok(time) => self.inside(Value::String(Time(rounded(time.ns() as f64) as u64).to_string()), &value),
+                Ok(time) => {
+                    self.inside(Value::String(Time(rounded(time.ns() as f64).round() as u64).to_string()), &value)
+                }
                 Err(_) => text.clone(),
             },
             Value::Float(number) => self.inside(Value::Float(rounded(*number)), &value),

@@ -48,6 +48,14 @@ impl Kind {
         Kind::Fault(words.join(" "))
     }
 
+    /// The names of all kinds but faults, whose names begin with `fault-`.
+    pub const NAMES: [&str; 6] = ["stall", "unlawful", "executors-differ", "long-wait", "idle-beside-work", "unfair"];
+
+    /// Whether a kind may have this name.
+    pub fn is_name(name: &str) -> bool {
+        Kind::NAMES.contains(&name) || name.starts_with("fault-")
+    }
+
     /// The name of a scenario that shows it.
     pub fn name(&self) -> String {
         match self {

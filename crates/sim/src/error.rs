@@ -95,3 +95,10 @@ pub enum RunError {
     #[error("{0}")]
     Unsupported(String),
 }
+
+impl RunError {
+    /// Whether this machine has not enough for any simulation.
+    pub fn is_lack_of_machine(&self) -> bool {
+        matches!(self, RunError::Memory(MemoryError::Reserve(_)))
+    }
+}

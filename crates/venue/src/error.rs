@@ -4,6 +4,7 @@ use schedlab_bpf::ObjectError;
 use schedlab_kernel::SchedulerError;
 use schedlab_load::LoadError;
 use schedlab_model::scenario::ScenarioError;
+use schedlab_model::time::Time;
 use schedlab_policy::{CompileError, FindError, ParameterError, SpecError};
 use schedlab_sim::RunError;
 use schedlab_simulation::RunFailure;
@@ -115,6 +116,14 @@ impl VenueError {
             VenueError::Kernel { .. } => true,
             _ => false,
         }
+    }
+
+    /// Whether the policy failed before it scheduled anything: it was not loaded.
+    pub fn is_failure_to_load(&self) -> bool {
+        const AT_START: [&str; 3] = ["init", "init_task", "cgroup_init"];
+        let VenueError::Failed(RunFailure::Run { error, .. }) = self else { return false };
+        let RunError::Policy(failure) = &**error else { return false };
+        failure.time == Time::ZERO && failure.operation.is_some_and(|operation| AT_START.contains(&operation))
     }
 
     /// Why a policy is not in charge of the running kernel, or not any more.

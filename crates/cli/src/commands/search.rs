@@ -5,7 +5,7 @@ use crate::failure::{self, Failure};
 use crate::{files, interrupt, output};
 use schedlab_campaign::{Place, Runner, threads};
 use schedlab_report::wrap;
-use schedlab_search::{Bounds, File, Found, InKernel, Options, Search, SearchError, Shows, State, Told};
+use schedlab_search::{Bounds, File, Found, InKernel, Kind, Options, Search, SearchError, Shows, State, Told};
 use schedlab_venue::{Monitor, Policy, VenueName};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +14,11 @@ use std::time::Duration;
 /// Searches and tells what was found.
 pub fn run(args: SearchArgs) -> Result<(), Failure> {
     args.output.as_deref().map_or(Ok(()), files::check_folder)?;
+    let unknown = args.ignore.iter().find(|name| !Kind::is_name(name));
+    if let Some(name) = unknown {
+        let names = Kind::NAMES.join(", ");
+        return Err(Failure::Input(format!("--ignore: nothing is called `{name}`; there are {names}, and fault-…")));
+    }
     let policy = Policy::find(&args.policy)?;
     let bounds = Bounds {
         longest_wait: args.longest_wait,
@@ -60,6 +65,9 @@ fn print(args: &SearchArgs, state: &State) -> Result<(), Failure> {
     }
     let policy = &args.policy;
     let mut page = match state.found.len() {
+        0 if state.scenarios == 0 => {
+            format!("Nothing is known of {policy}: the budget was over before the first scenario.\n")
+        }
         0 => format!("Nothing is wrong with {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
         1 => format!("1 fault of {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
         count => format!("{count} faults of {policy} in {} scenarios from seed {}.\n", state.scenarios, state.seed),
@@ -115,6 +123,7 @@ fn in_kernel(seen: &InKernel) -> String {
 fn end(state: &State, monitor: &Monitor) -> Result<(), Failure> {
     match state.found.len() {
         _ if monitor.is_stopped() => Err(Failure::Interrupted),
+        0 if state.scenarios == 0 => Err(Failure::Inconclusive("no scenario was tried: give it more time".into())),
         0 => Ok(()),
         1 => Err(Failure::Regressed("1 fault was found".into())),
         count => Err(Failure::Regressed(format!("{count} faults were found"))),

@@ -315,6 +315,22 @@ fn commits_that_cannot_be_built_are_skipped_and_not_bad() {
     assert!(built.out.starts_with(&format!("{} is the first bad commit: broken", &broken[..12])), "{}", built.out);
 }
 
+#[test]
+fn commits_whose_policy_cannot_be_loaded_are_skipped_and_not_bad() {
+    let repository = Repository::new();
+    repository.edit("Try it", "Try  it");
+    let good = repository.commit("good");
+    repository.edit("return scx_bpf_create_dsq(QUEUE, -1);", "return -EINVAL;");
+    repository.commit("refuses to start");
+    repository.edit("return -EINVAL;", "return scx_bpf_create_dsq(QUEUE, -1);");
+    repository.commit("starts again");
+    repository.edit("slice, 20 * NS_PER_MS", "slice, 30 * NS_PER_MS");
+    let bad = repository.commit("slower");
+    let output = repository.0.run(&["bisect", &good, "HEAD", "mine.gate.toml"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    assert!(output.out.starts_with(&format!("{} is the first bad commit: slower", &bad[..12])), "{}", output.out);
+}
+
 /// What the reference shows as a gate is one, and what the workflow runs ends well.
 #[test]
 fn the_documents_gate_and_workflow_work() {
