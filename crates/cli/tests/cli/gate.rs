@@ -320,9 +320,9 @@ fn commits_whose_policy_cannot_be_loaded_are_skipped_and_not_bad() {
     let repository = Repository::new();
     repository.edit("Try it", "Try  it");
     let good = repository.commit("good");
-    repository.edit("return scx_bpf_create_dsq(QUEUE, -1);", "return -EINVAL;");
+    repository.edit("return scx_bpf_create_dsq(QUEUE, NUMA_NO_NODE);", "return -EINVAL;");
     repository.commit("refuses to start");
-    repository.edit("return -EINVAL;", "return scx_bpf_create_dsq(QUEUE, -1);");
+    repository.edit("return -EINVAL;", "return scx_bpf_create_dsq(QUEUE, NUMA_NO_NODE);");
     repository.commit("starts again");
     repository.edit("slice, 20 * NS_PER_MS", "slice, 30 * NS_PER_MS");
     let bad = repository.commit("slower");
