@@ -15,8 +15,8 @@
  *
  * Example, one CPU: a group of 1024 with the tasks A and B, and a task C of the root. A and B weigh 512 each, C 1024.
  *
- * A waiting task keeps the weight that it had when it came, or was picked. The loads follow tasks that move from one CPU
- * to another; where a group has no task any more they fade when that CPU balances.
+ * A waiting task keeps the weight that it had when it came, or was picked. The loads follow tasks that move from one
+ * CPU to another; where a group has no task any more they fade when that CPU balances.
  *
  * Source: Linux 7.3, kernel/sched/fair.c __calc_prop_weight(), calc_group_shares(), calc_concur_shares(),
  * update_tg_load_avg(), update_blocked_averages().
@@ -120,8 +120,8 @@ static __noinline void count_in_groups(u32 slot, u32 cpu, s32 tasks, s64 weight,
 }
 
 /*
- * A task brings its load to the averages of its groups on a CPU, or takes it to another: the averages follow at once. In
- * the group above, the group's own load is the part of its shares that its load here is of its load everywhere.
+ * A task brings its load to the averages of its groups on a CPU, or takes it to another: the averages follow at once.
+ * In the group above, the group's own load is the part of its shares that its load here is of its load everywhere.
  * (attach_entity_load_avg(), detach_entity_load_avg(), propagate_entity_load_avg())
  */
 static __noinline void carry_in_groups(u32 slot, u32 cpu, u64 load, u64 runnable, bool comes)
