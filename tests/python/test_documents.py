@@ -12,7 +12,6 @@ import schedlab
 import schedlab.policy
 from conftest import ROOT, CommandLine
 
-
 GATE = """
 scenario = "heavy-load"
 policy = "rr"
