@@ -64,7 +64,8 @@ def record(
     :param output: the trace file to write, ``.parquet`` or ``.pftrace``
     :param seconds: how long; a command is recorded until it ends if this is not given, and is killed when the time is
         over
-    :param ring: the buffer between the kernel and schedlab, from ``"4KiB"`` to ``"1GiB"``; enlarge it if events are lost
+    :param ring: the buffer between the kernel and schedlab, from ``"4KiB"`` to ``"1GiB"``; enlarge it if events are
+        lost
     :raises InputError: the request is impossible
     :raises RunError: a right or a feature of the kernel is missing
     """

@@ -87,8 +87,8 @@ class _Ran(_Shown):
 
         Columns: ``policy``, ``venue``, ``of`` (role, cpu, control_group or run), ``name`` (of the role or control
         group, or the CPU's number), ``metric`` (its path), ``value`` (the mean of the runs that know it; of lost
-        events the sum), ``low`` and ``high`` (the ends of its 95 % interval, Student's t; null with fewer than two runs), ``runs``
-        (how many know it).
+        events the sum), ``low`` and ``high`` (the ends of its 95 % interval, Student's t; null with fewer than two
+        runs), ``runs`` (how many know it).
         `schema("metrics")` says what each metric is.
         """
         return self._done.frame("means")
@@ -163,8 +163,9 @@ class Comparison(_Ran):
         Columns: ``ratio`` and ``difference`` (in the metric's own unit) with intervals at 95 %
         (``ratio_interval.low``, ``difference_interval.high``), ``cliffs_delta`` from -1 to 1 (Cliff 1993), ``verdict``
         in words, and ``evidence``: the intervals are Student's t over ``runs``, those with the same seed in pairs
-        (ratios: Cochran 1977, section 6.4); of one run over ``batches`` of consecutive requests. Where it is ``exact`` every run gives the same numbers and there is no interval:
-        ``under_changes.ratio_low`` and ``…_high`` tell what small changes of tick offset, work and sleep do to them.
+        (ratios: Cochran 1977, section 6.4); of one run over ``batches`` of consecutive requests. Where it is ``exact``
+        every run gives the same numbers and there is no interval: ``under_changes.ratio_low`` and ``…_high`` tell what
+        small changes of tick offset, work and sleep do to them.
         `schema("comparison")` has all.
         """
         return self._done.frame("differences")
