@@ -129,6 +129,16 @@ impl Sim {
             _ => {}
         }
     }
+    /// The policy hears that the CPU's own thread takes it.
+    fn release_to_stopper(&mut self, cpu: u32) {
+        if self.ops.has(Op::CpuRelease) || self.ops.has(Op::CpuAcquire) {
+            match self.core.stopper() {
+                Ok(stopper) => self.release(cpu, SCX_CPU_PREEMPT_STOP, stopper),
+                Err(error) => self.core.error(format!("it takes too much memory: {error}")),
+            }
+        }
+    }
+
 
     /// A running task may not stay: the CPU's own thread takes it off and puts it into the queue of another CPU
     /// (`migration_cpu_stop`, `move_queued_task`), while it is runnable all the time.
@@ -137,6 +147,7 @@ impl Sim {
         let (realtime, address) = (self.core.entity(slot).is_realtime(), self.core.entity(slot).address);
         if !realtime {
             self.call(Op::Stopping, cpu, slot, [address, 1]);
+            self.release_to_stopper(cpu);
             self.core.begin_waiting(slot);
         }
         self.core.entity_mut(slot).state = State::Runnable;

@@ -98,7 +98,8 @@ impl Sim {
         self.core.entity_mut(slot).realtime_slice_ns = 0;
         self.refill(slot);
         if !before.is_realtime() {
-            self.take_cpu(cpu, slot);
+            // The policy does not hear that it has lost the CPU: no other task comes (`put_prev_task_scx` without a next one).
+            self.core.take_cpu(cpu);
         }
         self.core.mark_stale(cpu);
         if !self.core.cpu(cpu).realtime.is_empty() {

@@ -90,6 +90,8 @@ pub struct Core {
     pub(super) entities: Table<Entity>,
     tasks_base: u64,
     pages_opened: u64,
+    /// Where the thread lies that takes tasks off their CPUs, 0 as long as the policy has not heard of it.
+    stopper: u64,
     /// CPUs that have to choose again, in order.
     pub resched: VecDeque<u32>,
     /// CPUs whose task may have steps to do, in order.
@@ -125,6 +127,8 @@ pub struct Core {
     pub this_cpu: u32,
     /// Iterators over queues.
     pub iterators: Iterators,
+    /// The CPU that looks for its next task (`SCX_RQ_IN_BALANCE`).
+    pub balancing: u32,
     /// Tasks that the policy has moved between queues, where they are noted.
     pub moved: Vec<u32>,
     /// Whether they are.
@@ -202,6 +206,7 @@ impl Core {
             pages_opened: 0,
             resched: VecDeque::new(),
             active: VecDeque::new(),
+            stopper: 0,
             stale: Vec::new(),
             reenqueue: VecDeque::new(),
             kicks: VecDeque::new(),
@@ -220,6 +225,7 @@ impl Core {
             moved: Vec::new(),
             notes_moved: false,
             walks: Walks::default(),
+            balancing: NONE,
             waiting: (NONE, NONE),
             exit: None,
             run_queues: (0, 0),
@@ -331,6 +337,18 @@ impl Core {
     /// How many slots there are, of tasks that live and of such that have ended.
     pub fn slots(&self) -> u32 {
         self.entities.len()
+    /// The `task_struct` of the thread that takes tasks off their CPUs (`migration/N`): no task of the scenario.
+    pub fn stopper(&mut self) -> Result<u64, MemoryError> {
+        if self.stopper == 0 {
+            let size = size_of::<GuestTask>() as u32;
+            let region = Region::array("task_struct", size, size, Access::ReadOnly);
+            self.stopper = self.memory.alloc(u64::from(size), 8, region)?;
+            let name = self.stopper + std::mem::offset_of!(GuestTask, comm) as u64;
+            self.memory.write_bytes(name, b"migration");
+        }
+        Ok(self.stopper)
+    }
+
     }
 
     /// The CPUs on which a task may run.

@@ -101,7 +101,7 @@ impl Core {
         }
         self.entity_mut(slot).custody = Custody::Kernel;
         if queue < self.cpus.len() {
-            self.after_local_insert(queue, flags);
+            self.after_local_insert(queue, slot, flags);
         }
     }
 
@@ -179,15 +179,17 @@ impl Core {
         self.dispatches = dispatches;
     }
 
-    /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to.
+    /// A task came to a CPU's local queue: wake the CPU if it idles, take it from its task if asked to
+    /// (`local_dsq_post_enq`). A CPU that looks for its next task finds this one anyway, and a task that leaves its CPU does
+    /// not preempt itself.
     #[inline]
-    fn after_local_insert(&mut self, cpu: u32, flags: u64) {
+    fn after_local_insert(&mut self, cpu: u32, slot: u32, flags: u64) {
+        if self.balancing == cpu {
+            return;
+        }
         match self.current(cpu) {
             None => self.request_resched(cpu),
-            Some(running) if flags & SCX_ENQ_PREEMPT != 0 && !self.entity(running).is_realtime() => {
-                self.preempt(cpu, running);
-                self.request_resched(cpu);
-            }
+            Some(running) if flags & SCX_ENQ_PREEMPT != 0 && running != slot => self.preempt_for_policy(cpu, running),
             Some(_) => {}
         }
     }
@@ -206,7 +208,7 @@ impl Core {
                 self.queues.remove(slot);
                 self.migrate(slot, cpu);
                 self.queues.push(cpu, slot, false).expect("a local queue is never ordered");
-                self.after_local_insert(cpu, 0);
+                self.after_local_insert(cpu, slot, 0);
                 return true;
             }
             next = self.queues.next(slot);
@@ -214,3 +216,10 @@ impl Core {
         false
     }
 }
+    fn preempt_for_policy(&mut self, cpu: u32, running: u32) {
+        if !self.entity(running).is_realtime() {
+            self.preempt(cpu, running);
+            self.request_resched(cpu);
+        }
+    }
+

@@ -52,18 +52,33 @@ impl Sim {
         }
         let preempted = std::mem::take(&mut self.core.cpu_mut(cpu).preempted);
         let reason = left.unwrap_or(if preempted { Reason::Preempted } else { Reason::SliceEnd });
-        if previous != NONE && self.core.entity(previous).state == State::Running {
-            self.put_previous(cpu, previous);
-        }
+        // Who is next is known before the policy is asked where the previous task is to go (`put_prev_set_next_task`).
         let next = self.core.queues.first(cpu).unwrap_or(NONE);
+        if previous != NONE && self.core.entity(previous).state == State::Running {
+            self.put_previous(cpu, previous, next == NONE);
+        }
         self.switch(cpu, previous, next, reason);
+        if next == NONE && !self.core.queues.is_empty(cpu) {
+            // The policy put the last task back into the local queue. The CPU has been idle in between, as in a kernel.
+            self.core.request_resched(cpu);
+        }
     }
 
     /// Finds the CPU something to run (`balance_one`).
     #[inline(always)]
     fn balance(&mut self, cpu: u32, previous: u32) -> Found {
-        if std::mem::take(&mut self.core.cpu_mut(cpu).taken_by_realtime) {
-            self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, self.scratch]);
+        self.core.balancing = cpu;
+        let found = self.find_task(cpu, previous);
+        self.core.balancing = NONE;
+        found
+    }
+
+    #[inline(always)]
+    fn find_task(&mut self, cpu: u32, previous: u32) -> Found {
+        let c = self.core.cpu_mut(cpu);
+        c.taken_by_realtime = false;
+        if std::mem::take(&mut c.is_released) {
+            self.call(Op::CpuAcquire, cpu, NONE, [cpu as u64, 0]);
         }
         let mut runs_on = false;
         if previous != NONE {
@@ -115,9 +130,9 @@ impl Sim {
         None
     }
 
-    /// The running task stays runnable but has to leave its CPU.
+    /// The running task stays runnable but has to leave its CPU; `is_last` if the CPU idles next.
     #[inline(always)]
-    pub fn put_previous(&mut self, cpu: u32, slot: u32) {
+    pub fn put_previous(&mut self, cpu: u32, slot: u32, is_last: bool) {
         let address = self.core.entity(slot).address;
         self.call(Op::Stopping, cpu, slot, [address, 1]);
         let entity = self.core.entity_mut(slot);
@@ -128,25 +143,19 @@ impl Sim {
         if has_slice {
             return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
         }
-        let last = self.ops.flag(SCX_OPS_ENQ_LAST) && self.core.queues.is_empty(cpu);
-        self.enqueue(slot, if last { SCX_ENQ_LAST } else { 0 });
+        self.enqueue(slot, if is_last { SCX_ENQ_LAST } else { 0 });
     }
 
     /// From one task to another, either of which may be none.
     #[inline(always)]
     pub fn switch(&mut self, cpu: u32, previous: u32, next: u32, reason: Reason) {
         if previous == next {
-            if next == NONE {
-                // Idle and still idle: the CPU is free to be chosen again.
-                if self.core.keeps_idle {
-                    self.core.idle.set(cpu);
-                }
-                return;
+            // Idle and still idle: the CPU is free to be chosen again.
+            debug_assert_eq!(next, NONE, "a task that leaves its CPU is not the next one");
+            if self.core.keeps_idle {
+                self.core.idle.set(cpu);
             }
-            // The policy gave the CPU back to the task it took it from.
-            self.core.refill_slice(next);
-            self.set_next(cpu, next, 0);
-            return self.continue_steps(cpu);
+            return;
         }
         let reason = if previous == NONE { Reason::Idle } else { reason };
         self.tell_switch(cpu, previous, next, reason);
