@@ -125,10 +125,10 @@ pub struct Core {
     pub running_slot: u32,
     /// The CPU it runs on.
     pub this_cpu: u32,
-    /// Iterators over queues.
-    pub iterators: Iterators,
     /// The CPU that looks for its next task (`SCX_RQ_IN_BALANCE`).
     pub balancing: u32,
+    /// Iterators over queues.
+    pub iterators: Iterators,
     /// Tasks that the policy has moved between queues, where they are noted.
     pub moved: Vec<u32>,
     /// Whether they are.
@@ -139,6 +139,8 @@ pub struct Core {
     pub(super) waiting: (u32, u32),
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
+    /// Whether it goes at the end of the run.
+    pub is_leaving: bool,
     /// Guest addresses of run queues: first and stride.
     pub run_queues: (u64, u64),
     /// The control groups.
@@ -204,9 +206,9 @@ impl Core {
             entities: Table::new(0, entities),
             tasks_base,
             pages_opened: 0,
+            stopper: 0,
             resched: VecDeque::new(),
             active: VecDeque::new(),
-            stopper: 0,
             stale: Vec::new(),
             reenqueue: VecDeque::new(),
             kicks: VecDeque::new(),
@@ -220,14 +222,15 @@ impl Core {
             running_op: None,
             running_slot: NONE,
             this_cpu: 0,
+            balancing: NONE,
             told_ns: 0,
             iterators: Iterators::default(),
             moved: Vec::new(),
             notes_moved: false,
             walks: Walks::default(),
-            balancing: NONE,
             waiting: (NONE, NONE),
             exit: None,
+            is_leaving: false,
             run_queues: (0, 0),
             cgroups,
             keeps_details: false,
@@ -334,9 +337,6 @@ impl Core {
         }
     }
 
-    /// How many slots there are, of tasks that live and of such that have ended.
-    pub fn slots(&self) -> u32 {
-        self.entities.len()
     /// The `task_struct` of the thread that takes tasks off their CPUs (`migration/N`): no task of the scenario.
     pub fn stopper(&mut self) -> Result<u64, MemoryError> {
         if self.stopper == 0 {
@@ -349,6 +349,9 @@ impl Core {
         Ok(self.stopper)
     }
 
+    /// How many slots there are, of tasks that live and of such that have ended.
+    pub fn slots(&self) -> u32 {
+        self.entities.len()
     }
 
     /// The CPUs on which a task may run.
@@ -380,7 +383,8 @@ impl Core {
     /// The policy has to go; the first reason counts.
     #[cold]
     pub fn fail(&mut self, kind: u64, code: i64, slot: u32, message: impl Into<String>) {
-        if self.exit.is_none() {
+        // Of a policy that leaves, a kernel hears no complaints any more.
+        if self.exit.is_none() && !self.is_leaving {
             let failure = PolicyFailure {
                 operation: self.running_op.map(|op| op.name()),
                 task: (slot != NONE).then(|| self.world.name(slot)),

@@ -36,6 +36,7 @@ mod policy_timers;
 mod realtime;
 mod restless;
 mod schedule;
+mod terms;
 mod throttling;
 mod waiting;
 

@@ -243,6 +243,8 @@ impl Sim {
 
     #[cold]
     fn fault(&mut self, op: Op, fault: &Fault) {
+        // No kernel would have loaded the program.
+        self.core.is_leaving = false;
         self.core.running_op = Some(op);
         self.core.error(fault.to_string());
         self.core.running_op = None;
