@@ -69,6 +69,8 @@ enums! {
         SCX_OPS_ENQ_MIGRATION_DISABLED = 16,
         SCX_OPS_ALLOW_QUEUED_WAKEUP = 32,
         SCX_OPS_BUILTIN_IDLE_PER_NODE = 64,
+        SCX_OPS_ALWAYS_ENQ_IMMED = 128,
+        SCX_OPS_TID_TO_TASK = 256,
     }
     scx_ent_flags {
         SCX_TASK_QUEUED = 1,
@@ -109,3 +111,8 @@ enums! {
     }
     scx_dsq_iter_flags { SCX_DSQ_ITER_REV = 1 << 16 }
 }
+
+/// Flags that no policy may pass (`__SCX_ENQ_INTERNAL_MASK`).
+pub const SCX_ENQ_INTERNAL_MASK: u64 = 0xff << 56;
+/// Flags that are looked at when a policy passes them.
+pub const SCX_ENQ_VETTED: u64 = SCX_ENQ_INTERNAL_MASK | SCX_ENQ_IMMED;

@@ -11,10 +11,13 @@ impl Core {
     /// the dispatch, as the running operation demands. False: refused, the policy has to go.
     #[inline]
     pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
+        if flags & SCX_ENQ_VETTED != 0 && !self.vet(queue, flags) {
+            return false;
+        }
         let scx = &mut self.entity_mut(slot).task_mut().scx;
         // A slice of zero keeps what is left; a task never starts with none.
         scx.slice = if slice != 0 { slice } else { scx.slice.max(1) };
-        let flags = flags & !SCX_ENQ_DSQ_PRIQ | if vtime.is_some() { SCX_ENQ_DSQ_PRIQ } else { 0 };
+        let flags = flags | if vtime.is_some() { SCX_ENQ_DSQ_PRIQ } else { 0 };
         if let Some(vtime) = vtime {
             scx.dsq_vtime = vtime;
         }
@@ -26,22 +29,46 @@ impl Core {
         self.insert_later(slot, queue, flags)
     }
 
+    /// Whether a policy may insert with such flags (`scx_dsq_insert_preamble`, `scx_vet_enq_flags`).
+    #[cold]
+    fn vet(&mut self, queue: u64, flags: u64) -> bool {
+        if flags & SCX_ENQ_INTERNAL_MASK != 0 {
+            self.error(format!("invalid enq_flags {flags:#x}"));
+            return false;
+        }
+        self.vet_immediate(queue, flags)
+    }
+
+    /// Whether a policy may ask for a task to run at once or not at all, if it does.
+    pub fn vet_immediate(&mut self, queue: u64, flags: u64) -> bool {
+        if flags & SCX_ENQ_IMMED == 0 {
+            return true;
+        }
+        let is_local = queue == SCX_DSQ_LOCAL || queue & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON;
+        match is_local {
+            true => self.error("SCX_ENQ_IMMED is not simulated"),
+            false => self.error(format!("SCX_ENQ_IMMED on a non-local DSQ {queue:#x}")),
+        }
+        false
+    }
+
     /// Notes what the running `ops.dispatch` inserts; nothing else may insert this task now.
     fn insert_later(&mut self, slot: u32, queue: u64, flags: u64) -> bool {
         match self.direct_task {
             DirectTask::Expected(expected) => {
                 let (wanted, given) = (self.world.name(expected), self.world.name(slot));
-                self.error(format!("{wanted} is being enqueued, but the policy inserts {given}"));
+                self.error(format!("scheduling for {wanted} but trying to direct-dispatch {given}"));
                 false
             }
             DirectTask::Done => {
                 let name = self.world.name(slot);
-                self.error(format!("{name} is inserted into a queue twice"));
+                self.error(format!("{name} already direct-dispatched"));
                 false
             }
             DirectTask::None => {
                 if self.dispatches.len() >= self.max_batch {
-                    self.error(format!("ops.dispatch inserts more than {} tasks (dispatch_max_batch)", self.max_batch));
+                    let most = self.max_batch;
+                    self.error(format!("dispatch buffer overflow: more than {most} tasks (dispatch_max_batch)"));
                     return false;
                 }
                 let enqueues = self.entity(slot).enqueues;
@@ -73,10 +100,10 @@ impl Core {
     fn refuse_queue(&mut self, queue: u64, slot: u32) -> QueueIndex {
         if queue & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON {
             let target = queue & SCX_DSQ_LOCAL_CPU_MASK;
-            self.error(format!("there is no cpu {target} whose local queue a task could go to"));
+            self.error(format!("invalid CPU {target} in SCX_DSQ_LOCAL_ON dispatch verdict"));
         } else {
             let name = self.world.name(slot);
-            self.error(format!("there is no dispatch queue {queue:#x} for {name}"));
+            self.error(format!("non-existent DSQ {queue:#x} for {name}"));
         }
         self.cpus.len()
     }
@@ -94,10 +121,10 @@ impl Core {
             self.queues.push(queue, slot, flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0)
         };
         if by_key && built_in {
-            self.error("the built-in dispatch queues cannot be ordered by vtime");
+            self.error("cannot use vtime ordering for built-in DSQs");
         }
         if let Err(Mixed) = result {
-            self.refuse_order(queue, slot);
+            self.refuse_order(queue, slot, by_key);
         }
         self.entity_mut(slot).custody = Custody::Kernel;
         if queue < self.cpus.len() {
@@ -107,9 +134,9 @@ impl Core {
 
     /// The policy uses a queue both ways. The task must not be lost.
     #[cold]
-    fn refuse_order(&mut self, queue: QueueIndex, slot: u32) {
-        let id = self.queues.get(queue).id;
-        self.error(format!("dispatch queue {id:#x} is used both by vtime and first-in first-out"));
+    fn refuse_order(&mut self, queue: QueueIndex, slot: u32, by_key: bool) {
+        let (id, other) = (self.queues.get(queue).id, if by_key { "FIFO" } else { "PRIQ" });
+        self.error(format!("DSQ ID {id:#018x} already had {other}-enqueued tasks"));
         let global = self.cpus.len();
         self.queues.push(global, slot, false).expect("the global queue is never ordered");
     }
@@ -147,7 +174,7 @@ impl Core {
     fn dispatch_far(&mut self, queue: u32, slot: u32, flags: u64) {
         if !self.allowed(slot).contains(queue) {
             let name = self.world.name(slot);
-            self.error(format!("{name} is put into the local queue of cpu {queue}, on which it may not run"));
+            self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {queue} not allowed for {name}"));
             let global = self.cpus.len();
             return self.enqueue_in(global, slot, flags);
         }
@@ -194,6 +221,13 @@ impl Core {
         }
     }
 
+    fn preempt_for_policy(&mut self, cpu: u32, running: u32) {
+        if !self.entity(running).is_realtime() {
+            self.preempt(cpu, running);
+            self.request_resched(cpu);
+        }
+    }
+
     /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
     #[inline]
     pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
@@ -216,10 +250,3 @@ impl Core {
         false
     }
 }
-    fn preempt_for_policy(&mut self, cpu: u32, running: u32) {
-        if !self.entity(running).is_realtime() {
-            self.preempt(cpu, running);
-            self.request_resched(cpu);
-        }
-    }
-

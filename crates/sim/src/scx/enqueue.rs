@@ -66,7 +66,8 @@ impl Sim {
             self.enqueue_realtime(slot);
             return;
         }
-        let selected = if selected { SCX_ENQ_CPU_SELECTED } else { 0 };
+        // Not for a new task (`wake_up_new_task`).
+        let selected = if selected && wake_flags & SCX_WAKE_FORK == 0 { SCX_ENQ_CPU_SELECTED } else { 0 };
         self.enqueue_task(slot, enqueue_flags | selected);
         // A task of the policy is above the idle class, wherever it was put.
         if self.core.cpu(cpu).current == NONE {
@@ -90,7 +91,7 @@ impl Sim {
         if chosen < 0 || chosen as u32 >= self.core.cpus.len() {
             if !self.has_failed() {
                 let name = self.core.world.name(slot);
-                self.core.error(format!("ops.select_cpu gives cpu {chosen} for {name}, which does not exist"));
+                self.core.error(format!("invalid CPU {chosen} from ops.select_cpu() for {name}"));
             }
             return (previous, true);
         }

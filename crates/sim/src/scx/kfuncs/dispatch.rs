@@ -1,7 +1,7 @@
 //! Queues: creating them, putting tasks in, moving tasks out.
 
 use super::arguments::Task;
-use super::{EEXIST, EINVAL, ENOENT, kernel_functions};
+use super::{EEXIST, EINVAL, ENOENT, NUMA_NO_NODE, kernel_functions};
 use crate::scx::consts::*;
 use crate::scx::core::Core;
 use crate::scx::layout::GuestInsertVtime;
@@ -28,27 +28,33 @@ impl Core {
 
     #[cold]
     fn miss_queue(&mut self, id: u64) {
-        self.error(format!("there is no dispatch queue {id:#x}"));
+        self.error(format!("invalid DSQ ID {id:#018x}"));
     }
 
-    /// The queue of an identity for functions that only look: built-in ones too.
-    fn any_queue(&self, id: u64) -> Option<u32> {
-        let cpus = self.cpus.len();
-        match id {
+    /// How many tasks are in a queue. The global ones have no number: there is one for each node.
+    fn queued(&mut self, id: u64) -> i32 {
+        let found = match id {
             SCX_DSQ_LOCAL => Some(self.this_cpu),
-            SCX_DSQ_GLOBAL => Some(cpus),
             id if id & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON => {
-                Some((id & SCX_DSQ_LOCAL_CPU_MASK) as u32).filter(|&c| c < cpus)
+                let cpu = (id & SCX_DSQ_LOCAL_CPU_MASK) as u32;
+                if cpu >= self.cpus.len() {
+                    self.error(format!("invalid CPU {}", cpu as i32));
+                }
+                Some(cpu).filter(|&cpu| cpu < self.cpus.len())
             }
             id => self.queues.find(id),
-        }
+        };
+        found.map_or(ENOENT, |queue| self.queues.get(queue).length as i32)
     }
 
     /// `scx_bpf_dsq_move`: from the queue of an iterator to another one.
     fn move_from_iterator(&mut self, handle: u64, slot: u32, to: u64, vtime: bool, flags: u64) -> bool {
         let Some(iterator) = self.iterators.get(handle) else { return false };
-        let (from, changes) = (iterator.queue, std::mem::take(&mut iterator.changes));
-        if self.queues.link(slot).queue != from {
+        let (from, until) = (iterator.queue, iterator.until);
+        let changes = std::mem::take(&mut iterator.changes);
+        let link = self.queues.link(slot);
+        // It may have left the queue and come back since (`nldsq_cursor_lost_task`).
+        if link.queue != from || link.sequence > until || !self.vet_immediate(to, flags) {
             return false;
         }
         let to = self.resolve(self.this_cpu, to, slot);
@@ -65,10 +71,11 @@ impl Core {
 }
 
 kernel_functions! {
-    /// Creates a user queue. Its NUMA node does not matter here.
-    fn scx_bpf_create_dsq(call, id: u64, _node: i32) -> i32 {
+    /// Creates a user queue. Its NUMA node only has to exist.
+    fn scx_bpf_create_dsq(call, id: u64, node: i32) -> i32 {
         call.may_sleep("scx_bpf_create_dsq")?;
-        if id & SCX_DSQ_FLAG_BUILTIN != 0 {
+        let nodes = call.core.machine.topology.nodes as i32;
+        if !(NUMA_NO_NODE..nodes).contains(&node) || id & SCX_DSQ_FLAG_BUILTIN != 0 {
             return Some(EINVAL);
         }
         if !call.core.queues.create(id) {
@@ -80,9 +87,12 @@ kernel_functions! {
     }
 
     fn scx_bpf_destroy_dsq(call, id: u64) {
-        match call.core.queues.destroy(id) {
-            true => call.core.memory.refund(QUEUE_BYTES),
-            false => call.core.error(format!("dispatch queue {id:#x} cannot be destroyed: it does not exist or is not empty")),
+        let Some(queue) = call.core.queues.find(id) else { return Some(()) };
+        let length = call.core.queues.get(queue).length;
+        if call.core.queues.destroy(id) {
+            call.core.memory.refund(QUEUE_BYTES);
+        } else {
+            call.core.error(format!("attempting to destroy in-use dsq {id:#018x} (nr={length})"));
         }
     }
 
@@ -115,7 +125,7 @@ kernel_functions! {
 
     fn scx_bpf_dispatch_cancel(call) {
         if call.core.dispatches.pop().is_none() {
-            call.core.error("there is no dispatch to cancel");
+            call.core.error("dispatch buffer underflow");
         }
     }
 
@@ -129,11 +139,17 @@ kernel_functions! {
     }
 
     fn scx_bpf_dsq_nr_queued(call, id: u64) -> i32 {
-        call.core.any_queue(id).map_or(ENOENT, |queue| call.core.queues.get(queue).length as i32)
+        call.core.queued(id)
     }
 
     fn scx_bpf_dsq_peek(call, id: u64) -> u64 {
-        let Some(queue) = call.core.user_queue(id) else { return Some(0) };
+        let Some(queue) = call.core.queues.find(id) else {
+            call.core.error(match id & SCX_DSQ_FLAG_BUILTIN {
+                0 => format!("peek on non-existent DSQ {id:#x}"),
+                _ => format!("peek disallowed on builtin DSQ {id:#x}"),
+            });
+            return Some(0);
+        };
         call.core.queues.first(queue).map_or(0, |slot| call.core.entity(slot).address)
     }
 

@@ -24,6 +24,9 @@ const EBUSY: i32 = -16;
 const EINVAL: i32 = -22;
 const EEXIST: i32 = -17;
 
+/// Any NUMA node, or none in particular.
+const NUMA_NO_NODE: i32 = -1;
+
 /// The types of kernel objects to which policies hold references.
 const OWN_MASK: &str = "bpf_cpumask";
 const KERNEL_MASK: &str = "cpumask";
@@ -42,7 +45,7 @@ impl Call<'_, '_> {
         if cpu >= 0 && (cpu as u32) < self.core.cpus.len() {
             return Some(cpu as u32);
         }
-        self.core.error(format!("there is no cpu {cpu}"));
+        self.core.error(format!("invalid CPU {cpu}"));
         None
     }
 
