@@ -31,7 +31,11 @@ impl Sim {
         }
         self.core.world.set_own_class(slot, class);
         let now = self.core.world.class_for_now(slot);
-        if now == self.core.entity(slot).class { self.note_class(slot, now, true) } else { self.set_class(slot, now, true) }
+        if now == self.core.entity(slot).class {
+            self.note_class(slot, now, true)
+        } else {
+            self.set_class(slot, now, true)
+        }
     }
 
     /// The task leaves the queue of its class, changes, and enters that of the other. `is_own`: it has chosen the class and
@@ -58,12 +62,11 @@ impl Sim {
         }
     }
 
-    /// With a class of its own a task gets the weight of it. A policy that has the task until then hears of that, even if it has
-    /// just been told that the task leaves it (`reweight_task_scx`, for the class that the task still has).
+    /// With a class of its own a task gets the weight of it, of which a policy hears that keeps the task (`reweight_task_scx`).
     fn note_class(&mut self, slot: u32, class: Class, is_own: bool) {
         let own = self.core.world.tasks[slot].class;
         let entity = self.core.entity_mut(slot);
-        let hears = is_own && !entity.is_realtime();
+        let hears = is_own && !entity.is_realtime() && !class.is_realtime();
         entity.class = class;
         let (cpu, address) = (entity.cpu, entity.address);
         let task = entity.task_mut();

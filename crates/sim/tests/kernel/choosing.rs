@@ -26,8 +26,7 @@ fn a_task_does_not_preempt_itself() {
         void BPF_STRUCT_OPS(stop, struct task_struct *p, bool runnable)
         { if (scx_bpf_now() - began > longest) longest = scx_bpf_now() - began; }
         void BPF_STRUCT_OPS(leave, struct scx_exit_info *info) { bpf_printk(\"%llu\", longest); }";
-    let operations =
-        ".enqueue = (void *)enq, .running = (void *)run, .stopping = (void *)stop, .exit = (void *)leave";
+    let operations = ".enqueue = (void *)enq, .running = (void *)run, .stopping = (void *)stop, .exit = (void *)leave";
     assert_eq!(says(code, operations, TWO), "5000000");
 }
 
@@ -35,15 +34,18 @@ fn a_task_does_not_preempt_itself() {
 #[test]
 fn nothing_is_preempted_on_a_cpu_that_chooses() {
     let code = "
-        u64 given, shortest = -1;
+        u64 given, first; s32 who;
         void BPF_STRUCT_OPS(enq, struct task_struct *p, u64 flags) { scx_bpf_dsq_insert(p, 0, 3000000, flags); }
         void BPF_STRUCT_OPS(disp, s32 cpu, struct task_struct *prev)
         {
             struct task_struct *p;
-            if (!prev || !scx_bpf_dsq_nr_queued(0))
+            if (!scx_bpf_dsq_nr_queued(0))
                 return;
-            scx_bpf_task_set_slice(prev, 40000000);
-            given = scx_bpf_now();
+            if (prev) {
+                scx_bpf_task_set_slice(prev, 40000000);
+                given = scx_bpf_now();
+                who = prev->pid;
+            }
             bpf_for_each(scx_dsq, p, 0, 0) {
                 scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, SCX_ENQ_PREEMPT);
                 break;
@@ -51,12 +53,11 @@ fn nothing_is_preempted_on_a_cpu_that_chooses() {
         }
         void BPF_STRUCT_OPS(stop, struct task_struct *p, bool runnable)
         {
-            if (given && scx_bpf_now() - given < shortest)
-                shortest = scx_bpf_now() - given;
-            given = 0;
+            if (who == p->pid && !first)
+                first = scx_bpf_now() - given;
         }
         s32 BPF_STRUCT_OPS_SLEEPABLE(begin) { return scx_bpf_create_dsq(0, -1); }
-        void BPF_STRUCT_OPS(leave, struct scx_exit_info *info) { bpf_printk(\"%llu\", shortest); }";
+        void BPF_STRUCT_OPS(leave, struct scx_exit_info *info) { bpf_printk(\"%llu\", first); }";
     let operations = ".enqueue = (void *)enq, .dispatch = (void *)disp, .stopping = (void *)stop, \
                       .init = (void *)begin, .exit = (void *)leave";
     assert_eq!(says(code, operations, TWO), "40000000");
