@@ -51,6 +51,7 @@ enums! {
         SCX_DEQ_CORE_SCHED_EXEC = 1 << 32,
         SCX_DEQ_SCHED_CHANGE = 1 << 33,
     }
+    scx_reenq_flags { SCX_REENQ_ANY = 1 }
     scx_kick_flags {
         SCX_KICK_IDLE = 1,
         SCX_KICK_PREEMPT = 2,
@@ -82,6 +83,11 @@ enums! {
         SCX_TASK_INIT = 0x200,
         SCX_TASK_READY = 0x300,
         SCX_TASK_ENABLED = 0x400,
+        SCX_TASK_REENQ_REASON_SHIFT = 12,
+        SCX_TASK_REENQ_REASON_BITS = 3,
+        SCX_TASK_REENQ_REASON_MASK = 0x7000,
+        SCX_TASK_REENQ_NONE = 0,
+        SCX_TASK_REENQ_KFUNC = 0x1000,
     }
     scx_ent_dsq_flags { SCX_TASK_DSQ_ON_PRIQ = 1 }
     scx_exit_kind {

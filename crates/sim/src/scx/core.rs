@@ -5,7 +5,8 @@ use super::cgroups::Cgroups;
 use super::cpu::{Cpu, NONE};
 use super::dsq::{QueueIndex, Queues};
 use super::entity::{Entity, GuestPlace};
-use super::idle::Idle;
+use super::events::Events;
+use super::idle::{Idle, Wanted};
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
@@ -100,8 +101,8 @@ pub struct Core {
     pub told_ns: u64,
     /// CPUs whose timer is to be set again.
     pub stale: Vec<u32>,
-    /// CPUs whose local queue's tasks go back to the policy.
-    pub reenqueue: VecDeque<u32>,
+    /// Queues whose tasks go back to the policy.
+    pub reenqueue: VecDeque<QueueIndex>,
     /// Kicks that policies asked for: CPU and flags.
     pub kicks: VecDeque<(u32, u64)>,
     /// Direct dispatches of tasks to other CPUs' local queues that wait until these tasks have left their CPU: task, queue,
@@ -135,8 +136,14 @@ pub struct Core {
     pub notes_moved: bool,
     /// Walks over control groups.
     pub walks: Walks,
+    /// Whether the policy has `ops.dequeue`.
+    pub tells_custody: bool,
+    /// Tasks that have left its custody, of which it is yet to hear.
+    pub left_custody: Vec<u32>,
     /// The oldest and the youngest waiting task.
     pub(super) waiting: (u32, u32),
+    /// What the kernel counts.
+    pub events: Events,
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
     /// Whether it goes at the end of the run.
@@ -231,7 +238,10 @@ impl Core {
             waiting: (NONE, NONE),
             exit: None,
             is_leaving: false,
+            tells_custody: false,
+            left_custody: Vec::new(),
             run_queues: (0, 0),
+            events: Events::default(),
             cgroups,
             keeps_details: false,
             realtime: Realtime::new(exists, rules),

@@ -127,8 +127,20 @@ impl Core {
             self.refuse_order(queue, slot, by_key);
         }
         self.entity_mut(slot).custody = Custody::Kernel;
+        if self.tells_custody {
+            self.note_custody(slot, self.is_built_in(queue));
+        }
         if queue < self.cpus.len() {
             self.after_local_insert(queue, slot, flags);
+        }
+    }
+
+    /// The task is in a queue of the kernel's now and has left the policy's custody, or it is in one of the policy's
+    /// (`call_task_dequeue`).
+    fn note_custody(&mut self, slot: u32, is_built_in: bool) {
+        let was = std::mem::replace(&mut self.entity_mut(slot).in_custody, !is_built_in);
+        if was && is_built_in {
+            self.left_custody.push(slot);
         }
     }
 
@@ -179,7 +191,10 @@ impl Core {
             return self.enqueue_in(global, slot, flags);
         }
         self.migrate(slot, queue);
+        // On its way to another CPU it stays in the policy's custody until it runs (`task_scx_migrating`).
+        let in_custody = std::mem::take(&mut self.entity_mut(slot).in_custody);
         self.enqueue_in(queue, slot, flags);
+        self.entity_mut(slot).in_custody = in_custody;
     }
 
     /// Carries out the dispatches of `ops.dispatch` (`flush_dispatch_buf`).
@@ -230,19 +245,23 @@ impl Core {
 
     /// `scx_bpf_dsq_move_to_local`: moves the first task of a queue that may run on `cpu` to its local queue.
     #[inline]
-    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
-        !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue)
+    pub fn move_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> bool {
+        !self.queues.is_empty(queue) && self.move_first_to_local(cpu, queue, flags)
     }
 
     #[inline(always)]
-    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex) -> bool {
+    fn move_first_to_local(&mut self, cpu: u32, queue: QueueIndex, flags: u64) -> bool {
         let mut next = self.queues.first(queue);
         while let Some(slot) = next {
             if self.entity(slot).cpu == cpu || self.allowed(slot).contains(cpu) {
+                if self.tells_custody && self.entity(slot).cpu == cpu {
+                    self.note_custody(slot, true);
+                }
                 self.queues.remove(slot);
                 self.migrate(slot, cpu);
-                self.queues.push(cpu, slot, false).expect("a local queue is never ordered");
-                self.after_local_insert(cpu, slot, 0);
+                let at_head = flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0;
+                self.queues.push(cpu, slot, at_head).expect("a local queue is never ordered");
+                self.after_local_insert(cpu, slot, flags);
                 return true;
             }
             next = self.queues.next(slot);

@@ -105,6 +105,12 @@ impl Sim {
     fn start(&mut self) {
         self.core.keeps_idle = !self.ops.has(Op::UpdateIdle) || self.ops.flag(super::consts::SCX_OPS_KEEP_BUILTIN_IDLE);
         self.core.max_batch = self.ops.max_batch;
+        self.core.tells_custody = self.ops.has(Op::Dequeue);
+        if self.ops.flag(super::consts::SCX_OPS_BUILTIN_IDLE_PER_NODE)
+            && let Err(error) = self.core.idle.split(&mut self.core.masks)
+        {
+            self.core.error(format!("it takes too much memory: {error}"));
+        }
         self.call_init();
         for cpu in 0..self.core.cpus.len() {
             if self.core.keeps_idle {
@@ -273,8 +279,8 @@ impl Sim {
             self.give_birth(birth);
         } else if let Some(cpu) = self.core.resched.pop_front() {
             self.choose(cpu);
-        } else if let Some(cpu) = self.core.reenqueue.pop_front() {
-            self.reenqueue_local(cpu);
+        } else if let Some(queue) = self.core.reenqueue.pop_front() {
+            self.reenqueue(queue);
         } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
             self.kick(cpu, flags);
         }

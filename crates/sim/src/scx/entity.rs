@@ -65,6 +65,9 @@ pub struct Entity {
     pub state: State,
     /// Its holder while it is runnable.
     pub custody: Custody,
+    /// Whether the policy has heard that it has the task, and not yet that it has it no longer (`SCX_TASK_IN_CUSTODY`). Kept
+    /// for policies with `ops.dequeue`.
+    pub in_custody: bool,
     /// Counts enqueues, so that a dispatch that comes too late is recognised.
     pub enqueues: u64,
     /// A direct dispatch to be carried out.
@@ -111,6 +114,7 @@ impl Entity {
             cpu: 0,
             state: State::Sleeping,
             custody: Custody::Kernel,
+            in_custody: false,
             enqueues: 0,
             direct: None,
             allowed: 0,

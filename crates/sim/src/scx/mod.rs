@@ -21,6 +21,7 @@ mod dsq;
 mod engine;
 mod enqueue;
 mod entity;
+mod events;
 mod idle;
 mod iter;
 mod kfuncs;

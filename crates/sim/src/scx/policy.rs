@@ -337,6 +337,7 @@ impl Sim {
         self.enter(Op::Timer, cpu, NONE);
         let result = self.vm.fire_timer(address, &mut self.core);
         self.leave(Op::Timer, cpu, NONE, result.map(|()| 0));
+        self.tell_left_custody();
         if self.status_table.is_some() {
             // A timer may speak of any task.
             let alive: Vec<u32> = self.core.world.tasks.alive_slots().collect();

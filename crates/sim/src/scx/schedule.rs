@@ -3,6 +3,7 @@
 
 use super::consts::*;
 use super::cpu::NONE;
+use super::dsq::QueueIndex;
 use super::entity::{Custody, Entity, State};
 use super::ops::Op;
 use super::policy::Sim;
@@ -26,6 +27,7 @@ impl Sim {
         self.choose_and_switch(cpu, left);
         if !self.core.deferred.is_empty() {
             self.core.carry_deferred_out();
+            self.tell_left_custody();
         }
     }
 
@@ -89,7 +91,7 @@ impl Sim {
             }
         }
         let global = self.core.cpus.len();
-        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
+        if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0) {
             return Found::Local;
         }
         if self.ops.has(Op::Dispatch)
@@ -98,6 +100,7 @@ impl Sim {
             return found;
         }
         if runs_on && (!self.ops.flag(SCX_OPS_ENQ_LAST) || self.core.exit.is_some()) {
+            self.core.events.dispatch_keep_last();
             return Found::Keep;
         }
         Found::Nothing
@@ -115,10 +118,11 @@ impl Sim {
             self.core.dispatched = false;
             self.call_here(Op::Dispatch, cpu, previous, [cpu as u64, argument]);
             self.core.finish_dispatches(cpu);
+            self.tell_left_custody();
             if runs_on && self.core.entity(previous).task().scx.slice > 0 {
                 return Some(Found::Keep);
             }
-            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global) {
+            if !self.core.queues.is_empty(cpu) || self.core.move_to_local(cpu, global, 0) {
                 return Some(Found::Local);
             }
             if !self.core.dispatched || self.core.exit.is_some() {
@@ -211,6 +215,7 @@ impl Sim {
         if moved {
             self.core.pay(cpu, Overhead::Migration, self.core.machine.costs.migration.ns());
         }
+        self.end_custody(cpu, slot, SCX_DEQ_CORE_SCHED_EXEC);
         self.core.queues.remove(slot);
         let entity = self.core.entity_mut(slot);
         let slice = &mut entity.task_mut().scx.slice;
@@ -256,12 +261,18 @@ impl Sim {
         }
     }
 
-    /// Gives the tasks of a CPU's local queue back to the policy (`scx_bpf_reenqueue_local`).
-    pub fn reenqueue_local(&mut self, cpu: u32) {
-        let waiting: Vec<u32> = self.core.queues.iter(cpu).collect();
+    /// Gives the tasks of a queue back to the policy, those that are in it now (`reenq_local`, `reenq_user`).
+    pub fn reenqueue(&mut self, queue: QueueIndex) {
+        let waiting: Vec<u32> = self.core.queues.iter(queue).collect();
+        if self.core.is_built_in(queue) {
+            // None of them stays while the others are asked about.
+            waiting.iter().for_each(|&slot| self.core.queues.remove(slot));
+        }
         for slot in waiting {
             self.core.queues.remove(slot);
+            self.core.entity_mut(slot).task_mut().scx.flags |= SCX_TASK_REENQ_KFUNC as u32;
             self.enqueue(slot, SCX_ENQ_REENQ);
+            self.core.entity_mut(slot).task_mut().scx.flags &= !(SCX_TASK_REENQ_REASON_MASK as u32);
         }
     }
 

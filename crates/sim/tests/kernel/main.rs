@@ -2,14 +2,17 @@
 
 mod choosing;
 mod classes;
+mod custody;
+mod ending;
+mod nodes;
+mod refused;
 
 use schedlab_bpf::{Executor, Object};
 use schedlab_model::{scenario::Scenario, trace::Event, trace::EventKind};
 use schedlab_sim::{Options, scx};
 
 /// Two tasks that only compute, on one CPU.
-pub const TWO: &str =
-    "[machine]\ncpus = 1\n[[task]]\nname = \"a\"\ncount = 2\nloop = [{ compute = \"10ms\" }]\n[run]\nduration = \"400ms\"\n";
+pub const TWO: &str = "[machine]\ncpus = 1\n[[task]]\nname = \"a\"\ncount = 2\nloop = [{ compute = \"10ms\" }]\n[run]\nduration = \"400ms\"\n";
 
 /// One of them.
 pub const ONE: &str =
@@ -27,7 +30,8 @@ pub struct Went {
 impl Went {
     /// How often a task got a CPU, by its number.
     pub fn turns(&self, task: u32) -> usize {
-        let is_turn = |event: &&Event| matches!(event.kind, EventKind::Switch { next: Some(next), .. } if next.0 == task);
+        let is_turn =
+            |event: &&Event| matches!(event.kind, EventKind::Switch { next: Some(next), .. } if next.0 == task);
         self.events.iter().filter(is_turn).count()
     }
 }
@@ -53,7 +57,8 @@ pub fn run_table(code: &str, table: &str, scenario: &str) -> Result<Went, String
     let [interpreted, compiled] = [Executor::Interpreter, Executor::Machine].map(|executor| {
         let options = Options { executor, settings: Vec::new(), seed: 1 };
         let mut events = Vec::new();
-        let outcome = scx::run(&workload, &object, &options, &mut events, &mut ()).map_err(|error| error.to_string())?;
+        let outcome =
+            scx::run(&workload, &object, &options, &mut events, &mut ()).map_err(|error| error.to_string())?;
         Ok(Went { printed: outcome.printed.into_iter().map(|(_, line)| line).collect(), events })
     });
     assert_eq!(interpreted, compiled, "the executors differ");

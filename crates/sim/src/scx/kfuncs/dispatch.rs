@@ -31,6 +31,21 @@ impl Core {
         self.error(format!("invalid DSQ ID {id:#018x}"));
     }
 
+    /// Moves the first task of a user queue that can run here to the local one. What was dispatched before comes first.
+    #[inline]
+    fn consume(&mut self, queue: u64, flags: u64) -> bool {
+        let cpu = self.this_cpu;
+        self.finish_dispatches(cpu);
+        self.user_queue(queue).is_some_and(|queue| self.move_to_local(cpu, queue, flags))
+    }
+
+    /// The tasks of a queue go back to the policy when the operation is over.
+    fn ask_reenqueue(&mut self, queue: u32) {
+        if !self.reenqueue.contains(&queue) {
+            self.reenqueue.push_back(queue);
+        }
+    }
+
     /// How many tasks are in a queue. The global ones have no number: there is one for each node.
     fn queued(&mut self, id: u64) -> i32 {
         let found = match id {
@@ -130,12 +145,12 @@ kernel_functions! {
     }
 
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
-        let cpu = call.core.this_cpu;
-        // What was dispatched before comes first.
-        if !call.core.dispatches.is_empty() {
-            call.core.finish_dispatches(cpu);
-        }
-        call.core.user_queue(queue).is_some_and(|queue| call.core.move_to_local(cpu, queue))
+        call.core.consume(queue, 0)
+    }
+
+    /// The form of later kernels, with flags.
+    fn scx_bpf_dsq_move_to_local___v2(call, queue: u64, flags: u64) -> bool {
+        call.core.vet_immediate(SCX_DSQ_LOCAL, flags) && call.core.consume(queue, flags)
     }
 
     fn scx_bpf_dsq_nr_queued(call, id: u64) -> i32 {
@@ -207,10 +222,28 @@ kernel_functions! {
     /// Takes effect when the operation is over, as on a kernel that defers it.
     fn scx_bpf_reenqueue_local(call) -> u32 {
         let cpu = call.core.this_cpu;
-        if call.core.reenqueue.back() != Some(&cpu) {
-            call.core.reenqueue.push_back(cpu);
-        }
+        call.core.ask_reenqueue(cpu);
         call.core.queues.get(cpu).length
+    }
+
+    /// The form of later kernels, for all operations.
+    fn scx_bpf_reenqueue_local___v2(call) {
+        let cpu = call.core.this_cpu;
+        call.core.ask_reenqueue(cpu);
+    }
+
+    /// The same for any local or user queue.
+    fn scx_bpf_dsq_reenq(call, id: u64, flags: u64) {
+        if flags & !SCX_REENQ_ANY != 0 {
+            call.core.error(format!("invalid SCX_REENQ flags {flags:#x}"));
+            return Some(());
+        }
+        let cpu = call.core.this_cpu;
+        let queue = call.core.resolve(cpu, id, call.core.running_slot);
+        // Nothing is given back from a global queue.
+        if queue != call.core.cpus.len() {
+            call.core.ask_reenqueue(queue);
+        }
     }
 
     fn scx_bpf_task_set_slice(call, task: Task, slice_ns: u64) -> bool {

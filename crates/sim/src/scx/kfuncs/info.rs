@@ -67,9 +67,9 @@ kernel_functions! {
         call.core.world.now_ns
     }
 
-    /// Counters of rare events, none of which happens here.
     fn scx_bpf_events(call, events: Writable) {
         events.clear(call.check);
+        events.write(call.check, &call.core.events.bytes());
     }
 
     /// Every CPU always runs at full speed.
