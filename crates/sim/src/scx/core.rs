@@ -86,6 +86,8 @@ pub struct Core {
     pub other_sets: Vec<(CpuSet, u32)>,
     /// All CPUs.
     pub all_cpus: Mask,
+    /// None.
+    pub no_cpus: Mask,
     /// For what two masks have in common.
     pub scratch: Mask,
     pub(super) entities: Table<Entity>,
@@ -134,16 +136,16 @@ pub struct Core {
     pub moved: Vec<u32>,
     /// Whether they are.
     pub notes_moved: bool,
-    /// Walks over control groups.
-    pub walks: Walks,
     /// Whether the policy has `ops.dequeue`.
     pub tells_custody: bool,
     /// Tasks that have left its custody, of which it is yet to hear.
     pub left_custody: Vec<u32>,
-    /// The oldest and the youngest waiting task.
-    pub(super) waiting: (u32, u32),
+    /// Walks over control groups.
+    pub walks: Walks,
     /// What the kernel counts.
     pub events: Events,
+    /// The oldest and the youngest waiting task.
+    pub(super) waiting: (u32, u32),
     /// Set when the policy has to go.
     pub exit: Option<Exit>,
     /// Whether it goes at the end of the run.
@@ -188,6 +190,7 @@ impl Core {
         let idle = Idle::new(&mut masks, machine.topology)?;
         let all_cpus = masks.create(&schedlab_model::cpuset::CpuSet::first(count))?;
         let scratch = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
+        let no_cpus = masks.create(&schedlab_model::cpuset::CpuSet::default())?;
         let region = Region::array(
             "task_struct",
             TASK_STRIDE,
@@ -209,6 +212,7 @@ impl Core {
             allowed: Vec::new(),
             other_sets: Vec::new(),
             all_cpus,
+            no_cpus,
             scratch,
             entities: Table::new(0, entities),
             tasks_base,
@@ -234,14 +238,14 @@ impl Core {
             iterators: Iterators::default(),
             moved: Vec::new(),
             notes_moved: false,
+            tells_custody: false,
+            left_custody: Vec::new(),
             walks: Walks::default(),
+            events: Events::default(),
             waiting: (NONE, NONE),
             exit: None,
             is_leaving: false,
-            tells_custody: false,
-            left_custody: Vec::new(),
             run_queues: (0, 0),
-            events: Events::default(),
             cgroups,
             keeps_details: false,
             realtime: Realtime::new(exists, rules),
@@ -460,7 +464,13 @@ impl Core {
     fn search_idle(&mut self, slot: u32, previous: u32, here: u32, wake_flags: u64) -> Option<u32> {
         let waker = self.sync_waker(here, wake_flags);
         let allowed = &self.allowed[self.entities[slot].allowed as usize];
-        self.idle.select(previous, allowed, waker, false)
+        let entity = &self.entities[slot];
+        if entity.allowed_count == 1 {
+            // Nothing is weighed up for it.
+            let stays = allowed.contains(previous) && self.idle.clear(previous);
+            return stays.then_some(previous);
+        }
+        self.idle.select(previous, allowed, waker, Wanted::default())
     }
 
     /// The CPU of a waker that is about to sleep, and whether its local queue is empty; none for any other wake-up.

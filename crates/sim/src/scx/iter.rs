@@ -68,7 +68,13 @@ impl Iterators {
 
     #[cold]
     fn add(&mut self) -> u32 {
-        self.iterators.push(DsqIterator { queue: NONE, until: 0, place: None, rest: Vec::new(), changes: Changes::default() });
+        self.iterators.push(DsqIterator {
+            queue: NONE,
+            until: 0,
+            place: None,
+            rest: Vec::new(),
+            changes: Changes::default(),
+        });
         self.iterators.len() as u32 - 1
     }
 

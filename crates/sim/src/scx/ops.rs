@@ -121,7 +121,10 @@ pub fn refused(ops: &StructOps) -> Option<String> {
     } else if name.len() as u64 >= SCX_OPS_NAME_LEN {
         Some(format!("ops.name is longer than {} characters (EINVAL)", SCX_OPS_NAME_LEN - 1))
     } else if !name.bytes().all(is_usual) {
-        Some(format!("ops.name \"{}\" has other characters than letters, digits, _ and . (EINVAL)", name.escape_debug()))
+        Some(format!(
+            "ops.name \"{}\" has other characters than letters, digits, _ and . (EINVAL)",
+            name.escape_debug()
+        ))
     } else if timeout_ms > SCX_WATCHDOG_MAX_TIMEOUT {
         Some(format!("ops.timeout_ms is {timeout_ms}, more than {SCX_WATCHDOG_MAX_TIMEOUT} (E2BIG)"))
     } else if batch > i32::MAX as u64 {

@@ -73,15 +73,27 @@ kernel_functions! {
     }
 
     /// Every CPU always runs at full speed.
-    fn scx_bpf_cpuperf_cap(call, _cpu: i32) -> u32 {
+    fn scx_bpf_cpuperf_cap(call, cpu: i32) -> u32 {
+        call.cpu(cpu);
         SCX_CPUPERF_ONE as u32
     }
 
-    fn scx_bpf_cpuperf_cur(call, _cpu: i32) -> u32 {
+    fn scx_bpf_cpuperf_cur(call, cpu: i32) -> u32 {
+        call.cpu(cpu);
         SCX_CPUPERF_ONE as u32
     }
 
-    fn scx_bpf_cpuperf_set(call, _cpu: i32, _level: u32) {}
+    fn scx_bpf_cpuperf_set(call, cpu: i32, level: u32) {
+        if u64::from(level) > SCX_CPUPERF_ONE {
+            call.core.error(format!("Invalid cpuperf target {level} for CPU {cpu}"));
+            return Some(());
+        }
+        let Some(valid) = call.cpu(cpu) else { return Some(()) };
+        // With a run queue locked, only its own CPU.
+        if call.locks_run_queue() && valid != call.core.this_cpu {
+            call.core.error(format!("Invalid target CPU {cpu}"));
+        }
+    }
 
     fn bpf_task_acquire(call, task: Task) -> u64 {
         call.check.acquire(call.core.address_of(task.0), TASK)?

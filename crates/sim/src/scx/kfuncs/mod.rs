@@ -15,6 +15,7 @@ mod info;
 mod report;
 
 use super::core::Core;
+use super::ops::{Op, SLEEPABLE};
 use arguments::Argument;
 use schedlab_bpf::{Check, KernelFunction, MemoryError};
 
@@ -23,6 +24,7 @@ const ENOENT: i32 = -2;
 const EBUSY: i32 = -16;
 const EINVAL: i32 = -22;
 const EEXIST: i32 = -17;
+const EOPNOTSUPP: i32 = -95;
 
 /// Any NUMA node, or none in particular.
 const NUMA_NO_NODE: i32 = -1;
@@ -47,6 +49,12 @@ impl Call<'_, '_> {
         }
         self.core.error(format!("invalid CPU {cpu}"));
         None
+    }
+
+    /// Whether the running operation holds the lock of a run queue, that of its CPU (`scx_locked_rq`).
+    fn locks_run_queue(&self) -> bool {
+        let is_free = |op: Op| SLEEPABLE.contains(&op) || matches!(op, Op::SelectCpu | Op::Timer);
+        self.core.running_op.is_some_and(|op| !is_free(op))
     }
 
     /// Ends the policy unless it is where a function may be called that may sleep.
