@@ -77,6 +77,7 @@ enums! {
         SCX_TASK_QUEUED = 1,
         SCX_TASK_RESET_RUNNABLE_AT = 4,
         SCX_TASK_DEQD_FOR_SLEEP = 8,
+        SCX_TASK_IMMED = 32,
         SCX_TASK_STATE_SHIFT = 8,
         SCX_TASK_STATE_BITS = 3,
         SCX_TASK_STATE_MASK = 0x700,
@@ -88,6 +89,8 @@ enums! {
         SCX_TASK_REENQ_REASON_MASK = 0x7000,
         SCX_TASK_REENQ_NONE = 0,
         SCX_TASK_REENQ_KFUNC = 0x1000,
+        SCX_TASK_REENQ_IMMED = 0x2000,
+        SCX_TASK_REENQ_PREEMPTED = 0x3000,
     }
     scx_ent_dsq_flags { SCX_TASK_DSQ_ON_PRIQ = 1 }
     scx_exit_kind {

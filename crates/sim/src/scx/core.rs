@@ -7,6 +7,7 @@ use super::dsq::{QueueIndex, Queues};
 use super::entity::{Entity, GuestPlace};
 use super::events::Events;
 use super::idle::{Idle, Wanted};
+use super::immediate::{Immediate, Reenqueue};
 use super::layout::{GuestRq, GuestTask, TASK_STRIDE, TASK_WRITABLE};
 use super::mask::{Mask, Masks};
 use super::ops::Op;
@@ -104,7 +105,9 @@ pub struct Core {
     /// CPUs whose timer is to be set again.
     pub stale: Vec<u32>,
     /// Queues whose tasks go back to the policy.
-    pub reenqueue: VecDeque<QueueIndex>,
+    pub reenqueue: VecDeque<Reenqueue>,
+    /// Tasks that are to run at once.
+    pub immediate: Immediate,
     /// Kicks that policies asked for: CPU and flags.
     pub kicks: VecDeque<(u32, u64)>,
     /// Direct dispatches of tasks to other CPUs' local queues that wait until these tasks have left their CPU: task, queue,
@@ -222,6 +225,7 @@ impl Core {
             active: VecDeque::new(),
             stale: Vec::new(),
             reenqueue: VecDeque::new(),
+            immediate: Immediate::default(),
             kicks: VecDeque::new(),
             rotor: 0,
             dispatches: Vec::new(),

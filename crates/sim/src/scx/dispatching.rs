@@ -10,8 +10,8 @@ impl Core {
     /// `scx_bpf_dsq_insert` and its kin: puts a task into a queue, now, at the end of the enqueue, or at the end of
     /// the dispatch, as the running operation demands. False: refused, the policy has to go.
     #[inline]
-    pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, flags: u64) -> bool {
-        if flags & SCX_ENQ_VETTED != 0 && !self.vet(queue, flags) {
+    pub fn insert(&mut self, slot: u32, queue: u64, slice: u64, vtime: Option<u64>, mut flags: u64) -> bool {
+        if (flags & SCX_ENQ_VETTED != 0 || self.immediate.always) && !self.vet(queue, &mut flags) {
             return false;
         }
         let scx = &mut self.entity_mut(slot).task_mut().scx;
@@ -31,25 +31,12 @@ impl Core {
 
     /// Whether a policy may insert with such flags (`scx_dsq_insert_preamble`, `scx_vet_enq_flags`).
     #[cold]
-    fn vet(&mut self, queue: u64, flags: u64) -> bool {
-        if flags & SCX_ENQ_INTERNAL_MASK != 0 {
+    fn vet(&mut self, queue: u64, flags: &mut u64) -> bool {
+        if *flags & SCX_ENQ_INTERNAL_MASK != 0 {
             self.error(format!("invalid enq_flags {flags:#x}"));
             return false;
         }
         self.vet_immediate(queue, flags)
-    }
-
-    /// Whether a policy may ask for a task to run at once or not at all, if it does.
-    pub fn vet_immediate(&mut self, queue: u64, flags: u64) -> bool {
-        if flags & SCX_ENQ_IMMED == 0 {
-            return true;
-        }
-        let is_local = queue == SCX_DSQ_LOCAL || queue & SCX_DSQ_LOCAL_ON == SCX_DSQ_LOCAL_ON;
-        match is_local {
-            true => self.error("SCX_ENQ_IMMED is not simulated"),
-            false => self.error(format!("SCX_ENQ_IMMED on a non-local DSQ {queue:#x}")),
-        }
-        false
     }
 
     /// Notes what the running `ops.dispatch` inserts; nothing else may insert this task now.
@@ -131,6 +118,9 @@ impl Core {
             self.note_custody(slot, self.is_built_in(queue));
         }
         if queue < self.cpus.len() {
+            if self.immediate.is_used {
+                self.note_immediate(queue, slot, flags);
+            }
             self.after_local_insert(queue, slot, flags);
         }
     }
@@ -261,6 +251,9 @@ impl Core {
                 self.migrate(slot, cpu);
                 let at_head = flags & (SCX_ENQ_HEAD | SCX_ENQ_PREEMPT) != 0;
                 self.queues.push(cpu, slot, at_head).expect("a local queue is never ordered");
+                if self.immediate.is_used {
+                    self.note_immediate(cpu, slot, flags);
+                }
                 self.after_local_insert(cpu, slot, flags);
                 return true;
             }

@@ -106,6 +106,7 @@ impl Sim {
         self.core.keeps_idle = !self.ops.has(Op::UpdateIdle) || self.ops.flag(super::consts::SCX_OPS_KEEP_BUILTIN_IDLE);
         self.core.max_batch = self.ops.max_batch;
         self.core.tells_custody = self.ops.has(Op::Dequeue);
+        self.core.immediate.always = self.ops.flag(super::consts::SCX_OPS_ALWAYS_ENQ_IMMED);
         if self.ops.flag(super::consts::SCX_OPS_BUILTIN_IDLE_PER_NODE)
             && let Err(error) = self.core.idle.split(&mut self.core.masks)
         {
@@ -279,8 +280,8 @@ impl Sim {
             self.give_birth(birth);
         } else if let Some(cpu) = self.core.resched.pop_front() {
             self.choose(cpu);
-        } else if let Some(queue) = self.core.reenqueue.pop_front() {
-            self.reenqueue(queue);
+        } else if let Some(asked) = self.core.reenqueue.pop_front() {
+            self.reenqueue(asked);
         } else if let Some((cpu, flags)) = self.core.kicks.pop_front() {
             self.kick(cpu, flags);
         }

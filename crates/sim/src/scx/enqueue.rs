@@ -151,6 +151,9 @@ impl Sim {
     #[inline(always)]
     pub fn enqueue(&mut self, slot: u32, flags: u64) {
         let on_its_own = !self.ops.has(Op::Enqueue) || self.core.exit.is_some();
+        if self.core.immediate.is_used {
+            self.core.entity_mut(slot).is_immediate = false;
+        }
         let entity = self.core.entity_mut(slot);
         let (cpu, address) = (entity.cpu, entity.address);
         if let Some(direct) = entity.direct.take() {

@@ -35,6 +35,12 @@ impl Events {
         count!(self, SCX_EV_SELECT_CPU_FALLBACK);
     }
 
+    /// A task that was to run at once went back to the policy.
+    #[cold]
+    pub fn reenq_immed(&mut self) {
+        count!(self, SCX_EV_REENQ_IMMED);
+    }
+
     /// All of them as a policy sees them.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|count| count.to_le_bytes()).collect()

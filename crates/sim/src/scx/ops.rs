@@ -2,21 +2,23 @@
 //!
 //! | operation | when it is called |
 //! |---|---|
-//! | `init`, `exit` | once, before the first task and when the policy has to go |
-//! | `init_task`, `enable`, `set_weight` | a task is created, in this order, before it is first runnable |
+//! | `init`, `exit` | once, before the first task, and when the policy has to go or all tasks have left it at the end |
+//! | `init_task` | a task of any class is created |
+//! | `enable`, `set_weight` | then, and when a real-time task becomes normal, before it is runnable; `set_weight` for each new weight |
 //! | `select_cpu` | a task wakes and may run on several CPUs; may put it straight into a queue |
 //! | `runnable` | a task begins to want a CPU |
 //! | `enqueue` | a runnable task is the policy's to place: after waking, or when it lost its CPU with no slice left |
-//! | `dequeue` | a task that the policy holds is taken from it, because something about it changes |
+//! | `dequeue` | a task leaves the policy's own structures or queues, or something about it changes |
 //! | `dispatch` | a CPU's local queue is empty and the running task cannot continue |
 //! | `running`, `stopping` | a task gets and leaves a CPU |
 //! | `tick` | at each timer tick, for the running task |
 //! | `yield` | the running task asked to be put behind others |
 //! | `quiescent` | a task no longer wants a CPU |
 //! | `update_idle` | a CPU becomes idle or ceases to be |
-//! | `set_cpumask` | the CPUs on which a task may run change |
-//! | `cpu_release`, `cpu_acquire` | a real-time task takes a CPU, and gives it back |
-//! | `disable`, `exit_task` | a task has ended |
+//! | `set_cpumask` | the CPUs on which a task may run change, and after `enable` when a real-time task becomes normal |
+//! | `cpu_release`, `cpu_acquire` | a higher class takes a CPU from a task of the policy, and gives it back |
+//! | `disable` | a task becomes real-time, has ended, or leaves at the end |
+//! | `exit_task` | a task of any class has ended, or leaves at the end |
 
 use super::consts::*;
 use super::core::Core;
@@ -90,13 +92,10 @@ pub fn not_simulated(ops: &StructOps) -> Vec<String> {
 }
 
 /// Flags of a table that are not simulated.
-const FLAGS_NOT_SIMULATED: [(u64, &str); 2] = [
-    (
-        SCX_OPS_SWITCH_PARTIAL,
-        "SCX_OPS_SWITCH_PARTIAL, with which a policy schedules tasks of SCHED_EXT only, and a scenario has none",
-    ),
-    (SCX_OPS_ALWAYS_ENQ_IMMED, "SCX_OPS_ALWAYS_ENQ_IMMED"),
-];
+const FLAGS_NOT_SIMULATED: [(u64, &str); 1] = [(
+    SCX_OPS_SWITCH_PARTIAL,
+    "SCX_OPS_SWITCH_PARTIAL, with which a policy schedules tasks of SCHED_EXT only, and a scenario has none",
+)];
 
 /// The bits that `ops.flags` may have.
 const ALL_FLAGS: u64 = SCX_OPS_KEEP_BUILTIN_IDLE

@@ -3,7 +3,6 @@
 
 use super::consts::*;
 use super::cpu::NONE;
-use super::dsq::QueueIndex;
 use super::entity::{Custody, Entity, State};
 use super::ops::Op;
 use super::policy::Sim;
@@ -72,6 +71,9 @@ impl Sim {
         self.core.balancing = cpu;
         let found = self.find_task(cpu, previous);
         self.core.balancing = NONE;
+        if self.core.immediate.is_used && found != Found::Nothing && self.core.queues.get(cpu).length > 1 {
+            self.core.ask_for_immediate(cpu);
+        }
         found
     }
 
@@ -145,7 +147,10 @@ impl Sim {
         self.core.begin_waiting(slot);
         // Only a higher class takes a task off its CPU before its slice is over: it continues when that is done.
         if has_slice {
-            return self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD);
+            return match self.core.entity(slot).is_immediate {
+                true => self.enqueue_again(slot, SCX_TASK_REENQ_PREEMPTED),
+                false => self.core.enqueue_in(cpu, slot, SCX_ENQ_HEAD),
+            };
         }
         self.enqueue(slot, if is_last { SCX_ENQ_LAST } else { 0 });
     }
@@ -258,21 +263,6 @@ impl Sim {
     pub fn continue_steps(&mut self, cpu: u32) {
         if self.core.current(cpu).is_some_and(|slot| self.core.world.tasks[slot].work_ns == 0) {
             self.core.active.push_back(cpu);
-        }
-    }
-
-    /// Gives the tasks of a queue back to the policy, those that are in it now (`reenq_local`, `reenq_user`).
-    pub fn reenqueue(&mut self, queue: QueueIndex) {
-        let waiting: Vec<u32> = self.core.queues.iter(queue).collect();
-        if self.core.is_built_in(queue) {
-            // None of them stays while the others are asked about.
-            waiting.iter().for_each(|&slot| self.core.queues.remove(slot));
-        }
-        for slot in waiting {
-            self.core.queues.remove(slot);
-            self.core.entity_mut(slot).task_mut().scx.flags |= SCX_TASK_REENQ_KFUNC as u32;
-            self.enqueue(slot, SCX_ENQ_REENQ);
-            self.core.entity_mut(slot).task_mut().scx.flags &= !(SCX_TASK_REENQ_REASON_MASK as u32);
         }
     }
 

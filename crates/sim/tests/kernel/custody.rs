@@ -121,6 +121,6 @@ fn events_are_counted() {
             bpf_printk(\"%lld %lld %lld\", events.SCX_EV_DISPATCH_KEEP_LAST,
                        events.SCX_EV_REFILL_SLICE_DFL, events.SCX_EV_SELECT_CPU_FALLBACK);
         }";
-    let [kept, refilled, fallbacks] = numbers::<3>(&says(&code, ".exit = (void *)leave", ONE));
+    let [kept, refilled, fallbacks] = numbers::<3>(&says(code, ".exit = (void *)leave", ONE));
     assert!(kept >= 9 && refilled > kept && fallbacks == 0, "{kept} {refilled} {fallbacks}");
 }

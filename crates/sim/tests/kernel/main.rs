@@ -4,6 +4,7 @@ mod choosing;
 mod classes;
 mod custody;
 mod ending;
+mod immediate;
 mod nodes;
 mod refused;
 

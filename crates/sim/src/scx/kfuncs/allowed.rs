@@ -23,15 +23,7 @@ const SETS: &[(&[&str], &[&[Op]])] = &[
         &["scx_bpf_dsq_insert", "scx_bpf_dsq_insert___v2", "scx_bpf_dsq_insert_vtime", "__scx_bpf_dsq_insert_vtime"],
         &[ENQUEUE],
     ),
-    (
-        &[
-            "scx_bpf_dispatch_nr_slots",
-            "scx_bpf_dispatch_cancel",
-            "scx_bpf_dsq_move_to_local",
-            "scx_bpf_dsq_move_to_local___v2",
-        ],
-        &[DISPATCH],
-    ),
+    (&["scx_bpf_dispatch_nr_slots", "scx_bpf_dispatch_cancel", "scx_bpf_dsq_move_to_local"], &[DISPATCH]),
     (
         &["scx_bpf_dsq_move_set_slice", "scx_bpf_dsq_move_set_vtime", "scx_bpf_dsq_move", "scx_bpf_dsq_move_vtime"],
         &[DISPATCH, SLEEPABLE, TIMER],

@@ -9,7 +9,6 @@ bool __scx_bpf_dsq_insert_vtime(struct task_struct *p, struct scx_bpf_dsq_insert
 u32 scx_bpf_dispatch_nr_slots(void);
 void scx_bpf_dispatch_cancel(void);
 bool scx_bpf_dsq_move_to_local(u64 dsq_id);
-bool scx_bpf_dsq_move_to_local___v2(u64 dsq_id, u64 enq_flags);
 s32 scx_bpf_dsq_nr_queued(u64 dsq_id);
 struct task_struct *scx_bpf_dsq_peek(u64 dsq_id);
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags);

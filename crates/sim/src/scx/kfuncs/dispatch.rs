@@ -33,17 +33,11 @@ impl Core {
 
     /// Moves the first task of a user queue that can run here to the local one. What was dispatched before comes first.
     #[inline]
-    fn consume(&mut self, queue: u64, flags: u64) -> bool {
+    fn consume(&mut self, queue: u64, mut flags: u64) -> bool {
         let cpu = self.this_cpu;
+        self.vet_immediate(SCX_DSQ_LOCAL, &mut flags);
         self.finish_dispatches(cpu);
         self.user_queue(queue).is_some_and(|queue| self.move_to_local(cpu, queue, flags))
-    }
-
-    /// The tasks of a queue go back to the policy when the operation is over.
-    fn ask_reenqueue(&mut self, queue: u32) {
-        if !self.reenqueue.contains(&queue) {
-            self.reenqueue.push_back(queue);
-        }
     }
 
     /// How many tasks are in a queue. The global ones have no number: there is one for each node.
@@ -63,13 +57,13 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_move`: from the queue of an iterator to another one.
-    fn move_from_iterator(&mut self, handle: u64, slot: u32, to: u64, vtime: bool, flags: u64) -> bool {
+    fn move_from_iterator(&mut self, handle: u64, slot: u32, to: u64, vtime: bool, mut flags: u64) -> bool {
         let Some(iterator) = self.iterators.get(handle) else { return false };
         let (from, until) = (iterator.queue, iterator.until);
         let changes = std::mem::take(&mut iterator.changes);
         let link = self.queues.link(slot);
         // It may have left the queue and come back since (`nldsq_cursor_lost_task`).
-        if link.queue != from || link.sequence > until || !self.vet_immediate(to, flags) {
+        if link.queue != from || link.sequence > until || !self.vet_immediate(to, &mut flags) {
             return false;
         }
         let to = self.resolve(self.this_cpu, to, slot);
@@ -146,11 +140,6 @@ kernel_functions! {
 
     fn scx_bpf_dsq_move_to_local(call, queue: u64) -> bool {
         call.core.consume(queue, 0)
-    }
-
-    /// The form of later kernels, with flags.
-    fn scx_bpf_dsq_move_to_local___v2(call, queue: u64, flags: u64) -> bool {
-        call.core.vet_immediate(SCX_DSQ_LOCAL, flags) && call.core.consume(queue, flags)
     }
 
     fn scx_bpf_dsq_nr_queued(call, id: u64) -> i32 {

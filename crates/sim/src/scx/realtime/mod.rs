@@ -95,6 +95,9 @@ impl Sim {
     pub fn enqueue_realtime(&mut self, slot: u32) {
         self.core.begin_periods();
         self.core.queue_realtime(slot, false);
+        if self.core.immediate.is_used {
+            self.core.ask_for_immediate(self.core.entity(slot).cpu);
+        }
         self.core.preempt_realtime(slot);
     }
 
